@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# Short names for what CMake's presets do; see CONTRIBUTING.md for those.
+
+JOBS ?= $(shell nproc)
+CLANG_FORMAT ?= clang-format-16
+SOURCES = git ls-files -z --cached --others --exclude-standard '*.hpp' '*.cpp'
+
+.DEFAULT_GOAL = help
+.PHONY: help run test bench format format-check clean
+
+help:
+	@echo 'make run            build the chat and serve it; ARGS="--port 9000" goes to it'
+	@echo 'make test           build everything and run all tests; CONFIGURE="-D..." goes to CMake'
+	@echo 'make bench          build and run the benchmarks; ARGS=--smoke for a short run'
+	@echo 'make format         format all sources with clang-format 16'
+	@echo 'make format-check   report what is not formatted'
+	@echo 'make clean          remove build/'
+	@echo 'The first three install what is missing: see scripts/install-dependencies.'
+
+# Tests are left out of the first configuration, and with them what only they need.
+run:
+	@scripts/install-dependencies run
+	@[ -e build/release/build.ninja ] || cmake --preset release -DTROUPE_TESTS=OFF -DTROUPE_BENCHMARKS=OFF
+	@cmake --build --preset release --parallel $(JOBS) --target chat
+	@exec build/release/bin/chat $(ARGS)
+
+test:
+	@scripts/install-dependencies test
+	cmake --preset release $(CONFIGURE)
+	cmake --build --preset release --parallel $(JOBS)
+	ctest --preset release
+
+bench:
+	@scripts/install-dependencies run
+	cmake --preset bench
+	cmake --build --preset bench --parallel $(JOBS)
+	@for program in build/bench/bin/*_bench; do echo "== $$program"; $$program $(ARGS) || exit; done
+
+format:
+	@$(SOURCES) | xargs -0 -r $(CLANG_FORMAT) -i
+
+format-check:
+	@$(SOURCES) | xargs -0 -r $(CLANG_FORMAT) --dry-run -Werror
+
+clean:
+	rm -rf build

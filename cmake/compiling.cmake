@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# How everything in this project is compiled, whoever includes the project.
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_COMPILE_WARNING_AS_ERROR ${TROUPE_WERROR})
+
+add_compile_options(-Wall -Wextra -Wconversion -Wshadow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 warns of "literal" + std::string under optimisation: https://gcc.gnu.org/PR105651.
+  add_compile_options(-Wno-restrict)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
+  endif()
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+  find_program(TROUPE_CCACHE ccache)
+  mark_as_advanced(TROUPE_CCACHE)
+  if(TROUPE_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    # ccache takes a file that uses a precompiled header only under these two.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TROUPE_CCACHE})
+  endif()
+endif()

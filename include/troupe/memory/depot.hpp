@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <troupe/base/cache_line.hpp>
+#include <troupe/memory/poison.hpp>
+#include <troupe/sync/atomic.hpp>
+#include <troupe/sync/mutex.hpp>
+
+namespace troupe::detail {
+
+/// One size class of a pool.
+struct block_shape {
+  std::uint32_t bytes;  // of a block
+  std::uint32_t
+      link_offset;      // a free block is linked from here on; what lies before stays as it is
+  std::uint32_t batch;  // blocks that travel together between a thread and the depot
+  std::uint32_t slab_bytes;
+  void (*construct)(void* block) noexcept;  // runs once in a block's life, or null
+};
+
+/// What a free block holds at its link offset. The last two count in the first block of a batch.
+struct free_link {
+  void* next;
+  void* next_batch;
+  std::uint32_t count;
+};
+
+/// Blocks that are linked to one another, the last one to null.
+struct block_batch {
+  void* first;
+  std::uint32_t count;
+};
+
+/// The link of a free block. Under AddressSanitizer it must be unpoisoned.
+inline free_link* link_of(void* block, std::uint32_t link_offset) noexcept {
+  return reinterpret_cast<free_link*>(static_cast<std::byte*>(block) + link_offset);
+}
+
+/// The blocks of one size class that no thread holds, and the slabs that all of them come from.
+/// It is the depot of Bonwick and Adams, «Magazines and Vmem» (USENIX 2001).
+///
+/// Threads:   any.
+/// Invariant: slabs are never given back, nor used for another class. Every block that was ever
+///            handed out had construct() run on it before.
+/// Cost:      one mutex for a whole batch.
+/// Errors:    take() throws std::bad_alloc.
+class alignas(cache_line_bytes) depot {
+ public:
+  constexpr explicit depot(const block_shape& shape) noexcept : shape_(shape) {}
+  depot(const depot&) = delete;
+  depot& operator=(const depot&) = delete;
+
+  /// Returns between one block and a batch; a used one, if there is any.
+  [[nodiscard]] block_batch take();
+  void give(block_batch batch) noexcept;
+
+  const block_shape& shape() const noexcept { return shape_; }
+
+  /// Bytes obtained from the system.
+  std::size_t bytes() const noexcept;
+
+  /// Calls fn(void* block) for every block ever handed out, in use or not. Others may take and
+  /// give meanwhile.
+  template <class Function>
+  void for_each_block(Function&& fn) const {
+    // [slab] acquire: the slab's header is written before it is linked.
+    for (slab* at = slabs_.load(acquire); at != nullptr; at = at->older) {
+      // [carve] acquire: the blocks below this count are constructed.
+      const std::uint32_t carved = at->carved.load(acquire);
+      for (std::uint32_t i = 0; i < carved; ++i) fn(at->block(i, shape_.bytes));
+    }
+  }
+
+ private:
+  struct alignas(cache_line_bytes) slab {
+    slab* older;
+    atomic<std::uint32_t> carved{0};
+
+    void* block(std::uint32_t index, std::uint32_t bytes) noexcept {
+      return reinterpret_cast<std::byte*>(this + 1) + std::size_t{index} * bytes;
+    }
+  };
+  static_assert(sizeof(slab) == cache_line_bytes);
+
+  std::uint32_t blocks_per_slab() const noexcept {
+    return static_cast<std::uint32_t>((shape_.slab_bytes - sizeof(slab)) / shape_.bytes);
+  }
+  slab* slab_with_room();
+  block_batch carve();
+
+  const block_shape shape_;
+  mutable mutex mutex_;           // guards batches_; its holder alone grows slabs
+  void* batches_ = nullptr;       // linked by free_link::next_batch
+  atomic<slab*> slabs_{nullptr};  // newest first; only ever grows
+  atomic<std::size_t> slab_count_{0};
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <troupe/base/assert.hpp>
+#include <troupe/memory/magazine.hpp>
+#include <type_traits>
+#include <utility>
+
+namespace troupe {
+namespace detail {
+
+inline constexpr std::array<std::uint32_t, 7> stable_sizes{128, 192, 256, 384, 512, 768, 1024};
+inline constexpr std::size_t stable_bytes_max = stable_sizes.back();
+
+/// Smallest class that holds `bytes`. Known at compile time where `bytes` is.
+constexpr std::size_t stable_class_of(std::size_t bytes) noexcept {
+  constexpr auto table = [] {
+    std::array<std::uint8_t, stable_bytes_max / cache_line_bytes + 1> classes{};
+    std::uint8_t at = 0;
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      while (stable_sizes[at] < i * cache_line_bytes) ++at;
+      classes[i] = at;
+    }
+    return classes;
+  }();
+  return table[(bytes + cache_line_bytes - 1) / cache_line_bytes];
+}
+
+}  // namespace detail
+
+/// Slots whose memory never becomes anything else: each starts with a Header that is constructed
+/// once, when the slot is first made, and neither destroyed nor written to by the pool ever after.
+/// So a pointer to a slot may outlive what was in it, and its Header may be read at any time: a
+/// generation in it tells whether the slot still holds what was meant.
+///
+/// There is one pool in the process for each Header; all functions are static. Slots are of 128 to
+/// 1024 bytes, aligned to 64, the Header included. Under AddressSanitizer what lies behind the
+/// Header of a free slot is poisoned.
+///
+/// Threads:   any; give back where you like. Caches and depot are those of pool_allocate().
+/// Invariant: a slot is never unmapped, and never moves to another size or Header.
+/// Cost:      a few instructions; in one call of a batch, a mutex. A slab is touched as it is used.
+/// Errors:    std::bad_alloc.
+template <class Header>
+class stable_pool {
+  static_assert(std::is_nothrow_default_constructible_v<Header>);
+  static_assert(std::is_trivially_destructible_v<Header>, "a Header is never destroyed");
+  static_assert(alignof(Header) <= cache_line_bytes);
+
+ public:
+  /// Most that take() may be asked for.
+  static constexpr std::size_t bytes_max = detail::stable_bytes_max;
+
+  /// Returns the Header of a slot that holds `bytes` in all. The Header is as the last owner left
+  /// it, or as constructed.
+  [[nodiscard]] static Header* take(std::size_t bytes) {
+    const std::size_t index = class_of(bytes);
+    void* slot = cache_.take(depots_.data(), index, shape(index));
+    return std::launder(static_cast<Header*>(slot));
+  }
+
+  /// `bytes` is what was asked for in take(). What lies behind the Header is lost.
+  static void give_back(Header* slot, std::size_t bytes) noexcept {
+    const std::size_t index = class_of(bytes);
+    cache_.give(depots_.data(), index, shape(index), slot);
+  }
+
+  /// Calls fn(Header&) for every slot that there is, in use or free. Others may take and give back
+  /// meanwhile: what was taken before the call is among them.
+  template <class Function>
+  static void for_each_slot(Function&& fn) {
+    for (const detail::depot& one : depots_) {
+      one.for_each_block([&](void* slot) { fn(*std::launder(static_cast<Header*>(slot))); });
+    }
+  }
+
+  /// Bytes obtained from the system. More than are resident, as long as slabs are not used up.
+  [[nodiscard]] static std::size_t bytes() noexcept {
+    std::size_t sum = 0;
+    for (const detail::depot& one : depots_) sum += one.bytes();
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t link_offset = (sizeof(Header) + alignof(detail::free_link) - 1) /
+                                             alignof(detail::free_link) *
+                                             alignof(detail::free_link);
+  static_assert(link_offset + sizeof(detail::free_link) <= detail::stable_sizes.front(),
+                "the free list needs room behind the Header");
+
+  // A little less than 256 KiB, so that malloc's own words do not cost another page.
+  static constexpr std::uint32_t slab_bytes = 256 * 1024 - 128;
+
+  static void construct(void* slot) noexcept { ::new (slot) Header; }
+
+  static constexpr detail::block_shape shape(std::size_t index) noexcept {
+    const std::uint32_t bytes = detail::stable_sizes[index];
+    return {bytes, link_offset, std::clamp(8 * 1024 / bytes, 16u, 64u), slab_bytes, &construct};
+  }
+
+  static std::size_t class_of(std::size_t bytes) noexcept {
+    TROUPE_EXPECTS(bytes <= bytes_max, "stable_pool: no slot is that large");
+    return detail::stable_class_of(std::max(bytes, sizeof(Header)));
+  }
+
+  template <std::size_t... Index>
+  static constexpr auto make_depots(std::index_sequence<Index...>) noexcept {
+    return std::array<detail::depot, sizeof...(Index)>{detail::depot{shape(Index)}...};
+  }
+
+  static constinit inline auto depots_ =
+      make_depots(std::make_index_sequence<detail::stable_sizes.size()>{});
+  static constinit inline thread_local detail::thread_cache cache_{};
+};
+
+}  // namespace troupe

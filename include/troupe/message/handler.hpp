@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include <troupe/message/address.hpp>
+
+// Finding an actor's handlers: overloads named `on` whose first parameter is exactly the message
+// (M, const M& or M&&), so that a conversion never chooses one: a float does not reach on(long).
+
+namespace troupe {
+
+/// What can be sent: a value that can be moved into the mailbox.
+template <class M>
+concept message =
+    std::is_object_v<M> && std::same_as<M, std::remove_cvref_t<M>> && std::move_constructible<M>;
+
+namespace detail {
+
+template <class A, class... Parameters>
+using on_result = decltype(std::declval<A&>().on(std::declval<Parameters>()...));
+
+// Taking the address with a full signature leaves no room for conversions.
+template <class A, class Result, class... Parameters>
+concept declares_on = requires { static_cast<Result (A::*)(Parameters...)>(&A::on); } ||
+                      requires { static_cast<Result (A::*)(Parameters...) const>(&A::on); };
+
+template <class A, class M, class... More>
+concept has_handler = requires { typename on_result<A, M, More...>; } &&
+                      (declares_on<A, on_result<A, M, More...>, M, More...> ||
+                       declares_on<A, on_result<A, M, More...>, const M&, More...> ||
+                       declares_on<A, on_result<A, M, More...>, M&&, More...>);
+
+template <class A, class M>
+concept handles_with_sender = has_handler<A, M, address> || has_handler<A, M, const address&>;
+
+}  // namespace detail
+
+/// True if actor A has a handler for exactly M: `on(M)`, or `on(M, address sender)`.
+template <class A, class M>
+concept understands = detail::has_handler<A, M> || detail::handles_with_sender<A, M>;
+
+/// Never defined. The compiler names it, with both types, when a message is sent to an actor that
+/// has no `on` for exactly this type: add `void on(Message)` to Actor, or send what it understands.
+template <class Actor, class Message>
+struct actor_does_not_understand_message;
+
+}  // namespace troupe

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <troupe/scheduler/activity.hpp>
+
+namespace troupe::detail {
+
+/// What one turn left behind.
+enum class turn_result : std::uint8_t {
+  resting,  // nothing to do; whoever brings work schedules it again. Not to be touched any more.
+  again,    // more to do: schedule it behind the others
+  ended,    // never to be scheduled again. Not to be touched any more.
+};
+
+/// Something that gets turns: linked into one queue at most, run by one thread at a time.
+struct runnable {
+  runnable* next_runnable = nullptr;
+};
+
+/// A first-in first-out list of runnables, linked through themselves. Not for several threads.
+class runnable_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+
+  [[nodiscard]] runnable* first() const noexcept { return first_; }
+
+  void push(runnable& r) noexcept {
+    r.next_runnable = nullptr;
+    (first_ == nullptr ? first_ : last_->next_runnable) = &r;
+    last_ = &r;
+  }
+
+  runnable* pop() noexcept {
+    runnable* const r = first_;
+    if (r != nullptr) first_ = r->next_runnable;
+    return r;
+  }
+
+ private:
+  runnable* first_ = nullptr;
+  runnable* last_ = nullptr;
+};
+
+/// Sees to it that a runnable gets its next turn: a pool, a thread of its own, a pump.
+///
+/// Threads: schedule() from anywhere.
+class executor {
+ public:
+  /// `r` has work and no turn to come; this gives it one.
+  virtual void schedule(runnable& r) noexcept = 0;
+
+  /// `r` has ended, or will never start. Called by its last turn, or by its maker.
+  virtual void retire(runnable&) noexcept {}
+
+  /// True if a turn may block without holding up another.
+  [[nodiscard]] virtual bool may_block() const noexcept { return false; }
+
+ protected:
+  ~executor() = default;
+};
+
+/// Runs one turn on the thread whose activity is given. Handed to the executors from above: they
+/// know nothing of actors.
+using turn_function = turn_result (*)(runnable& r, activity& of_thread) noexcept;
+
+}  // namespace troupe::detail

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <troupe/scheduler/runnable.hpp>
+#include <troupe/sync/atomic.hpp>
+#include <troupe/sync/parker.hpp>
+#include <troupe/sync/thread.hpp>
+
+namespace troupe::detail {
+
+/// One thread for one runnable: it may block as long as it likes without holding up another.
+///
+/// Threads: schedule() from anywhere; start(), finished() and the destructor from the owner.
+class thread_executor final : public executor {
+ public:
+  explicit thread_executor(turn_function turn) noexcept : turn_(turn) {}
+  thread_executor(const thread_executor&) = delete;
+  thread_executor& operator=(const thread_executor&) = delete;
+
+  /// Waits for the thread, which ends with its runnable.
+  ~thread_executor();
+
+  /// Starts the thread; `name` is for debuggers. Throws std::system_error if there can be none.
+  void start(runnable& r, std::string name);
+
+  void schedule(runnable& r) noexcept override;
+
+  /// Ends the thread also if the runnable never got a turn.
+  void retire(runnable& r) noexcept override;
+
+  [[nodiscard]] bool may_block() const noexcept override { return true; }
+
+  /// True once the runnable has ended; the destructor then does not wait.
+  [[nodiscard]] bool finished() const noexcept;
+  [[nodiscard]] const activity& done() const noexcept { return activity_; }
+
+ private:
+  void run(runnable& r) noexcept;
+
+  const turn_function turn_;
+  activity activity_;
+  parker parker_;  // its token says: scheduled
+  atomic<bool> retired_{false};
+  atomic<bool> finished_{false};
+  thread thread_;
+};
+
+}  // namespace troupe::detail

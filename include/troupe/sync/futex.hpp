@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <troupe/base/clock.hpp>
+#include <troupe/sync/atomic.hpp>
+
+// Sleeping on a word, private to this process.
+//
+// A wait returns at once if the word does not hold `expected`, and may return without a wake: look
+// at the word again. None of the three orders memory; the word's own loads and stores do that.
+// A wake may name a word whose object has just ended: the address is all that is used.
+
+namespace troupe {
+inline namespace TROUPE_SYNC_NAMESPACE {
+
+void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept;
+
+/// Returns true if the deadline passed.
+[[nodiscard]] bool futex_wait_until(const atomic<std::uint32_t>& word, std::uint32_t expected,
+                                    time_point deadline) noexcept;
+
+void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept;
+
+}  // namespace TROUPE_SYNC_NAMESPACE
+}  // namespace troupe

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <troupe/base/clock.hpp>
+#include <troupe/sync/atomic.hpp>
+
+namespace troupe {
+
+/// Puts one thread to sleep and wakes it when there is something to do.
+///
+/// Threads:   notify() from anywhere; park() and park_until() from the owner only.
+/// Invariant: a notify() after the owner's last look at its work is never lost. Several before one
+///            park() count once.
+/// Cost:      one read-modify-write each; a system call only to sleep, and to wake who sleeps.
+class parker {
+ public:
+  parker() = default;
+  parker(const parker&) = delete;
+  parker& operator=(const parker&) = delete;
+
+  /// Sleeps until notified; uses up the notification. Never returns without one.
+  void park() noexcept;
+
+  /// As park(), but gives up at the deadline. Returns true if notified.
+  [[nodiscard]] bool park_until(time_point deadline) noexcept;
+
+  /// Returns true if the owner was asleep.
+  bool notify() noexcept;
+
+ private:
+  // park() takes one off: token → awake (goes on), awake → asleep (sleeps).
+  enum state : std::uint32_t { awake = 0, token = 1, asleep = 0xffff'ffff };
+
+  bool take_token() noexcept;
+
+  atomic<std::uint32_t> state_{awake};
+};
+
+}  // namespace troupe

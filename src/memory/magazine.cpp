@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/base/assert.hpp>
+#include <troupe/memory/magazine.hpp>
+#include <utility>
+
+namespace troupe::detail {
+namespace {
+
+// Closes the caches of a thread when it ends. Apart from them, because a thread_local with a
+// destructor has a guard, which would stand in the way of every allocation.
+struct closer {
+  thread_cache* first = nullptr;
+
+  ~closer();
+};
+
+constinit thread_local bool closer_is_gone = false;
+thread_local closer closer_of_thread;
+
+closer::~closer() {
+  closer_is_gone = true;
+  for (thread_cache* cache = first; cache != nullptr; cache = cache->next) cache->close();
+}
+
+void* unlink_first(const block_shape& shape, void*& list) noexcept {
+  void* block = list;
+  unpoison(block, shape.bytes);
+  list = link_of(block, shape.link_offset)->next;
+  return block;
+}
+
+}  // namespace
+
+void thread_cache::open(depot* all) noexcept {
+  TROUPE_ASSERT(state == phase::unused, "thread_cache: opened twice");
+  depots = all;
+  if (closer_is_gone) {
+    state = phase::closed;
+    return;
+  }
+  next = std::exchange(closer_of_thread.first, this);
+  state = phase::open;
+}
+
+void thread_cache::close() noexcept {
+  state = phase::closed;
+  for (std::size_t index = 0; index < magazines.size(); ++index) {
+    magazine& mine = magazines[index];
+    if (mine.loaded == nullptr && mine.reserve == nullptr) {
+      mine.room = 0;
+      continue;
+    }
+    depot& home = depots[index];
+    const std::uint32_t batch = home.shape().batch;
+    if (mine.reserve != nullptr) home.give({mine.reserve, batch});
+    if (mine.loaded != nullptr) home.give({mine.loaded, batch - mine.room});
+    mine = magazine{};
+  }
+}
+
+void* thread_cache::refill(depot* from, std::size_t index) {
+  if (state == phase::unused) open(from);
+  magazine& mine = magazines[index];
+  const block_shape& shape = from[index].shape();
+  if (mine.reserve != nullptr) {
+    mine.loaded = std::exchange(mine.reserve, nullptr);
+    mine.room = 1;
+    return unlink_first(shape, mine.loaded);
+  }
+  block_batch got = from[index].take();
+  void* block = unlink_first(shape, got.first);
+  --got.count;
+  if (state == phase::open) {
+    mine.loaded = got.first;
+    mine.room = shape.batch - got.count;
+  } else if (got.count > 0) {
+    from[index].give(got);
+  }
+  return block;
+}
+
+void thread_cache::overflow(depot* to, std::size_t index, void* block) noexcept {
+  if (state == phase::unused) open(to);
+  magazine& mine = magazines[index];
+  const block_shape& shape = to[index].shape();
+  if (state == phase::closed) {
+    ::new (link_of(block, shape.link_offset)) free_link{nullptr, nullptr, 1};
+    to[index].give({block, 1});
+    return;
+  }
+  if (mine.loaded != nullptr) {
+    if (mine.reserve != nullptr) to[index].give({mine.reserve, shape.batch});
+    mine.reserve = std::exchange(mine.loaded, nullptr);
+  }
+  mine.room = shape.batch;
+  give(to, index, shape, block);
+}
+
+}  // namespace troupe::detail

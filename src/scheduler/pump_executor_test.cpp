@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <troupe/scheduler/pump_executor.hpp>
+#include <troupe/sync/thread.hpp>
+
+#include "task_for_tests.hpp"
+
+namespace troupe::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct pump final : pump_executor {
+  // One turn for each that is scheduled now.
+  void drain() {
+    runnable_list now = take();
+    while (runnable* const r = now.pop()) {
+      if (task::turn(*r, done()) == turn_result::again) schedule(*r);
+    }
+  }
+};
+
+TEST(pump_executor, empty) {
+  pump p;
+  EXPECT_TRUE(p.empty());
+  EXPECT_TRUE(p.take().empty());
+  EXPECT_FALSE(p.may_block());
+  EXPECT_FALSE(p.wait_until(clock::now() - 1s));
+}
+
+TEST(pump_executor, order) {
+  pump p;
+  std::vector<int> order;
+  std::deque<task> all;
+  for (int i = 0; i < 5; ++i) all.emplace_back(p, [&, i] { order.push_back(i); });
+  for (task& each : all) each.poke();
+  EXPECT_FALSE(p.empty());
+  p.drain();
+  EXPECT_TRUE(p.empty());
+  EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4}));
+  EXPECT_EQ(p.done().turns.value(), 5u);
+}
+
+TEST(pump_executor, what_is_scheduled_after_take_makes_a_new_list) {
+  pump p;
+  task second(p);
+  task first(p, [&] { second.poke(); });
+  first.poke();
+  p.drain();
+  EXPECT_EQ(first.done, 1);
+  EXPECT_EQ(second.done, 0);
+  EXPECT_FALSE(p.empty());
+  p.drain();
+  EXPECT_EQ(second.done, 1);
+}
+
+TEST(pump_executor, calls_back_when_there_is_something_and_nothing_was_before) {
+  pump p;
+  int called = 0;
+  p.on_wakeup([&] { ++called; });
+  EXPECT_EQ(called, 0);
+  task one(p);
+  task other(p);
+  one.poke();
+  EXPECT_EQ(called, 1);
+  other.poke();
+  one.poke();
+  EXPECT_EQ(called, 1) << "it knows already";
+  p.drain();
+  EXPECT_EQ(called, 2) << "one of them had more to do";
+  p.drain();
+  other.poke();
+  EXPECT_EQ(called, 3);
+  p.drain();
+}
+
+TEST(pump_executor, calls_back_at_once_if_there_is_something_already) {
+  pump p;
+  task one(p);
+  one.poke();
+  int called = 0;
+  p.on_wakeup([&] { ++called; });
+  EXPECT_EQ(called, 1);
+  p.drain();
+}
+
+// What the callback refers to dies as soon as it has been replaced.
+TEST(pump_executor, a_callback_that_was_replaced_is_neither_running_nor_called) {
+  pump p;
+  atomic<bool> stop{false};
+  task one(p);
+  jthread poking([&] {
+    // [stop] relaxed: ends the thread some time.
+    while (!stop.load(relaxed)) one.poke();
+  });
+  for (int round = 0; round < 2'000; ++round) {
+    auto calls = std::make_unique<int>(0);
+    p.on_wakeup([&, mine = calls.get()] { ++*mine; });
+    p.drain();
+    p.on_wakeup({});
+    calls.reset();
+  }
+  stop.store(true, relaxed);  // [stop]
+  poking.join();
+  while (!p.empty()) p.drain();
+}
+
+TEST(pump_executor, a_wake_before_wait_is_not_lost) {
+  pump p;
+  p.wake();
+  p.wait();
+  task one(p);
+  one.poke();
+  EXPECT_TRUE(p.wait_until(clock::now() - 1s));
+  p.drain();
+}
+
+TEST(pump_executor, many_to_one) {
+  constexpr int threads = 4;
+  constexpr int pokes = 10'000;
+  pump p;
+  std::vector<jthread> foreign;
+  std::deque<task> all;
+  for (int t = 0; t < threads; ++t) all.emplace_back(p);
+  int turns = 0;
+  for (task& each : all) {
+    each.work = [&] { ++turns; };
+    foreign.emplace_back([&] {
+      for (int i = 0; i < pokes; ++i) each.poke();
+    });
+  }
+  // Ends only if no wake-up is lost.
+  while (turns < threads * pokes) {
+    while (!p.empty()) p.drain();
+    if (turns < threads * pokes) p.wait();
+  }
+}
+
+// The thread that scheduled may still be on its way out of schedule().
+TEST(pump_executor, may_be_destroyed_when_the_last_turn_is_over) {
+  for (int round = 0; round < 300; ++round) {
+    auto p = std::make_unique<pump>();
+    task one(*p);
+    const jthread scheduling([&] { one.poke(); });
+    while (one.done == 0) {
+      p->drain();
+      std::this_thread::yield();
+    }
+    p.reset();
+  }
+}
+
+}  // namespace
+}  // namespace troupe::detail

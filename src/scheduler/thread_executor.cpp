@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/scheduler/thread_executor.hpp>
+
+#include <utility>
+
+namespace troupe::detail {
+
+thread_executor::~thread_executor() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void thread_executor::start(runnable& r, std::string name) {
+  thread_ = thread([this, &r, name = std::move(name)] {
+    name_this_thread(name);
+    run(r);
+  });
+}
+
+void thread_executor::schedule(runnable&) noexcept { parker_.notify(); }
+
+void thread_executor::retire(runnable&) noexcept {
+  // [retired] relaxed: read by the same thread, or after the token.
+  retired_.store(true, relaxed);
+  parker_.notify();
+}
+
+void thread_executor::run(runnable& r) noexcept {
+  while (!retired_.load(relaxed)) {  // [retired]
+    parker_.park();
+    if (retired_.load(relaxed)) break;  // [retired]
+    while (turn_(r, activity_) == turn_result::again) {
+    }
+  }
+  // [finished] release: the owner's acquire in finished(): the last turn is over.
+  finished_.store(true, release);
+}
+
+bool thread_executor::finished() const noexcept {
+  return finished_.load(acquire);  // [finished]
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <troupe/scheduler/runnable.hpp>
+#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/sync/parker.hpp>
+#include <troupe/sync/thread.hpp>
+#include <troupe/sync/work_ring.hpp>
+
+namespace troupe::detail {
+
+/// One thread of a pool with the work that it keeps to itself.
+///
+/// Threads: push() from the worker's own thread; the ring may be stolen from by the others; the
+///          parker is notified by whoever takes the worker off the list of the parked.
+class worker {
+ public:
+  worker(worker_pool& pool, unsigned index) noexcept : pool_(pool), index_(index), random_(index) {}
+
+  void start();
+  void join();  // if it was started
+
+  /// Takes what this worker's own turn has woken.
+  void push(runnable& r) noexcept;
+
+  [[nodiscard]] const worker_pool& pool() const noexcept { return pool_; }
+  [[nodiscard]] const activity& done() const noexcept { return activity_; }
+  [[nodiscard]] bool has_stealable() const noexcept { return !ring_.empty(); }
+  void wake() noexcept { parker_.notify(); }
+
+ private:
+  // How many turns in a row may come from the private slot before the ring gets one: two actors
+  // that keep each other busy must not starve the rest.
+  static constexpr unsigned slot_streak_max = 32;
+  // Every so many turns the shared queue is asked first, for the same reason.
+  static constexpr unsigned injected_interval = 61;
+  // How often a searching worker looks around before it parks.
+  static constexpr unsigned search_rounds = 64;
+  static constexpr std::size_t ring_capacity = 256;
+
+  void run();
+  runnable* next() noexcept;
+  runnable* next_from_ring() noexcept;
+  runnable* take_injected() noexcept;
+  runnable* find_work() noexcept;
+  runnable* search() noexcept;
+  runnable* steal() noexcept;
+  void push_to_ring(runnable& r) noexcept;
+  [[nodiscard]] bool alone() const noexcept;
+
+  worker_pool& pool_;
+  const unsigned index_;
+  std::uint32_t random_;
+  unsigned tick_ = 0;
+  unsigned slot_streak_ = 0;
+  runnable* slot_ = nullptr;
+
+  work_ring<runnable, ring_capacity> ring_;
+  activity activity_;
+  parker parker_;
+  thread thread_;
+};
+
+}  // namespace troupe::detail

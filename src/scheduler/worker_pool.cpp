@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/scheduler/worker_pool.hpp>
+
+#include <algorithm>
+
+#include "worker.hpp"
+
+// Why nobody sleeps while there is work. Three steps meet here, all of them seq_cst; anything
+// weaker lets each side miss the other (store buffering), and the work would wait for the next one:
+//
+//   bringing work   publish it (a ring's tail, injected_count_)    [idle] W
+//                   then look at census_                           [idle] C
+//   parking         leave the searchers, join the parked: census_  [idle] C
+//                   then look at every ring and injected_count_    [idle] W
+//   finding work    leave the searchers: census_                   [idle] C
+//                   then look at every ring and injected_count_    [idle] W
+//
+// Who brings work and sees a searcher wakes nobody: that searcher still has one of the last two
+// steps before it, and will see the work. Of several searchers that find work only the last one
+// looks again: whoever brought work while the others were still searching was counting on any of
+// them. Who sees no searcher but somebody parked wakes one.
+
+namespace troupe::detail {
+
+worker_pool::worker_pool(unsigned workers, turn_function turn) : turn_(turn) {
+  workers_.reserve(workers);
+  parked_workers_.reserve(workers);
+  for (unsigned i = 0; i < workers; ++i) {
+    workers_.push_back(std::make_unique<worker>(*this, i + 1));
+  }
+  try {
+    for (auto& each : workers_) each->start();
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+worker_pool::~worker_pool() { stop(); }
+
+void worker_pool::stop() noexcept {
+  // [stop] release: the workers' acquire in find_work() and work_in_sight().
+  // [idle] W, seq_cst: stopping is work for each worker: who parks afterwards must see it.
+  stopping_.store(true, seq_cst);
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    const std::lock_guard lock(parked_mutex_);
+    if (parked_workers_.empty()) continue;
+    wake_parked();
+  }
+  for (auto& each : workers_) each->join();
+}
+
+unsigned worker_pool::parked() const noexcept {
+  // [census] relaxed: a figure for people.
+  return census::parked(census_.load(relaxed));
+}
+
+void worker_pool::for_each_activity(const std::function<void(const activity&)>& look) const {
+  for (const auto& each : workers_) look(each->done());
+}
+
+void worker_pool::inject(runnable& r) noexcept {
+  runnable* const one = &r;
+  inject(&one, 1);
+}
+
+void worker_pool::inject(runnable* const* some, std::size_t count) noexcept {
+  const std::lock_guard lock(injected_mutex_);
+  for (std::size_t i = 0; i < count; ++i) injected_.push(*some[i]);
+  injected_count_.fetch_add(count, seq_cst);  // [idle] W
+  // Under the lock: a worker must take it to see what was brought, so until here that cannot have
+  // ended, nor this pool with it.
+  wake_one_if_needed();
+}
+
+runnable* worker_pool::take_injected() noexcept {
+  return take_injected(1, [](runnable&) noexcept {});
+}
+
+bool worker_pool::work_in_sight() const noexcept {
+  if (stopping_.load(seq_cst)) return true;             // [idle] W
+  if (injected_count_.load(seq_cst) != 0) return true;  // [idle] W
+  return std::any_of(workers_.begin(), workers_.end(),  // [idle] W, in work_ring::empty()
+                     [](const auto& each) { return each->has_stealable(); });
+}
+
+void worker_pool::wake_one_if_needed() noexcept {
+  const std::uint64_t now = census_.load(seq_cst);  // [idle] C
+  if (census::parked(now) == 0 || census::searching(now) != 0) return;
+  const std::lock_guard lock(parked_mutex_);
+  // Looked at again under the lock, so that one piece of work wakes one worker.
+  const std::uint64_t still = census_.load(seq_cst);  // [idle] C
+  if (parked_workers_.empty() || census::searching(still) != 0) return;
+  wake_parked();
+}
+
+// The caller holds parked_mutex_; somebody is parked.
+void worker_pool::wake_parked() noexcept {
+  worker* const chosen = parked_workers_.back();
+  parked_workers_.pop_back();
+  // [idle] C: it counts as searching from here on, so that others need not wake one as well.
+  census_.fetch_add(census::one_searching - census::one_parked, seq_cst);
+  chosen->wake();
+}
+
+// At most half of the workers search at a time: more would fight over the same rings.
+bool worker_pool::try_search() noexcept {
+  // [census] relaxed: only a limit; it may be missed by a few.
+  if (2 * census::searching(census_.load(relaxed)) >= workers_.size()) return false;
+  census_.fetch_add(census::one_searching, seq_cst);  // [idle] C
+  return true;
+}
+
+void worker_pool::stop_searching() noexcept {
+  const std::uint64_t before = census_.fetch_sub(census::one_searching, seq_cst);  // [idle] C
+  if (census::searching(before) == 1 && work_in_sight()) wake_one_if_needed();
+}
+
+void worker_pool::register_parked(worker& w, bool searching) noexcept {
+  const std::lock_guard lock(parked_mutex_);
+  parked_workers_.push_back(&w);
+  // [idle] C
+  census_.fetch_add(census::one_parked - (searching ? census::one_searching : 0), seq_cst);
+}
+
+// False if somebody has woken `w` meanwhile.
+bool worker_pool::withdraw_parked(worker& w) noexcept {
+  const std::lock_guard lock(parked_mutex_);
+  const auto at = std::find(parked_workers_.begin(), parked_workers_.end(), &w);
+  if (at == parked_workers_.end()) return false;
+  parked_workers_.erase(at);
+  census_.fetch_add(census::one_searching - census::one_parked, seq_cst);  // [idle] C
+  return true;
+}
+
+}  // namespace troupe::detail
