@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace troupe {
+
+class pump;
+
+/// Where an actor's turns run: `pool`, `own_thread` or `bound_to(pump)`.
+class placement {
+ public:
+  enum class kind { pool, own_thread, pump };
+
+  constexpr explicit placement(kind where, troupe::pump* on = nullptr) noexcept
+      : kind_(where), pump_(on) {}
+
+  [[nodiscard]] constexpr kind where() const noexcept { return kind_; }
+  [[nodiscard]] constexpr troupe::pump* on() const noexcept { return pump_; }
+
+ private:
+  kind kind_;
+  troupe::pump* pump_;
+};
+
+/// On the system's workers, which all such actors share. A handler that blocks holds a worker up.
+inline constexpr placement pool{placement::kind::pool};
+
+/// On a thread that nobody shares: for handlers that block or compute for long.
+inline constexpr placement own_thread{placement::kind::own_thread};
+
+/// On the thread that made the pump, whenever it pumps.
+[[nodiscard]] constexpr placement bound_to(pump& on) noexcept {
+  return placement{placement::kind::pump, &on};
+}
+
+/// How to spawn one actor; system::spawn() takes it before the constructor's arguments.
+struct spawn_options {
+  std::string name = {};  // for logs and reports; empty: the type's
+  placement where = troupe::pool;
+};
+
+}  // namespace troupe

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include <troupe/actor/placement.hpp>
+
+namespace troupe {
+
+class system;
+
+namespace detail {
+class bound_executor;
+}  // namespace detail
+
+/// Gives turns to actors on the thread that made it: the main thread, a user interface, an event
+/// loop. Actors come here with spawn_options{.where = bound_to(pump)}.
+///
+/// Threads: made, pumped and destroyed on one thread, of which it is the only pump. Spawning on it,
+///          and sending to its actors, from anywhere.
+/// Errors:  std::logic_error if pumped from another thread, or from inside a handler.
+class pump {
+ public:
+  explicit pump(system& of);
+  pump(const pump&) = delete;
+  pump& operator=(const pump&) = delete;
+
+  /// Ends the actors that are still bound to it, as stop_now() does.
+  ~pump();
+
+  /// Handles what is there now, but not what that leads to. Returns how many messages it was.
+  std::size_t drain();
+
+  /// Handles messages until there are none. Returns how many.
+  std::size_t run_until_idle();
+
+  /// Handles messages, and sleeps while there are none, until every actor bound to it has ended.
+  void run_until_stopped();
+
+  /// `callback` is called when there is something to drain and nothing was before: on the thread
+  /// that sent it, or on this one. It should only wake the loop that will drain: locks are held
+  /// while it runs, so it must not use Troupe, wait for a lock that somebody holds while using
+  /// Troupe, or throw. If something is there already it is called at once. When on_wakeup()
+  /// returns, the callback set before is not running and will not be called.
+  void on_wakeup(std::function<void()> callback);
+
+ private:
+  friend class detail::bound_executor;
+  friend class system;
+
+  std::unique_ptr<detail::bound_executor> executor_;
+};
+
+}  // namespace troupe

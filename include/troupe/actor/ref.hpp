@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/events.hpp>
+#include <troupe/actor/timer.hpp>
+#include <troupe/base/assert.hpp>
+#include <troupe/base/clock.hpp>
+
+namespace troupe {
+
+template <class A>
+class ref;
+template <class A>
+class self_ref;
+template <class A>
+class weak_ref;
+
+namespace detail {
+
+struct ref_access;
+
+exit_reason join(control_block& block);
+std::optional<exit_reason> join_until(control_block& block, time_point deadline);
+
+/// What can be done with an actor whose type is known, however it is held: shared by ref and
+/// self_ref, which give it their block().
+template <class Self, class A>
+class typed_handle {
+ public:
+  /// Puts a message into the actor's mailbox; it is handled later, on the actor's own turn.
+  ///
+  /// Threads: any.
+  /// Order:   from one sender to one receiver, as sent; what is sent because of a message comes
+  ///          after what was sent before that message (A→B, then A→C→B).
+  /// Errors:  refused if the actor has ended. What copying or moving the message throws, and
+  ///          std::bad_alloc, with nothing sent.
+  /// Cost:    one block from the pool, one move, one compare-and-swap.
+  template <class Message, class M = std::remove_cvref_t<Message>>
+  delivery send(Message&& message) const {
+    if constexpr (!understands<A, M>) {
+      return static_cast<delivery>(sizeof(actor_does_not_understand_message<A, M>));
+    } else {
+      return post<handles_with_sender<A, M>>(block(), dispatch_of<A, M>,
+                                             std::forward<Message>(message));
+    }
+  }
+
+  /// Sends the message after `delay`, never earlier. The timer belongs to the receiver: it keeps it
+  /// alive, and ends with it. Cost: a mutex of the system, and the clock.
+  template <class Message, class M = std::remove_cvref_t<Message>>
+  timer send_after(duration delay, Message&& message) const {
+    if constexpr (!understands<A, M>) {
+      return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>)), timer{};
+    } else {
+      return arm_once<handles_with_sender<A, M>>(block(), dispatch_of<A, M>, delay,
+                                                 std::forward<Message>(message));
+    }
+  }
+
+  /// Sends a copy of the message every `period` until cancelled, the first after one period. While
+  /// a tick waits in the mailbox no other one is added: it is skipped, and counted. A period that
+  /// is not positive is taken as the shortest that the timers have.
+  template <class Message, class M = std::remove_cvref_t<Message>>
+  timer send_every(duration period, Message&& message) const {
+    static_assert(std::copy_constructible<M>, "send_every sends a copy each time");
+    if constexpr (!understands<A, M>) {
+      return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>)), timer{};
+    } else if constexpr (std::copy_constructible<M>) {
+      return arm_every<handles_with_sender<A, M>>(block(), dispatch_of<A, M>, period,
+                                                  std::forward<Message>(message));
+    }
+  }
+
+  /// Ends the actor once it has handled what was sent before.
+  void stop() const { block().stop(); }
+
+  /// Ends the actor after the message that it is handling. What is left in its mailbox is
+  /// discarded; its `down` says how much that was.
+  void stop_now() const { block().stop_now(); }
+
+  [[nodiscard]] troupe::address address() const noexcept { return block().where(); }
+
+ private:
+  [[nodiscard]] control_block& block() const noexcept {
+    return static_cast<const Self*>(this)->block();
+  }
+};
+
+}  // namespace detail
+
+/// A counted, typed handle to an actor. The actor lives at least as long as one of them does, or
+/// until it is stopped or fails; a handle to an ended actor is safe to use, and its sends are
+/// refused.
+///
+/// Threads: like a shared_ptr: different handles from different threads, one handle from one.
+/// Cost:    8 bytes; a copy is one atomic addition, a move is free.
+/// Errors:  using an empty handle is a broken contract: it prints a line and aborts.
+template <class A>
+class ref : public detail::typed_handle<ref<A>, A> {
+ public:
+  ref() = default;
+  ref(const ref& other) noexcept : block_(other.block_) {
+    if (block_ != nullptr) block_->hold();
+  }
+  ref(ref&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  ref(const self_ref<A>& self) noexcept;
+  ref& operator=(ref other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~ref() {
+    if (block_ != nullptr) block_->let_go();
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
+
+  /// Waits until the actor has ended and its destructor has returned; says why it ended.
+  ///
+  /// Threads: any that is not inside a handler on a shared thread. On the thread of the pump that
+  ///          the actor is bound to, join() pumps.
+  /// Errors:  std::logic_error where waiting would block a worker of the pool or never end: watch()
+  ///          is for actors.
+  exit_reason join() const { return detail::join(block()); }
+
+  /// The same, until a deadline: then nothing.
+  [[nodiscard]] std::optional<exit_reason> join_until(time_point deadline) const {
+    return detail::join_until(block(), deadline);
+  }
+  [[nodiscard]] std::optional<exit_reason> join_for(duration time) const {
+    return join_until(later(clock::now(), time));
+  }
+
+  operator troupe::address() const noexcept { return block_ ? block_->where() : troupe::address{}; }
+
+  friend bool operator==(const ref& a, const ref& b) noexcept { return a.block_ == b.block_; }
+  friend auto operator<=>(const ref& a, const ref& b) noexcept {
+    return std::compare_three_way{}(a.block_, b.block_);
+  }
+
+ private:
+  friend struct detail::ref_access;
+  friend class detail::typed_handle<ref<A>, A>;
+  explicit ref(detail::control_block* held) noexcept : block_(held) {}
+
+  [[nodiscard]] detail::control_block& block() const noexcept {
+    TROUPE_EXPECTS(block_ != nullptr, "an empty troupe::ref was used: assign what spawn() returns");
+    return *block_;
+  }
+
+  detail::control_block* block_ = nullptr;
+};
+
+/// What self(this) gives: the actor's own handle, not counted, for use within its own turns. To be
+/// kept alive by somebody, turn it into a ref or a recipient.
+template <class A>
+class self_ref : public detail::typed_handle<self_ref<A>, A> {
+ public:
+  operator troupe::address() const noexcept { return block_->where(); }
+
+ private:
+  friend struct detail::ref_access;
+  friend class detail::typed_handle<self_ref<A>, A>;
+  explicit self_ref(detail::control_block* own) noexcept : block_(own) {}
+
+  [[nodiscard]] detail::control_block& block() const noexcept { return *block_; }
+
+  detail::control_block* block_;
+};
+
+/// A typed handle that keeps nothing alive and is not counted.
+///
+/// Threads: a plain value; lock() from anywhere.
+/// Cost:    16 bytes; lock() is one compare-and-swap.
+template <class A>
+class weak_ref {
+ public:
+  weak_ref() = default;
+  weak_ref(const ref<A>& strong) noexcept : address_(strong) {}
+  weak_ref(const self_ref<A>& self) noexcept : address_(self) {}
+
+  /// A counted handle; an empty one if the actor has ended.
+  [[nodiscard]] ref<A> lock() const noexcept;
+
+  [[nodiscard]] troupe::address address() const noexcept { return address_; }
+  operator troupe::address() const noexcept { return address_; }
+
+  friend bool operator==(const weak_ref&, const weak_ref&) = default;
+  friend auto operator<=>(const weak_ref&, const weak_ref&) = default;
+
+ private:
+  troupe::address address_;
+};
+
+namespace detail {
+
+/// The rest of the layer makes handles from blocks and takes them apart.
+struct ref_access {
+  template <class A>
+  static ref<A> adopt(control_block* held) noexcept {
+    return ref<A>(held);
+  }
+  template <class A>
+  static self_ref<A> own(control_block* block) noexcept {
+    return self_ref<A>(block);
+  }
+  template <class Handle>
+  static control_block& block(const Handle& handle) noexcept {
+    return handle.block();
+  }
+};
+
+}  // namespace detail
+
+template <class A>
+ref<A>::ref(const self_ref<A>& self) noexcept : block_(&detail::ref_access::block(self)) {
+  block_->hold();
+}
+
+template <class A>
+ref<A> weak_ref<A>::lock() const noexcept {
+  return detail::ref_access::adopt<A>(detail::control_block::hold(address_));
+}
+
+}  // namespace troupe
+
+template <class A>
+struct std::hash<troupe::ref<A>> {
+  std::size_t operator()(const troupe::ref<A>& of) const noexcept {
+    return troupe::address(of).hash();
+  }
+};
+
+template <class A>
+struct std::hash<troupe::weak_ref<A>> {
+  std::size_t operator()(const troupe::weak_ref<A>& of) const noexcept {
+    return of.address().hash();
+  }
+};

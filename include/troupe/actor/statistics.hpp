@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace troupe {
+
+/// Counts since the system started, and gauges of now. Taken while everything runs: each figure is
+/// right, but they are not all of the same instant.
+struct statistics {
+  std::uint64_t actors_alive = 0;
+  std::uint64_t actors_spawned = 0;
+  std::uint64_t messages_accepted = 0;      // put into mailboxes, the runtime's own included
+  std::uint64_t messages_handled = 0;       // taken out, the discarded ones included
+  std::uint64_t messages_waiting = 0;       // gauge: in all mailboxes
+  std::uint64_t mailbox_depth_highest = 0;  // the longest queue that any turn found
+  std::uint64_t turns = 0;
+  std::uint64_t dead_letters = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t timers_armed = 0;   // gauge
+  std::uint64_t ticks_skipped = 0;  // of send_every: the one before was still waiting
+  std::uint64_t workers = 0;
+  std::uint64_t workers_busy = 0;    // gauge: running or looking for work
+  std::uint64_t workers_parked = 0;  // gauge
+  std::uint64_t own_threads = 0;     // gauge
+};
+
+}  // namespace troupe

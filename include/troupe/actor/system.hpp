@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <troupe/actor/actor.hpp>
+#include <troupe/actor/placement.hpp>
+#include <troupe/actor/ref.hpp>
+#include <troupe/actor/shutdown_report.hpp>
+#include <troupe/actor/statistics.hpp>
+
+namespace troupe {
+
+/// What ~system() does if actors are still there after the deadline. Nothing is ever freed under a
+/// running thread.
+enum class hang_policy : std::uint8_t {
+  terminate,  // report and std::terminate()
+  wait,       // report and go on waiting
+};
+
+struct system_options {
+  unsigned workers = 0;  // threads of the pool; 0: one for each core
+
+  /// Called for each actor that failed, in its last turn. By default a line on stderr.
+  std::function<void(const failure&)> on_failure = {};
+
+  /// Called for each message that nobody will handle, on the thread that sent it or ended its
+  /// receiver. By default nothing; they are always counted. A foreign thread that sends while the
+  /// system is destroyed may still be in here afterwards.
+  std::function<void(const dead_letter&)> on_dead_letter = {};
+
+  std::chrono::milliseconds shutdown_deadline{10'000};  // for the destructor
+  hang_policy on_hang = hang_policy::terminate;
+};
+
+/// Never defined. The compiler names it, with all the types, when spawn() is given what the actor's
+/// constructor does not take.
+template <class Actor, class... Arguments>
+struct actor_is_not_constructible_from;
+
+namespace detail {
+
+template <class A>
+struct actor_functions {
+  static void destroy(void* object) noexcept { std::destroy_at(static_cast<A*>(object)); }
+  static void on_start(void* object) {
+    if constexpr (requires(A& a) { a.on_start(); }) static_cast<A*>(object)->on_start();
+  }
+  static void on_stop(void* object) {
+    if constexpr (requires(A& a) { a.on_stop(); }) static_cast<A*>(object)->on_stop();
+  }
+  static constexpr const dispatch* on_down() noexcept {
+    if constexpr (understands<A, down>) return &dispatch_of<A, down>;
+    return nullptr;
+  }
+};
+
+template <class A>
+inline constexpr actor_type actor_type_of{.name = type_name<A>(),
+                                          .object_bytes = sizeof(A),
+                                          .object_alignment = alignof(A),
+                                          .destroy = actor_functions<A>::destroy,
+                                          .on_start = requires(A & a){a.on_start();
+}  // namespace detail
+? actor_functions<A>::on_start : nullptr, .on_stop = requires(A& a) {
+  a.on_stop();
+} ? actor_functions<A>::on_stop : nullptr, .on_down = actor_functions<A>::on_down(),
+};  // namespace troupe
+
+template <class... Arguments>
+inline constexpr bool starts_with_options = false;
+template <class First, class... Rest>
+inline constexpr bool starts_with_options<First, Rest...> =
+    std::is_same_v<std::remove_cvref_t<First>, spawn_options>;
+
+/// An actor between «there is a slot» and «its object is there».
+class spawning {
+ public:
+  spawning(runtime& home, const actor_type& type, const spawn_options& options);
+  spawning(const spawning&) = delete;
+  spawning& operator=(const spawning&) = delete;
+  ~spawning();  // not finished: the constructor threw
+
+  [[nodiscard]] void* object() const noexcept { return block_->object(); }
+  [[nodiscard]] control_block* finish();
+
+ private:
+  control_block* block_;
+  control_block* constructing_before_;
+};
+
+}  // namespace detail
+
+/// Threads, timers and actors; everything runs between its construction and its destruction.
+///
+/// Threads: any, but constructor and destructor.
+class system {
+ public:
+  system() : system(system_options{}) {}
+  /// Errors: std::system_error if a thread cannot be started.
+  explicit system(system_options options);
+  system(const system&) = delete;
+  system& operator=(const system&) = delete;
+
+  /// shutdown() with the deadline of the options; what then still runs is reported on stderr, and
+  /// hang_policy decides. Not to be called inside a handler.
+  ~system();
+
+  /// Makes an actor. Its constructor runs here and now; its handlers run where `options.where`
+  /// says. While the system shuts down an actor is made and at once told to stop.
+  ///
+  /// Errors: what the constructor throws, with nothing left behind; std::bad_alloc; with own_thread
+  ///         std::system_error.
+  /// Cost:   one slot of the pool: 104 bytes with the base class's 8 and the actor's own.
+  template <class A, class... Arguments>
+    requires(!detail::starts_with_options<Arguments...>)
+  ref<A> spawn(Arguments&&... arguments) {
+    return make<A>(spawn_options{}, std::forward<Arguments>(arguments)...);
+  }
+  template <class A, class... Arguments>
+  ref<A> spawn(const spawn_options& options, Arguments&&... arguments) {
+    return make<A>(options, std::forward<Arguments>(arguments)...);
+  }
+
+  /// Tells every actor to stop and waits until they have ended, or until the deadline has passed:
+  /// then the report names who is left. Can be called again.
+  ///
+  /// Threads: any outside a handler. On the thread of a pump it pumps.
+  /// Errors:  std::logic_error inside a handler: it would wait for itself. std::bad_alloc, with only
+  ///          some of them told.
+  shutdown_report shutdown(duration deadline);
+
+  [[nodiscard]] troupe::statistics statistics() const;
+
+ private:
+  friend class actor;
+  friend class pump;
+
+  template <class A, class... Arguments>
+  ref<A> make(const spawn_options& options, Arguments&&... arguments) {
+    static_assert(std::is_base_of_v<actor, A>, "an actor class derives from troupe::actor");
+    if constexpr (!std::is_constructible_v<A, Arguments...>) {
+      return static_cast<void>(sizeof(actor_is_not_constructible_from<A, Arguments...>)), ref<A>{};
+    } else {
+      detail::spawning spawning(*runtime_, detail::actor_type_of<A>, options);
+      ::new (spawning.object()) A(std::forward<Arguments>(arguments)...);
+      return detail::ref_access::adopt<A>(spawning.finish());
+    }
+  }
+
+  const std::chrono::milliseconds shutdown_deadline_;
+  const hang_policy on_hang_;
+  detail::runtime* const runtime_;
+};
+
+}  // namespace troupe

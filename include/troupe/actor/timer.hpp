@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/base/clock.hpp>
+
+namespace troupe {
+
+namespace detail {
+struct timer_entry;
+struct timer_access;
+}  // namespace detail
+
+/// Names one armed timer so that it can be cancelled; letting go of it changes nothing.
+///
+/// Threads: a plain value; cancel() from anywhere.
+class timer {
+ public:
+  timer() = default;
+
+  /// Ends the timer and frees its message. Within the receiver's own turn nothing of it arrives
+  /// after this, not even a tick that is in the mailbox already. False if it had ended before.
+  /// Cost: a mutex of the system.
+  bool cancel() noexcept;
+
+ private:
+  friend struct detail::timer_access;
+  timer(detail::timer_entry* entry, std::uint64_t generation) noexcept
+      : entry_(entry), generation_(generation) {}
+
+  detail::timer_entry* entry_ = nullptr;
+  std::uint64_t generation_ = 0;
+};
+
+namespace detail {
+
+using clone_function = envelope* (*)(const envelope& message);
+
+/// Takes the message over. A period of zero: once.
+timer arm(control_block& to, envelope& message, duration delay, duration period,
+          clone_function clone);
+
+template <bool WithSender, class M>
+envelope* clone_message(const envelope& message) {
+  const auto& original = static_cast<const message_envelope<M, WithSender>&>(message);
+  auto* const copy = make_envelope<WithSender>(*original.how, original.value);
+  if constexpr (WithSender) copy->sender = original.sender;
+  return copy;
+}
+
+template <bool WithSender, class Message>
+timer arm_once(control_block& to, const dispatch& how, duration delay, Message&& message) {
+  auto* const e = make_envelope<WithSender>(how, std::forward<Message>(message));
+  if constexpr (WithSender) e->sender = current_address();
+  return arm(to, *e, delay, duration::zero(), nullptr);
+}
+
+template <bool WithSender, class Message>
+timer arm_every(control_block& to, const dispatch& how, duration period, Message&& message) {
+  auto* const e = make_envelope<WithSender>(how, std::forward<Message>(message));
+  if constexpr (WithSender) e->sender = current_address();
+  const duration positive = period > duration::zero() ? period : duration{1};
+  return arm(to, *e, positive, positive, clone_message<WithSender, std::remove_cvref_t<Message>>);
+}
+
+}  // namespace detail
+}  // namespace troupe

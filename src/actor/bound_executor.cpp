@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bound_executor.hpp"
+
+#include <stdexcept>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/pump.hpp>
+#include <troupe/actor/system.hpp>
+
+#include "runtime.hpp"
+
+namespace troupe::detail {
+
+bound_executor::bound_executor(runtime& home) : home_(home), thread_(std::this_thread::get_id()) {
+  home_.add(*this);
+}
+
+bound_executor::~bound_executor() { home_.remove(*this); }
+
+bound_executor& bound_executor::of(pump& p) noexcept { return *p.executor_; }
+
+void bound_executor::check_caller() const {
+  if (std::this_thread::get_id() != thread_) {
+    throw std::logic_error("a troupe::pump was pumped by another thread than the one that made it");
+  }
+  if (this_turn.running != nullptr) {
+    throw std::logic_error("a troupe::pump was pumped from inside a handler of " +
+                           std::string(this_turn.running->name()) + ": return, and pump then");
+  }
+}
+
+std::size_t bound_executor::drain() {
+  check_caller();
+  const std::uint64_t before = done().handled.value();
+  runnable_list now = take();
+  // First all of them, so that what one handles does not lead to more in the same round.
+  for (runnable* r = now.first(); r != nullptr; r = r->next_runnable) control_block::collect(*r);
+  while (runnable* const r = now.pop()) {
+    if (control_block::turn_collected(*r, done()) == turn_result::again) schedule(*r);
+  }
+  return done().handled.value() - before;
+}
+
+std::size_t bound_executor::run_until_idle() {
+  check_caller();
+  std::size_t handled = 0;
+  while (!empty()) handled += drain();
+  return handled;
+}
+
+void bound_executor::run_until_stopped() {
+  run_until([this] { return bound() == 0; }, nullptr);
+}
+
+void bound_executor::retire(runnable&) noexcept {
+  // [bound] relaxed: its last turn ran on the pump's thread; if its constructor threw elsewhere,
+  // wake() orders it.
+  if (bound_.fetch_sub(1, relaxed) == 1) wake();
+}
+
+}  // namespace troupe::detail
+
+namespace troupe {
+
+pump::pump(system& of) : executor_(std::make_unique<detail::bound_executor>(*of.runtime_)) {}
+
+pump::~pump() {
+  if (executor_->bound() == 0) return;
+  executor_->home().stop_bound_to(*executor_);
+  executor_->run_until_stopped();
+}
+
+std::size_t pump::drain() { return executor_->drain(); }
+std::size_t pump::run_until_idle() { return executor_->run_until_idle(); }
+void pump::run_until_stopped() { executor_->run_until_stopped(); }
+void pump::on_wakeup(std::function<void()> callback) { executor_->on_wakeup(std::move(callback)); }
+
+}  // namespace troupe

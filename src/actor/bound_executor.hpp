@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <thread>
+
+#include <troupe/scheduler/pump_executor.hpp>
+#include <troupe/sync/atomic.hpp>
+
+namespace troupe {
+class pump;
+}
+
+namespace troupe::detail {
+
+class control_block;
+class runtime;
+
+/// What stands behind a pump: the list of actors that have work, and how many are bound to it.
+class bound_executor final : public pump_executor {
+ public:
+  explicit bound_executor(runtime& home);
+  ~bound_executor();
+
+  /// The executor that a placement names.
+  [[nodiscard]] static bound_executor& of(pump& p) noexcept;
+
+  std::size_t drain();
+  std::size_t run_until_idle();
+  void run_until_stopped();
+
+  /// Pumps until `done`, or until the deadline. The caller sees to it that wake() is called when
+  /// `done` may have become true by another thread's doing.
+  template <class Done>
+  bool run_until(Done&& done, const time_point* deadline) {
+    for (;;) {
+      drain();
+      if (done()) return true;
+      if (deadline != nullptr && clock::now() >= *deadline) return false;
+      if (!empty()) continue;
+      if (deadline == nullptr) {
+        wait();
+      } else {
+        (void)wait_until(*deadline);
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t bound() const noexcept { return bound_.load(relaxed); }  // [bound]
+  void actor_bound() noexcept { bound_.fetch_add(1, relaxed); }  // [bound] a count of its own
+  void retire(runnable& r) noexcept override;
+
+  [[nodiscard]] std::thread::id thread() const noexcept { return thread_; }
+  [[nodiscard]] runtime& home() const noexcept { return home_; }
+
+ private:
+  void check_caller() const;
+
+  runtime& home_;
+  const std::thread::id thread_;
+  atomic<std::size_t> bound_{0};
+};
+
+}  // namespace troupe::detail

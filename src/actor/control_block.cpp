@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/actor/control_block.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "down_message.hpp"
+#include "runtime.hpp"
+#include "side_block.hpp"
+
+namespace troupe::detail {
+
+constinit thread_local turn_context this_turn{};
+
+namespace {
+
+// A turn ends after so many messages, so that the others get theirs.
+constexpr std::size_t turn_messages = 128;
+
+using slots = stable_pool<lifeline>;
+
+// ── The runtime's own messages ────────────────────────────────────────────────────────────────
+
+void run_stop(void*, envelope& e) {
+  free_envelope(e);
+  this_turn.running->end_after_this_message();
+}
+void run_nothing(void*, envelope& e) { free_envelope(e); }
+void discard_plain(envelope& e) noexcept { free_envelope(e); }
+
+void run_last_reference(void*, envelope&) { this_turn.running->nobody_is_left(); }
+void discard_last_reference(envelope&) noexcept { this_turn.running->nobody_is_left(); }
+
+constexpr dispatch stop_dispatch{
+    .run = run_stop, .discard = discard_plain, .message = "stop", .internal = true};
+// Wakes an idle actor, so that it looks at what is urgent.
+constexpr dispatch wake_dispatch{
+    .run = run_nothing, .discard = discard_plain, .message = "stop_now", .internal = true};
+constexpr dispatch last_reference_dispatch{.run = run_last_reference,
+                                           .discard = discard_last_reference,
+                                           .message = "last reference",
+                                           .internal = true};
+
+// Never in a mailbox: what handling() says while these run.
+constexpr dispatch on_start_dispatch{nullptr, nullptr, "on_start", false, true};
+constexpr dispatch on_stop_dispatch{nullptr, nullptr, "on_stop", false, true};
+constexpr dispatch destructor_dispatch{nullptr, nullptr, "its destructor", false, true};
+constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its last messages",
+                                       false, true};
+
+// Says whose turn it is, and restores what was said before.
+class turn_scope {
+ public:
+  turn_scope(control_block& whose, activity* counts) noexcept
+      : before_running_(std::exchange(this_turn.running, &whose)),
+        before_counts_(std::exchange(this_turn.counts, counts)) {}
+  turn_scope(const turn_scope&) = delete;
+  turn_scope& operator=(const turn_scope&) = delete;
+  ~turn_scope() {
+    this_turn.running = before_running_;
+    this_turn.counts = before_counts_;
+  }
+
+ private:
+  control_block* const before_running_;
+  activity* const before_counts_;
+};
+
+constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+
+constexpr std::size_t head_bytes = sizeof(lifeline) + sizeof(control_block);
+
+bool object_is_elsewhere(const actor_type& type) noexcept {
+  return type.object_alignment > cache_line_bytes ||
+         round_up(head_bytes, type.object_alignment) + type.object_bytes > slots::bytes_max;
+}
+
+std::size_t slot_bytes(const actor_type& type) noexcept {
+  if (object_is_elsewhere(type)) return head_bytes + sizeof(void*);
+  return round_up(head_bytes, type.object_alignment) + type.object_bytes;
+}
+
+}  // namespace
+
+void count_foreign(runtime& home) noexcept { home.count_accepted(); }
+
+// ── The slot ──────────────────────────────────────────────────────────────────────────────────
+
+void* control_block::object() noexcept {
+  auto* const behind = reinterpret_cast<std::byte*>(this + 1);
+  if (object_is_elsewhere(*type_)) [[unlikely]]
+    return *reinterpret_cast<void**>(behind);
+  return behind + (round_up(head_bytes, type_->object_alignment) - head_bytes);
+}
+
+control_block::control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept
+    : home_(&home), executor_(&runs_on), type_(&type), epoch_(home.epoch()) {}
+
+control_block& control_block::make(const actor_type& type, runtime& home, executor& runs_on,
+                                   const std::string& name) {
+  std::unique_ptr<side_block> side;
+  if (!name.empty()) side = std::make_unique<side_block>(name);
+  const bool elsewhere = object_is_elsewhere(type);
+  void* const memory =
+      elsewhere ? ::operator new(type.object_bytes, std::align_val_t{type.object_alignment})
+                : nullptr;
+  lifeline* line;
+  try {
+    line = slots::take(slot_bytes(type));
+  } catch (...) {
+    if (elsewhere) ::operator delete(memory, std::align_val_t{type.object_alignment});
+    throw;
+  }
+  auto* const block = ::new (line + 1) control_block(type, home, runs_on);
+  if (elsewhere) *reinterpret_cast<void**>(block + 1) = memory;
+  block->last_reference_.how = &last_reference_dispatch;
+  block->mailbox_.open_busy();
+  block->side_.store(side.release(), relaxed);  // [life-open] published by open()
+  line->open();
+  return *block;
+}
+
+void control_block::free_object_memory() noexcept {
+  if (object_is_elsewhere(*type_)) {
+    ::operator delete(object(), std::align_val_t{type_->object_alignment});
+  }
+}
+
+void control_block::free_slot() noexcept {
+  delete side_if_any();
+  const std::size_t bytes = slot_bytes(*type_);
+  lifeline& slot = line();
+  std::destroy_at(this);
+  // A slot whose generations are used up is left alone for ever, lest an old address fit it.
+  if (slot.free()) slots::give_back(&slot, bytes);
+}
+
+side_block* control_block::side_if_any() const noexcept {
+  // [side] acquire: its name may have been written by another thread.
+  // [end-side] seq_cst: see lifeline::end().
+  return side_.load(seq_cst);
+}
+
+side_block& control_block::side() {
+  side_block* there = side_if_any();
+  if (there != nullptr) return *there;
+  auto fresh = std::make_unique<side_block>();
+  // [side] release: pairs with side_if_any(). [end-side] seq_cst.
+  if (side_.compare_exchange_strong(there, fresh.get(), seq_cst, seq_cst)) return *fresh.release();
+  return *there;
+}
+
+// ── References ────────────────────────────────────────────────────────────────────────────────
+
+control_block* control_block::hold(const address& of) noexcept {
+  lifeline* const line = address_access::line(of);
+  if (line == nullptr || !line->try_hold(address_access::generation(of))) return nullptr;
+  return &control_block::of(*line);
+}
+
+control_block* control_block::hold_to_the_end(const address& of) noexcept {
+  lifeline* const line = address_access::line(of);
+  if (line == nullptr || !line->try_hold_to_the_end(address_access::generation(of))) return nullptr;
+  return &control_block::of(*line);
+}
+
+// An actor ends in a turn of its own, so the last reference is not let go of here but handed to
+// it. There is one last reference at a time, so last_reference_ is free: it counts as a reference
+// until nobody_is_left() takes it off.
+void control_block::let_go_last() noexcept {
+  // [life-last] acquire: the place in the mailbox may have been used before; who took that message
+  // out has let go since.
+  if (!line().now_after_others().ended() && try_deliver(last_reference_)) return;
+  if (line().let_go()) free_slot();
+}
+
+void control_block::nobody_is_left() noexcept { (void)line().let_go(); }
+
+// ── Sending ───────────────────────────────────────────────────────────────────────────────────
+
+delivery control_block::refuse(envelope& message) noexcept {
+  if (!message.how->internal) dead_letter(message);
+  message.how->discard(message);
+  return delivery::refused;
+}
+
+void control_block::dead_letter(const envelope& message) noexcept {
+  // A reference may outlive the system; then there is nobody to tell.
+  if (epoch_ == home_->epoch()) home_->dead({where(), message.how->message});
+}
+
+void control_block::stop() {
+  deliver(*::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &stop_dispatch});
+}
+
+void control_block::stop_now() {
+  auto* const wake = ::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &wake_dispatch};
+  // [urgent] relaxed: the message behind it orders it, and brings the turn about if there is none.
+  urgent_.store(urgent::stop_now, relaxed);
+  deliver(*wake);
+}
+
+// ── The spawner's ─────────────────────────────────────────────────────────────────────────────
+
+void control_block::started() noexcept {
+  if (type_->on_start == nullptr) {
+    move_to(phase::running);
+    if (mailbox_.rest()) return;
+  }
+  executor_->schedule(*this);
+}
+
+void control_block::abandon() noexcept {
+  const turn_scope scope(*this, nullptr);
+  line().begin_end();
+  move_to(phase::stopping);
+  finish(exit_reason::failed, nullptr);
+}
+
+// ── The turn's ────────────────────────────────────────────────────────────────────────────────
+
+turn_result control_block::turn(runnable& r, activity& mine) noexcept {
+  return static_cast<control_block&>(r).run_turn(mine, turn_messages);
+}
+
+void control_block::collect(runnable& r) noexcept {
+  static_cast<control_block&>(r).mailbox_.collect();
+}
+
+turn_result control_block::turn_collected(runnable& r, activity& mine) noexcept {
+  auto& block = static_cast<control_block&>(r);
+  return block.run_turn(mine, block.mailbox_.ready());
+}
+
+turn_result control_block::run_turn(activity& mine, std::size_t most) noexcept {
+  const turn_scope scope(*this, &mine);
+  mine.turns.add(1);
+  if (in_life() == phase::starting) {
+    move_to(phase::running);
+    if (!call(type_->on_start, on_start_dispatch)) return end(exit_reason::failed, mine);
+  }
+  void* const actor = object();
+  std::size_t handled = 0;
+  std::size_t counted = 0;
+  const auto count = [&] { mine.handled.add(handled - std::exchange(counted, handled)); };
+  for (;;) {
+    // [urgent] relaxed: see stop_now(). It is looked at before each message, so it overtakes all.
+    if (const urgent now = urgent_.load(relaxed); now != urgent::nothing) [[unlikely]] {
+      count();
+      return end(now == urgent::stop ? exit_reason::stopped : exit_reason::stopped_now, mine);
+    }
+    if (handled >= most && !mailbox_.is_empty()) break;
+    envelope* const message = mailbox_.pop();
+    if (message == nullptr) {
+      count();
+      // Nobody can send to it any more, and nobody has: it ends here.
+      if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
+      handling_.store(nullptr, relaxed);  // [handling]
+      if (mailbox_.rest()) return turn_result::resting;
+      continue;
+    }
+    if (handled++ == 0) mine.depth_highest.raise_to(mailbox_.ready() + 1);
+    now_handling(*message->how);
+    try {
+      message->how->run(actor, *message);
+    } catch (...) {
+      report_failure(handling()->message);
+      count();
+      return end(exit_reason::failed, mine);
+    }
+  }
+  handling_.store(nullptr, relaxed);  // [handling]
+  count();
+  return turn_result::again;
+}
+
+void control_block::end_after_this_message() noexcept {
+  urgent nothing = urgent::nothing;
+  urgent_.compare_exchange_strong(nothing, urgent::stop, relaxed, relaxed);  // [urgent]
+}
+
+// False if it threw; that has been reported.
+bool control_block::call(void (*function)(void*), const dispatch& as) noexcept {
+  now_handling(as);
+  try {
+    function(object());
+    return true;
+  } catch (...) {
+    report_failure(as.message);
+    return false;
+  }
+}
+
+// Within a catch block.
+void control_block::report_failure(std::string_view during) noexcept {
+  std::string_view what = "an exception that is no std::exception";
+  try {
+    try {
+      throw;
+    } catch (const std::exception& e) {
+      what = e.what();
+      home_->actor_failed({where(), name(), during, what});
+      side().what = what;
+    } catch (...) {
+      home_->actor_failed({where(), name(), during, what});
+      side().what = what;
+    }
+  } catch (...) {
+    // No memory to keep the text in: the failure itself has been told.
+  }
+}
+
+turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
+  if (reason != exit_reason::unreachable) line().begin_end();
+  move_to(phase::stopping);
+  if (reason != exit_reason::failed && type_->on_stop != nullptr &&
+      !call(type_->on_stop, on_stop_dispatch)) {
+    reason = exit_reason::failed;
+  }
+  now_handling(destructor_dispatch);
+  type_->destroy(object());
+  finish(reason, &mine);
+  return turn_result::ended;
+}
+
+// The object is gone; it has sent the last of its messages. Only now does the mailbox close, so
+// that a `down` comes after all of them: to who has watched, and to who finds the mailbox closed.
+void control_block::finish(exit_reason reason, activity* mine) noexcept {
+  free_object_memory();
+  now_handling(discarding_dispatch);
+  reason_ = reason;
+  line().end();
+  envelope* left = mailbox_.close();
+  if (side_if_any() != nullptr) home_->timers().cancel_all(*this);
+
+  std::size_t unhandled = 0;
+  std::size_t taken = 0;
+  while (left != nullptr) {
+    envelope& message = *std::exchange(left, left->next);
+    ++taken;
+    if (is_watch(message)) {
+      add_watcher(message);
+      continue;
+    }
+    if (!message.how->internal) {
+      ++unhandled;
+      dead_letter(message);
+    }
+    message.how->discard(message);
+  }
+  if (mine != nullptr) {
+    mine->handled.add(taken);
+  } else {
+    home_->count_handled(taken);
+  }
+
+  if (side_block* const side = side_if_any()) {
+    envelope* watcher = std::exchange(side->watchers, nullptr);
+    while (watcher != nullptr) {
+      envelope& each = *std::exchange(watcher, watcher->next);
+      send_down(each, reason, side->what, unhandled);
+    }
+  }
+  runtime& home = *home_;
+  executor_->retire(*this);
+  move_to(phase::ended);
+  if (line().let_go()) free_slot();
+  home.actor_ended();
+}
+
+// Keeps the order in which they came.
+void control_block::add_watcher(envelope& watch) noexcept {
+  watch.next = nullptr;
+  try {
+    envelope** end = &side().watchers;
+    while (*end != nullptr) end = &(*end)->next;
+    *end = &watch;
+  } catch (...) {
+    // No memory for a side block: the watcher is told now, that it cannot know.
+    send_down(watch, exit_reason::unknown, {}, 0);
+  }
+}
+
+// ── For looking at ────────────────────────────────────────────────────────────────────────────
+
+phase control_block::in_life() const noexcept {
+  // [phase] acquire: who sees the end sees what the actor did, and why it ended.
+  return static_cast<phase>(phase_.load(acquire) & ~waited_for);
+}
+
+void control_block::move_to(phase next) noexcept {
+  // [phase] release. An exchange, because a waiter may have left its mark.
+  std::uint32_t before = phase_.load(relaxed);
+  while (!phase_.compare_exchange_weak(
+      before, static_cast<std::uint32_t>(next) | (before & waited_for), release, relaxed)) {
+  }
+  if (next == phase::ended && (before & waited_for) != 0) {
+    futex_wake(phase_, std::numeric_limits<std::int32_t>::max());
+  }
+}
+
+bool control_block::wait_for_end(const time_point* deadline) noexcept {
+  for (;;) {
+    std::uint32_t now = phase_.load(acquire);  // [phase]
+    if (static_cast<phase>(now & ~waited_for) == phase::ended) return true;
+    // [phase] relaxed: only leaves a mark.
+    if ((now & waited_for) == 0 &&
+        !phase_.compare_exchange_strong(now, now | waited_for, relaxed, relaxed)) {
+      continue;
+    }
+    if (deadline == nullptr) {
+      futex_wait(phase_, now | waited_for);
+    } else if (futex_wait_until(phase_, now | waited_for, *deadline)) {
+      return in_life() == phase::ended;
+    }
+  }
+}
+
+void control_block::now_handling(const dispatch& what) noexcept {
+  handling_.store(&what, relaxed);  // [handling] relaxed: for people to look at
+}
+
+const dispatch* control_block::handling() const noexcept {
+  return handling_.load(relaxed);  // [handling]
+}
+
+std::string_view control_block::name() const noexcept {
+  const side_block* const side = side_if_any();
+  return side != nullptr && !side->name.empty() ? std::string_view{side->name} : type_->name;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <list>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <troupe/memory/stable_pool.hpp>
+
+#include "side_block.hpp"
+
+namespace troupe::detail {
+
+namespace {
+
+// Those that no system uses at the moment.
+struct spare_runtimes {
+  mutex guard;
+  std::vector<runtime*> all;
+  std::size_t made = 0;  // all has room for that many
+};
+
+spare_runtimes& spares() {
+  static auto* const those = new spare_runtimes;  // never destroyed: systems may be static
+  return *those;
+}
+
+void print_failure(const failure& f) {
+  const std::string who = to_string(f.who);
+  std::fprintf(stderr, "troupe: actor %.*s (%s) failed in %.*s: %.*s\n",
+               static_cast<int>(f.actor.size()), f.actor.data(), who.c_str(),
+               static_cast<int>(f.message.size()), f.message.data(),
+               static_cast<int>(f.what.size()), f.what.data());
+}
+
+}  // namespace
+
+// ── Opening and closing ───────────────────────────────────────────────────────────────────────
+
+runtime& runtime::open(troupe::system& owner, system_options options) {
+  runtime* home = nullptr;
+  {
+    spare_runtimes& spare = spares();
+    const std::lock_guard lock(spare.guard);
+    if (spare.all.empty()) {
+      spare.all.reserve(++spare.made);
+      home = new runtime;
+    } else {
+      home = spare.all.back();
+      spare.all.pop_back();
+    }
+  }
+  home->owner_ = &owner;
+  try {
+    home->start(std::move(options));
+  } catch (...) {
+    home->pool_.reset();
+    {
+      std::shared_ptr<const hooks> told;  // ended without the lock
+      const std::lock_guard lock(home->mutex_);
+      told.swap(home->hooks_);
+    }
+    home->give_back();
+    throw;
+  }
+  return *home;
+}
+
+void runtime::start(system_options options) {
+  {
+    const std::lock_guard lock(mutex_);
+    hooks_ = std::make_shared<const hooks>(
+        hooks{options.on_failure ? std::move(options.on_failure) : print_failure,
+              std::move(options.on_dead_letter)});
+    past_ = {};
+  }
+  // [epoch] relaxed: a reference of the system before must not count here; it is enough that it
+  // sees the number change some time.
+  epoch_.store(static_cast<std::uint16_t>(epoch() + 1), relaxed);
+  // [counter] relaxed, all of these: figures for people.
+  spawned_.store(0, relaxed);
+  dead_letters_.store(0, relaxed);
+  failures_.store(0, relaxed);
+  for (foreign_counts& each : foreign_) {
+    each.accepted.store(0, relaxed);
+    each.handled.store(0, relaxed);
+  }
+  stopping_.store(false, relaxed);
+  const unsigned workers =
+      options.workers != 0 ? options.workers : std::max(1u, std::thread::hardware_concurrency());
+  pool_ = std::make_unique<worker_pool>(workers, control_block::turn);
+  timers_.start();
+}
+
+void runtime::close() {
+  timers_.stop();
+  pool_.reset();
+  {
+    // Ended without the lock: threads may still be on their way out of actor_ended(), and the hooks
+    // are the user's.
+    std::list<std::unique_ptr<thread_executor>> threads;
+    std::shared_ptr<const hooks> told;
+    const std::lock_guard lock(mutex_);
+    TROUPE_EXPECTS(pumps_.empty(), "a troupe::pump outlives its system: destroy the pump first");
+    threads.swap(threads_);
+    told.swap(hooks_);
+  }
+  give_back();
+}
+
+void runtime::give_back() noexcept {
+  spare_runtimes& spare = spares();
+  const std::lock_guard lock(spare.guard);
+  spare.all.push_back(this);  // there is room: open() saw to it
+}
+
+// ── Spawning ──────────────────────────────────────────────────────────────────────────────────
+
+control_block& runtime::make_actor(const actor_type& type, const spawn_options& options) {
+  std::unique_ptr<thread_executor> own;
+  executor* runs_on = pool_.get();
+  bound_executor* bound = nullptr;
+  switch (options.where.where()) {
+    case placement::kind::pool:
+      break;
+    case placement::kind::own_thread:
+      reap_threads();
+      own = std::make_unique<thread_executor>(control_block::turn);
+      runs_on = own.get();
+      break;
+    case placement::kind::pump:
+      TROUPE_EXPECTS(options.where.on() != nullptr, "bound_to() was given no pump");
+      runs_on = bound = &bound_executor::of(*options.where.on());
+      TROUPE_EXPECTS(&bound->home() == this, "the pump belongs to another system");
+      break;
+  }
+  control_block& block = control_block::make(type, *this, *runs_on, options.name);
+  // [alive] [stopping] seq_cst: see shutdown().
+  alive_.fetch_add(1, seq_cst);
+  spawned_.fetch_add(1, relaxed);  // [counter]
+  if (bound != nullptr) bound->actor_bound();
+  if (own != nullptr) {
+    try {
+      own->start(block, options.name.empty() ? std::string(type.name) : options.name);
+      const std::lock_guard lock(mutex_);
+      threads_.push_back(std::move(own));
+    } catch (...) {
+      block.abandon();
+      block.let_go();
+      throw;
+    }
+  }
+  return block;
+}
+
+void runtime::actor_ended() noexcept {
+  // [alive] seq_cst: who waits says so in shutting_down_ and then looks here; this thread lowers
+  // the count and then looks there. With anything weaker both could miss the other.
+  if (alive_.fetch_sub(1, seq_cst) == 1 && shutting_down_.load(seq_cst) != 0) wake_waiters();
+}
+
+void runtime::wake_waiters() noexcept {
+  futex_wake(alive_, std::numeric_limits<std::int32_t>::max());
+  const std::lock_guard lock(mutex_);
+  for (bound_executor* each : pumps_) each->wake();
+}
+
+void runtime::reap_threads() noexcept {
+  std::list<std::unique_ptr<thread_executor>> finished;  // joined without the lock
+  const std::lock_guard lock(mutex_);
+  for (auto each = threads_.begin(); each != threads_.end();) {
+    const auto it = each++;
+    if (!(*it)->finished()) continue;
+    add_activity(past_, (*it)->done());
+    finished.splice(finished.end(), threads_, it);
+  }
+}
+
+// ── Pumps ─────────────────────────────────────────────────────────────────────────────────────
+
+void runtime::add(bound_executor& pump) {
+  const std::lock_guard lock(mutex_);
+  for (const bound_executor* each : pumps_) {
+    if (each->thread() == pump.thread()) {
+      throw std::logic_error("this thread has a troupe::pump of this system already: use that one");
+    }
+  }
+  pumps_.push_back(&pump);
+}
+
+void runtime::remove(bound_executor& pump) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase(pumps_, &pump);
+  add_activity(past_, pump.done());
+}
+
+bound_executor* runtime::pump_of_this_thread() const noexcept {
+  const std::lock_guard lock(mutex_);
+  for (bound_executor* each : pumps_) {
+    if (each->thread() == std::this_thread::get_id()) return each;
+  }
+  return nullptr;
+}
+
+// ── Ending ────────────────────────────────────────────────────────────────────────────────────
+
+// Calls fn(control_block&) for each actor of this system that has a slot, with a reference held; so
+// also for those that have ended while somebody refers to them.
+template <class Function>
+void runtime::for_each_actor(Function&& fn) {
+  stable_pool<lifeline>::for_each_slot([&](lifeline& line) {
+    if (!line.try_hold_in_use()) return;
+    control_block& block = control_block::of(line);
+    struct let_go {
+      control_block& held;
+      ~let_go() { held.let_go(); }
+    } guard{block};
+    if (&block.home() == this) fn(block);
+  });
+}
+
+void runtime::stop_bound_to(const bound_executor& pump) {
+  for_each_actor([&](control_block& block) {
+    if (&block.runs_on() == &pump) block.stop_now();
+  });
+}
+
+shutdown_report runtime::shutdown(duration deadline) {
+  if (this_turn.running != nullptr) {
+    throw std::logic_error("system::shutdown() inside a handler of " +
+                           std::string(this_turn.running->name()) +
+                           " would wait for itself: call it from a thread that is no actor");
+  }
+  const time_point began = clock::now();
+  const time_point until = later(began, deadline);
+  // [stopping] seq_cst: who spawns opens the slot, counts the actor in alive_, and then looks here;
+  // this thread says that it stops, reads alive_, and then looks at the slots. So a spawner that
+  // has not seen the one is counted in the other, and its slot is found open.
+  stopping_.store(true, seq_cst);
+  if (alive_.load(seq_cst) != 0) {
+    for_each_actor([](control_block& block) { block.stop(); });
+  }
+  wait_for_everybody(until);
+  shutdown_report report;
+  while (alive_.load(seq_cst) != 0) {  // [alive]
+    report.stragglers = stragglers();
+    if (!report.complete()) break;
+    // One that is past its end but not yet off the count has a few instructions to go.
+    wait_for_everybody(clock::now() + std::chrono::milliseconds(1));
+  }
+  report.waited = clock::now() - began;
+  return report;
+}
+
+void runtime::wait_for_everybody(time_point deadline) {
+  shutting_down_.fetch_add(1, seq_cst);  // [alive]
+  if (bound_executor* const mine = pump_of_this_thread()) {
+    (void)mine->run_until([this] { return alive_.load(seq_cst) == 0; }, &deadline);  // [alive]
+  } else {
+    for (std::uint32_t left = alive_.load(seq_cst); left != 0; left = alive_.load(seq_cst)) {
+      if (futex_wait_until(alive_, left, deadline)) break;  // [alive]
+    }
+  }
+  shutting_down_.fetch_sub(1, seq_cst);  // [alive]
+}
+
+std::vector<shutdown_report::straggler> runtime::stragglers() {
+  std::vector<shutdown_report::straggler> those;
+  for_each_actor([&](control_block& block) {
+    if (block.in_life() == phase::ended) return;
+    those.push_back({block.where(), std::string(block.name()), doing(block)});
+  });
+  return those;
+}
+
+std::string runtime::doing(const control_block& block) const {
+  if (const dispatch* const what = block.handling()) {
+    const std::string name(what->message);
+    return "in " + (what->run == nullptr ? name : "on(" + name + ")");
+  }
+  const std::lock_guard lock(mutex_);
+  for (const bound_executor* each : pumps_) {
+    if (&block.runs_on() == each) return "waits for its pump, which nobody pumps";
+  }
+  return block.in_life() == phase::starting ? "has not started" : "waits for a turn";
+}
+
+// ── Telling and counting ──────────────────────────────────────────────────────────────────────
+
+std::shared_ptr<const runtime::hooks> runtime::current_hooks() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return hooks_;
+}
+
+void runtime::actor_failed(const failure& f) noexcept {
+  failures_.fetch_add(1, relaxed);  // [counter]
+  const auto those = current_hooks();
+  try {
+    if (those != nullptr) those->on_failure(f);
+  } catch (...) {
+    print_failure(f);  // the hook failed as well; somebody should hear of it
+  }
+}
+
+void runtime::dead(const dead_letter& letter) noexcept {
+  dead_letters_.fetch_add(1, relaxed);  // [counter]
+  const auto those = current_hooks();
+  try {
+    if (those != nullptr && those->on_dead_letter) those->on_dead_letter(letter);
+  } catch (...) {
+    // It is counted; there is nobody else to tell.
+  }
+}
+
+runtime::foreign_counts& runtime::foreign() noexcept {
+  static atomic<std::size_t> threads{0};
+  static thread_local const std::size_t mine = threads.fetch_add(1, relaxed);  // [counter]
+  return foreign_[mine % foreign_.size()];
+}
+
+void runtime::count_accepted() noexcept { foreign().accepted.fetch_add(1, relaxed); }  // [counter]
+
+void runtime::count_handled(std::uint64_t n) noexcept {
+  foreign().handled.fetch_add(n, relaxed);  // [counter]
+}
+
+void runtime::add_activity(troupe::statistics& to, const activity& done) noexcept {
+  to.turns += done.turns.value();
+  to.messages_accepted += done.accepted.value();
+  to.messages_handled += done.handled.value();
+  to.mailbox_depth_highest = std::max(to.mailbox_depth_highest, done.depth_highest.value());
+}
+
+troupe::statistics runtime::statistics() const {
+  const std::lock_guard lock(mutex_);
+  troupe::statistics s = past_;
+  pool_->for_each_activity([&](const activity& done) { add_activity(s, done); });
+  for (const auto& each : threads_) {
+    add_activity(s, each->done());
+    if (!each->finished()) ++s.own_threads;
+  }
+  for (bound_executor* each : pumps_) add_activity(s, each->done());
+  for (const foreign_counts& each : foreign_) {
+    s.messages_accepted += each.accepted.load(relaxed);  // [counter]
+    s.messages_handled += each.handled.load(relaxed);    // [counter]
+  }
+  // The counts are read one after the other, so that a busy system may seem to have handled more.
+  s.messages_waiting = s.messages_accepted - std::min(s.messages_accepted, s.messages_handled);
+  s.actors_alive = alive_.load(relaxed);         // [counter]
+  s.actors_spawned = spawned_.load(relaxed);     // [counter]
+  s.dead_letters = dead_letters_.load(relaxed);  // [counter]
+  s.failures = failures_.load(relaxed);          // [counter]
+  s.timers_armed = timers_.armed();
+  s.ticks_skipped = timers_.skipped();
+  s.workers = pool_->size();
+  s.workers_parked = pool_->parked();
+  s.workers_busy = s.workers - std::min(s.workers, s.workers_parked);
+  return s;
+}
+
+}  // namespace troupe::detail

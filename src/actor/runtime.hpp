@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/system.hpp>
+#include <troupe/base/cache_line.hpp>
+#include <troupe/scheduler/thread_executor.hpp>
+#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/sync/atomic.hpp>
+#include <troupe/sync/futex.hpp>
+#include <troupe/sync/mutex.hpp>
+
+#include "bound_executor.hpp"
+#include "timer_service.hpp"
+
+namespace troupe::detail {
+
+/// What stands behind one system. Its memory is never freed but used again by the next system, so
+/// that a reference which outlives its system still has somewhere to count its dead letters.
+///
+/// Threads: any, but open() and close().
+class runtime {
+ public:
+  [[nodiscard]] static runtime& open(troupe::system& owner, system_options options);
+  void close();
+
+  // ── Spawning ────────────────────────────────────────────────────────────────────────────────
+  control_block& make_actor(const actor_type& type, const spawn_options& options);
+  void actor_ended() noexcept;
+  [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
+
+  // ── Ending ──────────────────────────────────────────────────────────────────────────────────
+  shutdown_report shutdown(duration deadline);
+  void stop_bound_to(const bound_executor& pump);
+
+  // ── Telling and counting ────────────────────────────────────────────────────────────────────
+  void actor_failed(const failure& f) noexcept;
+  void dead(const dead_letter& letter) noexcept;
+  void count_accepted() noexcept;  // by a thread that is in no turn of this system
+  void count_handled(std::uint64_t n) noexcept;
+  [[nodiscard]] troupe::statistics statistics() const;
+
+  // ── Parts ───────────────────────────────────────────────────────────────────────────────────
+  timer_service& timers() noexcept { return timers_; }
+  [[nodiscard]] troupe::system* owner() const noexcept { return owner_; }
+  /// Which of the systems that it has stood behind; wraps.
+  [[nodiscard]] std::uint16_t epoch() const noexcept { return epoch_.load(relaxed); }  // [epoch]
+  void add(bound_executor& pump);
+  void remove(bound_executor& pump) noexcept;
+  [[nodiscard]] bound_executor* pump_of_this_thread() const noexcept;
+
+ private:
+  struct hooks {
+    std::function<void(const failure&)> on_failure;
+    std::function<void(const dead_letter&)> on_dead_letter;
+  };
+
+  // Counts of threads that have no activity of their own; spread, so that they do not meet.
+  struct alignas(cache_line_bytes) foreign_counts {
+    atomic<std::uint64_t> accepted{0};
+    atomic<std::uint64_t> handled{0};
+  };
+  foreign_counts& foreign() noexcept;
+
+  runtime() = default;
+  [[nodiscard]] std::shared_ptr<const hooks> current_hooks() const noexcept;
+  void start(system_options options);
+  void give_back() noexcept;
+  template <class Function>
+  void for_each_actor(Function&& fn);
+  void wait_for_everybody(time_point deadline);
+  void wake_waiters() noexcept;
+  void reap_threads() noexcept;
+  [[nodiscard]] std::vector<shutdown_report::straggler> stragglers();
+  [[nodiscard]] std::string doing(const control_block& block) const;
+  static void add_activity(troupe::statistics& to, const activity& done) noexcept;
+
+  troupe::system* owner_ = nullptr;
+  std::unique_ptr<worker_pool> pool_;
+  timer_service timers_;
+
+  alignas(cache_line_bytes) atomic<std::uint32_t> alive_{0};
+  atomic<std::uint64_t> spawned_{0};
+  atomic<std::uint32_t> shutting_down_{0};  // callers of shutdown() at the moment
+  atomic<bool> stopping_{false};
+  atomic<std::uint16_t> epoch_{0};
+  atomic<std::uint64_t> dead_letters_{0};
+  atomic<std::uint64_t> failures_{0};
+  std::array<foreign_counts, 8> foreign_;
+
+  mutable mutex mutex_;  // guards what follows
+  std::shared_ptr<const hooks> hooks_;
+  std::list<std::unique_ptr<thread_executor>> threads_;
+  std::vector<bound_executor*> pumps_;
+  troupe::statistics past_;  // of executors that are gone
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timer_service.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime.hpp"
+#include "side_block.hpp"
+
+namespace troupe {
+
+bool timer::cancel() noexcept {
+  return entry_ != nullptr && entry_->service->cancel(*entry_, generation_);
+}
+
+}  // namespace troupe
+
+namespace troupe::detail {
+
+struct timer_access {
+  static timer make(timer_entry& entry) noexcept { return {&entry, entry.generation}; }
+};
+
+timer arm(control_block& to, envelope& message, duration delay, duration period,
+          clone_function clone) {
+  return to.home().timers().arm(to, message, delay, period, clone);
+}
+
+timer_service::timer_service() : wheel_(clock::now()) {}
+
+void timer_service::start() {
+  stopping_ = false;
+  skipped_ = 0;
+  thread_ = thread([this] {
+    name_this_thread("troupe/timers");
+    run();
+  });
+}
+
+void timer_service::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  parker_.notify();
+  thread_.join();
+}
+
+void timer_service::run() noexcept {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const time_point now = clock::now();
+    wheel_.advance(now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); });
+    const auto next = wheel_.next_expiry();
+    sleeps_until_ = next.value_or(time_point::max());
+    lock.unlock();
+    if (next) {
+      (void)parker_.park_until(*next);
+    } else {
+      parker_.park();
+    }
+    lock.lock();
+    sleeps_until_ = time_point::min();  // awake: arming need not notify
+  }
+}
+
+// Under the mutex. The mailbox and the scheduler take no lock of the timers; of the user's code
+// only a pump's wake-up callback can run here, which must not use Troupe.
+void timer_service::fire(timer_entry& entry, time_point now) noexcept {
+  if (entry.clone != nullptr) {
+    // Periods that have passed altogether are not made up for.
+    const auto missed = (now - entry.deadline) / entry.period;
+    entry.deadline += (missed + 1) * entry.period;
+    skipped_ += static_cast<std::uint64_t>(missed);
+    wheel_.insert(entry, entry.deadline);
+    if (entry.queued) {
+      ++skipped_;
+      return;
+    }
+  }
+  entry.queued = true;
+  // A closed mailbox belongs to an actor that is about to cancel this timer.
+  if (!entry.target->try_deliver(entry.tick)) entry.queued = false;
+}
+
+timer timer_service::arm(control_block& to, envelope& message, duration delay, duration period,
+                         clone_function clone) {
+  struct discard_unless_armed {
+    envelope* message;
+    ~discard_unless_armed() {
+      if (message != nullptr) message->how->discard(*message);
+    }
+  } guard{&message};
+  side_block& side = to.side();
+  std::unique_lock lock(mutex_);
+  if (to.line().now_in_order().ended()) {
+    lock.unlock();
+    to.dead_letter(message);
+    return {};
+  }
+  timer_entry& entry = take_free();
+  const timer handle = timer_access::make(entry);
+  to.hold();
+  entry.target = &to;
+  entry.message = std::exchange(guard.message, nullptr);
+  entry.clone = clone;
+  // The wheel knows nothing shorter than its tick.
+  entry.period = std::max<duration>(period, timer_wheel::tick);
+  // The clock is read afresh, so that nothing is early.
+  const time_point now = clock::now();
+  entry.deadline = later(now, delay);
+  entry.live = true;
+  entry.queued = entry.cloning = false;
+  entry.previous = nullptr;
+  entry.next = std::exchange(side.timers, &entry);
+  if (entry.next != nullptr) entry.next->previous = &entry;
+  ++armed_;
+  wheel_.insert(entry, entry.deadline);
+  const bool sooner = entry.deadline < sleeps_until_;
+  lock.unlock();
+  if (sooner) parker_.notify();
+  return handle;
+}
+
+bool timer_service::cancel(timer_entry& entry, std::uint64_t generation) noexcept {
+  remains left;
+  {
+    const std::lock_guard lock(mutex_);
+    if (entry.generation != generation || !entry.live) return false;
+    retire(entry, left);
+  }
+  left.dispose();
+  return true;
+}
+
+void timer_service::cancel_all(control_block& of) noexcept {
+  side_block& side = *of.side_if_any();
+  for (;;) {
+    remains left;
+    {
+      const std::lock_guard lock(mutex_);
+      if (side.timers == nullptr) return;
+      retire(*side.timers, left);
+    }
+    left.dispose();
+  }
+}
+
+// Under the mutex. Not live any more; out of the wheel and of its actor's list. What was held is
+// handed out in `left`.
+void timer_service::retire(timer_entry& entry, remains& left) noexcept {
+  entry.live = false;
+  --armed_;
+  wheel_.remove(entry);
+  (entry.previous != nullptr ? entry.previous->next : entry.target->side_if_any()->timers) =
+      entry.next;
+  if (entry.next != nullptr) entry.next->previous = entry.previous;
+  if (!entry.cloning) left.message = std::exchange(entry.message, nullptr);
+  left.target = std::exchange(entry.target, nullptr);
+  free_if_done(entry);
+}
+
+void timer_service::free_if_done(timer_entry& entry) noexcept {
+  if (entry.live || entry.queued) return;
+  ++entry.generation;
+  entry.next = std::exchange(free_, &entry);
+}
+
+timer_entry& timer_service::take_free() {
+  if (free_ == nullptr) {
+    timer_entry& fresh = entries_.emplace_back();
+    fresh.service = this;
+    fresh.tick.how = &tick_dispatch;
+    fresh.tick.entry = &fresh;
+    return fresh;
+  }
+  return *std::exchange(free_, free_->next);
+}
+
+void timer_service::remains::dispose() noexcept {
+  if (message != nullptr) message->how->discard(*message);
+  if (target != nullptr) target->let_go();
+}
+
+void timer_service::run_tick(void* actor, envelope& tick) {
+  timer_entry& entry = *static_cast<timer_entry::tick_envelope&>(tick).entry;
+  entry.service->handle(entry, actor);
+}
+
+void timer_service::discard_tick(envelope& tick) noexcept {
+  timer_entry& entry = *static_cast<timer_entry::tick_envelope&>(tick).entry;
+  const std::lock_guard lock(entry.service->mutex_);
+  entry.queued = false;
+  entry.service->free_if_done(entry);
+}
+
+// In the turn of the timer's actor.
+void timer_service::handle(timer_entry& entry, void* actor) {
+  envelope* message = nullptr;
+  struct dispose_at_the_end {
+    remains left;
+    ~dispose_at_the_end() { left.dispose(); }
+  } guard;
+  std::unique_lock lock(mutex_);
+  if (!entry.live) {
+    entry.queued = false;
+    free_if_done(entry);
+    return;
+  }
+  if (entry.clone == nullptr) {
+    message = std::exchange(entry.message, nullptr);
+    entry.queued = false;
+    retire(entry, guard.left);
+  } else {
+    // Copying is the user's code. The entry stays queued, so that it is not freed meanwhile.
+    entry.cloning = true;
+    lock.unlock();
+    struct over {
+      timer_service& service;
+      timer_entry& entry;
+      envelope*& cancelled;
+      ~over() {
+        const std::lock_guard again(service.mutex_);
+        entry.cloning = entry.queued = false;
+        if (!entry.live) cancelled = std::exchange(entry.message, nullptr);
+        service.free_if_done(entry);
+      }
+    } until_copied{*this, entry, guard.left.message};
+    message = entry.clone(*entry.message);
+  }
+  if (lock.owns_lock()) lock.unlock();
+  this_turn.running->now_handling(*message->how);
+  message->how->run(actor, *message);
+}
+
+std::uint64_t timer_service::armed() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return armed_;
+}
+
+std::uint64_t timer_service::skipped() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return skipped_;
+}
+
+}  // namespace troupe::detail

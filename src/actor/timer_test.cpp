@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// What timers promise beyond the contract's table.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <troupe/troupe.hpp>
+#include <vector>
+
+#include "test_support.hpp"
+
+namespace troupe::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(timer, is_never_early) {
+  struct due {
+    time_point at;
+  };
+  class watchmaker : public actor {
+   public:
+    explicit watchmaker(int expected) : left_(expected) {}
+    void on(due d) {
+      EXPECT_GE(clock::now(), d.at);
+      if (--left_ == 0) stop();
+    }
+
+   private:
+    int left_;
+  };
+  constexpr int timers = 2'000;
+  system s{{.workers = 1}};
+  const auto a = s.spawn<watchmaker>(timers);
+  for (int i = 0; i < timers; ++i) {
+    const auto delay = std::chrono::microseconds{(i * 37) % 20'000};
+    a.send_after(delay, due{clock::now() + delay});
+  }
+  EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+}
+
+TEST(timer, of_send_every_is_never_early_and_does_not_drift) {
+  struct tick {};
+  class metronome : public actor {
+   public:
+    void on_start() {
+      began_ = clock::now();
+      self(this).send_every(2ms, tick{});
+    }
+    void on(tick) {
+      ++ticks_;
+      // Skipped ones make it later, never earlier.
+      EXPECT_GE(clock::now(), began_ + ticks_ * 2ms);
+      if (ticks_ == 20) stop();
+    }
+
+   private:
+    time_point began_;
+    int ticks_ = 0;
+  };
+  system s{{.workers = 1}};
+  const auto a = s.spawn<metronome>();
+  EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+}
+
+TEST(timer, messages_with_one_delay_arrive_in_the_order_in_which_they_were_armed) {
+  class in_order : public actor {
+   public:
+    explicit in_order(int last) : last_(last) {}
+    void on(int i) {
+      EXPECT_EQ(i, next_++);
+      if (i == last_) stop();
+    }
+
+   private:
+    const int last_;
+    int next_ = 0;
+  };
+  constexpr int timers = 1'000;
+  system s{{.workers = 1}};
+  const auto a = s.spawn<in_order>(timers - 1);
+  for (int i = 0; i < timers; ++i) a.send_after(5ms, int{i});
+  EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+}
+
+TEST(timer, message_arrives_behind_what_is_in_the_mailbox_when_it_fires) {
+  journal log;
+  stage s;
+  const auto a = s.spawn<probe>(log);
+  s.play();
+  a.send(note{"before"});
+  const auto accepted = s.system.statistics().messages_accepted;
+  a.send_after(1us, note{"timer"});
+  ASSERT_TRUE(eventually([&] { return s.system.statistics().messages_accepted > accepted; }));
+  a.send(note{"after"});
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("before", "timer", "after"));
+}
+
+TEST(timer, of_send_every_has_at_most_one_outstanding_tick) {
+  journal log;
+  stage s;
+  const auto a = s.spawn<probe>(log);
+  s.play();
+  timer t = a.send_every(1ms, note{"tick"});
+  ASSERT_TRUE(eventually([&] { return s.system.statistics().ticks_skipped >= 3; }));
+  s.pump.drain();
+  EXPECT_THAT(log.lines(), ElementsAre("tick"));
+  t.cancel();
+}
+
+TEST(timer, of_send_every_goes_on_until_it_is_cancelled) {
+  journal log;
+  event handled;
+  system s{{.workers = 1}};
+  const auto a = s.spawn<probe>(log);
+  timer t = a.send_every(1us, note{"tick"});
+  ASSERT_TRUE(log.wait_for(10));
+  EXPECT_TRUE(t.cancel());
+  a.send(call{[&](probe&) { handled.set(); }});
+  ASSERT_TRUE(handled.wait());
+  const std::size_t ticks = log.lines().size();
+  EXPECT_EQ(s.statistics().timers_armed, 0u);
+  a.stop();
+  a.join();
+  EXPECT_EQ(log.lines().size(), ticks + 1) << "only its destructor's line";
+}
+
+TEST(timer, may_be_cancelled_by_the_handler_of_its_own_message) {
+  journal log;
+  stage s;
+  const auto a = s.spawn<probe>(log);
+  timer after;
+  timer every;
+  after = a.send_after(1us, call{[&](probe&) { EXPECT_FALSE(after.cancel()) << "it has ended"; }});
+  every = a.send_every(1us, call{[&](probe& me) {
+                         EXPECT_TRUE(every.cancel());
+                         me.stop();
+                       }});
+  EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+  EXPECT_EQ(s.system.statistics().timers_armed, 0u);
+}
+
+TEST(timer, that_was_never_armed_cannot_be_cancelled) {
+  timer t;
+  EXPECT_FALSE(t.cancel());
+}
+
+TEST(timer, of_another_cannot_be_cancelled_with_an_old_one) {
+  journal log;
+  stage s;
+  const auto a = s.spawn<probe>(log);
+  timer old = a.send_after(1h, note{"1"});
+  EXPECT_TRUE(old.cancel());
+  timer fresh = a.send_after(1h, note{"2"});  // may be kept where the old one was
+  EXPECT_FALSE(old.cancel());
+  EXPECT_TRUE(fresh.cancel());
+}
+
+TEST(timer, a_delay_that_has_passed_fires_at_once_and_the_longest_never) {
+  journal log;
+  stage s;
+  const auto a = s.spawn<probe>(log);
+  a.send_after(duration::max(), note{"never"});
+  a.send_every(duration::max(), note{"never"});
+  a.send_after(-1h, note{"passed"});
+  a.send_after(duration::min(), note{"passed"});
+  a.send_after(0s, call{[](probe& me) { me.stop(); }});
+  EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+  EXPECT_THAT(log.lines(), ElementsAre("passed", "passed", "destroyed"));
+}
+
+TEST(timer, a_period_that_is_not_positive_is_the_shortest_there_is) {
+  journal log;
+  stage s;
+  const auto a = s.spawn<probe>(log);
+  const time_point began = clock::now();
+  for (const duration period : {duration::zero(), duration{-1h}, duration{1}}) {
+    timer t = a.send_every(period, note{"tick"});
+    const std::size_t lines = log.lines().size();
+    ASSERT_TRUE(eventually([&] {
+      s.pump.drain();
+      return log.lines().size() >= lines + 3;
+    }));
+    EXPECT_TRUE(t.cancel());
+  }
+  // One tick of the wheel is half a millisecond, and no more can have been skipped.
+  EXPECT_LE(s.system.statistics().ticks_skipped,
+            static_cast<std::uint64_t>((clock::now() - began) / 100us));
+}
+
+TEST(timer, gives_the_sender_who_armed_it) {
+  struct question {};
+  class asked : public actor {
+   public:
+    explicit asked(std::vector<address>& senders) : senders_(senders) {}
+    void on(question, address sender) { senders_.push_back(sender); }
+
+   private:
+    std::vector<address>& senders_;
+  };
+  journal log;
+  std::vector<address> senders;
+  stage s;
+  const auto a = s.spawn<asked>(senders);
+  const auto b = s.spawn<probe>(log);
+  timer every;
+  b.send(call{[&](probe&) {
+    a.send_after(1us, question{});
+    every = a.send_every(1us, question{});
+  }});
+  ASSERT_TRUE(eventually([&] {
+    s.pump.drain();
+    return senders.size() >= 3;
+  }));
+  every.cancel();
+  a.send_after(0s, question{});
+  const std::size_t so_far = senders.size();
+  ASSERT_TRUE(eventually([&] {
+    s.pump.drain();
+    return senders.size() > so_far;
+  }));
+  EXPECT_EQ(senders.back(), address{}) << "armed by no actor";
+  senders.pop_back();
+  EXPECT_THAT(senders, ::testing::Each(b.address()));
+}
+
+TEST(timer, whose_message_throws_while_it_is_copied_fails_the_actor_and_is_freed) {
+  struct here {};
+  struct fickle {
+    fickle() = default;
+    fickle(fickle&&) noexcept = default;
+    fickle(const fickle&) { throw std::runtime_error("no copy"); }
+    counted<here> alive;
+  };
+  class taker : public actor {
+   public:
+    void on(const fickle&) { ADD_FAILURE() << "there is no copy to handle"; }
+  };
+  stage s;
+  const auto a = s.spawn<taker>();
+  a.send_every(1us, fickle{});
+  EXPECT_EQ(a.join_for(patience), exit_reason::failed);
+  ASSERT_EQ(s.told.failures().size(), 1u);
+  EXPECT_EQ(s.told.failures()[0].what, "no copy");
+  EXPECT_EQ(counted<here>::alive(), 0);
+}
+
+TEST(timer, many_are_armed_and_cancelled_from_many_threads) {
+  struct here {};
+  struct parcel {
+    counted<here> alive;
+  };
+  class taker : public actor {
+   public:
+    void on(const parcel&) {}
+  };
+  {
+    system s{{.workers = 2}};
+    const auto a = s.spawn<taker>();
+    std::vector<std::thread> threads;
+    for (int n = 0; n < 3; ++n) {
+      threads.emplace_back([&, n] {
+        for (int i = 0; i < 2'000; ++i) {
+          timer t = i % 2 == 0 ? a.send_after(std::chrono::microseconds{i % 700}, parcel{})
+                               : a.send_every(std::chrono::microseconds{i % 700}, parcel{});
+          timer copy = t;
+          if ((i + n) % 3 == 0) std::this_thread::yield();
+          (void)t.cancel();
+          EXPECT_FALSE(copy.cancel()) << "it has been cancelled, or it had ended before";
+        }
+      });
+    }
+    for (std::thread& each : threads) each.join();
+    EXPECT_EQ(s.statistics().timers_armed, 0u);
+    a.stop();
+    a.join();
+  }
+  EXPECT_EQ(counted<here>::alive(), 0);
+}
+
+}  // namespace
+}  // namespace troupe::test

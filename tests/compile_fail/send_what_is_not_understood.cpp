@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// An actor gets only messages that it has a handler for; the error names both types.
+// expect-error: account
+// expect-error: withdraw
+#include <troupe/troupe.hpp>
+
+struct deposit {
+  long cents;
+};
+struct withdraw {
+  long cents;
+};
+
+class account : public troupe::actor {
+ public:
+  void on(deposit) {}
+};
+
+void use(const troupe::ref<account>& alice) {
+  alice.send(deposit{100});
+#ifdef MUST_NOT_COMPILE
+  alice.send(withdraw{100});
+#endif
+}
