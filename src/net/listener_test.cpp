@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <troupe/net/listener.hpp>
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/connect.hpp>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace troupe::net {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+/// What arrived, for the test's thread to wait for.
+struct visitors {
+  void add(socket s) {
+    const std::lock_guard lock(mutex);
+    sockets.push_back(std::move(s));
+    changed.notify_all();
+  }
+  bool come_to(std::size_t n, std::chrono::milliseconds within = 60s) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, within, [&] { return sockets.size() >= n; });
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<socket> sockets;
+};
+
+/// Takes as many as it is told to.
+class host : public actor {
+ public:
+  struct more {};
+
+  host(loop& l, acceptor on, std::shared_ptr<visitors> all)
+      : loop_(l), acceptor_(std::move(on)), all_(std::move(all)) {}
+  void on_start() {
+    listener_ = system().spawn<listener>({.where = bound_to(loop_.pump())}, std::move(acceptor_),
+                                         self(this));
+  }
+  void on_stop() { listener_.stop_now(); }
+  void on(more) { listener_.send(accept{&loop_}); }
+  void on(accepted m) { all_->add(std::move(m.connection)); }
+  void on(const accept_paused&) {}
+
+ private:
+  loop& loop_;
+  acceptor acceptor_;
+  ref<listener> listener_;
+  std::shared_ptr<visitors> all_;
+};
+
+class listening : public testing::Test {
+ protected:
+  ~listening() override {
+    host_.stop();
+    host_.join();
+    all_->sockets.clear();
+  }
+
+  asio::ip::tcp::socket connect() {
+    asio::ip::tcp::socket s{here_};
+    s.connect({asio::ip::address_v4::loopback(), port_});
+    return s;
+  }
+
+  troupe::system system_{{.workers = 1}};
+  loop loop_{system_};
+  asio::io_context here_;
+  std::shared_ptr<visitors> all_ = std::make_shared<visitors>();
+  acceptor acceptor_ = listen(loop_.context(), "127.0.0.1", 0);
+  const std::uint16_t port_ = acceptor_.local_endpoint().port();
+  ref<host> host_ =
+      system_.spawn<host>({.where = bound_to(loop_.pump())}, loop_, std::move(acceptor_), all_);
+};
+
+TEST_F(listening, takes_one_for_each_time_it_is_asked) {
+  const auto first = connect();
+  const auto second = connect();
+  EXPECT_FALSE(all_->come_to(1, 50ms));
+  host_.send(host::more{});
+  EXPECT_TRUE(all_->come_to(1));
+  EXPECT_FALSE(all_->come_to(2, 50ms));
+  host_.send(host::more{});
+  EXPECT_TRUE(all_->come_to(2));
+}
+
+TEST_F(listening, waits_for_a_connection_after_it_was_asked) {
+  host_.send(host::more{});
+  const auto first = connect();
+  EXPECT_TRUE(all_->come_to(1));
+}
+
+TEST_F(listening, ends_while_it_waits) {
+  host_.send(host::more{});
+  host_.stop();
+  EXPECT_EQ(host_.join_for(60s), exit_reason::stopped);
+}
+
+std::string complaint(const std::string& address, std::uint16_t port) {
+  asio::io_context context;
+  try {
+    const acceptor ignored = listen(context, address, port);
+    return "none";
+  } catch (const std::system_error& e) {
+    return e.what();
+  }
+}
+
+TEST(listen, names_address_and_port_in_its_errors) {
+  asio::io_context context;
+  const acceptor first = listen(context, "127.0.0.1", 0);
+  const std::uint16_t port = first.local_endpoint().port();
+  EXPECT_EQ(complaint("127.0.0.1", port),
+            "cannot listen on 127.0.0.1:" + std::to_string(port) + ": Address already in use");
+  EXPECT_EQ(complaint("192.0.2.1", 80),
+            "cannot listen on 192.0.2.1:80: Cannot assign requested address");
+  EXPECT_TRUE(complaint("no such host.", 80).starts_with("cannot listen on no such host.:80: "));
+}
+
+TEST(listen, takes_names_too) {
+  asio::io_context context;
+  EXPECT_TRUE(listen(context, "localhost", 0).local_endpoint().address().is_loopback());
+}
+
+}  // namespace
+}  // namespace troupe::net

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <troupe/net/loop.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <cstdio>
+#include <exception>
+#include <semaphore>
+#include <utility>
+
+#include <troupe/sync/thread.hpp>
+
+namespace troupe::net {
+
+struct loop::state {
+  explicit state(std::string called) : name(std::move(called)) {}
+
+  std::string name;
+  boost::asio::io_context context{1};  // one thread runs it
+  std::binary_semaphore pump_is_there{0};
+  troupe::thread thread;
+};
+
+loop::loop(troupe::system& on, std::string name)
+    : state_(std::make_unique<state>(std::move(name))) {
+  state_->thread = troupe::thread([this, &on] { run(on); });
+  state_->pump_is_there.acquire();
+}
+
+loop::~loop() {
+  state_->context.stop();
+  state_->thread.join();
+}
+
+boost::asio::io_context& loop::context() noexcept { return state_->context; }
+
+void loop::run(troupe::system& on) {
+  name_this_thread(state_->name);
+  boost::asio::io_context& context = state_->context;
+  const auto stay = boost::asio::make_work_guard(context);
+
+  troupe::pump pump{on};
+  // The pump calls this when it gets work after having had none, so at most one drain() is on its
+  // way; an actor that wants a further turn is scheduled anew and posts the next. In between, the
+  // io_context looks at its sockets: neither side starves the other.
+  pump.on_wakeup([&context, &pump] { boost::asio::post(context, [&pump] { pump.drain(); }); });
+  pump_ = &pump;
+  state_->pump_is_there.release();
+
+  while (!context.stopped()) {
+    try {
+      context.run();
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "troupe: %s: a completion handler failed: %s\n", state_->name.c_str(),
+                   e.what());
+    } catch (...) {
+      std::fprintf(stderr, "troupe: %s: a completion handler failed\n", state_->name.c_str());
+    }
+  }
+  pump.on_wakeup(nullptr);
+}
+
+}  // namespace troupe::net

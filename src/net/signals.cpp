@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <troupe/net/signals.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <troupe/base/assert.hpp>
+#include <troupe/sync/atomic.hpp>
+
+// A pipe to oneself: the handler writes the signal's number, wait() reads it. (Asio's signal_set
+// does the same, but reads its descriptor in the handler without synchronisation, which
+// ThreadSanitizer reports when the signal reaches another thread than the one that made the set.)
+
+namespace troupe::net {
+namespace {
+
+constexpr unsigned char cancelled = 0;  // no signal has this number
+
+[[noreturn]] void fail(const char* what) {
+  throw std::system_error(errno, std::system_category(), what);
+}
+
+/// Both ends never block. They stay open as long as the process lives: a handler may be just about
+/// to write when its signal is given back.
+struct self_pipe {
+  self_pipe() {
+    std::array<int, 2> ends;
+    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("pipe");
+    read_end = ends[0];
+    write_end = ends[1];
+  }
+
+  int read_end;
+  int write_end;
+};
+
+self_pipe& the_pipe() {
+  static self_pipe only;
+  return only;
+}
+
+atomic<int> handlers_end{-1};  // what the handler writes to; -1 before the first set
+atomic<bool> in_use{false};
+
+void write_byte(int to, unsigned char byte) noexcept {
+  // If the pipe is full, who waits has been woken long ago.
+  while (::write(to, &byte, 1) < 0 && errno == EINTR) {
+  }
+}
+
+extern "C" void troupe_net_on_signal(int number) {
+  const int before = errno;
+  // [signal] acquire: pairs with the constructor's release, before which the pipe was made.
+  write_byte(handlers_end.load(acquire), static_cast<unsigned char>(number));
+  errno = before;
+}
+
+}  // namespace
+
+struct signals::state {
+  struct caught {
+    int number;
+    struct sigaction before;
+  };
+
+  void give_back() noexcept {
+    for (const caught& one : all) ::sigaction(one.number, &one.before, nullptr);
+    all.clear();
+  }
+
+  std::vector<caught> all;
+};
+
+signals::signals(std::initializer_list<int> numbers) : state_(std::make_unique<state>()) {
+  // [set] acquire: what the set before has restored, this one finds; its destructor releases.
+  TROUPE_EXPECTS(!in_use.exchange(true, acquire), "net::signals: one at a time in a process");
+  const self_pipe& pipe = the_pipe();
+  unsigned char stale;
+  while (::read(pipe.read_end, &stale, 1) > 0) {
+  }
+  handlers_end.store(pipe.write_end, release);  // [signal]
+
+  struct sigaction action {};
+  action.sa_handler = troupe_net_on_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigfillset(&action.sa_mask);
+  state_->all.reserve(numbers.size());
+  for (const int number : numbers) {
+    struct sigaction before {};
+    if (::sigaction(number, &action, &before) != 0) {
+      const int why = errno;
+      state_->give_back();
+      in_use.store(false, release);  // [set]
+      errno = why;
+      fail("sigaction");
+    }
+    state_->all.push_back({number, before});
+  }
+}
+
+signals::~signals() {
+  state_->give_back();
+  in_use.store(false, release);  // [set]
+}
+
+std::optional<int> signals::wait() {
+  const int end = the_pipe().read_end;
+  unsigned char byte = cancelled;
+  while (::read(end, &byte, 1) != 1) {
+    pollfd readable{end, POLLIN, 0};
+    ::poll(&readable, 1, -1);
+  }
+  for (const state::caught& one : state_->all) ::signal(one.number, SIG_DFL);
+  if (byte == cancelled) return std::nullopt;
+  return byte;
+}
+
+void signals::cancel() noexcept { write_byte(the_pipe().write_end, cancelled); }
+
+}  // namespace troupe::net

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <troupe/net/signals.hpp>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+namespace troupe::net {
+namespace {
+
+TEST(signals, one_that_came_before_the_wait_is_not_lost) {
+  signals s{SIGUSR1, SIGUSR2};
+  ::kill(::getpid(), SIGUSR2);
+  EXPECT_EQ(s.wait(), SIGUSR2);
+}
+
+TEST(signals, wakes_who_waits) {
+  signals s{SIGUSR1};
+  const std::jthread other{[] { ::kill(::getpid(), SIGUSR1); }};
+  EXPECT_EQ(s.wait(), SIGUSR1);
+}
+
+TEST(signals, cancel_ends_the_wait) {
+  {
+    signals before{SIGUSR1};
+    before.cancel();
+    EXPECT_EQ(before.wait(), std::nullopt);
+  }
+  signals meanwhile{SIGUSR1};
+  const std::jthread other{[&] { meanwhile.cancel(); }};
+  EXPECT_EQ(meanwhile.wait(), std::nullopt);
+}
+
+TEST(signals, its_end_restores_what_was_there_before) {
+  const auto ignored = std::signal(SIGUSR1, SIG_IGN);
+  { const signals s{SIGUSR1}; }
+  ::kill(::getpid(), SIGUSR1);  // would end the process
+  EXPECT_EQ(std::signal(SIGUSR1, ignored), SIG_IGN);
+}
+
+TEST(signals_death, two_sets_are_a_broken_contract) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const signals first{SIGUSR1};
+  EXPECT_DEATH(signals{SIGUSR2}, "one at a time");
+}
+
+TEST(signals_death, the_second_has_its_default_effect) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto twice = [] {
+    signals s{SIGTERM};
+    ::kill(::getpid(), SIGTERM);
+    if (s.wait() != SIGTERM) return;
+    ::kill(::getpid(), SIGTERM);
+  };
+  EXPECT_EXIT(twice(), testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(signals_death, after_its_end_none_is_caught) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto after = [] {
+    { const signals s{SIGTERM}; }
+    ::kill(::getpid(), SIGTERM);
+  };
+  EXPECT_EXIT(after(), testing::KilledBySignal(SIGTERM), "");
+}
+
+}  // namespace
+}  // namespace troupe::net
