@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// All of troupe::http.
+
+#include <troupe/http/limits.hpp>
+#include <troupe/http/options.hpp>
+#include <troupe/http/request.hpp>
+#include <troupe/http/response.hpp>
+#include <troupe/http/server.hpp>
+#include <troupe/http/session.hpp>
+#include <troupe/http/statistics.hpp>
+#include <troupe/http/websocket.hpp>

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe::http {
+
+namespace detail {
+struct request_access;
+}
+
+/// What a client asked for, as text. It owns everything that its views point into.
+///
+/// Threads: a plain value.
+/// Cost:    the head lies in one string, the fields in one vector, the body in another string.
+class request {
+ public:
+  /// In capitals, as it was sent: "GET".
+  [[nodiscard]] std::string_view method() const noexcept { return view(method_); }
+  /// As it was sent: "/rooms/a%20b?x=1".
+  [[nodiscard]] std::string_view target() const noexcept { return view(target_); }
+  /// The target's path, decoded: "/rooms/a b". It begins with a slash.
+  [[nodiscard]] std::string_view path() const noexcept { return view(path_); }
+  /// What follows the question mark, still encoded: "x=1".
+  [[nodiscard]] std::string_view query() const noexcept { return view(query_); }
+  /// The decoded value of the first parameter of that name in the query; "" if it has none.
+  [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
+
+  /// The value of the first header of that name, in any case; "" if there is none.
+  [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
+  [[nodiscard]] bool has_header(std::string_view name) const noexcept;
+
+  [[nodiscard]] const std::string& body() const noexcept { return body_; }
+  /// The address that the connection came from, without the port: "127.0.0.1".
+  [[nodiscard]] std::string_view peer() const noexcept { return view(peer_); }
+
+ private:
+  friend struct detail::request_access;
+
+  struct slice {
+    std::uint32_t begin = 0;
+    std::uint32_t size = 0;
+  };
+  struct field {
+    slice name;
+    slice value;
+  };
+
+  std::string_view view(slice s) const noexcept {
+    return std::string_view{head_}.substr(s.begin, s.size);
+  }
+  const field* find(std::string_view name) const noexcept;
+
+  std::string head_;
+  std::string body_;
+  std::vector<field> fields_;
+  slice method_;
+  slice target_;
+  slice path_;
+  slice query_;
+  slice peer_;
+};
+
+}  // namespace troupe::http

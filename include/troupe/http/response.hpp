@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace troupe::http {
+
+/// What a handler answers. The server adds Date, Server, Content-Length and Connection itself.
+///
+/// Errors: a status outside 200–599, and a header whose name or value cannot stand on one line, are
+///         answered as 500 and counted as a failure of the handler.
+struct response {
+  unsigned status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+
+  [[nodiscard]] static response text(std::string body, unsigned status = 200);
+  [[nodiscard]] static response html(std::string body, unsigned status = 200);
+  /// `body` is JSON already.
+  [[nodiscard]] static response json(std::string body, unsigned status = 200);
+  /// One line of text: "404 Not Found", and `why` behind a colon if it is given.
+  [[nodiscard]] static response error(unsigned status, std::string_view why = {});
+  [[nodiscard]] static response redirect(std::string location, unsigned status = 302);
+};
+
+/// "Not Found" for 404; "Unknown Status" for what has no name.
+[[nodiscard]] std::string_view reason_phrase(unsigned status) noexcept;
+
+}  // namespace troupe::http

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "channel.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include <troupe/base/assert.hpp>
+
+namespace troupe::http {
+namespace detail {
+
+std::string_view frame::bytes() const noexcept {
+  if (const auto* own = std::get_if<std::string>(&data)) return *own;
+  const auto& shared = *std::get_if<std::shared_ptr<const std::string>>(&data);
+  return shared ? std::string_view{*shared} : std::string_view{};
+}
+
+channel::channel(const limits& bounds, request upgrade, recipient<poke> connection)
+    : bytes_max_(bounds.send_queue_bytes),
+      upgrade_(std::move(upgrade)),
+      connection_(std::move(connection)) {}
+
+delivery channel::send(frame f) {
+  std::vector<frame> dropped;
+  std::unique_lock lock(mutex_);
+  if (closing_) return delivery::refused;
+  const std::size_t cost = f.cost();
+  if (cost > bytes_max_ - bytes_) {
+    // The reader is too slow: what waits for it is of no use any more, and memory is.
+    for (const frame& waiting : queue_) bytes_ -= waiting.cost();
+    dropped.swap(queue_);
+    closing_ = overflowed_ = true;
+    tell(lock);
+    return delivery::refused;
+  }
+  queue_.push_back(std::move(f));
+  bytes_ += cost;
+  poke_once(lock);
+  return delivery::accepted;
+}
+
+void channel::close(std::uint16_t code, std::string reason) {
+  std::unique_lock lock(mutex_);
+  if (closing_) return;
+  queue_.push_back({std::move(reason), frame::type::close, code});
+  bytes_ += queue_.back().cost();  // may exceed the limit by this one; it is the last
+  closing_ = true;
+  poke_once(lock);
+}
+
+void channel::poke_once(std::unique_lock<mutex>& lock) {
+  if (!std::exchange(poked_, true)) tell(lock);
+}
+
+// Sends without the lock: what a system does with a dead letter may be to send something here.
+void channel::tell(std::unique_lock<mutex>& lock) {
+  const recipient<poke> connection = connection_;
+  lock.unlock();
+  if (connection) connection.send(poke{});
+}
+
+void channel::take(std::vector<frame>& batch) {
+  const std::lock_guard lock(mutex_);
+  batch.swap(queue_);
+  if (batch.empty()) poked_ = false;
+}
+
+bool channel::overflowed() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return overflowed_;
+}
+
+void channel::sent(std::size_t cost) noexcept {
+  const std::lock_guard lock(mutex_);
+  bytes_ -= cost;
+}
+
+void channel::shut() noexcept {
+  std::vector<frame> dropped;
+  recipient<poke> connection;
+  const std::lock_guard lock(mutex_);
+  closing_ = true;
+  dropped.swap(queue_);
+  std::swap(connection, connection_);
+}
+
+window_place channel::place() {
+  window_.take();
+  return window_place{shared_from_this()};
+}
+
+void channel::handled_one() noexcept {
+  if (!window_.give_back()) return;
+  std::unique_lock lock(mutex_);
+  tell(lock);
+}
+
+window_place::~window_place() {
+  if (of_) of_->handled_one();
+}
+
+}  // namespace detail
+
+namespace {
+
+using detail::frame;
+
+bool may_be_sent(std::uint16_t code) noexcept {
+  return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+         (code >= 3000 && code <= 4999);
+}
+
+}  // namespace
+
+delivery websocket::send(std::string text) const {
+  return channel_->send({std::move(text), frame::type::text});
+}
+
+delivery websocket::send(std::shared_ptr<const std::string> text) const {
+  return channel_->send({std::move(text), frame::type::text});
+}
+
+delivery websocket::send_binary(std::string data) const {
+  return channel_->send({std::move(data), frame::type::binary});
+}
+
+delivery websocket::send_binary(std::shared_ptr<const std::string> data) const {
+  return channel_->send({std::move(data), frame::type::binary});
+}
+
+void websocket::close(std::uint16_t code, std::string reason) const {
+  TROUPE_EXPECTS(may_be_sent(code), "http::websocket: this close code is not for sending");
+  channel_->close(code, std::move(reason));
+}
+
+std::string_view websocket::peer() const noexcept { return channel_->upgrade_request().peer(); }
+
+const request& websocket::upgrade_request() const noexcept { return channel_->upgrade_request(); }
+
+}  // namespace troupe::http

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "connection.hpp"
+
+#include "http_steps.hpp"
+#include "websocket_steps.hpp"
+
+// The one place where the templates over Asio and Beast are compiled.
+
+namespace troupe::http::detail {
+
+template class basic_connection<net::socket>;
+template class http_stage<net::socket>;
+template class websocket_stage<net::socket>;
+
+}  // namespace troupe::http::detail

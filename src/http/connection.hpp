@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <troupe/base/clock.hpp>
+#include <troupe/net/socket.hpp>
+#include <troupe/troupe.hpp>
+
+#include "alarm.hpp"
+#include "channel.hpp"
+#include "http_stage.hpp"
+#include "respond.hpp"
+#include "site.hpp"
+#include "websocket_stage.hpp"
+
+namespace troupe::http::detail {
+
+/// To a connection: the server drains. Finish what was received and go.
+struct leave {};
+
+/// One client: first an HTTP conversation, then perhaps a WebSocket. It gives these two what an
+/// actor has: messages, a timer, the sight of another actor's end.
+///
+/// Asynchronous operations need memory that stays until they complete, also if this actor is
+/// stopped meanwhile. So stream and buffers belong to the stages; a completion handler shares in
+/// its stage, and does nothing once the stage has been abandoned.
+///
+/// Threads:   bound to the loop that its stream was made for; completion handlers call in between
+///            turns.
+/// Invariant: one stage is active from on_start() to the end. It ends itself when that is over.
+template <class Stream>
+class basic_connection : public actor {
+ public:
+  enum class entry : std::uint8_t { admitted, refused };
+
+  basic_connection(std::shared_ptr<const site> on, Stream stream, std::string peer, entry as)
+      : as_(as),
+        on_(on),
+        http_(std::make_shared<http_stage<Stream>>(*this, std::move(on), std::move(stream),
+                                                   std::move(peer))) {}
+  ~basic_connection() {
+    if (http_) http_->abandon();
+    if (websocket_) websocket_->abandon();
+  }
+
+  void on_start() { as_ == entry::admitted ? http_->start() : http_->refuse(); }
+
+  void on(tick) {
+    alarm_.rang();
+    const time_point now = clock::now();
+    set_alarm(websocket_ ? websocket_->tick(now) : http_->tick(now));
+  }
+  void on(poke) {
+    if (websocket_) websocket_->look();
+  }
+  void on(leave) {
+    leaving_ = true;
+    websocket_ ? websocket_->drain() : http_->drain();
+  }
+  void on(const down& m) {
+    if (websocket_) websocket_->session_ended(m.reason);
+  }
+
+  struct broken {
+    std::exception_ptr why;
+  };
+  void on(const broken& m) { std::rethrow_exception(m.why); }
+
+  // ── For the stages ──────────────────────────────────────────────────────────────────────────
+  void set_alarm(time_point due) { alarm_.set(due, self(this)); }
+
+  void switch_to_websocket(metered_stream<Stream> stream, const parsed_request& handshake,
+                           upgrade to) {
+    recipient<poke> me = self(this);
+    websocket_ = std::make_shared<websocket_stage<Stream>>(*this, on_, std::move(stream),
+                                                           std::move(to), std::move(me));
+    http_.reset();  // its completion handler, which calls, still holds it
+    websocket_->accept(handshake);
+    if (leaving_) websocket_->drain();
+  }
+
+  void watch_session(const address& who) { watch(who); }
+
+  /// Ends this actor.
+  void over() { stop(); }
+
+  /// An exception left a completion handler. It fails this actor as one out of a handler does.
+  void operation_failed(std::exception_ptr why) { self(this).send(broken{std::move(why)}); }
+
+ private:
+  entry as_;
+  bool leaving_ = false;
+  alarm alarm_;
+  std::shared_ptr<const site> on_;
+  std::shared_ptr<http_stage<Stream>> http_;            // until the upgrade
+  std::shared_ptr<websocket_stage<Stream>> websocket_;  // from then on
+};
+
+using connection = basic_connection<net::socket>;
+
+extern template class basic_connection<net::socket>;
+extern template class http_stage<net::socket>;
+extern template class websocket_stage<net::socket>;
+
+}  // namespace troupe::http::detail

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "connection.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/socket_base.hpp>
+#include <boost/beast/_experimental/test/stream.hpp>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "http_steps.hpp"
+#include "raw_client.hpp"
+#include "websocket_steps.hpp"
+
+// A connection over a stream that is no socket: everything on one thread, step by step.
+
+namespace troupe::http::detail {
+namespace {
+
+using testing::HasSubstr;
+
+/// Beast's stream in memory, with the rest of what a connection asks of one.
+class memory_stream : public beast::test::stream {
+ public:
+  using base = beast::test::stream;
+
+  memory_stream(net::io_context& on, std::shared_ptr<bool> no_memory)
+      : base(on), no_memory_(std::move(no_memory)) {}
+
+  template <class Buffers, class Handler>
+  void async_read_some(const Buffers& buffers, Handler&& handler) {
+    if (*no_memory_) throw std::bad_alloc();
+    base::async_read_some(buffers, std::forward<Handler>(handler));
+  }
+  void close(net::error_code&) { base::close(); }
+  void cancel(net::error_code&) { base::close(); }
+  void shutdown(boost::asio::socket_base::shutdown_type, net::error_code&) { base::close_remote(); }
+  void set_option(const boost::asio::socket_base::linger&, net::error_code&) {}
+
+ private:
+  std::shared_ptr<bool> no_memory_;
+};
+
+class parrot : public actor {
+ public:
+  explicit parrot(http::websocket client) : client_(std::move(client)) {}
+  void on(const text& m) { client_.send(m.data + m.data); }
+
+ private:
+  http::websocket client_;
+};
+
+class connection_in_memory : public testing::Test {
+ protected:
+  using connection = basic_connection<memory_stream>;
+
+  connection_in_memory() {
+    site_->routes.at("/hello").methods.push_back(
+        {"GET", [](const request&) { return response::text("hello\n"); }});
+    site_->routes.at("/parrot").session = [this](http::websocket client) {
+      return std::make_unique<session_of<parrot>>(
+          system_.spawn<parrot>({.where = bound_to(pump_)}, std::move(client)));
+    };
+    memory_stream server{context_, no_memory_};
+    client_.connect(server);
+    connection_ = system_.spawn<connection>({.where = bound_to(pump_)}, site_, std::move(server),
+                                            "in memory", connection::entry::admitted);
+  }
+
+  ~connection_in_memory() override {
+    connection_.stop_now();
+    run();
+  }
+
+  /// Everything that follows from what has been said so far.
+  void run() {
+    do {
+      context_.restart();
+    } while (pump_.run_until_idle() + context_.poll() > 0);
+  }
+  std::string exchange(const std::string& words) {
+    client_.write_some(boost::asio::buffer(words));
+    run();
+    std::string heard{client_.str()};
+    client_.clear();
+    return heard;
+  }
+
+  net::io_context context_{1};
+  std::vector<std::string> failures_;
+  troupe::system system_{
+      {.workers = 1, .on_failure = [this](const failure& f) { failures_.emplace_back(f.what); }}};
+  pump pump_{system_};
+  std::shared_ptr<bool> no_memory_ = std::make_shared<bool>(false);
+  std::shared_ptr<site> site_ = std::make_shared<site>(system_, http::options{});
+  beast::test::stream client_{context_};
+  ref<connection> connection_;
+};
+
+TEST_F(connection_in_memory, speaks_http) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(exchange("GET /hello HTTP/1.1\r\nHost: here\r\n\r\n"),
+                HasSubstr("\r\n\r\nhello\n"));
+  }
+  EXPECT_THAT(exchange("GET /nothing HTTP/1.1\r\nHost: here\r\n\r\n"), HasSubstr("404 Not Found"));
+}
+
+TEST_F(connection_in_memory, speaks_websocket) {
+  EXPECT_THAT(exchange("GET /parrot HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\n"
+                       "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"),
+              HasSubstr("101 Switching Protocols"));
+  using test::raw_client;
+  EXPECT_EQ(exchange(raw_client::frame(raw_client::text, "ha")), "\x81\x04haha");
+  EXPECT_EQ(exchange(raw_client::frame(raw_client::ping, "?")), "\x8a\x01?");
+}
+
+TEST_F(connection_in_memory, ends_with_its_client) {
+  run();
+  client_.close();
+  run();
+  EXPECT_EQ(connection_.join(), exit_reason::stopped);
+}
+
+TEST_F(connection_in_memory, an_exception_out_of_an_operation_fails_it_and_nobody_else) {
+  run();
+  *no_memory_ = true;
+  exchange("GET /hello HTTP/1.1\r\n");  // has to read on, and cannot
+  EXPECT_EQ(connection_.join(), exit_reason::failed);
+  EXPECT_THAT(failures_, testing::ElementsAre("std::bad_alloc"));
+}
+
+TEST_F(connection_in_memory, operations_that_outlive_it_do_nothing) {
+  run();
+  connection_.stop_now();
+  EXPECT_EQ(connection_.join(), exit_reason::stopped_now);
+  EXPECT_EQ(exchange(""), "");
+}
+
+}  // namespace
+}  // namespace troupe::http::detail

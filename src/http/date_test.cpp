@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "date.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe::http::detail {
+namespace {
+
+TEST(http_date, is_written_as_the_standard_shows_it) {
+  EXPECT_EQ(to_http_date(date{std::chrono::seconds{784111777}}), "Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(to_http_date(date{}), "Thu, 01 Jan 1970 00:00:00 GMT");
+}
+
+TEST(http_date, is_read_as_it_is_written) {
+  for (const long long at : {0LL, 784111777LL, 951782400LL, 4102444799LL}) {
+    const date when{std::chrono::seconds{at}};
+    EXPECT_EQ(parse_http_date(to_http_date(when)), when);
+  }
+}
+
+TEST(http_date, other_texts_are_none) {
+  EXPECT_FALSE(parse_http_date(""));
+  EXPECT_FALSE(parse_http_date("Sunday, 06-Nov-94 08:49:37 GMT"));
+  EXPECT_FALSE(parse_http_date("Sun, 31 Feb 1994 08:49:37 GMT"));
+  EXPECT_FALSE(parse_http_date("Sun, 06 Nov 1994 24:49:37 GMT"));
+  EXPECT_FALSE(parse_http_date("Sun, 06 Nov 1994 08:49:37 CET"));
+  EXPECT_FALSE(parse_http_date("Sun, 0x Nov 1994 08:49:37 GMT"));
+}
+
+}  // namespace
+}  // namespace troupe::http::detail

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "gate.hpp"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace troupe::http::detail {
+namespace {
+
+// What is left of an IPv4 client that comes through an IPv6 socket.
+admission::address plain(const admission::address& from) {
+  namespace ip = boost::asio::ip;
+  if (from.is_v6() && from.to_v6().is_v4_mapped()) {
+    return ip::make_address_v4(ip::v4_mapped, from.to_v6());
+  }
+  return from;
+}
+
+}  // namespace
+
+gate::gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::acceptor acceptor)
+    : on_(std::move(on)),
+      loops_(std::move(loops)),
+      acceptor_(std::move(acceptor)),
+      admission_(on_->limits()) {}
+
+void gate::on_start() {
+  listener_ = system().spawn<net::listener>({.where = bound_to(loops_.front()->pump())},
+                                            std::move(acceptor_), self(this));
+  accept_next();
+}
+
+void gate::accept_next() {
+  listener_.send(net::accept{loops_[next_loop_]});
+  next_loop_ = (next_loop_ + 1) % loops_.size();
+}
+
+void gate::on(net::accepted m) {
+  if (shut_) return;
+  try {
+    admit(std::move(m));
+  } catch (const std::exception&) {
+    // No memory for this one: its socket is closed by now. The next may find some.
+  }
+  accept_next();
+}
+
+void gate::on(const net::accept_paused&) { on_->counts.accept_pauses.add(); }
+
+void gate::admit(net::accepted m) {
+  net::error_code error;
+  const auto from = m.connection.remote_endpoint(error);
+  if (error) return;  // gone already
+  m.connection.set_option(net::protocol::no_delay(true), error);
+
+  visitor v{.who = {}, .from = plain(from.address()), .as = entry::admitted};
+  if (!give_place(v)) return;
+  try {
+    v.who = system().spawn<connection>({.where = bound_to(m.onto->pump())}, on_,
+                                       std::move(m.connection), v.from.to_string(), v.as);
+    const address key = v.who;
+    visitors_.emplace(key, v);
+    watch(key);
+  } catch (...) {
+    if (v.who) v.who.stop_now();
+    visitors_.erase(v.who);
+    take_place_back(v);
+    throw;
+  }
+}
+
+// False if there is not even room for an answer.
+bool gate::give_place(visitor& v) {
+  const admission::verdict verdict = admission_.enter(v.from);
+  tally& counts = on_->counts;
+  if (verdict == admission::verdict::yes) {
+    counts.accepted.add();
+    counts.connections.add();
+    return true;
+  }
+  (verdict == admission::verdict::full ? counts.refused_full : counts.refused_per_address).add();
+  if (refusals_ == refusals_at_once_max) return false;
+  ++refusals_;
+  v.as = entry::refused;
+  return true;
+}
+
+void gate::take_place_back(const visitor& v) {
+  if (v.as == entry::admitted) {
+    admission_.leave(v.from);
+    on_->counts.connections.subtract();
+  } else {
+    --refusals_;
+  }
+}
+
+void gate::on(const down& m) {
+  const auto found = visitors_.find(m.who);
+  if (found == visitors_.end()) return;
+  take_place_back(found->second);
+  visitors_.erase(found);
+  end_when_empty();
+}
+
+void gate::on(drain) {
+  shut();
+  for (const auto& [key, one] : visitors_) one.who.send(leave{});
+  end_when_empty();
+}
+
+void gate::on(cut) {
+  shut();
+  for (const auto& [key, one] : visitors_) one.who.stop_now();
+  end_when_empty();
+}
+
+void gate::shut() {
+  shut_ = true;
+  listener_.stop_now();
+}
+
+void gate::end_when_empty() {
+  if (shut_ && visitors_.empty()) stop();
+}
+
+}  // namespace troupe::http::detail

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/asio/ip/address.hpp>
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include <troupe/net/listener.hpp>
+#include <troupe/net/loop.hpp>
+#include <troupe/troupe.hpp>
+
+#include "admission.hpp"
+#include "connection.hpp"
+#include "site.hpp"
+
+namespace troupe::http::detail {
+
+/// Lets connections in, knows all of them, and sees them out.
+///
+/// It takes the next connection from its listener when it is done with the one before. Whom it has
+/// no room for gets an answer too, as long as not too many are being told so at once.
+///
+/// Threads:   bound to the first loop.
+/// Invariant: every connection is here from its spawn to its `down`. Once it drains or cuts, nobody
+///            comes in any more, and it ends with the last connection.
+class gate : public actor {
+ public:
+  static constexpr std::size_t refusals_at_once_max = 64;
+
+  gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::acceptor acceptor);
+
+  /// Let them finish.
+  struct drain {};
+  /// Let them go at once.
+  struct cut {};
+
+  void on_start();
+  void on(net::accepted m);
+  void on(const net::accept_paused&);
+  void on(const down& m);
+  void on(drain);
+  void on(cut);
+
+ private:
+  using entry = connection::entry;
+  struct visitor {
+    ref<connection> who;
+    admission::address from;
+    entry as;
+  };
+
+  void accept_next();
+  void admit(net::accepted m);
+  bool give_place(visitor& v);
+  void take_place_back(const visitor& v);
+  void shut();
+  void end_when_empty();
+
+  const std::shared_ptr<const site> on_;
+  const std::vector<net::loop*> loops_;
+  std::size_t next_loop_ = 0;
+  net::acceptor acceptor_;  // until on_start
+  ref<net::listener> listener_;
+  admission admission_;
+  std::unordered_map<address, visitor> visitors_;
+  std::size_t refusals_ = 0;
+  bool shut_ = false;
+};
+
+}  // namespace troupe::http::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "beast.hpp"
+#include "metered_stream.hpp"
+#include "respond.hpp"
+#include "stage.hpp"
+
+namespace troupe::http::detail {
+
+/// The HTTP part of a connection: one request after the other, each read completely, then answered.
+/// Requests that a client sends ahead wait in the buffer or in the socket.
+///
+///   waiting ──first bytes──▶ reading ──last byte──▶ writing ──keep-alive──▶ waiting
+///      │                        │ bad, late            │ or close
+///      ▼ idle, eof              └──▶ writing           ▼
+///     over ◀──────────────────────────────── (lingering, after an error)
+///
+/// Threads: the loop's.
+template <class Stream>
+class http_stage : public stage<http_stage<Stream>, Stream> {
+  using base = stage<http_stage<Stream>, Stream>;
+
+ public:
+  http_stage(basic_connection<Stream>& owner, std::shared_ptr<const site> on, Stream stream,
+             std::string peer)
+      : base(owner, std::move(on)),
+        stream_(std::move(stream), this->counts()),
+        peer_(std::move(peer)) {}
+
+  void start() {
+    since_ = clock::now();
+    handshake_due_ = since_ + this->limits().handshake_time;
+    await_request();
+  }
+
+  /// Answers that there is no room, whatever the client wants.
+  void refuse() { fail(503, "too many connections"); }
+
+  void drain() {
+    draining_ = true;
+    if (phase_ == phase::waiting) cancel();
+  }
+
+  /// The connection is gone; operations that are outstanding end by themselves.
+  void abandon() noexcept {
+    this->disown();
+    base::cut(socket());
+  }
+
+  /// Does what is due, and returns when to look again.
+  time_point tick(time_point now);
+
+ private:
+  enum class phase : std::uint8_t { waiting, reading, writing, lingering, over };
+
+  Stream& socket() noexcept { return stream_.next_layer(); }
+  void enter(phase next, time_point due) {
+    phase_ = next;
+    this->owner().set_alarm(due);
+  }
+  void cancel() {
+    net::error_code ignored;
+    socket().cancel(ignored);
+  }
+  bool is_first() const noexcept { return handshake_due_ != time_point::max(); }
+
+  void await_request();
+  void on_first_bytes(net::error_code error, std::size_t bytes);
+  void read_request();
+  void on_header(net::error_code error, std::size_t);
+  void on_continued(net::error_code error, std::size_t);
+  void read_body();
+  void on_body(net::error_code error, std::size_t);
+  void not_a_request(net::error_code error);
+  void answer();
+  void fail(unsigned status, std::string_view why = {});
+  void write(reply r);
+  void on_written(net::error_code error, std::size_t);
+  void linger();
+  void on_lingered(net::error_code);
+  void finish();
+
+  metered_stream<Stream> stream_;
+  const std::string peer_;
+  beast::flat_buffer buffer_;
+  std::optional<beast::http::request_parser<beast::http::string_body>> parser_;
+  phase phase_ = phase::waiting;
+  bool keep_alive_ = false;
+  bool draining_ = false;
+  bool timed_out_ = false;
+  bool unread_ = false;                           // the client may have sent more than was read
+  time_point since_;                              // when the phase began
+  time_point handshake_due_ = time_point::max();  // until the first request is there
+  time_point request_due_;
+};
+
+}  // namespace troupe::http::detail

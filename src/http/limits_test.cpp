@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "test_server.hpp"
+
+namespace troupe::http::test {
+namespace {
+
+class limit : public served {
+ protected:
+  void serve(const http::limits& l) {
+    http::options o = on_free_port();
+    o.limits = l;
+    start(std::move(o), [this](http::server& s) {
+      s.route("GET", "/hello", [](const request&) { return response::text("hello\n"); });
+      s.route("GET", "/large",
+              [](const request&) { return response::text(std::string(32 * 1024 * 1024, 'x')); });
+      s.route("POST", "/echo", [](const request& r) { return response::text(r.body()); });
+      s.websocket<obedient>("/obey", log_);
+    });
+  }
+
+  std::shared_ptr<diary> log_ = std::make_shared<diary>();
+};
+
+std::string post(std::size_t bytes) {
+  return "POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: " + std::to_string(bytes) +
+         "\r\n\r\n";
+}
+
+TEST_F(limit, header_bytes) {
+  serve({.header_bytes = 1024});
+  raw_client c = connect();
+  EXPECT_EQ(c.get("/hello", "X-Fill: " + std::string(800, 'x') + "\r\n").status, 200u);
+  EXPECT_EQ(c.get("/hello", "X-Fill: " + std::string(1024, 'x') + "\r\n").status, 431u);
+  c.read_to_end();
+  EXPECT_FALSE(c.was_reset());
+  EXPECT_EQ(connect().get("/" + std::string(2000, 'x')).status, 431u);
+
+  // However much comes in however many pieces, it is not waited for the end.
+  raw_client endless = connect();
+  endless.send("GET /hello HTTP/1.1\r\n");
+  std::size_t sent = 0;
+  while (!endless.readable_within(0ms)) sent += endless.send_some("X-More: more\r\n");
+  EXPECT_EQ(endless.read_answer().status, 431u);
+  EXPECT_LT(sent, 10u * 1024 * 1024);
+  EXPECT_EQ(statistics().headers_too_large, 3u);
+}
+
+TEST_F(limit, body_bytes) {
+  serve({.body_bytes = 1000});
+  raw_client c = connect();
+  c.send(post(1000) + std::string(1000, 'x'));
+  EXPECT_EQ(c.read_answer().body.size(), 1000u);
+  // Announced: refused before it is read, and the answer survives what the client still sends.
+  c.send(post(1001) + std::string(1001, 'x'));
+  EXPECT_EQ(c.read_answer().status, 413u);
+  c.read_to_end();
+  EXPECT_FALSE(c.was_reset());
+  // Not announced: in chunks.
+  raw_client chunks = connect();
+  chunks.send("POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 11; ++i) chunks.send("64\r\n" + std::string(100, 'x') + "\r\n");
+  EXPECT_EQ(chunks.read_answer().status, 413u);
+  EXPECT_EQ(statistics().bodies_too_large, 2u);
+}
+
+TEST_F(limit, message_bytes) {
+  serve({.message_bytes = 1000});
+  raw_client c = open("/obey");
+  c.say(std::string(1000, 'x'));
+  EXPECT_EQ(c.hear(), "ok");
+  c.say(std::string(1001, 'x'));
+  EXPECT_EQ(c.read_close().code(), 1009u);
+  c.hang_up();
+
+  raw_client fragments = open("/obey");
+  for (int i = 0; i < 11; ++i) {
+    fragments.send(raw_client::frame(i == 0 ? raw_client::text : raw_client::continuation,
+                                     std::string(100, 'x'), false));
+  }
+  EXPECT_EQ(fragments.read_close().code(), 1009u);
+  fragments.hang_up();
+
+  raw_client huge = open("/obey");  // announces 2^64 - 2^56 bytes
+  huge.send("\x82\xff\xff" + std::string(7, '\0') + "mask");
+  EXPECT_EQ(huge.read_close().code(), 1009u);
+  huge.hang_up();
+  EXPECT_TRUE(comes_true([&] { return statistics().messages_too_large == 3; }));
+}
+
+TEST_F(limit, connections_max) {
+  serve({.connections_max = 3});
+  std::vector<raw_client> inside;
+  for (int i = 0; i < 3; ++i) {
+    inside.push_back(connect());
+    ASSERT_EQ(inside.back().get("/hello").status, 200u);
+  }
+  raw_client outside = connect();
+  EXPECT_EQ(outside.read_answer().status, 503u);
+  EXPECT_EQ(outside.read_to_end(), "");
+  EXPECT_EQ(statistics().refused_full, 1u);
+  EXPECT_EQ(statistics().connections, 3u);
+
+  inside.pop_back();
+  ASSERT_TRUE(comes_true([&] { return statistics().connections == 2; }));
+  EXPECT_EQ(connect().get("/hello").status, 200u);
+}
+
+TEST_F(limit, refused_connections_do_not_pile_up) {
+  serve({.connections_max = 1, .close_time = 60s});
+  raw_client inside = connect();
+  ASSERT_EQ(inside.get("/hello").status, 200u);
+  // Each is told and stays open on its side; beyond a number they are just closed.
+  std::vector<raw_client> outside;
+  for (int i = 0; i < 200; ++i) outside.push_back(connect());
+  ASSERT_TRUE(comes_true([&] { return statistics().refused_full == 200; }));
+  std::size_t told = 0;
+  for (raw_client& c : outside) told += !c.read_to_end().empty();
+  EXPECT_EQ(told, 64u);
+  EXPECT_EQ(inside.get("/hello").status, 200u);
+}
+
+TEST_F(limit, connections_per_address_max) {
+  serve({.connections_max = 10, .connections_per_address_max = 2});
+  raw_client first = connect();
+  raw_client second = connect();
+  EXPECT_EQ(first.get("/hello").status, 200u);
+  EXPECT_EQ(second.get("/hello").status, 200u);
+  EXPECT_EQ(connect().read_answer().status, 503u);
+  EXPECT_EQ(statistics().refused_per_address, 1u);
+}
+
+TEST_F(limit, handshake_time_ends_who_says_nothing) {
+  serve({.handshake_time = 200ms});
+  raw_client c = connect();
+  EXPECT_EQ(c.read_to_end(), "");
+  EXPECT_EQ(statistics().requests_timed_out, 1u);
+}
+
+TEST_F(limit, handshake_time_ends_who_speaks_slowly) {
+  serve({.handshake_time = 300ms});
+  raw_client c = connect();
+  c.send("GET /hello HTTP/1.1\r\n");
+  // One header line after the other, for ever: the answer comes all the same.
+  while (!c.readable_within(20ms)) c.send_some("X: y\r\n");
+  EXPECT_EQ(c.read_answer().status, 408u);
+  EXPECT_EQ(statistics().requests_timed_out, 1u);
+}
+
+TEST_F(limit, request_time_holds_for_bodies_and_later_requests) {
+  serve({.request_time = 300ms});
+  raw_client body = connect();
+  body.send(post(1000));
+  while (!body.readable_within(20ms)) body.send_some("x");
+  EXPECT_EQ(body.read_answer().status, 408u);
+
+  raw_client later = connect();
+  EXPECT_EQ(later.get("/hello").status, 200u);
+  later.send("GET /hel");
+  EXPECT_EQ(later.read_answer().status, 408u);
+  EXPECT_EQ(statistics().requests_timed_out, 2u);
+}
+
+TEST_F(limit, idle_time_ends_a_kept_connection) {
+  serve({.idle_time = 200ms});
+  raw_client c = connect();
+  EXPECT_EQ(c.get("/hello").status, 200u);
+  EXPECT_EQ(c.read_to_end(), "");
+  EXPECT_FALSE(c.was_reset());
+  EXPECT_EQ(statistics().idle_closed, 1u);
+}
+
+TEST_F(limit, idle_time_ends_an_answer_that_nobody_reads) {
+  serve({.idle_time = 300ms});
+  raw_client c{server_->port(), 4096};
+  c.send("GET /large HTTP/1.1\r\nHost: here\r\n\r\n");
+  EXPECT_TRUE(comes_true([&] { return statistics().idle_closed == 1; }));
+  EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
+  EXPECT_LT(statistics().bytes_out, 32u * 1024 * 1024);
+}
+
+TEST_F(limit, idle_time_pings_and_then_cuts_a_silent_websocket) {
+  serve({.idle_time = 400ms});
+  raw_client c = open("/obey");
+  EXPECT_EQ(c.read_frame().opcode, raw_client::ping);
+  EXPECT_EQ(c.read_to_end(), "");
+  EXPECT_TRUE(c.was_reset());
+  EXPECT_THAT(
+      log_->lines(3),
+      testing::ElementsAre("opened", "closed 1006 nothing was heard from the client", "ended"));
+  EXPECT_EQ(statistics().idle_closed, 1u);
+}
+
+TEST_F(limit, a_websocket_that_answers_pings_stays) {
+  serve({.idle_time = 2s});
+  raw_client c = open("/obey");
+  for (int i = 0; i < 3; ++i) {
+    const ws_frame f = c.read_frame();
+    ASSERT_EQ(f.opcode, raw_client::ping);
+    c.send(raw_client::frame(raw_client::pong, f.payload));
+  }
+  EXPECT_EQ(statistics().idle_closed, 0u);
+  c.say("hello");
+  EXPECT_EQ(c.hear(), "ok");
+}
+
+TEST_F(limit, close_time_cuts_who_does_not_close_as_well) {
+  serve({.close_time = 300ms});
+  raw_client c = open("/obey");
+  c.say("close");
+  EXPECT_EQ(c.hear(), "bye");
+  EXPECT_EQ(c.read_frame().code(), 4000u);  // and is not answered
+  EXPECT_EQ(c.read_to_end(), "");
+  EXPECT_THAT(log_->lines(4),
+              testing::ElementsAre("opened", "text close", "closed 4000 as told", "ended"));
+
+  raw_client half = open("/obey");
+  half.send(raw_client::frame(raw_client::close, raw_client::close_payload(1000)));
+  EXPECT_EQ(half.read_frame().code(), 1000u);  // but its socket stays open
+  EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
+  EXPECT_EQ(statistics().close_timed_out, 2u);
+}
+
+TEST(limits, none_may_be_nothing) {
+  troupe::system system{{.workers = 1}};
+  const auto refuses = [&](http::options o) {
+    EXPECT_THROW((http::server{system, std::move(o)}), std::invalid_argument);
+  };
+  refuses({.limits = {.header_bytes = 0}});
+  refuses({.limits = {.body_bytes = 0}});
+  refuses({.limits = {.message_bytes = 0}});
+  refuses({.limits = {.connections_max = 0}});
+  refuses({.limits = {.connections_per_address_max = 0}});
+  refuses({.limits = {.handshake_time = 0ms}});
+  refuses({.limits = {.request_time = 0ms}});
+  refuses({.limits = {.idle_time = 0ms}});
+  refuses({.limits = {.close_time = 0ms}});
+  refuses({.limits = {.drain_time = 0ms}});
+  refuses({.limits = {.send_queue_bytes = 0}});
+  refuses({.limits = {.receive_window = 0}});
+  refuses({.loops = 0});
+  refuses({.allowed_origins = {"not an origin"}});
+}
+
+}  // namespace
+}  // namespace troupe::http::test

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/asio/associator.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/websocket/teardown.hpp>
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include <troupe/base/clock.hpp>
+#include <troupe/net/socket.hpp>
+
+#include "linger.hpp"
+#include "tally.hpp"
+
+namespace troupe::http::detail {
+
+/// What has moved on one connection, and when: it is how a connection tells slow from silent.
+struct meter {
+  tally* counts;
+  time_point heard = clock::now();         // something was read
+  time_point taken = clock::now();         // something was written
+  std::function<void()> on_teardown = {};  // the WebSocket codec has said its last word
+};
+
+/// A completion handler that tells the meter first. All else that is associated with the handler
+/// (executor, allocator, cancellation) stays its own.
+template <class Handler, bool Reading>
+struct metering_handler {
+  Handler handler;
+  meter* counts;
+
+  void operator()(const net::error_code& error, std::size_t bytes) {
+    if (bytes > 0) {
+      (Reading ? counts->heard : counts->taken) = clock::now();
+      (Reading ? counts->counts->bytes_in : counts->counts->bytes_out).add(bytes);
+    }
+    std::move(handler)(error, bytes);
+  }
+};
+
+/// A stream that counts what goes through it. The layers above it are Beast's, which do not tell
+/// when part of an operation has got somewhere.
+///
+/// `Next` is a socket, or something that a test puts in its place: an AsyncReadStream and
+/// AsyncWriteStream with close(), cancel() and shutdown() like asio's.
+///
+/// Threads: the loop's. Not to be moved while an operation is outstanding.
+template <class Next>
+class metered_stream {
+ public:
+  using executor_type = typename Next::executor_type;
+  using next_layer_type = Next;
+
+  metered_stream(Next next, tally& counts) : next_(std::move(next)), meter_{&counts} {}
+
+  executor_type get_executor() noexcept { return next_.get_executor(); }
+  Next& next_layer() noexcept { return next_; }
+  const Next& next_layer() const noexcept { return next_; }
+  detail::meter& meter() noexcept { return meter_; }
+
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(net::error_code, std::size_t)>(
+        [this](auto handler, const Buffers& into) {
+          next_.async_read_some(
+              into, metering_handler<decltype(handler), true>{std::move(handler), &meter_});
+        },
+        token, buffers);
+  }
+
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(net::error_code, std::size_t)>(
+        [this](auto handler, const Buffers& from) {
+          next_.async_write_some(
+              from, metering_handler<decltype(handler), false>{std::move(handler), &meter_});
+        },
+        token, buffers);
+  }
+
+ private:
+  Next next_;
+  detail::meter meter_;
+};
+
+// Beast's customisation point, found by argument-dependent lookup: the end of a WebSocket. It
+// reports success whatever happens, so that the reason for which it ends is the one that is
+// reported.
+template <class Next, class Handler>
+void async_teardown(boost::beast::role_type, metered_stream<Next>& stream, Handler&& handler) {
+  if (stream.meter().on_teardown) stream.meter().on_teardown();
+  async_linger(stream.next_layer(), std::forward<Handler>(handler));
+}
+
+// Required by the concept, used by synchronous operations only.
+template <class Next>
+void teardown(boost::beast::role_type, metered_stream<Next>& stream, net::error_code& error) {
+  stream.next_layer().close(error);
+}
+
+}  // namespace troupe::http::detail
+
+template <template <class, class> class Associator, class Handler, bool Reading, class Default>
+struct boost::asio::associator<Associator, troupe::http::detail::metering_handler<Handler, Reading>,
+                               Default> : Associator<Handler, Default> {
+  static typename Associator<Handler, Default>::type get(
+      const troupe::http::detail::metering_handler<Handler, Reading>& of) noexcept {
+    return Associator<Handler, Default>::get(of.handler);
+  }
+  static auto get(const troupe::http::detail::metering_handler<Handler, Reading>& of,
+                  const Default& otherwise) noexcept
+      -> decltype(Associator<Handler, Default>::get(of.handler, otherwise)) {
+    return Associator<Handler, Default>::get(of.handler, otherwise);
+  }
+};

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "metrics.hpp"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <initializer_list>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+namespace troupe::http::detail {
+namespace {
+
+using prometheus::MetricType;
+
+/// One figure, or one of a family that a label tells apart.
+struct sample {
+  std::uint64_t value;
+  const char* label = nullptr;
+  const char* label_value = nullptr;
+};
+
+class families {
+ public:
+  void gauge(const char* name, const char* help, std::initializer_list<sample> samples) {
+    add(name, help, MetricType::Gauge, samples);
+  }
+  void counter(const char* name, const char* help, std::initializer_list<sample> samples) {
+    add(name, help, MetricType::Counter, samples);
+  }
+  [[nodiscard]] std::string text() const {
+    std::ostringstream out;
+    prometheus::TextSerializer{}.Serialize(out, all_);
+    return std::move(out).str();
+  }
+
+ private:
+  void add(const char* name, const char* help, MetricType type,
+           std::initializer_list<sample> samples) {
+    prometheus::MetricFamily family{name, help, type, {}};
+    for (const sample& s : samples) {
+      prometheus::ClientMetric metric;
+      if (s.label != nullptr) metric.label.push_back({s.label, s.label_value});
+      const auto value = static_cast<double>(s.value);
+      (type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) = value;
+      family.metric.push_back(std::move(metric));
+    }
+    all_.push_back(std::move(family));
+  }
+
+  std::vector<prometheus::MetricFamily> all_;
+};
+
+void add_system(families& to, const troupe::statistics& s) {
+  to.gauge("troupe_actors", "Actors alive.", {{s.actors_alive}});
+  to.counter("troupe_actors_spawned_total", "Actors ever made.", {{s.actors_spawned}});
+  to.counter("troupe_messages_accepted_total", "Messages put into mailboxes.",
+             {{s.messages_accepted}});
+  to.counter("troupe_messages_handled_total", "Messages taken out of mailboxes.",
+             {{s.messages_handled}});
+  to.gauge("troupe_mailbox_messages", "Messages waiting, in all mailboxes together.",
+           {{s.messages_waiting}});
+  to.gauge("troupe_mailbox_depth_highest", "The longest queue that any turn has found.",
+           {{s.mailbox_depth_highest}});
+  to.counter("troupe_turns_total", "Turns that actors were given.", {{s.turns}});
+  to.counter("troupe_dead_letters_total", "Messages to actors that had ended.", {{s.dead_letters}});
+  to.counter("troupe_failures_total", "Actors that an exception ended.", {{s.failures}});
+  to.gauge("troupe_timers", "Timers armed.", {{s.timers_armed}});
+  to.counter("troupe_timer_ticks_skipped_total",
+             "Ticks that were due while the one before was waiting.", {{s.ticks_skipped}});
+  to.gauge("troupe_workers", "Threads of the pool.",
+           {{s.workers_busy, "state", "busy"}, {s.workers_parked, "state", "parked"}});
+  to.gauge("troupe_own_threads", "Threads of actors that have one of their own.",
+           {{s.own_threads}});
+}
+
+void add_server(families& to, const http::statistics& s) {
+  to.gauge("troupe_http_connections", "Connections open, WebSockets included.", {{s.connections}});
+  to.gauge("troupe_http_websockets", "WebSockets open.", {{s.websockets}});
+  to.counter("troupe_http_accepted_total", "Connections let in.", {{s.accepted}});
+  to.counter("troupe_http_upgraded_total", "WebSockets ever open.", {{s.upgraded}});
+  to.counter("troupe_http_requests_total", "Requests answered.", {{s.requests}});
+  to.counter("troupe_http_websocket_messages_total", "WebSocket messages.",
+             {{s.messages_in, "direction", "in"}, {s.messages_out, "direction", "out"}});
+  to.counter("troupe_http_bytes_total", "Bytes through sockets.",
+             {{s.bytes_in, "direction", "in"}, {s.bytes_out, "direction", "out"}});
+  to.counter("troupe_http_refused_total", "Connections and WebSockets not let in.",
+             {{s.refused_full, "reason", "full"},
+              {s.refused_per_address, "reason", "address"},
+              {s.refused_origin, "reason", "origin"}});
+  to.counter("troupe_http_rejected_total", "Requests and messages that break a rule.",
+             {{s.malformed_requests, "reason", "malformed_request"},
+              {s.headers_too_large, "reason", "header_bytes"},
+              {s.bodies_too_large, "reason", "body_bytes"},
+              {s.messages_too_large, "reason", "message_bytes"},
+              {s.protocol_errors, "reason", "websocket_protocol"}});
+  to.counter("troupe_http_timed_out_total", "Connections that a time limit ended.",
+             {{s.requests_timed_out, "limit", "request"},
+              {s.idle_closed, "limit", "idle"},
+              {s.close_timed_out, "limit", "close"}});
+  to.counter("troupe_http_slow_readers_total", "WebSockets closed for reading too slowly.",
+             {{s.slow_readers_closed}});
+  to.counter("troupe_http_receive_pauses_total", "Times a client was held back for its session.",
+             {{s.receive_pauses}});
+  to.counter("troupe_http_accept_pauses_total",
+             "Times that descriptors or memory did not suffice to accept.", {{s.accept_pauses}});
+  to.counter("troupe_http_handler_failures_total", "Requests whose handler failed.",
+             {{s.handler_failures}});
+}
+
+}  // namespace
+
+std::string to_prometheus(const troupe::statistics& of_system, const http::statistics& of_server) {
+  families all;
+  add_system(all, of_system);
+  add_server(all, of_server);
+  return all.text();
+}
+
+}  // namespace troupe::http::detail

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "metrics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "test_server.hpp"
+
+namespace troupe::http::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(metrics, every_figure_is_there_under_its_name) {
+  const std::string text = detail::to_prometheus(
+      {.actors_alive = 3, .messages_handled = 1'000'001, .workers_busy = 1, .workers_parked = 7},
+      {.connections = 5,
+       .bytes_in = 6,
+       .bytes_out = 7,
+       .refused_full = 8,
+       .slow_readers_closed = 9});
+  for (const char* line : {
+           "# TYPE troupe_actors gauge\ntroupe_actors 3\n",
+           "# TYPE troupe_messages_handled_total counter\ntroupe_messages_handled_total 1000001\n",
+           "troupe_workers{state=\"busy\"} 1\ntroupe_workers{state=\"parked\"} 7\n",
+           "troupe_http_connections 5\n",
+           "troupe_http_bytes_total{direction=\"in\"} 6\n",
+           "troupe_http_bytes_total{direction=\"out\"} 7\n",
+           "troupe_http_refused_total{reason=\"full\"} 8\n",
+           "troupe_http_slow_readers_total 9\n",
+           "troupe_dead_letters_total 0\n",
+           "troupe_failures_total 0\n",
+           "troupe_mailbox_messages 0\n",
+           "troupe_mailbox_depth_highest 0\n",
+           "troupe_timers 0\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+using metrics_of_a_server = served;
+
+TEST_F(metrics_of_a_server, are_served) {
+  start(on_free_port(), [](http::server& s) {
+    s.metrics();
+    s.websocket<echo>("/echo");
+  });
+  raw_client socket = open("/echo");
+  socket.say("hello");
+  EXPECT_EQ(socket.hear(), "hello");
+  raw_client c = connect();
+  const answer a = c.get("/metrics");
+  EXPECT_EQ(a.headers.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(a.body, HasSubstr("\ntroupe_http_connections 2\n"));
+  EXPECT_THAT(a.body, HasSubstr("\ntroupe_http_websockets 1\n"));
+  EXPECT_THAT(a.body, HasSubstr("\ntroupe_http_websocket_messages_total{direction=\"in\"} 1\n"));
+  // The gate, the listener, two connections and a session.
+  EXPECT_THAT(a.body, HasSubstr("\ntroupe_actors 5\n"));
+  EXPECT_THAT(a.body, HasSubstr("\ntroupe_timers 2\n"));
+}
+
+TEST_F(metrics_of_a_server, bytes_are_those_of_the_sockets) {
+  start(on_free_port(), [](http::server& s) { s.websocket<echo>("/echo"); });
+  raw_client c = open("/echo");
+  ASSERT_TRUE(comes_true([&] { return statistics().upgraded == 1; }));
+  const auto before = statistics();
+  c.send(raw_client::frame(raw_client::text, std::string(1000, 'x')));
+  EXPECT_EQ(c.hear().size(), 1000u);
+  ASSERT_TRUE(comes_true([&] { return statistics().messages_out == 1; }));
+  const auto after = statistics();
+  EXPECT_EQ(after.bytes_in - before.bytes_in, 2u + 2 + 4 + 1000);  // head, size, mask
+  EXPECT_EQ(after.bytes_out - before.bytes_out, 2u + 2 + 1000);
+}
+
+}  // namespace
+}  // namespace troupe::http::test

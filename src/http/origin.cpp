@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "origin.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "text.hpp"
+
+namespace troupe::http::detail {
+namespace {
+
+struct parts {
+  std::string scheme;
+  std::string authority;  // without the scheme's own port
+};
+
+std::string lower(std::string_view s) {
+  std::string result{s};
+  std::transform(result.begin(), result.end(), result.begin(), to_lower);
+  return result;
+}
+
+// Browsers leave the scheme's own port out of Origin and Host; others may write it.
+std::string without_port(std::string_view authority, std::string_view scheme) {
+  const std::string_view own = scheme == "https" || scheme == "wss" ? ":443" : ":80";
+  if (authority.ends_with(own)) authority.remove_suffix(own.size());
+  return std::string{authority};
+}
+
+std::optional<parts> parse(std::string_view origin) {
+  constexpr std::string_view separator = "://";
+  const std::size_t at = origin.find(separator);
+  if (at == std::string_view::npos || at == 0) return std::nullopt;
+  const std::string_view authority = origin.substr(at + separator.size());
+  if (authority.empty() || authority.find_first_of("/?#@ ") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::string scheme = lower(origin.substr(0, at));
+  std::string rest = without_port(lower(authority), scheme);
+  return parts{std::move(scheme), std::move(rest)};
+}
+
+}  // namespace
+
+origin_policy::origin_policy(bool check, const std::vector<std::string>& allowed) : check_(check) {
+  for (const std::string& one : allowed) {
+    const auto p = parse(one);
+    if (!p)
+      throw std::invalid_argument("allowed origin \"" + one + "\": write scheme://host[:port]");
+    allowed_.push_back(p->scheme + "://" + p->authority);
+  }
+}
+
+bool origin_policy::allows(std::string_view origin, std::string_view host) const {
+  if (!check_ || origin.empty()) return true;
+  const auto from = parse(origin);  // nothing for "null", which a sandboxed page sends
+  if (!from) return false;
+  if (from->authority == without_port(lower(host), from->scheme)) return true;
+  return std::find(allowed_.begin(), allowed_.end(), from->scheme + "://" + from->authority) !=
+         allowed_.end();
+}
+
+}  // namespace troupe::http::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "origin.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace troupe::http::detail {
+namespace {
+
+TEST(origin_policy, the_same_host_and_port_pass) {
+  const origin_policy policy{true, {}};
+  EXPECT_TRUE(policy.allows("http://127.0.0.1:8080", "127.0.0.1:8080"));
+  EXPECT_TRUE(policy.allows("http://Example.org", "example.ORG"));
+  EXPECT_TRUE(policy.allows("http://[::1]:8080", "[::1]:8080"));
+}
+
+TEST(origin_policy, the_schemes_own_port_may_be_left_out) {
+  const origin_policy policy{true, {}};
+  EXPECT_TRUE(policy.allows("http://example.org", "example.org:80"));
+  EXPECT_TRUE(policy.allows("https://example.org:443", "example.org"));
+  EXPECT_FALSE(policy.allows("https://example.org", "example.org:80"));
+}
+
+TEST(origin_policy, another_host_or_port_is_refused) {
+  const origin_policy policy{true, {}};
+  EXPECT_FALSE(policy.allows("http://evil.example", "example.org"));
+  EXPECT_FALSE(policy.allows("http://example.org.evil.example", "example.org"));
+  EXPECT_FALSE(policy.allows("http://example.org:81", "example.org:80"));
+  EXPECT_FALSE(policy.allows("http://example.org", ""));
+}
+
+TEST(origin_policy, what_is_no_origin_is_refused) {
+  const origin_policy policy{true, {}};
+  EXPECT_FALSE(policy.allows("null", "null"));
+  EXPECT_FALSE(policy.allows("example.org", "example.org"));
+  EXPECT_FALSE(policy.allows("http://user@example.org", "example.org"));
+  EXPECT_FALSE(policy.allows("http://example.org/path", "example.org"));
+}
+
+TEST(origin_policy, no_origin_is_no_browser) {
+  EXPECT_TRUE((origin_policy{true, {}}.allows("", "example.org")));
+}
+
+TEST(origin_policy, allowed_origins_pass_with_their_scheme_only) {
+  const origin_policy policy{true, {"https://App.example:443"}};
+  EXPECT_TRUE(policy.allows("https://app.example", "api.example"));
+  EXPECT_FALSE(policy.allows("http://app.example", "api.example"));
+}
+
+TEST(origin_policy, an_allowed_origin_that_is_none_is_an_error) {
+  EXPECT_THROW((origin_policy{true, {"example.org"}}), std::invalid_argument);
+  EXPECT_THROW((origin_policy{true, {"https://example.org/"}}), std::invalid_argument);
+}
+
+TEST(origin_policy, switched_off_lets_all_pass) {
+  EXPECT_TRUE((origin_policy{false, {}}.allows("null", "example.org")));
+}
+
+}  // namespace
+}  // namespace troupe::http::detail

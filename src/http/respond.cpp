@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "respond.hpp"
+
+#include <boost/beast/http/span_body.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "conditional.hpp"
+#include "content_type.hpp"
+#include "date.hpp"
+#include "file_body.hpp"
+#include "request_access.hpp"
+#include "text.hpp"
+
+namespace troupe::http::detail {
+namespace {
+
+namespace bh = beast::http;
+using bh::field;
+
+// ── Writing ───────────────────────────────────────────────────────────────────────────────────
+
+/// What a reply needs to know of the request that it answers.
+struct context {
+  const site& on;
+  unsigned version = 11;
+  bool keep_alive = false;
+  bool head_only = false;
+};
+
+void add_common(bh::fields& to) {
+  to.set(field::server, "Troupe");
+  to.set(field::date,
+         to_http_date(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())));
+}
+
+// A head without a body: for HEAD, 304 and 204.
+reply only_head(const context& c, bh::response<bh::empty_body>&& m) {
+  m.version(c.version);
+  m.keep_alive(c.keep_alive);
+  add_common(m);
+  return std::move(m);
+}
+
+template <class Body>
+reply whole(const context& c, bh::response<Body>&& m) {
+  const std::uint64_t size = Body::size(m.body());
+  m.content_length(size);
+  if (c.head_only) return only_head(c, bh::response<bh::empty_body>{std::move(m.base())});
+  m.version(c.version);
+  m.keep_alive(c.keep_alive);
+  add_common(m);
+  return std::move(m);
+}
+
+bool can_stand_in_header(std::string_view text) noexcept {
+  return text.find_first_of(std::string_view{"\r\n\0", 3}) == std::string_view::npos;
+}
+
+bool is_token(std::string_view text) noexcept {
+  constexpr std::string_view separators = "()<>@,;:\\\"/[]?={} \t";
+  for (const char c : text) {
+    if (c <= 0x20 || c == 0x7f || separators.find(c) != std::string_view::npos) return false;
+  }
+  return !text.empty();
+}
+
+bool is_usable(const response& r) noexcept {
+  if (r.status < 200 || r.status > 599 || !can_stand_in_header(r.content_type)) return false;
+  for (const auto& [name, value] : r.headers) {
+    if (!is_token(name) || !can_stand_in_header(value)) return false;
+  }
+  return true;
+}
+
+// What the server decides itself.
+bool is_ours(std::string_view name) noexcept {
+  for (const std::string_view own : {"Content-Length", "Date", "Server", "Transfer-Encoding"}) {
+    if (equal_ignoring_case(name, own)) return true;
+  }
+  return false;
+}
+
+reply to_reply(const context& c, response&& r) {
+  bh::response<bh::string_body> m;
+  m.result(r.status);
+  for (const auto& [name, value] : r.headers) {
+    if (!is_ours(name)) m.insert(name, value);
+  }
+  if (r.status == 204 || r.status == 304) {
+    return only_head(c, bh::response<bh::empty_body>{std::move(m.base())});
+  }
+  if (!r.content_type.empty()) m.set(field::content_type, r.content_type);
+  m.body() = std::move(r.body);
+  return whole(c, std::move(m));
+}
+
+// ── Kinds of content ──────────────────────────────────────────────────────────────────────────
+
+reply not_allowed(const context& c, const std::string& allowed) {
+  response r = response::error(405);
+  r.headers.emplace_back("Allow", allowed);
+  return to_reply(c, std::move(r));
+}
+
+template <class Message>
+void describe(Message& m, std::string_view type, const std::string& etag,
+              std::optional<date> modified) {
+  m.set(field::content_type, type);
+  m.set(field::etag, etag);
+  m.set(field::cache_control, "no-cache");  // keep it, but ask whether it is still the same
+  m.set("X-Content-Type-Options", "nosniff");
+  if (modified) m.set(field::last_modified, to_http_date(*modified));
+}
+
+reply unchanged(const context& c, std::string_view type, const std::string& etag,
+                std::optional<date> modified) {
+  bh::response<bh::empty_body> m{bh::status::not_modified, c.version};
+  describe(m, type, etag, modified);
+  return only_head(c, std::move(m));
+}
+
+reply of_resource(const context& c, const request& asked, const resource& r) {
+  if (is_unchanged(asked, r.etag, std::nullopt)) {
+    return unchanged(c, r.content_type, r.etag, std::nullopt);
+  }
+  bh::response<bh::span_body<const char>> m{bh::status::ok, c.version};
+  describe(m, r.content_type, r.etag, std::nullopt);
+  m.body() = {r.bytes.data(), r.bytes.size()};
+  return whole(c, std::move(m));
+}
+
+reply of_file(const context& c, const request& asked, file_root::file&& file) {
+  const std::string_view type = content_type_of(file.name);
+  if (is_unchanged(asked, file.etag, file.modified)) {
+    return unchanged(c, type, file.etag, file.modified);
+  }
+  bh::response<file_body> m{bh::status::ok, c.version};
+  describe(m, type, file.etag, file.modified);
+  m.body() = std::move(file);
+  return whole(c, std::move(m));
+}
+
+reply of_files(const context& c, const request& asked, const mount& in) {
+  if (asked.method() != "GET" && asked.method() != "HEAD") return not_allowed(c, "GET, HEAD");
+  const std::string_view path = asked.path();
+  const bool below = path.size() >= in.prefix.size();
+  auto found = below ? in.root.open(path.substr(in.prefix.size())) : file_root::is_directory{};
+  if (auto* file = std::get_if<file_root::file>(&found)) return of_file(c, asked, std::move(*file));
+  if (std::holds_alternative<file_root::out_of_means>(found)) {
+    return to_reply(c, response::error(503));
+  }
+  if (std::holds_alternative<file_root::is_directory>(found)) {
+    // Links in a page are relative to its path, so the slash matters.
+    const std::string_view target = asked.target();
+    std::string where{target.substr(0, target.find_first_of("?#"))};
+    where += '/';
+    if (!asked.query().empty()) where.append("?").append(asked.query());
+    return to_reply(c, response::redirect(std::move(where), 301));
+  }
+  return to_reply(c, response::error(404));
+}
+
+reply of_handler(const context& c, const request& asked, const handler& answer) {
+  try {
+    response r = answer(asked);
+    if (is_usable(r)) return to_reply(c, std::move(r));
+    std::fprintf(stderr, "troupe: http: the answer to %s has an impossible status or header\n",
+                 std::string{asked.path()}.c_str());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "troupe: http: the handler of %s failed: %s\n",
+                 std::string{asked.path()}.c_str(), e.what());
+  } catch (...) {
+    std::fprintf(stderr, "troupe: http: the handler of %s failed\n",
+                 std::string{asked.path()}.c_str());
+  }
+  c.on.counts.handler_failures.add();
+  return to_reply(c, response::error(500));
+}
+
+// ── Choosing ──────────────────────────────────────────────────────────────────────────────────
+
+std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, const route& at,
+                                          bool has_body) {
+  if (has_body) return to_reply(c, response::error(400, "a WebSocket request has no body"));
+  if (!c.on.origins.allows(asked.header("Origin"), asked.header("Host"))) {
+    c.on.counts.refused_origin.add();
+    return to_reply(c, response::error(403, "this origin is not allowed"));
+  }
+  return upgrade{std::move(asked), &at.session};
+}
+
+reply of_route(const context& c, const request& asked, const route& at) {
+  const bool get = asked.method() == "GET" || asked.method() == "HEAD";
+  if (const handler* answer = at.find(asked.method())) return of_handler(c, asked, *answer);
+  if (at.content && get) return of_resource(c, asked, *at.content);
+  if (at.session && get) {
+    response r = response::error(426, "this is a WebSocket");
+    r.headers.emplace_back("Upgrade", "websocket");
+    r.headers.emplace_back("Connection", "upgrade");
+    return to_reply(c, std::move(r));
+  }
+  return not_allowed(c, at.allowed());
+}
+
+}  // namespace
+
+std::variant<reply, upgrade> respond(const site& on, parsed_request& handshake,
+                                     std::string_view peer, bool keep_alive) {
+  const context c{.on = on,
+                  .version = handshake.version(),
+                  .keep_alive = keep_alive,
+                  .head_only = handshake.method() == bh::verb::head};
+  on.counts.requests.add();
+  const auto malformed = [&](std::string_view why) {
+    on.counts.malformed_requests.add();
+    return to_reply(c, response::error(400, why));
+  };
+  // RFC 9112, 3.2: exactly one, or somebody on the way may have understood another host than us.
+  const std::size_t hosts = handshake.count(field::host);
+  if (hosts > 1 || (hosts == 0 && c.version >= 11)) return malformed("one Host header is needed");
+
+  const bool wants_websocket = beast::websocket::is_upgrade(handshake);
+  const bool has_body = !handshake.body().empty();
+  auto asked = request_access::make(handshake, peer);
+  if (!asked) return malformed("this is not a path");
+
+  if (const route* at = on.routes.find(asked->path())) {
+    if (at->session && wants_websocket) return of_websocket(c, std::move(*asked), *at, has_body);
+    return of_route(c, *asked, *at);
+  }
+  if (const mount* in = on.routes.find_files(asked->path())) return of_files(c, *asked, *in);
+  return to_reply(c, response::error(404));
+}
+
+reply respond_error(const site& on, unsigned status, std::string_view why) {
+  on.counts.requests.add();
+  return to_reply({.on = on}, response::error(status, why));
+}
+
+}  // namespace troupe::http::detail

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/asio/socket_base.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include <troupe/base/clock.hpp>
+#include <troupe/net/socket.hpp>
+
+#include "site.hpp"
+
+namespace troupe::http::detail {
+
+template <class Stream>
+class basic_connection;
+
+// A read buffer that has grown beyond this is given back when there is nothing in it.
+inline constexpr std::size_t idle_buffer_bytes_max = 4 * 1024;
+
+/// What the two stages of a connection have in common: whose they are, and how their operations
+/// come back to them.
+///
+/// Threads:   the loop's.
+/// Invariant: owner() is there until abandon(); afterwards no step of the stage runs any more.
+template <class Stage, class Stream>
+class stage : public std::enable_shared_from_this<Stage> {
+ public:
+  stage(const stage&) = delete;
+  stage& operator=(const stage&) = delete;
+
+ protected:
+  stage(basic_connection<Stream>& owner, std::shared_ptr<const site> on) noexcept
+      : owner_(&owner), on_(std::move(on)) {}
+  ~stage() = default;
+
+  /// A completion handler that calls `Step` on this stage.
+  template <auto Step>
+  [[nodiscard]] auto then() {
+    ++outstanding_;
+    return [me = this->shared_from_this()](auto... results) {
+      --me->outstanding_;
+      if (me->owner_ == nullptr) return;
+      try {
+        ((*me).*Step)(results...);
+      } catch (...) {
+        if (me->owner_ != nullptr) me->owner_->operation_failed(std::current_exception());
+      }
+    };
+  }
+
+  /// A step will still be taken by itself.
+  [[nodiscard]] bool has_outstanding() const noexcept { return outstanding_ > 0; }
+
+  [[nodiscard]] basic_connection<Stream>& owner() const noexcept { return *owner_; }
+  void disown() noexcept { owner_ = nullptr; }
+
+  [[nodiscard]] const site& on() const noexcept { return *on_; }
+  [[nodiscard]] const http::limits& limits() const noexcept { return on_->limits(); }
+  [[nodiscard]] tally& counts() const noexcept { return on_->counts; }
+
+  /// Closes at once, and has the kernel forget what the peer has not read.
+  static void cut(Stream& stream) noexcept {
+    net::error_code ignored;
+    stream.set_option(boost::asio::socket_base::linger(true, 0), ignored);
+    stream.close(ignored);
+  }
+
+ private:
+  basic_connection<Stream>* owner_;
+  std::uint32_t outstanding_ = 0;
+  const std::shared_ptr<const site> on_;
+};
+
+}  // namespace troupe::http::detail

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tally.hpp"
+
+namespace troupe::http::detail {
+
+statistics tally::snapshot() const noexcept {
+  return {
+      .connections = connections.value(),
+      .websockets = websockets.value(),
+      .accepted = accepted.value(),
+      .upgraded = upgraded.value(),
+      .requests = requests.value(),
+      .messages_in = messages_in.value(),
+      .messages_out = messages_out.value(),
+      .bytes_in = bytes_in.value(),
+      .bytes_out = bytes_out.value(),
+      .refused_full = refused_full.value(),
+      .refused_per_address = refused_per_address.value(),
+      .refused_origin = refused_origin.value(),
+      .malformed_requests = malformed_requests.value(),
+      .headers_too_large = headers_too_large.value(),
+      .bodies_too_large = bodies_too_large.value(),
+      .requests_timed_out = requests_timed_out.value(),
+      .idle_closed = idle_closed.value(),
+      .messages_too_large = messages_too_large.value(),
+      .protocol_errors = protocol_errors.value(),
+      .slow_readers_closed = slow_readers_closed.value(),
+      .receive_pauses = receive_pauses.value(),
+      .close_timed_out = close_timed_out.value(),
+      .accept_pauses = accept_pauses.value(),
+      .handler_failures = handler_failures.value(),
+  };
+}
+
+}  // namespace troupe::http::detail

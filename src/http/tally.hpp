@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <troupe/http/statistics.hpp>
+#include <troupe/sync/atomic.hpp>
+
+namespace troupe::http::detail {
+
+/// A number that several threads change and nobody concludes anything from.
+///
+/// Threads: any.
+class counter {
+ public:
+  void add(std::uint64_t n = 1) noexcept {
+    value_.fetch_add(n, relaxed);  // [tally] relaxed: a statistic publishes nothing
+  }
+  void subtract(std::uint64_t n = 1) noexcept {
+    value_.fetch_sub(n, relaxed);  // [tally]
+  }
+  [[nodiscard]] std::uint64_t value() const noexcept {
+    return value_.load(relaxed);  // [tally]
+  }
+
+ private:
+  atomic<std::uint64_t> value_{0};
+};
+
+/// http::statistics while it is being counted.
+struct tally {
+  counter connections, websockets;
+  counter accepted, upgraded, requests, messages_in, messages_out, bytes_in, bytes_out;
+  counter refused_full, refused_per_address, refused_origin, malformed_requests, headers_too_large;
+  counter bodies_too_large, requests_timed_out, idle_closed, messages_too_large, protocol_errors;
+  counter slow_readers_closed, receive_pauses, close_timed_out, accept_pauses, handler_failures;
+
+  [[nodiscard]] statistics snapshot() const noexcept;
+};
+
+}  // namespace troupe::http::detail

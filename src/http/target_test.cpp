@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "target.hpp"
+
+#include <gtest/gtest.h>
+
+namespace troupe::http::detail {
+namespace {
+
+TEST(percent_decoded, takes_escapes_apart) {
+  EXPECT_EQ(percent_decoded("a%20b%2Fc"), "a b/c");
+  EXPECT_EQ(percent_decoded("%c3%A4"), "\xc3\xa4");
+  EXPECT_EQ(percent_decoded(""), "");
+}
+
+TEST(percent_decoded, refuses_broken_escapes) {
+  EXPECT_EQ(percent_decoded("%"), std::nullopt);
+  EXPECT_EQ(percent_decoded("a%2"), std::nullopt);
+  EXPECT_EQ(percent_decoded("%zz"), std::nullopt);
+  EXPECT_EQ(percent_decoded("%-1"), std::nullopt);
+}
+
+TEST(target, path_and_query_are_separated) {
+  const auto t = parse_target("/rooms/a%20b?x=1%20&y=2");
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->path, "/rooms/a b");
+  EXPECT_EQ(t->query, "x=1%20&y=2");
+}
+
+TEST(target, an_escaped_question_mark_belongs_to_the_path) {
+  const auto t = parse_target("/what%3Fnow");
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->path, "/what?now");
+  EXPECT_EQ(t->query, "");
+}
+
+TEST(target, the_absolute_form_loses_its_authority) {
+  EXPECT_EQ(parse_target("http://example.org/a")->path, "/a");
+  EXPECT_EQ(parse_target("http://example.org")->path, "/");
+  const auto t = parse_target("http://example.org?x=1");
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->path, "/");
+  EXPECT_EQ(t->query, "x=1");
+}
+
+TEST(target, what_is_no_path_is_refused) {
+  EXPECT_FALSE(parse_target(""));
+  EXPECT_FALSE(parse_target("*"));
+  EXPECT_FALSE(parse_target("a"));
+  EXPECT_FALSE(parse_target("/a%00b"));
+  EXPECT_FALSE(parse_target("/a%0d%0aSet-Cookie:x"));
+  EXPECT_FALSE(parse_target("/a%"));
+}
+
+}  // namespace
+}  // namespace troupe::http::detail
