@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A chat: rooms are actors, connections are actors, and the page talks to them over WebSocket.
+//
+//   browser ⇄ member (one for each connection) → lobby → room → the clients of all its members
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <string>
+#include <system_error>
+
+#include <troupe/http/http.hpp>
+#include <troupe/troupe.hpp>
+
+#include "lobby.hpp"
+#include "member.hpp"
+#include "page.hpp"
+
+int main(int count, char** arguments) {
+  troupe::http::options options;
+  options.limits.message_bytes = 32 * 1024;
+
+  CLI::App app{"A chat on Troupe."};
+  app.option_defaults()->take_last();
+  app.add_option("--address", options.address, "where to listen")->capture_default_str();
+  app.add_option("--port", options.port, "where to listen; 0: any free one")->capture_default_str();
+  app.add_option("--connections", options.limits.connections_max, "at once, of all clients")
+      ->capture_default_str();
+  app.add_option("--connections-per-address", options.limits.connections_per_address_max,
+                 "at once, of one address")
+      ->capture_default_str();
+  app.add_option("--origin", options.allowed_origins,
+                 "a site whose pages may connect besides our own, as https://example.org")
+      ->take_all();
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    std::cerr << "chat: " << e.what() << "; --help lists the options\n";
+    return 2;
+  }
+
+  try {
+    troupe::system system;
+    auto lobby = system.spawn<chat::lobby>();
+
+    troupe::http::server server(system, options);
+    for (const chat::page_file& file : chat::page()) {
+      server.resource(std::string(file.path), std::string(file.content_type), file.bytes);
+    }
+    server.websocket<chat::member>("/chat", lobby);
+    server.health();
+    server.metrics();
+    return server.run([&] {
+      std::cout << "serving http://" << options.address << ":" << server.port() << std::endl;
+    });
+  } catch (const std::system_error& e) {
+    std::cerr << "chat: " << e.what() << "; --address and --port say where else to listen\n";
+  } catch (const std::exception& e) {
+    std::cerr << "chat: " << e.what() << "\n";
+  }
+  return 1;
+}

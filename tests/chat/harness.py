@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the whole-system tests of the chat share: its process, and clients that are simpler and ruder than a library's.
+
+The executable is the first argument of a test file, or the variable TROUPE_CHAT.
+"""
+
+import asyncio
+import base64
+import os
+import queue
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+DEADLINE = 20.0         # seconds for anything that should happen at once, on a machine that is busy with something else
+
+TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10        # opcodes of RFC 6455
+
+
+def executable():
+    path = os.environ.get("TROUPE_CHAT")
+    if not path:
+        sys.exit(f"usage: {sys.argv[0]} path/to/chat   (or set TROUPE_CHAT)")
+    return os.path.abspath(path)
+
+
+def main():
+    """Runs the calling file's tests; the first argument that is no option is the executable."""
+    if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
+        os.environ["TROUPE_CHAT"] = sys.argv.pop(1)
+    executable()
+    unittest.main()
+
+
+def raise_descriptor_limit():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
+
+
+def until(condition, what, seconds=DEADLINE):
+    """Waits for a condition outside of this process, which nothing announces."""
+    end = time.monotonic() + seconds
+    while not (result := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        threading.Event().wait(0.01)
+    return result
+
+
+class Chat:
+    """A running chat. `stop()` expects that it drains and exits with 0, so a sanitizer's report fails the test."""
+
+    def __init__(self, *options, port=0, descriptors=None):
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))) if descriptors else None
+        self.process = subprocess.Popen([executable(), "--port", str(port), *options], preexec_fn=limit, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lines, self.errors, self.told_to_end = queue.Queue(), [], False
+        self._readers = [threading.Thread(target=lambda: [self.lines.put(line) for line in self.process.stdout], daemon=True),
+                         threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)]
+        for reader in self._readers:
+            reader.start()
+        try:
+            line = self.lines.get(timeout=DEADLINE)
+        except queue.Empty:
+            self.kill()
+            raise AssertionError(f"chat says nothing on its standard output; errors: {''.join(self.errors)}") from None
+        if not line.startswith("serving http://127.0.0.1:"):
+            self.kill()
+            raise AssertionError(f"the first line is {line!r}")
+        self.port = int(line.strip().rsplit(":", 1)[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.socket_url = f"ws://127.0.0.1:{self.port}/chat"
+
+    def signal(self, number=signal.SIGTERM):
+        self.told_to_end = True
+        self.process.send_signal(number)
+
+    def wait(self, seconds=DEADLINE):
+        """The exit code: negative if a signal ended it."""
+        code = self.process.wait(seconds)
+        for reader in self._readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.wait()
+
+    def stop(self):
+        """For addCleanup: ends the process if it still runs."""
+        if self.process.returncode is not None:
+            return
+        if not self.told_to_end:                            # a second signal would cut the draining short
+            self.signal()
+        try:
+            code = self.wait()
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError("chat did not end after SIGTERM") from None
+        if code != 0:
+            raise AssertionError(f"chat exited with {code} after SIGTERM:\n{''.join(self.errors)}")
+
+    def rss(self):
+        """Bytes of memory in use."""
+        with open(f"/proc/{self.process.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * resource.getpagesize()
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+
+def sanitized():
+    """Whether the executable is built with ASan or TSan, which need much more memory."""
+    with open(executable(), "rb") as file:
+        content = file.read()
+    return b"__asan_init" in content or b"__tsan_init" in content
+
+
+def handshake(port, path="/chat", **changes):
+    """A WebSocket handshake as bytes; a header whose change is None is left out, _ in its name stands for -."""
+    headers = {"Host": f"127.0.0.1:{port}", "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+               "Sec-WebSocket-Key": base64.b64encode(b"0123456789abcdef").decode()}
+    headers.update({name.replace("_", "-"): value for name, value in changes.items()})
+    lines = [f"{name}: {value}" for name, value in headers.items() if value is not None]
+    return "\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode()
+
+
+def frame(opcode, payload=b"", fin=True, masked=True, length=None, reserved=0):
+    """A frame as bytes; `length` may lie. The mask is zero: allowed, and the payload stays readable."""
+    length = len(payload) if length is None else length
+    mask_bit = 0x80 if masked else 0
+    head = bytes([(0x80 if fin else 0) | reserved << 4 | opcode])
+    if length < 126:
+        head += bytes([mask_bit | length])
+    elif length < 1 << 16:
+        head += struct.pack("!BH", mask_bit | 126, length)
+    else:
+        head += struct.pack("!BQ", mask_bit | 127, length)
+    return head + (bytes(4) if masked else b"") + payload
+
+
+def read_frames(buffer):
+    """Takes the complete frames of a server off the front of a bytearray: [(fin, opcode, payload)]."""
+    frames, position, size = [], 0, len(buffer)
+    while size - position >= 2:
+        length, start = buffer[position + 1], position + 2
+        if length == 126:
+            length, start = int.from_bytes(buffer[start:start + 2], "big"), start + 2
+        elif length == 127:
+            length, start = int.from_bytes(buffer[start:start + 8], "big"), start + 8
+        if size < start + length:
+            break
+        frames.append((bool(buffer[position] & 0x80), buffer[position] & 0x0f, bytes(buffer[start:start + length])))
+        position = start + length
+    del buffer[:position]
+    return frames
+
+
+class Raw:
+    """A blocking socket to the chat that sends whatever bytes it is given."""
+
+    def __init__(self, port, receive_buffer=None):
+        self.port, self.buffer, self.frames = port, bytearray(), []
+        self.socket = socket.socket()
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(DEADLINE)
+        self.socket.connect(("127.0.0.1", port))
+
+    def send(self, data):
+        """Returns False if the server no longer listens."""
+        try:
+            self.socket.sendall(data)
+            return True
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+
+    def finish(self):
+        """Says that nothing more will come."""
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def receive(self):
+        """Some bytes, or nothing if the connection is closed."""
+        try:
+            return self.socket.recv(1 << 16)
+        except ConnectionResetError:
+            return b""
+
+    def response(self):
+        """The status of the answer to an HTTP request; 0 if the connection was closed without one."""
+        while b"\r\n\r\n" not in self.buffer:
+            if not (data := self.receive()):
+                return 0
+            self.buffer += data
+        head, _, rest = bytes(self.buffer).partition(b"\r\n\r\n")
+        self.buffer = bytearray(rest)
+        return int(head.split(b" ", 2)[1])
+
+    def open(self, **changes):
+        """Makes the connection a WebSocket."""
+        self.send(handshake(self.port, **changes))
+        status = self.response()
+        if status != 101:
+            raise AssertionError(f"the handshake is answered with {status}")
+        return self
+
+    def next_frame(self):
+        """(fin, opcode, payload), or None at the end."""
+        while not self.frames:
+            if not (data := self.receive()):
+                return None
+            self.buffer += data
+            self.frames = read_frames(self.buffer)
+        return self.frames.pop(0)
+
+    def close_code(self):
+        """Reads on until the server closes: its code, or None if the connection just ends."""
+        while (received := self.next_frame()) is not None:
+            _, opcode, payload = received
+            if opcode == CLOSE:
+                return int.from_bytes(payload[:2], "big") if payload else 1005
+        return None
+
+    def close(self):
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Light(asyncio.Protocol):
+    """A WebSocket client that is cheap enough for thousands of them in one process.
+
+    It keeps the text messages in which `keep` occurs and forgets the others; `opened` and `kept(count)` can be awaited.
+    """
+
+    def __init__(self, port, keep=b""):
+        self.port, self.keep = port, keep
+        self.buffer, self.part, self.messages, self.waiters = bytearray(), b"", [], []
+        self.status = self.code = None
+        loop = asyncio.get_running_loop()
+        self.opened, self.ended = loop.create_future(), loop.create_future()
+
+    @classmethod
+    async def connect(cls, port, keep=b""):
+        _, self = await asyncio.get_running_loop().create_connection(lambda: cls(port, keep), "127.0.0.1", port)
+        await asyncio.wait_for(asyncio.shield(self.opened), DEADLINE)
+        return self
+
+    def connection_made(self, transport):
+        self.transport = transport
+        transport.write(handshake(self.port))
+
+    def connection_lost(self, error):
+        if not self.opened.done():
+            self.opened.set_exception(ConnectionError(f"closed during the handshake: {error}"))
+        self.ended.set_result(self.code)
+        for _, future in self.waiters:
+            if not future.done():
+                future.set_exception(ConnectionError(f"closed with {self.code} after {len(self.messages)} messages"))
+
+    def data_received(self, data):
+        self.buffer += data
+        if self.status is None:
+            head, end, rest = bytes(self.buffer).partition(b"\r\n\r\n")
+            if not end:
+                return
+            self.status, self.buffer = int(head.split(b" ", 2)[1]), bytearray(rest)
+            if self.status != 101:
+                self.opened.set_exception(ConnectionError(f"the handshake is answered with {self.status}"))
+                return self.transport.abort()
+            self.opened.set_result(True)
+        for fin, opcode, payload in read_frames(self.buffer):
+            if opcode == PING:
+                self.transport.write(frame(PONG, payload))
+            elif opcode == CLOSE:
+                self.code = int.from_bytes(payload[:2], "big")
+                self.transport.write(frame(CLOSE, payload))
+            elif opcode in (0, TEXT):
+                self.part += payload
+                if fin and self.keep in self.part:
+                    self.messages.append(self.part)
+                if fin:
+                    self.part = b""
+        for count, future in self.waiters:
+            if len(self.messages) >= count and not future.done():
+                future.set_result(True)
+
+    def send(self, text):
+        self.transport.write(frame(TEXT, text.encode()))
+
+    async def hears(self, part):
+        """Waits for a message in which this occurs."""
+        while not any(part in message for message in self.messages):
+            await self.kept(len(self.messages) + 1)
+
+    async def kept(self, count):
+        """Waits until this many messages have been kept in all."""
+        if len(self.messages) < count:
+            if self.ended.done():
+                raise ConnectionError(f"closed with {self.code} after {len(self.messages)} messages")
+            future = asyncio.get_running_loop().create_future()
+            self.waiters.append((count, future))
+            await asyncio.wait_for(future, 2 * DEADLINE)
+        return self.messages
