@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,12 @@ self_pipe& the_pipe() {
 atomic<int> handlers_end{-1};  // what the handler writes to; -1 before the first set
 atomic<bool> in_use{false};
 
+/// Waits until there is a byte to read, or a signal was handled; for `milliseconds`, or -1: for ever.
+bool readable(int end, int milliseconds) noexcept {
+  pollfd one{end, POLLIN, 0};
+  return ::poll(&one, 1, milliseconds) > 0;
+}
+
 void write_byte(int to, unsigned char byte) noexcept {
   // If the pipe is full, who waits has been woken long ago.
   while (::write(to, &byte, 1) < 0 && errno == EINTR) {
@@ -84,9 +91,10 @@ signals::signals(std::initializer_list<int> numbers) : state_(std::make_unique<s
   // [set] acquire: what the set before has restored, this one finds; its destructor releases.
   TROUPE_EXPECTS(!in_use.exchange(true, acquire), "net::signals: one at a time in a process");
   const self_pipe& pipe = the_pipe();
+  // Asked with poll() so that this is not wait()'s first: during a thread's first call that may block,
+  // ThreadSanitizer of GCC 12 sets up what it knows of the thread's signals, and loses one that comes.
   unsigned char stale;
-  while (::read(pipe.read_end, &stale, 1) > 0) {
-  }
+  while (readable(pipe.read_end, 0)) std::ignore = ::read(pipe.read_end, &stale, 1);
   handlers_end.store(pipe.write_end, release);  // [signal]
 
   struct sigaction action {};
@@ -115,10 +123,7 @@ signals::~signals() {
 std::optional<int> signals::wait() {
   const int end = the_pipe().read_end;
   unsigned char byte = cancelled;
-  while (::read(end, &byte, 1) != 1) {
-    pollfd readable{end, POLLIN, 0};
-    ::poll(&readable, 1, -1);
-  }
+  while (::read(end, &byte, 1) != 1) readable(end, -1);
   for (const state::caught& one : state_->all) ::signal(one.number, SIG_DFL);
   if (byte == cancelled) return std::nullopt;
   return byte;
