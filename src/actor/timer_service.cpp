@@ -31,10 +31,7 @@ timer_service::timer_service() : wheel_(clock::now()) {}
 void timer_service::start() {
   stopping_ = false;
   skipped_ = 0;
-  thread_ = thread([this] {
-    name_this_thread("troupe/timers");
-    run();
-  });
+  thread_ = start_thread("troupe/timers", [this] { run(); });
 }
 
 void timer_service::stop() {

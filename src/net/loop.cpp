@@ -17,7 +17,7 @@ namespace troupe::net {
 struct loop::state {
   explicit state(std::string called) : name(std::move(called)) {}
 
-  std::string name;
+  const std::string name;
   boost::asio::io_context context{1};  // one thread runs it
   std::binary_semaphore pump_is_there{0};
   troupe::thread thread;
@@ -25,7 +25,7 @@ struct loop::state {
 
 loop::loop(troupe::system& on, std::string name)
     : state_(std::make_unique<state>(std::move(name))) {
-  state_->thread = troupe::thread([this, &on] { run(on); });
+  state_->thread = start_thread(state_->name, [this, &on] { run(on); });
   state_->pump_is_there.acquire();
 }
 
@@ -37,7 +37,6 @@ loop::~loop() {
 boost::asio::io_context& loop::context() noexcept { return state_->context; }
 
 void loop::run(troupe::system& on) {
-  name_this_thread(state_->name);
   boost::asio::io_context& context = state_->context;
   const auto stay = boost::asio::make_work_guard(context);
 

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <thread>
 
+#include <troupe/sync/thread.hpp>
+
 namespace troupe::net {
 namespace {
 
@@ -19,8 +21,10 @@ TEST(signals, one_that_came_before_the_wait_is_not_lost) {
 
 TEST(signals, wakes_who_waits) {
   signals s{SIGUSR1};
-  const std::jthread other{[] { ::kill(::getpid(), SIGUSR1); }};
+  // A thread that takes none itself, as all of Troupe's.
+  thread other = start_thread("other", [] { ::kill(::getpid(), SIGUSR1); });
   EXPECT_EQ(s.wait(), SIGUSR1);
+  other.join();
 }
 
 TEST(signals, cancel_ends_the_wait) {

@@ -10,10 +10,7 @@ thread_executor::~thread_executor() {
 }
 
 void thread_executor::start(runnable& r, std::string name) {
-  thread_ = thread([this, &r, name = std::move(name)] {
-    name_this_thread(name);
-    run(r);
-  });
+  thread_ = start_thread(std::move(name), [this, &r] { run(r); });
 }
 
 void thread_executor::schedule(runnable&) noexcept { parker_.notify(); }

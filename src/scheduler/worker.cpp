@@ -26,7 +26,7 @@ void worker_pool::schedule(runnable& r) noexcept {
 }
 
 void worker::start() {
-  thread_ = thread([this] { run(); });
+  thread_ = start_thread("troupe/" + std::to_string(index_), [this] { run(); });
 }
 
 void worker::join() {
@@ -34,7 +34,6 @@ void worker::join() {
 }
 
 void worker::run() {
-  name_this_thread("troupe/" + std::to_string(index_));
   this_worker = this;
   for (;;) {
     runnable* r = next();

@@ -26,7 +26,8 @@ class placement {
 /// On the system's workers, which all such actors share. A handler that blocks holds a worker up.
 inline constexpr placement pool{placement::kind::pool};
 
-/// On a thread that nobody shares: for handlers that block or compute for long.
+/// On a thread that nobody shares: for handlers that block or compute for long. Like all of the
+/// system's threads it takes no signals.
 inline constexpr placement own_thread{placement::kind::own_thread};
 
 /// On the thread that made the pump, whenever it pumps.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <troupe/sync/atomic.hpp>
@@ -13,6 +15,13 @@ using jthread = std::jthread;
 
 /// Names the calling thread for debuggers, top and perf. The kernel keeps the first 15 bytes.
 void name_this_thread(std::string_view name) noexcept;
+
+/// Starts a thread under a name. It takes no signals that another thread could take: a program's
+/// handlers run on the threads that the program made itself, not on a worker that may be about to
+/// end. What a thread does to itself (SIGSEGV, SIGABRT, …) still arrives, and so does SIGPROF.
+///
+/// Errors: std::system_error if there is no thread to be had.
+[[nodiscard]] thread start_thread(std::string name, std::function<void()> body);
 
 }  // namespace TROUPE_SYNC_NAMESPACE
 }  // namespace troupe
