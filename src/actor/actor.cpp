@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-actor::actor() : block_(std::exchange(detail::this_turn.constructing, nullptr)) {
+actor::actor() : block_(std::exchange(detail::this_turn().constructing, nullptr)) {
   if (block_ == nullptr) {
     throw std::logic_error(
         "an actor was made without system::spawn(): it has no mailbox. Spawn it, and keep a ref");

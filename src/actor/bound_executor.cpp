@@ -11,7 +11,7 @@
 
 namespace troupe::detail {
 
-bound_executor::bound_executor(runtime& home) : home_(home), thread_(std::this_thread::get_id()) {
+bound_executor::bound_executor(runtime& home) : home_(home), thread_(this_thread_id()) {
   home_.add(*this);
 }
 
@@ -20,12 +20,12 @@ bound_executor::~bound_executor() { home_.remove(*this); }
 bound_executor& bound_executor::of(pump& p) noexcept { return *p.executor_; }
 
 void bound_executor::check_caller() const {
-  if (std::this_thread::get_id() != thread_) {
+  if (this_thread_id() != thread_) {
     throw std::logic_error("a troupe::pump was pumped by another thread than the one that made it");
   }
-  if (this_turn.running != nullptr) {
+  if (this_turn().running != nullptr) {
     throw std::logic_error("a troupe::pump was pumped from inside a handler of " +
-                           std::string(this_turn.running->name()) + ": return, and pump then");
+                           std::string(this_turn().running->name()) + ": return, and pump then");
   }
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <thread>
 
 #include <troupe/scheduler/pump_executor.hpp>
 #include <troupe/sync/atomic.hpp>
+#include <troupe/sync/thread.hpp>
 
 namespace troupe {
 class pump;
@@ -50,14 +50,14 @@ class bound_executor final : public pump_executor {
   void actor_bound() noexcept { bound_.fetch_add(1, relaxed); }  // [bound] a count of its own
   void retire(runnable& r) noexcept override;
 
-  [[nodiscard]] std::thread::id thread() const noexcept { return thread_; }
+  [[nodiscard]] thread_id thread() const noexcept { return thread_; }
   [[nodiscard]] runtime& home() const noexcept { return home_; }
 
  private:
   void check_caller() const;
 
   runtime& home_;
-  const std::thread::id thread_;
+  const thread_id thread_;
   atomic<std::size_t> bound_{0};
 };
 

@@ -7,18 +7,15 @@
 #include <memory>
 #include <utility>
 
+#include <troupe/scheduler/tuning.hpp>
+
 #include "down_message.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
 
 namespace troupe::detail {
 
-constinit thread_local turn_context this_turn{};
-
 namespace {
-
-// A turn ends after so many messages, so that the others get theirs.
-constexpr std::size_t turn_messages = 128;
 
 using slots = stable_pool<lifeline>;
 
@@ -26,13 +23,13 @@ using slots = stable_pool<lifeline>;
 
 void run_stop(void*, envelope& e) {
   free_envelope(e);
-  this_turn.running->end_after_this_message();
+  this_turn().running->end_after_this_message();
 }
 void run_nothing(void*, envelope& e) { free_envelope(e); }
 void discard_plain(envelope& e) noexcept { free_envelope(e); }
 
-void run_last_reference(void*, envelope&) { this_turn.running->nobody_is_left(); }
-void discard_last_reference(envelope&) noexcept { this_turn.running->nobody_is_left(); }
+void run_last_reference(void*, envelope&) { this_turn().running->nobody_is_left(); }
+void discard_last_reference(envelope&) noexcept { this_turn().running->nobody_is_left(); }
 
 constexpr dispatch stop_dispatch{
     .run = run_stop, .discard = discard_plain, .message = "stop", .internal = true};
@@ -55,13 +52,13 @@ constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its 
 class turn_scope {
  public:
   turn_scope(control_block& whose, activity* counts) noexcept
-      : before_running_(std::exchange(this_turn.running, &whose)),
-        before_counts_(std::exchange(this_turn.counts, counts)) {}
+      : before_running_(std::exchange(this_turn().running, &whose)),
+        before_counts_(std::exchange(this_turn().counts, counts)) {}
   turn_scope(const turn_scope&) = delete;
   turn_scope& operator=(const turn_scope&) = delete;
   ~turn_scope() {
-    this_turn.running = before_running_;
-    this_turn.counts = before_counts_;
+    this_turn().running = before_running_;
+    this_turn().counts = before_counts_;
   }
 
  private:
@@ -223,7 +220,7 @@ void control_block::abandon() noexcept {
 // ── The turn's ────────────────────────────────────────────────────────────────────────────────
 
 turn_result control_block::turn(runnable& r, activity& mine) noexcept {
-  return static_cast<control_block&>(r).run_turn(mine, turn_messages);
+  return static_cast<control_block&>(r).run_turn(mine, tuning::turn_messages);
 }
 
 void control_block::collect(runnable& r) noexcept {

@@ -9,7 +9,7 @@ namespace {
 template <bool WithSender>
 using watch_envelope = message_envelope<down, WithSender>;
 
-void run_watch(void*, envelope& e) { this_turn.running->add_watcher(e); }
+void run_watch(void*, envelope& e) { this_turn().running->add_watcher(e); }
 
 template <bool WithSender>
 void discard_watch(envelope& e) noexcept {

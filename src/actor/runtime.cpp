@@ -12,6 +12,8 @@
 #include <utility>
 
 #include <troupe/memory/stable_pool.hpp>
+#include <troupe/sync/per_process.hpp>
+#include <troupe/sync/per_thread.hpp>
 
 #include "side_block.hpp"
 
@@ -24,12 +26,13 @@ struct spare_runtimes {
   mutex guard;
   std::vector<runtime*> all;
   std::size_t made = 0;  // all has room for that many
+
+  ~spare_runtimes() {
+    for (runtime* each : all) delete each;
+  }
 };
 
-spare_runtimes& spares() {
-  static auto* const those = new spare_runtimes;  // never destroyed: systems may be static
-  return *those;
-}
+spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 
 void print_failure(const failure& f) {
   const std::string who = to_string(f.who);
@@ -203,7 +206,7 @@ void runtime::remove(bound_executor& pump) noexcept {
 bound_executor* runtime::pump_of_this_thread() const noexcept {
   const std::lock_guard lock(mutex_);
   for (bound_executor* each : pumps_) {
-    if (each->thread() == std::this_thread::get_id()) return each;
+    if (each->thread() == this_thread_id()) return each;
   }
   return nullptr;
 }
@@ -232,9 +235,9 @@ void runtime::stop_bound_to(const bound_executor& pump) {
 }
 
 shutdown_report runtime::shutdown(duration deadline) {
-  if (this_turn.running != nullptr) {
+  if (this_turn().running != nullptr) {
     throw std::logic_error("system::shutdown() inside a handler of " +
-                           std::string(this_turn.running->name()) +
+                           std::string(this_turn().running->name()) +
                            " would wait for itself: call it from a thread that is no actor");
   }
   const time_point began = clock::now();
@@ -319,8 +322,12 @@ void runtime::dead(const dead_letter& letter) noexcept {
 }
 
 runtime::foreign_counts& runtime::foreign() noexcept {
-  static atomic<std::size_t> threads{0};
-  static thread_local const std::size_t mine = threads.fetch_add(1, relaxed);  // [counter]
+  struct thread_count {
+    atomic<std::size_t> value{0};
+  };
+  atomic<std::size_t>& threads = per_process<thread_count>::here().value;
+  std::size_t& mine = per_thread<std::size_t, foreign_counts>::here();
+  if (mine == 0) mine = threads.fetch_add(1, relaxed) + 1;  // [counter]
   return foreign_[mine % foreign_.size()];
 }
 

@@ -59,10 +59,10 @@ namespace detail {
 
 spawning::spawning(runtime& home, const actor_type& type, const spawn_options& options)
     : block_(&home.make_actor(type, options)),
-      constructing_before_(std::exchange(this_turn.constructing, block_)) {}
+      constructing_before_(std::exchange(this_turn().constructing, block_)) {}
 
 spawning::~spawning() {
-  this_turn.constructing = constructing_before_;
+  this_turn().constructing = constructing_before_;
   if (block_ == nullptr) return;
   block_->abandon();
   block_->let_go();
@@ -90,12 +90,12 @@ exit_reason join(control_block& block) {
 std::optional<exit_reason> join_until(control_block& block, time_point deadline) {
   const bool forever = deadline == time_point::max();
   runtime& home = block.home();
-  if (this_turn.running != nullptr) {
-    const std::string who(this_turn.running->name());
-    if (this_turn.running == &block) {
+  if (this_turn().running != nullptr) {
+    const std::string who(this_turn().running->name());
+    if (this_turn().running == &block) {
       throw std::logic_error(who + " would wait in join() for its own end: use stop()");
     }
-    if (!this_turn.running->runs_on().may_block()) {
+    if (!this_turn().running->runs_on().may_block()) {
       throw std::logic_error("join() in a handler of " + who +
                              " would hold up the thread that it shares: use watch()");
     }

@@ -226,7 +226,7 @@ void timer_service::handle(timer_entry& entry, void* actor) {
     message = entry.clone(*entry.message);
   }
   if (lock.owns_lock()) lock.unlock();
-  this_turn.running->now_handling(*message->how);
+  this_turn().running->now_handling(*message->how);
   message->how->run(actor, *message);
 }
 

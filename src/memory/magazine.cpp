@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <troupe/base/assert.hpp>
 #include <troupe/memory/magazine.hpp>
+#include <troupe/sync/per_thread.hpp>
 #include <utility>
 
 namespace troupe::detail {
@@ -14,11 +15,11 @@ struct closer {
   ~closer();
 };
 
-constinit thread_local bool closer_is_gone = false;
-thread_local closer closer_of_thread;
+struct closer_tag;
+bool& closer_is_gone() noexcept { return per_thread<bool, closer_tag>::here(); }
 
 closer::~closer() {
-  closer_is_gone = true;
+  closer_is_gone() = true;
   for (thread_cache* cache = first; cache != nullptr; cache = cache->next) cache->close();
 }
 
@@ -34,11 +35,11 @@ void* unlink_first(const block_shape& shape, void*& list) noexcept {
 void thread_cache::open(depot* all) noexcept {
   TROUPE_ASSERT(state == phase::unused, "thread_cache: opened twice");
   depots = all;
-  if (closer_is_gone) {
+  if (closer_is_gone()) {
     state = phase::closed;
     return;
   }
-  next = std::exchange(closer_of_thread.first, this);
+  next = std::exchange(per_thread<closer>::here().first, this);
   state = phase::open;
 }
 

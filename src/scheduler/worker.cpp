@@ -5,21 +5,23 @@
 #include <array>
 #include <string>
 
+#include <troupe/sync/per_thread.hpp>
+
 namespace troupe::detail {
 
 namespace {
 
-constinit thread_local worker* this_worker = nullptr;
+worker*& this_worker() noexcept { return per_thread<worker*>::here(); }
 
 }  // namespace
 
 bool worker_pool::is_current() const noexcept {
-  return this_worker != nullptr && &this_worker->pool() == this;
+  return this_worker() != nullptr && &this_worker()->pool() == this;
 }
 
 void worker_pool::schedule(runnable& r) noexcept {
   if (is_current()) {
-    this_worker->push(r);
+    this_worker()->push(r);
   } else {
     inject(r);
   }
@@ -34,7 +36,7 @@ void worker::join() {
 }
 
 void worker::run() {
-  this_worker = this;
+  this_worker() = this;
   for (;;) {
     runnable* r = next();
     if (r == nullptr) r = find_work();
@@ -61,7 +63,7 @@ void worker::push(runnable& r) noexcept {
 void worker::push_to_ring(runnable& r) noexcept {
   if (!ring_.push(&r)) {
     // A full ring is work for more than this worker: half of it goes where all can take it.
-    std::array<runnable*, ring_capacity / 2 + 1> overflow;
+    std::array<runnable*, tuning::ring_capacity / 2 + 1> overflow;
     std::size_t count = ring_.take_half(overflow.data(), overflow.size() - 1);
     overflow[count++] = &r;
     pool_.inject(overflow.data(), count);
@@ -71,13 +73,13 @@ void worker::push_to_ring(runnable& r) noexcept {
 }
 
 runnable* worker::next() noexcept {
-  if (++tick_ % injected_interval == 0) {
+  if (++tick_ % tuning::injected_interval == 0) {
     if (runnable* const r = pool_.take_injected()) return r;
   }
   if (slot_ != nullptr) {
     runnable* const r = slot_;
     slot_ = nullptr;
-    if (++slot_streak_ <= slot_streak_max || alone()) return r;
+    if (++slot_streak_ <= tuning::slot_streak_max || alone()) return r;
     push_to_ring(*r);
   }
   slot_streak_ = 0;
@@ -91,10 +93,11 @@ runnable* worker::next_from_ring() noexcept {
 
 // One to run and some for the ring, with one visit to the shared queue's mutex.
 runnable* worker::take_injected() noexcept {
-  runnable* const first = pool_.take_injected(ring_capacity / 2, [this](runnable& more) noexcept {
-    // The ring is empty and takes half its capacity; nobody else pushes to it.
-    (void)ring_.push(&more);
-  });
+  runnable* const first =
+      pool_.take_injected(tuning::ring_capacity / 2, [this](runnable& more) noexcept {
+        // The ring is empty and takes half its capacity; nobody else pushes to it.
+        (void)ring_.push(&more);
+      });
   return first;
 }
 
@@ -124,10 +127,10 @@ runnable* worker::find_work() noexcept {
 }
 
 runnable* worker::search() noexcept {
-  for (unsigned round = 0; round < search_rounds; ++round) {
+  for (unsigned round = 0; round < tuning::search_rounds; ++round) {
     if (runnable* const r = steal()) return r;
     if (runnable* const r = take_injected()) return r;
-    for (int i = 0; i < 8; ++i) cpu_relax();
+    for (unsigned i = 0; i < tuning::search_pauses; ++i) cpu_relax();
   }
   return nullptr;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <troupe/scheduler/runnable.hpp>
+#include <troupe/scheduler/tuning.hpp>
 #include <troupe/scheduler/worker_pool.hpp>
 #include <troupe/sync/parker.hpp>
 #include <troupe/sync/thread.hpp>
@@ -31,15 +32,6 @@ class worker {
   void wake() noexcept { parker_.notify(); }
 
  private:
-  // How many turns in a row may come from the private slot before the ring gets one: two actors
-  // that keep each other busy must not starve the rest.
-  static constexpr unsigned slot_streak_max = 32;
-  // Every so many turns the shared queue is asked first, for the same reason.
-  static constexpr unsigned injected_interval = 61;
-  // How often a searching worker looks around before it parks.
-  static constexpr unsigned search_rounds = 64;
-  static constexpr std::size_t ring_capacity = 256;
-
   void run();
   runnable* next() noexcept;
   runnable* next_from_ring() noexcept;
@@ -57,7 +49,7 @@ class worker {
   unsigned slot_streak_ = 0;
   runnable* slot_ = nullptr;
 
-  work_ring<runnable, ring_capacity> ring_;
+  work_ring<runnable, tuning::ring_capacity> ring_;
   activity activity_;
   parker parker_;
   thread thread_;

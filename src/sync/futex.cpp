@@ -11,7 +11,7 @@
 #include <troupe/sync/futex.hpp>
 
 namespace troupe {
-inline namespace TROUPE_SYNC_NAMESPACE {
+inline namespace native {
 namespace {
 
 static_assert(sizeof(atomic<std::uint32_t>) == sizeof(std::uint32_t),
@@ -56,5 +56,5 @@ void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept
   ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, limit, nullptr, nullptr, 0);
 }
 
-}  // namespace TROUPE_SYNC_NAMESPACE
+}  // namespace native
 }  // namespace troupe

@@ -8,7 +8,7 @@
 #include <utility>
 
 namespace troupe {
-inline namespace TROUPE_SYNC_NAMESPACE {
+inline namespace native {
 namespace {
 
 /// A thread inherits what the one that starts it has blocked.
@@ -46,5 +46,5 @@ thread start_thread(std::string name, std::function<void()> body) {
   });
 }
 
-}  // namespace TROUPE_SYNC_NAMESPACE
+}  // namespace native
 }  // namespace troupe

@@ -17,6 +17,7 @@
 #include <troupe/scheduler/activity.hpp>
 #include <troupe/scheduler/runnable.hpp>
 #include <troupe/sync/atomic.hpp>
+#include <troupe/sync/per_thread.hpp>
 
 namespace troupe::detail {
 
@@ -155,18 +156,18 @@ struct turn_context {
   activity* counts = nullptr;             // of this thread, while a turn runs
 };
 
-extern constinit thread_local turn_context this_turn;
+inline turn_context& this_turn() noexcept { return per_thread<turn_context>::here(); }
 
 /// The actor whose handler runs on this thread, or nobody.
 inline address current_address() noexcept {
-  return this_turn.running != nullptr ? this_turn.running->where() : address{};
+  return this_turn().running != nullptr ? this_turn().running->where() : address{};
 }
 
 void count_foreign(runtime& home) noexcept;
 
 inline void control_block::count_accepted(runtime& home) noexcept {
-  if (this_turn.counts != nullptr && this_turn.running->home_ == &home) {
-    this_turn.counts->accepted.add(1);
+  if (this_turn().counts != nullptr && this_turn().running->home_ == &home) {
+    this_turn().counts->accepted.add(1);
   } else {
     count_foreign(home);
   }

@@ -36,7 +36,7 @@ struct system_options {
   /// system is destroyed may still be in here afterwards.
   std::function<void(const dead_letter&)> on_dead_letter = {};
 
-  std::chrono::milliseconds shutdown_deadline{10'000};  // for the destructor
+  duration shutdown_deadline = std::chrono::seconds(10);  // for the destructor
   hang_policy on_hang = hang_policy::terminate;
 };
 
@@ -155,7 +155,7 @@ class system {
     }
   }
 
-  const std::chrono::milliseconds shutdown_deadline_;
+  const duration shutdown_deadline_;
   const hang_policy on_hang_;
   detail::runtime* const runtime_;
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <new>
 #include <troupe/memory/magazine.hpp>
+#include <troupe/sync/per_thread.hpp>
 
 namespace troupe {
 namespace detail {
@@ -40,7 +41,8 @@ constexpr block_shape pool_shape(std::size_t index) noexcept {
 // Never destroyed in effect: it has no destructor that does anything, so that objects with static
 // storage may still give their blocks back at the very end.
 extern constinit std::array<depot, size_classes_max> pool_depots;
-inline constinit thread_local thread_cache pool_cache{};
+struct pool_tag;
+inline thread_cache& pool_cache() noexcept { return per_thread<thread_cache, pool_tag>::here(); }
 
 }  // namespace detail
 
@@ -59,7 +61,7 @@ inline constinit thread_local thread_cache pool_cache{};
   if (bytes > detail::pool_bytes_max) [[unlikely]]
     return ::operator new(bytes);
   const std::size_t index = detail::pool_class_of(bytes);
-  return detail::pool_cache.take(detail::pool_depots.data(), index, detail::pool_shape(index));
+  return detail::pool_cache().take(detail::pool_depots.data(), index, detail::pool_shape(index));
 }
 
 /// `bytes` is what was asked for when allocating.
@@ -69,7 +71,7 @@ inline void pool_release(void* block, std::size_t bytes) noexcept {
     return;
   }
   const std::size_t index = detail::pool_class_of(bytes);
-  detail::pool_cache.give(detail::pool_depots.data(), index, detail::pool_shape(index), block);
+  detail::pool_cache().give(detail::pool_depots.data(), index, detail::pool_shape(index), block);
 }
 
 /// As above for any alignment; more than 16 goes to operator new.

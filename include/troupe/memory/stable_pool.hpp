@@ -8,6 +8,7 @@
 #include <new>
 #include <troupe/base/assert.hpp>
 #include <troupe/memory/magazine.hpp>
+#include <troupe/sync/per_thread.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -60,14 +61,14 @@ class stable_pool {
   /// it, or as constructed.
   [[nodiscard]] static Header* take(std::size_t bytes) {
     const std::size_t index = class_of(bytes);
-    void* slot = cache_.take(depots_.data(), index, shape(index));
+    void* slot = cache().take(depots_.data(), index, shape(index));
     return std::launder(static_cast<Header*>(slot));
   }
 
   /// `bytes` is what was asked for in take(). What lies behind the Header is lost.
   static void give_back(Header* slot, std::size_t bytes) noexcept {
     const std::size_t index = class_of(bytes);
-    cache_.give(depots_.data(), index, shape(index), slot);
+    cache().give(depots_.data(), index, shape(index), slot);
   }
 
   /// Calls fn(Header&) for every slot that there is, in use or free. Others may take and give back
@@ -103,6 +104,10 @@ class stable_pool {
     return {bytes, link_offset, std::clamp(8 * 1024 / bytes, 16u, 64u), slab_bytes, &construct};
   }
 
+  static detail::thread_cache& cache() noexcept {
+    return per_thread<detail::thread_cache, stable_pool>::here();
+  }
+
   static std::size_t class_of(std::size_t bytes) noexcept {
     TROUPE_EXPECTS(bytes <= bytes_max, "stable_pool: no slot is that large");
     return detail::stable_class_of(std::max(bytes, sizeof(Header)));
@@ -115,7 +120,6 @@ class stable_pool {
 
   static constinit inline auto depots_ =
       make_depots(std::make_index_sequence<detail::stable_sizes.size()>{});
-  static constinit inline thread_local detail::thread_cache cache_{};
 };
 
 }  // namespace troupe

@@ -2,25 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <troupe/sync/orders.hpp>
 
-// Every atomic of the project goes through the names below. They live in an inline namespace that
-// a build may choose, so that code made for another implementation of them does not link with this
-// one by accident.
-#ifndef TROUPE_SYNC_NAMESPACE
-#define TROUPE_SYNC_NAMESPACE native
-#endif
+// Every atomic of the project goes through the names below, so that tests/model can put checked ones
+// in their place: it has a header of the same name, and its folder comes first. The inline namespace
+// keeps the two from being linked together by accident.
 
 namespace troupe {
-inline namespace TROUPE_SYNC_NAMESPACE {
+inline namespace native {
 
 template <class T>
 using atomic = std::atomic<T>;
-
-inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
-inline constexpr std::memory_order acquire = std::memory_order_acquire;
-inline constexpr std::memory_order release = std::memory_order_release;
-inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
-inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
 /// Tells the core that the caller is spinning.
 inline void cpu_relax() noexcept {
@@ -31,5 +23,5 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-}  // namespace TROUPE_SYNC_NAMESPACE
+}  // namespace native
 }  // namespace troupe

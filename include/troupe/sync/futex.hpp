@@ -12,7 +12,7 @@
 // A wake may name a word whose object has just ended: the address is all that is used.
 
 namespace troupe {
-inline namespace TROUPE_SYNC_NAMESPACE {
+inline namespace native {
 
 void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept;
 
@@ -22,5 +22,5 @@ void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexc
 
 void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept;
 
-}  // namespace TROUPE_SYNC_NAMESPACE
+}  // namespace native
 }  // namespace troupe

@@ -6,10 +6,10 @@
 #include <troupe/sync/atomic.hpp>
 
 namespace troupe {
-inline namespace TROUPE_SYNC_NAMESPACE {
+inline namespace native {
 
 using mutex = std::mutex;
 using condition_variable = std::condition_variable;
 
-}  // namespace TROUPE_SYNC_NAMESPACE
+}  // namespace native
 }  // namespace troupe

@@ -8,10 +8,13 @@
 #include <troupe/sync/atomic.hpp>
 
 namespace troupe {
-inline namespace TROUPE_SYNC_NAMESPACE {
+inline namespace native {
 
 using thread = std::thread;
 using jthread = std::jthread;
+using thread_id = std::thread::id;
+
+[[nodiscard]] inline thread_id this_thread_id() noexcept { return std::this_thread::get_id(); }
 
 /// Names the calling thread for debuggers, top and perf. The kernel keeps the first 15 bytes.
 void name_this_thread(std::string_view name) noexcept;
@@ -23,5 +26,5 @@ void name_this_thread(std::string_view name) noexcept;
 /// Errors: std::system_error if there is no thread to be had.
 [[nodiscard]] thread start_thread(std::string name, std::function<void()> body);
 
-}  // namespace TROUPE_SYNC_NAMESPACE
+}  // namespace native
 }  // namespace troupe

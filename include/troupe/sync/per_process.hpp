@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace troupe {
+inline namespace native {
+
+/// One T in the process, for each Tag: made when it is first asked for, and never destroyed, so that
+/// objects with static storage may use it to the very end.
+template <class T, class Tag = T>
+class per_process {
+ public:
+  [[nodiscard]] static T& here() {
+    static auto* const only = new T;
+    return *only;
+  }
+};
+
+}  // namespace native
+}  // namespace troupe
