@@ -2,10 +2,14 @@
 
 # find_package(<package> [v]), or stops with a message that says how to get it and how to do without.
 #
-#   troupe_require(<package> [VERSION v] DEBIAN <debian-package>... [SWITCH option])
+#   troupe_require(<package> [VERSION v] [COMPONENTS c...] DEBIAN <debian-package>... [SWITCH option])
 macro(troupe_require package)
-  cmake_parse_arguments(troupe_require "" "VERSION;SWITCH" "DEBIAN" ${ARGN})
-  find_package(${package} ${troupe_require_VERSION} QUIET GLOBAL)
+  cmake_parse_arguments(troupe_require "" "VERSION;SWITCH" "DEBIAN;COMPONENTS" ${ARGN})
+  set(troupe_require_parts)
+  if(troupe_require_COMPONENTS)
+    set(troupe_require_parts COMPONENTS ${troupe_require_COMPONENTS})
+  endif()
+  find_package(${package} ${troupe_require_VERSION} QUIET GLOBAL ${troupe_require_parts})
   if(NOT ${package}_FOUND)
     troupe_report_missing("${package} ${troupe_require_VERSION}" "${troupe_require_DEBIAN}"
                           "${troupe_require_SWITCH}" "${${package}_NOT_FOUND_MESSAGE}")

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+// What include/troupe/scheduler/tuning.hpp says, made small.
+
+namespace troupe::detail::tuning {
+
+inline constexpr std::size_t turn_messages = 2;
+inline constexpr unsigned slot_streak_max = 2;
+inline constexpr unsigned injected_interval = 3;
+inline constexpr unsigned search_rounds = 1;
+inline constexpr unsigned search_pauses = 0;
+inline constexpr std::size_t ring_capacity = 2;
+
+}  // namespace troupe::detail::tuning

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace troupe::model {
+namespace {
+
+std::string name_of_this_test() {
+  const testing::TestInfo* const info = testing::UnitTest::GetInstance()->current_test_info();
+  return info == nullptr ? "?" : std::string(info->test_suite_name()) + "." + info->name();
+}
+
+struct row {
+  std::string name;
+  std::string result;
+  outcome found;
+};
+
+// Prints what was checked, once all tests have run.
+class table final : public testing::EmptyTestEventListener {
+ public:
+  static table& of_this_program() {
+    static table* const only = [] {
+      auto* const made = new table;
+      testing::UnitTest::GetInstance()->listeners().Append(made);
+      return made;
+    }();
+    return *only;
+  }
+
+  void add(row fresh) { rows_.push_back(std::move(fresh)); }
+
+ private:
+  void OnTestProgramEnd(const testing::UnitTest&) override {
+    std::printf("\n%-72s %-22s %11s %9s %8s\n", "what was checked", "result", "executions",
+                "states", "seconds");
+    std::uint64_t executions = 0;
+    double seconds = 0;
+    for (const row& each : rows_) {
+      std::printf("%-72s %-22s %11llu %9llu %8.2f\n", each.name.c_str(), each.result.c_str(),
+                  static_cast<unsigned long long>(each.found.executions),
+                  static_cast<unsigned long long>(each.found.states), each.found.seconds);
+      executions += each.found.executions;
+      seconds += each.found.seconds;
+    }
+    std::printf("%-72s %-22s %11llu %9s %8.2f\n", "", "",
+                static_cast<unsigned long long>(executions), "", seconds);
+  }
+
+  std::vector<row> rows_;
+};
+
+bool is_long_run() { return std::getenv("TROUPE_MODEL_LONG") != nullptr; }
+bool is_replay() { return std::getenv("TROUPE_MODEL_REPLAY") != nullptr; }
+
+std::string bound(const options& how, const outcome& found) {
+  if (how.random > 0) return "seed " + std::to_string(how.seed);
+  return std::to_string(found.preemptions) + " preemptions";
+}
+
+void print_failure(const outcome& found) {
+  std::printf(
+      "%s\n%s\nTo see this execution again: TROUPE_MODEL_REPLAY='%s' and --gtest_filter=%s\n",
+      found.trace.c_str(), found.what.c_str(), found.replay.c_str(), name_of_this_test().c_str());
+}
+
+}  // namespace
+
+void report(const outcome& found, std::string_view result) {
+  table::of_this_program().add({name_of_this_test(), std::string(result), found});
+}
+
+void expect_holds(const std::function<void()>& body) { expect_holds({}, body); }
+
+void expect_holds(const options& how, const std::function<void()>& body) {
+  options wanted = how;
+  if (is_long_run()) {
+    ++wanted.preemptions;
+    wanted.random *= 20;
+    wanted.executions_max *= 100;
+    wanted.time_max *= 20;
+  }
+  const outcome found = explore(wanted, body);
+  if (found.failed) print_failure(found);
+  EXPECT_FALSE(found.failed) << found.what;
+  EXPECT_TRUE(found.failed || found.complete || is_replay())
+      << "cut off after " << found.executions << " executions with at most " << found.preemptions
+      << " preemptions: make the case smaller, or its limits larger";
+  report(found, found.failed ? "FAILS" : "holds, " + bound(wanted, found));
+}
+
+void expect_fails(std::string_view what, const options& how, const std::function<void()>& body) {
+  const outcome found = explore(how, body);
+  if (is_replay()) print_failure(found);
+  EXPECT_TRUE(found.failed) << "nothing was found in " << found.executions << " executions";
+  if (found.failed) {
+    EXPECT_NE(found.what.find(what), std::string::npos) << "found something else: " << found.what;
+    EXPECT_FALSE(found.trace.empty());
+    EXPECT_EQ(found.what.find("does not do the same"), std::string::npos) << found.what;
+  }
+  report(found, found.failed ? "found, " + bound(how, found) : "NOT FOUND");
+}
+
+}  // namespace troupe::model

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "sync.hpp"
+
+// The checker's face. A body is run over and over, each time with another interleaving of its
+// threads and with other choices where the memory model leaves one, until all are done or one
+// fails:
+//
+//   TEST(flag, hands_over_what_was_written_before) {
+//     model::expect_holds([] {
+//       atomic<bool> ready{false};
+//       model::plain<int> value{0};
+//       jthread writer([&] {
+//         value = 42;
+//         ready.store(true, release);
+//       });
+//       if (ready.load(acquire)) model::require(value == 42, "the value is seen");
+//     });
+//   }
+//
+// The body begins anew each time: what it uses it makes. It must do the same whenever the same
+// things happen to it: no clocks, no random numbers, no addresses in its decisions.
+
+namespace troupe::model {
+
+/// A promise that the body makes; if it is broken, the execution fails.
+void require(bool holds, std::string_view promise,
+             std::source_location where = std::source_location::current());
+
+/// Gives an atomic, or whatever lies at this address, a name for traces.
+template <class T>
+void name(const T& what, std::string_view called) {
+  detail::name(&what, called);
+}
+
+/// Plain memory that is watched: an access that does not happen before or after another one, of
+/// which one writes, is a data race.
+template <class T>
+class plain {
+  using where = std::source_location;
+
+ public:
+  plain(where at = where::current()) : plain(T{}, at) {}
+  plain(T initial, where at = where::current()) : value_(std::move(initial)) {
+    detail::plain_born(&value_, at);
+  }
+  plain(const plain& other) : plain(other.get()) {}
+  plain& operator=(const plain& other) {
+    set(other.get());
+    return *this;
+  }
+  plain& operator=(T value) {
+    set(std::move(value));
+    return *this;
+  }
+
+  [[nodiscard]] T get(where at = where::current()) const {
+    detail::plain_read(&value_, at);
+    return value_;
+  }
+  void set(T value, where at = where::current()) {
+    detail::plain_write(&value_, at);
+    value_ = std::move(value);
+  }
+  operator T() const { return get(); }
+
+ private:
+  T value_;
+};
+
+struct options {
+  /// How often a thread that could go on may be interrupted. All executions with fewer are tried
+  /// before one with more.
+  std::uint32_t preemptions = 3;
+  /// 0: all of them, up to `preemptions`. Otherwise that many at random, by the PCT algorithm
+  /// (Burckhardt, Kothari, Musuvathi, Nagarakatti, «A Randomized Scheduler with Probabilistic
+  /// Guarantees of Finding Bugs», 2010) with this many changes of priority in each.
+  std::uint64_t random = 0;
+  std::uint32_t priority_changes = 3;
+  std::uint64_t seed = 1;
+  /// The search is cut off after that many, and says so.
+  std::uint64_t executions_max = 1'000'000;
+  std::chrono::milliseconds time_max{60'000};
+  /// Steps in one execution; more is a livelock.
+  std::uint32_t steps_max = 5'000;
+  /// For no reason: weak compare-exchanges that fail, futexes that wake.
+  std::uint32_t spurious = 1;
+  /// Deadlines that pass while others could go on.
+  std::uint32_t timeouts = 1;
+};
+
+struct outcome {
+  bool failed = false;
+  bool complete = false;  // nothing was cut off
+  std::string what;       // why it failed
+  std::string trace;
+  std::string replay;  // for TROUPE_MODEL_REPLAY
+  std::uint64_t executions = 0;
+  std::uint64_t states = 0;  // different ones at which threads were chosen
+  std::uint32_t preemptions = 0;
+  double seconds = 0;
+};
+
+/// Runs the body under the checker. TROUPE_MODEL_REPLAY in the environment repeats one execution
+/// instead.
+[[nodiscard]] outcome explore(const options& how, const std::function<void()>& body);
+
+/// As a test: the body holds in every execution, and none was left out. Prints how many there were.
+/// In a long run (TROUPE_MODEL_LONG=1) there is one preemption more, and ten times the time.
+void expect_holds(const std::function<void()>& body);
+void expect_holds(const options& how, const std::function<void()>& body);
+
+/// Adds a line to the table that the program prints at its end.
+void report(const outcome& found, std::string_view result);
+
+/// As a test of the checker: some execution fails, for a reason that contains `what`.
+void expect_fails(std::string_view what, const options& how, const std::function<void()>& body);
+
+}  // namespace troupe::model

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <source_location>
+#include <vector>
+
+// The memory model: what a load may read, and where in an object's modification order a store may
+// go. It is that of C++20 without what README.md in this folder lists.
+//
+// Executions are built operation by operation, in an order in which every load comes after the
+// store that it reads. What a load may read is decided by coherence and happens-before (vector
+// clocks); a store goes anywhere in the modification order that coherence leaves open, not only at
+// its end. The order S of all seq_cst operations is not fixed to be that of the execution: a graph
+// of its constraints is kept, and what would close a circle in it is not permitted.
+
+namespace troupe::model {
+
+inline constexpr std::size_t threads_max = 8;
+using thread_index = std::uint8_t;
+using bits = std::uint64_t;
+
+/// Mixes one more word into a hash (the finaliser of splitmix64).
+constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) noexcept {
+  std::uint64_t z = hash + 0x9e3779b97f4a7c15u + word * 0xd6e8feb86659fd93u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/// How much of each thread's past is known.
+struct vector_clock {
+  std::array<std::uint32_t, threads_max> at{};
+
+  void join(const vector_clock& other) noexcept {
+    for (std::size_t t = 0; t < threads_max; ++t) {
+      if (other.at[t] > at[t]) at[t] = other.at[t];
+    }
+  }
+  [[nodiscard]] bool covers(thread_index of, std::uint32_t stamp) const noexcept {
+    return stamp <= at[of];
+  }
+};
+
+struct source_line {
+  const char* file = "";
+  std::uint32_t line = 0;
+
+  source_line() = default;
+  source_line(const std::source_location& at) noexcept : file(at.file_name()), line(at.line()) {}
+};
+
+/// Who acts, and when: a moment in one thread's life.
+struct moment {
+  thread_index thread = 0;
+  std::uint32_t stamp = 0;
+  source_line where;
+};
+
+/// One modification of an atomic object.
+struct store {
+  bits value = 0;
+  moment made;
+  std::uint64_t identity = 0;  // the same whatever other threads did meanwhile
+  vector_clock released;       // what an acquire that reads this learns
+  bool is_rmw = false;         // reads its predecessor: nothing comes in between
+  std::uint32_t position = 0;  // in the modification order
+};
+
+/// An atomic object.
+struct location {
+  const void* at = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t name = 0;  // for hashes
+  std::uint32_t number = 0;
+  moment born;
+  bool is_freed = false;
+  moment freed;
+  vector_clock wakes;  // what futex_wake() on it has seen
+
+  struct read {
+    std::uint32_t stamp;
+    const store* from;
+  };
+  std::vector<store*> order;
+  std::array<std::vector<read>, threads_max> reads;
+  std::vector<std::uint32_t> seq_cst;  // its operations in S
+  std::uint64_t order_hash = 0;
+};
+
+/// A piece of memory that is no atomic, as far as it is watched.
+struct plain_cell {
+  source_line born;
+  bool is_written = false;
+  moment written;
+  std::array<moment, threads_max> read{};  // stamp 0: not since
+  bool is_freed = false;
+  moment freed;
+};
+
+class memory {
+ public:
+  /// Forgets everything.
+  void reset();
+
+  // ── Objects ─────────────────────────────────────────────────────────────────────────────────
+  location* find(const void* at) noexcept;
+  /// `known_to_all` for an object that was there before the execution began.
+  location& make(const void* at, std::size_t bytes, bits initial, std::uint64_t name, moment by,
+                 bool known_to_all);
+  plain_cell* find_plain(const void* at) noexcept;
+  plain_cell& make_plain(const void* at, source_line born);
+  /// The memory of these is given back. Returns a plain cell that somebody uses meanwhile, if any.
+  const plain_cell* free(const void* begin, std::size_t bytes, moment by, const vector_clock& clock,
+                         const moment** other);
+
+  // ── What may happen ─────────────────────────────────────────────────────────────────────────
+  /// The first store in modification order that a thread with this clock may read.
+  [[nodiscard]] static std::uint32_t floor(const location& at, const vector_clock& clock) noexcept;
+  /// False if the construction of `at` does not happen before.
+  [[nodiscard]] static bool is_known(const location& at, const vector_clock& clock) noexcept {
+    return clock.covers(at.born.thread, at.born.stamp);
+  }
+  /// Whether S permits a seq_cst operation that reads `read` (null: a plain store), and then writes
+  /// behind `behind` (null: a plain load).
+  [[nodiscard]] bool permits(const location& at, const vector_clock& clock, const store* read,
+                             const store* behind);
+
+  // ── What happens ────────────────────────────────────────────────────────────────────────────
+  void note_read(location& at, moment by, const store& from);
+  store& insert(location& at, const store& behind, bits value, moment by, std::uint64_t identity,
+                bool is_rmw);
+  void note_seq_cst(location& at, moment by, const vector_clock& clock, const store* read,
+                    const store* written);
+
+  /// Of all modification orders.
+  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
+  [[nodiscard]] bool is_full() const noexcept { return ordered_.size() >= seq_cst_max; }
+
+  template <class Function>
+  void for_each_location(Function&& fn) {
+    for (std::size_t i = 0; i < locations_used_; ++i) fn(locations_[i]);
+  }
+
+ private:
+  static constexpr std::size_t seq_cst_max = 4096;
+  using set = std::array<std::uint64_t, seq_cst_max / 64>;
+
+  // One operation in S. Its keys say where in the modification order it stands: 4p+1 for a load of
+  // the store at p, 4p for the store itself, 4p+2 for one that is about to be inserted behind p.
+  struct ordered {
+    moment by;
+    const location* at;
+    const store* read;
+    const store* written;
+    [[nodiscard]] std::uint32_t lowest() const noexcept {
+      return read != nullptr ? 4 * read->position + 1 : 4 * written->position;
+    }
+    [[nodiscard]] std::uint32_t highest() const noexcept {
+      return written != nullptr ? 4 * written->position : 4 * read->position + 1;
+    }
+  };
+  struct neighbours {
+    set before;
+    set after;
+  };
+  void find_neighbours(const location& at, const vector_clock& clock, std::uint32_t lowest,
+                       std::uint32_t highest, neighbours& found) const;
+  [[nodiscard]] std::size_t words() const noexcept { return ordered_.size() / 64 + 1; }
+
+  void rehash(location& at) noexcept;
+
+  boost::unordered_flat_map<const void*, location*> by_address_;
+  std::deque<location> locations_;
+  std::size_t locations_used_ = 0;
+  std::deque<store> stores_;
+  std::size_t stores_used_ = 0;
+  boost::unordered_flat_map<const void*, plain_cell*> plain_by_address_;
+  std::deque<plain_cell> plain_;
+  std::size_t plain_used_ = 0;
+
+  std::vector<ordered> ordered_;  // in the order of execution
+  std::vector<set> reaches_;      // [i]: those that come after i in S
+  neighbours scratch_;
+  std::uint64_t hash_ = 0;
+};
+
+}  // namespace troupe::model

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/actor/lifeline.hpp>
+
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <cstdint>
+#include <troupe/sync/parker.hpp>
+
+namespace troupe::detail {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+// A slot and what its actor keeps in it, as far as references are concerned.
+struct slot {
+  lifeline line;
+  parker last_reference;  // handed over to the turn: there is one at most
+  plain<int> incarnation{0};
+  plain<bool> is_there{false};
+
+  void open(int which) {
+    incarnation = which;
+    is_there = true;
+    line.open();
+  }
+
+  void let_go_of_one() {
+    if (line.try_let_go()) return;
+    if (!line.now_after_others().ended()) return static_cast<void>(last_reference.notify());
+    let_go();
+  }
+
+  void let_go() {
+    if (line.let_go()) free();
+  }
+
+  // The actor's turns, until it has ended: nobody else is to touch the object any more.
+  void turns() {
+    do {
+      last_reference.park();
+      (void)line.let_go();
+    } while (!line.try_begin_end());
+    is_there = false;
+    line.end();
+    let_go();
+  }
+
+  void free() {
+    incarnation = 0;
+    (void)line.free();
+  }
+};
+
+TEST(lifeline, the_actor_ends_after_all_that_was_done_through_references) {
+  expect_holds([] {
+    slot actor;
+    actor.open(1);
+    actor.line.hold();
+    plain<int> by_other{0};
+    {
+      jthread turn([&] {
+        actor.turns();
+        require(by_other == 1, "it comes before the end");
+      });
+      jthread other([&] {
+        by_other = 1;
+        actor.let_go_of_one();
+      });
+      actor.let_go_of_one();
+    }
+    require(!actor.is_there, "it has ended");
+    require(actor.line.now().generation() == 1, "its slot is free for the next");
+  });
+}
+
+TEST(lifeline, what_others_did_before_the_end_is_seen_at_the_end) {
+  expect_holds([] {
+    slot actor;
+    actor.open(1);
+    actor.line.hold();
+    plain<int> here{0};
+    plain<int> there{0};
+    const auto last_words = [&] { return here + there; };
+    const auto drop = [&](plain<int>& mine) {
+      mine = 1;
+      if (actor.line.try_let_go()) return;
+      (void)actor.line.now_after_others();
+      require(last_words() == 2, "both are seen by the one who ends it");
+      (void)actor.line.let_go();
+    };
+    jthread other([&] { drop(there); });
+    drop(here);
+  });
+}
+
+TEST(lifeline, an_address_leads_to_its_own_incarnation_or_nowhere) {
+  expect_holds([] {
+    slot actor;
+    actor.open(1);
+    const std::uint32_t generation = actor.line.now().generation();
+    {
+      jthread turn([&] { actor.turns(); });
+      jthread holder([&] {
+        if (!actor.line.try_hold(generation)) return;
+        require(actor.incarnation == 1, "it is the one that the address named");
+        actor.let_go_of_one();
+      });
+      actor.let_go_of_one();
+    }
+    require(!actor.is_there, "it has ended");
+  });
+}
+
+TEST(lifeline, an_old_address_does_not_lead_to_the_next_in_the_slot) {
+  expect_holds([] {
+    slot actor;
+    actor.open(1);
+    const std::uint32_t generation = actor.line.now().generation();
+    {
+      jthread turns([&] {
+        actor.turns();
+        if (actor.line.now().generation() == generation) return;  // freed by the holder, later
+        actor.open(2);
+        actor.let_go_of_one();
+        actor.turns();
+      });
+      jthread holder([&] {
+        if (!actor.line.try_hold(generation)) return;
+        require(actor.incarnation == 1, "it is the one that the address named");
+        actor.let_go_of_one();
+      });
+      actor.let_go_of_one();
+    }
+    require(!actor.is_there, "all have ended");
+  });
+}
+
+TEST(lifeline, who_holds_to_the_end_sees_all_of_it) {
+  expect_holds([] {
+    slot actor;
+    actor.open(1);
+    const std::uint32_t generation = actor.line.now().generation();
+    plain<int> last_words{0};
+    {
+      jthread watcher([&] {
+        if (actor.line.try_hold_to_the_end(generation)) {
+          actor.let_go();
+        } else {
+          require(last_words == 1, "who finds no actor comes after all that it did");
+        }
+      });
+      (void)actor.line.begin_end();
+      last_words = 1;
+      actor.line.end();
+      actor.let_go();  // the turn's
+      actor.let_go();  // the spawner's
+    }
+  });
+}
+
+// [end-side]: who arms a timer makes the side block and then looks whether the actor has ended; the
+// last turn says that it has and then looks for a side block.
+TEST(lifeline, a_timer_armed_at_the_end_is_seen_by_one_of_the_two) {
+  expect_holds([] {
+    lifeline line;
+    line.open();
+    atomic<int> side{0};
+    bool seen_by_end = false;
+    bool seen_by_timer = false;
+    {
+      jthread last_turn([&] {
+        line.end();
+        seen_by_end = side.load(seq_cst) != 0;
+      });
+      int none = 0;
+      side.compare_exchange_strong(none, 1, seq_cst, seq_cst);
+      seen_by_timer = line.now_in_order().ended();
+    }
+    require(seen_by_end || seen_by_timer, "the timer does not outlive the actor");
+  });
+}
+
+}  // namespace
+}  // namespace troupe::detail
