@@ -114,7 +114,8 @@ struct outcome {
 [[nodiscard]] outcome explore(const options& how, const std::function<void()>& body);
 
 /// As a test: the body holds in every execution, and none was left out. Prints how many there were.
-/// In a long run (TROUPE_MODEL_LONG=1) there is one preemption more, and ten times the time.
+/// With TROUPE_MODEL_RUN=long in the environment there is one preemption more, and 20 times as many
+/// at random; with TROUPE_MODEL_RUN=short one less, and a tenth.
 void expect_holds(const std::function<void()>& body);
 void expect_holds(const options& how, const std::function<void()>& body);
 

@@ -344,6 +344,7 @@ std::uint64_t execution::happened(std::uint64_t kind, std::uint64_t with) {
 }
 
 void execution::make_location(detail::cell of, source_line where) {
+  names_.erase(of.at);
   if (making_shared_) {  // whoever comes first: all others know of it
     memory_.make(of.at, of.bytes, raw_value(of), mix(made, ++shared_made_), {0, 0, where}, true);
     return;
@@ -362,6 +363,10 @@ location& execution::locate(detail::cell of, source_line where) {
     // It was there before the execution, so its address is a name.
     found = &memory_.make(of.at, of.bytes, raw_value(of), reinterpret_cast<std::uintptr_t>(of.at),
                           {0, 0, where}, true);
+  }
+  if (traced_ && !names_.contains(of.at)) {
+    const std::string used_as = name_in_use(where);
+    if (!used_as.empty()) names_[of.at] = used_as + "#" + std::to_string(found->number);
   }
   if (found->is_freed) {
     if (traced_) tell(where, "uses ", describe(*found));

@@ -47,11 +47,11 @@ class fibre {
   void swap_exceptions() noexcept;
 
   // For the sanitizers, which must be told of every change of stacks.
-  const void* outside_bottom_ = nullptr;
-  std::size_t outside_bytes_ = 0;
-  void* outside_fake_stack_ = nullptr;
-  void* tsan_inside_ = nullptr;
-  void* tsan_outside_ = nullptr;
+  [[maybe_unused]] const void* outside_bottom_ = nullptr;
+  [[maybe_unused]] std::size_t outside_bytes_ = 0;
+  [[maybe_unused]] void* outside_fake_stack_ = nullptr;
+  [[maybe_unused]] void* tsan_inside_ = nullptr;
+  [[maybe_unused]] void* tsan_outside_ = nullptr;
 };
 
 }  // namespace troupe::model

@@ -15,24 +15,58 @@ std::string to_string(source_line at) {
          std::to_string(at.line);
 }
 
-// The last word before an initialiser or the end of the declaration.
-std::string name_at(source_line at) {
+namespace {
+
+std::string line_at(source_line at) {
   std::ifstream source(at.file);
   std::string text;
   for (std::uint32_t line = 0; line < at.line; ++line) {
-    if (!std::getline(source, text)) return to_string(at);
+    if (!std::getline(source, text)) return {};
   }
+  return text;
+}
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::string word_before(const std::string& text, std::size_t end) {
+  std::size_t first = end;
+  while (first > 0 && is_word(text[first - 1])) --first;
+  return text.substr(first, end - first);
+}
+
+}  // namespace
+
+// The last word before an initialiser or the end of the declaration.
+std::string name_at(source_line at) {
+  const std::string text = line_at(at);
+  const std::size_t type_ends = text.rfind('>');
   const std::size_t end =
-      text.find_first_of("{=;([", text.find('>') == std::string::npos ? 0 : text.rfind('>'));
-  if (end == std::string::npos || end == 0) return to_string(at);
-  const auto is_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
+      text.find_first_of("{=;([", type_ends == std::string::npos ? 0 : type_ends);
+  if (end == std::string::npos) return to_string(at);
   std::size_t last = end;
   while (last > 0 && !is_word(text[last - 1])) --last;
-  std::size_t first = last;
-  while (first > 0 && is_word(text[first - 1])) --first;
-  return first == last ? to_string(at) : text.substr(first, last - first);
+  const std::string word = word_before(text, last);
+  return word.empty() ? to_string(at) : word;
+}
+
+std::string name_in_use(source_line at) {
+  const std::string text = line_at(at);
+  for (const char* call :
+       {".load(", ".store(", ".exchange(", ".compare_exchange_", ".fetch_", "->load(", "->store(",
+        "->exchange(", "->compare_exchange_", "->fetch_"}) {
+    std::size_t end = text.find(call);
+    if (end == std::string::npos) continue;
+    std::string index;
+    if (end > 0 && text[end - 1] == ']') {
+      const std::size_t open = text.rfind('[', end);
+      if (open == std::string::npos) continue;
+      index = text.substr(open, end - open);
+      end = open;
+    }
+    const std::string word = word_before(text, end);
+    if (!word.empty()) return word + index;
+  }
+  return {};
 }
 
 std::string order_name(std::memory_order order) {
@@ -61,7 +95,9 @@ std::string hexadecimal(std::uint64_t value) {
 
 std::string trace_line(std::uint32_t step, std::size_t column, std::string_view thread,
                        source_line where, std::string_view what) {
-  const std::string at = where.line == 0 ? std::string() : to_string(where);
+  // An assignment does not tell where it stands.
+  const bool is_unknown = where.line == 0 || std::string_view(where.file).ends_with("/check.hpp");
+  const std::string at = is_unknown ? std::string() : to_string(where);
   char head[96];
   std::snprintf(head, sizeof head, "%5u  %-24s ", step, at.c_str());
   std::string line = head;

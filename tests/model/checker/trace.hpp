@@ -18,6 +18,10 @@ namespace troupe::model {
 /// The name of what is declared there, if the source is at hand; file:line otherwise.
 [[nodiscard]] std::string name_at(source_line at);
 
+/// What an atomic is called where it is used: what stands there before `.load(` and the like. Empty
+/// if that cannot be told.
+[[nodiscard]] std::string name_in_use(source_line at);
+
 [[nodiscard]] std::string order_name(std::memory_order order);
 [[nodiscard]] std::string hexadecimal(std::uint64_t value);
 
