@@ -69,10 +69,24 @@ std::string bound(const options& how, const outcome& found) {
   return std::to_string(found.preemptions) + " preemptions";
 }
 
+// The beginning and the end of a long text.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t first_lines = 20;
+  constexpr std::size_t last_lines = 200;
+  std::vector<std::size_t> begins{0};
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] == '\n') begins.push_back(i + 1);
+  }
+  if (begins.size() <= first_lines + last_lines) return text;
+  return text.substr(0, begins[first_lines]) + "  ...\n" +
+         text.substr(begins[begins.size() - last_lines]);
+}
+
 void print_failure(const outcome& found) {
   std::printf(
       "%s\n%s\nTo see this execution again: TROUPE_MODEL_REPLAY='%s' and --gtest_filter=%s\n",
-      found.trace.c_str(), found.what.c_str(), found.replay.c_str(), name_of_this_test().c_str());
+      shortened(found.trace).c_str(), found.what.c_str(), found.replay.c_str(),
+      name_of_this_test().c_str());
 }
 
 }  // namespace

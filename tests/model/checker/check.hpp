@@ -53,6 +53,7 @@ class plain {
     detail::plain_born(&value_, at);
   }
   plain(const plain& other) : plain(other.get()) {}
+  ~plain() { detail::given_back(&value_, 1); }
   plain& operator=(const plain& other) {
     set(other.get());
     return *this;

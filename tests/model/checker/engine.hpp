@@ -44,6 +44,8 @@ bool futex_wait(cell of, bits expected, bool has_deadline, source_line where) no
 void futex_wake(const void* of, std::uint32_t count, source_line where) noexcept;
 void yield(source_line where) noexcept;
 
+void mutex_born(const void* mutex) noexcept;
+void mutex_ends(const void* mutex) noexcept;
 void lock(const void* mutex, source_line where) noexcept;
 bool try_lock(const void* mutex, source_line where) noexcept;
 void unlock(const void* mutex, source_line where) noexcept;

@@ -133,6 +133,7 @@ std::optional<failure> execution::run(const std::function<void()>& body) {
     (each.runs_on->busy() ? fibres().abandoned : fibres().free).push_back(each.runs_on);
   }
   destroy_shared();
+  if (!failure_) check_mutexes();
   if (!failure_) check_leaks();
   free_blocks();
   active = nullptr;
@@ -204,6 +205,7 @@ void execution::destroy_own(thread_state& of) {
 void execution::destroy_shared() {
   if (failure_) return;
   finishing_ = true;
+  for (const thread_state& each : threads_) me().clock.join(each.clock);
   --inside;
   while (!shared_.empty()) {
     const own_object last = shared_.back();
@@ -472,6 +474,14 @@ void execution::write(detail::cell of, bits value, std::memory_order order, sour
          is_newest ? "" : "   (before the newest in modification order)");
 }
 
+// Nor does changing it again and again where all others have moved on.
+bool execution::is_left_behind(const location& at) {
+  for (const repeated_read& each : me().last_reads) {
+    if (each.at == &at) return each.behind > 1;
+  }
+  return false;
+}
+
 bits execution::change(detail::cell of, detail::change how, bits operand, std::memory_order order,
                        source_line where) {
   order = order_at(where, operation::change, order);
@@ -482,6 +492,7 @@ bits execution::change(detail::cell of, detail::change how, bits operand, std::m
   const std::uint32_t floor = memory::floor(at, me().clock);
   for (std::uint32_t p = static_cast<std::uint32_t>(at.order.size()); p-- > floor;) {
     if (is_bound(at, p)) continue;
+    if (!readable_.empty() && is_left_behind(at)) break;
     const model::store* const from = at.order[p];
     if (is_seq_cst(order)) {
       vector_clock then = me().clock;
@@ -494,6 +505,9 @@ bits execution::change(detail::cell of, detail::change how, bits operand, std::m
   read_from(at, from, order, now);
   const bits after = changed(how, from.value, operand, at.bytes);
   const bool is_newest = from.position + 1 == at.order.size();
+  for (repeated_read& each : me().last_reads) {
+    if (each.at == &at) each.behind = is_newest ? 0 : each.behind + 1;
+  }
   write_behind(at, from, after, order, now, &from);
   if (traced_)
     tell(where, "changes ", describe(at), ": ", describe(from.value), " → ", describe(after),
@@ -570,7 +584,7 @@ bool execution::compare_exchange(detail::cell of, bits& expected, bits desired,
 bool execution::futex_wait(detail::cell of, bits expected, bool timed, source_line where) {
   point(where);
   location& at = locate(of, where);
-  tick(where);
+  const moment now = tick(where);
   vector_clock known = me().clock;
   known.join(at.wakes);
   readable_.clear();
@@ -579,6 +593,7 @@ bool execution::futex_wait(detail::cell of, bits expected, bool timed, source_li
     readable_.push_back(at.order[p]);
   }
   const model::store& from = *pick_store(readable_);
+  memory_.note_read(at, now, from);
   if (from.value != expected) {
     happened(did_not_sleep, mix(at.name, from.identity));
     if (traced_)
@@ -588,11 +603,11 @@ bool execution::futex_wait(detail::cell of, bits expected, bool timed, source_li
   }
   if (spurious_left_ > 0 && decides_.pick(2) == 1) {
     --spurious_left_;
-    happened(did_not_sleep, mix(at.name, 1));
+    happened(did_not_sleep, mix(at.name, from.identity + 1));
     if (traced_) tell(where, "wakes from ", describe(at), " for no reason");
     return false;
   }
-  happened(did_not_sleep, mix(at.name, 2));
+  happened(did_not_sleep, mix(at.name, from.identity + 2));
   if (traced_) tell(where, "sleeps on ", describe(at), " while it is ", describe(expected));
   me().timed = timed;
   sleepers_[of.at].push_back(current_);
@@ -630,46 +645,66 @@ void execution::futex_wake(const void* of, std::uint32_t count, source_line wher
   progress();
 }
 
+// Not chosen before another thread has changed something.
 void execution::yield(source_line where) {
   me().yielded = true;
   decides_.thread_yields(current_);
   point(where);
 }
 
-void execution::lock(const void* mutex, source_line where) {
-  mutex_state* of = &mutexes_[mutex];
-  point(where);
-  of = &mutexes_[mutex];
-  if (of->holder == current_) abandon("deadlock: a mutex is locked by the thread that holds it");
-  while (of->holder >= 0) {
-    block_on(waits::for_mutex, mutex);
-    of = &mutexes_[mutex];
+void execution::mutex_born(const void* mutex) { mutexes_[mutex] = mutex_state{}; }
+
+void execution::mutex_ends(const void* mutex) {
+  mutex_state& of = mutexes_[mutex];
+  if (of.holder >= 0) {
+    abandon("a mutex is destroyed while " + describe_thread(static_cast<thread_index>(of.holder)) +
+            " holds it");
   }
-  tick(where);
-  of->holder = current_;
-  me().clock.join(of->released);
-  happened(locked, of->identity);
-  if (traced_) tell(where, "locks a mutex");
+  of.is_over = true;
+}
+
+execution::mutex_state& execution::usable(const void* mutex, source_line where) {
+  mutex_state& of = mutexes_[mutex];
+  const block* const in = find_block(mutex);
+  if (of.is_over || (in != nullptr && in->is_freed)) {
+    if (traced_) tell(where, "uses a mutex that was destroyed");
+    abandon("use after free: a mutex that was destroyed");
+  }
+  return of;
+}
+
+void execution::lock(const void* mutex, source_line where) {
+  point(where);
+  if (usable(mutex, where).holder == current_) {
+    abandon("deadlock: a mutex is locked by the thread that holds it");
+  }
+  while (usable(mutex, where).holder >= 0) block_on(waits::for_mutex, mutex);
+  take(mutexes_[mutex], where);
 }
 
 bool execution::try_lock(const void* mutex, source_line where) {
   point(where);
-  mutex_state& of = mutexes_[mutex];
-  tick(where);
+  mutex_state& of = usable(mutex, where);
   if (of.holder >= 0) {
+    tick(where);
     happened(failed_to_change, of.identity);
     if (traced_) tell(where, "finds a mutex locked");
     return false;
   }
+  take(of, where);
+  return true;
+}
+
+void execution::take(mutex_state& of, source_line where) {
+  tick(where);
   of.holder = current_;
   me().clock.join(of.released);
   happened(locked, of.identity);
   if (traced_) tell(where, "locks a mutex");
-  return true;
 }
 
 void execution::unlock(const void* mutex, source_line where) {
-  mutex_state& of = mutexes_[mutex];
+  mutex_state& of = usable(mutex, where);
   if (of.holder != current_) abandon("a mutex is unlocked by a thread that does not hold it");
   tick(where);
   of.holder = -1;
@@ -677,6 +712,15 @@ void execution::unlock(const void* mutex, source_line where) {
   of.identity = happened(unlocked, of.identity);
   if (traced_) tell(where, "unlocks it");
   progress();
+}
+
+void execution::check_mutexes() {
+  for (const auto& each : mutexes_) {
+    if (each.second.holder < 0) continue;
+    failure_ = failure{"a mutex is still locked at the end, by " +
+                           describe_thread(static_cast<thread_index>(each.second.holder)),
+                       {}};
+  }
 }
 
 // ── Plain memory ──────────────────────────────────────────────────────────────────────────────
@@ -753,6 +797,10 @@ bool execution::released(void* at) {
 }
 
 void execution::forget(const void* begin, std::size_t bytes, moment now) {
+  if (const location* const shared = memory_.find_unordered(begin, bytes, me().clock)) {
+    abandon("data race: " + describe_thread(current_) + " gives back " + describe(*shared) +
+            ", which another thread uses, and neither happens before the other");
+  }
   const moment* other = nullptr;
   const plain_cell* const used = memory_.free(begin, bytes, now, me().clock, &other);
   if (used != nullptr) race("gives back", *used, "uses", *other);
@@ -812,7 +860,7 @@ std::string execution::describe(bits value) const {
 }
 
 std::string execution::describe(const moment& at) const {
-  return describe_thread(at.thread) + " at " + to_string(at.where);
+  return describe_thread(at.thread) + " near " + to_string(at.where);
 }
 
 std::string execution::what_they_wait_for() const {
@@ -867,6 +915,8 @@ struct access {
     now().futex_wake(of, count, where);
   }
   static void yield(source_line where) { now().yield(where); }
+  static void mutex_born(const void* m) { now().mutex_born(m); }
+  static void mutex_ends(const void* m) { now().mutex_ends(m); }
   static void lock(const void* m, source_line where) { now().lock(m, where); }
   static bool try_lock(const void* m, source_line where) { return now().try_lock(m, where); }
   static void unlock(const void* m, source_line where) { now().unlock(m, where); }
@@ -982,6 +1032,18 @@ void yield(source_line where) noexcept {
   if (!running()) return;
   const inside_scope scope;
   access::yield(where);
+}
+
+void mutex_born(const void* mutex) noexcept {
+  if (!running()) return;
+  const inside_scope scope;
+  access::mutex_born(mutex);
+}
+
+void mutex_ends(const void* mutex) noexcept {
+  if (!running()) return;
+  const inside_scope scope;
+  access::mutex_ends(mutex);
 }
 
 void lock(const void* mutex, source_line where) noexcept {

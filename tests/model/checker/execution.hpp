@@ -72,6 +72,7 @@ class execution {
     const location* at;
     const store* from;
     std::uint32_t times;
+    std::uint32_t behind = 0;  // changes in a row that were put before the newest
   };
   struct thread_state {
     std::string name;
@@ -92,6 +93,7 @@ class execution {
   };
   struct mutex_state {
     int holder = -1;
+    bool is_over = false;
     vector_clock released;
     std::uint64_t identity = 0;
   };
@@ -136,6 +138,7 @@ class execution {
   bool compare_exchange(detail::cell of, bits& expected, bits desired, std::memory_order success,
                         std::memory_order failure, bool weak, source_line where);
   [[nodiscard]] bool is_bound(const location& at, std::uint32_t position) const;
+  [[nodiscard]] bool is_left_behind(const location& at);
   [[nodiscard]] bool is_repeated(const location& at, const store& from);
   void read_from(location& at, const store& from, std::memory_order order, moment now);
   store& write_behind(location& at, const store& behind, bits value, std::memory_order order,
@@ -145,8 +148,12 @@ class execution {
   bool futex_wait(detail::cell of, bits expected, bool timed, source_line where);
   void futex_wake(const void* of, std::uint32_t count, source_line where);
   void yield(source_line where);
+  void mutex_born(const void* mutex);
+  void mutex_ends(const void* mutex);
+  mutex_state& usable(const void* mutex, source_line where);
   void lock(const void* mutex, source_line where);
   bool try_lock(const void* mutex, source_line where);
+  void take(mutex_state& of, source_line where);
   void unlock(const void* mutex, source_line where);
 
   plain_cell& plain(const void* at, source_line where);
@@ -161,6 +168,7 @@ class execution {
   bool released(void* at);  // false: not one of ours
   block* find_block(const void* inside) noexcept;
   void check_leaks();
+  void check_mutexes();
   void free_blocks();
 
   // ── Telling ─────────────────────────────────────────────────────────────────────────────────

@@ -97,6 +97,24 @@ const plain_cell* memory::free(const void* begin, std::size_t bytes, moment by,
   return used;
 }
 
+const location* memory::find_unordered(const void* begin, std::size_t bytes,
+                                       const vector_clock& clock) const {
+  const auto* const first = static_cast<const char*>(begin);
+  for (const auto& [at, what] : by_address_) {
+    const auto* const p = static_cast<const char*>(at);
+    if (p < first || p >= first + bytes || what->is_freed) continue;
+    for (const store* each : what->order) {
+      if (!clock.covers(each->made.thread, each->made.stamp)) return what;
+    }
+    for (std::size_t t = 0; t < threads_max; ++t) {
+      const auto& reads = what->reads[t];
+      if (reads.empty()) continue;
+      if (!clock.covers(static_cast<thread_index>(t), reads.back().stamp)) return what;
+    }
+  }
+  return nullptr;
+}
+
 // ── What may happen ───────────────────────────────────────────────────────────────────────────
 
 std::uint32_t memory::floor(const location& at, const vector_clock& clock) noexcept {

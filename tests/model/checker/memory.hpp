@@ -120,6 +120,10 @@ class memory {
   const plain_cell* free(const void* begin, std::size_t bytes, moment by, const vector_clock& clock,
                          const moment** other);
 
+  /// An atomic among these that somebody uses meanwhile, if any. Comes before free().
+  [[nodiscard]] const location* find_unordered(const void* begin, std::size_t bytes,
+                                               const vector_clock& clock) const;
+
   // ── What may happen ─────────────────────────────────────────────────────────────────────────
   /// The first store in modification order that a thread with this clock may read.
   [[nodiscard]] static std::uint32_t floor(const location& at, const vector_clock& clock) noexcept;

@@ -197,14 +197,17 @@ void keep_failure(outcome& result, const failure& what, const choices& made, con
   result.replay = to_string(made);
   replaying again(made);
   const auto repeated = execution(again, within, true).run(body);
-  if (!repeated || repeated->what != what.what) {
-    result.trace = repeated ? repeated->trace : std::string();
-    result.what += "\n(The trace is of a repetition that " +
-                   (repeated ? "failed otherwise: " + repeated->what : std::string("held")) +
-                   ": the body does not do the same when the same happens to it.)";
-  } else {
+  // Names may differ: those of the repetition are better.
+  const auto kind = [](const std::string& text) { return text.substr(0, text.find(':')); };
+  if (repeated && kind(repeated->what) == kind(what.what)) {
+    result.what = repeated->what;
     result.trace = repeated->trace;
+    return;
   }
+  result.trace = repeated ? repeated->trace : std::string();
+  result.what += "\n(The trace is of a repetition that " +
+                 (repeated ? "failed otherwise: " + repeated->what : std::string("held")) +
+                 ": the body does not do the same when the same happens to it.)";
 }
 
 bool is_over(const options& how, const outcome& so_far, clock::time_point began) {

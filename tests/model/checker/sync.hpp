@@ -42,6 +42,9 @@ class atomic {
   }
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
+  constexpr ~atomic() {
+    if (!std::is_constant_evaluated()) model::detail::given_back(&value_, sizeof(T));
+  }
 
   [[nodiscard]] T load(memory_order order = std::memory_order_seq_cst,
                        where at = where::current()) const noexcept {
@@ -166,9 +169,14 @@ inline void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t count,
 
 class mutex {
  public:
-  constexpr mutex() = default;
+  constexpr mutex() noexcept {
+    if (!std::is_constant_evaluated()) model::detail::mutex_born(&place_);
+  }
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
+  constexpr ~mutex() {
+    if (!std::is_constant_evaluated()) model::detail::mutex_ends(&place_);
+  }
 
   void lock(std::source_location at = std::source_location::current()) noexcept {
     model::detail::lock(&place_, at);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <utility>
+
+// Bugs planted for the checker to find: a mailbox. A structure is written once, and its parameter
+// says which line of it is broken. What is whole must hold, so that what is found means something.
+
+namespace troupe {
+namespace {
+
+namespace mailbox {
+
+enum class fault { none, null_means_idle, idle_without_a_look, taken_relaxed };
+
+struct message {
+  message* next = nullptr;
+  model::plain<int> value{1};
+};
+
+// Null means: empty, and its reader is at work. The marker means: empty, and nobody is at work.
+template <fault planted>
+class mailbox {
+ public:
+  /// Returns true if nobody was at work: the caller is to see to it that somebody is.
+  [[nodiscard]] bool push(message& fresh) {
+    // [newest] relaxed: the exchange looks again.
+    message* before = newest_.load(relaxed);
+    do {
+      fresh.next = before == idle() ? nullptr : before;
+      // [newest] release: the message. What was read before it was idle comes with it.
+    } while (!newest_.compare_exchange_weak(before, &fresh, release, relaxed));
+    return before == idle();
+  }
+
+  /// All that there is, the newest first. For the reader, until it has become idle.
+  [[nodiscard]] message* take_all() {
+    // [newest] acquire: the messages, and what the last reader did.
+    return newest_.exchange(nullptr, planted == fault::taken_relaxed ? relaxed : acquire);
+  }
+
+  /// Returns false if there is more to read.
+  [[nodiscard]] bool become_idle() {
+    if constexpr (planted == fault::idle_without_a_look) {
+      newest_.store(idle(), release);
+      return true;
+    }
+    message* nothing = nullptr;
+    // [newest] release: what was read. Relaxed on failure: take_all() follows.
+    return newest_.compare_exchange_strong(nothing, idle(), release, relaxed);
+  }
+
+ private:
+  message* idle() { return planted == fault::null_means_idle ? nullptr : &marker_; }
+
+  message marker_;
+  atomic<message*> newest_{idle()};
+};
+
+template <fault planted>
+void two_push_and_read_when_nobody_does() {
+  mailbox<planted> box;
+  model::plain<int> sum{0};
+  const auto send = [&] {
+    if (!box.push(*new message)) return;
+    do {
+      for (message* each = box.take_all(); each != nullptr;) {
+        sum = sum + each->value;
+        delete std::exchange(each, each->next);
+      }
+    } while (!box.become_idle());
+  };
+  {
+    jthread left("left", send);
+    jthread right("right", send);
+  }
+  model::require(sum == 2, "each message is read");
+}
+
+TEST(planted_mailbox, has_each_message_read_by_one_reader_at_a_time) {
+  model::expect_holds(two_push_and_read_when_nobody_does<fault::none>);
+}
+
+TEST(planted_mailbox, to_which_empty_is_idle_has_two_readers_at_a_time) {
+  model::expect_fails("data race: right reads", {},
+                      two_push_and_read_when_nobody_does<fault::null_means_idle>);
+}
+
+TEST(planted_mailbox, that_becomes_idle_without_a_look_loses_a_message) {
+  model::expect_fails("broken promise: each message is read", {},
+                      two_push_and_read_when_nobody_does<fault::idle_without_a_look>);
+}
+
+TEST(planted_mailbox, taken_from_with_relaxed_order_does_not_show_what_the_last_reader_did) {
+  model::expect_fails("data race: right reads", {},
+                      two_push_and_read_when_nobody_does<fault::taken_relaxed>);
+}
+
+}  // namespace mailbox
+
+}  // namespace
+}  // namespace troupe
