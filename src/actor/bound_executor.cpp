@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bound_executor.hpp"
 
+#include <mutex>
 #include <stdexcept>
 
 #include <troupe/actor/control_block.hpp>
@@ -52,10 +53,23 @@ void bound_executor::run_until_stopped() {
   run_until([this] { return bound() == 0; }, nullptr);
 }
 
+std::size_t bound_executor::bound() const noexcept {
+  const std::lock_guard lock(bound_mutex_);
+  return bound_;
+}
+
+void bound_executor::actor_bound() noexcept {
+  const std::lock_guard lock(bound_mutex_);
+  ++bound_;
+}
+
 void bound_executor::retire(runnable&) noexcept {
-  // [bound] relaxed: its last turn ran on the pump's thread; if its constructor threw elsewhere,
-  // wake() orders it.
-  if (bound_.fetch_sub(1, relaxed) == 1) wake();
+  // All of it under the lock: the pump takes it to see that nobody is bound any more, and may then
+  // end.
+  const std::lock_guard lock(bound_mutex_);
+  --bound_;
+  // From another thread if its constructor threw there: somebody may be joining it here.
+  if (bound_ == 0 || this_thread_id() != thread_) wake();
 }
 
 }  // namespace troupe::detail

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <troupe/scheduler/pump_executor.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/sync/mutex.hpp>
 #include <troupe/sync/thread.hpp>
 
 namespace troupe {
@@ -46,8 +46,8 @@ class bound_executor final : public pump_executor {
     }
   }
 
-  [[nodiscard]] std::size_t bound() const noexcept { return bound_.load(relaxed); }  // [bound]
-  void actor_bound() noexcept { bound_.fetch_add(1, relaxed); }  // [bound] a count of its own
+  [[nodiscard]] std::size_t bound() const noexcept;  // actors that have not ended
+  void actor_bound() noexcept;
   void retire(runnable& r) noexcept override;
 
   [[nodiscard]] thread_id thread() const noexcept { return thread_; }
@@ -58,7 +58,8 @@ class bound_executor final : public pump_executor {
 
   runtime& home_;
   const thread_id thread_;
-  atomic<std::size_t> bound_{0};
+  mutable mutex bound_mutex_;  // guards bound_
+  std::size_t bound_ = 0;
 };
 
 }  // namespace troupe::detail

@@ -146,6 +146,8 @@ side_block& control_block::side() {
   if (there != nullptr) return *there;
   auto fresh = std::make_unique<side_block>();
   // [side] release: pairs with side_if_any(). [end-side] seq_cst.
+  // [unchecked] on failure: with acquire, another thread's side block would be found, but need not
+  // come before the look at the lifeline in S (P0668); the model checker puts it there all the same.
   if (side_.compare_exchange_strong(there, fresh.get(), seq_cst, seq_cst)) return *fresh.release();
   return *there;
 }
@@ -362,8 +364,11 @@ void control_block::finish(exit_reason reason, activity* mine) noexcept {
     }
   }
   runtime& home = *home_;
-  executor_->retire(*this);
+  // In this order: a pump waits for the end of an actor whose constructor threw elsewhere, and it is
+  // retire() that wakes it. Who sees the end may go on to destroy the executor, which waits for
+  // retire(), or the system, which waits for actor_ended().
   move_to(phase::ended);
+  executor_->retire(*this);
   if (line().let_go()) free_slot();
   home.actor_ended();
 }

@@ -249,28 +249,30 @@ shutdown_report runtime::shutdown(duration deadline) {
   if (alive_.load(seq_cst) != 0) {
     for_each_actor([](control_block& block) { block.stop(); });
   }
-  wait_for_everybody(until);
   shutdown_report report;
-  while (alive_.load(seq_cst) != 0) {  // [alive]
+  for (time_point limit = until; !wait_for_everybody(limit);) {
     report.stragglers = stragglers();
     if (!report.complete()) break;
     // One that is past its end but not yet off the count has a few instructions to go.
-    wait_for_everybody(clock::now() + std::chrono::milliseconds(1));
+    limit = clock::now() + std::chrono::milliseconds(1);
   }
   report.waited = clock::now() - began;
   return report;
 }
 
-void runtime::wait_for_everybody(time_point deadline) {
+// False if the deadline came first.
+bool runtime::wait_for_everybody(time_point deadline) {
   shutting_down_.fetch_add(1, seq_cst);  // [alive]
+  std::uint32_t left = 0;
+  const auto all_gone = [&] { return (left = alive_.load(seq_cst)) == 0; };  // [alive]
   if (bound_executor* const mine = pump_of_this_thread()) {
-    (void)mine->run_until([this] { return alive_.load(seq_cst) == 0; }, &deadline);  // [alive]
+    (void)mine->run_until(all_gone, &deadline);
   } else {
-    for (std::uint32_t left = alive_.load(seq_cst); left != 0; left = alive_.load(seq_cst)) {
-      if (futex_wait_until(alive_, left, deadline)) break;  // [alive]
+    while (!all_gone() && !futex_wait_until(alive_, left, deadline)) {
     }
   }
   shutting_down_.fetch_sub(1, seq_cst);  // [alive]
+  return left == 0;
 }
 
 std::vector<shutdown_report::straggler> runtime::stragglers() {

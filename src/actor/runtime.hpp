@@ -76,7 +76,7 @@ class runtime {
   void give_back() noexcept;
   template <class Function>
   void for_each_actor(Function&& fn);
-  void wait_for_everybody(time_point deadline);
+  [[nodiscard]] bool wait_for_everybody(time_point deadline);
   void wake_waiters() noexcept;
   void reap_threads() noexcept;
   [[nodiscard]] std::vector<shutdown_report::straggler> stragglers();

@@ -95,8 +95,8 @@ TEST(pump_executor, may_end_with_what_it_has_run) {
 
 TEST(thread_executor, what_is_scheduled_gets_its_turns_and_the_thread_ends_with_the_last) {
   expect_holds([] {
-    thread_executor executor(task::turn);
     task one;
+    thread_executor executor(task::turn);
     one.runs_on = &executor;
     one.last = 2;
     executor.start(one, "own");
@@ -119,8 +119,8 @@ TEST(thread_executor, once_finished_its_last_turn_is_over) {
 
 TEST(thread_executor, ends_without_a_turn_if_its_runnable_never_starts) {
   expect_holds([] {
-    thread_executor executor(task::turn);
     task one;
+    thread_executor executor(task::turn);
     executor.start(one, "own");
     executor.retire(one);
   });

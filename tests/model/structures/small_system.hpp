@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <checker/check.hpp>
+#include <troupe/troupe.hpp>
+
+// What the checks of whole systems have in common.
+
+namespace troupe {
+
+/// A system whose end waits for ever for its actors: any other deadline may pass at any time.
+inline system_options small(unsigned workers = 1) {
+  system_options options;
+  options.workers = workers;
+  options.shutdown_deadline = duration::max();
+  return options;
+}
+
+struct add {
+  int by;
+};
+
+/// What an actor has done, for others to look at once they come after it.
+struct record {
+  model::plain<int> sum{0};
+  model::plain<int> ends{0};
+};
+
+class counter : public actor {
+ public:
+  explicit counter(record& done) : done_(done) {}
+  counter(const counter&) = delete;
+  counter& operator=(const counter&) = delete;
+  ~counter() { done_.ends = done_.ends + 1; }
+  void on(add m) { done_.sum = done_.sum + m.by; }
+
+ private:
+  record& done_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an actor ends in a whole system: by its last reference, by stop_now(), with somebody waiting.
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <chrono>
+#include <stdexcept>
+#include <troupe/sync/parker.hpp>
+#include <troupe/troupe.hpp>
+
+#include "small_system.hpp"
+
+namespace troupe {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+// ── The last reference ────────────────────────────────────────────────────────────────────────
+
+// Tells when it has ended: nobody may keep it till the end of the system.
+class mortal : public counter {
+ public:
+  mortal(record& done, parker& ended) : counter(done), ended_(ended) {}
+  ~mortal() { ended_.notify(); }
+
+ private:
+  parker& ended_;
+};
+
+TEST(last_reference, goes_by_two_threads_while_a_third_comes_by_and_the_actor_ends_once) {
+  expect_holds({.random = 5'000}, [] {
+    record done;
+    parker ended;
+    int sent = 0;
+    {
+      troupe::system all{small()};
+      ref<mortal> one = all.spawn<mortal>(done, ended);
+      ref<mortal> copy = one;
+      const weak_ref<mortal> weak = one;
+      jthread first([&] { one = {}; });
+      jthread second([&] { copy = {}; });
+      if (const ref<mortal> again = weak.lock()) {
+        require(again.send(add{1}) == delivery::accepted, "who holds it reaches it");
+        ++sent;
+      }
+      ended.park();
+    }
+    require(done.ends == 1, "it ends once");
+    require(done.sum == sent, "after all that it was sent");
+  });
+}
+
+TEST(last_reference, is_dropped_by_two_threads_whose_work_comes_before_the_end) {
+  struct last_words {
+    plain<int> here{0};
+    plain<int> there{0};
+  };
+  class reader : public actor {
+   public:
+    reader(last_words& of, parker& ended) : of_(of), ended_(ended) {}
+    reader(const reader&) = delete;
+    reader& operator=(const reader&) = delete;
+    ~reader() {
+      require(of_.here == 1 && of_.there == 1, "what was done through references comes before");
+      ended_.notify();
+    }
+
+   private:
+    last_words& of_;
+    parker& ended_;
+  };
+  expect_holds({.random = 3'000}, [] {
+    last_words words;
+    parker ended;
+    troupe::system all{small()};
+    ref<reader> one = all.spawn<reader>(words, ended);
+    ref<reader> copy = one;
+    jthread other([&] {
+      words.there = 1;
+      copy = {};
+    });
+    words.here = 1;
+    one = {};
+    ended.park();
+  });
+}
+
+// ── stop_now ──────────────────────────────────────────────────────────────────────────────────
+
+TEST(stop_now, each_message_is_handled_or_left_over_or_refused) {
+  expect_holds({.random = 5'000}, [] {
+    record done;
+    atomic<int> dead{0};
+    int refused = 0;
+    {
+      system_options options = small();
+      options.on_dead_letter = [&](const dead_letter&) { dead.fetch_add(1, relaxed); };
+      troupe::system all{std::move(options)};
+      const ref<counter> one = all.spawn<counter>(done);
+      jthread sender([&] {
+        for (int i = 0; i < 3; ++i) refused += one.send(add{1}) == delivery::refused ? 1 : 0;
+      });
+      one.stop_now();
+      require(one.join() == exit_reason::stopped_now, "it ends by it");
+    }
+    require(done.sum + dead.load(relaxed) == 3, "none is lost, and none counts twice");
+    require(refused <= dead.load(relaxed), "what is refused is a dead letter");
+  });
+}
+
+TEST(stop_now, overtakes_what_was_sent_before) {
+  expect_holds({.random = 2'000}, [] {
+    class stopped_at_one : public actor {
+     public:
+      void on(add m) {
+        require(m.by == 1, "it has ended by then");
+        self(this).stop_now();
+      }
+    };
+    troupe::system all{small(2)};
+    const auto one = all.spawn<stopped_at_one>();
+    one.send(add{1});
+    one.send(add{2});
+    require(one.join() == exit_reason::stopped_now, "it ends by it");
+  });
+}
+
+// ── join ──────────────────────────────────────────────────────────────────────────────────────
+
+TEST(join, returns_after_all_that_the_actor_did) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    troupe::system all{small()};
+    const ref<counter> one = all.spawn<counter>(done);
+    const auto wait = [&] {
+      require(one.join() == exit_reason::stopped, "it says why");
+      require(done.sum == 1 && done.ends == 1, "all that it did is seen");
+    };
+    jthread other(wait);
+    one.send(add{1});
+    one.stop();
+    wait();
+  });
+}
+
+TEST(join, says_at_the_deadline_whether_it_has_ended) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    troupe::system all{small()};
+    const ref<counter> one = all.spawn<counter>(done);
+    jthread other([&] { one.stop(); });
+    if (one.join_for(std::chrono::hours(1))) {
+      require(done.ends == 1, "who is told so sees all of its end");
+    } else {
+      require(one.join() == exit_reason::stopped, "it is still to come");
+    }
+  });
+}
+
+// ── Without an object ─────────────────────────────────────────────────────────────────────────
+
+struct handed_out;
+
+// Says who it is, and then fails.
+class stillborn : public actor {
+ public:
+  explicit stillborn(handed_out& to);
+};
+
+struct handed_out {
+  parker given;
+  ref<stillborn> who;
+  plain<int> last_words{0};
+};
+
+stillborn::stillborn(handed_out& to) {
+  to.who = self(this);
+  to.given.notify();
+  to.last_words = 1;
+  throw std::runtime_error("no");
+}
+
+TEST(join, returns_when_the_constructor_has_thrown) {
+  expect_holds({.random = 3'000}, [] {
+    handed_out to;
+    troupe::system all{small()};
+    jthread spawner([&] {
+      try {
+        (void)all.spawn<stillborn>(to);
+        require(false, "spawn() throws what the constructor throws");
+      } catch (const std::runtime_error&) {
+      }
+    });
+    to.given.park();
+    require(to.who.join() == exit_reason::failed, "it says why");
+    require(to.last_words == 1, "all that it did is seen");
+  });
+}
+
+}  // namespace
+}  // namespace troupe
