@@ -1,0 +1,3 @@
+module troupe/lab/engines/go
+
+go 1.22
