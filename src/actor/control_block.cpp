@@ -146,7 +146,7 @@ side_block& control_block::side() {
   if (there != nullptr) return *there;
   auto fresh = std::make_unique<side_block>();
   // [side] release: pairs with side_if_any(). [end-side] seq_cst.
-  // [unchecked] on failure: with acquire, another thread's side block would be found, but need not
+  // [unchecked: failure] With acquire, another thread's side block would be found, but need not
   // come before the look at the lifeline in S (P0668); the model checker puts it there all the same.
   if (side_.compare_exchange_strong(there, fresh.get(), seq_cst, seq_cst)) return *fresh.release();
   return *there;

@@ -271,7 +271,7 @@ bool runtime::wait_for_everybody(time_point deadline) {
     while (!all_gone() && !futex_wait_until(alive_, left, deadline)) {
     }
   }
-  shutting_down_.fetch_sub(1, seq_cst);  // [alive]
+  shutting_down_.fetch_sub(1, seq_cst);  // [alive] [spare] the addition matters
   return left == 0;
 }
 

@@ -19,6 +19,10 @@
 // steps before it, and will see the work. Of several searchers that find work only the last one
 // looks again: whoever brought work while the others were still searching was counting on any of
 // them. Who sees no searcher but somebody parked wakes one.
+//
+// Where it says [spare], something weaker would do: joining the searchers, say, needs no order against
+// the work. It stays seq_cst, at no cost on any processor that we know of for a read-modify-write, so
+// that the argument above is all that there is to it.
 
 namespace troupe::detail {
 
@@ -41,6 +45,7 @@ worker_pool::~worker_pool() { stop(); }
 void worker_pool::stop() noexcept {
   // [stop] release: the workers' acquire in find_work() and work_in_sight().
   // [idle] W, seq_cst: stopping is work for each worker: who parks afterwards must see it.
+  // [spare] The mutex orders it as well.
   stopping_.store(true, seq_cst);
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const std::lock_guard lock(parked_mutex_);
@@ -78,7 +83,7 @@ runnable* worker_pool::take_injected() noexcept {
 }
 
 bool worker_pool::work_in_sight() const noexcept {
-  if (stopping_.load(seq_cst)) return true;             // [idle] W
+  if (stopping_.load(seq_cst)) return true;             // [idle] W [spare]
   if (injected_count_.load(seq_cst) != 0) return true;  // [idle] W
   return std::any_of(workers_.begin(), workers_.end(),  // [idle] W, in work_ring::empty()
                      [](const auto& each) { return each->has_stealable(); });
@@ -89,7 +94,7 @@ void worker_pool::wake_one_if_needed() noexcept {
   if (census::parked(now) == 0 || census::searching(now) != 0) return;
   const std::lock_guard lock(parked_mutex_);
   // Looked at again under the lock, so that one piece of work wakes one worker.
-  const std::uint64_t still = census_.load(seq_cst);  // [idle] C
+  const std::uint64_t still = census_.load(seq_cst);  // [idle] C [spare]
   if (parked_workers_.empty() || census::searching(still) != 0) return;
   wake_parked();
 }
@@ -98,7 +103,7 @@ void worker_pool::wake_one_if_needed() noexcept {
 void worker_pool::wake_parked() noexcept {
   worker* const chosen = parked_workers_.back();
   parked_workers_.pop_back();
-  // [idle] C: it counts as searching from here on, so that others need not wake one as well.
+  // [idle] C [spare]: it counts as searching from here on, so that others need not wake one as well.
   census_.fetch_add(census::one_searching - census::one_parked, seq_cst);
   chosen->wake();
 }
@@ -107,7 +112,7 @@ void worker_pool::wake_parked() noexcept {
 bool worker_pool::try_search() noexcept {
   // [census] relaxed: only a limit; it may be missed by a few.
   if (2 * census::searching(census_.load(relaxed)) >= workers_.size()) return false;
-  census_.fetch_add(census::one_searching, seq_cst);  // [idle] C
+  census_.fetch_add(census::one_searching, seq_cst);  // [idle] C [spare]
   return true;
 }
 
@@ -129,7 +134,7 @@ bool worker_pool::withdraw_parked(worker& w) noexcept {
   const auto at = std::find(parked_workers_.begin(), parked_workers_.end(), &w);
   if (at == parked_workers_.end()) return false;
   parked_workers_.erase(at);
-  census_.fetch_add(census::one_searching - census::one_parked, seq_cst);  // [idle] C
+  census_.fetch_add(census::one_searching - census::one_parked, seq_cst);  // [idle] C [spare]
   return true;
 }
 

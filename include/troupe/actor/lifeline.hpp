@@ -97,7 +97,7 @@ class lifeline {
   [[nodiscard]] bool try_begin_end() noexcept {
     state s = now();
     if (s.count() != 0) return false;
-    // [life-last] acquire.
+    // [life-last] acquire. [spare] Only the turn's own let_go() makes the count zero, and it acquires.
     return word_.compare_exchange_strong(s.word, s.word + ending_bit + 1, acquire, relaxed);
   }
 
@@ -129,7 +129,7 @@ class lifeline {
   bool try_hold_if(Wanted&& wanted) noexcept {
     state s{word_.load(acquire)};  // [life-gone] acquire
     while (wanted(s)) {
-      // [life-open] acquire; [life-gone] acquire on failure.
+      // [life-gone] acquire on failure. [life-open] [spare: change] acquire: the word was read so before.
       if (word_.compare_exchange_weak(s.word, s.word + 1, acquire, acquire)) return true;
     }
     return false;

@@ -107,7 +107,7 @@ runnable* worker_pool::take_injected(std::size_t most, Keep&& keep) noexcept {
   runnable* const first = injected_.pop();
   if (first == nullptr) return nullptr;
   for (std::size_t i = 1; i < share; ++i) keep(*injected_.pop());
-  // [idle] W, seq_cst: what was kept is in sight elsewhere before it is out of sight here.
+  // [idle] W, seq_cst: what was kept is in sight elsewhere before it is out of sight here. [spare]
   injected_count_.fetch_sub(share, seq_cst);
   return first;
 }

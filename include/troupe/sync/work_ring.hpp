@@ -37,6 +37,8 @@ class work_ring {
   /// nobody needs to be woken, release is enough.
   [[nodiscard]] bool push(T* item, std::memory_order publish = seq_cst) noexcept {
     // [ring-take] acquire: who took the item that was in this slot has read it.
+    // [unchecked] It keeps a read there before the write here: without it that would be load
+    // buffering, which the model checker does not show.
     const std::uint32_t head = head_.load(acquire);
     // [ring-put] relaxed: written by this thread.
     const std::uint32_t tail = tail_.load(relaxed);
@@ -57,7 +59,8 @@ class work_ring {
     const std::uint32_t tail = tail_.load(relaxed);
     while (head != tail) {
       T* item = get(head);
-      // [ring-take] release: continues what thieves released. Relaxed on failure: as above.
+      // [ring-take] release, relaxed on failure: as above. [spare: change] What thieves released goes on
+      // through a relaxed one as well, and the tail hands over all that the owner did.
       if (head_.compare_exchange_weak(head, head + 1, release, relaxed)) return item;
     }
     return nullptr;
@@ -70,16 +73,18 @@ class work_ring {
     TROUPE_ASSERT(&mine != this, "work_ring: stolen from itself");
     // [ring-put] relaxed: the caller owns `mine`.
     const std::uint32_t mine_tail = mine.tail_.load(relaxed);
-    // [ring-take] acquire: as in push().
+    // [ring-take] [unchecked] acquire: as in push(). Who took what was in the slots of `mine` has
+    // read it before they are filled anew below: without it that would be load buffering, which the
+    // model checker does not show.
     const std::uint32_t mine_head = mine.head_.load(acquire);
     const auto room = static_cast<std::uint32_t>(Capacity) - (mine_tail - mine_head);
-    // [ring-take] acquire: the tail below is no older than this head.
+    // [ring-take] acquire: the tail below is no older than this head. [spare] If it is, that shows.
     std::uint32_t head = head_.load(acquire);
     for (;;) {
       // [ring-put] acquire: the slots below this tail, and the items, are written.
       const std::uint32_t waiting = tail_.load(acquire) - head;
       if (waiting > Capacity) {  // the head is older than the tail: look again
-        // [ring-take] acquire: as above.
+        // [ring-take] [spare] acquire: as above.
         head = head_.load(acquire);
         continue;
       }
@@ -87,11 +92,13 @@ class work_ring {
       if (taken == 0) return 0;
       T* oldest = get(head);
       for (std::uint32_t i = 1; i < taken; ++i) mine.put(mine_tail + i - 1, get(head + i));
-      // [ring-take] release: the slots are read before the owner, who acquires the head, writes
-      // them anew. Acquire on failure: as above.
+      // [ring-take] [unchecked: change] release: the slots are read before the owner, who acquires the
+      // head, writes them anew; unchecked as in push(), whose partner this is. Acquire on failure
+      // [spare: failure]: as above.
       if (!head_.compare_exchange_weak(head, head + taken, release, acquire)) continue;
       first = oldest;
-      // [ring-put] [idle] seq_cst: as in push().
+      // [ring-put] [idle] seq_cst: as in push(). [spare] release would do: the thief leaves the
+      // searchers afterwards, and that is seq_cst.
       if (taken > 1) mine.tail_.store(mine_tail + taken - 1, seq_cst);
       return taken;
     }
@@ -109,7 +116,7 @@ class work_ring {
           static_cast<std::uint32_t>(std::min<std::size_t>(waiting - waiting / 2, max));
       if (taken == 0) return 0;
       for (std::uint32_t i = 0; i < taken; ++i) out[i] = get(head + i);
-      // [ring-take] release, relaxed: as in pop().
+      // [ring-take] [spare] release, relaxed: as in pop().
       if (head_.compare_exchange_weak(head, head + taken, release, relaxed)) return taken;
     }
   }
@@ -120,7 +127,7 @@ class work_ring {
 
   /// As exact as empty().
   [[nodiscard]] std::size_t size() const noexcept {
-    // [ring-take] acquire: the tail below is no older than this head.
+    // [ring-take] acquire: the tail below is no older than this head. [spare] It is a guess anyway.
     const std::uint32_t head = head_.load(acquire);
     // [idle] seq_cst: a worker that has announced its sleep reads any tail whose push did not see
     // the announcement.

@@ -398,13 +398,19 @@ bool execution::is_repeated(const location& at, const store& from) {
 void execution::read_from(location& at, const store& from, std::memory_order order, moment now) {
   memory_.note_read(at, now, from);
   if (acquires(order)) me().clock.join(from.released);
+  const std::uint32_t stale = from.position + 1 < at.order.size() ? 1 : 0;
   for (repeated_read& each : me().last_reads) {
     if (each.at != &at) continue;
-    each.times = each.from == &from ? each.times + 1 : 1;
+    each.times = each.from == &from ? each.times + stale : stale;
     each.from = &from;
     return;
   }
-  me().last_reads.push_back({&at, &from, 1});
+  me().last_reads.push_back({&at, &from, stale});
+}
+
+void execution::note_seq_cst(location& at, moment now, const store* read, const store* written) {
+  if (memory_.is_full()) abandon("too many seq_cst operations in one execution: make it shorter");
+  memory_.note_seq_cst(at, now, me().clock, read, written);
 }
 
 store& execution::write_behind(location& at, const store& behind, bits value,
@@ -414,8 +420,7 @@ store& execution::write_behind(location& at, const store& behind, bits value,
   store& fresh = memory_.insert(at, behind, value, now, identity, read != nullptr);
   if (releases(order)) fresh.released = me().clock;
   if (read != nullptr) fresh.released.join(read->released);
-  if (is_seq_cst(order)) memory_.note_seq_cst(at, now, me().clock, read, &fresh);
-  if (memory_.is_full()) abandon("too many seq_cst operations in one execution: make it shorter");
+  if (is_seq_cst(order)) note_seq_cst(at, now, read, &fresh);
   set_raw_value({const_cast<void*>(at.at), at.bytes}, at.order.back()->value);
   progress();
   return fresh;
@@ -444,7 +449,7 @@ bits execution::load(detail::cell of, std::memory_order order, source_line where
   }
   const model::store& from = *pick_store(readable_);
   read_from(at, from, order, now);
-  if (is_seq_cst(order)) memory_.note_seq_cst(at, now, me().clock, &from, nullptr);
+  if (is_seq_cst(order)) note_seq_cst(at, now, &from, nullptr);
   happened(loaded, mix(at.name, from.identity));
   if (traced_)
     tell(where, "loads ", describe(at), " → ", describe(from.value), order_name(order),
@@ -564,7 +569,7 @@ bool execution::compare_exchange(detail::cell of, bits& expected, bits desired,
   }
   if (is_spurious) --spurious_left_;
   read_from(at, from, failing, now);
-  if (is_seq_cst(failing)) memory_.note_seq_cst(at, now, me().clock, &from, nullptr);
+  if (is_seq_cst(failing)) note_seq_cst(at, now, &from, nullptr);
   happened(failed_to_change, mix(at.name, mix(from.identity, is_spurious)));
   if (traced_)
     tell(where, "fails to change ", describe(at), ": it is ", describe(from.value), ", not ",

@@ -71,7 +71,7 @@ class execution {
   struct repeated_read {
     const location* at;
     const store* from;
-    std::uint32_t times;
+    std::uint32_t times;       // that it was read though there was a newer one
     std::uint32_t behind = 0;  // changes in a row that were put before the newest
   };
   struct thread_state {
@@ -141,6 +141,7 @@ class execution {
   [[nodiscard]] bool is_left_behind(const location& at);
   [[nodiscard]] bool is_repeated(const location& at, const store& from);
   void read_from(location& at, const store& from, std::memory_order order, moment now);
+  void note_seq_cst(location& at, moment now, const store* read, const store* written);
   store& write_behind(location& at, const store& behind, bits value, std::memory_order order,
                       moment now, const store* read);
   const store* pick_store(const std::vector<const store*>& among);

@@ -202,10 +202,6 @@ void memory::note_seq_cst(location& at, moment by, const vector_clock& clock, co
   at.seq_cst.push_back(index);
   reaches_.emplace_back();
   const std::size_t count = words();
-  if (index % 64 == 0) {  // find_neighbours() did not know this word yet
-    scratch_.before[index / 64] = 0;
-    scratch_.after[index / 64] = 0;
-  }
   set& mine = reaches_[index];
   std::fill_n(mine.begin(), count, 0);
   for (std::size_t i = 0; i < index; ++i) {

@@ -145,7 +145,8 @@ class memory {
 
   /// Of all modification orders.
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
-  [[nodiscard]] bool is_full() const noexcept { return ordered_.size() >= seq_cst_max; }
+  /// Whether S has no room for another operation.
+  [[nodiscard]] bool is_full() const noexcept { return ordered_.size() + 1 >= seq_cst_max; }
 
   template <class Function>
   void for_each_location(Function&& fn) {

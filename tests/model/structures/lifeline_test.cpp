@@ -161,6 +161,41 @@ TEST(lifeline, who_holds_to_the_end_sees_all_of_it) {
   });
 }
 
+// A system that shuts down passes by all slots, with no word from who opens them.
+TEST(lifeline, who_passes_by_finds_an_actor_that_is_complete) {
+  expect_holds([] {
+    slot actor;
+    jthread passer_by([&] {
+      if (!actor.line.try_hold_in_use()) return;
+      require(actor.incarnation == 1, "it is complete");
+      actor.let_go_of_one();
+    });
+    actor.open(1);
+  });
+}
+
+TEST(lifeline, a_slot_is_freed_after_all_that_was_done_in_it) {
+  expect_holds([] {
+    slot actor;
+    actor.open(1);
+    actor.line.begin_end();
+    actor.line.end();
+    {
+      jthread last_turn([&] {
+        require(actor.incarnation == 1, "the turn is in it till it lets go");
+        actor.let_go();
+      });
+      jthread passer_by([&] {
+        if (!actor.line.try_hold_in_use()) return;
+        require(actor.incarnation == 1, "who holds it keeps it");
+        actor.let_go_of_one();
+      });
+      actor.let_go_of_one();
+    }
+    require(actor.line.now().generation() == 1, "its slot is free for the next");
+  });
+}
+
 // [end-side]: who arms a timer makes the side block and then looks whether the actor has ended; the
 // last turn says that it has and then looks for a side block.
 TEST(lifeline, a_timer_armed_at_the_end_is_seen_by_one_of_the_two) {

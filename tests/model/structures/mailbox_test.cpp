@@ -22,7 +22,7 @@ struct note : envelope {
 struct reader {
   mailbox box;
   plain<int> turns{0};
-  std::array<plain<int>, 2> last{};
+  std::array<plain<int>, 2> last{plain<int>{0}, plain<int>{0}};
   plain<int> handled{0};
 
   void handle(envelope& message) {
@@ -105,14 +105,19 @@ TEST(mailbox, a_push_that_races_with_close_is_refused_or_left_over) {
     actor.box.open_busy();
     {
       jthread other([&] {
+        int number = 0;
         for (note& each : notes) {
+          each.number = ++number;
           if (actor.box.push(each) != mailbox::pushed::closed) continue;
           ++refused;
           require(at_its_end == 1, "who finds it closed comes after its end");
         }
       });
       at_its_end = 1;
-      for (envelope* left = actor.box.close(); left != nullptr; left = left->next) ++left_over;
+      for (envelope* left = actor.box.close(); left != nullptr; left = left->next) {
+        ++left_over;
+        require(static_cast<note&>(*left).number == left_over, "what is left over is in order");
+      }
     }
     require(refused + left_over == 2, "none is lost");
   });

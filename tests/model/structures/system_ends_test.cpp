@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <troupe/sync/parker.hpp>
 #include <troupe/troupe.hpp>
+#include <utility>
 
 #include "small_system.hpp"
 

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
+#include <chrono>
 #include <troupe/troupe.hpp>
+
+#include "small_system.hpp"
 
 namespace troupe {
 namespace {
@@ -12,36 +15,138 @@ using model::expect_holds;
 using model::plain;
 using model::require;
 
-struct add {
-  int by;
-};
-
-system_options small() {
-  system_options options;
-  options.workers = 1;
-  options.shutdown_deadline = duration::max();  // any other may pass at any time
-  return options;
-}
-
-class counter : public actor {
- public:
-  explicit counter(plain<int>& sum) : sum_(sum) {}
-  void on(add m) { sum_ = sum_ + m.by; }
-
- private:
-  plain<int>& sum_;
-};
+// ── Sending ───────────────────────────────────────────────────────────────────────────────────
 
 TEST(system, what_two_threads_send_is_handled_before_the_end) {
   expect_holds({.random = 2'000}, [] {
-    plain<int> sum{0};
+    record done;
     {
       troupe::system all{small()};
-      const ref<counter> one = all.spawn<counter>(sum);
+      const ref<counter> one = all.spawn<counter>(done);
       jthread other([&] { one.send(add{1}); });
       one.send(add{2});
     }
-    require(sum == 3, "both are handled");
+    require(done.sum == 3, "both are handled");
+    require(done.ends == 1, "it has ended");
+  });
+}
+
+// A to B, then A to C, and C because of that to B.
+TEST(system, what_was_sent_because_of_a_message_comes_after_what_was_sent_before_it) {
+  class first_one_then_ten : public actor {
+   public:
+    explicit first_one_then_ten(plain<int>& last) : last_(last) {}
+    void on(add m) {
+      require(m.by == 1 ? last_ == 0 : last_ == 1, "cause comes before effect");
+      last_ = m.by;
+    }
+
+   private:
+    plain<int>& last_;
+  };
+  struct pass_on {};
+  class middle : public actor {
+   public:
+    explicit middle(const ref<first_one_then_ten>& to) : to_(to) {}
+    void on(pass_on) { to_.send(add{10}); }
+
+   private:
+    const ref<first_one_then_ten> to_;
+  };
+  expect_holds({.random = 3'000}, [] {
+    plain<int> last{0};
+    {
+      troupe::system all{small(2)};
+      const auto b = all.spawn<first_one_then_ten>(last);
+      const auto c = all.spawn<middle>(b);
+      b.send(add{1});
+      c.send(pass_on{});
+    }
+  });
+}
+
+// ── Shutting down ─────────────────────────────────────────────────────────────────────────────
+
+TEST(shutdown, who_is_spawned_meanwhile_ends_too) {
+  expect_holds({.random = 5'000}, [] {
+    record done;
+    {
+      troupe::system all{small()};
+      jthread spawner([&] {
+        const ref<counter> one = all.spawn<counter>(done);
+        require(one.join() == exit_reason::stopped, "it is told to stop");
+      });
+      require(all.shutdown(duration::max()).complete(), "nobody is left");
+    }
+    require(done.ends == 1, "it has ended");
+  });
+}
+
+TEST(shutdown, all_that_was_done_before_it_is_seen_after_it) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    record also_done;
+    troupe::system all{small(2)};
+    const ref<counter> one = all.spawn<counter>(done);
+    const ref<counter> other = all.spawn<counter>(also_done);
+    one.send(add{1});
+    other.send(add{2});
+    require(all.shutdown(duration::max()).complete(), "nobody is left");
+    require(done.sum == 1 && also_done.sum == 2, "what was sent before is handled");
+    require(done.ends == 1 && also_done.ends == 1, "they have ended");
+    require(one.send(add{1}) == delivery::refused, "there is nobody any more");
+  });
+}
+
+TEST(shutdown, two_threads_wait_for_it) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    troupe::system all{small()};
+    const ref<counter> one = all.spawn<counter>(done);
+    const auto shut_down = [&] {
+      require(all.shutdown(duration::max()).complete(), "nobody is left");
+      require(done.ends == 1, "it has ended");
+    };
+    jthread other(shut_down);
+    shut_down();
+  });
+}
+
+TEST(shutdown, who_is_left_at_the_deadline_is_named) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    troupe::system all{small()};
+    const ref<counter> one = all.spawn<counter>(done);
+    const shutdown_report report = all.shutdown(std::chrono::hours(1));
+    if (report.complete()) {
+      require(done.ends == 1, "it has ended");
+    } else {
+      require(report.stragglers.size() == 1, "there is only one");
+      require(report.stragglers[0].who == one.address(), "it is this one");
+    }
+  });
+}
+
+// ── One system after the other ────────────────────────────────────────────────────────────────
+
+TEST(system, the_next_one_may_begin_while_there_are_references_to_the_last_one) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    ref<counter> left;
+    {
+      troupe::system first{small()};
+      left = first.spawn<counter>(done);
+    }
+    require(done.ends == 1, "it ends with its system");
+    jthread other([&] {
+      require(left.send(add{1}) == delivery::refused, "there is nobody any more");
+      left = {};
+    });
+    {
+      troupe::system second{small()};
+      second.spawn<counter>(done).send(add{2});
+    }
+    require(done.sum == 2 && done.ends == 2, "the other one is not disturbed");
   });
 }
 

@@ -109,6 +109,34 @@ TEST(work_ring, half_of_it_is_taken_for_a_ring_that_overflows) {
   });
 }
 
+TEST(work_ring, what_was_stolen_may_be_stolen_again) {
+  using larger_ring = work_ring<item, 4>;
+  expect_holds([] {
+    larger_ring queue;
+    larger_ring one_queue;
+    larger_ring other_queue;
+    std::array<item, 3> items;
+    {
+      jthread one([&] {
+        item* first = nullptr;
+        if (queue.steal_half_into(one_queue, first) != 0) first->take();
+      });
+      jthread other([&] {
+        item* first = nullptr;
+        if (one_queue.steal_half_into(other_queue, first) != 0) first->take();
+      });
+      for (item& each : items) {
+        each.content = 1;
+        require(queue.push(&each), "there is room");
+      }
+    }
+    for (larger_ring* each : {&queue, &one_queue, &other_queue}) {
+      while (item* const left = each->pop()) left->take();
+    }
+    require_each_taken_once(items);
+  });
+}
+
 // The way in which a sleeper and somebody who brings work must not miss each other.
 TEST(work_ring, who_pushes_sees_the_sleeper_or_the_sleeper_sees_the_item) {
   expect_holds([] {

@@ -6,7 +6,9 @@
 #include <array>
 #include <checker/check.hpp>
 #include <functional>
+#include <troupe/scheduler/tuning.hpp>
 #include <troupe/sync/parker.hpp>
+#include <troupe/sync/per_thread.hpp>
 
 namespace troupe::detail {
 namespace {
@@ -76,6 +78,121 @@ TEST(worker_pool, what_a_turn_schedules_gets_its_turn) {
     pool.schedule(tasks[0]);
     both[0].park();
     both[1].park();
+  });
+}
+
+TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_comes_behind_it) {
+  expect_holds({.random = 20'000}, [] {
+    std::array<task, 2> tasks;
+    parker done;
+    parker second;
+    tasks[0].also = [&] { second.park(); };
+    tasks[0].done = &done;
+    tasks[1].done = &second;
+    worker_pool pool(2, turn);
+    pool.schedule(tasks[0]);
+    pool.schedule(tasks[1]);
+    done.park();
+  });
+}
+
+TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_it_has_woken) {
+  expect_holds({.random = 20'000}, [] {
+    std::array<task, 3> tasks;
+    parker done;
+    parker second;
+    parker last;
+    tasks[0].done = &done;
+    tasks[1].done = &second;
+    tasks[2].done = &last;
+    worker_pool pool(2, turn);
+    tasks[0].also = [&] {
+      pool.schedule(tasks[1]);
+      pool.schedule(tasks[2]);  // into the slot, from where it drives the other one
+      second.park();
+    };
+    pool.schedule(tasks[0]);
+    done.park();
+    last.park();
+  });
+}
+
+// Two workers wait; what the second one has stolen with its own turn is left to the third.
+TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_its_worker_has_stolen) {
+  expect_holds({.random = 10'000}, [] {
+    std::array<task, 4> tasks;
+    std::array<parker, 3> done;
+    std::array<parker, 2> waiting;
+    task waker;
+    waker.done = &done[2];
+    tasks[0].also = [&] { waiting[1].park(); };
+    tasks[0].done = &waiting[0];
+    tasks[1].done = &waiting[1];
+    tasks[2].done = &done[0];
+    tasks[3].done = &done[1];
+    worker_pool pool(3, turn);
+    waker.also = [&] {
+      for (task& each : tasks) pool.schedule(each);
+      waiting[0].park();
+    };
+    pool.schedule(waker);
+    for (parker& each : done) each.park();
+  });
+}
+
+// One is in the slot, a ring holds some, and half of these and one more go to the shared queue.
+TEST(worker_pool, what_a_turn_schedules_beyond_its_ring_gets_its_turn) {
+  expect_holds({.random = 5'000}, [] {
+    constexpr std::size_t count = tuning::ring_capacity + 2;
+    std::array<task, count> tasks;
+    std::array<parker, count> done;
+    task first;
+    worker_pool pool(2, turn);
+    first.also = [&] {
+      for (task& each : tasks) pool.schedule(each);
+    };
+    for (std::size_t i = 0; i < count; ++i) tasks[i].done = &done[i];
+    pool.schedule(first);
+    for (parker& each : done) each.park();
+  });
+}
+
+TEST(worker_pool, what_is_scheduled_together_gets_its_turns) {
+  expect_holds({.random = 10'000}, [] {
+    std::array<task, 3> tasks;
+    std::array<parker, 3> done;
+    worker_pool pool(2, turn);
+    for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].done = &done[i];
+    for (task& each : tasks) pool.schedule(each);
+    for (parker& each : done) each.park();
+  });
+}
+
+// What a thread does last of all: its thread-locals end.
+struct last_look {
+  const plain<int>* at = nullptr;
+  ~last_look() {
+    if (at != nullptr) require(*at == 1, "it comes after the pool was told to end");
+  }
+};
+
+TEST(worker_pool, its_threads_end_after_what_came_before_its_end) {
+  expect_holds({.random = 20'000}, [] {
+    plain<int> last_words{0};
+    std::array<task, 3> tasks;
+    std::array<parker, 3> done;
+    {
+      worker_pool pool(3, turn);
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        tasks[i].also = [&] { per_thread<last_look>::here().at = &last_words; };
+        tasks[i].done = &done[i];
+      }
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        pool.schedule(tasks[i]);
+        done[i].park();
+      }
+      last_words = 1;
+    }
   });
 }
 

@@ -12,6 +12,6 @@ inline constexpr unsigned slot_streak_max = 2;
 inline constexpr unsigned injected_interval = 3;
 inline constexpr unsigned search_rounds = 1;
 inline constexpr unsigned search_pauses = 0;
-inline constexpr std::size_t ring_capacity = 2;
+inline constexpr std::size_t ring_capacity = 4;
 
 }  // namespace troupe::detail::tuning

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/memory/depot.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <checker/check.hpp>
+#include <cstddef>
+#include <new>
+#include <troupe/memory/magazine.hpp>
+#include <troupe/sync/parker.hpp>
+#include <troupe/sync/per_thread.hpp>
+#include <vector>
+
+namespace troupe::detail {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+// What a block starts with. The pool leaves it alone while the block is free.
+struct block {
+  plain<int> construction{1};
+  plain<int> holders{0};
+
+  void take() {
+    require(construction == 1, "it is constructed once");
+    holders = holders + 1;
+    require(holders == 1, "nobody else has it");
+  }
+  void give() { holders = holders - 1; }
+};
+
+constexpr block_shape shape{.bytes = 64,
+                            .link_offset = 16,
+                            .batch = 2,
+                            .slab_bytes = cache_line_bytes + 4 * 64,
+                            .construct = [](void* at) noexcept { ::new (at) block; }};
+static_assert(sizeof(block) <= shape.link_offset);
+static_assert(shape.link_offset + sizeof(free_link) <= shape.bytes);
+
+// A depot never gives its slabs back; this one ends with the execution.
+struct test_depot {
+  depot all{shape};
+
+  test_depot() = default;
+  test_depot(const test_depot&) = delete;
+  test_depot& operator=(const test_depot&) = delete;
+  ~test_depot() {
+    std::vector<std::byte*> slabs;
+    const std::byte* last = nullptr;
+    all.for_each_block([&](void* at) {
+      auto* const here = static_cast<std::byte*>(at);
+      if (last == nullptr || here != last + shape.bytes) slabs.push_back(here - cache_line_bytes);
+      last = here;
+    });
+    for (std::byte* each : slabs) ::operator delete(each, std::align_val_t{cache_line_bytes});
+  }
+
+  [[nodiscard]] std::size_t slabs() const { return all.bytes() / shape.slab_bytes; }
+};
+
+std::vector<block*> blocks_of(const block_batch& batch) {
+  std::vector<block*> those;
+  for (void* at = batch.first; at != nullptr; at = link_of(at, shape.link_offset)->next) {
+    those.push_back(static_cast<block*>(at));
+  }
+  require(those.size() == batch.count, "a batch says how many they are");
+  return those;
+}
+
+// ── The depot ─────────────────────────────────────────────────────────────────────────────────
+
+TEST(depot, what_it_hands_out_nobody_else_has) {
+  expect_holds([] {
+    test_depot depot;
+    const auto take_and_give = [&] {
+      for (int i = 0; i < 2; ++i) {
+        const block_batch batch = depot.all.take();
+        for (block* each : blocks_of(batch)) each->take();
+        for (block* each : blocks_of(batch)) each->give();
+        depot.all.give(batch);
+      }
+    };
+    {
+      jthread other(take_and_give);
+      take_and_give();
+    }
+    require(depot.slabs() == 1, "two batches come from one slab");
+  });
+}
+
+TEST(depot, who_walks_over_all_blocks_finds_them_constructed) {
+  expect_holds([] {
+    test_depot depot;
+    {
+      jthread other([&] {
+        for (int i = 0; i < 3; ++i) (void)depot.all.take();
+      });
+      std::size_t count = 0;
+      depot.all.for_each_block([&](void* at) {
+        ++count;
+        require(static_cast<block*>(at)->construction == 1, "it is constructed");
+      });
+      require(count % shape.batch == 0, "a batch is made at once");
+    }
+    require(depot.slabs() == 2, "three batches come from two slabs");
+  });
+}
+
+TEST(depot, who_walks_over_all_blocks_finds_each_that_was_handed_out_before) {
+  expect_holds([] {
+    test_depot depot;
+    parker walker;
+    jthread other([&] {
+      const block_batch batch = depot.all.take();
+      for (block* each : blocks_of(batch)) each->take();
+      walker.notify();
+      (void)depot.all.take();
+    });
+    walker.park();
+    int out = 0;
+    depot.all.for_each_block([&](void* at) { out += static_cast<block*>(at)->holders; });
+    require(out == 2, "both are found");
+  });
+}
+
+// ── The cache of each thread ──────────────────────────────────────────────────────────────────
+
+struct cache_of_test;
+
+block* take(test_depot& from) {
+  auto* const taken = static_cast<block*>(
+      per_thread<thread_cache, cache_of_test>::here().take(&from.all, 0, shape));
+  taken->take();
+  return taken;
+}
+
+void give(test_depot& to, block* one) {
+  one->give();
+  per_thread<thread_cache, cache_of_test>::here().give(&to.all, 0, shape, one);
+}
+
+TEST(thread_cache, what_one_thread_takes_another_may_give) {
+  expect_holds({.preemptions = 2}, [] {
+    test_depot depot;
+    std::array<block*, 3> handed{};
+    parker receiver;
+    {
+      jthread giver([&] {
+        for (block*& each : handed) each = take(depot);
+        receiver.notify();
+        give(depot, take(depot));
+      });
+      jthread taker([&] {
+        block* const own = take(depot);
+        receiver.park();
+        for (block* each : handed) give(depot, each);
+        give(depot, own);
+      });
+    }
+    require(depot.slabs() <= 2, "five blocks and what is cached need two slabs");
+  });
+}
+
+TEST(thread_cache, what_a_thread_has_left_in_it_comes_back) {
+  expect_holds([] {
+    test_depot depot;
+    const auto take_some_and_give_them = [&] {
+      std::array<block*, 3> some{};
+      for (block*& each : some) each = take(depot);
+      for (block* each : some) give(depot, each);
+    };
+    { jthread first(take_some_and_give_them); }
+    require(depot.slabs() == 1, "three blocks come from one slab");
+    { jthread second(take_some_and_give_them); }
+    require(depot.slabs() == 1, "the same come from the depot");
+  });
+}
+
+TEST(thread_cache, two_that_end_at_once_lose_nothing) {
+  expect_holds([] {
+    test_depot depot;
+    const auto take_two_and_give_them = [&] {
+      block* const first = take(depot);
+      block* const second = take(depot);
+      give(depot, first);
+      give(depot, second);
+    };
+    {
+      jthread one(take_two_and_give_them);
+      jthread other(take_two_and_give_them);
+    }
+    std::size_t left = 0;
+    while (left < 4) left += depot.all.take().count;
+    require(left == 4 && depot.slabs() == 1, "all blocks are in the depot");
+  });
+}
+
+}  // namespace
+}  // namespace troupe::detail
