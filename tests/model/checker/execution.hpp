@@ -14,6 +14,7 @@
 #include "engine.hpp"
 #include "fibre.hpp"
 #include "memory.hpp"
+#include "trace.hpp"
 
 namespace troupe::model {
 
@@ -46,6 +47,24 @@ struct failure {
   std::string trace;  // if it was asked for
 };
 
+/// What a thread's history is made of.
+enum event : std::uint64_t {
+  began,
+  made,
+  loaded,
+  stored,
+  changed_it,
+  failed_to_change,
+  locked,
+  unlocked,
+  joined,
+  woke,
+  was_woken,
+  timed_out,
+  did_not_sleep,
+  was_finished
+};
+
 /// One run of a body under the checker, from its first operation to its last or to a failure.
 class execution {
  public:
@@ -58,8 +77,12 @@ class execution {
 
   [[nodiscard]] std::uint32_t steps() const noexcept { return steps_; }
 
- private:
-  friend struct access;
+  // ── For engine.cpp, which calls the one that runs ───────────────────────────────────────────
+
+  static inline execution* active = nullptr;
+
+  /// Calls of the checker that are under way: while there are, memory is its own.
+  static inline int inside = 0;
 
   enum class waits : std::uint8_t { for_nothing, for_mutex, for_futex, for_join, is_over };
 
@@ -111,6 +134,7 @@ class execution {
   void thread_main(thread_index self, const std::function<void()>& body);
   void join(thread_index other, source_line where);
   void destroy_own(thread_state& of);
+  void* make_shared(const void* key, void* (*make)(), void (*destroy)(void*));
   void destroy_shared();
   thread_state& me() noexcept { return threads_[current_]; }
 
@@ -125,6 +149,7 @@ class execution {
   void block_on(waits what, const void* on);
   [[noreturn]] void all_asleep();
   [[noreturn]] void abandon(std::string what);
+  [[noreturn]] void fail(const std::string& what, source_line where);
 
   // ── Operations ──────────────────────────────────────────────────────────────────────────────
   moment tick(source_line where);
@@ -157,6 +182,7 @@ class execution {
   void take(mutex_state& of, source_line where);
   void unlock(const void* mutex, source_line where);
 
+  void plain_born(const void* at, source_line where);
   plain_cell& plain(const void* at, source_line where);
   void plain_read(const void* at, source_line where);
   void plain_write(const void* at, source_line where);
@@ -165,6 +191,7 @@ class execution {
 
   // ── Allocated memory ────────────────────────────────────────────────────────────────────────
   void allocated(void* at, std::size_t bytes);
+  void leaked(std::string what);
   void forget(const void* begin, std::size_t bytes, moment now);
   bool released(void* at);  // false: not one of ours
   block* find_block(const void* inside) noexcept;
@@ -174,7 +201,9 @@ class execution {
 
   // ── Telling ─────────────────────────────────────────────────────────────────────────────────
   template <class... Parts>
-  void tell(source_line where, const Parts&... parts);
+  void tell(source_line where, const Parts&... parts) {
+    trace_ += trace_line(steps_, current_, describe_thread(current_), where, concatenate(parts...));
+  }
   std::string describe(const location& at) const;
   std::string describe(bits value) const;
   std::string describe(const moment& at) const;
