@@ -99,6 +99,9 @@ void expect_holds(const std::function<void()>& body) { expect_holds({}, body); }
 
 void expect_holds(const options& how, const std::function<void()>& body) {
   options wanted = how;
+  if (const char* const seed = std::getenv("TROUPE_MODEL_SEED")) {
+    wanted.seed = std::strtoull(seed, nullptr, 10);
+  }
   if (run_is("long")) {
     ++wanted.preemptions;
     wanted.random *= 20;
