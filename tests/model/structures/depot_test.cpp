@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <new>
 #include <troupe/memory/magazine.hpp>
+#include <troupe/memory/poison.hpp>
 #include <troupe/sync/parker.hpp>
 #include <troupe/sync/per_thread.hpp>
 #include <vector>
@@ -64,6 +65,7 @@ struct test_depot {
 std::vector<block*> blocks_of(const block_batch& batch) {
   std::vector<block*> those;
   for (void* at = batch.first; at != nullptr; at = link_of(at, shape.link_offset)->next) {
+    unpoison(at, shape.bytes);  // as who takes it from a thread's cache does
     those.push_back(static_cast<block*>(at));
   }
   require(those.size() == batch.count, "a batch says how many they are");
