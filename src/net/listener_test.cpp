@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace troupe::net {
@@ -103,6 +104,22 @@ TEST_F(listening, ends_while_it_waits) {
   host_.send(host::more{});
   host_.stop();
   EXPECT_EQ(host_.join_for(60s), exit_reason::stopped);
+}
+
+TEST_F(listening, an_operation_on_a_socket_keeps_an_actor_alive_until_it_completes) {
+  acceptor on = listen(loop_.context(), "127.0.0.1", 0);
+  const auto there = on.local_endpoint();
+  weak_ref<listener> alone;
+  {
+    const auto one =
+        system_.spawn<listener>({.where = bound_to(loop_.pump())}, std::move(on), host_);
+    alone = one;
+    one.send(accept{&loop_});
+  }
+  asio::ip::tcp::socket client{here_};
+  client.connect(there);
+  EXPECT_TRUE(all_->come_to(1));
+  while (alone.lock()) std::this_thread::yield();  // nothing keeps it any more
 }
 
 std::string complaint(const std::string& address, std::uint16_t port) {
