@@ -169,6 +169,8 @@ class execution {
   void note_seq_cst(location& at, moment now, const store* read, const store* written);
   store& write_behind(location& at, const store& behind, bits value, std::memory_order order,
                       moment now, const store* read);
+  [[nodiscard]] bool is_permitted(const location& at, std::memory_order order, const store* read,
+                                  const store* behind);
   const store* pick_store(const std::vector<const store*>& among);
 
   bool futex_wait(detail::cell of, bits expected, bool timed, source_line where);
@@ -204,6 +206,8 @@ class execution {
   void tell(source_line where, const Parts&... parts) {
     trace_ += trace_line(steps_, current_, describe_thread(current_), where, concatenate(parts...));
   }
+  [[nodiscard]] std::string remark_on_read(const location& at, const store& from) const;
+  [[nodiscard]] static std::string remark_on_store(const location& at, const store& made);
   std::string describe(const location& at) const;
   std::string describe(bits value) const;
   std::string describe(const moment& at) const;

@@ -111,6 +111,15 @@ store& execution::write_behind(location& at, const store& behind, bits value,
   return fresh;
 }
 
+// Whether S permits what this order asks for; what is read by an acquire is known then.
+bool execution::is_permitted(const location& at, std::memory_order order, const store* read,
+                             const store* behind) {
+  if (!is_seq_cst(order)) return true;
+  vector_clock then = me().clock;
+  if (read != nullptr && acquires(order)) then.join(read->released);
+  return memory_.permits(at, then, read, behind);
+}
+
 const store* execution::pick_store(const std::vector<const store*>& among) {
   return among[among.size() == 1 ? 0 : decides_.pick(static_cast<std::uint32_t>(among.size()))];
 }
@@ -125,12 +134,7 @@ bits execution::load(detail::cell of, std::memory_order order, source_line where
   for (std::uint32_t p = static_cast<std::uint32_t>(at.order.size()); p-- > floor;) {
     const model::store& from = *at.order[p];
     if (p + 1 < at.order.size() && is_repeated(at, from) && !readable_.empty()) continue;
-    if (is_seq_cst(order)) {
-      vector_clock then = me().clock;
-      then.join(from.released);
-      if (!memory_.permits(at, then, &from, nullptr)) continue;
-    }
-    readable_.push_back(&from);
+    if (is_permitted(at, order, &from, nullptr)) readable_.push_back(&from);
   }
   const model::store& from = *pick_store(readable_);
   read_from(at, from, order, now);
@@ -138,9 +142,7 @@ bits execution::load(detail::cell of, std::memory_order order, source_line where
   happened(loaded, mix(at.name, from.identity));
   if (traced_)
     tell(where, "loads ", describe(at), " → ", describe(from.value), order_name(order),
-         from.position + 1 < at.order.size()
-             ? "   (stale: the newest is " + describe(at.order.back()->value) + ")"
-             : "");
+         remark_on_read(at, from));
   return from.value;
 }
 
@@ -153,15 +155,13 @@ void execution::write(detail::cell of, bits value, std::memory_order order, sour
   const std::uint32_t floor = memory::floor(at, me().clock);
   for (std::uint32_t p = static_cast<std::uint32_t>(at.order.size()); p-- > floor;) {
     if (is_bound(at, p)) continue;
-    if (is_seq_cst(order) && !memory_.permits(at, me().clock, nullptr, at.order[p])) continue;
-    readable_.push_back(at.order[p]);
+    if (is_permitted(at, order, nullptr, at.order[p])) readable_.push_back(at.order[p]);
   }
   const model::store& behind = *pick_store(readable_);
-  const bool is_newest = behind.position + 1 == at.order.size();
-  write_behind(at, behind, value, order, now, nullptr);
+  const model::store& made = write_behind(at, behind, value, order, now, nullptr);
   if (traced_)
     tell(where, "stores ", describe(at), " = ", describe(value), order_name(order),
-         is_newest ? "" : "   (before the newest in modification order)");
+         remark_on_store(at, made));
 }
 
 // Nor does changing it again and again where all others have moved on.
@@ -184,12 +184,7 @@ bits execution::change(detail::cell of, detail::change how, bits operand, std::m
     if (is_bound(at, p)) continue;
     if (!readable_.empty() && is_left_behind(at)) break;
     const model::store* const from = at.order[p];
-    if (is_seq_cst(order)) {
-      vector_clock then = me().clock;
-      then.join(from->released);
-      if (!memory_.permits(at, then, from, from)) continue;
-    }
-    readable_.push_back(from);
+    if (is_permitted(at, order, from, from)) readable_.push_back(from);
   }
   const model::store& from = *pick_store(readable_);
   read_from(at, from, order, now);
@@ -198,10 +193,10 @@ bits execution::change(detail::cell of, detail::change how, bits operand, std::m
   for (repeated_read& each : me().last_reads) {
     if (each.at == &at) each.behind = is_newest ? 0 : each.behind + 1;
   }
-  write_behind(at, from, after, order, now, &from);
+  const model::store& made = write_behind(at, from, after, order, now, &from);
   if (traced_)
     tell(where, "changes ", describe(at), ": ", describe(from.value), " → ", describe(after),
-         order_name(order), is_newest ? "" : "   (before the newest in modification order)");
+         order_name(order), remark_on_store(at, made));
   return from.value;
 }
 
@@ -215,15 +210,9 @@ bool execution::compare_exchange(detail::cell of, bits& expected, bits desired,
   const moment now = tick(where);
   readable_.clear();
   const std::uint32_t floor = memory::floor(at, me().clock);
-  std::size_t spurious_from = 0;  // of readable_: equal, but fails all the same
   const auto consider = [&](const model::store& from, bool succeeds) {
-    const std::memory_order order = succeeds ? success : failing;
-    if (is_seq_cst(order)) {
-      vector_clock then = me().clock;
-      if (acquires(order)) then.join(from.released);
-      if (!memory_.permits(at, then, &from, succeeds ? &from : nullptr)) return;
-    }
-    readable_.push_back(&from);
+    const model::store* const behind = succeeds ? &from : nullptr;
+    if (is_permitted(at, succeeds ? success : failing, &from, behind)) readable_.push_back(&from);
   };
   for (std::uint32_t p = static_cast<std::uint32_t>(at.order.size()); p-- > floor;) {
     const model::store& from = *at.order[p];
@@ -233,7 +222,7 @@ bool execution::compare_exchange(detail::cell of, bits& expected, bits desired,
       consider(from, false);
     }
   }
-  spurious_from = readable_.size();
+  const std::size_t spurious_from = readable_.size();  // equal, but fails all the same
   if (weak && spurious_left_ > 0) {
     for (std::uint32_t p = static_cast<std::uint32_t>(at.order.size()); p-- > floor;) {
       if (at.order[p]->value == expected) consider(*at.order[p], false);
@@ -245,11 +234,10 @@ bool execution::compare_exchange(detail::cell of, bits& expected, bits desired,
   const bool is_spurious = picked >= spurious_from;
   if (from.value == expected && !is_spurious) {
     read_from(at, from, success, now);
-    const bool is_newest = from.position + 1 == at.order.size();
-    write_behind(at, from, desired, success, now, &from);
+    const model::store& made = write_behind(at, from, desired, success, now, &from);
     if (traced_)
       tell(where, "changes ", describe(at), ": ", describe(from.value), " → ", describe(desired),
-           order_name(success), is_newest ? "" : "   (before the newest in modification order)");
+           order_name(success), remark_on_store(at, made));
     return true;
   }
   if (is_spurious) --spurious_left_;
@@ -259,12 +247,19 @@ bool execution::compare_exchange(detail::cell of, bits& expected, bits desired,
   if (traced_)
     tell(where, "fails to change ", describe(at), ": it is ", describe(from.value), ", not ",
          describe(expected), order_name(failing),
-         is_spurious ? "   (spurious)"
-         : from.position + 1 < at.order.size()
-             ? "   (stale: the newest is " + describe(at.order.back()->value) + ")"
-             : "");
+         is_spurious ? "   (spurious)" : remark_on_read(at, from));
   expected = from.value;
   return false;
+}
+
+std::string execution::remark_on_read(const location& at, const store& from) const {
+  if (from.position + 1 == at.order.size()) return {};
+  return "   (stale: the newest is " + describe(at.order.back()->value) + ")";
+}
+
+std::string execution::remark_on_store(const location& at, const store& made) {
+  if (made.position + 1 == at.order.size()) return {};
+  return "   (before the newest in modification order)";
 }
 
 }  // namespace troupe::model
