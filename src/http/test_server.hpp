@@ -25,7 +25,8 @@ namespace troupe::http::test {
 
 using namespace std::chrono_literals;
 
-/// Waits until `holds`, or gives up at the deadline; to be asserted.
+/// Waits until `holds`, or gives up at the deadline; to be asserted. For the server's figures, whose
+/// change nobody announces: it looks again and again, and what it finds decides, not the pause.
 inline testing::AssertionResult comes_true(const std::function<bool()>& holds,
                                            std::chrono::milliseconds within = patience) {
   const time_point deadline = clock::now() + within;
