@@ -4,12 +4,15 @@
 // Everything that a program of actors needs.
 
 #include <troupe/actor/actor.hpp>
+#include <troupe/actor/budget.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/overload.hpp>
 #include <troupe/actor/placement.hpp>
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/shutdown_report.hpp>
+#include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/statistics.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/timer.hpp>

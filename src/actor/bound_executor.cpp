@@ -12,7 +12,8 @@
 
 namespace troupe::detail {
 
-bound_executor::bound_executor(runtime& home) : home_(home), thread_(this_thread_id()) {
+bound_executor::bound_executor(runtime& home)
+    : pump_executor(home.settles_at()), home_(home), thread_(this_thread_id()) {
   home_.add(*this);
 }
 

@@ -7,9 +7,14 @@
 #include <memory>
 #include <utility>
 
+#include <troupe/actor/spawn_options.hpp>
+#include <troupe/base/assert.hpp>
 #include <troupe/scheduler/tuning.hpp>
 
 #include "down_message.hpp"
+#include "drop_ring.hpp"
+#include "overload_rules.hpp"
+#include "pauses.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
 
@@ -44,6 +49,8 @@ constexpr dispatch last_reference_dispatch{.run = run_last_reference,
 // Never in a mailbox: what handling() says while these run.
 constexpr dispatch on_start_dispatch{nullptr, nullptr, "on_start", false, true};
 constexpr dispatch on_stop_dispatch{nullptr, nullptr, "on_stop", false, true};
+constexpr dispatch paused_dispatch{nullptr, nullptr, "waiting for room in a full mailbox", false,
+                                   true};
 constexpr dispatch destructor_dispatch{nullptr, nullptr, "its destructor", false, true};
 constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its last messages",
                                        false, true};
@@ -52,54 +59,77 @@ constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its 
 class turn_scope {
  public:
   turn_scope(control_block& whose, activity* counts) noexcept
-      : before_running_(std::exchange(this_turn().running, &whose)),
-        before_counts_(std::exchange(this_turn().counts, counts)) {}
+      : here_(this_turn()),
+        running_before_(std::exchange(here_.running, &whose)),
+        counts_before_(std::exchange(here_.counts, counts)),
+        waits_for_before_(std::exchange(here_.waits_for, nullptr)) {}
   turn_scope(const turn_scope&) = delete;
   turn_scope& operator=(const turn_scope&) = delete;
   ~turn_scope() {
-    this_turn().running = before_running_;
-    this_turn().counts = before_counts_;
+    here_.running = running_before_;
+    here_.counts = counts_before_;
+    control_block* const not_waited_for = std::exchange(here_.waits_for, waits_for_before_);
+    if (not_waited_for != nullptr) [[unlikely]]
+      not_waited_for->let_go();  // it has ended instead
   }
 
+  [[nodiscard]] turn_context& here() const noexcept { return here_; }
+
  private:
-  control_block* const before_running_;
-  activity* const before_counts_;
+  turn_context& here_;
+  control_block* const running_before_;
+  activity* const counts_before_;
+  control_block* const waits_for_before_;
 };
 
-constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
-
-constexpr std::size_t head_bytes = sizeof(lifeline) + sizeof(control_block);
-
 bool object_is_elsewhere(const actor_type& type) noexcept {
-  return type.object_alignment > cache_line_bytes ||
-         round_up(head_bytes, type.object_alignment) + type.object_bytes > slots::bytes_max;
+  return type.object_offset == actor_type::elsewhere;
 }
 
 std::size_t slot_bytes(const actor_type& type) noexcept {
   if (object_is_elsewhere(type)) return head_bytes + sizeof(void*);
-  return round_up(head_bytes, type.object_alignment) + type.object_bytes;
+  return head_bytes + type.object_offset + type.object_bytes;
 }
 
 }  // namespace
 
-void count_foreign(runtime& home) noexcept { home.count_accepted(); }
+runtime& control_block::home() const noexcept { return static_cast<runtime&>(*home_); }
+
+void count_foreign(system_state& home, std::int64_t accepted, std::int64_t handled,
+                   std::int64_t bytes) noexcept {
+  static_cast<runtime&>(home).count_foreign(accepted, handled, bytes);
+}
+
+void settle(system_state& home, activity& counts) noexcept {
+  static_cast<runtime&>(home).settle(counts);
+}
 
 // ── The slot ──────────────────────────────────────────────────────────────────────────────────
-
-void* control_block::object() noexcept {
-  auto* const behind = reinterpret_cast<std::byte*>(this + 1);
-  if (object_is_elsewhere(*type_)) [[unlikely]]
-    return *reinterpret_cast<void**>(behind);
-  return behind + (round_up(head_bytes, type_->object_alignment) - head_bytes);
-}
 
 control_block::control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept
     : home_(&home), executor_(&runs_on), type_(&type), epoch_(home.epoch()) {}
 
+// Null if nothing is asked for that needs one.
+static std::unique_ptr<side_block> make_side_block(const actor_type& type, const runtime& home,
+                                                   const spawn_options* options) {
+  auto side = std::make_unique<side_block>();
+  if (options != nullptr) {
+    side->name = options->name;
+    side->own = make_rules(*options, type, home.max_messages(), home.max_bytes());
+  }
+  if (type.limited_messages != 0) {
+    side->of_type = std::make_unique<atomic<std::uint16_t>[]>(type.limited_messages);
+  }
+  if (side->name.empty() && side->own == nullptr && side->of_type == nullptr) return nullptr;
+  return side;
+}
+
 control_block& control_block::make(const actor_type& type, runtime& home, executor& runs_on,
-                                   const std::string& name) {
+                                   const spawn_options* options) {
   std::unique_ptr<side_block> side;
-  if (!name.empty()) side = std::make_unique<side_block>(name);
+  if (options != nullptr || type.limited_messages != 0) {
+    side = make_side_block(type, home, options);
+  }
   const bool elsewhere = object_is_elsewhere(type);
   void* const memory =
       elsewhere ? ::operator new(type.object_bytes, std::align_val_t{type.object_alignment})
@@ -113,7 +143,10 @@ control_block& control_block::make(const actor_type& type, runtime& home, execut
   }
   auto* const block = ::new (line + 1) control_block(type, home, runs_on);
   if (elsewhere) *reinterpret_cast<void**>(block + 1) = memory;
-  block->last_reference_.how = &last_reference_dispatch;
+  if (side != nullptr && side->own != nullptr) block->type_ = &side->own->type;
+  TROUPE_ASSERT(reinterpret_cast<std::uintptr_t>(block->last_reference_) % alignof(envelope) == 0,
+                "the layout of control_block has changed: its envelope is not aligned");
+  ::new (block->last_reference_) envelope{nullptr, &last_reference_dispatch};
   block->mailbox_.open_busy();
   block->side_.store(side.release(), relaxed);  // [life-open] published by open()
   line->open();
@@ -172,13 +205,20 @@ control_block* control_block::hold_to_the_end(const address& of) noexcept {
 void control_block::let_go_last() noexcept {
   // [life-last] acquire: the place in the mailbox may have been used before; who took that message
   // out has let go since.
-  if (!line().now_after_others().ended() && try_deliver(last_reference_)) return;
+  if (!line().now_after_others().ended() &&
+      try_deliver(*std::launder(reinterpret_cast<envelope*>(last_reference_)))) {
+    return;
+  }
   if (line().let_go()) free_slot();
 }
 
 void control_block::nobody_is_left() noexcept { (void)line().let_go(); }
 
 // ── Sending ───────────────────────────────────────────────────────────────────────────────────
+
+delivery control_block::deliver(envelope& message) noexcept {
+  return try_deliver(message) ? delivery::accepted : refuse(message);
+}
 
 delivery control_block::refuse(envelope& message) noexcept {
   if (!message.how->internal) dead_letter(message);
@@ -188,7 +228,7 @@ delivery control_block::refuse(envelope& message) noexcept {
 
 void control_block::dead_letter(const envelope& message) noexcept {
   // A reference may outlive the system; then there is nobody to tell.
-  if (epoch_ == home_->epoch()) home_->dead({where(), message.how->message});
+  if (epoch_ == home().epoch()) home().dead({where(), message.how->message});
 }
 
 void control_block::stop() {
@@ -196,10 +236,24 @@ void control_block::stop() {
 }
 
 void control_block::stop_now() {
-  auto* const wake = ::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &wake_dispatch};
-  // [urgent] relaxed: the message behind it orders it, and brings the turn about if there is none.
+  auto* const message = ::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &wake_dispatch};
+  hold();
+  // [urgent] relaxed: the message behind it orders it, and brings the turn about if there is none;
+  // who pauses looks at it under the mutex that release() takes.
   urgent_.store(urgent::stop_now, relaxed);
-  deliver(*wake);
+  deliver(*message);
+  home().pauses().release(*this);
+  let_go();
+}
+
+// Somebody holds it.
+void control_block::wake() noexcept {
+  try {
+    deliver(*::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &wake_dispatch});
+  } catch (...) {
+    // No memory: it notices at its next message.
+  }
+  home().pauses().release(*this);
 }
 
 // ── The spawner's ─────────────────────────────────────────────────────────────────────────────
@@ -225,8 +279,18 @@ turn_result control_block::turn(runnable& r, activity& mine) noexcept {
   return static_cast<control_block&>(r).run_turn(mine, tuning::turn_messages);
 }
 
+inline bool control_block::refill(std::uint32_t low) noexcept {
+  const mailbox::refilled got = mailbox_.refill(low);
+  if (got >= mailbox::refilled::room) [[unlikely]] {
+    home().pauses().release_waiters_of(*this);
+    return got == mailbox::refilled::messages_and_room;
+  }
+  return got == mailbox::refilled::messages;
+}
+
 void control_block::collect(runnable& r) noexcept {
-  static_cast<control_block&>(r).mailbox_.collect();
+  auto& block = static_cast<control_block&>(r);
+  block.refill(block.rules().low);
 }
 
 turn_result control_block::turn_collected(runnable& r, activity& mine) noexcept {
@@ -240,20 +304,27 @@ turn_result control_block::run_turn(activity& mine, std::size_t most) noexcept {
   if (in_life() == phase::starting) {
     move_to(phase::running);
     if (!call(type_->on_start, on_start_dispatch)) return end(exit_reason::failed, mine);
+    if (pauses_now(scope.here())) return turn_result::resting;
   }
+  const sending_rules& bounds = rules();
+  const overload_rules* const own = own_rules();
   void* const actor = object();
   std::size_t handled = 0;
-  std::size_t counted = 0;
-  const auto count = [&] { mine.handled.add(handled - std::exchange(counted, handled)); };
+  std::size_t bytes = 0;
+  const auto count = [&] {
+    if (own != nullptr && own->budget != nullptr) own->budget->release(bytes);
+    if (mine.count_gone(std::exchange(handled, 0), std::exchange(bytes, 0))) [[unlikely]]
+      settle(*home_, mine);
+  };
+  bool first = true;
   for (;;) {
     // [urgent] relaxed: see stop_now(). It is looked at before each message, so it overtakes all.
     if (const urgent now = urgent_.load(relaxed); now != urgent::nothing) [[unlikely]] {
       count();
-      return end(now == urgent::stop ? exit_reason::stopped : exit_reason::stopped_now, mine);
+      return end_for(now, mine);
     }
-    if (handled >= most && !mailbox_.is_empty()) break;
-    envelope* const message = mailbox_.pop();
-    if (message == nullptr) {
+    if (most == 0 && !mailbox_.is_empty()) break;
+    if (!mailbox_.has_ready() && !refill(bounds.low)) {
       count();
       // Nobody can send to it any more, and nobody has: it ends here.
       if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
@@ -261,19 +332,63 @@ turn_result control_block::run_turn(activity& mine, std::size_t most) noexcept {
       if (mailbox_.rest()) return turn_result::resting;
       continue;
     }
-    if (handled++ == 0) mine.depth_highest.raise_to(mailbox_.ready() + 1);
-    now_handling(*message->how);
+    envelope& message = mailbox_.pop_ready();
+    if (std::exchange(first, false)) mine.depth_highest.raise_to(mailbox_.ready() + 1);
+    const dispatch& how = *message.how;
+    const std::size_t charge = how.charge(message);
+    ++handled;
+    if (most != 0) --most;
+    bytes += charge;
+    if (how.most != 0) [[unlikely]]
+      give_place_back(how);
+    now_handling(how);
     try {
-      message->how->run(actor, *message);
+      how.run(actor, message);
     } catch (...) {
       report_failure(handling()->message);
       count();
       return end(exit_reason::failed, mine);
     }
+    if (mailbox_.handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
+      if (mailbox_.make_room(bounds.low)) home().pauses().release_waiters_of(*this);
+    }
+    if (scope.here().waits_for != nullptr) [[unlikely]] {
+      count();
+      if (pauses_now(scope.here())) return turn_result::resting;
+    }
   }
   handling_.store(nullptr, relaxed);  // [handling]
   count();
   return turn_result::again;
+}
+
+// After a handler that has sent to a full mailbox. True: somebody else gives it its next turn, and may
+// be doing so.
+bool control_block::pauses_now(turn_context& here) noexcept {
+  control_block* const receiver = std::exchange(here.waits_for, nullptr);
+  if (receiver == nullptr) return false;
+  // Who has much to do himself goes on, lest two that wait for each other stand still.
+  if (mailbox_.units() > rules().low) {
+    receiver->let_go();
+    return false;
+  }
+  receiver->tell_overload(overload_event::kind::paused, *here.sent_to_full);
+  now_handling(paused_dispatch);
+  if (receiver->home().pauses().pause(*this, *receiver)) return true;
+  handling_.store(nullptr, relaxed);  // [handling]
+  return false;
+}
+
+turn_result control_block::end_for(urgent why, activity& mine) noexcept {
+  switch (why) {
+    case urgent::stop:
+      return end(exit_reason::stopped, mine);
+    case urgent::fail:
+      report_failure("overload", "its mailbox was full, as overload::fail_receiver asks");
+      return end(exit_reason::failed, mine);
+    default:
+      return end(exit_reason::stopped_now, mine);
+  }
 }
 
 void control_block::end_after_this_message() noexcept {
@@ -295,18 +410,19 @@ bool control_block::call(void (*function)(void*), const dispatch& as) noexcept {
 
 // Within a catch block.
 void control_block::report_failure(std::string_view during) noexcept {
-  std::string_view what = "an exception that is no std::exception";
   try {
-    try {
-      throw;
-    } catch (const std::exception& e) {
-      what = e.what();
-      home_->actor_failed({where(), name(), during, what});
-      side().what = what;
-    } catch (...) {
-      home_->actor_failed({where(), name(), during, what});
-      side().what = what;
-    }
+    throw;
+  } catch (const std::exception& e) {
+    report_failure(during, e.what());
+  } catch (...) {
+    report_failure(during, "an exception that is no std::exception");
+  }
+}
+
+void control_block::report_failure(std::string_view during, std::string_view what) noexcept {
+  try {
+    home().actor_failed({where(), name(), during, what});
+    side().what = what;
   } catch (...) {
     // No memory to keep the text in: the failure itself has been told.
   }
@@ -332,28 +448,39 @@ void control_block::finish(exit_reason reason, activity* mine) noexcept {
   now_handling(discarding_dispatch);
   reason_ = reason;
   line().end();
-  envelope* left = mailbox_.close();
-  if (side_if_any() != nullptr) home_->timers().cancel_all(*this);
+  const mailbox::remains remains = mailbox_.close();
+  if (side_if_any() != nullptr) home().timers().cancel_all(*this);
+  if (remains.room_wanted) home().pauses().release_waiters_of(*this);
 
   std::size_t unhandled = 0;
   std::size_t taken = 0;
-  while (left != nullptr) {
-    envelope& message = *std::exchange(left, left->next);
+  std::size_t bytes = 0;
+  for (envelope* left = remains.messages; left != nullptr;) {
+    envelope* message = std::exchange(left, left->next);
+    if (is_ring_token(*message)) {
+      message = drop_ring::of(*message).take(*message);
+      if (message == nullptr) continue;  // it was dropped, and counted
+    }
     ++taken;
-    if (is_watch(message)) {
-      add_watcher(message);
+    if (is_watch(*message)) {
+      add_watcher(*message);
       continue;
     }
-    if (!message.how->internal) {
+    bytes += message->how->charge(*message);
+    if (!message->how->internal) {
       ++unhandled;
-      dead_letter(message);
+      dead_letter(*message);
     }
-    message.how->discard(message);
+    message->how->discard(*message);
+  }
+  if (const overload_rules* const own = own_rules(); own != nullptr && own->budget != nullptr) {
+    own->budget->release(bytes);
   }
   if (mine != nullptr) {
-    mine->handled.add(taken);
+    count_gone(*home_, taken, bytes);
   } else {
-    home_->count_handled(taken);
+    detail::count_foreign(*home_, 0, static_cast<std::int64_t>(taken),
+                          -static_cast<std::int64_t>(bytes));
   }
 
   if (side_block* const side = side_if_any()) {
@@ -363,7 +490,7 @@ void control_block::finish(exit_reason reason, activity* mine) noexcept {
       send_down(each, reason, side->what, unhandled);
     }
   }
-  runtime& home = *home_;
+  runtime& home = this->home();
   // In this order: a pump waits for the end of an actor whose constructor threw elsewhere, and it is
   // retire() that wakes it. Who sees the end may go on to destroy the executor, which waits for
   // retire(), or the system, which waits for actor_ended().

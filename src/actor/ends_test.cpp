@@ -97,7 +97,7 @@ TEST(ends, a_cycle_ends_when_one_of_it_is_stopped) {
 
 TEST(ends, a_full_mailbox_is_discarded_whole) {
   stage s;
-  const auto a = s.spawn<link>(ref<link>{});
+  const auto a = s.spawn<link>({.max_messages = no_limit, .max_bytes = no_limit}, ref<link>{});
   for (int i = 0; i < length / 10; ++i) a.send(ref<link>{});
   a.stop_now();
   s.play();

@@ -32,6 +32,9 @@ struct spare_runtimes {
   }
 };
 
+// What a thread may have sent or handled without telling the budget of its system.
+constexpr std::size_t settles_at_most = 64 * 1024;
+
 spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 
 void print_failure(const failure& f) {
@@ -80,7 +83,7 @@ void runtime::start(system_options options) {
     const std::lock_guard lock(mutex_);
     hooks_ = std::make_shared<const hooks>(
         hooks{options.on_failure ? std::move(options.on_failure) : print_failure,
-              std::move(options.on_dead_letter)});
+              std::move(options.on_dead_letter), std::move(options.on_overload)});
     past_ = {};
   }
   // [epoch] relaxed: a reference of the system before must not count here; it is enough that it
@@ -93,11 +96,23 @@ void runtime::start(system_options options) {
   for (foreign_counts& each : foreign_) {
     each.accepted.store(0, relaxed);
     each.handled.store(0, relaxed);
+    each.bytes.store(0, relaxed);
   }
+  overloads_.clear();
+  rules = make_rules(options.max_messages, options.max_bytes, overload::policy::pause_senders);
+  max_messages_ = options.max_messages;
+  max_bytes_ = options.max_bytes;
+  budget_ = options.memory_budget;
+  settles_at_ = budget_ == no_limit ? activity::never
+                                    : static_cast<std::int64_t>(std::min(
+                                          settles_at_most, std::max<std::size_t>(budget_ / 64, 1)));
+  settled_.store(0, relaxed);         // [budget]
+  over_budget.store(false, relaxed);  // [budget]
+  pauses_.start(options.pause_max);
   stopping_.store(false, relaxed);
   const unsigned workers =
       options.workers != 0 ? options.workers : std::max(1u, std::thread::hardware_concurrency());
-  pool_ = std::make_unique<worker_pool>(workers, control_block::turn);
+  pool_ = std::make_unique<worker_pool>(workers, control_block::turn, settles_at_);
   timers_.start();
 }
 
@@ -125,32 +140,33 @@ void runtime::give_back() noexcept {
 
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────
 
-control_block& runtime::make_actor(const actor_type& type, const spawn_options& options) {
+control_block& runtime::make_actor(const actor_type& type, const spawn_options* options) {
   std::unique_ptr<thread_executor> own;
   executor* runs_on = pool_.get();
   bound_executor* bound = nullptr;
-  switch (options.where.where()) {
+  const placement where = options != nullptr ? options->where : troupe::pool;
+  switch (where.where()) {
     case placement::kind::pool:
       break;
     case placement::kind::own_thread:
       reap_threads();
-      own = std::make_unique<thread_executor>(control_block::turn);
+      own = std::make_unique<thread_executor>(control_block::turn, settles_at_);
       runs_on = own.get();
       break;
     case placement::kind::pump:
-      TROUPE_EXPECTS(options.where.on() != nullptr, "bound_to() was given no pump");
-      runs_on = bound = &bound_executor::of(*options.where.on());
+      TROUPE_EXPECTS(where.on() != nullptr, "bound_to() was given no pump");
+      runs_on = bound = &bound_executor::of(*where.on());
       TROUPE_EXPECTS(&bound->home() == this, "the pump belongs to another system");
       break;
   }
-  control_block& block = control_block::make(type, *this, *runs_on, options.name);
+  control_block& block = control_block::make(type, *this, *runs_on, options);
   // [alive] [stopping] seq_cst: see shutdown().
   alive_.fetch_add(1, seq_cst);
   spawned_.fetch_add(1, relaxed);  // [counter]
   if (bound != nullptr) bound->actor_bound();
   if (own != nullptr) {
     try {
-      own->start(block, options.name.empty() ? std::string(type.name) : options.name);
+      own->start(block, std::string(block.name()));
       const std::lock_guard lock(mutex_);
       threads_.push_back(std::move(own));
     } catch (...) {
@@ -284,6 +300,18 @@ std::vector<shutdown_report::straggler> runtime::stragglers() {
   return those;
 }
 
+std::vector<troupe::system::overloaded_actor> runtime::overloaded_actors() {
+  std::vector<troupe::system::overloaded_actor> those;
+  for_each_actor([&](control_block& block) {
+    const side_block* const side = block.side_if_any();
+    if (side == nullptr || block.in_life() == phase::ended) return;
+    const overload_counts counts = side->overloads.now();
+    if (counts != overload_counts{})
+      those.push_back({block.where(), std::string(block.name()), counts});
+  });
+  return those;
+}
+
 std::string runtime::doing(const control_block& block) const {
   if (const dispatch* const what = block.handling()) {
     const std::string name(what->message);
@@ -333,16 +361,47 @@ runtime::foreign_counts& runtime::foreign() noexcept {
   return foreign_[mine % foreign_.size()];
 }
 
-void runtime::count_accepted() noexcept { foreign().accepted.fetch_add(1, relaxed); }  // [counter]
+void runtime::overloaded(const overload_event& event) noexcept {
+  overloads_.add(event.what);
+  const auto those = current_hooks();
+  try {
+    if (those != nullptr && those->on_overload) those->on_overload(event);
+  } catch (...) {
+    // It is counted; there is nobody else to tell.
+  }
+}
 
-void runtime::count_handled(std::uint64_t n) noexcept {
-  foreign().handled.fetch_add(n, relaxed);  // [counter]
+void runtime::count_foreign(std::int64_t accepted, std::int64_t handled,
+                            std::int64_t bytes) noexcept {
+  foreign_counts& here = foreign();
+  // [counter] relaxed, all of these.
+  if (accepted != 0) here.accepted.fetch_add(static_cast<std::uint64_t>(accepted), relaxed);
+  if (handled != 0) here.handled.fetch_add(static_cast<std::uint64_t>(handled), relaxed);
+  if (bytes == 0) return;
+  here.bytes.fetch_add(static_cast<std::uint64_t>(bytes), relaxed);
+  if (budget_ != no_limit) settle(bytes);
+}
+
+// The counts keep what they have told by where they will tell again.
+void runtime::settle(activity& counts) noexcept {
+  const auto now = static_cast<std::int64_t>(counts.bytes_waiting.value());
+  settle(now - (counts.bytes_high - settles_at_));
+  counts.bytes_high = now + settles_at_;
+  counts.bytes_low = now - settles_at_;
+}
+
+void runtime::settle(std::int64_t bytes) noexcept {
+  // [budget] relaxed: counts, and hands nothing over.
+  const std::int64_t now = settled_.fetch_add(bytes, relaxed) + bytes;
+  const bool over = now > 0 && static_cast<std::size_t>(now) >= budget_;
+  if (over_budget.load(relaxed) != over) over_budget.store(over, relaxed);  // [budget]
 }
 
 void runtime::add_activity(troupe::statistics& to, const activity& done) noexcept {
   to.turns += done.turns.value();
   to.messages_accepted += done.accepted.value();
   to.messages_handled += done.handled.value();
+  to.message_bytes_waiting += done.bytes_waiting.value();
   to.mailbox_depth_highest = std::max(to.mailbox_depth_highest, done.depth_highest.value());
 }
 
@@ -356,15 +415,24 @@ troupe::statistics runtime::statistics() const {
   }
   for (bound_executor* each : pumps_) add_activity(s, each->done());
   for (const foreign_counts& each : foreign_) {
-    s.messages_accepted += each.accepted.load(relaxed);  // [counter]
-    s.messages_handled += each.handled.load(relaxed);    // [counter]
+    s.messages_accepted += each.accepted.load(relaxed);   // [counter]
+    s.messages_handled += each.handled.load(relaxed);     // [counter]
+    s.message_bytes_waiting += each.bytes.load(relaxed);  // [counter]
   }
+  if (static_cast<std::int64_t>(s.message_bytes_waiting) < 0) s.message_bytes_waiting = 0;
   // The counts are read one after the other, so that a busy system may seem to have handled more.
   s.messages_waiting = s.messages_accepted - std::min(s.messages_accepted, s.messages_handled);
   s.actors_alive = alive_.load(relaxed);         // [counter]
   s.actors_spawned = spawned_.load(relaxed);     // [counter]
   s.dead_letters = dead_letters_.load(relaxed);  // [counter]
   s.failures = failures_.load(relaxed);          // [counter]
+  const overload_counts limits = overloads_.now();
+  s.messages_refused = limits.refused;
+  s.messages_dropped = limits.dropped;
+  s.messages_redirected = limits.redirected;
+  s.pauses = limits.paused;
+  s.pauses_timed_out = limits.pauses_timed_out;
+  s.senders_paused = pauses_.waiting();
   s.timers_armed = timers_.armed();
   s.ticks_skipped = timers_.skipped();
   s.workers = pool_->size();

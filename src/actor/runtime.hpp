@@ -19,6 +19,8 @@
 #include <troupe/sync/mutex.hpp>
 
 #include "bound_executor.hpp"
+#include "overload_rules.hpp"
+#include "pauses.hpp"
 #include "timer_service.hpp"
 
 namespace troupe::detail {
@@ -27,13 +29,14 @@ namespace troupe::detail {
 /// that a reference which outlives its system still has somewhere to count its dead letters.
 ///
 /// Threads: any, but open() and close().
-class runtime {
+class runtime : public system_state {
  public:
   [[nodiscard]] static runtime& open(troupe::system& owner, system_options options);
   void close();
 
   // ── Spawning ────────────────────────────────────────────────────────────────────────────────
-  control_block& make_actor(const actor_type& type, const spawn_options& options);
+  /// `options`: null if all is as usual.
+  control_block& make_actor(const actor_type& type, const spawn_options* options);
   void actor_ended() noexcept;
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
 
@@ -44,12 +47,23 @@ class runtime {
   // ── Telling and counting ────────────────────────────────────────────────────────────────────
   void actor_failed(const failure& f) noexcept;
   void dead(const dead_letter& letter) noexcept;
-  void count_accepted() noexcept;  // by a thread that is in no turn of this system
-  void count_handled(std::uint64_t n) noexcept;
+  void overloaded(const overload_event& event) noexcept;
+  /// By a thread that is in no turn of this system.
+  void count_foreign(std::int64_t accepted, std::int64_t handled, std::int64_t bytes) noexcept;
+  /// From the thread whose counts these are.
+  void settle(activity& counts) noexcept;
+  /// So many bytes more wait in mailboxes, or less.
+  void settle(std::int64_t bytes) noexcept;
   [[nodiscard]] troupe::statistics statistics() const;
+  [[nodiscard]] std::vector<troupe::system::overloaded_actor> overloaded_actors();
 
   // ── Parts ───────────────────────────────────────────────────────────────────────────────────
   timer_service& timers() noexcept { return timers_; }
+  detail::pauses& pauses() noexcept { return pauses_; }
+  [[nodiscard]] std::size_t max_messages() const noexcept { return max_messages_; }
+  [[nodiscard]] std::size_t max_bytes() const noexcept { return max_bytes_; }
+  /// So many bytes a thread counts for itself.
+  [[nodiscard]] std::int64_t settles_at() const noexcept { return settles_at_; }
   [[nodiscard]] troupe::system* owner() const noexcept { return owner_; }
   /// Which of the systems that it has stood behind; wraps.
   [[nodiscard]] std::uint16_t epoch() const noexcept { return epoch_.load(relaxed); }  // [epoch]
@@ -61,12 +75,14 @@ class runtime {
   struct hooks {
     std::function<void(const failure&)> on_failure;
     std::function<void(const dead_letter&)> on_dead_letter;
+    std::function<void(const overload_event&)> on_overload;
   };
 
   // Counts of threads that have no activity of their own; spread, so that they do not meet.
   struct alignas(cache_line_bytes) foreign_counts {
     atomic<std::uint64_t> accepted{0};
     atomic<std::uint64_t> handled{0};
+    atomic<std::uint64_t> bytes{0};
   };
   foreign_counts& foreign() noexcept;
 
@@ -85,7 +101,12 @@ class runtime {
 
   troupe::system* owner_ = nullptr;
   std::unique_ptr<worker_pool> pool_;
-  timer_service timers_;
+  timer_service timers_{*this};
+  detail::pauses pauses_{timers_};
+  std::size_t max_messages_ = 0;  // these are constant while the system is open
+  std::size_t max_bytes_ = 0;
+  std::size_t budget_ = no_limit;
+  std::int64_t settles_at_ = activity::never;
 
   alignas(cache_line_bytes) atomic<std::uint32_t> alive_{0};
   atomic<std::uint64_t> spawned_{0};
@@ -94,6 +115,8 @@ class runtime {
   atomic<std::uint16_t> epoch_{0};
   atomic<std::uint64_t> dead_letters_{0};
   atomic<std::uint64_t> failures_{0};
+  atomic<std::int64_t> settled_{0};  // bytes in mailboxes, as far as threads have told
+  overload_tally overloads_;
   std::array<foreign_counts, 8> foreign_;
 
   mutable mutex mutex_;  // guards what follows

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/events.hpp>
 #include <troupe/message/envelope.hpp>
+#include <troupe/sync/atomic.hpp>
+
+#include "overload_rules.hpp"
+#include "pauses.hpp"
 
 namespace troupe::detail {
 
@@ -12,12 +20,17 @@ struct timer_entry;
 
 /// What only some actors need; see control_block::side().
 struct side_block {
-  explicit side_block(std::string called = {}) : name(std::move(called)) {}
+  std::string name;                                  // set by the spawner, then constant
+  std::unique_ptr<const overload_rules> own;         // likewise; null: the system's limits
+  std::unique_ptr<atomic<std::uint16_t>[]> of_type;  // messages waiting, for each limited type
 
-  std::string name;               // set by the spawner, then constant
   envelope* watchers = nullptr;   // message_envelope<down>s, waiting for the end; the turn's
   std::string what;               // of the exception that it failed with; the turn's
   timer_entry* timers = nullptr;  // all that are armed for it; under the timer service's mutex
+
+  paused_sender pause;               // its own waiting; both under the mutex of the pauses
+  paused_sender* waiters = nullptr;  // who waits for room in its mailbox, the newest first
+  overload_tally overloads;
 };
 
 }  // namespace troupe::detail

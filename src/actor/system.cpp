@@ -31,12 +31,30 @@ shutdown_report system::shutdown(duration deadline) { return runtime_->shutdown(
 
 statistics system::statistics() const { return runtime_->statistics(); }
 
+std::vector<system::overloaded_actor> system::overloaded_actors() const {
+  return runtime_->overloaded_actors();
+}
+
 std::string to_string(const shutdown_report& report) {
   std::string text;
   for (const shutdown_report::straggler& each : report.stragglers) {
     text += "  " + each.name + " (" + to_string(each.who) + "): " + each.doing + "\n";
   }
   return text;
+}
+
+std::string_view to_string(delivery what) noexcept {
+  switch (what) {
+    case delivery::accepted:
+      return "accepted";
+    case delivery::paused:
+      return "paused";
+    case delivery::refused:
+      return "refused";
+    case delivery::dropped:
+      return "dropped";
+  }
+  return "refused";
 }
 
 std::string_view to_string(exit_reason reason) noexcept {
@@ -57,7 +75,7 @@ std::string_view to_string(exit_reason reason) noexcept {
 
 namespace detail {
 
-spawning::spawning(runtime& home, const actor_type& type, const spawn_options& options)
+spawning::spawning(runtime& home, const actor_type& type, const spawn_options* options)
     : block_(&home.make_actor(type, options)),
       constructing_before_(std::exchange(this_turn().constructing, block_)) {}
 

@@ -28,9 +28,7 @@ namespace troupe {
 
 // For GoogleTest.
 inline void PrintTo(exit_reason reason, std::ostream* out) { *out << to_string(reason); }
-inline void PrintTo(delivery d, std::ostream* out) {
-  *out << (d == delivery::accepted ? "accepted" : "refused");
-}
+inline void PrintTo(delivery d, std::ostream* out) { *out << to_string(d); }
 
 }  // namespace troupe
 
@@ -231,9 +229,14 @@ struct stage {
   explicit stage(unsigned workers = 1) : system(told.options(workers)) {}
 
   template <class A, class... Arguments>
+    requires(!troupe::detail::starts_with_options<Arguments...>)
   ref<A> spawn(Arguments&&... arguments) {
-    return system.spawn<A>(spawn_options{.where = bound_to(pump)},
-                           std::forward<Arguments>(arguments)...);
+    return spawn<A>(spawn_options{}, std::forward<Arguments>(arguments)...);
+  }
+  template <class A, class... Arguments>
+  ref<A> spawn(spawn_options options, Arguments&&... arguments) {
+    options.where = bound_to(pump);
+    return system.spawn<A>(options, std::forward<Arguments>(arguments)...);
   }
 
   /// Lets everything happen that can.

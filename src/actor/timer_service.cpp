@@ -26,7 +26,7 @@ timer arm(control_block& to, envelope& message, duration delay, duration period,
   return to.home().timers().arm(to, message, delay, period, clone);
 }
 
-timer_service::timer_service() : wheel_(clock::now()) {}
+timer_service::timer_service(runtime& home) : wheel_(clock::now()), home_(home) {}
 
 void timer_service::start() {
   stopping_ = false;
@@ -48,9 +48,16 @@ void timer_service::run() noexcept {
   while (!stopping_) {
     const time_point now = clock::now();
     wheel_.advance(now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); });
-    const auto next = wheel_.next_expiry();
+    auto next = wheel_.next_expiry();
     sleeps_until_ = next.value_or(time_point::max());
     lock.unlock();
+    // Without the mutex, because it tells the user. A pause that begins after this look notifies.
+    if (const auto pause = home_.pauses().expire(now); pause && (!next || *pause < *next)) {
+      next = pause;
+      lock.lock();
+      if (*pause < sleeps_until_) sleeps_until_ = *pause;
+      lock.unlock();
+    }
     if (next) {
       (void)parker_.park_until(*next);
     } else {
@@ -59,6 +66,13 @@ void timer_service::run() noexcept {
     lock.lock();
     sleeps_until_ = time_point::min();  // awake: arming need not notify
   }
+}
+
+void timer_service::look_by(time_point when) noexcept {
+  std::unique_lock lock(mutex_);
+  const bool sooner = when < sleeps_until_;
+  lock.unlock();
+  if (sooner) parker_.notify();
 }
 
 // Under the mutex. The mailbox and the scheduler take no lock of the timers; of the user's code

@@ -13,6 +13,7 @@
 
 namespace troupe::detail {
 
+class runtime;
 class timer_service;
 
 /// One armed timer: a node of the wheel, a place in its actor's list, and the envelope of its tick.
@@ -48,9 +49,12 @@ struct timer_entry : timer_node {
 /// Cost:      arm and cancel: the mutex and O(1). Nothing runs while no timer is due.
 class timer_service {
  public:
-  timer_service();
+  explicit timer_service(runtime& home);
   void start();
   void stop();  // no actor is left, so no timer is
+
+  /// Has the thread look at the pauses by then.
+  void look_by(time_point when) noexcept;
 
   timer arm(control_block& to, envelope& message, duration delay, duration period,
             clone_function clone);
@@ -91,6 +95,7 @@ class timer_service {
   std::uint64_t skipped_ = 0;
   bool stopping_ = false;
 
+  runtime& home_;
   parker parker_;
   thread thread_;
 };

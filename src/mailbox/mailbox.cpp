@@ -6,11 +6,12 @@ namespace troupe::detail {
 void mailbox::open_busy() noexcept {
   ready_ = nullptr;
   ready_count_ = 0;
+  handled_ = 0;
   // [life-open] relaxed: nobody can name the mailbox yet; opening the lifeline publishes it.
-  head_.store(nullptr, relaxed);
+  head_.store(0, relaxed);
 }
 
-void mailbox::append_reversed(envelope* newest) noexcept {
+void mailbox::append_all_reversed(envelope* newest) noexcept {
   envelope* oldest = nullptr;
   std::uint32_t count = 0;
   while (newest != nullptr) {
@@ -20,27 +21,59 @@ void mailbox::append_reversed(envelope* newest) noexcept {
     newest = older;
     ++count;
   }
-  // Only collect() and close() find messages on the list, and both are rare.
+  // A reader that collects before its turn, and close(), find messages on the list; both are rare.
   envelope** end = &ready_;
   while (*end != nullptr) end = &(*end)->next;
   *end = oldest;
   ready_count_ += count;
 }
 
-std::size_t mailbox::collect() noexcept {
-  refill();
-  return ready_count_;
+// Somebody wants room, and there is.
+mailbox::refilled mailbox::refill_with_room(word head) noexcept {
+  word left;
+  do {
+    left = units_of(head) - handled_;
+    // [mailbox] acquire: as in refill_from().
+  } while (!head_.compare_exchange_weak(head, left, acquire, relaxed));
+  handled_ = 0;
+  if (!has_message(head)) return refilled::room;
+  append_reversed(message_of(head));
+  return refilled::messages_and_room;
 }
 
-envelope* mailbox::close() noexcept {
+bool mailbox::want_room(std::uint32_t low) noexcept {
+  word head = head_.load(relaxed);  // [room] relaxed: checked by the exchange
+  do {
+    if (head == closed || head == idle || units_of(head) <= low) return false;
+    if ((head & room_wanted) != 0) return true;
+    // [room] relaxed: it hands nothing over. The reader cannot rest, nor count below `low`, without
+    // an exchange of this word that finds the mark. [mailbox] Both orders continue the release
+    // sequences of the pushes before.
+  } while (!head_.compare_exchange_weak(head, head | room_wanted, relaxed, relaxed));
+  return true;
+}
+
+bool mailbox::make_room(std::uint32_t low) noexcept {
+  // [room] relaxed: the count says how much, and hands over no message.
+  const word before = head_.fetch_sub(handled_, relaxed);
+  const word left = units_of(before) - handled_;
+  handled_ = 0;
+  if ((before & room_wanted) == 0 || left > low) return false;
+  head_.fetch_and(~room_wanted, relaxed);  // [room] likewise
+  return true;
+}
+
+mailbox::remains mailbox::close() noexcept {
   // [mailbox] acquire: as in refill(): the messages left behind are about to be read.
   // [mailbox-close] release: pairs with push().
-  envelope* const newest = head_.exchange(closed(), acq_rel);
-  if (is_message(newest)) append_reversed(newest);
+  const word last = head_.exchange(closed, acq_rel);
+  if (has_message(last)) append_reversed(message_of(last));
+  const bool wanted = (last & room_wanted) != 0;
   envelope* const left = ready_;
   ready_ = nullptr;
   ready_count_ = 0;
-  return left;
+  handled_ = 0;
+  return {left, wanted};
 }
 
 }  // namespace troupe::detail

@@ -52,10 +52,10 @@ TEST(mailbox, empty) {
   box.open_busy();
   EXPECT_TRUE(box.is_empty());
   EXPECT_EQ(box.pop(), nullptr);
-  EXPECT_EQ(box.collect(), 0u);
+  EXPECT_EQ(box.refill(0), mailbox::refilled::nothing);
   EXPECT_EQ(box.ready(), 0u);
   EXPECT_TRUE(box.rest());
-  EXPECT_EQ(box.close(), nullptr);
+  EXPECT_EQ(box.close().messages, nullptr);
 }
 
 TEST(mailbox, order) {
@@ -68,12 +68,13 @@ TEST(mailbox, order) {
   EXPECT_EQ(box.pop(), nullptr);
 }
 
-TEST(mailbox, is_never_full) {
+TEST(mailbox, is_never_full_of_what_weighs_nothing) {
   mailbox box;
   box.open_busy();
   auto some = messages(100'000);
   for (numbered& each : some) ASSERT_EQ(box.push(each), mailbox::pushed::to_busy);
-  EXPECT_EQ(box.collect(), some.size());
+  EXPECT_EQ(box.refill(0), mailbox::refilled::messages);
+  EXPECT_EQ(box.ready(), some.size());
   for (numbered& each : some) ASSERT_EQ(box.pop(), &each);
 }
 
@@ -110,7 +111,8 @@ TEST(mailbox, what_is_collected_in_parts_stays_in_order) {
   for (std::size_t i = 0; i < some.size(); ++i) {
     EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
     if (i % 3 == 2) {
-      EXPECT_EQ(box.collect(), i + 1);
+      EXPECT_EQ(box.refill(0), mailbox::refilled::messages);
+      EXPECT_EQ(box.ready(), i + 1);
     }
   }
   EXPECT_EQ(box.ready(), some.size());
@@ -125,7 +127,7 @@ TEST(mailbox, what_is_left_when_it_closes_is_in_order) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
   EXPECT_EQ(box.pop(), &some[0]);  // the other two are on the reader's list now
   for (std::size_t i = 3; i < 6; ++i) EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
-  envelope* left = box.close();
+  envelope* left = box.close().messages;
   for (std::size_t i = 1; i < 6; ++i, left = left->next) ASSERT_EQ(left, &some[i]);
   EXPECT_EQ(left, nullptr);
   EXPECT_EQ(box.ready(), 0u);
@@ -140,8 +142,161 @@ TEST(mailbox, can_be_opened_again) {
     EXPECT_EQ(box.push(some[0]), mailbox::pushed::to_busy);
     EXPECT_EQ(box.pop(), &some[0]);
     EXPECT_EQ(box.push(some[1]), mailbox::pushed::to_busy);
-    EXPECT_EQ(box.close(), &some[1]);
+    EXPECT_EQ(box.close().messages, &some[1]);
   }
+}
+
+// ── Limits ────────────────────────────────────────────────────────────────────────────────────
+
+using pushed = mailbox::pushed;
+using refilled = mailbox::refilled;
+
+TEST(mailbox, full) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(6);
+  EXPECT_EQ(box.push(some[0], 2, 5), pushed::to_busy);
+  EXPECT_EQ(box.push(some[1], 3, 5), pushed::to_busy);
+  EXPECT_EQ(box.push(some[2], 1, 5), pushed::full);
+  EXPECT_EQ(box.push(some[2], 0, 5), pushed::to_busy) << "what weighs nothing is always taken";
+  EXPECT_EQ(box.push(some[3], 1, 6), pushed::to_busy) << "the limit is the sender's";
+  EXPECT_EQ(box.units(), 6u);
+}
+
+TEST(mailbox, more_than_it_can_count_to_is_full) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(2);
+  constexpr std::size_t most = mailbox_limits::units_max;
+  EXPECT_EQ(box.push(some[0], most + 1, most), pushed::full);
+  EXPECT_EQ(box.push(some[0], std::size_t{1} << 40, most), pushed::full);
+  EXPECT_EQ(box.push(some[0], most, most), pushed::to_busy);
+  EXPECT_EQ(box.push(some[1], 1, most), pushed::full);
+  EXPECT_EQ(box.pop(), &some[0]);
+}
+
+TEST(mailbox, popped_is_not_yet_handled) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(3);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(box.push(some[i], 1, 2), pushed::to_busy);
+  EXPECT_EQ(box.pop(), &some[0]);
+  EXPECT_EQ(box.push(some[2], 1, 2), pushed::full);
+  EXPECT_TRUE(box.handled(1, 1));
+  EXPECT_EQ(box.push(some[2], 1, 2), pushed::full) << "the senders are told by make_room()";
+  EXPECT_FALSE(box.make_room(1)) << "nobody has asked";
+  EXPECT_EQ(box.push(some[2], 1, 2), pushed::to_busy);
+}
+
+TEST(mailbox, handled_says_when_a_quantum_is_together) {
+  mailbox box;
+  box.open_busy();
+  EXPECT_FALSE(box.handled(1, 3));
+  EXPECT_FALSE(box.handled(1, 3));
+  EXPECT_TRUE(box.handled(1, 3));
+}
+
+TEST(mailbox, what_was_handled_is_counted_off_by_a_refill) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(3);
+  EXPECT_EQ(box.push(some[0], 2, 3), pushed::to_busy);
+  EXPECT_EQ(box.refill(1), refilled::messages);
+  EXPECT_EQ(&box.pop_ready(), &some[0]);
+  EXPECT_EQ(box.push(some[1], 1, 3), pushed::to_busy);
+  EXPECT_FALSE(box.handled(2, 100));
+  EXPECT_EQ(box.refill(1), refilled::messages);
+  EXPECT_EQ(box.push(some[2], 2, 3), pushed::to_busy);
+}
+
+TEST(mailbox, rests_with_nothing_counted) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(2);
+  EXPECT_EQ(box.push(some[0], 3, 3), pushed::to_busy);
+  EXPECT_EQ(box.pop(), &some[0]);
+  EXPECT_FALSE(box.handled(3, 100));
+  EXPECT_TRUE(box.rest());
+  EXPECT_EQ(box.push(some[1], 3, 3), pushed::to_idle);
+  EXPECT_EQ(box.units(), 3u);
+}
+
+TEST(mailbox, there_is_room_to_want_only_above_the_low_mark_and_while_it_is_read) {
+  mailbox box;
+  EXPECT_FALSE(box.want_room(0)) << "closed";
+  box.open_busy();
+  EXPECT_FALSE(box.want_room(0)) << "empty";
+  auto some = messages(2);
+  EXPECT_EQ(box.push(some[0], 1, 9), pushed::to_busy);
+  EXPECT_FALSE(box.want_room(1));
+  EXPECT_EQ(box.push(some[1], 1, 9), pushed::to_busy);
+  EXPECT_TRUE(box.want_room(1));
+  EXPECT_TRUE(box.want_room(1)) << "a second one";
+  EXPECT_TRUE(box.close().room_wanted);
+}
+
+TEST(mailbox, who_wants_room_is_told_once_by_make_room) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(4);
+  for (numbered& each : some) EXPECT_EQ(box.push(each, 1, 9), pushed::to_busy);
+  EXPECT_TRUE(box.want_room(2));
+  EXPECT_EQ(box.refill(2), refilled::messages) << "still four";
+  EXPECT_EQ(&box.pop_ready(), &some[0]);
+  EXPECT_TRUE(box.handled(1, 1));
+  EXPECT_FALSE(box.make_room(2)) << "still three";
+  EXPECT_EQ(&box.pop_ready(), &some[1]);
+  EXPECT_TRUE(box.handled(1, 1));
+  EXPECT_TRUE(box.make_room(2));
+  EXPECT_EQ(&box.pop_ready(), &some[2]);
+  EXPECT_TRUE(box.handled(1, 1));
+  EXPECT_FALSE(box.make_room(2)) << "told already";
+}
+
+TEST(mailbox, who_wants_room_is_told_by_the_refill_that_finds_it) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(4);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(box.push(some[i], 1, 9), pushed::to_busy);
+  EXPECT_EQ(box.refill(1), refilled::messages);
+  EXPECT_TRUE(box.want_room(1));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(&box.pop_ready(), &some[i]);
+    EXPECT_FALSE(box.handled(1, 100));
+  }
+  EXPECT_FALSE(box.rest()) << "somebody has to be told";
+  EXPECT_EQ(box.push(some[3], 1, 9), pushed::to_busy);
+  EXPECT_EQ(box.refill(1), refilled::messages_and_room);
+  EXPECT_EQ(&box.pop_ready(), &some[3]);
+  EXPECT_FALSE(box.handled(1, 100));
+  EXPECT_TRUE(box.rest());
+}
+
+TEST(mailbox, who_wants_room_is_told_when_it_is_empty) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(2);
+  for (numbered& each : some) EXPECT_EQ(box.push(each, 1, 9), pushed::to_busy);
+  EXPECT_EQ(box.refill(1), refilled::messages);
+  EXPECT_TRUE(box.want_room(1));
+  while (box.has_ready()) {
+    (void)box.pop_ready();
+    EXPECT_FALSE(box.handled(1, 100));
+  }
+  EXPECT_EQ(box.refill(1), refilled::room);
+  EXPECT_EQ(box.refill(1), refilled::nothing);
+  EXPECT_TRUE(box.rest());
+}
+
+TEST(mailbox, one_that_collects_before_it_reads_keeps_who_wants_room_waiting) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(3);
+  for (numbered& each : some) EXPECT_EQ(box.push(each, 1, 9), pushed::to_busy);
+  EXPECT_EQ(box.refill(1), refilled::messages);
+  EXPECT_TRUE(box.want_room(1));
+  EXPECT_EQ(box.refill(1), refilled::nothing) << "nothing was handled";
+  EXPECT_EQ(box.ready(), 3u);
 }
 
 // ── Several threads ───────────────────────────────────────────────────────────────────────────
@@ -258,11 +413,11 @@ TEST(mailbox, close_races_push) {
       ASSERT_TRUE(order.is_kept_by(content(*message)));
     }
     last_words = 42;
-    envelope* left = box.close();
+    envelope* left = box.close().messages;
     for (; left != nullptr; left = left->next) ASSERT_TRUE(order.is_kept_by(content(*left)));
     for (jthread& one : threads) one.join();
     EXPECT_EQ(order.next, accepted);
-    EXPECT_EQ(box.close(), nullptr);
+    EXPECT_EQ(box.close().messages, nullptr);
   }
 }
 
@@ -301,7 +456,7 @@ TEST(mailbox, destroys_all) {
       ++i;
     }
   }
-  for (envelope* left = box.close(); left != nullptr;) {
+  for (envelope* left = box.close().messages; left != nullptr;) {
     envelope& message = *std::exchange(left, left->next);
     message.how->discard(message);
   }

@@ -18,7 +18,8 @@ namespace troupe::detail {
 ///          parker is notified by whoever takes the worker off the list of the parked.
 class worker {
  public:
-  worker(worker_pool& pool, unsigned index) noexcept : pool_(pool), index_(index), random_(index) {}
+  worker(worker_pool& pool, unsigned index, std::int64_t settles_at) noexcept
+      : pool_(pool), index_(index), random_(index), activity_(settles_at) {}
 
   void start();
   void join();  // if it was started

@@ -26,11 +26,12 @@
 
 namespace troupe::detail {
 
-worker_pool::worker_pool(unsigned workers, turn_function turn) : turn_(turn) {
+worker_pool::worker_pool(unsigned workers, turn_function turn, std::int64_t settles_at)
+    : turn_(turn) {
   workers_.reserve(workers);
   parked_workers_.reserve(workers);
   for (unsigned i = 0; i < workers; ++i) {
-    workers_.push_back(std::make_unique<worker>(*this, i + 1));
+    workers_.push_back(std::make_unique<worker>(*this, i + 1, settles_at));
   }
   try {
     for (auto& each : workers_) each->start();

@@ -10,6 +10,8 @@
 
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/lifeline.hpp>
+#include <troupe/actor/sending_rules.hpp>
+#include <troupe/base/cache_line.hpp>
 #include <troupe/base/clock.hpp>
 #include <troupe/mailbox/mailbox.hpp>
 #include <troupe/memory/stable_pool.hpp>
@@ -19,20 +21,33 @@
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/per_thread.hpp>
 
-namespace troupe::detail {
+namespace troupe {
+
+struct spawn_options;
+
+namespace detail {
 
 class runtime;
+struct overload_rules;
+struct redirection;
 struct side_block;
+struct turn_context;
 
-/// What the runtime knows of one actor class: a static record each.
+/// What the runtime knows of one actor class: a static record each. An actor whose limits were chosen
+/// at spawn has a copy of its own.
 struct actor_type {
   std::string_view name;
   std::uint32_t object_bytes;
   std::uint32_t object_alignment;
+  std::uint32_t object_offset;  // behind the control block; elsewhere: there is a pointer instead
   void (*destroy)(void* object) noexcept;
-  void (*on_start)(void* object);  // null: it has none
-  void (*on_stop)(void* object);   // null: it has none
-  const dispatch* on_down;         // null: it cannot watch
+  void (*on_start)(void* object) = nullptr;  // null: it has none
+  void (*on_stop)(void* object) = nullptr;   // null: it has none
+  const dispatch* on_down = nullptr;         // null: it cannot watch
+  std::uint16_t limited_messages = 0;
+  const sending_rules* rules = nullptr;  // null: the system's
+
+  static constexpr auto elsewhere = static_cast<std::uint32_t>(-1);
 };
 
 /// Where an actor is in its life. It only moves forward.
@@ -50,7 +65,7 @@ class control_block : public runnable {
   /// A slot for an actor of this type, with one reference and its mailbox busy: nothing runs until
   /// started(). Throws std::bad_alloc.
   static control_block& make(const actor_type& type, runtime& home, executor& runs_on,
-                             const std::string& name);
+                             const spawn_options* options);
 
   [[nodiscard]] static control_block& of(lifeline& line) noexcept {
     return *std::launder(reinterpret_cast<control_block*>(&line + 1));
@@ -73,20 +88,21 @@ class control_block : public runnable {
   }
 
   // ── Sending ─────────────────────────────────────────────────────────────────────────────────
-  delivery deliver(envelope& message) noexcept;
-  void stop();      // behind what was sent before
-  void stop_now();  // after the message that is being handled
+  delivery send(envelope& message) noexcept;     // within the actor's limits
+  delivery deliver(envelope& message) noexcept;  // what is promised: whatever its limits are
+  void stop();                                   // behind what was sent before
+  void stop_now();                               // after the message that is being handled
 
   /// Counts and tells that a message will not be handled; it is still the caller's.
   void dead_letter(const envelope& message) noexcept;
 
-  /// Into the mailbox or not at all: false if it is closed, and the message is still the caller's.
+  /// As deliver(), but false if the mailbox is closed: the message is still the caller's.
   [[nodiscard]] bool try_deliver(envelope& message) noexcept;
 
   // ── The spawner's ───────────────────────────────────────────────────────────────────────────
-  [[nodiscard]] void* object() noexcept;
-  void started() noexcept;  // the object is constructed
-  void abandon() noexcept;  // there will be no object: its constructor threw
+  [[nodiscard]] void* object() noexcept;  // its place, while it is made
+  void started() noexcept;                // the object is constructed
+  void abandon() noexcept;                // there will be no object: its constructor threw
 
   // ── The turn's ──────────────────────────────────────────────────────────────────────────────
   static turn_result turn(runnable& r, activity& mine) noexcept;  // up to a fixed number
@@ -96,11 +112,23 @@ class control_block : public runnable {
   void end_after_this_message() noexcept;
   void nobody_is_left() noexcept;  // the last reference was handed over
   void add_watcher(envelope& watch) noexcept;
+  void taken_from_ring(const envelope& message) noexcept;
+
+  // ── Overload ────────────────────────────────────────────────────────────────────────────────
+  [[nodiscard]] const sending_rules& rules() const noexcept {
+    return type_->rules != nullptr ? *type_->rules : home_->rules;
+  }
+  /// Marks that somebody waits for room; false if there is some. Under the mutex of the pauses.
+  [[nodiscard]] bool want_room() noexcept { return mailbox_.want_room(rules().low); }
+  [[nodiscard]] bool is_told_to_stop() const noexcept {
+    return urgent_.load(relaxed) != urgent::nothing;  // [urgent]
+  }
+  void count_pause_timed_out() noexcept;
 
   // ── For looking at ──────────────────────────────────────────────────────────────────────────
   [[nodiscard]] const actor_type& type() const noexcept { return *type_; }
   [[nodiscard]] std::string_view name() const noexcept;  // given at spawn, or the type's
-  [[nodiscard]] runtime& home() const noexcept { return *home_; }
+  [[nodiscard]] runtime& home() const noexcept;
   [[nodiscard]] executor& runs_on() const noexcept { return *executor_; }
   [[nodiscard]] phase in_life() const noexcept;
   [[nodiscard]] const dispatch* handling() const noexcept;  // null: between two messages
@@ -116,15 +144,34 @@ class control_block : public runnable {
  private:
   control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept;
 
-  enum class urgent : std::uint8_t { nothing, stop, stop_now };
+  enum class urgent : std::uint8_t { nothing, stop, stop_now, fail };
 
   void let_go_last() noexcept;
   void free_slot() noexcept;
-  static void count_accepted(runtime& home) noexcept;
+  static void count_accepted(system_state& home, std::size_t bytes) noexcept;
+  static void count_gone(system_state& home, std::size_t messages, std::size_t bytes) noexcept;
   delivery refuse(envelope& message) noexcept;
+  delivery send_slowly(envelope& message, std::size_t bytes) noexcept;
+  delivery send_within(envelope& message, std::size_t bytes, bool may_redirect) noexcept;
+  delivery overflow(envelope& message, bool may_redirect) noexcept;
+  delivery redirect(const redirection& where, envelope& message) noexcept;
+  delivery slow_down(const dispatch& how) noexcept;
+  void drop(envelope& message, overload_event::kind why) noexcept;
+  void no_longer_waits(const dispatch& how, std::size_t bytes) noexcept;
+  void fail_for_overload() noexcept;
+  void wake() noexcept;
+  [[nodiscard]] bool take_place(const dispatch& how) noexcept;
+  void give_place_back(const dispatch& how) noexcept;
+  [[nodiscard]] bool is_pumped_here() const noexcept;
+  [[nodiscard]] const overload_rules* own_rules() const noexcept;
+  void tell_overload(overload_event::kind what, const dispatch& how) noexcept;
+  [[nodiscard]] bool pauses_now(turn_context& here) noexcept;
+  bool refill(std::uint32_t low) noexcept;
   turn_result run_turn(activity& mine, std::size_t most) noexcept;
   bool call(void (*function)(void*), const dispatch& as) noexcept;
   void report_failure(std::string_view during) noexcept;
+  void report_failure(std::string_view during, std::string_view what) noexcept;
+  turn_result end_for(urgent why, activity& mine) noexcept;
   turn_result end(exit_reason reason, activity& mine) noexcept;
   void finish(exit_reason reason, activity* mine) noexcept;
   void move_to(phase next) noexcept;
@@ -133,13 +180,15 @@ class control_block : public runnable {
   // phase_'s word also says whether somebody waits for the end on it.
   static constexpr std::uint32_t waited_for = 0x100;
 
-  runtime* const home_;
+  system_state* const home_;
   executor* const executor_;
-  const actor_type* const type_;
+  const actor_type* type_;  // constant once the lifeline is open
   mailbox mailbox_;
   atomic<side_block*> side_{nullptr};
   atomic<const dispatch*> handling_{nullptr};
-  envelope last_reference_;  // the place in the mailbox for let_go_last()
+  // The envelope for let_go_last(). Not an `envelope`, whose alignment the block does not have; its
+  // place in the slot has.
+  std::byte last_reference_[sizeof(envelope)];
   atomic<std::uint32_t> phase_{0};
   atomic<urgent> urgent_{urgent::nothing};
   exit_reason reason_ = exit_reason::unknown;  // the turn's, until the mailbox is closed
@@ -149,11 +198,31 @@ class control_block : public runnable {
 static_assert(sizeof(lifeline) + sizeof(control_block) == 104,
               "with the base class and 16 bytes of state an actor takes 128");
 
+inline constexpr std::size_t head_bytes = sizeof(lifeline) + sizeof(control_block);
+
+/// Where behind its control block an object of this size lies.
+constexpr std::uint32_t object_offset(std::size_t bytes, std::size_t alignment) noexcept {
+  const std::size_t begin = (head_bytes + alignment - 1) / alignment * alignment;
+  if (alignment > cache_line_bytes || begin + bytes > stable_pool<lifeline>::bytes_max) {
+    return actor_type::elsewhere;
+  }
+  return static_cast<std::uint32_t>(begin - head_bytes);
+}
+
+inline void* control_block::object() noexcept {
+  auto* const behind = reinterpret_cast<std::byte*>(this + 1);
+  if (type_->object_offset == actor_type::elsewhere) [[unlikely]]
+    return *reinterpret_cast<void**>(behind);
+  return behind + type_->object_offset;
+}
+
 /// What this thread is doing for Troupe at the moment.
 struct turn_context {
-  control_block* running = nullptr;       // whose turn it is
-  control_block* constructing = nullptr;  // for whom the next actor object is made
-  activity* counts = nullptr;             // of this thread, while a turn runs
+  control_block* running = nullptr;        // whose turn it is
+  control_block* constructing = nullptr;   // for whom the next actor object is made
+  activity* counts = nullptr;              // of this thread, while a turn runs
+  control_block* waits_for = nullptr;      // held: the full mailbox for which `running` will pause
+  const dispatch* sent_to_full = nullptr;  // what it has sent there
 };
 
 inline turn_context& this_turn() noexcept { return per_thread<turn_context>::here(); }
@@ -163,29 +232,59 @@ inline address current_address() noexcept {
   return this_turn().running != nullptr ? this_turn().running->where() : address{};
 }
 
-void count_foreign(runtime& home) noexcept;
+// By a thread that is in no turn of the system.
+void count_foreign(system_state& home, std::int64_t accepted, std::int64_t handled,
+                   std::int64_t bytes) noexcept;
+/// Tells the budget what has come together in one thread's counts.
+void settle(system_state& home, activity& counts) noexcept;
 
-inline void control_block::count_accepted(runtime& home) noexcept {
-  if (this_turn().counts != nullptr && this_turn().running->home_ == &home) {
-    this_turn().counts->accepted.add(1);
+inline void control_block::count_accepted(system_state& home, std::size_t bytes) noexcept {
+  turn_context& here = this_turn();
+  if (here.counts != nullptr && here.running->home_ == &home) {
+    if (here.counts->count_accepted(bytes)) [[unlikely]]
+      settle(home, *here.counts);
   } else {
-    count_foreign(home);
+    count_foreign(home, 1, 0, static_cast<std::int64_t>(bytes));
+  }
+}
+
+inline void control_block::count_gone(system_state& home, std::size_t messages,
+                                      std::size_t bytes) noexcept {
+  turn_context& here = this_turn();
+  if (here.counts != nullptr && here.running->home_ == &home) {
+    if (here.counts->count_gone(messages, bytes)) [[unlikely]]
+      settle(home, *here.counts);
+  } else {
+    count_foreign(home, 0, static_cast<std::int64_t>(messages), -static_cast<std::int64_t>(bytes));
   }
 }
 
 inline bool control_block::try_deliver(envelope& message) noexcept {
   // With the last reference the message may take the block along: after the push to a busy reader
   // nothing of it may be touched. An idle one waits for schedule().
-  runtime& home = *home_;
+  system_state& home = *home_;
   const mailbox::pushed result = mailbox_.push(message);
   if (result == mailbox::pushed::closed) return false;
-  count_accepted(home);
+  count_accepted(home, 0);
   if (result == mailbox::pushed::to_idle) executor_->schedule(*this);
   return true;
 }
 
-inline delivery control_block::deliver(envelope& message) noexcept {
-  return try_deliver(message) ? delivery::accepted : refuse(message);
+inline delivery control_block::send(envelope& message) noexcept {
+  system_state& home = *home_;
+  const sending_rules& bounds = rules();
+  const dispatch& how = *message.how;
+  const std::size_t bytes = how.charge(message);
+  if (!bounds.plain || how.most != 0 || home.over_budget.load(relaxed)) [[unlikely]]  // [budget]
+    return send_slowly(message, bytes);
+  // As in try_deliver().
+  const mailbox::pushed result =
+      mailbox_.push(message, bounds.units(bytes, how.weight), bounds.soft);
+  if (result >= mailbox::pushed::closed) [[unlikely]]
+    return send_slowly(message, bytes);
+  count_accepted(home, bytes);
+  if (result == mailbox::pushed::to_idle) executor_->schedule(*this);
+  return delivery::accepted;
 }
 
 /// Sends a message for which `how` was made.
@@ -193,7 +292,8 @@ template <bool WithSender, class M>
 delivery post(control_block& to, const dispatch& how, M&& message) {
   auto* const e = make_envelope<WithSender>(how, std::forward<M>(message));
   if constexpr (WithSender) e->sender = current_address();
-  return to.deliver(*e);
+  return to.send(*e);
 }
 
-}  // namespace troupe::detail
+}  // namespace detail
+}  // namespace troupe

@@ -15,12 +15,16 @@ namespace detail {
 struct down_access;
 }  // namespace detail
 
-/// What became of a message that was sent. Ignoring it is fine: what is refused is counted, and
-/// goes to system_options::on_dead_letter.
+/// What became of a message that was sent. Ignoring it is fine: a refusal by an ended actor is told to
+/// system_options::on_dead_letter, one by a full mailbox to on_overload, and both are counted.
 enum class delivery : std::uint8_t {
   accepted,  // in the mailbox; handled unless the actor ends first
-  refused,   // the actor has ended; the message is a dead letter
+  paused,    // the same, and the mailbox is full: the sender is made to wait, or should
+  refused,   // not taken: the actor has ended, or its mailbox is full
+  dropped,   // destroyed, because the receiver was spawned with overload::drop_newest
 };
+
+[[nodiscard]] std::string_view to_string(delivery what) noexcept;
 
 /// Why an actor ended.
 enum class exit_reason : std::uint8_t {
@@ -58,6 +62,27 @@ struct failure {
 struct dead_letter {
   address to;
   std::string_view message;  // its type
+};
+
+/// What limits have done to the messages of one actor, or of all.
+struct overload_counts {
+  std::uint64_t refused = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t redirected = 0;
+  std::uint64_t paused = 0;            // how often a sender was made to wait
+  std::uint64_t pauses_timed_out = 0;  // of these, how many ended because of pause_max
+
+  friend bool operator==(const overload_counts&, const overload_counts&) = default;
+};
+
+/// As system_options::on_overload is told.
+struct overload_event {
+  enum class kind : std::uint8_t { refused, dropped, redirected, paused, pause_timed_out };
+
+  kind what;
+  address to;                // whose mailbox is full
+  std::string_view actor;    // its name, or its type's
+  std::string_view message;  // the type that was sent; empty for pause_timed_out
 };
 
 namespace detail {

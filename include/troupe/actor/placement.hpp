@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 namespace troupe {
 
 class pump;
@@ -34,11 +32,5 @@ inline constexpr placement own_thread{placement::kind::own_thread};
 [[nodiscard]] constexpr placement bound_to(pump& on) noexcept {
   return placement{placement::kind::pump, &on};
 }
-
-/// How to spawn one actor; system::spawn() takes it before the constructor's arguments.
-struct spawn_options {
-  std::string name = {};  // for logs and reports; empty: the type's
-  placement where = troupe::pool;
-};
 
 }  // namespace troupe

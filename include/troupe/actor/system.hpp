@@ -6,14 +6,18 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <troupe/actor/actor.hpp>
-#include <troupe/actor/placement.hpp>
+#include <troupe/actor/actor_type.hpp>
+#include <troupe/actor/overload.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/shutdown_report.hpp>
+#include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/statistics.hpp>
 
 namespace troupe {
@@ -36,6 +40,24 @@ struct system_options {
   /// system is destroyed may still be in here afterwards.
   std::function<void(const dead_letter&)> on_dead_letter = {};
 
+  /// Called for each message that a full mailbox or a budget has refused, dropped or redirected,
+  /// and for each pause; on the thread that sent it, or on the timers' thread for a pause that timed
+  /// out. It must not block. By default nothing; they are always counted.
+  std::function<void(const overload_event&)> on_overload = {};
+
+  /// For actors whose spawn_options do not say otherwise.
+  std::size_t max_messages = 65'536;
+  std::size_t max_bytes = 8 * 1024 * 1024;
+
+  /// For the messages in all mailboxes together; what would exceed it is treated as if the
+  /// receiver's mailbox was full, and never pauses. Each thread that gives turns counts for itself
+  /// and settles every 64 KiB, or every 64th of the budget if that is less: by so much for each of
+  /// them it is inexact.
+  std::size_t memory_budget = no_limit;
+
+  /// The longest that a full mailbox makes anybody wait.
+  duration pause_max = std::chrono::milliseconds(100);
+
   duration shutdown_deadline = std::chrono::seconds(10);  // for the destructor
   hang_policy on_hang = hang_policy::terminate;
 };
@@ -47,33 +69,6 @@ struct actor_is_not_constructible_from;
 
 namespace detail {
 
-template <class A>
-struct actor_functions {
-  static void destroy(void* object) noexcept { std::destroy_at(static_cast<A*>(object)); }
-  static void on_start(void* object) {
-    if constexpr (requires(A& a) { a.on_start(); }) static_cast<A*>(object)->on_start();
-  }
-  static void on_stop(void* object) {
-    if constexpr (requires(A& a) { a.on_stop(); }) static_cast<A*>(object)->on_stop();
-  }
-  static constexpr const dispatch* on_down() noexcept {
-    if constexpr (understands<A, down>) return &dispatch_of<A, down>;
-    return nullptr;
-  }
-};
-
-template <class A>
-inline constexpr actor_type actor_type_of{.name = type_name<A>(),
-                                          .object_bytes = sizeof(A),
-                                          .object_alignment = alignof(A),
-                                          .destroy = actor_functions<A>::destroy,
-                                          .on_start = requires(A & a){a.on_start();
-}  // namespace detail
-? actor_functions<A>::on_start : nullptr, .on_stop = requires(A& a) {
-  a.on_stop();
-} ? actor_functions<A>::on_stop : nullptr, .on_down = actor_functions<A>::on_down(),
-};  // namespace troupe
-
 template <class... Arguments>
 inline constexpr bool starts_with_options = false;
 template <class First, class... Rest>
@@ -83,7 +78,8 @@ inline constexpr bool starts_with_options<First, Rest...> =
 /// An actor between «there is a slot» and «its object is there».
 class spawning {
  public:
-  spawning(runtime& home, const actor_type& type, const spawn_options& options);
+  /// `options`: null if all is as usual.
+  spawning(runtime& home, const actor_type& type, const spawn_options* options);
   spawning(const spawning&) = delete;
   spawning& operator=(const spawning&) = delete;
   ~spawning();  // not finished: the constructor threw
@@ -122,11 +118,11 @@ class system {
   template <class A, class... Arguments>
     requires(!detail::starts_with_options<Arguments...>)
   ref<A> spawn(Arguments&&... arguments) {
-    return make<A>(spawn_options{}, std::forward<Arguments>(arguments)...);
+    return make<A>(nullptr, std::forward<Arguments>(arguments)...);
   }
   template <class A, class... Arguments>
   ref<A> spawn(const spawn_options& options, Arguments&&... arguments) {
-    return make<A>(options, std::forward<Arguments>(arguments)...);
+    return make<A>(&options, std::forward<Arguments>(arguments)...);
   }
 
   /// Tells every actor to stop and waits until they have ended, or until the deadline has passed:
@@ -139,12 +135,21 @@ class system {
 
   [[nodiscard]] troupe::statistics statistics() const;
 
+  /// The actors whose limits have done something, the ended ones left out. Looks at every slot.
+  /// Errors: std::bad_alloc.
+  struct overloaded_actor {
+    troupe::address who;
+    std::string name;
+    overload_counts counts;
+  };
+  [[nodiscard]] std::vector<overloaded_actor> overloaded_actors() const;
+
  private:
   friend class actor;
   friend class pump;
 
   template <class A, class... Arguments>
-  ref<A> make(const spawn_options& options, Arguments&&... arguments) {
+  ref<A> make(const spawn_options* options, Arguments&&... arguments) {
     static_assert(std::is_base_of_v<actor, A>, "an actor class derives from troupe::actor");
     if constexpr (!std::is_constructible_v<A, Arguments...>) {
       return static_cast<void>(sizeof(actor_is_not_constructible_from<A, Arguments...>)), ref<A>{};

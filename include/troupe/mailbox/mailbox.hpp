@@ -4,26 +4,32 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <troupe/mailbox/limits.hpp>
 #include <troupe/message/envelope.hpp>
 #include <troupe/sync/atomic.hpp>
 
 namespace troupe::detail {
 
-/// An actor's messages in the order in which they were pushed, and whether anybody is reading.
+/// An actor's messages in the order in which they were pushed, how much they are, and whether anybody
+/// is reading.
 ///
 /// Two stacks make the queue: senders push onto a shared one, the reader takes it whole and
 /// reverses it into a list of its own. (Treiber's stack, whose pop is the hard part, is only ever
 /// emptied at once, so there is no ABA; the arrangement is acto's, «Lock-free queue in MPSC»,
-/// 2009.)
+/// 2009.) The newest message and the units that are not yet handled share one word, so that a limit
+/// is kept exactly and costs no access of its own. A message that weighs nothing is never refused.
 ///
-/// Threads:   push() from anywhere; the rest from the one reader: who was told `to_idle` by push(),
-///            or who opened the mailbox busy, until rest() returns true or close() was called.
-/// Invariant: between two reports of `to_idle` lies exactly one rest() that returned true.
-/// Cost:      push: one compare-and-swap; pop: one exchange per batch. 24 bytes; messages bring
-///            their own memory.
+/// Threads:   push() and want_room() from anywhere; the rest from the one reader: who was told
+///            `to_idle` by push(), or who opened the mailbox busy, until rest() returns true or
+///            close() was called.
+/// Invariant: between two reports of `to_idle` lies exactly one rest() that returned true. The units
+///            of what was pushed and not counted as handled never exceed a sender's `most`. After a
+///            want_room() that returned true the reader is told, once, that there is room.
+/// Cost:      push: one compare-and-swap; pop: one in a batch. 24 bytes; messages bring their own
+///            memory, aligned to 16, at an address of at most 48 bits.
 class mailbox {
  public:
-  enum class pushed : std::uint8_t { to_busy, to_idle, closed };
+  enum class pushed : std::uint8_t { to_busy, to_idle, closed, full };
 
   mailbox() = default;
   mailbox(const mailbox&) = delete;
@@ -32,86 +38,160 @@ class mailbox {
   /// Opens a closed mailbox; the caller is its reader.
   void open_busy() noexcept;
 
-  /// `to_idle`: nobody reads, the caller must see to it that somebody does. `closed`: not taken.
-  pushed push(envelope& message) noexcept;
+  /// `to_idle`: nobody reads, the caller must see to it that somebody does. `closed`, `full`: not
+  /// taken; full if there would be more than `most` units, unless this is none.
+  pushed push(envelope& message, std::size_t units = 0,
+              std::size_t most = mailbox_limits::units_max) noexcept;
 
-  /// The next message, or nullptr if there is none at the moment.
-  [[nodiscard]] envelope* pop() noexcept;
+  /// Asks the reader to say when there are at most `low` units; false if there are, or if it does
+  /// not read. One caller at a time.
+  [[nodiscard]] bool want_room(std::uint32_t low) noexcept;
 
-  /// Stops being the reader. False if something has arrived: go on reading.
+  /// What refill() has found. `room`: whoever wanted room is to be told that there is some.
+  enum class refilled : std::uint8_t { nothing, messages, room, messages_and_room };
+
+  /// Moves what has been pushed to the reader's list, and counts off what was handled.
+  refilled refill(std::uint32_t low) noexcept {
+    // A look before the exchange: finding nothing is common and should not take the line.
+    const word head = head_.load(relaxed);
+    return head <= units_mask ? refilled::nothing : refill_from(head, low);
+  }
+
+  /// The next message of the reader's list, which must not be empty.
+  [[nodiscard]] envelope& pop_ready() noexcept {
+    envelope* const message = ready_;
+    ready_ = message->next;
+    --ready_count_;
+    return *message;
+  }
+
+  /// The next message, or nullptr if there is none at the moment. For mailboxes without limits.
+  [[nodiscard]] envelope* pop() noexcept {
+    if (ready_ == nullptr && refill(0) == refilled::nothing) return nullptr;
+    return &pop_ready();
+  }
+
+  /// A popped message of so many units is done with. True: time to make_room().
+  [[nodiscard]] bool handled(std::size_t units, std::uint32_t quantum) noexcept {
+    handled_ += static_cast<std::uint32_t>(units);
+    return handled_ >= quantum;
+  }
+
+  /// Tells the senders what has been handled. True: whoever wanted room is to be told.
+  [[nodiscard]] bool make_room(std::uint32_t low) noexcept;
+
+  /// Stops being the reader. False if something has arrived, or somebody wants room: go on reading.
   [[nodiscard]] bool rest() noexcept;
 
-  /// Takes no more messages; returns what is left as a list in order.
-  [[nodiscard]] envelope* close() noexcept;
-
-  /// Moves what has been pushed to the reader's list, and returns how long that is now.
-  std::size_t collect() noexcept;
+  /// What close() leaves behind.
+  struct remains {
+    envelope* messages;  // a list in order
+    bool room_wanted;
+  };
+  /// Takes no more messages.
+  [[nodiscard]] remains close() noexcept;
 
   /// True if there is nothing to pop at the moment; an answer to be checked with rest().
   [[nodiscard]] bool is_empty() const noexcept {
-    return ready_ == nullptr && head_.load(relaxed) == nullptr;  // [mailbox] relaxed: only a look
+    return ready_ == nullptr &&
+           !has_message(head_.load(relaxed));  // [mailbox] relaxed: only a look
   }
+
+  [[nodiscard]] bool has_ready() const noexcept { return ready_ != nullptr; }
 
   /// How many messages are on the reader's list.
   [[nodiscard]] std::uint32_t ready() const noexcept { return ready_count_; }
 
- private:
-  // Values of head_ that are no message. The owner's transitions:
-  //   closed → empty (open_busy)   anything → empty (refill)   empty → idle (rest)   anything →
-  //   closed
-  // The senders': idle → message, empty → message, message → message.
-  static envelope* idle() noexcept { return reinterpret_cast<envelope*>(std::uintptr_t{1}); }
-  static envelope* closed() noexcept { return reinterpret_cast<envelope*>(std::uintptr_t{2}); }
-  static bool is_message(const envelope* head) noexcept {
-    return reinterpret_cast<std::uintptr_t>(head) > 2;
+  /// Units pushed and not handled; for the reader.
+  [[nodiscard]] std::uint32_t units() const noexcept {
+    return units_of(head_.load(relaxed)) - handled_;  // [mailbox] relaxed: only a look
   }
 
-  bool refill() noexcept;
-  void append_reversed(envelope* newest) noexcept;
+ private:
+  // The word:   63…20 address of the newest pushed message, without its low 4 bits
+  //             19    somebody wants room        18…0 units that are not counted as handled
+  //
+  // Addresses that are no message: 0 somebody reads and has seen all; 1 idle; 2 closed.
+  using word = std::uint64_t;
+  static constexpr word units_mask = mailbox_limits::units_max;
+  static constexpr word room_wanted = units_mask + 1;
+  static constexpr word idle = room_wanted << 1;
+  static constexpr word closed = idle << 1;
 
-  atomic<envelope*> head_{closed()};  // the newest pushed message, nullptr, idle() or closed()
-  envelope* ready_ = nullptr;         // the reader's list, oldest first
+  static constexpr std::uint32_t units_of(word w) noexcept {
+    return static_cast<std::uint32_t>(w & units_mask);
+  }
+  static constexpr bool has_message(word w) noexcept { return w >= closed + idle; }
+  static envelope* message_of(word w) noexcept {
+    return reinterpret_cast<envelope*>((w >> 20) << 4);
+  }
+  static word address_of(envelope& message) noexcept {
+    return static_cast<word>(reinterpret_cast<std::uintptr_t>(&message)) << 16;
+  }
+
+  refilled refill_from(word head, std::uint32_t low) noexcept;
+  refilled refill_with_room(word head) noexcept;
+  void append_reversed(envelope* newest) noexcept {
+    if (newest->next == nullptr && ready_ == nullptr) {
+      ready_ = newest;
+      ready_count_ = 1;
+    } else {
+      append_all_reversed(newest);
+    }
+  }
+  void append_all_reversed(envelope* newest) noexcept;
+
+  atomic<word> head_{closed};
+  envelope* ready_ = nullptr;  // the reader's list, oldest first
   std::uint32_t ready_count_ = 0;
+  std::uint32_t handled_ = 0;  // units done with and still in head_
 };
 
 static_assert(sizeof(mailbox) == 24);
 
-inline mailbox::pushed mailbox::push(envelope& message) noexcept {
+inline mailbox::pushed mailbox::push(envelope& message, std::size_t units,
+                                     std::size_t most) noexcept {
+  const word address = address_of(message);
   // [mailbox] acquire: whoever finds the mailbox idle becomes responsible for its reader, and must
   // see everything that the last one did before rest() let go.
   // [mailbox-close] acquire: who finds it closed comes after all that the reader did before.
-  envelope* head = head_.load(acquire);
+  word head = head_.load(acquire);
+  word next;
   do {
-    if (head == closed()) return pushed::closed;
-    message.next = is_message(head) ? head : nullptr;
+    if (head == closed) return pushed::closed;
+    if (units != 0 && units_of(head) + units > most) return pushed::full;
+    message.next = has_message(head) ? message_of(head) : nullptr;
+    next = address | ((head & (units_mask | room_wanted)) + units);
     // [mailbox] release: the message's content is visible to the reader that takes it in refill().
-  } while (!head_.compare_exchange_weak(head, &message, acq_rel, acquire));
-  return head == idle() ? pushed::to_idle : pushed::to_busy;
+  } while (!head_.compare_exchange_weak(head, next, acq_rel, acquire));
+  return head == idle ? pushed::to_idle : pushed::to_busy;
 }
 
-inline envelope* mailbox::pop() noexcept {
-  if (ready_ == nullptr && !refill()) return nullptr;
-  envelope* const message = ready_;
-  ready_ = message->next;
-  --ready_count_;
-  return message;
-}
-
-inline bool mailbox::refill() noexcept {
-  // A look before the exchange: finding nothing is common and should not take the line.
-  if (head_.load(relaxed) == nullptr) return false;
-  // [mailbox] acquire: pairs with the release in push(); every message of the batch was published
-  // by a compare-and-swap in the release sequence that this reads from.
-  append_reversed(head_.exchange(nullptr, acquire));
-  return true;
+inline mailbox::refilled mailbox::refill_from(word head, std::uint32_t low) noexcept {
+  word left;
+  do {
+    left = units_of(head) - handled_;
+    if ((head & room_wanted) != 0) [[unlikely]] {
+      if (left <= low) return refill_with_room(head);
+      if (!has_message(head)) return refilled::nothing;
+      left |= room_wanted;
+    }
+    // [mailbox] acquire: pairs with the release in push(); every message of the batch was published
+    // by a compare-and-swap in the release sequence that this reads from.
+  } while (!head_.compare_exchange_weak(head, left, acquire, relaxed));
+  handled_ = 0;
+  append_reversed(message_of(head));
+  return refilled::messages;
 }
 
 inline bool mailbox::rest() noexcept {
   if (ready_ != nullptr) return false;
-  envelope* head = nullptr;
+  word head = handled_;
   // [mailbox] release: hands the actor's state to the sender that finds it idle and to the reader
   // that this sender then appoints.
-  return head_.compare_exchange_strong(head, idle(), release, relaxed);
+  if (!head_.compare_exchange_strong(head, idle, release, relaxed)) return false;
+  handled_ = 0;
+  return true;
 }
 
 }  // namespace troupe::detail

@@ -10,6 +10,8 @@
 #include <troupe/memory/pool.hpp>
 #include <troupe/message/address.hpp>
 #include <troupe/message/handler.hpp>
+#include <troupe/message/limits.hpp>
+#include <troupe/message/owned_bytes.hpp>
 #include <troupe/message/type_name.hpp>
 
 namespace troupe::detail {
@@ -28,10 +30,24 @@ struct dispatch {
   bool wants_sender = false;
   /// Sent by the runtime itself: counts neither as a user's message nor as a dead letter.
   bool internal = false;
+  /// 1: it counts in limits and budgets, and may be refused. 0: it is always taken.
+  std::uint8_t weight = 0;
+  /// What it counts for there, apart from what it owns.
+  std::uint32_t bytes = 0;
+  /// What the message in this envelope owns besides; null: nothing that it tells of.
+  std::size_t (*owned)(const envelope& one) noexcept = nullptr;
+  /// How many of these a mailbox takes at once, and which of the actor's limits that is; 0: none.
+  std::uint16_t most = 0;
+  std::uint16_t limit = 0;
+
+  [[nodiscard]] std::size_t charge(const envelope& one) const noexcept {
+    return bytes + (owned != nullptr ? owned(one) : 0);
+  }
 };
 
-/// The head of every message on its way. The message itself lies behind it.
-struct envelope {
+/// The head of every message on its way. The message itself lies behind it. Aligned so that four
+/// bits of its address are free for the mailbox.
+struct alignas(16) envelope {
   envelope* next = nullptr;
   const dispatch* how = nullptr;
 };
@@ -98,12 +114,41 @@ void discard_message(envelope& message) noexcept {
   free_envelope(static_cast<message_envelope<M, WithSender>&>(message));
 }
 
+template <class M, bool WithSender>
+std::size_t owned_by_message(const envelope& message) noexcept {
+  return owned_bytes(static_cast<const message_envelope<M, WithSender>&>(message).value);
+}
+
 template <class A, class M>
-inline constexpr dispatch dispatch_of{
-    .run = run_handler<A, M, handles_with_sender<A, M>>,
-    .discard = discard_message<M, handles_with_sender<A, M>>,
-    .message = type_name<M>(),
-    .wants_sender = handles_with_sender<A, M>,
-};
+constexpr dispatch make_dispatch() noexcept {
+  constexpr bool with_sender = handles_with_sender<A, M>;
+  dispatch d{.run = run_handler<A, M, with_sender>,
+             .discard = discard_message<M, with_sender>,
+             .message = type_name<M>(),
+             .wants_sender = with_sender,
+             .weight = 1,
+             .bytes = sizeof(message_envelope<M, with_sender>)};
+  if constexpr (tells_what_it_owns<M>) d.owned = owned_by_message<M, with_sender>;
+  if constexpr (declares_limits<A>) {
+    d.most = A::message_limits::template most<M>();
+    d.limit = A::message_limits::template index<M>();
+  }
+  return d;
+}
+
+/// The record of a pair: for messages that users send.
+template <class A, class M>
+inline constexpr dispatch dispatch_of = make_dispatch<A, M>();
+
+/// The same for what the runtime promises to deliver: it counts for nothing and is always taken.
+template <class A, class M>
+inline constexpr dispatch promised_dispatch_of = [] {
+  dispatch d = make_dispatch<A, M>();
+  d.weight = 0;
+  d.bytes = 0;
+  d.owned = nullptr;
+  d.most = 0;
+  return d;
+}();
 
 }  // namespace troupe::detail

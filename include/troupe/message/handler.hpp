@@ -38,9 +38,34 @@ concept handles_with_sender = has_handler<A, M, address> || has_handler<A, M, co
 
 }  // namespace detail
 
+/// All that an actor class understands, if it says so: `using messages = troupe::messages<a, b>;`.
+/// It is held to it: nothing else can be sent to it. What is redirected to another class needs the list.
+template <class... Ms>
+struct messages {
+  template <class M>
+  static constexpr bool contains = (std::same_as<Ms, M> || ...);
+};
+
+namespace detail {
+
+template <class A>
+concept declares_messages = requires { typename A::messages; };
+
+template <class A, class M>
+consteval bool is_declared() {
+  if constexpr (declares_messages<A>) {
+    return A::messages::template contains<M>;
+  } else {
+    return true;
+  }
+}
+
+}  // namespace detail
+
 /// True if actor A has a handler for exactly M: `on(M)`, or `on(M, address sender)`.
 template <class A, class M>
-concept understands = detail::has_handler<A, M> || detail::handles_with_sender<A, M>;
+concept understands =
+    (detail::has_handler<A, M> || detail::handles_with_sender<A, M>)&&detail::is_declared<A, M>();
 
 /// Never defined. The compiler names it, with both types, when a message is sent to an actor that
 /// has no `on` for exactly this type: add `void on(Message)` to Actor, or send what it understands.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <troupe/base/cache_line.hpp>
 #include <troupe/sync/atomic.hpp>
@@ -13,9 +15,11 @@ namespace troupe::detail {
 /// Cost: a load and a store of the owner's own cache line; no read-modify-write.
 class own_counter {
  public:
-  void add(std::uint64_t n) noexcept {
+  std::uint64_t add(std::uint64_t n) noexcept {
     // [counter] relaxed: figures for people; nothing is concluded from one about another.
-    value_.store(value_.load(relaxed) + n, relaxed);
+    const std::uint64_t now = value_.load(relaxed) + n;
+    value_.store(now, relaxed);
+    return now;
   }
   void raise_to(std::uint64_t n) noexcept {
     if (n > value_.load(relaxed)) value_.store(n, relaxed);  // [counter]
@@ -34,6 +38,27 @@ struct alignas(cache_line_bytes) activity {
   own_counter accepted;       // messages put into a mailbox by turns on this thread
   own_counter handled;        // messages taken out again, handled or not
   own_counter depth_highest;  // the longest queue that a turn on this thread found
+  own_counter
+      bytes_waiting;  // accepted less handled: with those of all others, the bytes that wait
+
+  /// Beyond these its bytes_waiting are told to the budget of its system.
+  std::int64_t bytes_high;
+  std::int64_t bytes_low;
+
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  explicit activity(std::int64_t settles_at = never) noexcept
+      : bytes_high(settles_at), bytes_low(-settles_at) {}
+
+  /// A message was accepted. True: the budget is to be told.
+  [[nodiscard]] bool count_accepted(std::size_t bytes) noexcept {
+    accepted.add(1);
+    return static_cast<std::int64_t>(bytes_waiting.add(bytes)) > bytes_high;
+  }
+  /// So many are out of their mailboxes again. True: the budget is to be told.
+  [[nodiscard]] bool count_gone(std::size_t messages, std::size_t bytes) noexcept {
+    handled.add(messages);
+    return static_cast<std::int64_t>(bytes_waiting.add(0 - bytes)) < bytes_low;
+  }
 };
 
 }  // namespace troupe::detail

@@ -16,7 +16,8 @@ namespace troupe::detail {
 /// Cost:    schedule(): a mutex, and the wake-up callback if the list was empty.
 class pump_executor : public executor {
  public:
-  pump_executor() = default;
+  explicit pump_executor(std::int64_t settles_at = activity::never) noexcept
+      : activity_(settles_at) {}
   pump_executor(const pump_executor&) = delete;
   pump_executor& operator=(const pump_executor&) = delete;
 

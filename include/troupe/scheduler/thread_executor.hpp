@@ -15,7 +15,8 @@ namespace troupe::detail {
 /// Threads: schedule() from anywhere; start(), finished() and the destructor from the owner.
 class thread_executor final : public executor {
  public:
-  explicit thread_executor(turn_function turn) noexcept : turn_(turn) {}
+  explicit thread_executor(turn_function turn, std::int64_t settles_at = activity::never) noexcept
+      : turn_(turn), activity_(settles_at) {}
   thread_executor(const thread_executor&) = delete;
   thread_executor& operator=(const thread_executor&) = delete;
 

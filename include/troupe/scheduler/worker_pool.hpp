@@ -32,7 +32,7 @@ class worker;
 class worker_pool final : public executor {
  public:
   /// Starts `workers` threads; `turn` runs on them.
-  worker_pool(unsigned workers, turn_function turn);
+  worker_pool(unsigned workers, turn_function turn, std::int64_t settles_at = activity::never);
   worker_pool(const worker_pool&) = delete;
   worker_pool& operator=(const worker_pool&) = delete;
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/events.hpp>
+#include <troupe/message/envelope.hpp>
+#include <troupe/message/handler.hpp>
+#include <troupe/message/limits.hpp>
+#include <troupe/message/type_name.hpp>
+
+namespace troupe::detail {
+
+template <class A>
+void destroy_actor(void* object) noexcept {
+  std::destroy_at(static_cast<A*>(object));
+}
+template <class A>
+void start_actor(void* object) {
+  static_cast<A*>(object)->on_start();
+}
+template <class A>
+void stop_actor(void* object) {
+  static_cast<A*>(object)->on_stop();
+}
+
+template <class A>
+constexpr actor_type make_actor_type() noexcept {
+  actor_type type{.name = type_name<A>(),
+                  .object_bytes = sizeof(A),
+                  .object_alignment = alignof(A),
+                  .object_offset = object_offset(sizeof(A), alignof(A)),
+                  .destroy = destroy_actor<A>,
+                  .limited_messages = count_limits<A>()};
+  if constexpr (requires(A& a) { a.on_start(); }) type.on_start = start_actor<A>;
+  if constexpr (requires(A& a) { a.on_stop(); }) type.on_stop = stop_actor<A>;
+  if constexpr (understands<A, down>) type.on_down = &promised_dispatch_of<A, down>;
+  return type;
+}
+
+/// The record of an actor class.
+template <class A>
+inline constexpr actor_type actor_type_of = make_actor_type<A>();
+
+}  // namespace troupe::detail

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <troupe/actor/budget.hpp>
+#include <troupe/actor/overload.hpp>
+#include <troupe/actor/placement.hpp>
+
+namespace troupe {
+
+/// How to spawn one actor; system::spawn() takes it before the constructor's arguments.
+struct spawn_options {
+  std::string name = {};  // for logs and reports; empty: the type's
+  placement where = troupe::pool;
+
+  /// Messages that may wait in its mailbox; nothing: the system's, see system_options.
+  /// At most 524,287, and a quarter of that with pause_senders; or no_limit.
+  std::optional<std::size_t> max_messages = {};
+  /// Bytes of the messages that may wait, with their heads of 16 bytes and with what they say that
+  /// they own. It is never exceeded, but where many small and some large messages wait together
+  /// their number may count for up to half of it.
+  std::optional<std::size_t> max_bytes = {};
+  overload when_full = overload::pause_senders;
+  /// Beside these, the memory of a group; see budget.
+  std::optional<budget> charged_to = {};
+};
+
+}  // namespace troupe

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a message that its receiver's limits do not simply let in.
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <troupe/actor/budget.hpp>
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/overload.hpp>
+
+#include "drop_ring.hpp"
+#include "overload_rules.hpp"
+#include "pauses.hpp"
+#include "runtime.hpp"
+#include "side_block.hpp"
+
+namespace troupe {
+
+struct overload_access {
+  static const std::shared_ptr<detail::shared_budget>& shared(const budget& of) {
+    return of.shared_;
+  }
+};
+
+budget::budget(std::size_t bytes) : shared_(std::make_shared<detail::shared_budget>(bytes)) {}
+std::size_t budget::limit() const noexcept { return shared_->limit(); }
+std::size_t budget::used() const noexcept { return shared_->used(); }
+
+namespace detail {
+
+bool shared_budget::charge(std::size_t bytes) noexcept {
+  // [budget] relaxed: hands nothing over.
+  if (used_.fetch_add(bytes, relaxed) + bytes <= limit_) return true;
+  release(bytes);
+  return false;
+}
+
+overload_rules::overload_rules() = default;
+overload_rules::~overload_rules() = default;
+
+// ── Rules ─────────────────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+// A hard limit in terms of the soft one, where senders are paused in between.
+constexpr std::uint32_t hard_factor = 4;
+
+// The smallest message, with its head, as the pool gives it.
+constexpr std::size_t smallest_message = 32;
+
+std::size_t floor_log2(std::size_t n) { return static_cast<std::size_t>(std::bit_width(n)) - 1; }
+
+void check(std::size_t limit, const char* name, std::size_t most) {
+  if (limit == no_limit || (limit > 0 && limit <= most)) return;
+  throw std::invalid_argument(std::string("troupe: ") + name + " is " + std::to_string(limit) +
+                              "; it must be between 1 and " + std::to_string(most) +
+                              ", or troupe::no_limit");
+}
+
+void run_token(void* actor, envelope& token) {
+  control_block& me = *this_turn().running;
+  envelope* const message = drop_ring::of(token).take(token);
+  if (message == nullptr) {  // dropped meanwhile, and counted
+    this_turn().counts->handled.add(static_cast<std::uint64_t>(-1));
+    return;
+  }
+  me.taken_from_ring(*message);
+  me.now_handling(*message->how);
+  message->how->run(actor, *message);
+}
+
+// Nobody discards it: what it stands for is taken out of the ring.
+constexpr dispatch token_dispatch{.run = run_token,
+                                  .discard = nullptr,
+                                  .message = "the oldest message that is left",
+                                  .internal = true};
+
+}  // namespace
+
+sending_rules make_rules(std::size_t messages, std::size_t bytes, overload::policy policy) {
+  const bool pauses = policy == overload::policy::pause_senders;
+  const std::uint32_t most =
+      pauses ? mailbox_limits::units_max / hard_factor : mailbox_limits::units_max;
+  check(messages, "max_messages", most);
+  check(bytes, "max_bytes", no_limit);
+  sending_rules rules;
+  if (messages == no_limit && bytes == no_limit) return rules;
+  rules.per_message = 1;
+  std::size_t units = std::min<std::size_t>(messages, most);
+  if (bytes != no_limit) {
+    units = std::clamp<std::size_t>(bytes / smallest_message, 1, units);
+    rules.shift = static_cast<std::uint8_t>(floor_log2(std::max<std::size_t>(bytes / units, 1)));
+  }
+  rules.soft = static_cast<std::uint32_t>(units);
+  rules.hard = pauses ? rules.soft * hard_factor : rules.soft;
+  rules.low = rules.soft / 2;
+  rules.quantum = std::max(1u, rules.soft / 8);
+  return rules;
+}
+
+std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
+                                                 const actor_type& type, std::size_t messages,
+                                                 std::size_t bytes) {
+  const overload::policy policy = options.when_full.what();
+  if (policy == overload::policy::pause_senders && !options.max_messages && !options.max_bytes &&
+      !options.charged_to) {
+    return nullptr;
+  }
+  auto own = std::make_unique<overload_rules>();
+  messages = options.max_messages.value_or(messages);
+  bytes = options.max_bytes.value_or(bytes);
+  static_cast<sending_rules&>(*own) = make_rules(messages, bytes, policy);
+  own->policy = policy;
+  if (options.charged_to) own->budget = overload_access::shared(*options.charged_to);
+  if (policy == overload::policy::drop_oldest) {
+    if (messages == no_limit) {
+      throw std::invalid_argument(
+          "troupe: overload::drop_oldest needs max_messages: its places are made at spawn");
+    }
+    own->ring = std::make_unique<drop_ring>(messages, bytes, token_dispatch);
+  }
+  if (policy == overload::policy::redirect) {
+    own->target = options.when_full.target();
+    if (own->target->from->destroy != type.destroy) {
+      throw std::invalid_argument("troupe: overload::redirect_to<" +
+                                  std::string(own->target->from->name) + "> was given to a " +
+                                  std::string(type.name));
+    }
+  }
+  own->plain = own->budget == nullptr && own->ring == nullptr;
+  own->type = type;
+  own->type.rules = own.get();
+  return own;
+}
+
+// ── Being counted ─────────────────────────────────────────────────────────────────────────────
+
+void control_block::tell_overload(overload_event::kind what, const dispatch& how) noexcept {
+  try {
+    side().overloads.add(what);
+  } catch (...) {
+    // No memory for a side block: it is counted in all, but not for this actor.
+  }
+  if (epoch_ == home().epoch()) home().overloaded({what, where(), name(), how.message});
+}
+
+void control_block::count_pause_timed_out() noexcept {
+  constexpr dispatch none{};
+  tell_overload(overload_event::kind::pause_timed_out, none);
+}
+
+// ── Limits for one type ───────────────────────────────────────────────────────────────────────
+
+bool control_block::take_place(const dispatch& how) noexcept {
+  atomic<std::uint16_t>& waiting = side_if_any()->of_type[how.limit];
+  // [place] relaxed: counts, and hands nothing over.
+  std::uint16_t now = waiting.load(relaxed);
+  do {
+    if (now >= how.most) return false;
+  } while (!waiting.compare_exchange_weak(now, static_cast<std::uint16_t>(now + 1), relaxed));
+  return true;
+}
+
+void control_block::give_place_back(const dispatch& how) noexcept {
+  side_if_any()->of_type[how.limit].fetch_sub(1, relaxed);  // [place]
+}
+
+// ── Sending ───────────────────────────────────────────────────────────────────────────────────
+
+delivery control_block::send_slowly(envelope& message, std::size_t bytes) noexcept {
+  return send_within(message, bytes, true);
+}
+
+// `may_redirect`: it has not been redirected yet.
+delivery control_block::send_within(envelope& message, std::size_t bytes,
+                                    bool may_redirect) noexcept {
+  const dispatch& how = *message.how;
+  const overload_rules* const own = own_rules();
+  if (home_->over_budget.load(relaxed)) return overflow(message, may_redirect);  // [budget]
+  if (how.most != 0 && !take_place(how)) return overflow(message, may_redirect);
+  if (own != nullptr && own->budget != nullptr && !own->budget->charge(bytes)) {
+    if (how.most != 0) give_place_back(how);
+    return overflow(message, may_redirect);
+  }
+  hold();  // for longer than the message, which may have the last reference
+  system_state& home = *home_;
+  bool pauses = false;
+  mailbox::pushed pushed;
+  if (own != nullptr && own->ring != nullptr) {
+    const drop_ring::outcome outcome = own->ring->push(message, mailbox_);
+    pushed = outcome.pushed;
+    if (pushed != mailbox::pushed::closed) count_accepted(home, bytes);
+    for (envelope* each = outcome.dropped; each != nullptr;) {
+      drop(*std::exchange(each, each->next), overload_event::kind::dropped);
+    }
+  } else {
+    const sending_rules& bounds = rules();
+    const std::size_t units = bounds.units(bytes, how.weight);
+    pushed = mailbox_.push(message, units, bounds.soft);
+    if (pushed == mailbox::pushed::full && bounds.hard > bounds.soft && !is_pumped_here()) {
+      pushed = mailbox_.push(message, units, bounds.hard);
+      pauses = pushed < mailbox::pushed::closed;
+    }
+    if (pushed < mailbox::pushed::closed) count_accepted(home, bytes);
+  }
+  delivery result = delivery::accepted;
+  if (pushed < mailbox::pushed::closed) {
+    if (pushed == mailbox::pushed::to_idle) executor_->schedule(*this);
+    if (pauses) result = slow_down(how);
+  } else {
+    if (how.most != 0) give_place_back(how);
+    if (own != nullptr && own->budget != nullptr) own->budget->release(bytes);
+    result = pushed == mailbox::pushed::full ? overflow(message, may_redirect) : refuse(message);
+  }
+  let_go();
+  return result;
+}
+
+// Not in the mailbox; it is destroyed, or goes elsewhere.
+delivery control_block::overflow(envelope& message, bool may_redirect) noexcept {
+  using kind = overload_event::kind;
+  const overload_rules* const own = own_rules();
+  const auto policy = own != nullptr ? own->policy : overload::policy::pause_senders;
+  switch (policy) {
+    case overload::policy::drop_newest:
+    case overload::policy::drop_oldest:  // a budget, or the limit of a type
+      tell_overload(kind::dropped, *message.how);
+      message.how->discard(message);
+      return delivery::dropped;
+    case overload::policy::redirect:
+      if (may_redirect) return redirect(*own->target, message);
+      break;
+    case overload::policy::fail_receiver:
+      fail_for_overload();
+      break;
+    case overload::policy::pause_senders:
+    case overload::policy::refuse:
+      break;
+  }
+  tell_overload(kind::refused, *message.how);
+  message.how->discard(message);
+  return delivery::refused;
+}
+
+delivery control_block::redirect(const redirection& where, envelope& message) noexcept {
+  envelope* onwards = &message;
+  if (where.table != nullptr) {
+    const auto* const end = where.table + where.table_size;
+    const auto* const entry = std::find_if(
+        where.table, end, [&](const redirected_message& m) { return m.from == message.how; });
+    TROUPE_ASSERT(entry != end, "a message that is not in the list of what its actor understands");
+    try {
+      if (entry->remake != nullptr) {
+        onwards = entry->remake(message, *entry->to);
+      } else {
+        message.how = entry->to;
+      }
+    } catch (...) {  // no memory, or the message cannot be moved
+      tell_overload(overload_event::kind::refused, *message.how);
+      message.how->discard(message);
+      return delivery::refused;
+    }
+  }
+  tell_overload(overload_event::kind::redirected, *onwards->how);
+  return where.to->send_within(*onwards, onwards->how->charge(*onwards), false);
+}
+
+// The message has been taken in above the soft limit.
+delivery control_block::slow_down(const dispatch& how) noexcept {
+  turn_context& here = this_turn();
+  if (here.running == this) return delivery::accepted;  // to itself
+  if (here.running != nullptr) {
+    // After its handler; it is the first full mailbox that counts.
+    if (here.waits_for == nullptr) {
+      hold();
+      here.waits_for = this;
+      here.sent_to_full = &how;
+    }
+    return delivery::paused;
+  }
+  if (home().pump_of_this_thread() != nullptr) return delivery::paused;  // it has others to serve
+  tell_overload(overload_event::kind::paused, how);
+  if (!home().pauses().wait_here(*this)) count_pause_timed_out();
+  return delivery::paused;
+}
+
+// A thread outside of any turn that waited for the actor which it pumps would wait for itself.
+bool control_block::is_pumped_here() const noexcept {
+  return this_turn().running == nullptr && executor_ == home().pump_of_this_thread();
+}
+
+void control_block::fail_for_overload() noexcept {
+  urgent nothing = urgent::nothing;
+  // [urgent] relaxed: as in stop_now().
+  if (!urgent_.compare_exchange_strong(nothing, urgent::fail, relaxed, relaxed)) return;
+  wake();
+}
+
+// ── Being handled ─────────────────────────────────────────────────────────────────────────────
+
+bool is_ring_token(const envelope& message) noexcept { return message.how == &token_dispatch; }
+
+void control_block::taken_from_ring(const envelope& message) noexcept {
+  const std::size_t bytes = message.how->charge(message);
+  no_longer_waits(*message.how, bytes);
+  count_gone(*home_, 0, bytes);
+}
+
+void control_block::no_longer_waits(const dispatch& how, std::size_t bytes) noexcept {
+  if (how.most != 0) give_place_back(how);
+  if (const overload_rules* const own = own_rules(); own != nullptr && own->budget != nullptr) {
+    own->budget->release(bytes);
+  }
+}
+
+// It was accepted, and will not be handled.
+void control_block::drop(envelope& message, overload_event::kind why) noexcept {
+  const dispatch& how = *message.how;
+  const std::size_t bytes = how.charge(message);
+  no_longer_waits(how, bytes);
+  count_gone(*home_, 1, bytes);
+  tell_overload(why, how);
+  how.discard(message);
+}
+
+}  // namespace detail
+}  // namespace troupe

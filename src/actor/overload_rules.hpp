@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/events.hpp>
+#include <troupe/actor/overload.hpp>
+#include <troupe/actor/spawn_options.hpp>
+#include <troupe/sync/atomic.hpp>
+
+namespace troupe::detail {
+
+class drop_ring;
+
+/// The bytes of a group of mailboxes.
+///
+/// Threads: any. Exact, but for what has been handled and not yet been reported.
+class shared_budget {
+ public:
+  explicit shared_budget(std::size_t limit) noexcept : limit_(limit) {}
+
+  /// False if that would exceed the limit; then nothing is charged.
+  [[nodiscard]] bool charge(std::size_t bytes) noexcept;
+  void release(std::size_t bytes) noexcept {
+    used_.fetch_sub(bytes, relaxed);  // [budget] relaxed: hands nothing over
+  }
+  [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+  [[nodiscard]] std::size_t used() const noexcept { return used_.load(relaxed); }  // [budget]
+
+ private:
+  const std::size_t limit_;
+  atomic<std::size_t> used_{0};
+};
+
+/// The limits of an actor that has its own, and what happens beyond them.
+struct overload_rules : sending_rules {
+  overload::policy policy = overload::policy::pause_senders;
+  actor_type type{};  // the class's, with these rules
+  std::shared_ptr<shared_budget> budget;
+  std::shared_ptr<const redirection> target;
+  std::unique_ptr<drop_ring> ring;  // of drop_oldest
+
+  overload_rules();
+  ~overload_rules();
+};
+
+// Rules of an actor's own are always whole ones.
+inline const overload_rules* control_block::own_rules() const noexcept {
+  return static_cast<const overload_rules*>(type_->rules);
+}
+
+/// What sends to an actor keep to if they pause: none of `messages` and `bytes` is exceeded. Throws
+/// std::invalid_argument, with what is allowed.
+[[nodiscard]] sending_rules make_rules(std::size_t messages, std::size_t bytes,
+                                       overload::policy policy);
+
+/// For the spawn of one actor; null if all is as in the system.
+[[nodiscard]] std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
+                                                               const actor_type& type,
+                                                               std::size_t messages,
+                                                               std::size_t bytes);
+
+/// Counts of what limits have done. Threads: any.
+class overload_tally {
+ public:
+  void add(overload_event::kind what) noexcept {
+    counts_[static_cast<std::size_t>(what)].fetch_add(1, relaxed);  // [counter]
+  }
+  void clear() noexcept {
+    for (auto& each : counts_) each.store(0, relaxed);  // [counter]
+  }
+  [[nodiscard]] overload_counts now() const noexcept {
+    const auto of = [this](overload_event::kind what) {
+      return counts_[static_cast<std::size_t>(what)].load(relaxed);  // [counter]
+    };
+    using kind = overload_event::kind;
+    return {of(kind::refused), of(kind::dropped), of(kind::redirected), of(kind::paused),
+            of(kind::pause_timed_out)};
+  }
+
+ private:
+  std::array<atomic<std::uint64_t>, 5> counts_{};
+};
+
+}  // namespace troupe::detail
