@@ -16,6 +16,7 @@
 #include "lab/frame/catalogue.hpp"
 #include "lab/frame/measuring.hpp"
 #include "lab/frame/run.hpp"
+#include "lab/peers/peers.hpp"
 
 namespace {
 
@@ -41,6 +42,11 @@ void add_run_options(CLI::App& command, lab::run_options& options,
       ->default_str("120");
 }
 
+struct peers_options {
+  std::vector<std::string> workloads;
+  lab::engine_folders folders{lab::built::engines, lab::built::cache};
+};
+
 // `troupe lab NAME`: its sizes, and what every experiment takes.
 void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
                     lab::run_options& options, lab::sizes& given, int& result) {
@@ -61,6 +67,34 @@ void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
   command->callback([&] { result = lab::run_experiment(which, given, options); });
 }
 
+// `troupe lab peers WORKLOAD…`
+void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& options,
+               lab::sizes& given, int& result) {
+  CLI::App* command = lab_command.add_subcommand(
+      "peers", "How do other engines do with the same workloads, in the same run?");
+  const std::vector<std::string> all = lab::peer_workloads();
+  std::vector<std::string> choices = all;
+  choices.emplace_back("all");
+  command->add_option("WORKLOAD", peers.workloads, "one or several; all: a table of Markdown")
+      ->required()
+      ->check(CLI::IsMember(choices));
+  command
+      ->add_option_function<std::uint64_t>(
+          "--workers", [&given](std::uint64_t value) { given.set("workers", value); },
+          "worker threads of each engine")
+      ->check(CLI::Range(1, 1024))
+      ->default_str("2");
+  command->add_option("--engines", peers.folders.sources, "the folder of the engines' sources")
+      ->check(CLI::ExistingDirectory)
+      ->capture_default_str();
+  const std::vector<std::string> engines = lab::engine_names();
+  add_run_options(*command, options, {engines.begin(), engines.end()});
+  command->callback([&peers, &given, &options, &result, all] {
+    const bool every = peers.workloads == std::vector<std::string>{"all"};
+    result = lab::run_peers(every ? all : peers.workloads, given, options, peers.folders);
+  });
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 int run(int count, char** arguments) {
@@ -79,6 +113,8 @@ int run(int count, char** arguments) {
   for (const lab::catalogue_entry& each : lab::catalogue()) {
     add_experiment(*lab_command, each, options, given, result);
   }
+  peers_options peers;
+  add_peers(*lab_command, peers, options, given, result);
   lab_command->callback([lab_command] {
     if (lab_command->get_subcommands().empty() || lab_command->got_subcommand("list")) {
       lab::list_experiments();

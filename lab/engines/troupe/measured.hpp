@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 
 #include <troupe/troupe.hpp>
 
+#include "lab/engines/measured.hpp"
 #include "lab/frame/trial.hpp"
 
 namespace troupe::lab::workloads {
 
+using ::workloads::rss_bytes, ::workloads::seconds_since;
+
 inline system_options system_of(const trial& t) {
   return {.workers = static_cast<unsigned>(t["workers"])};
-}
-
-inline double seconds_since(std::chrono::steady_clock::time_point began) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
-
-inline std::size_t rss_bytes() {
-  std::size_t total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace troupe::lab::workloads
