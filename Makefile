@@ -41,8 +41,8 @@ bench:
 
 lab:
 	@scripts/install-dependencies run
-	@cmake --preset bench >/dev/null
-	@cmake --build --preset bench --parallel $(JOBS) --target troupe >/dev/null
+	@[ -e build/bench/build.ninja ] || cmake --preset bench
+	@cmake --build --preset bench --parallel $(JOBS) --target troupe
 	@exec build/bench/bin/troupe lab $(ARGS)
 
 model:

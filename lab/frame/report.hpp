@@ -22,13 +22,17 @@ void print_report(std::ostream& out, const measurements& found,
 void print_host(std::ostream& out, const host& where);
 
 /// The one object of --json.
-nlohmann::ordered_json json_of(const std::string& name, const host& where, const sizes& chosen,
-                               unsigned rounds, const measurements& found);
+nlohmann::ordered_json json_of(const std::string& name, const host& where,
+                               const nlohmann::ordered_json& options, const measurements& found);
+nlohmann::ordered_json json_of(const sizes& chosen);
 
 /// To a file, or to stdout if it is "-". Throws std::runtime_error if it cannot be written.
 void write_json(const nlohmann::ordered_json& what, const std::string& file);
 
 /// The parts that are not empty, with ", " between them.
 std::string join(const std::vector<std::string>& parts);
+
+/// "workers 2, messages 10 M"
+std::string text_of(const sizes& chosen);
 
 }  // namespace troupe::lab
