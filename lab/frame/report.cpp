@@ -2,7 +2,6 @@
 #include "lab/frame/report.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <ostream>
 #include <stdexcept>
@@ -177,14 +176,18 @@ nlohmann::ordered_json json_of(const std::string& name, const host& where,
   return result;
 }
 
-void write_json(const nlohmann::ordered_json& what, const std::string& file) {
-  if (file == "-") {
-    std::cout << what.dump(2) << std::endl;
-    return;
-  }
-  std::ofstream out(file);
-  out << what.dump(2) << '\n';
-  if (!out.flush()) throw std::runtime_error(file + " cannot be written");
+json_target::json_target(const std::string& file) : file_(file) {
+  if (file_.empty() || file_ == "-") return;
+  out_.open(file_);
+  if (!out_) throw std::runtime_error(file_ + " cannot be written");
+}
+
+std::ostream& json_target::text() const { return file_ == "-" ? std::cerr : std::cout; }
+
+void json_target::write(const nlohmann::ordered_json& what) {
+  std::ostream& to = file_ == "-" ? std::cout : out_;
+  to << what.dump(2) << '\n';
+  if (!to.flush()) throw std::runtime_error(file_ + " cannot be written");
 }
 
 }  // namespace troupe::lab

@@ -202,6 +202,7 @@ std::vector<std::string> engine_names() {
 
 int run_peers(const std::vector<std::string>& workloads, const sizes& given,
               const run_options& options, const engine_folders& folders) {
+  json_target json(options.json);
   progress shown;
   const attendance all = gather(options, folders, shown);
   const host where = look_at_host();
@@ -219,7 +220,7 @@ int run_peers(const std::vector<std::string>& workloads, const sizes& given,
   const measurements found = measure(subjects, options.repeat, options.limit, shown);
   shown.clear();
 
-  std::ostream& out = options.json == "-" ? std::cerr : std::cout;
+  std::ostream& out = json.text();
   print_host(out, where);
   out << "engines interleaved, median of " << options.repeat << '\n';
   for (const std::string& line : lines) out << line << '\n';
@@ -231,9 +232,7 @@ int run_peers(const std::vector<std::string>& workloads, const sizes& given,
     print_all(out, workloads, all, found, true);
   }
   print_notes(out, all, found);
-  if (!options.json.empty()) {
-    write_json(json_of_peers(where, with, all, found), options.json);
-  }
+  if (json.wanted()) json.write(json_of_peers(where, with, all, found));
   return found.failures.empty() && !found.all.empty() ? 0 : 1;
 }
 
