@@ -61,7 +61,7 @@ class Command(unittest.TestCase):
     def test_without_a_terminal_progress_is_a_line_for_each_run(self):
         run = troupe("lab", "pingpong", "--smoke", "--repeat", "2", "--engine", "troupe")
         self.assertEqual(run.returncode, 0)
-        self.assertEqual(len(re.findall(r"(?m)^round [12] of 2: troupe: \S+ M$", run.stderr)), 2)
+        self.assertEqual(len(re.findall(r"(?m)^round [12] of 2: troupe: \S+ [kM]$", run.stderr)), 2)
         self.assertIn("troupe", run.stdout)
 
     def test_a_size_that_is_given_counts_more_than_smoke(self):
@@ -94,8 +94,8 @@ class Peers(unittest.TestCase):
         run = troupe("lab", "peers", "ring", *QUICK, "--engine", "troupe", "--engine", "floor")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertRegex(run.stdout, r"(?m)^ *ring, messages/s +median +least +greatest ")
-        self.assertRegex(run.stdout, r"(?m)^ *troupe .* 1\.00 +\S+ MB$")
-        self.assertRegex(run.stdout, r"(?m)^ *floor .* \d+\.\d\d +\S+ MB$")
+        self.assertRegex(run.stdout, r"(?m)^ *troupe .* 1\.00 +\S+ [kMG]B$")
+        self.assertRegex(run.stdout, r"(?m)^ *floor .* \d+\.\d\d +\S+ [kMG]B$")
         self.assertRegex(run.stdout, r"(?m)^troupe: Troupe \S+ \(\S+\), floor: ")
 
     def test_several_workloads_make_tables_of_markdown(self):
@@ -103,7 +103,7 @@ class Peers(unittest.TestCase):
                      "--engine", "floor")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stdout.count("| | fanin, unbounded | fanin, bounded 1024 | ring |"), 2)
-        self.assertRegex(run.stdout, r"(?m)^\| floor \| \S+ M \| – \| \S+ M \|$")
+        self.assertRegex(run.stdout, r"(?m)^\| floor \| \S+ [kM] \| – \| \S+ [kM] \|$")
 
     def test_an_engine_that_is_not_installed_is_named_and_left_out(self):
         run = troupe("lab", "peers", "pingpong", *QUICK, "--json", "-", "--engine", "troupe",
