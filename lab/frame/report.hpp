@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fstream>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "lab/frame/experiment.hpp"
+#include "lab/frame/host.hpp"
+#include "lab/frame/measuring.hpp"
+
+namespace troupe::lab {
+
+/// For each metric that the experiment reports a table with what was published; then one of what the
+/// operating system says.
+void print_report(std::ostream& out, const measurements& found,
+                  const std::vector<published>& figures);
+
+/// One line about the machine and one about the program.
+void print_host(std::ostream& out, const host& where);
+
+/// The one object of --json.
+nlohmann::ordered_json json_of(const std::string& name, const host& where,
+                               const nlohmann::ordered_json& options, const measurements& found);
+nlohmann::ordered_json json_of(const sizes& chosen);
+
+/// Where the object of --json goes: a file, stdout if it is "-", nowhere if it is empty. The file is
+/// opened at once, so that nobody measures for minutes in vain.
+///
+/// Errors: std::runtime_error if it cannot be written.
+class json_target {
+ public:
+  explicit json_target(const std::string& file);
+
+  bool wanted() const { return !file_.empty(); }
+
+  /// What is for people: stderr if the object goes to stdout.
+  std::ostream& text() const;
+
+  void write(const nlohmann::ordered_json& what);
+
+ private:
+  std::string file_;
+  std::ofstream out_;
+};
+
+/// The parts that are not empty, with ", " between them.
+std::string join(const std::vector<std::string>& parts);
+
+/// "workers 2, messages 10 M"
+std::string text_of(const sizes& chosen);
+
+}  // namespace troupe::lab
