@@ -36,7 +36,9 @@ std::size_t bound_executor::drain() {
   const std::uint64_t before = done().handled.value();
   runnable_list now = take();
   // First all of them, so that what one handles does not lead to more in the same round.
-  for (runnable* r = now.first(); r != nullptr; r = r->next_runnable) control_block::collect(*r);
+  for (runnable* r = now.first(); r != nullptr; r = r->next_runnable) {
+    control_block::collect(*r, done());
+  }
   while (runnable* const r = now.pop()) {
     if (control_block::turn_collected(*r, done()) == turn_result::again) schedule(*r);
   }

@@ -276,29 +276,29 @@ void control_block::abandon() noexcept {
 // ── The turn's ────────────────────────────────────────────────────────────────────────────────
 
 turn_result control_block::turn(runnable& r, activity& mine) noexcept {
-  return static_cast<control_block&>(r).run_turn(mine, tuning::turn_messages);
+  return static_cast<control_block&>(r).run_turn(mine, tuning::turn_messages, true);
 }
 
-inline bool control_block::refill(std::uint32_t low) noexcept {
+inline bool control_block::refill(std::uint32_t low, activity& mine) noexcept {
   const mailbox::refilled got = mailbox_.refill(low);
-  if (got >= mailbox::refilled::room) [[unlikely]] {
+  if (got.room) [[unlikely]]
     home().pauses().release_waiters_of(*this);
-    return got == mailbox::refilled::messages_and_room;
-  }
-  return got == mailbox::refilled::messages;
+  mine.depth_highest.raise_to(got.messages);
+  return got.messages != 0;
 }
 
-void control_block::collect(runnable& r) noexcept {
+void control_block::collect(runnable& r, activity& mine) noexcept {
   auto& block = static_cast<control_block&>(r);
-  block.refill(block.rules().low);
+  (void)block.refill(block.rules().low, mine);
 }
 
 turn_result control_block::turn_collected(runnable& r, activity& mine) noexcept {
-  auto& block = static_cast<control_block&>(r);
-  return block.run_turn(mine, block.mailbox_.ready());
+  return static_cast<control_block&>(r).run_turn(mine, std::numeric_limits<std::size_t>::max(),
+                                                 false);
 }
 
-turn_result control_block::run_turn(activity& mine, std::size_t most) noexcept {
+// `may_refill`: what has come since the reader's list was made is handled too.
+turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_refill) noexcept {
   const turn_scope scope(*this, &mine);
   mine.turns.add(1);
   if (in_life() == phase::starting) {
@@ -316,7 +316,6 @@ turn_result control_block::run_turn(activity& mine, std::size_t most) noexcept {
     if (mine.count_gone(std::exchange(handled, 0), std::exchange(bytes, 0))) [[unlikely]]
       settle(*home_, mine);
   };
-  bool first = true;
   for (;;) {
     // [urgent] relaxed: see stop_now(). It is looked at before each message, so it overtakes all.
     if (const urgent now = urgent_.load(relaxed); now != urgent::nothing) [[unlikely]] {
@@ -324,7 +323,9 @@ turn_result control_block::run_turn(activity& mine, std::size_t most) noexcept {
       return end_for(now, mine);
     }
     if (most == 0 && !mailbox_.is_empty()) break;
-    if (!mailbox_.has_ready() && !refill(bounds.low)) {
+    if (!mailbox_.has_ready()) {
+      if (!may_refill && !mailbox_.is_empty()) break;
+      if (refill(bounds.low, mine)) continue;
       count();
       // Nobody can send to it any more, and nobody has: it ends here.
       if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
@@ -333,7 +334,6 @@ turn_result control_block::run_turn(activity& mine, std::size_t most) noexcept {
       continue;
     }
     envelope& message = mailbox_.pop_ready();
-    if (std::exchange(first, false)) mine.depth_highest.raise_to(mailbox_.ready() + 1);
     const dispatch& how = *message.how;
     const std::size_t charge = how.charge(message);
     ++handled;

@@ -5,13 +5,12 @@ namespace troupe::detail {
 
 void mailbox::open_busy() noexcept {
   ready_ = nullptr;
-  ready_count_ = 0;
   handled_ = 0;
   // [life-open] relaxed: nobody can name the mailbox yet; opening the lifeline publishes it.
   head_.store(0, relaxed);
 }
 
-void mailbox::append_all_reversed(envelope* newest) noexcept {
+std::uint32_t mailbox::append_all_reversed(envelope* newest) noexcept {
   envelope* oldest = nullptr;
   std::uint32_t count = 0;
   while (newest != nullptr) {
@@ -25,7 +24,7 @@ void mailbox::append_all_reversed(envelope* newest) noexcept {
   envelope** end = &ready_;
   while (*end != nullptr) end = &(*end)->next;
   *end = oldest;
-  ready_count_ += count;
+  return count;
 }
 
 // Somebody wants room, and there is.
@@ -36,9 +35,7 @@ mailbox::refilled mailbox::refill_with_room(word head) noexcept {
     // [mailbox] acquire: as in refill_from().
   } while (!head_.compare_exchange_weak(head, left, acquire, relaxed));
   handled_ = 0;
-  if (!has_message(head)) return refilled::room;
-  append_reversed(message_of(head));
-  return refilled::messages_and_room;
+  return {has_message(head) ? append_reversed(message_of(head)) : 0, true};
 }
 
 bool mailbox::want_room(std::uint32_t low) noexcept {
@@ -67,11 +64,10 @@ mailbox::remains mailbox::close() noexcept {
   // [mailbox] acquire: as in refill(): the messages left behind are about to be read.
   // [mailbox-close] release: pairs with push().
   const word last = head_.exchange(closed, acq_rel);
-  if (has_message(last)) append_reversed(message_of(last));
+  if (has_message(last)) (void)append_reversed(message_of(last));
   const bool wanted = (last & room_wanted) != 0;
   envelope* const left = ready_;
   ready_ = nullptr;
-  ready_count_ = 0;
   handled_ = 0;
   return {left, wanted};
 }

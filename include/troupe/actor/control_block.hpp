@@ -106,7 +106,7 @@ class control_block : public runnable {
 
   // ── The turn's ──────────────────────────────────────────────────────────────────────────────
   static turn_result turn(runnable& r, activity& mine) noexcept;  // up to a fixed number
-  static void collect(runnable& r) noexcept;
+  static void collect(runnable& r, activity& mine) noexcept;
   static turn_result turn_collected(runnable& r, activity& mine) noexcept;  // what was collected
   void now_handling(const dispatch& what) noexcept;
   void end_after_this_message() noexcept;
@@ -166,8 +166,8 @@ class control_block : public runnable {
   [[nodiscard]] const overload_rules* own_rules() const noexcept;
   void tell_overload(overload_event::kind what, const dispatch& how) noexcept;
   [[nodiscard]] bool pauses_now(turn_context& here) noexcept;
-  bool refill(std::uint32_t low) noexcept;
-  turn_result run_turn(activity& mine, std::size_t most) noexcept;
+  bool refill(std::uint32_t low, activity& mine) noexcept;
+  turn_result run_turn(activity& mine, std::size_t most, bool may_refill) noexcept;
   bool call(void (*function)(void*), const dispatch& as) noexcept;
   void report_failure(std::string_view during) noexcept;
   void report_failure(std::string_view during, std::string_view what) noexcept;
@@ -180,19 +180,21 @@ class control_block : public runnable {
   // phase_'s word also says whether somebody waits for the end on it.
   static constexpr std::uint32_t waited_for = 0x100;
 
+  // The first cache line of the slot, with the lifeline before it: what senders look at, and the word
+  // that they change. From the mailbox's second word on it is the reader's, with the object behind it.
   system_state* const home_;
   executor* const executor_;
   const actor_type* type_;  // constant once the lifeline is open
-  mailbox mailbox_;
   atomic<side_block*> side_{nullptr};
-  atomic<const dispatch*> handling_{nullptr};
-  // The envelope for let_go_last(). Not an `envelope`, whose alignment the block does not have; its
-  // place in the slot has.
-  std::byte last_reference_[sizeof(envelope)];
   atomic<std::uint32_t> phase_{0};
+  [[no_unique_address]] mailbox mailbox_;  // its last 4 bytes are the next three members
   atomic<urgent> urgent_{urgent::nothing};
   exit_reason reason_ = exit_reason::unknown;  // the turn's, until the mailbox is closed
   const std::uint16_t epoch_;                  // of home_: whether it is still the same system
+  // The envelope for let_go_last(). Not an `envelope`, whose alignment the block does not have; its
+  // place in the slot has.
+  std::byte last_reference_[sizeof(envelope)];
+  atomic<const dispatch*> handling_{nullptr};
 };
 
 static_assert(sizeof(lifeline) + sizeof(control_block) == 104,

@@ -33,7 +33,8 @@ class consumer : public actor {
   std::latch& done_;
 };
 
-// Sends a batch in a turn and then itself a message, so that others get turns too.
+// Sends a batch and then itself a message, so that others get turns too. When the consumer is full it
+// lets it catch up: its next turn comes when there is room.
 class producer : public actor {
  public:
   struct step {};
@@ -42,7 +43,9 @@ class producer : public actor {
       : to_(std::move(to)), number_(number), count_(count) {}
 
   void on(step) {
-    for (unsigned i = 0; i < batch && sent_ < count_; ++i) to_.send(item{number_, sent_++});
+    for (unsigned i = 0; i < batch && sent_ < count_; ++i) {
+      if (to_.send(item{number_, sent_++}) != delivery::accepted) break;
+    }
     if (sent_ < count_) self(this).send(step{});
   }
 
@@ -55,19 +58,14 @@ class producer : public actor {
   std::uint64_t sent_ = 0;
 };
 
-// How the consumer is spawned, its limits included.
-spawn_options consumer_options() { return {}; }
-
-}  // namespace
-
-void fanin_unbounded(trial& t) {
+void fanin(trial& t, const spawn_options& consuming) {
   const std::uint64_t producers = t["actors"];
   const std::uint64_t each = t["messages"] / producers;
   const std::uint64_t messages = each * producers;
   std::uint64_t sum = 0;
   std::latch done(1);
   class system system(system_of(t));
-  auto to = system.spawn<consumer>(consumer_options(), messages, sum, done);
+  auto to = system.spawn<consumer>(consuming, messages, sum, done);
   std::vector<ref<producer>> all;
   for (std::uint64_t i = 0; i < producers; ++i) {
     all.push_back(system.spawn<producer>(to, i, each));
@@ -78,5 +76,11 @@ void fanin_unbounded(trial& t) {
   t.report("rate", "messages/s", static_cast<double>(messages) / seconds_since(began));
   if (sum != producers * (each * (each - 1) / 2)) throw std::logic_error("a message was lost");
 }
+
+}  // namespace
+
+void fanin_unbounded(trial& t) { fanin(t, {.max_messages = no_limit, .max_bytes = no_limit}); }
+void fanin_by_default(trial& t) { fanin(t, {}); }
+void fanin_bounded(trial& t) { fanin(t, {.max_messages = 1024}); }
 
 }  // namespace troupe::lab::workloads

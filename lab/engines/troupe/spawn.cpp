@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <latch>
 #include <stdexcept>
 
@@ -24,15 +25,18 @@ class short_lived : public actor {
 
 class collector : public actor {
  public:
-  struct spawn_all {};
+  struct spawn_more {};
 
   collector(std::uint64_t count, std::uint64_t& sum, std::latch& done)
       : count_(count), sum_(sum), done_(done) {}
 
-  void on(spawn_all) {
-    for (std::uint64_t i = 0; i < count_; ++i) {
-      system().spawn<short_lived>().send(question{self(this), i});
+  // Some in a turn, so that it hears their answers in between.
+  void on(spawn_more) {
+    const std::uint64_t end = std::min(count_, spawned_ + batch);
+    for (; spawned_ < end; ++spawned_) {
+      system().spawn<short_lived>().send(question{self(this), spawned_});
     }
+    if (spawned_ < count_) self(this).send(spawn_more{});
   }
   void on(answer a) {
     sum_ += a.value;
@@ -40,7 +44,10 @@ class collector : public actor {
   }
 
  private:
+  static constexpr std::uint64_t batch = 128;
+
   std::uint64_t count_;
+  std::uint64_t spawned_ = 0;
   std::uint64_t& sum_;
   std::latch& done_;
   std::uint64_t answers_ = 0;
@@ -55,7 +62,7 @@ void spawn(trial& t) {
   class system system(system_of(t));
   auto counting = system.spawn<collector>(count, sum, done);
   const auto began = std::chrono::steady_clock::now();
-  counting.send(collector::spawn_all{});
+  counting.send(collector::spawn_more{});
   done.wait();
   t.report("rate", "actors/s", static_cast<double>(count) / seconds_since(began));
   if (sum != count * (count - 1) / 2) throw std::logic_error("an answer is wrong");

@@ -13,6 +13,8 @@ void pairs(trial& t);
 void ring(trial& t);
 void wall(trial& t);
 void fanin_unbounded(trial& t);
+void fanin_by_default(trial& t);
+void fanin_bounded(trial& t);
 void spawn(trial& t);
 void idle(trial& t);
 
