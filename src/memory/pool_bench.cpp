@@ -125,5 +125,5 @@ int main(int count, char** arguments) {
   all<from_new>(pairs);
   all<from_pool>(pairs);
   all<from_stable_pool>(pairs);
-  std::printf("pool: %zu bytes from the system\n", troupe::pool_bytes());
+  std::printf("pool: %zu bytes from the system\n", troupe::pool_used().resident);
 }
