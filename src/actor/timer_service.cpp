@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <troupe/memory/pool.hpp>
+
 #include "runtime.hpp"
 #include "side_block.hpp"
 
@@ -32,6 +34,7 @@ void timer_service::start() {
   stopping_ = false;
   skipped_ = 0;
   thread_ = start_thread("troupe/timers", [this] { run(); });
+  pool_listen(*this);
 }
 
 void timer_service::stop() {
@@ -41,6 +44,11 @@ void timer_service::stop() {
   }
   parker_.notify();
   thread_.join();
+  // [surplus] relaxed: joined, and what comes after it is told to somebody else.
+  const bool owes = trim_at_ != time_point::max() || surplus_.load(relaxed);
+  pool_unlisten(*this, owes);
+  surplus_.store(false, relaxed);  // [surplus] nobody tells any more
+  trim_at_ = time_point::max();
 }
 
 void timer_service::run() noexcept {
@@ -48,11 +56,12 @@ void timer_service::run() noexcept {
   while (!stopping_) {
     const time_point now = clock::now();
     wheel_.advance(now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); });
-    const auto next = wheel_.next_expiry();
-    sleeps_until_ = next.value_or(time_point::max());
+    sleeps_until_ = wheel_.next_expiry().value_or(time_point::max());
+    const time_point due = sleeps_until_;
     lock.unlock();
-    if (next) {
-      (void)parker_.park_until(*next);
+    const time_point until = std::min(due, trim(now));
+    if (until != time_point::max()) {
+      (void)parker_.park_until(until);
     } else {
       parker_.park();
     }
@@ -60,6 +69,39 @@ void timer_service::run() noexcept {
     sleeps_until_ = time_point::min();  // awake: arming need not notify
   }
 }
+
+// ── Memory that nobody needs ──────────────────────────────────────────────────────────────────
+
+// On any thread, which may hold any lock: so it only leaves a note.
+void timer_service::on_surplus() noexcept {
+  // [surplus] relaxed: the parker hands it over.
+  surplus_.store(true, relaxed);
+  parker_.notify();
+}
+
+// Returns when there is more to do. It does a little at a time, so that no timer is late for it.
+time_point timer_service::trim(time_point now) noexcept {
+  constexpr std::size_t steps = 16;  // some 100 microseconds
+  // [surplus] relaxed: as above.
+  if (surplus_.load(relaxed)) {
+    surplus_.store(false, relaxed);  // [surplus] a note that comes now says the same
+    trim_at_ = std::min(trim_at_, now + pool_between_rounds);
+  }
+  if (trim_at_ > now) return trim_at_;
+  switch (pool_trim(steps)) {
+    case pool_rest::now:
+      break;
+    case pool_rest::later:
+      trim_at_ = clock::now() + pool_between_rounds;
+      break;
+    case pool_rest::nothing:
+      trim_at_ = time_point::max();
+      break;
+  }
+  return trim_at_;
+}
+
+// ── Timers ────────────────────────────────────────────────────────────────────────────────────
 
 // Under the mutex. The mailbox and the scheduler take no lock of the timers; of the user's code
 // only a pump's wake-up callback can run here, which must not use Troupe.
