@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <memory>
@@ -11,6 +12,10 @@
 #include <troupe/memory/pool.hpp>
 #include <troupe/sync/thread.hpp>
 #include <vector>
+
+#ifdef TROUPE_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
 
 namespace troupe {
 namespace {
@@ -297,6 +302,21 @@ TEST(pool, stampede) {
 }
 
 #ifdef TROUPE_ASAN
+// The only pointer to the block itself is hidden, as in a mailbox.
+[[gnu::noinline]] std::uintptr_t block_with_a_pointer() {
+  auto** const block = static_cast<void**>(pool_allocate(64));
+  *block = std::malloc(100);
+  return ~reinterpret_cast<std::uintptr_t>(block);
+}
+
+TEST(pool, what_a_block_points_to_is_no_leak) {
+  const std::uintptr_t hidden = block_with_a_pointer();
+  EXPECT_EQ(__lsan_do_recoverable_leak_check(), 0);
+  auto** const block = reinterpret_cast<void**>(~hidden);
+  std::free(*block);
+  pool_release(block, 64);
+}
+
 TEST(pool, a_use_after_release_is_found) {
   EXPECT_DEATH(
       {

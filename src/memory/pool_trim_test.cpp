@@ -65,13 +65,6 @@ void trim_all() {
   for (int rounds = 0; rounds < 3; ++rounds) (void)pool_trim();
 }
 
-std::size_t resident_set() {
-  std::size_t total = 0;
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> total >> pages;
-  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
 struct message {
   explicit message(std::uint64_t n) : number(n), copy(n) {}
 
@@ -139,6 +132,13 @@ TEST(pool_trim, gives_back_what_a_burst_needed) {
 }
 
 #ifndef TROUPE_TEST_SANITIZED  // their shadow is resident too, and what they hold back
+std::size_t resident_set() {
+  std::size_t total = 0;
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> total >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
 TEST(pool_trim, the_resident_set_falls) {
   trim_all();
   const std::size_t before = resident_set();
