@@ -205,6 +205,16 @@ TEST(pool_trim, a_producer_and_a_consumer_call_no_malloc) {
 }
 #endif
 
+TEST(pool_trim, destroys_all) {  // that a thread had, when it has ended
+  trim_all();
+  const std::size_t before = resident();
+  thread([] {
+    for (const std::size_t bytes : {32u, 700u, 9'000u, 65'600u}) backlog burst(bytes, 200);
+  }).join();
+  trim_all();
+  EXPECT_EQ(resident(), before);
+}
+
 TEST(pool_trim, memory_that_came_back_is_used_again) {
   for (int rounds = 0; rounds < 5; ++rounds) {
     {

@@ -133,15 +133,15 @@ enum class pool_rest : std::uint8_t {
 /// goes back.
 inline constexpr std::chrono::seconds pool_between_rounds{1};
 
-/// Gives the system back what the size classes had free when the last round began, and what has not
-/// been needed since: so what a burst has left takes two rounds, and a load that comes and goes
-/// keeps its memory if it comes once between them. A round is one call, or several if `steps_max` is
-/// less than it takes. A step is up to 128 blocks, or one system call or two.
+/// Gives the system back what was free when the round before began, and has not been needed since.
+/// So what a burst has left takes two rounds, and a load that comes and goes keeps its memory if it
+/// comes once between them. A round is one call, or several if `steps_max` is less than it takes. A
+/// step is up to 128 blocks, or a system call or two.
 ///
 /// It cannot give back pages on which a block is in use, or in the hands of a thread: two batches of
 /// each size at most.
 ///
-/// Threads:   any. A system (troupe::system) does it by itself.
+/// Threads:   any. A system (troupe::system) does it by itself, as long as it lives.
 pool_rest pool_trim(std::size_t steps_max = std::numeric_limits<std::size_t>::max()) noexcept;
 
 /// Has the listener told when there may be something for pool_trim(): once before the next round. Of
