@@ -195,7 +195,9 @@ TEST(pool_trim, a_producer_and_a_consumer_call_no_malloc) {
     EXPECT_EQ(news.load(relaxed), news_before) << bytes;
     EXPECT_EQ(malloc_after.uordblks, malloc_before.uordblks);
     EXPECT_EQ(malloc_after.hblks, malloc_before.hblks);
-    EXPECT_LE(resident(), resident_before + 4 * std::max<std::size_t>(16'384, bytes));
+    // At first there may have been fewer underway: at most all places and four batches, in whole
+    // chunks. The largest messages together are a gigabyte.
+    EXPECT_LE(resident(), resident_before + 2 * megabyte);
     enough.store(true, relaxed);  // [enough]
     consumer.join();
     for (atomic<void*>& place : way) {
