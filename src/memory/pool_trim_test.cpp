@@ -294,6 +294,7 @@ TEST(pool_trim, what_is_in_use_gathers_in_few_chunks) {
 }
 
 TEST(pool_trim, a_load_that_comes_and_goes_keeps_its_memory) {
+  trim_all();
   const auto load = [] { backlog burst(128, 100'000); };
   load();
   (void)pool_trim();
