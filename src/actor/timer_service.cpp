@@ -2,7 +2,10 @@
 #include "timer_service.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include <troupe/memory/pool.hpp>
 
 #include "runtime.hpp"
 #include "side_block.hpp"
@@ -32,6 +35,7 @@ void timer_service::start() {
   stopping_ = false;
   skipped_ = 0;
   thread_ = start_thread("troupe/timers", [this] { run(); });
+  pool_listen(*this);
 }
 
 void timer_service::stop() {
@@ -41,6 +45,11 @@ void timer_service::stop() {
   }
   parker_.notify();
   thread_.join();
+  // [surplus] relaxed: joined, and what comes after it is told to somebody else.
+  const bool owes = trim_at_ != time_point::max() || surplus_.load(relaxed);
+  pool_unlisten(*this, owes);
+  surplus_.store(false, relaxed);  // [surplus] nobody tells any more
+  trim_at_ = time_point::max();
 }
 
 void timer_service::run() noexcept {
@@ -48,18 +57,12 @@ void timer_service::run() noexcept {
   while (!stopping_) {
     const time_point now = clock::now();
     wheel_.advance(now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); });
-    auto next = wheel_.next_expiry();
-    sleeps_until_ = next.value_or(time_point::max());
+    sleeps_until_ = wheel_.next_expiry().value_or(time_point::max());
+    time_point until = sleeps_until_;
     lock.unlock();
-    // Without the mutex, because it tells the user. A pause that begins after this look notifies.
-    if (const auto pause = home_.pauses().expire(now); pause && (!next || *pause < *next)) {
-      next = pause;
-      lock.lock();
-      if (*pause < sleeps_until_) sleeps_until_ = *pause;
-      lock.unlock();
-    }
-    if (next) {
-      (void)parker_.park_until(*next);
+    until = std::min({until, pauses(now), trim(now)});
+    if (until != time_point::max()) {
+      (void)parker_.park_until(until);
     } else {
       parker_.park();
     }
@@ -68,12 +71,57 @@ void timer_service::run() noexcept {
   }
 }
 
+// ── Senders that wait for room ────────────────────────────────────────────────────────────────
+
 void timer_service::look_by(time_point when) noexcept {
   std::unique_lock lock(mutex_);
   const bool sooner = when < sleeps_until_;
   lock.unlock();
   if (sooner) parker_.notify();
 }
+
+// Without the mutex, because it tells the user. Returns when to come again.
+time_point timer_service::pauses(time_point now) noexcept {
+  const std::optional<time_point> next = home_.pauses().expire(now);
+  if (!next) return time_point::max();
+  // A pause that began since that look, and ends sooner, has notified this thread.
+  const std::lock_guard lock(mutex_);
+  sleeps_until_ = std::min(sleeps_until_, *next);
+  return *next;
+}
+
+// ── Memory that nobody needs ──────────────────────────────────────────────────────────────────
+
+// On any thread, which may hold any lock: so it only leaves a note.
+void timer_service::on_surplus() noexcept {
+  // [surplus] relaxed: the parker hands it over.
+  surplus_.store(true, relaxed);
+  parker_.notify();
+}
+
+// Returns when there is more to do. It does a little at a time, so that no timer is late for it.
+time_point timer_service::trim(time_point now) noexcept {
+  constexpr std::size_t steps = 16;  // some 100 microseconds
+  // [surplus] relaxed: as above.
+  if (surplus_.load(relaxed)) {
+    surplus_.store(false, relaxed);  // [surplus] a note that comes now says the same
+    trim_at_ = std::min(trim_at_, now + pool_between_rounds);
+  }
+  if (trim_at_ > now) return trim_at_;
+  switch (pool_trim(steps)) {
+    case pool_rest::now:
+      break;
+    case pool_rest::later:
+      trim_at_ = clock::now() + pool_between_rounds;
+      break;
+    case pool_rest::nothing:
+      trim_at_ = time_point::max();
+      break;
+  }
+  return trim_at_;
+}
+
+// ── Timers ────────────────────────────────────────────────────────────────────────────────────
 
 // Under the mutex. The mailbox and the scheduler take no lock of the timers; of the user's code
 // only a pump's wake-up callback can run here, which must not use Troupe.

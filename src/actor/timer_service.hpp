@@ -5,6 +5,7 @@
 #include <deque>
 
 #include <troupe/actor/timer.hpp>
+#include <troupe/memory/surplus.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 #include <troupe/sync/parker.hpp>
@@ -41,13 +42,16 @@ struct timer_entry : timer_node {
   timer_entry* next = nullptr;      // in the actor's list, or among the free
 };
 
-/// The timers of one system: a wheel, a mutex and a thread that sleeps until the next is due.
+/// The timers of one system: a wheel, a mutex and a thread that sleeps until the next is due. When
+/// free memory has gathered in the pool the same thread gives it back to the operating system: some
+/// at a time, once a second as long as there is any.
 ///
 /// Threads:   any; start() and stop() from the owner.
 /// Invariant: every live entry is in its actor's list, and in the wheel unless it has fired once.
 ///            No user code runs under the mutex but the wake-up callbacks of pumps.
-/// Cost:      arm and cancel: the mutex and O(1). Nothing runs while no timer is due.
-class timer_service {
+/// Cost:      arm and cancel: the mutex and O(1). Nothing runs while no timer is due and no memory
+///            is left over.
+class timer_service final : surplus_listener {
  public:
   explicit timer_service(runtime& home);
   void start();
@@ -79,14 +83,18 @@ class timer_service {
     void dispose() noexcept;
   };
 
+  void on_surplus() noexcept override;
+
   void run() noexcept;
+  [[nodiscard]] time_point pauses(time_point now) noexcept;
+  [[nodiscard]] time_point trim(time_point now) noexcept;
   void fire(timer_entry& entry, time_point now) noexcept;
   void handle(timer_entry& entry, void* actor);
   timer_entry& take_free();
   void retire(timer_entry& entry, remains& left) noexcept;
   void free_if_done(timer_entry& entry) noexcept;
 
-  mutable mutex mutex_;  // guards everything below but the parker and the thread
+  mutable mutex mutex_;  // guards everything up to stopping_
   timer_wheel wheel_;
   std::deque<timer_entry> entries_;
   timer_entry* free_ = nullptr;
@@ -96,6 +104,8 @@ class timer_service {
   bool stopping_ = false;
 
   runtime& home_;
+  atomic<bool> surplus_{false};             // told, and not yet heard
+  time_point trim_at_ = time_point::max();  // the thread's own
   parker parker_;
   thread thread_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <troupe/base/assert.hpp>
+#include <troupe/memory/depot.hpp>
 #include <troupe/memory/magazine.hpp>
+#include <troupe/memory/page_depot.hpp>
 #include <troupe/sync/per_thread.hpp>
 #include <utility>
 
@@ -10,7 +12,7 @@ namespace {
 // Closes the caches of a thread when it ends. Apart from them, because a thread_local with a
 // destructor has a guard, which would stand in the way of every allocation.
 struct closer {
-  thread_cache* first = nullptr;
+  any_thread_cache* first = nullptr;
 
   ~closer();
 };
@@ -20,7 +22,7 @@ bool& closer_is_gone() noexcept { return per_thread<bool, closer_tag>::here(); }
 
 closer::~closer() {
   closer_is_gone() = true;
-  for (thread_cache* cache = first; cache != nullptr; cache = cache->next) cache->close();
+  for (any_thread_cache* each = first; each != nullptr; each = each->next) each->close(*each);
 }
 
 void* unlink_first(const block_shape& shape, void*& list) noexcept {
@@ -32,18 +34,26 @@ void* unlink_first(const block_shape& shape, void*& list) noexcept {
 
 }  // namespace
 
-void thread_cache::open(depot* all) noexcept {
+void any_thread_cache::open(void (*closing)(any_thread_cache&) noexcept) noexcept {
   TROUPE_ASSERT(state == phase::unused, "thread_cache: opened twice");
-  depots = all;
   if (closer_is_gone()) {
     state = phase::closed;
     return;
   }
+  close = closing;
   next = std::exchange(per_thread<closer>::here().first, this);
   state = phase::open;
 }
 
-void thread_cache::close() noexcept {
+template <class Depot>
+void thread_cache<Depot>::open(Depot* all) noexcept {
+  depots = all;
+  any_thread_cache::open(
+      [](any_thread_cache& cache) noexcept { static_cast<thread_cache&>(cache).hand_all_over(); });
+}
+
+template <class Depot>
+void thread_cache<Depot>::hand_all_over() noexcept {
   state = phase::closed;
   for (std::size_t index = 0; index < magazines.size(); ++index) {
     magazine& mine = magazines[index];
@@ -51,7 +61,7 @@ void thread_cache::close() noexcept {
       mine.room = 0;
       continue;
     }
-    depot& home = depots[index];
+    Depot& home = depots[index];
     const std::uint32_t batch = home.shape().batch;
     if (mine.reserve != nullptr) home.give({mine.reserve, batch});
     if (mine.loaded != nullptr) home.give({mine.loaded, batch - mine.room});
@@ -59,7 +69,8 @@ void thread_cache::close() noexcept {
   }
 }
 
-void* thread_cache::refill(depot* from, std::size_t index) {
+template <class Depot>
+void* thread_cache<Depot>::refill(Depot* from, std::size_t index) {
   if (state == phase::unused) open(from);
   magazine& mine = magazines[index];
   const block_shape& shape = from[index].shape();
@@ -80,7 +91,8 @@ void* thread_cache::refill(depot* from, std::size_t index) {
   return block;
 }
 
-void thread_cache::overflow(depot* to, std::size_t index, void* block) noexcept {
+template <class Depot>
+void thread_cache<Depot>::overflow(Depot* to, std::size_t index, void* block) noexcept {
   if (state == phase::unused) open(to);
   magazine& mine = magazines[index];
   const block_shape& shape = to[index].shape();
@@ -96,5 +108,8 @@ void thread_cache::overflow(depot* to, std::size_t index, void* block) noexcept 
   mine.room = shape.batch;
   give(to, index, shape, block);
 }
+
+template struct thread_cache<depot>;
+template struct thread_cache<page_depot>;
 
 }  // namespace troupe::detail

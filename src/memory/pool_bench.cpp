@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a block costs, against operator new: taken and released at once; a thousand taken before
-// they are released; released by another thread than took it. Prints nanoseconds for a pair.
+// What a block costs, against operator new, for several sizes: taken and released at once; a thousand
+// taken before they are released; released by another thread than took it. Then what it costs to give
+// memory back. Prints nanoseconds for a pair.
 
 #include <array>
 #include <chrono>
@@ -25,37 +26,43 @@ struct header {
   troupe::atomic<std::uint64_t> generation{0};
 };
 
+template <std::size_t Bytes>
 struct from_new {
   static constexpr const char* name = "operator new";
-  static void* take() { return ::operator new(64); }
+  static constexpr std::size_t bytes = Bytes;
+  static void* take() { return ::operator new(Bytes); }
   static void give(void* block) { ::operator delete(block); }
 };
+template <std::size_t Bytes>
 struct from_pool {
   static constexpr const char* name = "pool";
-  static void* take() { return troupe::pool_allocate(64); }
-  static void give(void* block) { troupe::pool_release(block, 64); }
+  static constexpr std::size_t bytes = Bytes;
+  static void* take() { return troupe::pool_allocate(Bytes); }
+  static void give(void* block) { troupe::pool_release(block, Bytes); }
 };
 struct from_stable_pool {
   static constexpr const char* name = "stable_pool";
-  static void* take() { return troupe::stable_pool<header>::take(128); }
+  static constexpr std::size_t bytes = 128;
+  static void* take() { return troupe::stable_pool<header>::take(bytes); }
   static void give(void* block) {
-    troupe::stable_pool<header>::give_back(static_cast<header*>(block), 128);
+    troupe::stable_pool<header>::give_back(static_cast<header*>(block), bytes);
   }
 };
 
 void touch(void* block) { asm volatile("" : : "r"(block) : "memory"); }
 
-template <class Run>
-void report(const char* what, const char* who, std::size_t pairs, Run&& run) {
+template <class From, class Run>
+void report(const char* what, std::size_t pairs, Run&& run) {
   const auto start = troupe::clock::now();
   run();
   const std::chrono::duration<double, std::nano> took = troupe::clock::now() - start;
-  std::printf("%-28s %-14s %8.2f ns\n", what, who, took.count() / static_cast<double>(pairs));
+  std::printf("%-26s %-12s %6zu bytes %9.2f ns\n", what, From::name, From::bytes,
+              took.count() / static_cast<double>(pairs));
 }
 
 template <class From>
 void at_once(std::size_t pairs) {
-  report("taken and released", From::name, pairs, [&] {
+  report<From>("taken and released", pairs, [&] {
     for (std::size_t i = 0; i < pairs; ++i) {
       void* block = From::take();
       touch(block);
@@ -67,7 +74,7 @@ void at_once(std::size_t pairs) {
 template <class From>
 void a_thousand(std::size_t pairs) {
   std::vector<void*> blocks(1'000);
-  report("a thousand at a time", From::name, pairs, [&] {
+  report<From>("a thousand at a time", pairs, [&] {
     for (std::size_t i = 0; i < pairs; i += blocks.size()) {
       for (void*& block : blocks) touch(block = From::take());
       for (void* block : blocks) From::give(block);
@@ -87,7 +94,7 @@ void to_another_thread(std::size_t pairs) {
     alignas(64) troupe::atomic<std::size_t> received{0};
   };
   const auto way = std::make_unique<channel>();
-  report("released by another thread", From::name, pairs, [&] {
+  report<From>("released by another thread", pairs, [&] {
     troupe::jthread consumer([&] {
       for (std::size_t n = 0; n < pairs / load; ++n) {
         // [sent] acquire: the bundle is written.
@@ -117,13 +124,40 @@ void all(std::size_t pairs) {
   to_another_thread<From>(pairs);
 }
 
+template <std::size_t Bytes>
+void both(std::size_t pairs) {
+  all<from_new<Bytes>>(pairs);
+  all<from_pool<Bytes>>(pairs);
+}
+
+// A backlog in memory that the pool has not got yet, and what it takes to give that back.
+void backlog(std::size_t count) {
+  std::vector<void*> blocks(count);
+  for (int rounds = 0; rounds < 3; ++rounds) {
+    report<from_pool<32>>("backlog, from the system", count, [&] {
+      for (void*& block : blocks) touch(block = from_pool<32>::take());
+      for (void* block : blocks) from_pool<32>::give(block);
+    });
+    report<from_pool<32>>("backlog, given back", count, [] {
+      (void)troupe::pool_trim();
+      (void)troupe::pool_trim();
+    });
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const bool smoke = count > 1 && std::string_view(arguments[1]) == "--smoke";
-  const std::size_t pairs = smoke ? 10'000 : 50'000'000;
-  all<from_new>(pairs);
-  all<from_pool>(pairs);
+  const std::size_t pairs = smoke ? 10'000 : 20'000'000;
+  both<64>(pairs);
   all<from_stable_pool>(pairs);
-  std::printf("pool: %zu bytes from the system\n", troupe::pool_bytes());
+  both<1'024>(pairs);
+  both<4'160>(pairs / 10);
+  both<16'448>(pairs / 10);
+  both<65'600>(pairs / 100);
+  backlog(pairs / 2);
+  const troupe::pool_usage used = troupe::pool_used();
+  std::printf("pool: %zu bytes from the system, %zu given back in all\n", used.resident,
+              used.given_back);
 }

@@ -5,42 +5,21 @@
 #include <cstdint>
 #include <new>
 #include <troupe/base/cache_line.hpp>
-#include <troupe/memory/poison.hpp>
+#include <troupe/memory/batch.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 
 namespace troupe::detail {
 
-/// One size class of a pool.
-struct block_shape {
-  std::uint32_t bytes;  // of a block
-  std::uint32_t
-      link_offset;      // a free block is linked from here on; what lies before stays as it is
-  std::uint32_t batch;  // blocks that travel together between a thread and the depot
-  std::uint32_t slab_bytes;
-  void (*construct)(void* block) noexcept;  // runs once in a block's life, or null
+/// Where the blocks of a depot come from.
+struct slab_shape {
+  std::uint32_t bytes;
+  void (*construct)(void* block) noexcept;  // runs once in a block's life
 };
 
-/// What a free block holds at its link offset. The last two count in the first block of a batch.
-struct free_link {
-  void* next;
-  void* next_batch;
-  std::uint32_t count;
-};
-
-/// Blocks that are linked to one another, the last one to null.
-struct block_batch {
-  void* first;
-  std::uint32_t count;
-};
-
-/// The link of a free block. Under AddressSanitizer it must be unpoisoned.
-inline free_link* link_of(void* block, std::uint32_t link_offset) noexcept {
-  return reinterpret_cast<free_link*>(static_cast<std::byte*>(block) + link_offset);
-}
-
-/// The blocks of one size class that no thread holds, and the slabs that all of them come from.
-/// It is the depot of Bonwick and Adams, «Magazines and Vmem» (USENIX 2001).
+/// The blocks of one size class that no thread holds, and the slabs that all of them come from, for
+/// blocks that keep their type. It is the depot of Bonwick and Adams, «Magazines and Vmem» (USENIX
+/// 2001).
 ///
 /// Threads:   any.
 /// Invariant: slabs are never given back, nor used for another class. Every block that was ever
@@ -49,7 +28,8 @@ inline free_link* link_of(void* block, std::uint32_t link_offset) noexcept {
 /// Errors:    take() throws std::bad_alloc.
 class alignas(cache_line_bytes) depot {
  public:
-  constexpr explicit depot(const block_shape& shape) noexcept : shape_(shape) {}
+  constexpr depot(const block_shape& shape, const slab_shape& slabs) noexcept
+      : shape_(shape), from_(slabs) {}
   depot(const depot&) = delete;
   depot& operator=(const depot&) = delete;
 
@@ -86,14 +66,15 @@ class alignas(cache_line_bytes) depot {
   static_assert(sizeof(slab) == cache_line_bytes);
 
   std::uint32_t blocks_per_slab() const noexcept {
-    return static_cast<std::uint32_t>((shape_.slab_bytes - sizeof(slab)) / shape_.bytes);
+    return static_cast<std::uint32_t>((from_.bytes - sizeof(slab)) / shape_.bytes);
   }
   slab* slab_with_room();
   block_batch carve();
 
   const block_shape shape_;
-  mutable mutex mutex_;           // guards batches_; its holder alone grows slabs
-  void* batches_ = nullptr;       // linked by free_link::next_batch
+  const slab_shape from_;
+  mutable mutex mutex_;  // guards batches_; its holder alone grows slabs
+  batch_list batches_;
   atomic<slab*> slabs_{nullptr};  // newest first; only ever grows
   atomic<std::size_t> slab_count_{0};
 };

@@ -4,11 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <troupe/memory/depot.hpp>
+#include <troupe/memory/batch.hpp>
 
 namespace troupe::detail {
 
-inline constexpr std::size_t size_classes_max = 11;
+inline constexpr std::size_t size_classes_max = 24;
 
 /// The free blocks of one size class that one thread holds: a list that it works on, and one full
 /// batch in reserve, so that a thread on the edge does not go to the depot each time.
@@ -16,6 +16,20 @@ struct magazine {
   void* loaded;        // linked by free_link::next
   void* reserve;       // null, or exactly one batch
   std::uint32_t room;  // how many more go into loaded before it is a batch
+};
+
+/// A thread's cache of any pool, as the end of the thread sees it.
+struct any_thread_cache {
+  enum class phase : std::uint8_t { unused, open, closed };
+
+  any_thread_cache* next;
+  void (*close)(any_thread_cache& cache) noexcept;
+  phase state;
+
+ protected:
+  /// From unused to open, or to closed if the thread has closed its caches before. Has `closing`
+  /// called when the thread ends.
+  void open(void (*closing)(any_thread_cache& cache) noexcept) noexcept;
 };
 
 /// The magazines of one thread and one pool. All zero is the state before the first use, so that it
@@ -26,16 +40,15 @@ struct magazine {
 /// Threads:   the one that it belongs to.
 /// Invariant: not open → every magazine is empty and has no room.
 /// Cost:      take() and give(): a load, a store and a count. One visit to the depot in a batch.
-struct thread_cache {
-  enum class phase : std::uint8_t { unused, open, closed };
-
+///
+/// A Depot has take(), give() and shape().
+template <class Depot>
+struct thread_cache : any_thread_cache {
   std::array<magazine, size_classes_max> magazines;
-  depot* depots;  // one for each size class
-  thread_cache* next;
-  phase state;
+  Depot* depots;  // one for each size class
 
   /// `shape` is that of depots[index]; the caller knows it at compile time.
-  void* take(depot* from, std::size_t index, const block_shape& shape) {
+  void* take(Depot* from, std::size_t index, const block_shape& shape) {
     magazine& mine = magazines[index];
     void* block = mine.loaded;
     if (block == nullptr) [[unlikely]] {
@@ -48,7 +61,7 @@ struct thread_cache {
     return block;
   }
 
-  void give(depot* to, std::size_t index, const block_shape& shape, void* block) noexcept {
+  void give(Depot* to, std::size_t index, const block_shape& shape, void* block) noexcept {
     magazine& mine = magazines[index];
     if (mine.room == 0) [[unlikely]]
       return overflow(to, index, block);
@@ -58,13 +71,17 @@ struct thread_cache {
     poison(link_of(block, shape.link_offset), shape.bytes - shape.link_offset);
   }
 
-  /// Hands all blocks to the depots.
-  void close() noexcept;
-
  private:
-  void* refill(depot* from, std::size_t index);
-  void overflow(depot* to, std::size_t index, void* block) noexcept;
-  void open(depot* all) noexcept;
+  void* refill(Depot* from, std::size_t index);
+  void overflow(Depot* to, std::size_t index, void* block) noexcept;
+  void open(Depot* all) noexcept;
+  void hand_all_over() noexcept;
 };
+
+// In magazine.cpp.
+class depot;
+class page_depot;
+extern template struct thread_cache<depot>;
+extern template struct thread_cache<page_depot>;
 
 }  // namespace troupe::detail

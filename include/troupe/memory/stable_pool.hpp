@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <new>
 #include <troupe/base/assert.hpp>
+#include <troupe/memory/depot.hpp>
 #include <troupe/memory/magazine.hpp>
 #include <troupe/sync/per_thread.hpp>
 #include <type_traits>
@@ -43,7 +44,7 @@ constexpr std::size_t stable_class_of(std::size_t bytes) noexcept {
 /// 1024 bytes, aligned to 64, the Header included. Under AddressSanitizer what lies behind the
 /// Header of a free slot is poisoned.
 ///
-/// Threads:   any; give back where you like. Caches and depot are those of pool_allocate().
+/// Threads:   any; give back where you like. The caches are as those of pool_allocate().
 /// Invariant: a slot is never unmapped, and never moves to another size or Header.
 /// Cost:      a few instructions; in one call of a batch, a mutex. A slab is touched as it is used.
 /// Errors:    std::bad_alloc.
@@ -101,12 +102,11 @@ class stable_pool {
 
   static constexpr detail::block_shape shape(std::size_t index) noexcept {
     const std::uint32_t bytes = detail::stable_sizes[index];
-    return {bytes, link_offset, std::clamp(8 * 1024 / bytes, 16u, 64u), slab_bytes, &construct};
+    return {bytes, link_offset, std::clamp(8 * 1024 / bytes, 16u, 64u)};
   }
 
-  static detail::thread_cache& cache() noexcept {
-    return per_thread<detail::thread_cache, stable_pool>::here();
-  }
+  using thread_cache = detail::thread_cache<detail::depot>;
+  static thread_cache& cache() noexcept { return per_thread<thread_cache, stable_pool>::here(); }
 
   static std::size_t class_of(std::size_t bytes) noexcept {
     TROUPE_EXPECTS(bytes <= bytes_max, "stable_pool: no slot is that large");
@@ -115,7 +115,8 @@ class stable_pool {
 
   template <std::size_t... Index>
   static constexpr auto make_depots(std::index_sequence<Index...>) noexcept {
-    return std::array<detail::depot, sizeof...(Index)>{detail::depot{shape(Index)}...};
+    return std::array<detail::depot, sizeof...(Index)>{
+        detail::depot{shape(Index), {slab_bytes, &construct}}...};
   }
 
   static constinit inline auto depots_ =

@@ -33,33 +33,31 @@ struct block {
   void give() { holders = holders - 1; }
 };
 
-constexpr block_shape shape{.bytes = 64,
-                            .link_offset = 16,
-                            .batch = 2,
-                            .slab_bytes = cache_line_bytes + 4 * 64,
-                            .construct = [](void* at) noexcept { ::new (at) block; }};
+constexpr block_shape shape{.bytes = 64, .link_offset = 16, .batch = 2};
+constexpr slab_shape slabs{.bytes = cache_line_bytes + 4 * 64,
+                           .construct = [](void* at) noexcept { ::new (at) block; }};
 static_assert(sizeof(block) <= shape.link_offset);
 static_assert(shape.link_offset + sizeof(free_link) <= shape.bytes);
 
 // A depot never gives its slabs back; this one ends with the execution.
 struct test_depot {
-  depot all{shape};
+  depot all{shape, slabs};
 
   test_depot() = default;
   test_depot(const test_depot&) = delete;
   test_depot& operator=(const test_depot&) = delete;
   ~test_depot() {
-    std::vector<std::byte*> slabs;
+    std::vector<std::byte*> those;
     const std::byte* last = nullptr;
     all.for_each_block([&](void* at) {
       auto* const here = static_cast<std::byte*>(at);
-      if (last == nullptr || here != last + shape.bytes) slabs.push_back(here - cache_line_bytes);
+      if (last == nullptr || here != last + shape.bytes) those.push_back(here - cache_line_bytes);
       last = here;
     });
-    for (std::byte* each : slabs) ::operator delete(each, std::align_val_t{cache_line_bytes});
+    for (std::byte* each : those) ::operator delete(each, std::align_val_t{cache_line_bytes});
   }
 
-  [[nodiscard]] std::size_t slabs() const { return all.bytes() / shape.slab_bytes; }
+  [[nodiscard]] std::size_t slab_count() const { return all.bytes() / slabs.bytes; }
 };
 
 std::vector<block*> blocks_of(const block_batch& batch) {
@@ -89,7 +87,7 @@ TEST(depot, what_it_hands_out_nobody_else_has) {
       jthread other(take_and_give);
       take_and_give();
     }
-    require(depot.slabs() == 1, "two batches come from one slab");
+    require(depot.slab_count() == 1, "two batches come from one slab");
   });
 }
 
@@ -107,7 +105,7 @@ TEST(depot, who_walks_over_all_blocks_finds_them_constructed) {
       });
       require(count % shape.batch == 0, "a batch is made at once");
     }
-    require(depot.slabs() == 2, "three batches come from two slabs");
+    require(depot.slab_count() == 2, "three batches come from two slabs");
   });
 }
 
@@ -134,14 +132,14 @@ struct cache_of_test;
 
 block* take(test_depot& from) {
   auto* const taken = static_cast<block*>(
-      per_thread<thread_cache, cache_of_test>::here().take(&from.all, 0, shape));
+      per_thread<thread_cache<depot>, cache_of_test>::here().take(&from.all, 0, shape));
   taken->take();
   return taken;
 }
 
 void give(test_depot& to, block* one) {
   one->give();
-  per_thread<thread_cache, cache_of_test>::here().give(&to.all, 0, shape, one);
+  per_thread<thread_cache<depot>, cache_of_test>::here().give(&to.all, 0, shape, one);
 }
 
 TEST(thread_cache, what_one_thread_takes_another_may_give) {
@@ -162,7 +160,7 @@ TEST(thread_cache, what_one_thread_takes_another_may_give) {
         give(depot, own);
       });
     }
-    require(depot.slabs() <= 2, "five blocks and what is cached need two slabs");
+    require(depot.slab_count() <= 2, "five blocks and what is cached need two slabs");
   });
 }
 
@@ -175,9 +173,9 @@ TEST(thread_cache, what_a_thread_has_left_in_it_comes_back) {
       for (block* each : some) give(depot, each);
     };
     { jthread first(take_some_and_give_them); }
-    require(depot.slabs() == 1, "three blocks come from one slab");
+    require(depot.slab_count() == 1, "three blocks come from one slab");
     { jthread second(take_some_and_give_them); }
-    require(depot.slabs() == 1, "the same come from the depot");
+    require(depot.slab_count() == 1, "the same come from the depot");
   });
 }
 
@@ -196,7 +194,7 @@ TEST(thread_cache, two_that_end_at_once_lose_nothing) {
     }
     std::size_t left = 0;
     while (left < 4) left += depot.all.take().count;
-    require(left == 4 && depot.slabs() == 1, "all blocks are in the depot");
+    require(left == 4 && depot.slab_count() == 1, "all blocks are in the depot");
   });
 }
 

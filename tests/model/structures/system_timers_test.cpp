@@ -4,7 +4,9 @@
 
 #include <checker/check.hpp>
 #include <chrono>
+#include <troupe/memory/pool.hpp>
 #include <troupe/sync/parker.hpp>
+#include <troupe/sync/per_process.hpp>
 #include <troupe/troupe.hpp>
 
 #include "small_system.hpp"
@@ -66,6 +68,28 @@ TEST(timer, keeps_its_actor_till_it_is_cancelled) {
     require(t.cancel(), "it is armed");
     ended.park();
     require(done.sum == 0, "nothing of it arrives");
+  });
+}
+
+// Whoever is left over when the memory is: a system that has it told, or the next one.
+TEST(system, gives_memory_back_when_it_is_told_that_there_is_some) {
+  expect_holds({.random = 3'000}, [] {
+    pool_of_checks& pool = per_process<pool_of_checks>::here();
+    troupe::system all{small()};
+    pool.surplus.raise();
+    pool.trimmed.park();
+  });
+}
+
+TEST(system, leaves_memory_to_the_next_one_if_it_ends_before_it_gave_it_back) {
+  expect_holds({.random = 3'000}, [] {
+    pool_of_checks& pool = per_process<pool_of_checks>::here();
+    {
+      troupe::system first{small()};
+      pool.surplus.raise();
+    }
+    troupe::system second{small()};
+    pool.trimmed.park();
   });
 }
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <new>
+#include <troupe/memory/surplus.hpp>
+#include <troupe/sync/parker.hpp>
+#include <troupe/sync/per_process.hpp>
 
 // What include/troupe/memory/pool.hpp promises, without pooling: the checker watches each block.
 
@@ -16,6 +21,30 @@ inline void pool_release(void* block, std::size_t) noexcept { ::operator delete(
 }
 inline void pool_release(void* block, std::size_t, std::size_t align) noexcept {
   ::operator delete(block, std::align_val_t{align});
+}
+
+// A check raises the signal, and waits until somebody trims.
+
+enum class pool_rest : std::uint8_t { nothing, later, now };
+
+inline constexpr std::chrono::seconds pool_between_rounds{0};
+
+struct pool_of_checks {
+  surplus_signal surplus;
+  parker trimmed;
+};
+
+inline pool_rest pool_trim(std::size_t) noexcept {
+  pool_of_checks& pool = per_process<pool_of_checks>::here();
+  pool.surplus.lower();
+  pool.trimmed.notify();
+  return pool_rest::nothing;
+}
+inline void pool_listen(surplus_listener& listener) noexcept {
+  per_process<pool_of_checks>::here().surplus.add(listener);
+}
+inline void pool_unlisten(surplus_listener& listener, bool owes) noexcept {
+  per_process<pool_of_checks>::here().surplus.remove(listener, owes);
 }
 
 }  // namespace troupe

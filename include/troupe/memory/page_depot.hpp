@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <troupe/base/cache_line.hpp>
+#include <troupe/memory/batch.hpp>
+#include <troupe/memory/chunk_store.hpp>
+#include <troupe/memory/surplus.hpp>
+#include <troupe/sync/mutex.hpp>
+
+namespace troupe::detail {
+
+/// The blocks of one size class that no thread holds, for blocks whose memory goes back to the
+/// system when it is not needed any more. The batches are in three lists:
+///
+///     give() ──► recent ──look()──► settled ──look()──► surplus ──give_back_some()──► home
+///
+/// take() empties them from the left, and only then takes from home. So what is settled has not been
+/// needed since the last look(), and only that is given back.
+///
+/// Threads:   any; look() and give_back_some() one at a time.
+/// Cost:      one mutex for a whole batch.
+/// Errors:    take() throws std::bad_alloc.
+class alignas(cache_line_bytes) page_depot {
+ public:
+  /// `surplus` is raised when it looks as if at least `bytes_min` could be given back. Less may stay
+  /// for ever.
+  constexpr page_depot(const block_shape& shape, const chunk_layout& layout, std::size_t bytes_min,
+                       surplus_signal& surplus) noexcept
+      : shape_(shape),
+        chunk_bytes_(layout.chunk_bytes),
+        bytes_min_(bytes_min),
+        tell_(surplus),
+        home_(shape, layout) {}
+  page_depot(const page_depot&) = delete;
+  page_depot& operator=(const page_depot&) = delete;
+
+  /// Returns between one block and a batch; what was given last, if there is any.
+  [[nodiscard]] block_batch take();
+  void give(block_batch batch) noexcept;
+
+  /// Returns true if it is worth to look again after a while.
+  [[nodiscard]] bool look() noexcept;
+
+  /// A little of the work that look() has found: a batch, or a slab. Returns false if there was none.
+  [[nodiscard]] bool give_back_some() noexcept;
+
+  const block_shape& shape() const noexcept { return shape_; }
+
+  struct usage {
+    std::size_t resident;    // bytes that the system has not got back
+    std::size_t free;        // of these, in no thread's hands
+    std::size_t given_back;  // in all since the start
+  };
+  [[nodiscard]] usage used() const noexcept;
+
+ private:
+  [[nodiscard]] bool is_worth_a_look(std::size_t blocks) const noexcept;
+
+  const block_shape shape_;
+  const std::size_t chunk_bytes_;
+  const std::size_t bytes_min_;
+  surplus_signal& tell_;
+  mutable mutex mutex_;  // guards what follows
+  batch_list recent_;
+  batch_list settled_;
+  batch_list surplus_;
+  bool told_ = false;  // since the last look
+  std::size_t given_back_ = 0;
+  chunk_store home_;
+};
+
+}  // namespace troupe::detail

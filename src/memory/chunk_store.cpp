@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <troupe/base/assert.hpp>
+#include <troupe/memory/chunk_store.hpp>
+#include <troupe/memory/pages.hpp>
+#include <utility>
+
+namespace troupe::detail {
+
+namespace {
+
+/// One bit for each chunk of a slab.
+class chunk_set {
+ public:
+  [[nodiscard]] bool has(std::uint32_t chunk) const noexcept {
+    return (words_[chunk / 64] >> (chunk % 64) & 1) != 0;
+  }
+  void add(std::uint32_t chunk) noexcept { words_[chunk / 64] |= bit(chunk); }
+  void remove(std::uint32_t chunk) noexcept { words_[chunk / 64] &= ~bit(chunk); }
+  [[nodiscard]] bool empty() const noexcept {
+    std::uint64_t any = 0;
+    for (const std::uint64_t word : words_) any |= word;
+    return any == 0;
+  }
+  /// There is one.
+  [[nodiscard]] std::uint32_t first() const noexcept {
+    std::uint32_t word = 0;
+    while (words_[word] == 0) ++word;
+    return word * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[word]));
+  }
+
+ private:
+  static std::uint64_t bit(std::uint32_t chunk) noexcept { return std::uint64_t{1} << chunk % 64; }
+
+  std::array<std::uint64_t, chunk_store::chunks_max / 64> words_{};
+};
+
+}  // namespace
+
+/// The head of a slab.
+struct chunk_store::slab {
+  enum class place : std::uint8_t { nowhere, vacant, partial };
+
+  struct chunk {
+    std::uint16_t first = 0;  // block at home, in units of its alignment from the chunk's begin
+    std::uint16_t count = 0;  // of blocks at home; they are linked by free_link::next
+  };
+
+  slab* previous = nullptr;  // among those with room
+  slab* next = nullptr;      // among those with room
+  slab* next_emptied = nullptr;
+  bool is_emptied = false;  // is in the list of those
+  place filed = place::nowhere;
+  std::uint32_t vacant_chunks = 0;
+  std::uint32_t whole_chunks = 0;  // wholly at home
+  chunk_set vacant;
+  chunk_set partial;  // at least one block is at home
+  std::array<chunk, chunks_max> chunks{};
+};
+static_assert(sizeof(chunk_store::slab) <= page_bytes);
+
+// ── Places ────────────────────────────────────────────────────────────────────────────────────
+
+chunk_store::slab& chunk_store::slab_of(void* block) const noexcept {
+  auto* const at = static_cast<std::byte*>(block);
+  const auto offset = reinterpret_cast<std::uintptr_t>(block) & (layout_.slab_bytes - 1);
+  return *std::launder(reinterpret_cast<slab*>(at - offset));
+}
+
+void* chunk_store::chunk_begin(slab& in, std::uint32_t chunk) const noexcept {
+  return reinterpret_cast<std::byte*>(&in) + layout_.head_bytes +
+         std::size_t{chunk} * layout_.chunk_bytes;
+}
+
+chunk_store::slab& chunk_store::slab_with_room() {
+  if (front_ != nullptr) return *front_;
+  void* const memory = obtain_pages(layout_.slab_bytes, layout_.slab_bytes);
+  slab& fresh = *::new (memory) slab;
+  poison(static_cast<std::byte*>(memory) + layout_.head_bytes,
+         layout_.slab_bytes - layout_.head_bytes);
+  for (std::uint32_t i = 0; i < layout_.chunks; ++i) fresh.vacant.add(i);
+  fresh.vacant_chunks = layout_.chunks;
+  ++slabs_;
+  file(fresh);
+  return fresh;
+}
+
+// Puts a slab where take() shall look for it. To be called when its sets have become empty, or are
+// no longer.
+void chunk_store::file(slab& s) noexcept {
+  const auto belongs = !s.partial.empty()  ? slab::place::partial
+                       : !s.vacant.empty() ? slab::place::vacant
+                                           : slab::place::nowhere;
+  if (s.filed == belongs) return;
+  unfile(s);
+  s.filed = belongs;
+  if (belongs == slab::place::partial) {
+    s.next = std::exchange(front_, &s);
+    (s.next != nullptr ? s.next->previous : back_) = &s;
+  } else if (belongs == slab::place::vacant) {
+    s.previous = std::exchange(back_, &s);
+    (s.previous != nullptr ? s.previous->next : front_) = &s;
+  }
+}
+
+void chunk_store::unfile(slab& s) noexcept {
+  if (s.filed == slab::place::nowhere) return;
+  (s.previous != nullptr ? s.previous->next : front_) = s.next;
+  (s.next != nullptr ? s.next->previous : back_) = s.previous;
+  s.previous = s.next = nullptr;
+  s.filed = slab::place::nowhere;
+}
+
+// ── Blocks ────────────────────────────────────────────────────────────────────────────────────
+
+// Takes the first blocks of a vacant chunk; the others are at home.
+chunk_store::chain chunk_store::take_vacant(slab& from, std::uint32_t most) noexcept {
+  const std::uint32_t chunk = from.vacant.first();
+  auto* const begin = static_cast<std::byte*>(chunk_begin(from, chunk));
+  const auto at = [&](std::uint32_t i) { return begin + std::size_t{i} * shape_.bytes; };
+  void* next = nullptr;
+  for (std::uint32_t i = layout_.blocks; i-- > 0;) {
+    unpoison_link(shape_, at(i));
+    ::new (link_of(at(i), shape_.link_offset)) free_link{next, nullptr, 0};
+    poison_free(shape_, at(i));
+    next = at(i);
+  }
+  from.vacant.remove(chunk);
+  --from.vacant_chunks;
+  ++touched_;
+  const std::uint32_t count = std::min(most, layout_.blocks);
+  if (count < layout_.blocks) {
+    from.chunks[chunk] = {
+        static_cast<std::uint16_t>(std::size_t{count} * shape_.bytes / block_alignment),
+        static_cast<std::uint16_t>(layout_.blocks - count)};
+    from.partial.add(chunk);
+    at_home_ += layout_.blocks - count;
+  }
+  return {begin, at(count - 1), count};
+}
+
+chunk_store::chain chunk_store::take_partial(slab& from, std::uint32_t most) noexcept {
+  const std::uint32_t chunk = from.partial.first();
+  void* const first = pop(from, chunk);
+  chain taken{first, first, 1};
+  for (; taken.count < most && from.partial.has(chunk); ++taken.count) {
+    void* const block = pop(from, chunk);
+    link_of(taken.last, shape_.link_offset)->next = block;
+    poison_free(shape_, taken.last);
+    taken.last = block;
+  }
+  poison_free(shape_, taken.last);
+  return taken;
+}
+
+// The block's link stays unpoisoned.
+void* chunk_store::pop(slab& from, std::uint32_t chunk) noexcept {
+  slab::chunk& in = from.chunks[chunk];
+  auto* const begin = static_cast<std::byte*>(chunk_begin(from, chunk));
+  void* const block = begin + std::size_t{in.first} * block_alignment;
+  unpoison_link(shape_, block);
+  if (in.count == layout_.blocks) --from.whole_chunks;
+  --at_home_;
+  if (--in.count == 0) {
+    from.partial.remove(chunk);
+  } else {
+    auto* const next = static_cast<std::byte*>(link_of(block, shape_.link_offset)->next);
+    in.first = static_cast<std::uint16_t>(static_cast<std::size_t>(next - begin) / block_alignment);
+  }
+  return block;
+}
+
+void chunk_store::push(slab& to, void* block) noexcept {
+  const auto offset = static_cast<std::uint32_t>(static_cast<std::byte*>(block) -
+                                                 reinterpret_cast<std::byte*>(&to)) -
+                      layout_.head_bytes;
+  const std::uint32_t chunk = offset / layout_.chunk_bytes;
+  slab::chunk& in = to.chunks[chunk];
+  TROUPE_ASSERT(in.count < layout_.blocks && !to.vacant.has(chunk),
+                "a block comes home twice, or to a vacant chunk");
+  auto* const begin = static_cast<std::byte*>(chunk_begin(to, chunk));
+  link_of(block, shape_.link_offset)->next =
+      in.count == 0 ? nullptr : begin + std::size_t{in.first} * block_alignment;
+  in.first = static_cast<std::uint16_t>(offset % layout_.chunk_bytes / block_alignment);
+  ++at_home_;
+  if (++in.count == 1) to.partial.add(chunk);
+  if (in.count < layout_.blocks) return;
+  ++to.whole_chunks;
+  if (to.is_emptied) return;
+  to.is_emptied = true;
+  to.next_emptied = std::exchange(emptied_, &to);
+}
+
+block_batch chunk_store::take() {
+  chain all{nullptr, nullptr, 0};
+  const auto link_last_to = [&](void* next) {
+    unpoison_link(shape_, all.last);
+    link_of(all.last, shape_.link_offset)->next = next;
+    poison_free(shape_, all.last);
+  };
+  do {
+    slab& from = slab_with_room();
+    const std::uint32_t most = shape_.batch - all.count;
+    const chain more = from.partial.empty() ? take_vacant(from, most) : take_partial(from, most);
+    file(from);
+    if (all.count == 0) {
+      all = more;
+    } else {
+      link_last_to(more.first);
+      all.last = more.last;
+      all.count += more.count;
+    }
+  } while (all.count < shape_.batch && front_ != nullptr);
+  link_last_to(nullptr);
+  return {all.first, all.count};
+}
+
+void chunk_store::bring_home(block_batch batch) noexcept {
+  for (void* block = batch.first; block != nullptr;) {
+    unpoison_link(shape_, block);
+    void* const next = link_of(block, shape_.link_offset)->next;
+    slab& home = slab_of(block);
+    push(home, block);
+    if (home.filed != slab::place::partial) file(home);
+    poison_free(shape_, block);
+    block = next;
+  }
+}
+
+// ── Pages ─────────────────────────────────────────────────────────────────────────────────────
+
+chunk_store::vacancy chunk_store::begin_vacating() noexcept {
+  while (emptied_ != nullptr) {
+    slab& s = *emptied_;
+    const bool is_all = s.whole_chunks + s.vacant_chunks == layout_.chunks;
+    if (is_all || s.whole_chunks == 0) {
+      emptied_ = std::exchange(s.next_emptied, nullptr);
+      s.is_emptied = false;
+    }
+    if (is_all) {
+      unfile(s);
+      --slabs_;
+      touched_ -= s.whole_chunks;
+      at_home_ -= std::size_t{s.whole_chunks} * layout_.blocks;
+      return {&s, 0, layout_.chunks, true};
+    }
+    if (s.whole_chunks == 0) continue;
+    const auto is_whole = [&](std::uint32_t chunk) {
+      return chunk < layout_.chunks && s.chunks[chunk].count == layout_.blocks;
+    };
+    std::uint32_t begin = 0;
+    while (!is_whole(begin)) ++begin;
+    std::uint32_t end = begin;
+    for (; is_whole(end); ++end) {
+      s.chunks[end] = {};
+      s.partial.remove(end);
+    }
+    s.whole_chunks -= end - begin;
+    at_home_ -= std::size_t{end - begin} * layout_.blocks;
+    file(s);
+    return {&s, begin, end - begin, false};
+  }
+  return {};
+}
+
+void chunk_store::release(const vacancy& these) const noexcept {
+  if (these.is_all) {
+    return_pages(these.where, layout_.slab_bytes, layout_.slab_bytes);
+  } else {
+    discard_pages(chunk_begin(*these.where, these.begin),
+                  std::size_t{these.count} * layout_.chunk_bytes);
+  }
+}
+
+void chunk_store::end_vacating(const vacancy& these) noexcept {
+  if (these.is_all) return;
+  slab& s = *these.where;
+  for (std::uint32_t i = these.begin; i < these.begin + these.count; ++i) s.vacant.add(i);
+  s.vacant_chunks += these.count;
+  touched_ -= these.count;
+  file(s);
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <mutex>
+#include <troupe/memory/page_depot.hpp>
+#include <utility>
+
+namespace troupe::detail {
+
+block_batch page_depot::take() {
+  const std::lock_guard lock(mutex_);
+  for (batch_list* each : {&recent_, &settled_, &surplus_}) {
+    if (!each->empty()) return each->pop(shape_);
+  }
+  return home_.take();
+}
+
+void page_depot::give(block_batch batch) noexcept {
+  batch_list::label(shape_, batch);
+  bool tell = false;
+  {
+    const std::lock_guard lock(mutex_);
+    recent_.push(shape_, batch);
+    if (!told_) {
+      tell = told_ = is_worth_a_look(recent_.blocks() + settled_.blocks() + surplus_.blocks());
+    }
+  }
+  if (tell) tell_.raise();
+}
+
+// That many blocks are not at home. At best each of them is the last one of its chunk; but there is
+// no more than them and what is at home.
+bool page_depot::is_worth_a_look(std::size_t blocks) const noexcept {
+  return std::min(blocks * chunk_bytes_, (blocks + home_.blocks_at_home()) * shape_.bytes) >=
+         bytes_min_;
+}
+
+bool page_depot::look() noexcept {
+  const std::lock_guard lock(mutex_);
+  told_ = false;
+  if (surplus_.empty()) {
+    surplus_ = std::exchange(settled_, std::exchange(recent_, {}));
+  }
+  return is_worth_a_look(settled_.blocks());
+}
+
+bool page_depot::give_back_some() noexcept {
+  chunk_store::vacancy pages;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!surplus_.empty()) {
+      home_.bring_home(surplus_.pop(shape_));
+      return true;
+    }
+    const std::size_t before = home_.resident();
+    pages = home_.begin_vacating();
+    if (pages.where == nullptr) return false;
+    given_back_ += before - home_.resident();
+  }
+  home_.release(pages);  // a system call or two; others take and give meanwhile
+  const std::lock_guard lock(mutex_);
+  const std::size_t before = home_.resident();
+  home_.end_vacating(pages);
+  given_back_ += before - home_.resident();
+  return true;
+}
+
+page_depot::usage page_depot::used() const noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::size_t blocks =
+      recent_.blocks() + settled_.blocks() + surplus_.blocks() + home_.blocks_at_home();
+  return {home_.resident(), blocks * shape_.bytes, given_back_};
+}
+
+}  // namespace troupe::detail

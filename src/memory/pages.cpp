@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <new>
+#include <troupe/base/assert.hpp>
+#include <troupe/memory/pages.hpp>
+#include <troupe/memory/poison.hpp>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+#ifdef TROUPE_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace troupe::detail {
+
+void expect_low_addresses(const void* begin, std::size_t bytes) noexcept {
+  const auto first = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(begin));
+  TROUPE_EXPECTS(((first + bytes) >> address_bits) == 0,
+                 "the system gives out addresses of more than 48 bits, for which messages have no "
+                 "room");
+}
+
+#ifdef __linux__
+
+namespace {
+
+std::uintptr_t rounded_up(std::uintptr_t at, std::size_t align) noexcept {
+  return (at + align - 1) / align * align;
+}
+
+void* as_pointer(std::uintptr_t at) noexcept { return reinterpret_cast<void*>(at); }
+
+void* map(std::size_t bytes) {
+  void* const got =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (got == MAP_FAILED) throw std::bad_alloc();
+  return got;
+}
+
+// The kernel refuses if that would split one mapping too many. Then the addresses are lost, but not
+// the memory.
+void unmap(void* begin, std::size_t bytes) noexcept {
+  if (bytes != 0 && ::munmap(begin, bytes) != 0) (void)::madvise(begin, bytes, MADV_DONTNEED);
+}
+
+}  // namespace
+
+void* obtain_pages(std::size_t bytes, std::size_t align) {
+  // The kernel puts one mapping beside the other, so that what follows an aligned one is aligned.
+  void* got = map(bytes);
+  if (reinterpret_cast<std::uintptr_t>(got) % align != 0) {
+    unmap(got, bytes);
+    const auto begin = reinterpret_cast<std::uintptr_t>(map(bytes + align));
+    const std::uintptr_t aligned = rounded_up(begin, align);
+    unmap(as_pointer(begin), aligned - begin);
+    unmap(as_pointer(aligned + bytes), begin + align - aligned);
+    got = as_pointer(aligned);
+  }
+  expect_low_addresses(got, bytes);
+  // A huge page would hold two megabytes for one block, and khugepaged would fetch back what was
+  // given away. Refused where there are none.
+  (void)::madvise(got, bytes, MADV_NOHUGEPAGE);
+#ifdef TROUPE_ASAN
+  __lsan_register_root_region(got, bytes);
+#endif
+  return got;
+}
+
+void return_pages(void* begin, std::size_t bytes, std::size_t) noexcept {
+#ifdef TROUPE_ASAN
+  __lsan_unregister_root_region(begin, bytes);
+#endif
+  unpoison(begin, bytes);  // somebody else may get these addresses
+  unmap(begin, bytes);
+}
+
+void discard_pages(void* begin, std::size_t bytes) noexcept {
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto at = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t first = rounded_up(at, page);
+  const std::uintptr_t last = (at + bytes) / page * page;
+  if (first < last) (void)::madvise(as_pointer(first), last - first, MADV_DONTNEED);
+}
+
+#else
+
+void* obtain_pages(std::size_t bytes, std::size_t align) {
+  void* const got = ::operator new(bytes, std::align_val_t{align});
+  expect_low_addresses(got, bytes);
+  return got;
+}
+
+void return_pages(void* begin, std::size_t bytes, std::size_t align) noexcept {
+  unpoison(begin, bytes);
+  ::operator delete(begin, std::align_val_t{align});
+}
+
+void discard_pages(void*, std::size_t) noexcept {}
+
+#endif
+
+}  // namespace troupe::detail

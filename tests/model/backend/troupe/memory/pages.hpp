@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <checker/engine.hpp>
+#include <cstddef>
+#include <new>
+
+// What include/troupe/memory/pages.hpp promises; the checker watches what is used after it was given
+// back, and what never is.
+
+namespace troupe::detail {
+
+inline constexpr std::size_t page_bytes = 4096;
+inline constexpr unsigned address_bits = 48;
+
+[[nodiscard]] inline void* obtain_pages(std::size_t bytes, std::size_t align) {
+  return ::operator new(bytes, std::align_val_t{align});
+}
+
+inline void return_pages(void* begin, std::size_t, std::size_t align) noexcept {
+  ::operator delete(begin, std::align_val_t{align});
+}
+
+inline void discard_pages(void* begin, std::size_t bytes) noexcept {
+  model::detail::given_back(begin, bytes);
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/memory/page_depot.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <checker/check.hpp>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <troupe/memory/magazine.hpp>
+#include <troupe/memory/poison.hpp>
+#include <troupe/sync/parker.hpp>
+#include <troupe/sync/per_thread.hpp>
+#include <vector>
+
+namespace troupe::detail {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+// What its user keeps in a block while he has it.
+struct content {
+  explicit content(int of) : owner(of) {}
+  plain<int> owner;
+};
+
+constexpr block_shape shape{.bytes = 64, .link_offset = 16, .batch = 2};
+// Two chunks of two blocks.
+constexpr chunk_layout layout{
+    .slab_bytes = 4096, .head_bytes = 2048, .chunk_bytes = 128, .chunks = 2, .blocks = 2};
+static_assert(sizeof(content) <= shape.link_offset);
+
+struct listener final : surplus_listener {
+  // [asked] relaxed: a count.
+  void on_surplus() noexcept override { asked.fetch_add(1, relaxed); }
+  atomic<int> asked{0};
+};
+
+// Who is left when it ends has to have given everything back: the checker finds what leaks.
+struct test_depot {
+  surplus_signal signal;
+  page_depot all{shape, layout, 2 * 64, signal};
+
+  test_depot() = default;
+  test_depot(const test_depot&) = delete;
+  test_depot& operator=(const test_depot&) = delete;
+  ~test_depot() {
+    round();
+    round();
+    require(all.used().resident == 0, "all memory goes back");
+  }
+
+  // As pool_trim() does it; one thread at a time.
+  bool round() {
+    signal.lower();
+    const bool later = all.look();
+    while (all.give_back_some()) {
+    }
+    return later;
+  }
+};
+
+block_batch take_and_fill(test_depot& from, int who) {
+  const block_batch batch = from.all.take();
+  for (void* at = batch.first; at != nullptr; at = link_of(at, shape.link_offset)->next) {
+    unpoison(at, shape.bytes);
+    ::new (at) content(who);
+  }
+  return batch;
+}
+
+void look_at_and_give(test_depot& to, block_batch batch, int who) {
+  for (void* at = batch.first; at != nullptr; at = link_of(at, shape.link_offset)->next) {
+    auto* const it = static_cast<content*>(at);
+    require(it->owner == who, "nobody else has it");
+    std::destroy_at(it);
+  }
+  to.all.give(batch);
+}
+
+// ── The depot ─────────────────────────────────────────────────────────────────────────────────
+
+TEST(page_depot, what_it_hands_out_nobody_else_has) {
+  expect_holds([] {
+    test_depot depot;
+    const auto take_and_give = [&](int who) {
+      for (int i = 0; i < 2; ++i) look_at_and_give(depot, take_and_fill(depot, who), who);
+    };
+    jthread other([&] { take_and_give(1); });
+    take_and_give(2);
+  });
+}
+
+TEST(page_depot, what_is_in_use_is_not_given_back) {
+  expect_holds([] {
+    test_depot depot;
+    {
+      jthread user([&] {
+        const block_batch one = take_and_fill(depot, 1);
+        const block_batch other = take_and_fill(depot, 2);
+        look_at_and_give(depot, one, 1);
+        look_at_and_give(depot, other, 2);
+        look_at_and_give(depot, take_and_fill(depot, 3), 3);
+      });
+      for (int i = 0; i < 3; ++i) (void)depot.round();
+    }
+  });
+}
+
+TEST(page_depot, two_that_take_and_give_meet_one_that_trims) {
+  expect_holds({.preemptions = 2}, [] {
+    test_depot depot;
+    const auto take_twice_and_give = [&](int who) {
+      const block_batch one = take_and_fill(depot, who);
+      const block_batch other = take_and_fill(depot, who);
+      look_at_and_give(depot, one, who);
+      look_at_and_give(depot, other, who);
+    };
+    jthread one([&] { take_twice_and_give(1); });
+    jthread other([&] { take_twice_and_give(2); });
+    (void)depot.round();
+    (void)depot.round();
+  });
+}
+
+TEST(page_depot, what_was_needed_since_the_last_look_stays) {
+  expect_holds([] {
+    test_depot depot;
+    look_at_and_give(depot, take_and_fill(depot, 1), 1);
+    {
+      jthread user([&] { look_at_and_give(depot, take_and_fill(depot, 2), 2); });
+      (void)depot.round();
+    }
+    require(depot.all.used().given_back == 0, "it was used in the meantime, or not yet settled");
+  });
+}
+
+// Somebody who sleeps until he is told, and does what he is told, is left with nothing to give back.
+TEST(page_depot, a_surplus_is_told_to_who_sleeps) {
+  expect_holds([] {
+    struct sleeper final : surplus_listener {
+      void on_surplus() noexcept override { wake.notify(); }
+      parker wake;
+    } trimmer;
+    test_depot depot;
+    depot.signal.add(trimmer);
+    const block_batch one = take_and_fill(depot, 1);
+    const block_batch other = take_and_fill(depot, 1);
+    {
+      jthread user([&] {
+        look_at_and_give(depot, one, 1);
+        look_at_and_give(depot, other, 1);
+      });
+      while (depot.all.used().resident > 0) {
+        trimmer.wake.park();
+        while (depot.round()) {
+        }
+      }
+    }
+    depot.signal.remove(trimmer, false);
+  });
+}
+
+// ── The signal ────────────────────────────────────────────────────────────────────────────────
+
+TEST(surplus_signal, who_is_told_and_goes_leaves_it_to_another) {
+  expect_holds([] {
+    surplus_signal signal;
+    listener one;
+    listener other;
+    signal.add(one);
+    signal.add(other);
+    {
+      jthread teller([&] { signal.raise(); });
+      signal.remove(one, one.asked.load(relaxed) > 0);  // [asked]
+    }
+    require(other.asked.load(relaxed) == 1, "whoever was told first");
+    signal.remove(other, false);
+  });
+}
+
+// ── The cache of each thread ──────────────────────────────────────────────────────────────────
+
+struct cache_of_test;
+
+content* take(test_depot& from, int who) {
+  return ::new (per_thread<thread_cache<page_depot>, cache_of_test>::here().take(
+      &from.all, 0, shape)) content(who);
+}
+
+void give(test_depot& to, content* one, int who) {
+  require(one->owner == who, "nobody else has it");
+  std::destroy_at(one);
+  per_thread<thread_cache<page_depot>, cache_of_test>::here().give(&to.all, 0, shape, one);
+}
+
+TEST(thread_cache, what_one_thread_takes_another_may_give_while_a_third_trims) {
+  expect_holds({.preemptions = 2}, [] {
+    test_depot depot;
+    std::array<content*, 3> handed{};
+    parker receiver;
+    {
+      jthread giver([&] {
+        for (content*& each : handed) each = take(depot, 1);
+        receiver.notify();
+        give(depot, take(depot, 2), 2);
+      });
+      jthread taker([&] {
+        receiver.park();
+        for (content* each : handed) give(depot, each, 1);
+      });
+      (void)depot.round();
+      (void)depot.round();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace troupe::detail
