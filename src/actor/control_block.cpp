@@ -160,8 +160,8 @@ void control_block::free_object_memory() noexcept {
 }
 
 void control_block::free_slot() noexcept {
+  const std::size_t bytes = slot_bytes(*type_);  // the type may be in the side block
   delete side_if_any();
-  const std::size_t bytes = slot_bytes(*type_);
   lifeline& slot = line();
   std::destroy_at(this);
   // A slot whose generations are used up is left alone for ever, lest an old address fit it.
@@ -239,7 +239,7 @@ void control_block::stop_now() {
   auto* const message = ::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &wake_dispatch};
   hold();
   // [urgent] relaxed: the message behind it orders it, and brings the turn about if there is none;
-  // who pauses looks at it under the mutex that release() takes.
+  // who pauses looks at it under the mutex that release() takes afterwards.
   urgent_.store(urgent::stop_now, relaxed);
   deliver(*message);
   home().pauses().release(*this);
@@ -313,7 +313,8 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
   std::size_t bytes = 0;
   const auto count = [&] {
     if (own != nullptr && own->budget != nullptr) own->budget->release(bytes);
-    if (mine.count_gone(std::exchange(handled, 0), std::exchange(bytes, 0))) [[unlikely]]
+    if (mine.count_gone(std::exchange(handled, 0), std::exchange(bytes, 0)) || home_->has_budget)
+        [[unlikely]]
       settle(*home_, mine);
   };
   for (;;) {
@@ -467,6 +468,7 @@ void control_block::finish(exit_reason reason, activity* mine) noexcept {
       continue;
     }
     bytes += message->how->charge(*message);
+    if (message->how->most != 0) give_place_back(*message->how);
     if (!message->how->internal) {
       ++unhandled;
       dead_letter(*message);
@@ -477,7 +479,8 @@ void control_block::finish(exit_reason reason, activity* mine) noexcept {
     own->budget->release(bytes);
   }
   if (mine != nullptr) {
-    count_gone(*home_, taken, bytes);
+    (void)mine->count_gone(taken, bytes);
+    if (home_->has_budget) settle(*home_, *mine);
   } else {
     detail::count_foreign(*home_, 0, static_cast<std::int64_t>(taken),
                           -static_cast<std::int64_t>(bytes));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drop_ring.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -25,7 +26,7 @@ envelope* drop_ring::pop_oldest() noexcept {
   oldest_ = message->next;
   if (oldest_ == nullptr) newest_ = nullptr;
   --count_;
-  bytes_ -= message->how->charge(*message);
+  bytes_ -= std::min(bytes_, message->how->charge(*message));
   return message;
 }
 
@@ -39,6 +40,10 @@ drop_ring::outcome drop_ring::push(envelope& message, mailbox& to) noexcept {
   };
   const std::size_t bytes = message.how->charge(message);
   const std::lock_guard lock(mutex_);
+  if (to.is_closed()) {
+    result.pushed = mailbox::pushed::closed;
+    return result;
+  }
   if (bytes > bytes_max_) {
     drop(message);
     return result;
@@ -54,7 +59,9 @@ drop_ring::outcome drop_ring::push(envelope& message, mailbox& to) noexcept {
     }
     ++tokens_out_;
   }
-  while (count_ == tokens_.size() || bytes > bytes_max_ - bytes_) drop(*pop_oldest());
+  while (count_ == tokens_.size() || (count_ != 0 && bytes > bytes_max_ - bytes_)) {
+    drop(*pop_oldest());
+  }
   message.next = nullptr;
   (newest_ != nullptr ? newest_->next : oldest_) = &message;
   newest_ = &message;

@@ -47,7 +47,8 @@ class late_adder : public adder {
 void burst(system& in) {
   parker all_sent;
   parker all_handled;
-  const auto one = in.spawn<late_adder>(spawn_options{.max_messages = no_limit, .max_bytes = no_limit});
+  const auto one =
+      in.spawn<late_adder>(spawn_options{.max_messages = no_limit, .max_bytes = no_limit});
   one.send(wait_for{&all_sent});
   for (std::uint64_t i = 0; i < 1'000'000; ++i) one.send(number{i, {}});
   one.send(tell{&all_handled});

@@ -33,9 +33,11 @@ namespace detail {
 
 bool shared_budget::charge(std::size_t bytes) noexcept {
   // [budget] relaxed: hands nothing over.
-  if (used_.fetch_add(bytes, relaxed) + bytes <= limit_) return true;
-  release(bytes);
-  return false;
+  std::size_t used = used_.load(relaxed);
+  do {
+    if (bytes > limit_ || used > limit_ - bytes) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes, relaxed, relaxed));
+  return true;
 }
 
 overload_rules::overload_rules() = default;
@@ -179,7 +181,10 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
                                     bool may_redirect) noexcept {
   const dispatch& how = *message.how;
   const overload_rules* const own = own_rules();
-  if (home_->over_budget.load(relaxed)) return overflow(message, may_redirect);  // [budget]
+  // [budget] relaxed: only a look.
+  if (home_->over_budget.load(relaxed) && rules().per_message != 0 && !mailbox_.is_closed()) {
+    return overflow(message, may_redirect);
+  }
   if (how.most != 0 && !take_place(how)) return overflow(message, may_redirect);
   if (own != nullptr && own->budget != nullptr && !own->budget->charge(bytes)) {
     if (how.most != 0) give_place_back(how);
@@ -188,11 +193,13 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
   hold();  // for longer than the message, which may have the last reference
   system_state& home = *home_;
   bool pauses = false;
+  bool itself_dropped = false;
   mailbox::pushed pushed;
   if (own != nullptr && own->ring != nullptr) {
     const drop_ring::outcome outcome = own->ring->push(message, mailbox_);
     pushed = outcome.pushed;
     if (pushed != mailbox::pushed::closed) count_accepted(home, bytes);
+    itself_dropped = outcome.dropped == &message;
     for (envelope* each = outcome.dropped; each != nullptr;) {
       drop(*std::exchange(each, each->next), overload_event::kind::dropped);
     }
@@ -210,6 +217,7 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
   if (pushed < mailbox::pushed::closed) {
     if (pushed == mailbox::pushed::to_idle) executor_->schedule(*this);
     if (pauses) result = slow_down(how);
+    if (itself_dropped) result = delivery::dropped;
   } else {
     if (how.most != 0) give_place_back(how);
     if (own != nullptr && own->budget != nullptr) own->budget->release(bytes);
@@ -273,6 +281,7 @@ delivery control_block::slow_down(const dispatch& how) noexcept {
   turn_context& here = this_turn();
   if (here.running == this) return delivery::accepted;  // to itself
   if (here.running != nullptr) {
+    if (&here.running->home() != &home()) return delivery::paused;  // of another system
     // After its handler; it is the first full mailbox that counts.
     if (here.waits_for == nullptr) {
       hold();
@@ -281,7 +290,8 @@ delivery control_block::slow_down(const dispatch& how) noexcept {
     }
     return delivery::paused;
   }
-  if (home().pump_of_this_thread() != nullptr) return delivery::paused;  // it has others to serve
+  // These have others to serve: one with a pump, that of the timers, one that tells the user.
+  if (here.must_not_wait || home().pump_of_this_thread() != nullptr) return delivery::paused;
   tell_overload(overload_event::kind::paused, how);
   if (!home().pauses().wait_here(*this)) count_pause_timed_out();
   return delivery::paused;

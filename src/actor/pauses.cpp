@@ -68,7 +68,9 @@ bool pauses::pause(control_block& sender, control_block& receiver) noexcept {
     const std::lock_guard lock(mutex_);
     mine.sender = &sender;
     // Who tells it to stop does so before he comes here: it is seen here, or he finds the entry.
-    paused = !sender.is_told_to_stop() && link(mine, receiver, other);
+    // An actor on which somebody waits is not paused.
+    paused = !sender.is_told_to_stop() && sender.side().waiters == nullptr &&
+             link(mine, receiver, other);
     if (paused && first_ == &mine) until = mine.until;
   } catch (...) {
     // No memory for a side block: it is not paused.
@@ -126,12 +128,14 @@ void pauses::release_waiters_of(control_block& receiver) noexcept {
 }
 
 void pauses::release(control_block& sender) noexcept {
-  side_block* const its = sender.side_if_any();
-  if (its == nullptr) return;
   released that;
+  side_block* its = nullptr;
   {
+    // The mutex comes first: who is about to pause makes his side block, and then looks under the
+    // mutex whether he is told to stop.
     const std::lock_guard lock(mutex_);
-    if (its->pause.waits_for == nullptr) return;
+    its = sender.side_if_any();
+    if (its == nullptr || its->pause.waits_for == nullptr) return;
     that = unlink(its->pause);
   }
   that.go_on();

@@ -50,16 +50,19 @@ void print_failure(const failure& f) {
 // ── Opening and closing ───────────────────────────────────────────────────────────────────────
 
 runtime& runtime::open(troupe::system& owner, system_options options) {
+  const system_bounds bounds{options.max_messages, options.max_bytes, options.memory_budget};
   runtime* home = nullptr;
   {
     spare_runtimes& spare = spares();
     const std::lock_guard lock(spare.guard);
-    if (spare.all.empty()) {
+    const auto same = std::find_if(spare.all.begin(), spare.all.end(),
+                                   [&](const runtime* each) { return each->bounds_ == bounds; });
+    if (same == spare.all.end()) {
       spare.all.reserve(++spare.made);
-      home = new runtime;
+      home = new runtime(bounds);
     } else {
-      home = spare.all.back();
-      spare.all.pop_back();
+      home = *same;
+      spare.all.erase(same);
     }
   }
   home->owner_ = &owner;
@@ -76,6 +79,17 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
     throw;
   }
   return *home;
+}
+
+// What a send reads of it stays as it is for ever: a reference that has outlived the last system may
+// be used while the next one begins.
+runtime::runtime(const system_bounds& bounds) : bounds_(bounds) {
+  rules = make_rules(bounds.messages, bounds.bytes, overload::policy::pause_senders);
+  has_budget = bounds.budget != no_limit;
+  if (has_budget) {
+    settles_at_ = static_cast<std::int64_t>(
+        std::min(settles_at_most, std::max<std::size_t>(bounds.budget / 64, 1)));
+  }
 }
 
 void runtime::start(system_options options) {
@@ -99,13 +113,6 @@ void runtime::start(system_options options) {
     each.bytes.store(0, relaxed);
   }
   overloads_.clear();
-  rules = make_rules(options.max_messages, options.max_bytes, overload::policy::pause_senders);
-  max_messages_ = options.max_messages;
-  max_bytes_ = options.max_bytes;
-  budget_ = options.memory_budget;
-  settles_at_ = budget_ == no_limit ? activity::never
-                                    : static_cast<std::int64_t>(std::min(
-                                          settles_at_most, std::max<std::size_t>(budget_ / 64, 1)));
   settled_.store(0, relaxed);         // [budget]
   over_budget.store(false, relaxed);  // [budget]
   pauses_.start(options.pause_max);
@@ -363,12 +370,18 @@ runtime::foreign_counts& runtime::foreign() noexcept {
 
 void runtime::overloaded(const overload_event& event) noexcept {
   overloads_.add(event.what);
+  turn_context& here = this_turn();
+  if (here.in_hook) return;  // what the hook itself sends to a full mailbox is counted and not told
+  const bool must_not_wait = std::exchange(here.must_not_wait, true);
+  here.in_hook = true;
   const auto those = current_hooks();
   try {
     if (those != nullptr && those->on_overload) those->on_overload(event);
   } catch (...) {
     // It is counted; there is nobody else to tell.
   }
+  here.in_hook = false;
+  here.must_not_wait = must_not_wait;
 }
 
 void runtime::count_foreign(std::int64_t accepted, std::int64_t handled,
@@ -379,7 +392,7 @@ void runtime::count_foreign(std::int64_t accepted, std::int64_t handled,
   if (handled != 0) here.handled.fetch_add(static_cast<std::uint64_t>(handled), relaxed);
   if (bytes == 0) return;
   here.bytes.fetch_add(static_cast<std::uint64_t>(bytes), relaxed);
-  if (budget_ != no_limit) settle(bytes);
+  if (has_budget) settle(bytes);
 }
 
 // The counts keep what they have told by where they will tell again.
@@ -391,10 +404,16 @@ void runtime::settle(activity& counts) noexcept {
 }
 
 void runtime::settle(std::int64_t bytes) noexcept {
-  // [budget] relaxed: counts, and hands nothing over.
-  const std::int64_t now = settled_.fetch_add(bytes, relaxed) + bytes;
-  const bool over = now > 0 && static_cast<std::size_t>(now) >= budget_;
-  if (over_budget.load(relaxed) != over) over_budget.store(over, relaxed);  // [budget]
+  // [budget] seq_cst, all of these: who stores the flag looks at the total again, and then comes
+  // after every addition whose author has seen the flag as it was before. With anything weaker the
+  // last to store could be one who knew an older total, and the flag would stay.
+  std::int64_t now = settled_.fetch_add(bytes, seq_cst) + bytes;
+  for (;;) {
+    const bool over = now > 0 && static_cast<std::size_t>(now) >= bounds_.budget;
+    if (over_budget.load(seq_cst) == over) return;
+    over_budget.store(over, seq_cst);
+    now = settled_.load(seq_cst);
+  }
 }
 
 void runtime::add_activity(troupe::statistics& to, const activity& done) noexcept {

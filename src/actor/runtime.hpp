@@ -25,6 +25,14 @@
 
 namespace troupe::detail {
 
+/// The limits that a system was made with.
+struct system_bounds {
+  std::size_t messages;
+  std::size_t bytes;
+  std::size_t budget;
+  friend bool operator==(const system_bounds&, const system_bounds&) = default;
+};
+
 /// What stands behind one system. Its memory is never freed but used again by the next system, so
 /// that a reference which outlives its system still has somewhere to count its dead letters.
 ///
@@ -60,8 +68,8 @@ class runtime : public system_state {
   // ── Parts ───────────────────────────────────────────────────────────────────────────────────
   timer_service& timers() noexcept { return timers_; }
   detail::pauses& pauses() noexcept { return pauses_; }
-  [[nodiscard]] std::size_t max_messages() const noexcept { return max_messages_; }
-  [[nodiscard]] std::size_t max_bytes() const noexcept { return max_bytes_; }
+  [[nodiscard]] std::size_t max_messages() const noexcept { return bounds_.messages; }
+  [[nodiscard]] std::size_t max_bytes() const noexcept { return bounds_.bytes; }
   /// So many bytes a thread counts for itself.
   [[nodiscard]] std::int64_t settles_at() const noexcept { return settles_at_; }
   [[nodiscard]] troupe::system* owner() const noexcept { return owner_; }
@@ -86,7 +94,7 @@ class runtime : public system_state {
   };
   foreign_counts& foreign() noexcept;
 
-  runtime() = default;
+  explicit runtime(const system_bounds& bounds);
   [[nodiscard]] std::shared_ptr<const hooks> current_hooks() const noexcept;
   void start(system_options options);
   void give_back() noexcept;
@@ -103,9 +111,7 @@ class runtime : public system_state {
   std::unique_ptr<worker_pool> pool_;
   timer_service timers_{*this};
   detail::pauses pauses_{timers_};
-  std::size_t max_messages_ = 0;  // these are constant while the system is open
-  std::size_t max_bytes_ = 0;
-  std::size_t budget_ = no_limit;
+  const system_bounds bounds_;
   std::int64_t settles_at_ = activity::never;
 
   alignas(cache_line_bytes) atomic<std::uint32_t> alive_{0};

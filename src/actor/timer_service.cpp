@@ -53,6 +53,7 @@ void timer_service::stop() {
 }
 
 void timer_service::run() noexcept {
+  this_turn().must_not_wait = true;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const time_point now = clock::now();

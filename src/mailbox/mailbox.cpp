@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <troupe/mailbox/mailbox.hpp>
 
+#include <algorithm>
+
 namespace troupe::detail {
 
 void mailbox::open_busy() noexcept {
@@ -31,7 +33,7 @@ std::uint32_t mailbox::append_all_reversed(envelope* newest) noexcept {
 mailbox::refilled mailbox::refill_with_room(word head) noexcept {
   word left;
   do {
-    left = units_of(head) - handled_;
+    left = left_of(head);
     // [mailbox] acquire: as in refill_from().
   } while (!head_.compare_exchange_weak(head, left, acquire, relaxed));
   handled_ = 0;
@@ -51,10 +53,12 @@ bool mailbox::want_room(std::uint32_t low) noexcept {
 }
 
 bool mailbox::make_room(std::uint32_t low) noexcept {
-  // [room] relaxed: the count says how much, and hands over no message.
-  const word before = head_.fetch_sub(handled_, relaxed);
-  const word left = units_of(before) - handled_;
+  // [room] relaxed: the count says how much, and hands over no message. Only the reader lowers it, so
+  // it is still that much when it is taken off.
+  const word off = std::min(handled_, units_of(head_.load(relaxed)));
   handled_ = 0;
+  const word before = head_.fetch_sub(off, relaxed);  // [room]
+  const word left = units_of(before) - off;
   if ((before & room_wanted) == 0 || left > low) return false;
   head_.fetch_and(~room_wanted, relaxed);  // [room] likewise
   return true;

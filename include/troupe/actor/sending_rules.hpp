@@ -18,6 +18,7 @@ struct sending_rules : mailbox_limits {
 /// What every send looks at of the system.
 struct alignas(cache_line_bytes) system_state {
   sending_rules rules;  // for actors without any of their own
+  bool has_budget = false;
   atomic<bool> over_budget{false};
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <troupe/mailbox/limits.hpp>
 #include <troupe/message/envelope.hpp>
@@ -105,7 +106,12 @@ class mailbox {
 
   /// Units pushed and not handled; for the reader.
   [[nodiscard]] std::uint32_t units() const noexcept {
-    return units_of(head_.load(relaxed)) - handled_;  // [mailbox] relaxed: only a look
+    return left_of(head_.load(relaxed));  // [mailbox] relaxed: only a look
+  }
+
+  /// True if it takes nothing more; if not, it may be so a moment later.
+  [[nodiscard]] bool is_closed() const noexcept {
+    return head_.load(acquire) == closed;  // [mailbox-close] acquire: as in push()
   }
 
  private:
@@ -130,6 +136,10 @@ class mailbox {
     return static_cast<word>(reinterpret_cast<std::uintptr_t>(&message)) << 16;
   }
 
+  // A message whose weight has changed on the way must not bring the word into disorder.
+  [[nodiscard]] std::uint32_t left_of(word head) const noexcept {
+    return units_of(head) > handled_ ? units_of(head) - handled_ : 0;
+  }
   refilled refill_from(word head, std::uint32_t low) noexcept;
   refilled refill_with_room(word head) noexcept;
   std::uint32_t append_reversed(envelope* newest) noexcept {
@@ -157,7 +167,7 @@ inline mailbox::pushed mailbox::push(envelope& message, std::size_t units,
   word next;
   do {
     if (head == closed) return pushed::closed;
-    if (units != 0 && units_of(head) + units > most) return pushed::full;
+    if (units != 0 && (units > most || units_of(head) > most - units)) return pushed::full;
     message.next = has_message(head) ? message_of(head) : nullptr;
     next = address | ((head & (units_mask | room_wanted)) + units);
     // [mailbox] release: the message's content is visible to the reader that takes it in refill().
@@ -168,7 +178,7 @@ inline mailbox::pushed mailbox::push(envelope& message, std::size_t units,
 inline mailbox::refilled mailbox::refill_from(word head, std::uint32_t low) noexcept {
   word left;
   do {
-    left = units_of(head) - handled_;
+    left = left_of(head);
     if ((head & room_wanted) != 0) [[unlikely]] {
       if (left <= low) return refill_with_room(head);
       if (!has_message(head)) return {};
@@ -183,12 +193,17 @@ inline mailbox::refilled mailbox::refill_from(word head, std::uint32_t low) noex
 
 inline bool mailbox::rest() noexcept {
   if (ready_ != nullptr) return false;
-  word head = handled_;
+  // [mailbox] relaxed: checked by the exchange. Without a message and a mark, what the word counts has
+  // been handled.
+  word head = head_.load(relaxed);
+  if (head > units_mask) return false;
+  // Before the exchange: after it somebody else may be the reader.
+  const std::uint32_t handled = std::exchange(handled_, 0);
   // [mailbox] release: hands the actor's state to the sender that finds it idle and to the reader
   // that this sender then appoints.
-  if (!head_.compare_exchange_strong(head, idle, release, relaxed)) return false;
-  handled_ = 0;
-  return true;
+  if (head_.compare_exchange_strong(head, idle, release, relaxed)) return true;
+  handled_ = handled;
+  return false;
 }
 
 }  // namespace troupe::detail
