@@ -27,7 +27,7 @@ gate::gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::a
       admission_(on_->limits()) {}
 
 void gate::on_start() {
-  listener_ = system().spawn<net::listener>({.where = bound_to(loops_.front()->pump())},
+  listener_ = system().spawn<net::listener>(without_limits(loops_.front()->pump()),
                                             std::move(acceptor_), self(this));
   accept_next();
 }
@@ -58,8 +58,8 @@ void gate::admit(net::accepted m) {
   visitor v{.who = {}, .from = plain(from.address()), .as = entry::admitted};
   if (!give_place(v)) return;
   try {
-    v.who = system().spawn<connection>({.where = bound_to(m.onto->pump())}, on_,
-                                       std::move(m.connection), v.from.to_string(), v.as);
+    v.who = system().spawn<connection>(without_limits(m.onto->pump()), on_, std::move(m.connection),
+                                       v.from.to_string(), v.as);
     const address key = v.who;
     visitors_.emplace(key, v);
     watch(key);

@@ -17,6 +17,12 @@
 
 namespace troupe::http::detail {
 
+/// How the server's own actors are spawned: what they are sent is bounded by the connections that there
+/// are, and none of it may be refused.
+[[nodiscard]] inline spawn_options without_limits(pump& on) {
+  return {.where = bound_to(on), .max_messages = no_limit, .max_bytes = no_limit};
+}
+
 /// Lets connections in, knows all of them, and sees them out.
 ///
 /// It takes the next connection from its listener when it is done with the one before. Whom it has

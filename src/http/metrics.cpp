@@ -64,6 +64,19 @@ void add_system(families& to, const troupe::statistics& s) {
            {{s.messages_waiting}});
   to.gauge("troupe_mailbox_depth_highest", "The longest queue that any turn has found.",
            {{s.mailbox_depth_highest}});
+  to.gauge("troupe_mailbox_bytes", "Bytes of the messages waiting, in all mailboxes together.",
+           {{s.message_bytes_waiting}});
+  to.counter("troupe_overload_messages_total", "Messages that a full mailbox or a budget kept out.",
+             {{s.messages_refused, "outcome", "refused"},
+              {s.messages_dropped, "outcome", "dropped"},
+              {s.messages_redirected, "outcome", "redirected"}});
+  to.counter("troupe_overload_pauses_total", "Times a sender was made to wait for a full mailbox.",
+             {{s.pauses}});
+  to.counter("troupe_overload_pauses_timed_out_total",
+             "Pauses that their longest time has ended: their receiver is stuck.",
+             {{s.pauses_timed_out}});
+  to.gauge("troupe_overload_senders_paused", "Senders waiting for a full mailbox.",
+           {{s.senders_paused}});
   to.counter("troupe_turns_total", "Turns that actors were given.", {{s.turns}});
   to.counter("troupe_dead_letters_total", "Messages to actors that had ended.", {{s.dead_letters}});
   to.counter("troupe_failures_total", "Actors that an exception ended.", {{s.failures}});

@@ -14,13 +14,22 @@ namespace {
 using testing::HasSubstr;
 
 TEST(metrics, every_figure_is_there_under_its_name) {
-  const std::string text = detail::to_prometheus(
-      {.actors_alive = 3, .messages_handled = 1'000'001, .workers_busy = 1, .workers_parked = 7},
-      {.connections = 5,
-       .bytes_in = 6,
-       .bytes_out = 7,
-       .refused_full = 8,
-       .slow_readers_closed = 9});
+  const std::string text = detail::to_prometheus({.actors_alive = 3,
+                                                  .messages_handled = 1'000'001,
+                                                  .message_bytes_waiting = 12,
+                                                  .messages_refused = 13,
+                                                  .messages_dropped = 14,
+                                                  .messages_redirected = 15,
+                                                  .pauses = 16,
+                                                  .pauses_timed_out = 17,
+                                                  .senders_paused = 18,
+                                                  .workers_busy = 1,
+                                                  .workers_parked = 7},
+                                                 {.connections = 5,
+                                                  .bytes_in = 6,
+                                                  .bytes_out = 7,
+                                                  .refused_full = 8,
+                                                  .slow_readers_closed = 9});
   for (const char* line : {
            "# TYPE troupe_actors gauge\ntroupe_actors 3\n",
            "# TYPE troupe_messages_handled_total counter\ntroupe_messages_handled_total 1000001\n",
@@ -35,6 +44,13 @@ TEST(metrics, every_figure_is_there_under_its_name) {
            "troupe_mailbox_messages 0\n",
            "troupe_mailbox_depth_highest 0\n",
            "troupe_timers 0\n",
+           "troupe_mailbox_bytes 12\n",
+           "troupe_overload_messages_total{outcome=\"refused\"} 13\n",
+           "troupe_overload_messages_total{outcome=\"dropped\"} 14\n",
+           "troupe_overload_messages_total{outcome=\"redirected\"} 15\n",
+           "troupe_overload_pauses_total 16\n",
+           "troupe_overload_pauses_timed_out_total 17\n",
+           "troupe_overload_senders_paused 18\n",
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }

@@ -127,9 +127,8 @@ void server::start() {
   net::acceptor acceptor = net::listen(all.front()->context(), o.address, o.port);
   state_->port = acceptor.local_endpoint().port();
   state_->loops = std::move(loops);
-  const placement where = bound_to(all.front()->pump());
-  state_->gate = system_.spawn<detail::gate>({.where = where}, state_->site, std::move(all),
-                                             std::move(acceptor));
+  state_->gate = system_.spawn<detail::gate>(detail::without_limits(all.front()->pump()),
+                                             state_->site, std::move(all), std::move(acceptor));
 }
 
 std::uint16_t server::port() const noexcept { return state_->port; }

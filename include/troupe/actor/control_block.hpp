@@ -299,5 +299,16 @@ delivery post(control_block& to, const dispatch& how, M&& message) {
   return to.send(*e);
 }
 
+/// Sends what must arrive whatever the limits are: it counts for nothing.
+template <class A, class M>
+delivery post_promised(control_block& to, M&& message) {
+  using Message = std::remove_cvref_t<M>;
+  constexpr bool with_sender = handles_with_sender<A, Message>;
+  auto* const e =
+      make_envelope<with_sender>(promised_dispatch_of<A, Message>, std::forward<M>(message));
+  if constexpr (with_sender) e->sender = current_address();
+  return to.deliver(*e);
+}
+
 }  // namespace detail
 }  // namespace troupe

@@ -37,7 +37,13 @@ class session_of final : public session_port {
 
   bool deliver(text&& m) override { return hand_over(std::move(m)); }
   bool deliver(binary&& m) override { return hand_over(std::move(m)); }
-  bool deliver(closed&& m) override { return hand_over(std::move(m)); }
+  // It comes once and last, so it comes also to a session that is full.
+  bool deliver(closed&& m) override {
+    if constexpr (understands<S, closed>) {
+      troupe::detail::post_promised<S>(troupe::detail::ref_access::block(to_), std::move(m));
+    }
+    return understands<S, closed>;
+  }
   address who() const noexcept override { return to_.address(); }
 
  private:
