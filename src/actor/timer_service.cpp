@@ -103,21 +103,23 @@ void timer_service::on_surplus() noexcept {
 // Returns when there is more to do. It does a little at a time, so that no timer is late for it.
 time_point timer_service::trim(time_point now) noexcept {
   constexpr std::size_t steps = 16;  // some 100 microseconds
-  // [surplus] relaxed: as above.
-  if (surplus_.load(relaxed)) {
-    surplus_.store(false, relaxed);  // [surplus] a note that comes now says the same
-    trim_at_ = std::min(trim_at_, now + pool_between_rounds);
+  if (trim_at_ <= now) {
+    switch (pool_trim(steps)) {
+      case pool_rest::now:
+        break;
+      case pool_rest::later:
+        trim_at_ = clock::now() + pool_between_rounds;
+        break;
+      case pool_rest::nothing:
+        trim_at_ = time_point::max();
+        break;
+    }
   }
-  if (trim_at_ > now) return trim_at_;
-  switch (pool_trim(steps)) {
-    case pool_rest::now:
-      break;
-    case pool_rest::later:
-      trim_at_ = clock::now() + pool_between_rounds;
-      break;
-    case pool_rest::nothing:
-      trim_at_ = time_point::max();
-      break;
+  // Only where no round is due: what is told during one may not be part of it any more.
+  // [surplus] relaxed: as above.
+  if (trim_at_ == time_point::max() && surplus_.load(relaxed)) {
+    surplus_.store(false, relaxed);  // [surplus] a note that comes now says the same
+    trim_at_ = now + pool_between_rounds;
   }
   return trim_at_;
 }

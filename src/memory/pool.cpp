@@ -73,7 +73,6 @@ pool_rest pool_trim(std::size_t steps_max) noexcept {
   if (!round.begun) {
     detail::pool_surplus.lower();
     round.later = false;
-    round.later = false;
     for (detail::page_depot& each : detail::pool_depots) round.later |= each.look();
     round.begun = true;
   }
