@@ -160,8 +160,8 @@ void control_block::free_object_memory() noexcept {
 }
 
 void control_block::free_slot() noexcept {
+  const std::size_t bytes = slot_bytes(*type_);  // before the side block, where the type may be
   delete side_if_any();
-  const std::size_t bytes = slot_bytes(*type_);
   lifeline& slot = line();
   std::destroy_at(this);
   // A slot whose generations are used up is left alone for ever, lest an old address fit it.
