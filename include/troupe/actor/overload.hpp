@@ -115,10 +115,11 @@ class overload {
     if constexpr (std::is_same_v<From, B>) {
       chosen.target_ = std::make_shared<detail::redirection>(detail::actor_type_of<B>, to, nullptr,
                                                              std::size_t{0});
-    } else {
+    } else if constexpr (!detail::declares_messages<From>) {
       static_assert(
           detail::declares_messages<From>,
           "redirect_to<A>: list what A understands: using messages = troupe::messages<…>");
+    } else {
       using table = detail::redirect_table<From, B, typename From::messages>;
       chosen.target_ = std::make_shared<detail::redirection>(detail::actor_type_of<From>, to,
                                                              table::of, std::size(table::of));
