@@ -186,12 +186,15 @@ inline mailbox::refilled mailbox::refill_from(word head, std::uint32_t low) noex
 
 inline bool mailbox::rest() noexcept {
   if (ready_ != nullptr) return false;
-  word head = handled_;
+  // Zero before the exchange: behind it somebody else may be the reader.
+  const std::uint32_t done = handled_;
+  handled_ = 0;
+  word head = done;
   // [mailbox] release: hands the actor's state to the sender that finds it idle and to the reader
   // that this sender then appoints.
-  if (!head_.compare_exchange_strong(head, idle, release, relaxed)) return false;
-  handled_ = 0;
-  return true;
+  if (head_.compare_exchange_strong(head, idle, release, relaxed)) return true;
+  handled_ = done;
+  return false;
 }
 
 }  // namespace troupe::detail
