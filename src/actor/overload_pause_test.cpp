@@ -308,6 +308,17 @@ TEST(overload_pause, does_not_happen_to_a_thread_with_a_pump) {
   gate.let(21);
 }
 
+TEST(overload_pause, does_not_happen_to_a_thread_with_a_pump_of_another_system) {
+  turnstile gate;
+  const pumped_crowd mine;
+  crowd s(1, 1ms);
+  const auto full =
+      s.system.spawn<slow_sink>(spawn_options{.where = own_thread, .max_messages = 2}, gate);
+  EXPECT_EQ(send_items(full, 4).back(), P);
+  EXPECT_EQ(s.full.counts(), overload_counts{});
+  gate.let(4);
+}
+
 TEST(overload_pause, does_not_happen_to_a_thread_that_pumps_the_receiver_but_it_is_refused) {
   std::vector<int> got;
   pumped_crowd s;

@@ -162,6 +162,20 @@ TEST(overload_drop_oldest, holds_a_limit_of_bytes) {
   EXPECT_EQ(s.full.counts().dropped, 100u - got.size());
 }
 
+TEST(overload_drop_oldest, a_message_for_which_there_is_never_room_is_not_accepted) {
+  class texts : public actor {
+   public:
+    void on(const std::string&) {}
+  };
+  pumped_crowd s;
+  spawn_options options = s.here(10, overload::drop_oldest);
+  options.max_bytes = 10'000;
+  const auto full = s.system.spawn<texts>(options);
+  EXPECT_EQ(full.send(std::string("small")), A);
+  EXPECT_NE(full.send(std::string(20'000, 'x')), A);
+  EXPECT_EQ(s.system.statistics().messages_waiting, 1u) << "the small one is not the price";
+}
+
 TEST(overload_drop_oldest, left_over_messages_are_dead_letters) {
   std::vector<int> got;
   pumped_crowd s;
