@@ -15,9 +15,13 @@ namespace troupe::detail {
 bound_executor::bound_executor(runtime& home)
     : pump_executor(home.settles_at()), home_(home), thread_(this_thread_id()) {
   home_.add(*this);
+  ++this_turn().pumps;
 }
 
-bound_executor::~bound_executor() { home_.remove(*this); }
+bound_executor::~bound_executor() {
+  if (this_thread_id() == thread_) --this_turn().pumps;
+  home_.remove(*this);
+}
 
 bound_executor& bound_executor::of(pump& p) noexcept { return *p.executor_; }
 

@@ -291,7 +291,7 @@ delivery control_block::slow_down(const dispatch& how) noexcept {
     return delivery::paused;
   }
   // These have others to serve: one with a pump, that of the timers, one that tells the user.
-  if (here.must_not_wait || home().pump_of_this_thread() != nullptr) return delivery::paused;
+  if (here.must_not_wait || here.pumps != 0) return delivery::paused;
   tell_overload(overload_event::kind::paused, how);
   if (!home().pauses().wait_here(*this)) count_pause_timed_out();
   return delivery::paused;

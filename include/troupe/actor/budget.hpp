@@ -11,7 +11,8 @@ class shared_budget;
 }  // namespace detail
 
 /// Memory that the mailboxes of a group of actors may take together: give the same budget to each of
-/// them at spawn. What would exceed it is treated as if the receiver's mailbox was full.
+/// them at spawn. What would exceed it is kept out by the receiver's policy: refused where senders are
+/// paused, dropped with drop_oldest.
 ///
 /// It counts messages with their heads and with what they say that they own (owned_bytes), not the
 /// rounding of the allocator, nor what handlers keep.

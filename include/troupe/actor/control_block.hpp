@@ -225,6 +225,7 @@ struct turn_context {
   activity* counts = nullptr;              // of this thread, while a turn runs
   control_block* waits_for = nullptr;      // held: the full mailbox for which `running` will pause
   bool in_hook = false;                    // the user is being told of an overload
+  std::uint32_t pumps = 0;                 // that this thread has made
   bool must_not_wait = false;              // other than in `running`'s turn
   const dispatch* sent_to_full = nullptr;  // what it has sent there
 };

@@ -21,7 +21,8 @@ enum class delivery : std::uint8_t {
   accepted,  // in the mailbox; handled unless the actor ends first
   paused,    // the same, and the mailbox is full: the sender is made to wait, or should
   refused,   // not taken: the actor has ended, or its mailbox is full
-  dropped,   // destroyed, because the receiver was spawned with overload::drop_newest
+  dropped,  // destroyed, because the receiver was spawned with drop_newest; or with drop_oldest, and
+            // there is never room for it
 };
 
 [[nodiscard]] std::string_view to_string(delivery what) noexcept;

@@ -78,11 +78,14 @@ struct redirect_table<A, B, messages<Ms...>> {
 ///   empty; a plain thread waits inside of send(). From four times the limit on it refuses.
 ///   Nobody waits for longer than system_options::pause_max; an actor with half of its own mailbox
 ///   full is not paused, nor is one on which somebody waits; who sends to himself does not wait;
-///   a thread with a pump does not wait either, and is refused by the actors that it pumps itself.
+///   a thread with a pump does not wait either, and outside of handlers is refused by the actors that
+///   it pumps itself.
 /// `refuse`:        send() returns `refused`, and the message is destroyed.
 /// `drop_newest`:   the message is destroyed; send() returns `dropped`.
 /// `drop_oldest`:   the message is taken, and the oldest ones are destroyed to make room. The mailbox
-///   has max_messages places from the start, and sending takes a lock.
+///   has max_messages places from the start, which must not be no_limit, and sending takes a lock. A
+///   message takes over the place of a dropped one, so it may be handled before a stop() that was sent
+///   before it.
 /// `fail_receiver`: the message is refused, and the receiver ends as failed, with what it was doing.
 /// `redirect_to`:   the message goes to another actor; if that is full as well, its refusal counts.
 ///
@@ -107,6 +110,7 @@ class overload {
 
   /// To an actor of the same class; or for the spawn of an A, which lists what it understands as
   /// `messages`, to one of another class that understands all of these. Keeps the target alive.
+  /// Errors: spawn() throws std::invalid_argument if it is given to another class than A.
   template <class A = void, class B>
   [[nodiscard]] static overload redirect_to(const ref<B>& target) {
     using From = std::conditional_t<std::is_void_v<A>, B, A>;
@@ -115,10 +119,11 @@ class overload {
     if constexpr (std::is_same_v<From, B>) {
       chosen.target_ = std::make_shared<detail::redirection>(detail::actor_type_of<B>, to, nullptr,
                                                              std::size_t{0});
-    } else {
+    } else if constexpr (!detail::declares_messages<From>) {
       static_assert(
           detail::declares_messages<From>,
           "redirect_to<A>: list what A understands: using messages = troupe::messages<…>");
+    } else {
       using table = detail::redirect_table<From, B, typename From::messages>;
       chosen.target_ = std::make_shared<detail::redirection>(detail::actor_type_of<From>, to,
                                                              table::of, std::size(table::of));

@@ -23,7 +23,8 @@ struct at_most {
 ///     using message_limits = troupe::message_limits<troupe::at_most<reading, 100>>;
 ///     void on(reading);
 ///
-/// One more is treated as if the mailbox was full, by the policy that was chosen at spawn.
+/// One more is kept out by the policy that was chosen at spawn: refused where senders are paused, dropped
+/// with drop_oldest.
 ///
 /// Cost: an atomic counter for each limited type, in sending and in handling it.
 template <class... Limits>

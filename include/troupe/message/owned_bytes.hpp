@@ -14,6 +14,8 @@ namespace troupe {
 //     std::string text;
 //     std::size_t owned_bytes() const noexcept { return text.capacity(); }
 //   };
+//
+// It must say the same as long as the message waits: it is asked when it is sent, and when it is handled.
 
 namespace detail {
 

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// In a steady state sending and handling allocate nothing. operator new is replaced for the whole
+// program and counts; under a sanitizer, which has one of its own, there is nothing to see.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <new>
+#include <thread>
+#include <troupe/troupe.hpp>
+
+#include "overload_test_support.hpp"
+
+namespace {
+
+std::atomic<std::uint64_t> allocations{0};
+
+}  // namespace
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+
+void* operator new(std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  void* const memory = std::malloc(bytes != 0 ? bytes : 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  const auto align = static_cast<std::size_t>(alignment);
+  void* const memory = std::aligned_alloc(align, (bytes + align - 1) / align * align);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+#endif
+
+namespace troupe::test {
+namespace {
+
+// Of exactly so many bytes; none: an empty class.
+template <std::size_t Bytes>
+struct sized {
+  std::array<char, Bytes> bytes{};
+};
+template <>
+struct sized<0> {};
+
+template <class M>
+class player;
+
+template <class M>
+struct serve {
+  ref<player<M>> to;
+  int balls;
+  int returns;
+};
+
+/// Sends back what it gets, so often; says when the last ball is out.
+template <class M>
+class player : public actor {
+ public:
+  explicit player(event*& out) : out_(out) {}
+  void on(serve<M> s) {
+    to_ = s.to;
+    left_ = s.returns;
+    for (int i = 0; i < s.balls; ++i) to_.send(M{});
+  }
+  void on(M m) {
+    if (left_ == 0) return;
+    if (--left_ == 0) {
+      out_->set();
+    } else {
+      to_.send(m);
+    }
+  }
+
+ private:
+  ref<player> to_;
+  int left_ = 0;
+  event*& out_;
+};
+
+template <class M>
+class swallower : public actor {
+ public:
+  explicit swallower(atomic<int>& handled) : handled_(handled) {}
+  void on(M) { handled_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  atomic<int>& handled_;
+};
+
+class allocation : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (sanitized) GTEST_SKIP() << "the sanitizer has its own operator new";
+  }
+
+  // The least that `round` allocated in any of some rounds: what threads keep fills up in the first.
+  template <class Round>
+  static std::uint64_t least_of_some_rounds(Round&& round) {
+    std::uint64_t least = static_cast<std::uint64_t>(-1);
+    for (int i = 0; i < 20 && least != 0; ++i) {
+      const std::uint64_t before = allocations;
+      round();
+      least = std::min(least, allocations - before);
+    }
+    return least;
+  }
+
+  template <std::size_t Bytes>
+  static void check_between_actors(unsigned workers) {
+    using M = sized<Bytes>;
+    system s{{.workers = workers}};
+    event* out = nullptr;
+    event* other_out = nullptr;
+    const auto a = s.spawn<player<M>>(out);
+    const auto b = s.spawn<player<M>>(other_out);
+    EXPECT_EQ(least_of_some_rounds([&] {
+                event done;
+                event other_done;
+                out = &done;
+                other_out = &other_done;
+                b.send(serve<M>{a, 0, 1'000'000'000});
+                a.send(serve<M>{b, 50, 10'000});
+                EXPECT_TRUE(done.wait());
+              }),
+              0u)
+        << Bytes << " bytes on " << workers << " workers";
+    b.send(serve<M>{{}, 0, 0});
+    a.send(serve<M>{{}, 0, 0});
+  }
+
+  template <std::size_t Bytes>
+  static void check_from_a_thread(spawn_options options, int messages) {
+    using M = sized<Bytes>;
+    system s{{.workers = 1}};
+    atomic<int> handled{0};
+    const auto to = s.spawn<swallower<M>>(options, handled);
+    EXPECT_EQ(least_of_some_rounds([&] {
+                handled = 0;
+                int taken = 0;
+                for (int i = 0; i < messages; ++i) {
+                  const delivery became = to.send(M{});
+                  taken += became == delivery::accepted || became == delivery::paused ? 1 : 0;
+                }
+                EXPECT_TRUE(eventually([&] { return handled == taken; }));
+              }),
+              0u)
+        << Bytes << " bytes from a thread";
+  }
+};
+
+TEST_F(allocation, between_two_actors_on_one_worker_is_none) {
+  check_between_actors<0>(1);
+  check_between_actors<16>(1);
+  check_between_actors<64>(1);
+  check_between_actors<256>(1);
+  check_between_actors<1'000>(1);
+}
+
+TEST_F(allocation, between_two_actors_on_two_workers_is_none) {
+  check_between_actors<0>(2);
+  check_between_actors<16>(2);
+  check_between_actors<64>(2);
+  check_between_actors<256>(2);
+  check_between_actors<1'000>(2);
+}
+
+// With a limit: how much memory is in flight is not left to how fast the two threads are.
+TEST_F(allocation, from_a_thread_that_is_paused_again_and_again_is_none) {
+  const spawn_options options{.max_messages = 32};
+  check_from_a_thread<0>(options, 20'000);
+  check_from_a_thread<16>(options, 20'000);
+  check_from_a_thread<64>(options, 20'000);
+  check_from_a_thread<256>(options, 20'000);
+  check_from_a_thread<1'000>(options, 20'000);
+}
+
+TEST_F(allocation, from_a_thread_that_is_refused_is_none) {
+  check_from_a_thread<64>({.max_messages = 32, .when_full = overload::refuse}, 20'000);
+}
+
+TEST_F(allocation, from_a_thread_that_drops_is_none) {
+  check_from_a_thread<64>({.max_messages = 32, .when_full = overload::drop_newest}, 20'000);
+}
+
+TEST_F(allocation, from_a_thread_with_a_budget_is_none) {
+  spawn_options options{.max_messages = 32};
+  options.charged_to = budget{100'000};
+  check_from_a_thread<64>(options, 20'000);
+}
+
+TEST_F(allocation, of_an_actor_that_is_paused_again_and_again_is_none) {
+  class flooder : public actor {
+   public:
+    flooder(ref<swallower<item>> to, event*& done) : to_(std::move(to)), done_(done) {}
+    void on(int left) {
+      if (left == 0) return done_->set();
+      for (int i = 0; i < 10; ++i) to_.send(item{i});
+      self(this).send(left - 1);
+    }
+
+   private:
+    ref<swallower<item>> to_;
+    event*& done_;
+  };
+  for (const unsigned workers : {1u, 2u}) {
+    system s{{.workers = workers}};
+    atomic<int> handled{0};
+    event* done = nullptr;
+    const auto to = s.spawn<swallower<item>>(spawn_options{.max_messages = 8}, handled);
+    const auto from = s.spawn<flooder>(to, done);
+    EXPECT_EQ(least_of_some_rounds([&] {
+                event ended;
+                done = &ended;
+                from.send(1'000);
+                EXPECT_TRUE(ended.wait());
+              }),
+              0u);
+    EXPECT_GE(s.statistics().pauses, 100u);
+  }
+}
+
+}  // namespace
+}  // namespace troupe::test

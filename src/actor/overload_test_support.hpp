@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test_support.hpp"
+
+// What the tests of full mailboxes share: a stage that writes down what its mailboxes do, an actor
+// that only takes, and one that takes when it is let.
+
+namespace troupe::test {
+
+/// So long that a test does not see a pause end by itself.
+inline constexpr auto never = 1h;
+
+/// Keeps what on_overload is told.
+class overload_log {
+ public:
+  struct line {
+    overload_event::kind what;
+    address to;
+    std::string actor;
+    std::string message;
+  };
+
+  [[nodiscard]] system_options listen(system_options options) {
+    options.on_overload = [this](const overload_event& e) {
+      const std::lock_guard lock(mutex_);
+      using kind = overload_event::kind;
+      switch (e.what) {
+        case kind::refused:
+          ++counts_.refused;
+          break;
+        case kind::dropped:
+          ++counts_.dropped;
+          break;
+        case kind::redirected:
+          ++counts_.redirected;
+          break;
+        case kind::paused:
+          ++counts_.paused;
+          break;
+        case kind::pause_timed_out:
+          ++counts_.pauses_timed_out;
+          break;
+      }
+      // The first ones are enough to look at; a flood is only counted.
+      if (lines_.size() < 1'000)
+        lines_.push_back({e.what, e.to, std::string(e.actor), std::string(e.message)});
+    };
+    return options;
+  }
+  [[nodiscard]] overload_counts counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+  }
+  [[nodiscard]] std::vector<line> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable mutex mutex_;
+  overload_counts counts_;
+  std::vector<line> lines_;
+};
+
+/// A system that writes down what its mailboxes do, and where no pause ends by itself.
+struct crowd {
+  explicit crowd(unsigned workers = 2, duration pause_max = never)
+      : system(listen(workers, pause_max)) {}
+  explicit crowd(system_options options) : system(full.listen(std::move(options))) {}
+
+  [[nodiscard]] system_options listen(unsigned workers, duration pause_max) {
+    system_options options = told.options(workers);
+    options.pause_max = pause_max;
+    return full.listen(std::move(options));
+  }
+
+  recorder told;
+  overload_log full;
+  troupe::system system;
+};
+
+/// A crowd with a pump on the test's thread: who is bound to it is as slow as the test wants.
+struct pumped_crowd : crowd {
+  using crowd::crowd;
+
+  [[nodiscard]] spawn_options here(std::size_t max_messages,
+                                   overload when_full = overload::pause_senders) {
+    return {.where = bound_to(pump), .max_messages = max_messages, .when_full = when_full};
+  }
+  void play() { pump.run_until_idle(); }
+
+  troupe::pump pump{system};
+};
+
+struct item {
+  int number;
+};
+struct explode {};
+
+/// Writes down the items that it gets. To be read where it runs, or when it has ended.
+class sink : public actor {
+ public:
+  explicit sink(std::vector<int>& got) : got_(got) {}
+  void on(item i) { got_.push_back(i.number); }
+  void on(explode) { throw std::runtime_error("exploded"); }
+
+ private:
+  std::vector<int>& got_;
+};
+
+/// Lets through only so many as the test says.
+class turnstile {
+ public:
+  void let(int more) {
+    const std::lock_guard lock(mutex_);
+    permits_ += more;
+    changed_.notify_all();
+  }
+  /// False if nobody let it.
+  bool pass() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    const bool may = changed_.wait_for(lock, patience, [this] { return permits_ > 0; });
+    --waiting_;
+    if (may) {
+      --permits_;
+      ++passed_;
+    }
+    return may;
+  }
+  /// Waits until somebody stands before it, after so many have passed.
+  bool wait_for_one_after(int passed) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [&] { return waiting_ > 0 && passed_ == passed; });
+  }
+  [[nodiscard]] int passed() const {
+    const std::lock_guard lock(mutex_);
+    return passed_;
+  }
+
+ private:
+  mutable mutex mutex_;
+  condition_variable changed_;
+  int permits_ = 0;
+  int waiting_ = 0;
+  int passed_ = 0;
+};
+
+/// Handles an item when the turnstile lets it. For a thread of its own.
+class slow_sink : public actor {
+ public:
+  explicit slow_sink(turnstile& gate) : gate_(gate) {}
+  void on(item) { gate_.pass(); }
+
+ private:
+  turnstile& gate_;
+};
+
+/// Sends items first, first + 1, … and says what became of each.
+template <class To>
+std::vector<delivery> send_items(const To& to, int count, int first = 0) {
+  std::vector<delivery> became;
+  for (int i = 0; i < count; ++i) became.push_back(to.send(item{first + i}));
+  return became;
+}
+
+inline std::ptrdiff_t how_many(const std::vector<delivery>& of, delivery what) {
+  return std::count(of.begin(), of.end(), what);
+}
+
+inline std::vector<int> numbers(int first, int count) {
+  std::vector<int> all;
+  for (int i = 0; i < count; ++i) all.push_back(first + i);
+  return all;
+}
+
+}  // namespace troupe::test

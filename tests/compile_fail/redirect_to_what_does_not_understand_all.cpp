@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who takes over understands all that the other one does.
+// expect-error: the target of a redirection must understand all that the actor understands
+#include <troupe/troupe.hpp>
+
+struct deposit {};
+struct withdraw {};
+
+struct account : troupe::actor {
+  using messages = troupe::messages<deposit, withdraw>;
+  void on(deposit) {}
+  void on(withdraw) {}
+};
+struct savings : troupe::actor {
+  void on(deposit) {}
+};
+
+void use(const troupe::ref<account>& alice, const troupe::ref<savings>& bob) {
+  (void)troupe::overload::redirect_to(alice);
+#ifdef MUST_NOT_COMPILE
+  (void)troupe::overload::redirect_to<account>(bob);
+#else
+  (void)bob;
+#endif
+}
