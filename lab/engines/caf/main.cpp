@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads of src/actor/workloads_bench.cpp in CAF 0.17: event-based actors on its scheduler.
-//
-//   workloads WORKLOAD [--smoke] [--workers N]
-//
-// One line: name, million messages (actors) a second, peak resident memory in kB; for idle the
-// bytes that one actor with one reference to it costs instead of a rate.
+// The workloads in CAF 0.17: event-based actors on its scheduler.
 //
 // Choices: messages are integers, which CAF knows without registration and keeps inside the element
 // of the mailbox; actors are classes, the form with the least indirection. The policy is the
@@ -13,63 +8,20 @@
 // waiting: to steal one, CAF walks the whole queue under its locks, and the program seems to hang.
 // They use work sharing.
 
-#include <sys/resource.h>
-
-#include <atomic>
 #include <caf/all.hpp>
-#include <charconv>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <mutex>
-#include <string_view>
-#include <system_error>
+#include <stdexcept>
+#include <utility>
 #include <vector>
+
+#include "../latch.hpp"
+#include "../measured.hpp"
+#include "../program.hpp"
 
 namespace {
 
-std::uint64_t divide_by = 1;  // 100 with --smoke
-
-class latch {
- public:
-  explicit latch(std::uint64_t count) : left_(count) {}
-
-  void count_down() {
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-    changed_.notify_one();
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return over_; });
-  }
-
- private:
-  std::atomic<std::uint64_t> left_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;
-};
-
-double seconds_since(std::chrono::steady_clock::time_point began) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
-
-std::size_t rss_bytes() {
-  std::size_t total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * 4096;
-}
-
-long peak_rss_kb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
-}
+using workloads::latch, workloads::seconds_since, workloads::sizes;
 
 // ── pingpong, pairs, ring ─────────────────────────────────────────────────────────────────────
 
@@ -93,12 +45,12 @@ class player : public caf::event_based_actor {
   caf::actor other_;
 };
 
-double play(caf::actor_system& system, std::size_t pairs, std::size_t balls_per_pair,
-            std::uint64_t messages) {
-  const std::uint64_t hops = messages / (pairs * balls_per_pair);
-  latch done(pairs * balls_per_pair);
+double play(caf::actor_system& system, const sizes& s, std::size_t balls_per_pair) {
+  const std::size_t balls = s.actors / 2 * balls_per_pair;
+  const std::uint64_t hops = s.messages / balls;
+  latch done(balls);
   std::vector<caf::actor> players;
-  for (std::size_t i = 0; i < pairs; ++i) {
+  for (std::size_t i = 0; i < s.actors / 2; ++i) {
     players.push_back(system.spawn<player>(done));
     players.push_back(system.spawn<player>(done));
     caf::anon_send(players[2 * i], players[2 * i + 1]);
@@ -109,25 +61,23 @@ double play(caf::actor_system& system, std::size_t pairs, std::size_t balls_per_
     for (std::size_t k = 0; k < balls_per_pair; ++k) caf::anon_send(players[i + k], hops);
   }
   done.wait();
-  return static_cast<double>(hops * pairs * balls_per_pair) / seconds_since(began);
+  return static_cast<double>(hops * balls) / seconds_since(began);
 }
 
-double pingpong(caf::actor_system& system) { return play(system, 1, 1, 4'000'000 / divide_by); }
-double pairs(caf::actor_system& system) {
-  return play(system, 25'000 / divide_by, 2, 10'000'000 / divide_by);
-}
+double pingpong(caf::actor_system& system, const sizes& s) { return play(system, s, 1); }
+double pairs(caf::actor_system& system, const sizes& s) { return play(system, s, 2); }
 
-double ring(caf::actor_system& system) {
-  const std::size_t count = 10'000 / divide_by;
-  const std::uint64_t hops = 10'000'000 / divide_by;
+double ring(caf::actor_system& system, const sizes& s) {
   latch done(1);
   std::vector<caf::actor> players;
-  for (std::size_t i = 0; i < count; ++i) players.push_back(system.spawn<player>(done));
-  for (std::size_t i = 0; i < count; ++i) caf::anon_send(players[i], players[(i + 1) % count]);
+  for (std::size_t i = 0; i < s.actors; ++i) players.push_back(system.spawn<player>(done));
+  for (std::size_t i = 0; i < s.actors; ++i) {
+    caf::anon_send(players[i], players[(i + 1) % s.actors]);
+  }
   const auto began = std::chrono::steady_clock::now();
-  caf::anon_send(players[0], hops);
+  caf::anon_send(players[0], s.messages);
   done.wait();
-  return static_cast<double>(hops) / seconds_since(began);
+  return static_cast<double>(s.messages) / seconds_since(began);
 }
 
 // ── wall ──────────────────────────────────────────────────────────────────────────────────────
@@ -172,18 +122,75 @@ class wall : public caf::event_based_actor {
   std::uint64_t random_ = 88172645463325252ULL;
 };
 
-double wall_of_players(caf::actor_system& system) {
-  const std::uint64_t messages = 10'000'000 / divide_by;
+double wall_of_players(caf::actor_system& system, const sizes& s) {
   latch done(1);
   std::vector<caf::actor> players;
-  for (std::size_t i = 0; i < 50'000 / divide_by; ++i)
-    players.push_back(system.spawn<wall_player>());
-  const caf::actor middle = system.spawn<wall>(players, messages / 2, done);
+  for (std::size_t i = 0; i < s.actors; ++i) players.push_back(system.spawn<wall_player>());
+  const caf::actor middle = system.spawn<wall>(players, s.messages / 2, done);
   for (auto& each : players) caf::anon_send(each, middle);
   const auto began = std::chrono::steady_clock::now();
   for (auto& each : players) caf::anon_send(each, hit{});
   done.wait();
-  return static_cast<double>(messages) / seconds_since(began);
+  return static_cast<double>(s.messages) / seconds_since(began);
+}
+
+// ── fanin ─────────────────────────────────────────────────────────────────────────────────────
+
+// A message is the producer's number and its own: two integers.
+class consumer : public caf::event_based_actor {
+ public:
+  consumer(caf::actor_config& config, std::uint64_t expected, std::uint64_t& sum, latch& done)
+      : event_based_actor(config), left_(expected), sum_(sum), done_(done) {}
+
+  caf::behavior make_behavior() override {
+    return {[this](std::uint64_t, std::uint64_t number) {
+      sum_ += number;
+      if (--left_ == 0) done_.count_down();
+    }};
+  }
+
+ private:
+  std::uint64_t left_;
+  std::uint64_t& sum_;
+  latch& done_;
+};
+
+// Sends a batch in a turn and then itself a message, so that others get turns too.
+class producer : public caf::event_based_actor {
+ public:
+  producer(caf::actor_config& config, caf::actor to, std::uint64_t number, std::uint64_t count)
+      : event_based_actor(config), to_(std::move(to)), number_(number), count_(count) {}
+
+  caf::behavior make_behavior() override {
+    return {[this](caf::unit_t step) {
+      for (unsigned i = 0; i < 64 && sent_ < count_; ++i) send(to_, number_, sent_++);
+      if (sent_ < count_) send(this, step);
+    }};
+  }
+
+ private:
+  caf::actor to_;
+  std::uint64_t number_;
+  std::uint64_t count_;
+  std::uint64_t sent_ = 0;
+};
+
+double fanin(caf::actor_system& system, const sizes& s) {
+  if (s.limit != 0) throw std::invalid_argument("CAF's mailboxes have no limit");
+  const std::uint64_t each = s.messages / s.actors;
+  std::uint64_t sum = 0;
+  latch done(1);
+  const caf::actor to = system.spawn<consumer>(each * s.actors, sum, done);
+  std::vector<caf::actor> all;
+  for (std::uint64_t i = 0; i < s.actors; ++i) {
+    all.push_back(system.spawn<producer>(to, i, each));
+  }
+  const auto began = std::chrono::steady_clock::now();
+  for (auto& one : all) caf::anon_send(one, caf::unit);
+  done.wait();
+  const double rate = static_cast<double>(each * s.actors) / seconds_since(began);
+  if (sum != s.actors * (each * (each - 1) / 2)) throw std::logic_error("a message was lost");
+  return rate;
 }
 
 // ── spawn ─────────────────────────────────────────────────────────────────────────────────────
@@ -220,14 +227,13 @@ class collector : public caf::event_based_actor {
   std::uint64_t sum_ = 0;
 };
 
-double spawn(caf::actor_system& system) {
-  const std::uint64_t count = 1'000'000 / divide_by;
+double spawn(caf::actor_system& system, const sizes& s) {
   latch done(1);
-  const caf::actor counting = system.spawn<collector>(count, done);
+  const caf::actor counting = system.spawn<collector>(s.actors, done);
   const auto began = std::chrono::steady_clock::now();
   caf::anon_send(counting, caf::ok_atom::value);
   done.wait();
-  return static_cast<double>(count) / seconds_since(began);
+  return static_cast<double>(s.actors) / seconds_since(began);
 }
 
 // ── idle ──────────────────────────────────────────────────────────────────────────────────────
@@ -248,68 +254,39 @@ class idler : public caf::event_based_actor {
   std::uint64_t state_[2] = {};
 };
 
-double idle(caf::actor_system& system) {
-  const std::size_t count = 1'000'000 / divide_by;
-  latch started(count);
+double idle(caf::actor_system& system, const sizes& s) {
+  latch started(s.actors);
   std::vector<caf::actor> all;
-  const std::size_t before = rss_bytes();
-  all.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) all.push_back(system.spawn<idler>(started));
+  const std::size_t before = workloads::rss_bytes();
+  all.reserve(s.actors);
+  for (std::size_t i = 0; i < s.actors; ++i) all.push_back(system.spawn<idler>(started));
   started.wait();  // it is idle when it waits for a message
-  return static_cast<double>(rss_bytes() - before) / static_cast<double>(count);
+  return static_cast<double>(workloads::rss_bytes() - before) / static_cast<double>(s.actors);
 }
 
 // ── The program ───────────────────────────────────────────────────────────────────────────────
 
-struct workload {
-  std::string_view name;
-  double (*run)(caf::actor_system&);
-  bool long_queue = false;
-};
+enum class policy { stealing, sharing };
 
-constexpr workload workloads[] = {
-    {"pingpong", pingpong}, {"pairs", pairs},       {"wall", wall_of_players, true},
-    {"ring", ring},         {"spawn", spawn, true}, {"idle", idle},
-};
-
-int usage() {
-  std::fputs("usage: workloads pingpong|pairs|wall|ring|spawn|idle [--smoke] [--workers 1..1024]\n",
-             stderr);
-  return 2;
+template <double (*Run)(caf::actor_system&, const sizes&), policy Policy = policy::stealing>
+double started(const sizes& s) {
+  caf::actor_system_config config;
+  config.set("scheduler.max-threads", s.workers);
+  if (Policy == policy::sharing) config.set("scheduler.policy", caf::atom("sharing"));
+  // Never destroyed: it would wait for actors that refer to each other.
+  return Run(*new caf::actor_system(config), s);
 }
+
+constexpr workloads::workload all[] = {
+    {"pingpong", started<pingpong>},
+    {"pairs", started<pairs>},
+    {"wall", started<wall_of_players, policy::sharing>},
+    {"ring", started<ring>},
+    {"fanin", started<fanin>},
+    {"spawn", started<spawn, policy::sharing>},
+    {"idle", started<idle>},
+};
 
 }  // namespace
 
-int main(int count, char** arguments) {
-  const workload* chosen = nullptr;
-  unsigned workers = 2;
-  for (int i = 1; i < count; ++i) {
-    const std::string_view argument = arguments[i];
-    if (argument == "--smoke") {
-      divide_by = 100;
-    } else if (argument == "--workers") {
-      const std::string_view n = i + 1 < count ? arguments[++i] : "";
-      const auto [end, error] = std::from_chars(n.data(), n.data() + n.size(), workers);
-      if (error != std::errc{} || end != n.data() + n.size() || workers == 0 || workers > 1024) {
-        return usage();
-      }
-    } else {
-      if (chosen != nullptr) return usage();
-      for (const workload& each : workloads) {
-        if (each.name == argument) chosen = &each;
-      }
-      if (chosen == nullptr) return usage();
-    }
-  }
-  if (chosen == nullptr) return usage();
-
-  caf::actor_system_config config;
-  config.set("scheduler.max-threads", workers);
-  if (chosen->long_queue) config.set("scheduler.policy", caf::atom("sharing"));
-  caf::actor_system system(config);
-  const double value = chosen->run(system);
-  std::printf("%s %.2f %ld\n", chosen->name.data(), chosen->name == "idle" ? value : value / 1e6,
-              peak_rss_kb());
-  std::fflush(stdout);
-  std::_Exit(0);  // without waiting for actors that refer to each other
-}
+int main(int count, char** arguments) { workloads::run(count, arguments, all); }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads of src/actor/workloads_bench.cpp in Go: an actor is a goroutine and the channel
-// that it reads.
+// The workloads in Go: an actor is a goroutine and the channel that it reads.
 //
-//	workloads WORKLOAD [--smoke] [--workers N]
+//	workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
 //
-// One line: name, million messages (actors) a second, peak resident memory in kB; for idle the
-// bytes that one actor with one channel to it costs instead of a rate.
+// One line: `METRIC UNIT VALUE`.
 //
 // A channel has room for what can wait in it: one token in pingpong and ring, both balls of a pair,
 // every ball for the wall, one message for an actor that gets one. So nobody blocks in a send,
@@ -21,12 +19,10 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 )
 
-// What all sizes are divided by; 100 with --smoke.
-var divideBy = 1
+type sizes struct{ workers, actors, messages, limit int }
 
 // ── pingpong, pairs, ring ───────────────────────────────────────────────────────────────────────
 
@@ -40,11 +36,12 @@ func player(balls <-chan uint64, other chan<- uint64, done *sync.WaitGroup) {
 	}
 }
 
-func play(pairs, ballsPerPair, messages int) float64 {
-	hops := messages / (pairs * ballsPerPair)
+func play(s sizes, ballsPerPair int) float64 {
+	balls := s.actors / 2 * ballsPerPair
+	hops := s.messages / balls
 	var done sync.WaitGroup
-	done.Add(pairs * ballsPerPair)
-	players := make([]chan uint64, 2*pairs)
+	done.Add(balls)
+	players := make([]chan uint64, s.actors/2*2)
 	for i := range players {
 		players[i] = make(chan uint64, ballsPerPair)
 	}
@@ -58,17 +55,16 @@ func play(pairs, ballsPerPair, messages int) float64 {
 		}
 	}
 	done.Wait()
-	return float64(hops*pairs*ballsPerPair) / time.Since(began).Seconds()
+	return float64(hops*balls) / time.Since(began).Seconds()
 }
 
-func pingpong() float64 { return play(1, 1, 4_000_000/divideBy) }
-func pairs() float64    { return play(25_000/divideBy, 2, 10_000_000/divideBy) }
+func pingpong(s sizes) float64 { return play(s, 1) }
+func pairs(s sizes) float64    { return play(s, 2) }
 
-func ring() float64 {
-	hops := 10_000_000 / divideBy
+func ring(s sizes) float64 {
 	var done sync.WaitGroup
 	done.Add(1)
-	players := make([]chan uint64, 10_000/divideBy)
+	players := make([]chan uint64, s.actors)
 	for i := range players {
 		players[i] = make(chan uint64, 1)
 	}
@@ -76,9 +72,9 @@ func ring() float64 {
 		go player(players[i], players[(i+1)%len(players)], &done)
 	}
 	began := time.Now()
-	players[0] <- uint64(hops)
+	players[0] <- uint64(s.messages)
 	done.Wait()
-	return float64(hops) / time.Since(began).Seconds()
+	return float64(s.messages) / time.Since(began).Seconds()
 }
 
 // ── wall ────────────────────────────────────────────────────────────────────────────────────────
@@ -106,23 +102,63 @@ func wall(hits <-chan hit, players []chan hit, left int, done *sync.WaitGroup) {
 	}
 }
 
-func wallOfPlayers() float64 {
-	messages := 10_000_000 / divideBy
+func wallOfPlayers(s sizes) float64 {
 	var done sync.WaitGroup
 	done.Add(1)
-	players := make([]chan hit, 50_000/divideBy)
+	players := make([]chan hit, s.actors)
 	middle := make(chan hit, len(players))
 	for i := range players {
 		players[i] = make(chan hit, 8)
 		go wallPlayer(players[i], middle)
 	}
-	go wall(middle, players, messages/2, &done)
+	go wall(middle, players, s.messages/2, &done)
 	began := time.Now()
 	for _, each := range players {
 		each <- hit{}
 	}
 	done.Wait()
-	return float64(messages) / time.Since(began).Seconds()
+	return float64(s.messages) / time.Since(began).Seconds()
+}
+
+// ── fanin ───────────────────────────────────────────────────────────────────────────────────────
+
+type item struct{ producer, number uint64 }
+
+func producer(to chan<- item, producer uint64, count int) {
+	for i := 0; i < count; i++ {
+		to <- item{producer, uint64(i)}
+	}
+}
+
+func consumer(items <-chan item, count int, sum *uint64, done *sync.WaitGroup) {
+	for i := 0; i < count; i++ {
+		*sum += (<-items).number
+	}
+	done.Done()
+}
+
+// A channel is always bounded.
+func fanin(s sizes) float64 {
+	if s.limit == 0 {
+		fmt.Fprintln(os.Stderr, "a channel has a limit")
+		os.Exit(1)
+	}
+	each := s.messages / s.actors
+	var done sync.WaitGroup
+	done.Add(1)
+	sum := uint64(0)
+	items := make(chan item, s.limit)
+	go consumer(items, each*s.actors, &sum, &done)
+	began := time.Now()
+	for i := 0; i < s.actors; i++ {
+		go producer(items, uint64(i), each)
+	}
+	done.Wait()
+	rate := float64(each*s.actors) / time.Since(began).Seconds()
+	if sum != uint64(s.actors)*uint64(each)*uint64(each-1)/2 {
+		panic("a message was lost")
+	}
+	return rate
 }
 
 // ── spawn ───────────────────────────────────────────────────────────────────────────────────────
@@ -154,14 +190,13 @@ func collector(answers chan uint64, count int, done *sync.WaitGroup) {
 	done.Done()
 }
 
-func spawn() float64 {
-	count := 1_000_000 / divideBy
+func spawn(s sizes) float64 {
 	var done sync.WaitGroup
 	done.Add(1)
 	began := time.Now()
-	go collector(make(chan uint64, count), count, &done)
+	go collector(make(chan uint64, s.actors), s.actors, &done)
 	done.Wait()
-	return float64(count) / time.Since(began).Seconds()
+	return float64(s.actors) / time.Since(began).Seconds()
 }
 
 // ── idle ────────────────────────────────────────────────────────────────────────────────────────
@@ -175,12 +210,11 @@ func idler(answers <-chan uint64, started *sync.WaitGroup) {
 	runtime.KeepAlive(&state)
 }
 
-func idle() float64 {
-	count := 1_000_000 / divideBy
+func idle(s sizes) float64 {
 	var started sync.WaitGroup
-	started.Add(count)
+	started.Add(s.actors)
 	before := rssBytes()
-	all := make([]chan uint64, count)
+	all := make([]chan uint64, s.actors)
 	for i := range all {
 		all[i] = make(chan uint64, 1)
 		go idler(all[i], &started)
@@ -188,7 +222,7 @@ func idle() float64 {
 	started.Wait() // it is idle when it waits for a message
 	after := rssBytes()
 	runtime.KeepAlive(all)
-	return float64(after-before) / float64(count)
+	return float64(after-before) / float64(s.actors)
 }
 
 // ── The program ─────────────────────────────────────────────────────────────────────────────────
@@ -200,49 +234,45 @@ func rssBytes() int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-func peakRSSKB() int64 {
-	var usage syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return usage.Maxrss
-}
-
-var workloads = map[string]func() float64{
-	"pingpong": pingpong, "pairs": pairs, "wall": wallOfPlayers,
-	"ring": ring, "spawn": spawn, "idle": idle,
+var workloads = map[string]func(sizes) float64{
+	"pingpong": pingpong, "pairs": pairs, "wall": wallOfPlayers, "ring": ring,
+	"fanin": fanin, "spawn": spawn, "idle": idle,
 }
 
 func usage() {
 	fmt.Fprintln(os.Stderr,
-		"usage: workloads pingpong|pairs|wall|ring|spawn|idle [--smoke] [--workers 1..1024]")
+		"usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]")
 	os.Exit(2)
 }
 
 func main() {
-	name, workers := "", 2
-	for i := 1; i < len(os.Args); i++ {
-		switch argument := os.Args[i]; {
-		case argument == "--smoke":
-			divideBy = 100
-		case argument == "--workers" && i+1 < len(os.Args):
-			i++
-			n, err := strconv.ParseUint(os.Args[i], 10, 32)
-			if err != nil || n < 1 || n > 1024 {
-				usage()
-			}
-			workers = int(n)
-		case workloads[argument] != nil && name == "":
-			name = argument
-		default:
-			usage()
-		}
+	var s sizes
+	options := map[string]*int{
+		"--workers": &s.workers, "--actors": &s.actors,
+		"--messages": &s.messages, "--limit": &s.limit,
 	}
-	if name == "" {
+	if len(os.Args) < 2 || len(os.Args)%2 != 0 || workloads[os.Args[1]] == nil {
 		usage()
 	}
-	runtime.GOMAXPROCS(workers)
-	value := workloads[name]()
-	if name != "idle" {
-		value /= 1e6
+	name := os.Args[1]
+	for i := 2; i < len(os.Args); i += 2 {
+		n, err := strconv.ParseUint(os.Args[i+1], 10, 32)
+		if err != nil || options[os.Args[i]] == nil {
+			usage()
+		}
+		*options[os.Args[i]] = int(n)
 	}
-	fmt.Printf("%s %.2f %d\n", name, value, peakRSSKB())
+	if s.workers == 0 {
+		usage()
+	}
+	runtime.GOMAXPROCS(s.workers)
+	value := workloads[name](s)
+	switch name {
+	case "idle":
+		fmt.Printf("bytes_per_actor bytes %f\n", value)
+	case "spawn":
+		fmt.Printf("rate actors/s %f\n", value)
+	default:
+		fmt.Printf("rate messages/s %f\n", value)
+	}
 }

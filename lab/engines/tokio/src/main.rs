@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! The workloads of src/actor/workloads_bench.cpp in Rust with tokio: an actor is a task and the
-//! unbounded channel that it reads.
+//! The workloads in Rust with tokio: an actor is a task and the channel that it reads, unbounded but
+//! for the bounded form of fanin.
 //!
-//!   workloads WORKLOAD [--smoke] [--workers N]
+//!   workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
 //!
-//! One line: name, million messages (actors) a second, peak resident memory in kB; for idle the
-//! bytes that one actor with one sender to it costs instead of a rate.
+//! One line: `METRIC UNIT VALUE`.
 //!
 //! Choices: the runtime has neither the I/O nor the time driver, so a worker that sleeps does not
-//! go through epoll. The wall takes its messages in batches. The allocator is the system's.
+//! go through epoll. Who gets very many messages takes them in batches. The allocator is the
+//! system's.
 
 use std::process::exit;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread::Thread;
 use std::time::Instant;
 
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{
+    channel, unbounded_channel, Receiver, Sender, UnboundedReceiver, UnboundedSender,
+};
 
 /// Lets the thread that made it wait until something was counted down to zero.
 struct Latch {
@@ -45,6 +47,14 @@ impl Latch {
             std::thread::park();
         }
     }
+}
+
+#[derive(Default)]
+struct Sizes {
+    workers: usize,
+    actors: usize,
+    messages: usize,
+    limit: usize,
 }
 
 // A send fails when the receiver has gone, which happens only as the runtime shuts down.
@@ -75,10 +85,11 @@ fn players(
     senders
 }
 
-fn play(runtime: &Runtime, pairs: usize, balls_per_pair: usize, messages: usize) -> f64 {
-    let hops = messages / (pairs * balls_per_pair);
-    let done = Latch::new(pairs * balls_per_pair);
-    let players = players(runtime, 2 * pairs, |i| i ^ 1, &done);
+fn play(runtime: &Runtime, s: &Sizes, balls_per_pair: usize) -> f64 {
+    let balls = s.actors / 2 * balls_per_pair;
+    let hops = s.messages / balls;
+    let done = Latch::new(balls);
+    let players = players(runtime, s.actors / 2 * 2, |i| i ^ 1, &done);
     let began = Instant::now();
     for pair in players.chunks(2) {
         for player in &pair[..balls_per_pair] {
@@ -86,26 +97,24 @@ fn play(runtime: &Runtime, pairs: usize, balls_per_pair: usize, messages: usize)
         }
     }
     done.wait();
-    (hops * pairs * balls_per_pair) as f64 / began.elapsed().as_secs_f64()
+    (hops * balls) as f64 / began.elapsed().as_secs_f64()
 }
 
-fn pingpong(runtime: &Runtime, divide_by: usize) -> f64 {
-    play(runtime, 1, 1, 4_000_000 / divide_by)
+fn pingpong(runtime: &Runtime, s: &Sizes) -> f64 {
+    play(runtime, s, 1)
 }
 
-fn pairs(runtime: &Runtime, divide_by: usize) -> f64 {
-    play(runtime, 25_000 / divide_by, 2, 10_000_000 / divide_by)
+fn pairs(runtime: &Runtime, s: &Sizes) -> f64 {
+    play(runtime, s, 2)
 }
 
-fn ring(runtime: &Runtime, divide_by: usize) -> f64 {
-    let count = 10_000 / divide_by;
-    let hops = 10_000_000 / divide_by;
+fn ring(runtime: &Runtime, s: &Sizes) -> f64 {
     let done = Latch::new(1);
-    let players = players(runtime, count, |i| (i + 1) % count, &done);
+    let players = players(runtime, s.actors, |i| (i + 1) % s.actors, &done);
     let began = Instant::now();
-    let _ = players[0].send(hops as u64);
+    let _ = players[0].send(s.messages as u64);
     done.wait();
-    hops as f64 / began.elapsed().as_secs_f64()
+    s.messages as f64 / began.elapsed().as_secs_f64()
 }
 
 // ── wall ────────────────────────────────────────────────────────────────────────────────────────
@@ -144,27 +153,110 @@ async fn wall(
     }
 }
 
-fn wall_of_players(runtime: &Runtime, divide_by: usize) -> f64 {
-    let messages = 10_000_000 / divide_by;
+fn wall_of_players(runtime: &Runtime, s: &Sizes) -> f64 {
     let done = Latch::new(1);
     let (middle, hits) = unbounded_channel();
-    let players: Vec<_> = (0..50_000 / divide_by)
+    let players: Vec<_> = (0..s.actors)
         .map(|_| {
             let (player, hits) = unbounded_channel();
             runtime.spawn(wall_player(hits, middle.clone()));
             player
         })
         .collect();
-    runtime.spawn(wall(hits, players.clone(), messages / 2, done.clone()));
+    runtime.spawn(wall(hits, players.clone(), s.messages / 2, done.clone()));
     let began = Instant::now();
     for player in &players {
         let _ = player.send(Hit);
     }
     done.wait();
-    messages as f64 / began.elapsed().as_secs_f64()
+    s.messages as f64 / began.elapsed().as_secs_f64()
+}
+
+// ── fanin ───────────────────────────────────────────────────────────────────────────────────────
+
+struct Item {
+    #[allow(dead_code)] // a message has 16 bytes
+    producer: u64,
+    number: u64,
+}
+
+/// What a producer sends.
+fn items(producer: usize, count: usize) -> impl Iterator<Item = Item> {
+    (0..count).map(move |i| Item {
+        producer: producer as u64,
+        number: i as u64,
+    })
+}
+
+async fn unbounded_producer(to: UnboundedSender<Item>, producer: usize, count: usize) {
+    for (i, item) in items(producer, count).enumerate() {
+        let _ = to.send(item);
+        let_others_run(i).await;
+    }
+}
+
+async fn bounded_producer(to: Sender<Item>, producer: usize, count: usize) {
+    for item in items(producer, count) {
+        let _ = to.send(item).await;
+    }
+}
+
+/// Adds up what comes until all producers have ended.
+async fn unbounded_consumer(mut items: UnboundedReceiver<Item>, sum: Arc<AtomicU64>) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while items.recv_many(&mut batch, BATCH).await != 0 {
+        add(&mut batch, &sum);
+    }
+}
+
+async fn bounded_consumer(mut items: Receiver<Item>, sum: Arc<AtomicU64>) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while items.recv_many(&mut batch, BATCH).await != 0 {
+        add(&mut batch, &sum);
+    }
+}
+
+fn add(batch: &mut Vec<Item>, sum: &AtomicU64) {
+    let more: u64 = batch.drain(..).map(|item| item.number).sum();
+    sum.fetch_add(more, Ordering::Relaxed);
+}
+
+fn fanin(runtime: &Runtime, s: &Sizes) -> f64 {
+    let each = s.messages / s.actors;
+    let sum = Arc::new(AtomicU64::new(0));
+    let began;
+    let consumer;
+    if s.limit == 0 {
+        let (to, items) = unbounded_channel();
+        consumer = runtime.spawn(unbounded_consumer(items, sum.clone()));
+        began = Instant::now();
+        for i in 0..s.actors {
+            runtime.spawn(unbounded_producer(to.clone(), i, each));
+        }
+    } else {
+        let (to, items) = channel(s.limit);
+        consumer = runtime.spawn(bounded_consumer(items, sum.clone()));
+        began = Instant::now();
+        for i in 0..s.actors {
+            runtime.spawn(bounded_producer(to.clone(), i, each));
+        }
+    }
+    runtime.block_on(consumer).unwrap();
+    let rate = (each * s.actors) as f64 / began.elapsed().as_secs_f64();
+    let expected = s.actors * (each * (each - 1) / 2);
+    assert_eq!(sum.load(Ordering::Relaxed), expected as u64);
+    rate
 }
 
 // ── spawn ───────────────────────────────────────────────────────────────────────────────────────
+
+/// Yields now and then in a loop that never waits. Or a million tasks, or messages, pile up: this is
+/// faster, and takes less memory.
+async fn let_others_run(i: usize) {
+    if i % 64 == 63 {
+        tokio::task::yield_now().await;
+    }
+}
 
 struct Question {
     to: UnboundedSender<u64>,
@@ -187,11 +279,7 @@ async fn collector(count: usize, done: Arc<Latch>) {
             to: to.clone(),
             value: i as u64,
         });
-        // Or a million tasks pile up in the runtime's queues: this is faster, and takes less
-        // memory.
-        if i % 64 == 63 {
-            tokio::task::yield_now().await;
-        }
+        let_others_run(i).await;
     }
     let mut sum = 0;
     for _ in 0..count {
@@ -201,13 +289,12 @@ async fn collector(count: usize, done: Arc<Latch>) {
     done.count_down();
 }
 
-fn spawn(runtime: &Runtime, divide_by: usize) -> f64 {
-    let count = 1_000_000 / divide_by;
+fn spawn(runtime: &Runtime, s: &Sizes) -> f64 {
     let done = Latch::new(1);
     let began = Instant::now();
-    runtime.spawn(collector(count, done.clone()));
+    runtime.spawn(collector(s.actors, done.clone()));
     done.wait();
-    count as f64 / began.elapsed().as_secs_f64()
+    s.actors as f64 / began.elapsed().as_secs_f64()
 }
 
 // ── idle ────────────────────────────────────────────────────────────────────────────────────────
@@ -222,18 +309,17 @@ async fn idler(mut answers: UnboundedReceiver<u64>, started: Arc<Latch>) {
     }
 }
 
-fn idle(runtime: &Runtime, divide_by: usize) -> f64 {
-    let count = 1_000_000 / divide_by;
-    let started = Latch::new(count);
+fn idle(runtime: &Runtime, s: &Sizes) -> f64 {
+    let started = Latch::new(s.actors);
     let before = rss_bytes();
-    let mut all = Vec::with_capacity(count);
-    for _ in 0..count {
+    let mut all = Vec::with_capacity(s.actors);
+    for _ in 0..s.actors {
         let (actor, answers) = unbounded_channel();
         runtime.spawn(idler(answers, started.clone()));
         all.push(actor);
     }
     started.wait(); // it is idle when it waits for a message
-    (rss_bytes() - before) / count as f64
+    (rss_bytes() - before) / s.actors as f64
 }
 
 // ── The program ─────────────────────────────────────────────────────────────────────────────────
@@ -243,16 +329,7 @@ fn rss_bytes() -> f64 {
     4096.0 * text.split(' ').nth(1).unwrap().parse::<f64>().unwrap()
 }
 
-fn peak_rss_kb() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("VmHWM:"))
-        .unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
-
-type Workload = fn(&Runtime, usize) -> f64;
+type Workload = fn(&Runtime, &Sizes) -> f64;
 
 fn find(name: &str) -> Option<Workload> {
     Some(match name {
@@ -260,43 +337,45 @@ fn find(name: &str) -> Option<Workload> {
         "pairs" => pairs,
         "wall" => wall_of_players,
         "ring" => ring,
+        "fanin" => fanin,
         "spawn" => spawn,
         "idle" => idle,
         _ => return None,
     })
 }
 
-fn usage() -> ! {
-    eprintln!("usage: workloads pingpong|pairs|wall|ring|spawn|idle [--smoke] [--workers 1..1024]");
-    exit(2)
+fn read(arguments: &[String]) -> Option<(Workload, Sizes)> {
+    let run = find(arguments.first()?)?;
+    let mut sizes = Sizes::default();
+    for option in arguments[1..].chunks(2) {
+        let size = match option[0].as_str() {
+            "--workers" => &mut sizes.workers,
+            "--actors" => &mut sizes.actors,
+            "--messages" => &mut sizes.messages,
+            "--limit" => &mut sizes.limit,
+            _ => return None,
+        };
+        *size = option.get(1)?.parse().ok()?;
+    }
+    (sizes.workers != 0).then_some((run, sizes))
 }
 
 fn main() {
-    let mut chosen = None;
-    let mut divide_by = 1;
-    let mut workers = 2;
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--smoke" => divide_by = 100,
-            "--workers" => match arguments.next().and_then(|n| n.parse().ok()) {
-                Some(n @ 1..=1024) => workers = n,
-                _ => usage(),
-            },
-            name if chosen.is_none() => match find(name) {
-                Some(run) => chosen = Some((name.to_string(), run)),
-                None => usage(),
-            },
-            _ => usage(),
-        }
-    }
-    let Some((name, run)) = chosen else { usage() };
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let Some((run, sizes)) = read(&arguments) else {
+        eprintln!("usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]");
+        exit(2)
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
+        .worker_threads(sizes.workers)
         .build()
         .unwrap();
-    let value = run(&runtime, divide_by);
-    let value = if name == "idle" { value } else { value / 1e6 };
-    println!("{name} {value:.2} {}", peak_rss_kb());
+    let value = run(&runtime, &sizes);
+    let what = match arguments[0].as_str() {
+        "idle" => "bytes_per_actor bytes",
+        "spawn" => "rate actors/s",
+        _ => "rate messages/s",
+    };
+    println!("{what} {value}");
     exit(0); // without waiting for what is still under way
 }

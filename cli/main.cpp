@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The program `troupe`. Exits with 2 for wrong usage, with 1 if what was asked for failed.
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/built.hpp"
+#include "lab/frame/catalogue.hpp"
+#include "lab/frame/measuring.hpp"
+#include "lab/frame/run.hpp"
+#include "lab/peers/peers.hpp"
+
+namespace {
+
+namespace lab = troupe::lab;
+
+constexpr int wrong_usage = 2;
+
+void add_run_options(CLI::App& command, lab::run_options& options,
+                     const std::set<std::string>& engines) {
+  command.add_option("--repeat", options.repeat, "how often each runs; the median is shown")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command.add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?");
+  command.add_option("--json", options.json, "write one JSON object to a file, or to stdout: -");
+  command.add_option("--engine", options.engines, "only this one; may be given several times")
+      ->check(CLI::IsMember(engines))
+      ->allow_extra_args(false);
+  command
+      .add_option_function<unsigned>(
+          "--timeout", [&](unsigned seconds) { options.limit = std::chrono::seconds(seconds); },
+          "seconds after which a run has failed")
+      ->check(CLI::Range(1, 86'400))
+      ->default_str("120");
+}
+
+struct peers_options {
+  std::vector<std::string> workloads;
+  lab::engine_folders folders{lab::built::engines, lab::built::cache};
+};
+
+// `troupe lab NAME`: its sizes, and what every experiment takes.
+void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
+                    lab::run_options& options, lab::sizes& given, int& result) {
+  CLI::App* command =
+      lab_command.add_subcommand(std::string(which.name), std::string(which.what.asks));
+  for (const lab::size_option& size : which.what.options) {
+    command
+        ->add_option_function<std::uint64_t>(
+            "--" + std::string(size.name),
+            [&given, size](std::uint64_t value) { given.set(size.name, value); },
+            std::string(size.help))
+        ->check(CLI::Range(size.least, size.most))
+        ->default_str(std::to_string(size.value));
+  }
+  std::set<std::string> engines;
+  for (const lab::variant& each : which.what.variants) engines.insert(each.engine);
+  add_run_options(*command, options, engines);
+  command->callback([&] { result = lab::run_experiment(which, given, options); });
+}
+
+// `troupe lab peers WORKLOAD…`
+void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& options,
+               lab::sizes& given, int& result) {
+  CLI::App* command = lab_command.add_subcommand(
+      "peers", "How do other engines do with the same workloads, in the same run?");
+  const std::vector<std::string> all = lab::peer_workloads();
+  std::vector<std::string> choices = all;
+  choices.emplace_back("all");
+  command->add_option("WORKLOAD", peers.workloads, "one or several; all: a table of Markdown")
+      ->required()
+      ->check(CLI::IsMember(choices));
+  command
+      ->add_option_function<std::uint64_t>(
+          "--workers", [&given](std::uint64_t value) { given.set("workers", value); },
+          "worker threads of each engine")
+      ->check(CLI::Range(1, 1024))
+      ->default_str("2");
+  command->add_option("--engines", peers.folders.sources, "the folder of the engines' sources")
+      ->check(CLI::ExistingDirectory)
+      ->capture_default_str();
+  const std::vector<std::string> engines = lab::engine_names();
+  add_run_options(*command, options, {engines.begin(), engines.end()});
+  command->callback([&peers, &given, &options, &result, all] {
+    const bool every = peers.workloads == std::vector<std::string>{"all"};
+    result = lab::run_peers(every ? all : peers.workloads, given, options, peers.folders);
+  });
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+int run(int count, char** arguments) {
+  CLI::App program("The Troupe actor runtime's tool", "troupe");
+  program.set_version_flag("--version", "troupe " + std::string(lab::built::version) + " (" +
+                                            lab::built::commit() + ")");
+  program.require_subcommand(1);
+
+  lab::run_options options;
+  lab::sizes given;
+  int result = 0;
+  CLI::App* lab_command =
+      program.add_subcommand("lab", "measures; without a name it lists the experiments");
+  lab_command->require_subcommand(0, 1);
+  lab_command->add_subcommand("list", "lists the experiments");
+  for (const lab::catalogue_entry& each : lab::catalogue()) {
+    add_experiment(*lab_command, each, options, given, result);
+  }
+  peers_options peers;
+  add_peers(*lab_command, peers, options, given, result);
+  lab_command->callback([lab_command] {
+    if (lab_command->get_subcommands().empty() || lab_command->got_subcommand("list")) {
+      lab::list_experiments();
+    }
+  });
+
+  try {
+    program.parse(count, arguments);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return program.exit(asked);
+  } catch (const CLI::ParseError& wrong) {
+    std::cerr << "troupe: " << first_line(wrong.what()) << "; try --help\n";
+    return wrong_usage;
+  }
+  return result;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  // One variant of an experiment, started by the program itself: without what is for people.
+  if (count > 1 && arguments[1] == lab::run_variant_command) {
+    return lab::run_variant({arguments + 2, arguments + count});
+  }
+  try {
+    return run(count, arguments);
+  } catch (const std::exception& failure) {
+    std::cerr << "troupe: " << failure.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <latch>
+#include <stdexcept>
+
+#include "lab/engines/troupe/measured.hpp"
+#include "lab/engines/troupe/workloads.hpp"
+
+namespace troupe::lab::workloads {
+
+namespace {
+
+struct answer {
+  std::uint64_t value;
+};
+struct question {
+  recipient<answer> to;
+  std::uint64_t value;
+};
+
+class short_lived : public actor {
+ public:
+  void on(question q) { q.to.send(answer{q.value}); }  // nobody keeps it: it ends by itself
+};
+
+class collector : public actor {
+ public:
+  struct spawn_all {};
+
+  collector(std::uint64_t count, std::uint64_t& sum, std::latch& done)
+      : count_(count), sum_(sum), done_(done) {}
+
+  void on(spawn_all) {
+    for (std::uint64_t i = 0; i < count_; ++i) {
+      system().spawn<short_lived>().send(question{self(this), i});
+    }
+  }
+  void on(answer a) {
+    sum_ += a.value;
+    if (++answers_ == count_) done_.count_down();
+  }
+
+ private:
+  std::uint64_t count_;
+  std::uint64_t& sum_;
+  std::latch& done_;
+  std::uint64_t answers_ = 0;
+};
+
+}  // namespace
+
+void spawn(trial& t) {
+  const std::uint64_t count = t["actors"];
+  std::uint64_t sum = 0;
+  std::latch done(1);
+  class system system(system_of(t));
+  auto counting = system.spawn<collector>(count, sum, done);
+  const auto began = std::chrono::steady_clock::now();
+  counting.send(collector::spawn_all{});
+  done.wait();
+  t.report("rate", "actors/s", static_cast<double>(count) / seconds_since(began));
+  if (sum != count * (count - 1) / 2) throw std::logic_error("an answer is wrong");
+}
+
+}  // namespace troupe::lab::workloads

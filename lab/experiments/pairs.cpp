@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/engines/troupe/workloads.hpp"
+#include "lab/frame/experiment.hpp"
+
+namespace troupe::lab::experiments {
+
+experiment pairs() {
+  return {
+      .asks = "What does a message cost when many actors talk at the same time?",
+      .options = {workloads::workers,
+                  {"actors", "actors, in pairs with two messages each", 50'000, 500, 2},
+                  {"messages", "messages in all", 10'000'000, 100'000}},
+      .variants = {{"troupe", "", workloads::pairs}},
+      .figures = {{"caf", "", "rate", 7.8e6, workloads::measured_2026},
+                  {"sobjectizer", "", "rate", 2.8e6, workloads::measured_2026},
+                  {"acto", "", "rate", 2.3e6, workloads::measured_2026},
+                  {"tokio", "", "rate", 25.5e6, workloads::measured_2026},
+                  {"go", "", "rate", 12.4e6, workloads::measured_2026}},
+      .peers = {{""}},
+  };
+}
+
+}  // namespace troupe::lab::experiments

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/engines/troupe/workloads.hpp"
+#include "lab/frame/experiment.hpp"
+
+namespace troupe::lab::experiments {
+
+experiment pingpong() {
+  return {
+      .asks = "How long does one message take between two actors?",
+      .options = {workloads::workers,
+                  {"actors", "actors, in pairs with one message each", 2, 2, 2},
+                  {"messages", "messages in all", 4'000'000, 40'000}},
+      .variants = {{"troupe", "", workloads::pingpong}},
+      .figures = {{"caf", "", "rate", 4.1e6, workloads::measured_2026},
+                  {"sobjectizer", "", "rate", 1.2e6, workloads::measured_2026},
+                  {"acto", "", "rate", 2.9e6, workloads::measured_2026},
+                  {"tokio", "", "rate", 8.4e6, workloads::measured_2026},
+                  {"go", "", "rate", 6.2e6, workloads::measured_2026}},
+      .peers = {{""}},
+  };
+}
+
+}  // namespace troupe::lab::experiments

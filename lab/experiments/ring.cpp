@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/engines/troupe/workloads.hpp"
+#include "lab/frame/experiment.hpp"
+
+namespace troupe::lab::experiments {
+
+experiment ring() {
+  return {
+      .asks = "How fast does one message go round many actors?",
+      .options = {workloads::workers,
+                  {"actors", "actors", 10'000, 100},
+                  {"messages", "hops in all", 10'000'000, 100'000}},
+      .variants = {{"troupe", "", workloads::ring}},
+      .figures = {{"caf", "", "rate", 4.3e6, workloads::measured_2026},
+                  {"sobjectizer", "", "rate", 1.1e6, workloads::measured_2026},
+                  {"acto", "", "rate", 1.5e6, workloads::measured_2026},
+                  {"tokio", "", "rate", 7.1e6, workloads::measured_2026},
+                  {"go", "", "rate", 4.1e6, workloads::measured_2026}},
+      .peers = {{""}},
+  };
+}
+
+}  // namespace troupe::lab::experiments

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/engines/troupe/workloads.hpp"
+#include "lab/frame/experiment.hpp"
+
+namespace troupe::lab::experiments {
+
+experiment spawn() {
+  return {
+      .asks = "How many actors can begin, answer one message and end in a second?",
+      .options = {workloads::workers, {"actors", "actors", 1'000'000, 10'000}},
+      .variants = {{"troupe", "", workloads::spawn}},
+      .figures = {{"caf", "", "rate", 0.4e6, workloads::measured_2026},
+                  {"sobjectizer", "", "rate", 0.14e6, workloads::measured_2026},
+                  {"acto", "", "rate", 0.37e6, workloads::measured_2026},
+                  {"tokio", "", "rate", 0.6e6, workloads::measured_2026},
+                  {"go", "", "rate", 1.04e6, workloads::measured_2026}},
+      .peers = {{""}},
+  };
+}
+
+}  // namespace troupe::lab::experiments

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/engines/troupe/workloads.hpp"
+#include "lab/frame/experiment.hpp"
+
+namespace troupe::lab::experiments {
+
+experiment wall() {
+  return {
+      .asks = "How fast is an actor that all others talk to?",
+      .options = {workloads::workers,
+                  {"actors", "players, with a ball each", 50'000, 500},
+                  {"messages", "messages in all", 10'000'000, 100'000, 2}},
+      .variants = {{"troupe", "", workloads::wall}},
+      .figures = {{"acto", "", "rate", 400e3, "2007, Core Duo"},
+                  {"acto", "mailbox with a mutex", "rate", 730e3, "2009, Core 2 Duo"},
+                  {"acto", "mailbox of two stacks", "rate", 830e3, "2009, Core 2 Duo"},
+                  {"caf", "", "rate", 1.27e6, workloads::measured_2026},
+                  {"sobjectizer", "", "rate", 1.49e6, workloads::measured_2026},
+                  {"acto", "", "rate", 1.98e6, workloads::measured_2026},
+                  {"tokio", "", "rate", 4.21e6, workloads::measured_2026},
+                  {"go", "", "rate", 2.66e6, workloads::measured_2026}},
+      .peers = {{""}},
+  };
+}
+
+}  // namespace troupe::lab::experiments

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/frame/sizes.hpp"
+#include "lab/frame/trial.hpp"
+
+namespace troupe::lab {
+
+/// One way to do what the experiment asks about.
+struct variant {
+  std::string engine;   ///< whose: "troupe", "glibc", "moodycamel"
+  std::string name;     ///< which, if the engine has several; else empty
+  void (*run)(trial&);  ///< measures once and reports; an exception is a failure of the run
+};
+
+/// A figure that somebody printed. It stands beside the measured one of the same engine, name and
+/// metric, and has a row of its own if nothing like it is measured.
+struct published {
+  std::string engine;
+  std::string name;
+  std::string metric;
+  double value;
+  std::string source;  ///< heads the column: "GCC 4.9, 2 threads"
+};
+
+/// A form in which other engines run a workload too.
+struct peer_form {
+  std::string name;         ///< the variant's name
+  std::uint64_t limit = 0;  ///< the most messages in a mailbox; 0: no limit
+};
+
+/// What `troupe lab NAME` runs. NAME is the file's name and the function's:
+/// lab/experiments/<name>.cpp defines troupe::lab::experiments::<name>().
+struct experiment {
+  std::string_view asks;                  ///< the question, as one sentence
+  std::vector<size_option> options = {};  ///< its sizes
+  std::vector<variant> variants;
+  std::vector<published> figures = {};
+  std::vector<peer_form> peers = {};  ///< not empty: a workload of lab/engines
+};
+
+}  // namespace troupe::lab

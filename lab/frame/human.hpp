@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace troupe::lab {
+
+/// A value with three digits or so and the prefix that suits it: "44.3 M", "12.1 MB", "0.0183".
+std::string human(double value, const std::string& unit);
+
+}  // namespace troupe::lab

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/frame/measuring.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "lab/frame/catalogue.hpp"
+#include "lab/frame/human.hpp"
+#include "lab/frame/process.hpp"
+
+namespace troupe::lab {
+
+namespace {
+
+// What a run printed; nothing if a line is none of `METRIC UNIT VALUE`.
+std::optional<std::vector<figure>> read_figures(const std::string& text) {
+  std::vector<figure> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    figure next;
+    std::string rest;
+    if (!(words >> next.metric >> next.unit >> next.value) || words >> rest) return std::nullopt;
+    if (!std::isfinite(next.value)) return std::nullopt;
+    found.push_back(std::move(next));
+  }
+  if (found.empty()) return std::nullopt;
+  return found;
+}
+
+// What an experiment reports of the part that it measures takes precedence.
+void add_usage(std::vector<figure>& figures, const process_usage& usage) {
+  for (const figure& each :
+       {figure{"cpu_s", "s", usage.cpu_s}, figure{"peak_rss", "bytes", usage.peak_rss_bytes},
+        figure{"switches", "1", usage.switches}, figure{"preemptions", "1", usage.preemptions}}) {
+    const auto same = [&](const figure& other) { return other.metric == each.metric; };
+    if (std::none_of(figures.begin(), figures.end(), same)) figures.push_back(each);
+  }
+}
+
+class collection {
+ public:
+  void add(const subject& who, const std::vector<figure>& figures) {
+    for (const figure& each : figures) of(who, each).values.push_back(each.value);
+  }
+
+  // In the order of the subjects, also when one of them first succeeded in a later round.
+  std::vector<series> take(const std::vector<subject>& subjects) {
+    std::vector<series> ordered;
+    for (const subject& who : subjects) {
+      for (series& each : all_) {
+        if (is_of(each, who)) ordered.push_back(std::move(each));
+      }
+    }
+    return ordered;
+  }
+
+ private:
+  static bool is_of(const series& s, const subject& who) {
+    return s.workload == who.workload && s.engine == who.engine && s.variant == who.variant;
+  }
+
+  series& of(const subject& who, const figure& what) {
+    for (series& each : all_) {
+      if (is_of(each, who) && each.metric == what.metric) return each;
+    }
+    return all_.emplace_back(
+        series{who.workload, who.engine, who.variant, what.metric, what.unit, {}});
+  }
+
+  std::vector<series> all_;
+};
+
+std::string name_of(const subject& who) {
+  std::string name = who.workload.empty() ? who.engine : who.workload + ": " + who.engine;
+  return who.variant.empty() ? name : name + ", " + who.variant;
+}
+
+}  // namespace
+
+measurements measure(const std::vector<subject>& subjects, unsigned rounds,
+                     std::chrono::seconds limit, progress& shown) {
+  measurements result;
+  collection found;
+  for (unsigned round = 1; round <= rounds; ++round) {
+    for (const subject& who : subjects) {
+      const std::string what =
+          "round " + std::to_string(round) + " of " + std::to_string(rounds) + ": " + name_of(who);
+      shown.begin(what);
+      process_outcome outcome = run_process(who.command, {.limit = limit});
+      auto figures = read_figures(outcome.output);
+      if (outcome.failure.empty() && !figures) outcome.failure = "printed no figures";
+      if (!outcome.failure.empty()) {
+        result.failures.push_back(name_of(who) + ": " + outcome.failure);
+        shown.end(what + ": " + outcome.failure);
+        continue;
+      }
+      shown.end(what + ": " + human(figures->front().value, figures->front().unit));
+      add_usage(*figures, outcome.usage);
+      found.add(who, *figures);
+    }
+  }
+  result.all = found.take(subjects);
+  return result;
+}
+
+std::vector<subject> subjects_of(std::string_view name, const experiment& what,
+                                 const sizes& chosen) {
+  char self[4096];
+  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
+  if (length <= 0) throw std::runtime_error("/proc/self/exe cannot be read");
+  std::vector<subject> all;
+  for (const variant& each : what.variants) {
+    std::vector<std::string> command{std::string(self, static_cast<std::size_t>(length)),
+                                     std::string(run_variant_command), std::string(name),
+                                     each.engine, each.name};
+    for (const auto& [size, value] : chosen) {
+      command.push_back(size);
+      command.push_back(std::to_string(value));
+    }
+    all.push_back({{}, each.engine, each.name, std::move(command)});
+  }
+  return all;
+}
+
+// EXPERIMENT ENGINE VARIANT [SIZE VALUE]…
+int run_variant(const std::vector<std::string>& arguments) {
+  // stdout is for the figures: what an experiment prints goes to stderr.
+  const int out = ::dup(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  try {
+    const catalogue_entry* found = arguments.size() < 3 ? nullptr : find_experiment(arguments[0]);
+    if (found == nullptr) throw std::invalid_argument("no such experiment");
+    sizes chosen;
+    for (std::size_t i = 3; i + 1 < arguments.size(); i += 2) {
+      chosen.set(arguments[i], std::stoull(arguments[i + 1]));
+    }
+    for (const variant& each : found->what.variants) {
+      if (each.engine != arguments[1] || each.name != arguments[2]) continue;
+      trial one(std::move(chosen));
+      each.run(one);
+      for (const figure& f : one.figures()) {
+        ::dprintf(out, "%s %s %.17g\n", f.metric.c_str(), f.unit.c_str(), f.value);
+      }
+      return 0;
+    }
+    throw std::invalid_argument("no such variant");
+  } catch (const std::exception& why) {
+    ::dprintf(STDERR_FILENO, "%s\n", why.what());
+    return 1;
+  }
+}
+
+}  // namespace troupe::lab

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/frame/report.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <ostream>
+#include <stdexcept>
+
+#include "lab/frame/human.hpp"
+#include "lab/frame/statistics.hpp"
+#include "lab/frame/table.hpp"
+
+namespace troupe::lab {
+
+namespace {
+
+using lines = std::vector<std::string>;
+
+void add_once(lines& to, const std::string& what) {
+  if (std::find(to.begin(), to.end(), what) == to.end()) to.push_back(what);
+}
+
+bool is_of_process(const std::string& metric) {
+  return std::find(process_metrics.begin(), process_metrics.end(), metric) != process_metrics.end();
+}
+
+// The columns of one metric: engine, variant, median, least, greatest, then each source.
+class metric_table {
+ public:
+  metric_table(const std::string& metric, const std::vector<published>& figures) : metric_(metric) {
+    for (const published& each : figures) {
+      if (each.metric != metric) continue;
+      add_once(sources_, each.source);
+      figures_.push_back(&each);
+    }
+    result_.names = 2;
+    result_.head = {metric, "", "median", "least", "greatest"};
+    result_.head.insert(result_.head.end(), sources_.begin(), sources_.end());
+  }
+
+  void add_measured(const series& s) {
+    const summary values = summarise(s.values);
+    unit_ = s.unit;
+    add(s.engine, s.variant,
+        {human(values.median, unit_), human(values.min, unit_), human(values.max, unit_)});
+  }
+
+  // What was published and not measured comes last.
+  const table& finish() {
+    result_.head[1] = unit_;
+    while (!figures_.empty()) {
+      const published* first = figures_.front();
+      add(first->engine, first->name, {"–", "–", "–"});
+    }
+    return result_;
+  }
+
+ private:
+  void add(const std::string& engine, const std::string& name, const lines& measured) {
+    lines row{engine, name};
+    row.insert(row.end(), measured.begin(), measured.end());
+    row.resize(row.size() + sources_.size());
+    std::erase_if(figures_, [&](const published* each) {
+      if (each->engine != engine || each->name != name) return false;
+      const auto source = std::find(sources_.begin(), sources_.end(), each->source);
+      row[5 + static_cast<std::size_t>(source - sources_.begin())] = human(each->value, unit_);
+      return true;
+    });
+    result_.rows.push_back(row);
+  }
+
+  std::string metric_;
+  std::string unit_;
+  lines sources_;
+  std::vector<const published*> figures_;  // that have no row yet
+  table result_;
+};
+
+table process_table(const measurements& found) {
+  table result{.head = {"process", ""}, .rows = {}, .names = 2};
+  result.head.insert(result.head.end(), process_metrics.begin(), process_metrics.end());
+  for (const series& s : found.all) {
+    const auto column = std::find(process_metrics.begin(), process_metrics.end(), s.metric);
+    if (column == process_metrics.end()) continue;
+    if (result.rows.empty() || result.rows.back()[0] != s.engine ||
+        result.rows.back()[1] != s.variant) {
+      result.rows.push_back({s.engine, s.variant});
+      result.rows.back().resize(result.head.size());
+    }
+    result.rows.back()[2 + static_cast<std::size_t>(column - process_metrics.begin())] =
+        human(summarise(s.values).median, s.unit);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+  }
+  return text;
+}
+
+void print_report(std::ostream& out, const measurements& found,
+                  const std::vector<published>& figures) {
+  lines metrics;
+  for (const series& s : found.all) add_once(metrics, s.metric);
+  for (const std::string& metric : metrics) {
+    if (is_of_process(metric)) continue;
+    metric_table rows(metric, figures);
+    for (const series& s : found.all) {
+      if (s.metric == metric) rows.add_measured(s);
+    }
+    out << '\n';
+    print_text(out, rows.finish());
+  }
+  if (found.all.empty()) return;
+  out << '\n';
+  print_text(out, process_table(found));
+}
+
+void print_host(std::ostream& out, const host& where) {
+  out << where.cpu << ", " << where.cores << (where.is_virtual ? " virtual" : "") << " cores, "
+      << human(where.memory_bytes, "bytes") << "; " << where.os << ", " << where.kernel << "; load "
+      << human(where.load, "1") << '\n'
+      << where.compiler << ", " << where.flags << "; commit " << where.commit << '\n';
+}
+
+nlohmann::ordered_json json_of(const std::string& name, const host& where, const sizes& chosen,
+                               unsigned rounds, const measurements& found) {
+  nlohmann::ordered_json result;
+  result["experiment"] = name;
+  result["host"] = {{"cpu", where.cpu},
+                    {"cores", where.cores},
+                    {"virtual", where.is_virtual},
+                    {"memory", where.memory_bytes},
+                    {"os", where.os},
+                    {"kernel", where.kernel},
+                    {"compiler", where.compiler},
+                    {"flags", where.flags},
+                    {"commit", where.commit},
+                    {"load", where.load}};
+  result["options"] = nlohmann::ordered_json::object();
+  for (const auto& [size, value] : chosen) result["options"][size] = value;
+  result["options"]["repeat"] = rounds;
+  result["results"] = nlohmann::ordered_json::array();
+  for (const series& s : found.all) {
+    const summary values = summarise(s.values);
+    nlohmann::ordered_json one;
+    if (!s.workload.empty()) one["workload"] = s.workload;
+    one.update({{"engine", s.engine},
+                {"variant", s.variant},
+                {"metric", s.metric},
+                {"unit", s.unit},
+                {"median", values.median},
+                {"min", values.min},
+                {"max", values.max},
+                {"runs", s.values.size()}});
+    result["results"].push_back(std::move(one));
+  }
+  result["failures"] = found.failures;
+  return result;
+}
+
+void write_json(const nlohmann::ordered_json& what, const std::string& file) {
+  if (file == "-") {
+    std::cout << what.dump(2) << std::endl;
+    return;
+  }
+  std::ofstream out(file);
+  out << what.dump(2) << '\n';
+  if (!out.flush()) throw std::runtime_error(file + " cannot be written");
+}
+
+}  // namespace troupe::lab

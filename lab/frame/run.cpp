@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/frame/run.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+#include "lab/frame/host.hpp"
+#include "lab/frame/human.hpp"
+#include "lab/frame/measuring.hpp"
+#include "lab/frame/progress.hpp"
+#include "lab/frame/report.hpp"
+#include "lab/frame/table.hpp"
+
+namespace troupe::lab {
+
+sizes choose_sizes(const experiment& what, bool smoke, const sizes& given) {
+  sizes chosen;
+  for (const size_option& option : what.options) {
+    std::uint64_t value = smoke ? option.smoke : option.value;
+    for (const auto& [name, other] : given) {
+      if (name == option.name) value = other;
+    }
+    chosen.set(option.name, value);
+  }
+  return chosen;
+}
+
+void list_experiments() {
+  table all{.head = {"NAME", "asks"}, .rows = {}, .names = 2};
+  for (const catalogue_entry& each : catalogue()) {
+    all.rows.push_back({std::string(each.name), std::string(each.what.asks)});
+  }
+  all.rows.push_back(
+      {"peers", "How do other engines do with the same workloads, in the same run?"});
+  print_text(std::cout, all);
+}
+
+bool takes_part(const std::string& engine, const run_options& options) {
+  return options.engines.empty() ||
+         std::find(options.engines.begin(), options.engines.end(), engine) != options.engines.end();
+}
+
+int run_experiment(const catalogue_entry& which, const sizes& given, const run_options& options) {
+  const host where = look_at_host();
+  const sizes chosen = choose_sizes(which.what, options.smoke, given);
+  std::vector<subject> subjects = subjects_of(which.name, which.what, chosen);
+  std::erase_if(subjects, [&](const subject& s) { return !takes_part(s.engine, options); });
+  progress shown;
+  const measurements found = measure(subjects, options.repeat, options.limit, shown);
+  shown.clear();
+
+  // stdout is either for people or for programs.
+  std::ostream& out = options.json == "-" ? std::cerr : std::cout;
+  std::vector<std::string> with;
+  for (const auto& [name, value] : chosen) {
+    with.push_back(name + " " + human(static_cast<double>(value), "1"));
+  }
+  with.push_back("median of " + std::to_string(options.repeat));
+  out << which.name << ": " << which.what.asks << '\n' << join(with) << '\n';
+  print_host(out, where);
+  print_report(out, found, which.what.figures);
+  for (const std::string& failure : found.failures) out << "\nfailed: " << failure << '\n';
+  if (!options.json.empty()) {
+    write_json(json_of(std::string(which.name), where, chosen, options.repeat, found),
+               options.json);
+  }
+  return found.failures.empty() && !found.all.empty() ? 0 : 1;
+}
+
+}  // namespace troupe::lab

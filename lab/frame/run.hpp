@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "lab/frame/catalogue.hpp"
+
+namespace troupe::lab {
+
+/// What every command of the lab takes.
+struct run_options {
+  unsigned repeat = 3;
+  bool smoke = false;
+  std::string json;                  ///< a file, "-" for stdout, empty for none
+  std::vector<std::string> engines;  ///< only these; empty: all
+  std::chrono::seconds limit{120};   ///< for one run
+};
+
+/// The experiment's sizes: published or smoke, but for those that were given.
+sizes choose_sizes(const experiment& what, bool smoke, const sizes& given);
+
+/// One line for each experiment.
+void list_experiments();
+
+/// Measures and reports. Returns what the program exits with: 1 if a run failed.
+int run_experiment(const catalogue_entry& which, const sizes& given, const run_options& options);
+
+/// Whether --engine lets it take part.
+bool takes_part(const std::string& engine, const run_options& options);
+
+}  // namespace troupe::lab

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lab/frame/sizes.hpp"
+
+namespace troupe::lab {
+
+/// One figure of one run. The unit has no spaces: "messages/s", "ns", "bytes", "1" for a plain number.
+struct figure {
+  std::string metric;
+  std::string unit;
+  double value;
+};
+
+/// One run of one variant, in a process of its own: gives the sizes and takes the figures.
+///
+/// Threads: the one that called run().
+class trial {
+ public:
+  explicit trial(sizes chosen) : sizes_(std::move(chosen)) {}
+
+  std::uint64_t operator[](std::string_view size) const { return sizes_[size]; }
+
+  void report(std::string metric, std::string unit, double value) {
+    figures_.push_back({std::move(metric), std::move(unit), value});
+  }
+
+  const std::vector<figure>& figures() const { return figures_; }
+
+ private:
+  sizes sizes_;
+  std::vector<figure> figures_;
+};
+
+}  // namespace troupe::lab

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/peers/peers.hpp"
+
+#include <cstdio>
+#include <iostream>
+#include <ostream>
+
+#include "lab/built.hpp"
+#include "lab/frame/host.hpp"
+#include "lab/frame/human.hpp"
+#include "lab/frame/measuring.hpp"
+#include "lab/frame/progress.hpp"
+#include "lab/frame/report.hpp"
+#include "lab/frame/statistics.hpp"
+#include "lab/frame/table.hpp"
+
+namespace troupe::lab {
+
+namespace {
+
+struct participant {
+  std::string name;
+  std::string version;
+  std::string program;     // empty: Troupe
+  const engine* external;  // null: Troupe
+};
+
+struct attendance {
+  std::vector<participant> present;
+  std::vector<std::pair<std::string, std::string>> absent;  // name, why
+};
+
+attendance gather(const run_options& options, const engine_folders& folders, progress& shown) {
+  attendance result;
+  if (takes_part("troupe", options)) {
+    result.present.push_back(
+        {"troupe", std::string("Troupe ") + built::version + " (" + built::commit() + ")", "",
+         nullptr});
+  }
+  for (const engine& each : other_engines()) {
+    const std::string name(each.name);
+    if (!takes_part(name, options)) continue;
+    shown.begin("build " + name);
+    try {
+      prepared_engine ready = each.prepare(folders);
+      shown.end("build " + name + ": " + ready.version);
+      result.present.push_back({name, ready.version, ready.program, &each});
+    } catch (const left_out& reason) {
+      shown.end(name + " is left out: " + reason.why);
+      result.absent.emplace_back(name, reason.why);
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> command_of(const participant& who, const std::string& workload,
+                                    const sizes& chosen, const peer_form& form) {
+  std::vector<std::string> command{who.program, workload};
+  for (const auto& [name, value] : chosen) {
+    command.push_back("--" + name);
+    command.push_back(std::to_string(value));
+  }
+  if (form.limit != 0) {
+    command.push_back("--limit");
+    command.push_back(std::to_string(form.limit));
+  }
+  return command;
+}
+
+void add_subjects(std::vector<subject>& to, const catalogue_entry& workload, const sizes& chosen,
+                  const attendance& all) {
+  const std::string name(workload.name);
+  for (const peer_form& form : workload.what.peers) {
+    for (const participant& who : all.present) {
+      if (who.external != nullptr) {
+        if (!who.external->has(name, form.name)) continue;
+        to.push_back({name, who.name, form.name, command_of(who, name, chosen, form)});
+        continue;
+      }
+      for (subject& own : subjects_of(workload.name, workload.what, chosen)) {
+        if (own.engine != "troupe" || own.variant != form.name) continue;
+        own.workload = name;
+        to.push_back(std::move(own));
+      }
+    }
+  }
+}
+
+// ── Reporting ───────────────────────────────────────────────────────────────────────────────
+
+const series* find(const measurements& found, const std::string& workload,
+                   const std::string& engine, const std::string& variant, bool is_peak) {
+  for (const series& s : found.all) {
+    if (s.workload == workload && s.engine == engine && s.variant == variant &&
+        (s.metric == "peak_rss") == is_peak) {
+      return &s;  // the first that is not the peak is the workload's own metric
+    }
+  }
+  return nullptr;
+}
+
+std::string ratio(const series* troupe, const series& other) {
+  if (troupe == nullptr) return "–";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f",
+                summarise(troupe->values).median / summarise(other.values).median);
+  return text;
+}
+
+// One workload: a row for each engine and form.
+void print_workload(std::ostream& out, const catalogue_entry& workload, const attendance& all,
+                    const measurements& found) {
+  const std::string name(workload.name);
+  table rows{.head = {name, "", "median", "least", "greatest", "Troupe ÷ it", "peak memory"},
+             .rows = {},
+             .names = 2};
+  std::string unit;
+  for (const peer_form& form : workload.what.peers) {
+    const series* troupe = find(found, name, "troupe", form.name, false);
+    for (const participant& who : all.present) {
+      const series* value = find(found, name, who.name, form.name, false);
+      const series* peak = find(found, name, who.name, form.name, true);
+      if (value == nullptr || peak == nullptr) continue;
+      const summary s = summarise(value->values);
+      unit = value->unit;
+      rows.rows.push_back({who.name, form.name, human(s.median, unit), human(s.min, unit),
+                           human(s.max, unit), ratio(troupe, *value),
+                           human(summarise(peak->values).median, peak->unit)});
+    }
+  }
+  rows.head[0] += ", " + unit;
+  out << '\n';
+  print_text(out, rows);
+}
+
+std::string spread(const series& s) {
+  const summary values = summarise(s.values);
+  if (s.values.size() == 1) return human(values.median, s.unit);
+  return human(values.median, s.unit) + " (" + human(values.min, s.unit) + " … " +
+         human(values.max, s.unit) + ")";
+}
+
+// Several workloads: one column for each form of each.
+void print_all(std::ostream& out, const std::vector<std::string>& workloads, const attendance& all,
+               const measurements& found, bool is_peak) {
+  table rows{.head = {""}, .rows = {}};
+  for (const participant& who : all.present) rows.rows.push_back({who.name});
+  for (const std::string& name : workloads) {
+    for (const peer_form& form : find_experiment(name)->what.peers) {
+      rows.head.push_back(join({name, form.name}));
+      for (std::size_t i = 0; i < all.present.size(); ++i) {
+        const series* s = find(found, name, all.present[i].name, form.name, is_peak);
+        rows.rows[i].push_back(s == nullptr ? "–"
+                               : is_peak    ? human(summarise(s->values).median, s->unit)
+                                            : spread(*s));
+      }
+    }
+  }
+  out << '\n';
+  print_markdown(out, rows);
+}
+
+void print_notes(std::ostream& out, const attendance& all, const measurements& found) {
+  std::vector<std::string> versions;
+  for (const participant& who : all.present) {
+    versions.push_back(who.name + ": " + who.version);
+  }
+  out << '\n' << join(versions) << '\n';
+  for (const auto& [name, why] : all.absent) out << name << " is left out: " << why << '\n';
+  for (const std::string& failure : found.failures) out << "failed: " << failure << '\n';
+}
+
+nlohmann::ordered_json json_of_peers(const host& where, const sizes& given,
+                                     const run_options& options, const attendance& all,
+                                     const measurements& found) {
+  nlohmann::ordered_json result = json_of("peers", where, given, options.repeat, found);
+  result["engines"] = nlohmann::ordered_json::array();
+  for (const participant& who : all.present) {
+    result["engines"].push_back({{"engine", who.name}, {"version", who.version}});
+  }
+  result["left_out"] = nlohmann::ordered_json::array();
+  for (const auto& [name, why] : all.absent) {
+    result["left_out"].push_back({{"engine", name}, {"why", why}});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> peer_workloads() {
+  std::vector<std::string> names;
+  for (const catalogue_entry& each : catalogue()) {
+    if (!each.what.peers.empty()) names.emplace_back(each.name);
+  }
+  return names;
+}
+
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names{"troupe"};
+  for (const engine& each : other_engines()) names.emplace_back(each.name);
+  return names;
+}
+
+int run_peers(const std::vector<std::string>& workloads, const sizes& given,
+              const run_options& options, const engine_folders& folders) {
+  progress shown;
+  const attendance all = gather(options, folders, shown);
+  const host where = look_at_host();
+  std::vector<subject> subjects;
+  for (const std::string& name : workloads) {
+    const catalogue_entry& workload = *find_experiment(name);
+    add_subjects(subjects, workload, choose_sizes(workload.what, options.smoke, given), all);
+  }
+  const measurements found = measure(subjects, options.repeat, options.limit, shown);
+  shown.clear();
+
+  std::ostream& out = options.json == "-" ? std::cerr : std::cout;
+  print_host(out, where);
+  out << "engines interleaved, median of " << options.repeat
+      << (options.smoke ? ", tiny sizes" : "") << '\n';
+  if (workloads.size() == 1) {
+    print_workload(out, *find_experiment(workloads[0]), all, found);
+  } else {
+    print_all(out, workloads, all, found, false);
+    out << "\nPeak resident memory:\n";
+    print_all(out, workloads, all, found, true);
+  }
+  print_notes(out, all, found);
+  if (!options.json.empty()) {
+    write_json(json_of_peers(where, given, options, all, found), options.json);
+  }
+  return found.failures.empty() && !found.all.empty() ? 0 : 1;
+}
+
+}  // namespace troupe::lab

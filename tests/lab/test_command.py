@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line promises: exit statuses, one line for wrong usage, what goes where."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TROUPE = sys.argv.pop(1)
+QUICK = ["--smoke", "--repeat", "1"]
+
+
+def troupe(*arguments, **options):
+    return subprocess.run([TROUPE, *arguments], capture_output=True, text=True, **options)
+
+
+class Command(unittest.TestCase):
+    def assert_wrong_usage(self, *arguments):
+        run = troupe(*arguments)
+        self.assertEqual(run.returncode, 2, run)
+        self.assertEqual(run.stdout, "")
+        self.assertRegex(run.stderr, r"\Atroupe: [^\n]*\n\Z")
+
+    def test_wrong_usage_is_one_line_and_status_2(self):
+        self.assert_wrong_usage()
+        self.assert_wrong_usage("nothing")
+        self.assert_wrong_usage("--nothing")
+        self.assert_wrong_usage("lab", "nothing")
+        self.assert_wrong_usage("lab", "pingpong", "more")
+        self.assert_wrong_usage("lab", "pingpong", "--nothing")
+        self.assert_wrong_usage("lab", "pingpong", "--repeat", "0")
+        self.assert_wrong_usage("lab", "pingpong", "--repeat", "many")
+        self.assert_wrong_usage("lab", "pingpong", "--messages", "0")
+        self.assert_wrong_usage("lab", "pingpong", "--workers", "1025")
+        self.assert_wrong_usage("lab", "pingpong", "--engine", "nothing")
+
+    def test_version(self):
+        run = troupe("--version")
+        self.assertEqual(run.returncode, 0)
+        self.assertRegex(run.stdout, r"\Atroupe \d+\.\d+\.\d+ \(\S+\)\n\Z")
+
+    def test_lab_lists_experiments(self):
+        run = troupe("lab")
+        self.assertEqual(run.returncode, 0)
+        self.assertRegex(run.stdout, r"(?m)^ *pingpong +\S.*\?$")
+        self.assertEqual(run.stdout, troupe("lab", "list").stdout)
+
+    def test_the_help_names_sizes_and_defaults(self):
+        run = troupe("lab", "pingpong", "--help")
+        self.assertEqual(run.returncode, 0)
+        self.assertRegex(run.stdout, r"--messages .*4000000")
+
+    def test_without_a_terminal_progress_is_a_line_for_each_run(self):
+        run = troupe("lab", "pingpong", "--smoke", "--repeat", "2", "--engine", "troupe")
+        self.assertEqual(run.returncode, 0)
+        self.assertEqual(len(re.findall(r"(?m)^round [12] of 2: troupe: \S+ M$", run.stderr)), 2)
+        self.assertIn("troupe", run.stdout)
+
+    def test_a_size_that_is_given_counts_more_than_smoke(self):
+        run = troupe("lab", "pingpong", *QUICK, "--messages", "1234", "--json", "-")
+        self.assertEqual(json.loads(run.stdout)["options"]["messages"], 1234)
+
+    def test_json_goes_to_a_file_beside_the_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "result.json")
+            run = troupe("lab", "pingpong", *QUICK, "--json", file)
+            self.assertEqual(run.returncode, 0)
+            self.assertIn("median", run.stdout)
+            with open(file, encoding="utf-8") as text:
+                self.assertEqual(json.load(text)["experiment"], "pingpong")
+
+    def test_a_file_that_cannot_be_written_is_a_failure(self):
+        run = troupe("lab", "pingpong", *QUICK, "--json", "/nowhere/result.json")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("/nowhere/result.json", run.stderr)
+
+    def test_a_run_that_does_not_end_is_killed_and_a_failure(self):
+        run = troupe("lab", "pingpong", "--repeat", "1", "--timeout", "1", "--engine", "troupe",
+                     "--messages", "4000000000", "--json", "-")
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(json.loads(run.stdout)["failures"], ["troupe: no end within 1 s"])
+
+
+if __name__ == "__main__":
+    unittest.main()
