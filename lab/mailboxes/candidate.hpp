@@ -41,9 +41,9 @@ concept candidate = requires(Box box, typename Box::value_type message,
 };
 
 /// Takes several messages in one step: all of them, or none.
-template <class Box>
-concept takes_batches = requires(Box box, std::span<typename Box::value_type> messages) {
-  { box.push_all(messages) } -> std::same_as<pushed>;
+template <class Sender, class M>
+concept takes_batches = requires(Sender to, std::span<M> messages) {
+  { to.push_all(messages) } -> std::same_as<pushed>;
 };
 
 /// Calls handle(M&&) for each message that is left, and takes no more.

@@ -5,25 +5,24 @@
 // by fences and by reads that ThreadSanitizer reports, so they are left out under it.
 
 #include <array>
-#include <boost/lockfree/queue.hpp>
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 
+#ifdef TROUPE_LAB_BOOST_LOCKFREE
+#include <boost/lockfree/queue.hpp>
+#endif
 #ifdef TROUPE_LAB_MOODYCAMEL
-// The library's own warnings are not ours.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
 #include <concurrentqueue/concurrentqueue.h>
-#pragma GCC diagnostic pop
 #endif
 
 #include "lab/mailboxes/candidate.hpp"
 
 namespace troupe::lab {
 
+#ifdef TROUPE_LAB_BOOST_LOCKFREE
 /// boost::lockfree::queue: Michael and Scott's, with nodes that it never gives back. It holds what may
 /// be copied byte by byte, so this one boxes everything else.
 template <class M>
@@ -66,6 +65,7 @@ class boost_lockfree {
 
   boost::lockfree::queue<stored> queue_{128};
 };
+#endif
 
 #ifdef TROUPE_LAB_MOODYCAMEL
 /// moodycamel::ConcurrentQueue, one at a time or `Bulk` at a time, with or without its tokens.

@@ -115,12 +115,12 @@ struct name_of_kind {
 };
 TYPED_TEST_SUITE(mailbox_candidate, kinds, name_of_kind);
 
-static_assert(candidate<two_stacks<int>> && takes_batches<two_stacks<int>> &&
+static_assert(candidate<two_stacks<int>> && takes_batches<two_stacks<int>&, int> &&
               closes<two_stacks<int>>);
-static_assert(candidate<segments<std::string>> && takes_batches<segments<int>> &&
+static_assert(candidate<segments<std::string>> && takes_batches<segments<int>&, int> &&
               closes<segments<int>>);
-static_assert(candidate<arena<int>> && takes_batches<arena<int>> && closes<arena<int>>);
-static_assert(candidate<vyukov<int>> && takes_batches<vyukov<int>>);
+static_assert(candidate<arena<int>> && takes_batches<arena<int>&, int> && closes<arena<int>>);
+static_assert(candidate<vyukov<int>> && takes_batches<vyukov<int>&, int>);
 static_assert(candidate<locked_deque<int>> && candidate<locked_vector<int>>);
 
 template <class Box>
@@ -312,9 +312,7 @@ TYPED_TEST(mailbox_candidate, a_move_that_throws_leaves_nothing_behind) {
 // ── Batches ───────────────────────────────────────────────────────────────────────────────────
 
 TYPED_TEST(mailbox_candidate, a_batch_is_taken_in_order_and_may_be_handled_in_parts) {
-  if constexpr (requires(typename TestFixture::template box<int> p, std::span<int> some) {
-                  p.box.push_all(some);
-                }) {
+  if constexpr (takes_batches<typename TypeParam::template box<int>&, int>) {
     typename TestFixture::template box<int> pair;
     std::array<int, 64> some{};
     int sent = 0;

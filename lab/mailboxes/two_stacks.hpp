@@ -97,6 +97,9 @@ class two_stacks {
                                       acquire)) {
         return head.is_special(idle) ? pushed::to_idle : pushed::to_busy;
       }
+#ifdef BACKOFF
+      for (int i = 0; i < BACKOFF; ++i) cpu_relax();
+#endif
     }
   }
 
@@ -190,6 +193,9 @@ class two_stacks {
     // sequence that this reads from. Handled messages are taken off by the way.
     while (!head_.compare_exchange_weak(
         head.bits, packed_word::special(empty, head.number() - handled_).bits, acquire, relaxed)) {
+#ifdef BACKOFF
+      for (int i = 0; i < BACKOFF; ++i) cpu_relax();
+#endif
     }
     handled_ = 0;
     append_reversed(head.address<node_type>());
