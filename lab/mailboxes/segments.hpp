@@ -90,7 +90,7 @@ inline constinit std::array<detail::depot, 2> segment_pool::depots{detail::depot
 /// Threads:   push(), push_all(): any; the rest: the reader.
 /// Cost:      push: one compare-and-swap and a store; no block. drain: a load for each record. An idle
 ///            mailbox owns no segment. A limit on messages is one on large segments: not exact.
-template <class M>
+template <class M, class Pool = segment_pool>
 class segments {
   using record_type = record<M, 1'024>;
   using stored = typename record_type::stored;
@@ -100,8 +100,8 @@ class segments {
 
   explicit segments(std::size_t limit = no_limit)
       : live_max_(limit == no_limit ? no_limit
-                                    : std::max<std::size_t>(2, limit * record_type::units(1) /
-                                                                   segment_pool::units(true))) {}
+                                    : std::max<std::size_t>(
+                                          2, limit * record_type::units(1) / Pool::units(true))) {}
   segments(const segments&) = delete;
   segments& operator=(const segments&) = delete;
   ~segments() {
@@ -222,7 +222,7 @@ class segments {
   static constexpr std::uint64_t special(which what) noexcept { return std::uint64_t{what} << 22; }
   static std::uint64_t word_of(segment* one, std::uint64_t used) noexcept {
     return reinterpret_cast<std::uintptr_t>(one) << 16 |
-           (one->units == segment_pool::units(true) ? large_bit : 0) | used;
+           (one->units == Pool::units(true) ? large_bit : 0) | used;
   }
   static segment* segment_of(std::uint64_t word) noexcept {
     const std::uint64_t address = word >> 22;
@@ -231,7 +231,7 @@ class segments {
   static std::uint64_t used_of(std::uint64_t word) noexcept { return word & used_mask; }
   // One unit stays for the end mark.
   static std::uint64_t room_of(std::uint64_t word) noexcept {
-    return segment_pool::units((word & large_bit) != 0) - 1;
+    return Pool::units((word & large_bit) != 0) - 1;
   }
 
   struct place {
@@ -268,13 +268,13 @@ class segments {
       }
       if (fresh == nullptr) {
         // [segments-live] relaxed: a number.
-        const bool large = current != nullptr || units >= segment_pool::units(false);
+        const bool large = current != nullptr || units >= Pool::units(false);
         if (large && live_max_ != no_limit && live_.fetch_add(1, relaxed) >= live_max_ &&
             may_refuse) {
           live_.fetch_sub(1, relaxed);
           return {nullptr, pushed::full};
         }
-        fresh = segment_pool::take(large);
+        fresh = Pool::take(large);
       }
       // [segments] release: the marks of the new segment are unwritten.
       if (!word_.compare_exchange_weak(word, word_of(fresh, units), acq_rel, acquire)) continue;
@@ -313,10 +313,10 @@ class segments {
 
   void give_back(segment* one, std::uint64_t used) noexcept {
     // [segments-live] relaxed: a number.
-    if (live_max_ != no_limit && one->units == segment_pool::units(true)) {
+    if (live_max_ != no_limit && one->units == Pool::units(true)) {
       live_.fetch_sub(1, relaxed);
     }
-    segment_pool::give(one, used);
+    Pool::give(one, used);
   }
 
   alignas(64) atomic<std::uint64_t> word_{special(empty)};
