@@ -6,18 +6,19 @@ CLANG_FORMAT ?= clang-format-16
 SOURCES = git ls-files -z --cached --others --exclude-standard '*.hpp' '*.cpp'
 
 .DEFAULT_GOAL = help
-.PHONY: help run test bench model model-orders format format-check clean
+.PHONY: help run test bench lab model model-orders format format-check clean
 
 help:
 	@echo 'make run            build the chat and serve it; ARGS="--port 9000" goes to it'
 	@echo 'make test           build everything and run all tests; CONFIGURE="-D..." goes to CMake'
 	@echo 'make bench          build and run the benchmarks; ARGS=--smoke for a short run'
+	@echo 'make lab            build the lab and list its experiments; ARGS=pingpong runs one'
 	@echo 'make model          run the model checker and print its tables'
 	@echo 'make model-orders   weaken every memory order: does a check find it?'
 	@echo 'make format         format all sources with clang-format 16'
 	@echo 'make format-check   report what is not formatted'
 	@echo 'make clean          remove build/'
-	@echo 'The first five install what is missing: see scripts/install-dependencies.'
+	@echo 'The first six install what is missing: see scripts/install-dependencies.'
 
 # Tests are left out of the first configuration, and with them what only they need.
 run:
@@ -37,6 +38,12 @@ bench:
 	cmake --preset bench
 	cmake --build --preset bench --parallel $(JOBS)
 	@for program in build/bench/bin/*_bench; do echo "== $$program"; $$program $(ARGS) || exit; done
+
+lab:
+	@scripts/install-dependencies run
+	@[ -e build/bench/build.ninja ] || cmake --preset bench
+	@cmake --build --preset bench --parallel $(JOBS) --target troupe
+	@exec build/bench/bin/troupe lab $(ARGS)
 
 model:
 	@scripts/install-dependencies test

@@ -90,8 +90,12 @@ void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& op
   const std::vector<std::string> engines = lab::engine_names();
   add_run_options(*command, options, {engines.begin(), engines.end()});
   command->callback([&peers, &given, &options, &result, all] {
-    const bool every = peers.workloads == std::vector<std::string>{"all"};
-    result = lab::run_peers(every ? all : peers.workloads, given, options, peers.folders);
+    const std::set<std::string> asked(peers.workloads.begin(), peers.workloads.end());
+    std::vector<std::string> chosen;
+    for (const std::string& each : all) {
+      if (asked.contains(each) || asked.contains("all")) chosen.push_back(each);
+    }
+    result = lab::run_peers(chosen, given, options, peers.folders);
   });
 }
 

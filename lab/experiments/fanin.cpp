@@ -8,8 +8,8 @@ experiment fanin() {
   return {
       .asks = "How fast can one actor receive from several?",
       .options = {workloads::workers,
-                  {"actors", "producers", 4, 4},
-                  {"messages", "messages of 16 bytes in all", 10'000'000, 100'000}},
+                  {"actors", "producers", 4, 4, 1, 1024},
+                  {"messages", "messages of 16 bytes in all", 10'000'000, 100'000, 1024}},
       .variants = {{"troupe", "unbounded", workloads::fanin_unbounded}},
       .figures = {{"caf", "unbounded", "rate", 5.2e6, workloads::measured_2026},
                   {"sobjectizer", "unbounded", "rate", 3.0e6, workloads::measured_2026},

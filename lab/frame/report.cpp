@@ -2,7 +2,6 @@
 #include "lab/frame/report.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <ostream>
 #include <stdexcept>
@@ -104,6 +103,14 @@ std::string join(const std::vector<std::string>& parts) {
   return text;
 }
 
+std::string text_of(const sizes& chosen) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : chosen) {
+    parts.push_back(name + " " + human(static_cast<double>(value), "1"));
+  }
+  return join(parts);
+}
+
 void print_report(std::ostream& out, const measurements& found,
                   const std::vector<published>& figures) {
   lines metrics;
@@ -129,8 +136,14 @@ void print_host(std::ostream& out, const host& where) {
       << where.compiler << ", " << where.flags << "; commit " << where.commit << '\n';
 }
 
-nlohmann::ordered_json json_of(const std::string& name, const host& where, const sizes& chosen,
-                               unsigned rounds, const measurements& found) {
+nlohmann::ordered_json json_of(const sizes& chosen) {
+  nlohmann::ordered_json result = nlohmann::ordered_json::object();
+  for (const auto& [size, value] : chosen) result[size] = value;
+  return result;
+}
+
+nlohmann::ordered_json json_of(const std::string& name, const host& where,
+                               const nlohmann::ordered_json& options, const measurements& found) {
   nlohmann::ordered_json result;
   result["experiment"] = name;
   result["host"] = {{"cpu", where.cpu},
@@ -143,9 +156,7 @@ nlohmann::ordered_json json_of(const std::string& name, const host& where, const
                     {"flags", where.flags},
                     {"commit", where.commit},
                     {"load", where.load}};
-  result["options"] = nlohmann::ordered_json::object();
-  for (const auto& [size, value] : chosen) result["options"][size] = value;
-  result["options"]["repeat"] = rounds;
+  result["options"] = options;
   result["results"] = nlohmann::ordered_json::array();
   for (const series& s : found.all) {
     const summary values = summarise(s.values);
@@ -165,14 +176,18 @@ nlohmann::ordered_json json_of(const std::string& name, const host& where, const
   return result;
 }
 
-void write_json(const nlohmann::ordered_json& what, const std::string& file) {
-  if (file == "-") {
-    std::cout << what.dump(2) << std::endl;
-    return;
-  }
-  std::ofstream out(file);
-  out << what.dump(2) << '\n';
-  if (!out.flush()) throw std::runtime_error(file + " cannot be written");
+json_target::json_target(const std::string& file) : file_(file) {
+  if (file_.empty() || file_ == "-") return;
+  out_.open(file_);
+  if (!out_) throw std::runtime_error(file_ + " cannot be written");
+}
+
+std::ostream& json_target::text() const { return file_ == "-" ? std::cerr : std::cout; }
+
+void json_target::write(const nlohmann::ordered_json& what) {
+  std::ostream& to = file_ == "-" ? std::cout : out_;
+  to << what.dump(2) << '\n';
+  if (!to.flush()) throw std::runtime_error(file_ + " cannot be written");
 }
 
 }  // namespace troupe::lab

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fstream>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -22,13 +23,34 @@ void print_report(std::ostream& out, const measurements& found,
 void print_host(std::ostream& out, const host& where);
 
 /// The one object of --json.
-nlohmann::ordered_json json_of(const std::string& name, const host& where, const sizes& chosen,
-                               unsigned rounds, const measurements& found);
+nlohmann::ordered_json json_of(const std::string& name, const host& where,
+                               const nlohmann::ordered_json& options, const measurements& found);
+nlohmann::ordered_json json_of(const sizes& chosen);
 
-/// To a file, or to stdout if it is "-". Throws std::runtime_error if it cannot be written.
-void write_json(const nlohmann::ordered_json& what, const std::string& file);
+/// Where the object of --json goes: a file, stdout if it is "-", nowhere if it is empty. The file is
+/// opened at once, so that nobody measures for minutes in vain.
+///
+/// Errors: std::runtime_error if it cannot be written.
+class json_target {
+ public:
+  explicit json_target(const std::string& file);
+
+  bool wanted() const { return !file_.empty(); }
+
+  /// What is for people: stderr if the object goes to stdout.
+  std::ostream& text() const;
+
+  void write(const nlohmann::ordered_json& what);
+
+ private:
+  std::string file_;
+  std::ofstream out_;
+};
 
 /// The parts that are not empty, with ", " between them.
 std::string join(const std::vector<std::string>& parts);
+
+/// "workers 2, messages 10 M"
+std::string text_of(const sizes& chosen);
 
 }  // namespace troupe::lab

@@ -5,7 +5,6 @@
 #include <iostream>
 
 #include "lab/frame/host.hpp"
-#include "lab/frame/human.hpp"
 #include "lab/frame/measuring.hpp"
 #include "lab/frame/progress.hpp"
 #include "lab/frame/report.hpp"
@@ -41,6 +40,7 @@ bool takes_part(const std::string& engine, const run_options& options) {
 }
 
 int run_experiment(const catalogue_entry& which, const sizes& given, const run_options& options) {
+  json_target json(options.json);
   const host where = look_at_host();
   const sizes chosen = choose_sizes(which.what, options.smoke, given);
   std::vector<subject> subjects = subjects_of(which.name, which.what, chosen);
@@ -49,20 +49,16 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
   const measurements found = measure(subjects, options.repeat, options.limit, shown);
   shown.clear();
 
-  // stdout is either for people or for programs.
-  std::ostream& out = options.json == "-" ? std::cerr : std::cout;
-  std::vector<std::string> with;
-  for (const auto& [name, value] : chosen) {
-    with.push_back(name + " " + human(static_cast<double>(value), "1"));
-  }
-  with.push_back("median of " + std::to_string(options.repeat));
-  out << which.name << ": " << which.what.asks << '\n' << join(with) << '\n';
+  std::ostream& out = json.text();
+  out << which.name << ": " << which.what.asks << '\n'
+      << join({text_of(chosen), "median of " + std::to_string(options.repeat)}) << '\n';
   print_host(out, where);
   print_report(out, found, which.what.figures);
   for (const std::string& failure : found.failures) out << "\nfailed: " << failure << '\n';
-  if (!options.json.empty()) {
-    write_json(json_of(std::string(which.name), where, chosen, options.repeat, found),
-               options.json);
+  if (json.wanted()) {
+    nlohmann::ordered_json with = json_of(chosen);
+    with["repeat"] = options.repeat;
+    json.write(json_of(std::string(which.name), where, with, found));
   }
   return found.failures.empty() && !found.all.empty() ? 0 : 1;
 }

@@ -41,7 +41,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(from, text.find_last_not_of(" \t\r\n") + 1 - from);
 }
 
-// The first line with the word error, and the one after it, where CMake says which.
+// The first line with the word error, and the one after it; of an error of CMake's the text alone.
 std::string what_is_wrong(const std::string& printed) {
   std::istringstream all(printed);
   std::vector<std::string> lines;
@@ -56,7 +56,8 @@ std::string what_is_wrong(const std::string& printed) {
   };
   const auto first = std::find_if(lines.begin(), lines.end(), says_error);
   if (first == lines.end()) return lines.empty() ? "" : lines.front();
-  return first + 1 == lines.end() ? *first : *first + " " + *(first + 1);
+  if (first + 1 == lines.end()) return *first;
+  return first->starts_with("CMake Error at") ? *(first + 1) : *first + " " + *(first + 1);
 }
 
 // What the command prints. Throws left_out.
@@ -69,7 +70,7 @@ std::string run_tool(const std::vector<std::string>& command, const path& folder
       nicely, {.limit = std::chrono::minutes(30), .folder = folder, .environment = more});
   if (!outcome.failure.empty()) {
     const std::string wrong = what_is_wrong(outcome.errors + outcome.output);
-    throw left_out{"does not build: " + (wrong.empty() ? outcome.failure : wrong)};
+    throw left_out{wrong.empty() ? outcome.failure : wrong};
   }
   return trimmed(outcome.output);
 }

@@ -170,10 +170,9 @@ void print_notes(std::ostream& out, const attendance& all, const measurements& f
   for (const std::string& failure : found.failures) out << "failed: " << failure << '\n';
 }
 
-nlohmann::ordered_json json_of_peers(const host& where, const sizes& given,
-                                     const run_options& options, const attendance& all,
-                                     const measurements& found) {
-  nlohmann::ordered_json result = json_of("peers", where, given, options.repeat, found);
+nlohmann::ordered_json json_of_peers(const host& where, const nlohmann::ordered_json& with,
+                                     const attendance& all, const measurements& found) {
+  nlohmann::ordered_json result = json_of("peers", where, with, found);
   result["engines"] = nlohmann::ordered_json::array();
   for (const participant& who : all.present) {
     result["engines"].push_back({{"engine", who.name}, {"version", who.version}});
@@ -203,21 +202,28 @@ std::vector<std::string> engine_names() {
 
 int run_peers(const std::vector<std::string>& workloads, const sizes& given,
               const run_options& options, const engine_folders& folders) {
+  json_target json(options.json);
   progress shown;
   const attendance all = gather(options, folders, shown);
   const host where = look_at_host();
   std::vector<subject> subjects;
+  nlohmann::ordered_json with;
+  std::vector<std::string> lines;
   for (const std::string& name : workloads) {
     const catalogue_entry& workload = *find_experiment(name);
-    add_subjects(subjects, workload, choose_sizes(workload.what, options.smoke, given), all);
+    const sizes chosen = choose_sizes(workload.what, options.smoke, given);
+    add_subjects(subjects, workload, chosen, all);
+    with[name] = json_of(chosen);
+    lines.push_back(name + ": " + text_of(chosen));
   }
+  with["repeat"] = options.repeat;
   const measurements found = measure(subjects, options.repeat, options.limit, shown);
   shown.clear();
 
-  std::ostream& out = options.json == "-" ? std::cerr : std::cout;
+  std::ostream& out = json.text();
   print_host(out, where);
-  out << "engines interleaved, median of " << options.repeat
-      << (options.smoke ? ", tiny sizes" : "") << '\n';
+  out << "engines interleaved, median of " << options.repeat << '\n';
+  for (const std::string& line : lines) out << line << '\n';
   if (workloads.size() == 1) {
     print_workload(out, *find_experiment(workloads[0]), all, found);
   } else {
@@ -226,9 +232,7 @@ int run_peers(const std::vector<std::string>& workloads, const sizes& given,
     print_all(out, workloads, all, found, true);
   }
   print_notes(out, all, found);
-  if (!options.json.empty()) {
-    write_json(json_of_peers(where, given, options, all, found), options.json);
-  }
+  if (json.wanted()) json.write(json_of_peers(where, with, all, found));
   return found.failures.empty() && !found.all.empty() ? 0 : 1;
 }
 

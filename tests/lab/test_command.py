@@ -37,6 +37,10 @@ class Command(unittest.TestCase):
         self.assert_wrong_usage("lab", "pingpong", "--messages", "0")
         self.assert_wrong_usage("lab", "pingpong", "--workers", "1025")
         self.assert_wrong_usage("lab", "pingpong", "--engine", "nothing")
+        self.assert_wrong_usage("lab", "peers")
+        self.assert_wrong_usage("lab", "peers", "nothing")
+        self.assert_wrong_usage("lab", "peers", "pingpong", "--engine", "nothing")
+        self.assert_wrong_usage("lab", "peers", "pingpong", "--engines", "/nowhere")
 
     def test_version(self):
         run = troupe("--version")
@@ -57,7 +61,7 @@ class Command(unittest.TestCase):
     def test_without_a_terminal_progress_is_a_line_for_each_run(self):
         run = troupe("lab", "pingpong", "--smoke", "--repeat", "2", "--engine", "troupe")
         self.assertEqual(run.returncode, 0)
-        self.assertEqual(len(re.findall(r"(?m)^round [12] of 2: troupe: \S+ M$", run.stderr)), 2)
+        self.assertEqual(len(re.findall(r"(?m)^round [12] of 2: troupe: \S+ [kM]$", run.stderr)), 2)
         self.assertIn("troupe", run.stdout)
 
     def test_a_size_that_is_given_counts_more_than_smoke(self):
@@ -83,6 +87,45 @@ class Command(unittest.TestCase):
                      "--messages", "4000000000", "--json", "-")
         self.assertEqual(run.returncode, 1)
         self.assertEqual(json.loads(run.stdout)["failures"], ["troupe: no end within 1 s"])
+
+
+class Peers(unittest.TestCase):
+    def test_each_engine_has_a_row_with_its_ratio_to_troupe(self):
+        run = troupe("lab", "peers", "ring", *QUICK, "--engine", "troupe", "--engine", "floor")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stdout, r"(?m)^ *ring, messages/s +median +least +greatest ")
+        self.assertRegex(run.stdout, r"(?m)^ *troupe .* 1\.00 +\S+ [kMG]B$")
+        self.assertRegex(run.stdout, r"(?m)^ *floor .* \d+\.\d\d +\S+ [kMG]B$")
+        self.assertRegex(run.stdout, r"(?m)^troupe: Troupe \S+ \(\S+\), floor: ")
+
+    def test_several_workloads_make_tables_of_markdown(self):
+        run = troupe("lab", "peers", "ring", "fanin", "ring", *QUICK, "--engine", "troupe",
+                     "--engine", "floor")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stdout.count("| | fanin, unbounded | fanin, bounded 1024 | ring |"), 2)
+        self.assertRegex(run.stdout, r"(?m)^\| floor \| \S+ [kM] \| – \| \S+ [kM] \|$")
+
+    def test_an_engine_that_is_not_installed_is_named_and_left_out(self):
+        run = troupe("lab", "peers", "pingpong", *QUICK, "--json", "-", "--engine", "troupe",
+                     "--engine", "go", "--engine", "caf", env={**os.environ, "PATH": "/nowhere"})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("go is left out: go is not installed\n", run.stderr)
+        result = json.loads(run.stdout)
+        self.assertEqual(result["left_out"], [{"engine": "caf", "why": "cmake is not installed"},
+                                              {"engine": "go", "why": "go is not installed"}])
+        self.assertEqual([each["engine"] for each in result["engines"]], ["troupe"])
+
+    def test_an_engine_whose_sources_are_not_there_is_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = troupe("lab", "peers", "pingpong", *QUICK, "--engine", "troupe", "--engine", "caf",
+                         "--engines", folder)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("\ncaf is left out: ", run.stdout)
+
+    def test_nobody_to_measure_is_a_failure(self):
+        run = troupe("lab", "peers", "pingpong", *QUICK, "--engine", "go",
+                     env={**os.environ, "PATH": "/nowhere"})
+        self.assertEqual(run.returncode, 1)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@
 
 usage: layer_check.py ROOT
 
-Reads the includes of every C++ file under ROOT/include/troupe, ROOT/src and ROOT/examples, prints
-each that breaks a rule as `file:line: included file: rule`, and exits with 1 if there is one.
+Reads the includes of every C++ file under ROOT/include/troupe, ROOT/src, ROOT/examples, ROOT/lab and
+ROOT/cli, prints each that breaks a rule as `file:line: included file: rule`, and exits with 1 if there
+is one.
 
 The rules:
   - include/troupe/<layer>/ and src/<layer>/ are the only places for code, and <layer> is known.
@@ -14,6 +15,7 @@ The rules:
     may include GoogleTest. <atomic> goes through troupe/sync/, where another implementation
     can take its place.
   - A public header includes no private one; an example includes only public headers and its own.
+  - lab and cli may include everything, but lab not cli; nothing else includes them.
   - troupe/troupe.hpp stands for what it includes. It is there for users: no library file of the core
     includes it.
   - An include names a file that exists.
@@ -43,6 +45,9 @@ ROWS = [
 ]
 HEIGHT = {layer: height for height, row in enumerate(ROWS) for layer in row}
 CORE = {layer for layer, height in HEIGHT.items() if height <= HEIGHT["sim"]}
+
+# Programs about the library, from the lowest to the highest. They may include all that lies lower.
+TOOLS = ["lab", "cli"]
 
 UMBRELLA = "troupe/troupe.hpp"
 ATOMIC = "troupe/sync/atomic.hpp"
@@ -114,7 +119,7 @@ class Check:
         self.files = 0
 
     def run(self) -> None:
-        for top in ("include/troupe", "src", "examples"):
+        for top in ("include/troupe", "src", "examples", *TOOLS):
             for path in sorted((self.root / top).rglob("*")):
                 if path.suffix in CODE and path.is_file():
                     self.files += 1
@@ -133,6 +138,10 @@ class Check:
                 parts = path.relative_to(folder).parts
                 return parts[0] if len(parts) > 1 else ""
         return None
+
+    def tool_of(self, path: Path) -> Optional[str]:
+        top = path.relative_to(self.root).parts[0]
+        return top if top in TOOLS else None
 
     def is_public(self, path: Path) -> bool:
         return path.is_relative_to(self.root / "include")
@@ -167,7 +176,10 @@ class Check:
                 self.check_foreign(path, include)
             return
         if layer is None:
-            self.check_example(path, include, target)
+            if self.tool_of(path) is None:
+                self.check_example(path, include, target)
+            else:
+                self.check_tool(path, include, target)
             return
         if target == self.root / "include" / UMBRELLA:
             self.check_use_of_umbrella(path, layer, include, target)
@@ -202,6 +214,11 @@ class Check:
         if not self.is_public(target) and not target.is_relative_to(own):
             self.report(path, include, "an example includes public headers and its own")
 
+    def check_tool(self, path: Path, include: Include, target: Path) -> None:
+        tool, other = self.tool_of(path), self.tool_of(target)
+        if other is not None and TOOLS.index(other) > TOOLS.index(tool):
+            self.report(path, include, f"{other} lies above {tool}")
+
     def check_foreign(self, path: Path, include: Include) -> None:
         folder = include.name.split("/")[0] if "/" in include.name else ""
         if include.name == "atomic" and path not in {self.root / "include" / name for name in KNOWS_ATOMIC}:
@@ -218,6 +235,8 @@ class Check:
         folders = [self.root / "include"]
         if include.quoted:
             folders = [path.parent, self.root / "src"] + folders
+            if self.tool_of(path) is not None:
+                folders.append(self.root)
         for folder in folders:
             target = (folder / include.name).resolve()
             if target.is_file() and target.is_relative_to(self.root):

@@ -29,6 +29,9 @@ CLEAN = {
     "src/http/server.cpp": "#include <nlohmann/json.hpp>\n",
     "examples/chat/room.hpp": "#include <troupe/troupe.hpp>\n",
     "examples/chat/main.cpp": '#include "room.hpp"\n#include <fmt/format.h>\n',
+    "lab/frame/run.hpp": "#include <atomic>\n#include <nlohmann/json.hpp>\n",
+    "lab/frame/run.cpp": '#include "lab/frame/run.hpp"\n#include "scheduler/deque.hpp"\n',
+    "cli/main.cpp": '#include "lab/frame/run.hpp"\n#include <CLI/CLI.hpp>\n',
 }
 
 
@@ -107,6 +110,20 @@ class LayerCheck(unittest.TestCase):
         self.write("include/troupe/actor/ref.hpp", '#include "../../../src/scheduler/deque.hpp"\n')
         self.assert_found('include/troupe/actor/ref.hpp:1: "../../../src/scheduler/deque.hpp": '
                           "a public header includes no private one")
+
+    def test_the_lab_in_the_library_is_found(self):
+        self.write("src/http/server.cpp", '#include "../../lab/frame/run.hpp"\n')
+        self.assert_found('src/http/server.cpp:1: "../../lab/frame/run.hpp": lies outside of the layers')
+
+    def test_the_lab_in_an_example_is_found(self):
+        self.write("examples/chat/main.cpp", '#include "../../lab/frame/run.hpp"\n')
+        self.assert_found('examples/chat/main.cpp:1: "../../lab/frame/run.hpp": '
+                          "an example includes public headers and its own")
+
+    def test_the_program_in_the_lab_is_found(self):
+        self.write("cli/options.hpp", "#include <cstdint>\n")
+        self.write("lab/frame/run.cpp", '#include "cli/options.hpp"\n')
+        self.assert_found('lab/frame/run.cpp:1: "cli/options.hpp": cli lies above lab')
 
     def test_a_private_header_in_an_example_is_found(self):
         self.write("examples/chat/main.cpp", '#include "../../src/scheduler/deque.hpp"\n')
