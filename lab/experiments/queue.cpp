@@ -68,9 +68,9 @@ experiment queue() {
   return {
       .asks = "How many values a second pass through the queue of one reader?",
       .options = {{"values", "64-bit values in all", 10'000'000, 30'000},
-                  {"producers", "threads that push; one more reads", 3, 3},
+                  {"producers", "threads that push; one more reads", 3, 3, 1, 1'024},
                   {"limit", "the most values in the queue, where it has a limit; 0: none", 16'384,
-                   1'024, 0}},
+                   1'024, 0, 1'000'000}},
       .variants = std::move(variants),
       .figures = {{"moodycamel", "", "rate", 38e6, measured_2026},
                   {"moodycamel", "", "peak_rss", 110e6, measured_2026},
