@@ -255,60 +255,20 @@ TEST(contract, an_actor_that_ends_is_not_paused) {
 
 // ── Across systems ──────────────────────────────────────────────────────────────────────────────
 
-TEST(contract, an_actor_of_another_system_is_paused_and_goes_on) {
+TEST(contract, an_actor_of_another_system_is_not_paused) {
   journal log;
   std::vector<int> got;
   pumped_crowd of_full;
   crowd of_sender;
   const auto full = of_full.system.spawn<sink>(of_full.here(2), got);
   const auto sender = of_sender.system.spawn<probe>(log);
-  sender.send(call{[&](probe&) { send_items(full, 3); }});
+  sender.send(call{[&](probe&) { send_items(full, 9); }});
   sender.send(note{"goes on"});
-  const auto paused = [&] {
-    return of_full.system.statistics().senders_paused +
-           of_sender.system.statistics().senders_paused;
-  };
-  ASSERT_TRUE(eventually([&] { return paused() == 1; }));
-  EXPECT_EQ(of_full.full.counts().paused, 1u) << "its mailbox is full: its system is told";
-  EXPECT_EQ(of_sender.full.counts().paused, 0u);
-  of_full.play();
   EXPECT_TRUE(log.wait_for(1));
-  EXPECT_THAT(got, ElementsAre(0, 1, 2));
-  EXPECT_TRUE(eventually([&] { return paused() == 0; }));
-}
-
-TEST(contract, a_paused_actor_goes_on_when_the_other_system_is_gone) {
-  journal log;
-  std::vector<int> got;
-  crowd of_sender;
-  const auto sender = of_sender.system.spawn<probe>(log);
-  {
-    pumped_crowd of_full;
-    const auto full = of_full.system.spawn<sink>(of_full.here(2), got);
-    sender.send(call{[full](probe&) { send_items(full, 3); }});
-    sender.send(note{"goes on"});
-    ASSERT_TRUE(eventually([&] {
-      return of_full.system.statistics().senders_paused +
-                 of_sender.system.statistics().senders_paused ==
-             1;
-    }));
-  }
-  EXPECT_TRUE(log.wait_for(1));
-}
-
-TEST(contract, shutdown_ends_an_actor_that_is_paused_by_another_system) {
-  journal log;
-  std::vector<int> got;
-  pumped_crowd of_full(1, 5ms);
-  const auto full = of_full.system.spawn<sink>(of_full.here(2), got);
-  {
-    crowd of_sender(2, 5ms);
-    const auto sender = of_sender.system.spawn<probe>(log);
-    sender.send(call{[&](probe&) { send_items(full, 3); }});
-    EXPECT_TRUE(of_sender.system.shutdown(patience).complete());
-  }
+  EXPECT_EQ(of_full.full.counts().paused, 0u);
+  EXPECT_EQ(of_full.full.counts().refused, 1u) << "above the hard limit of eight";
   of_full.play();
-  EXPECT_THAT(got, ElementsAre(0, 1, 2));
+  EXPECT_THAT(got, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 }  // namespace

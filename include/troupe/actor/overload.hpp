@@ -77,7 +77,8 @@ struct redirect_table<A, B, messages<Ms...>> {
 ///   A sending actor then gets no turn after the handler that it is in, until the mailbox is half
 ///   empty; a plain thread waits inside of send(). From four times the limit on it refuses.
 ///   Nobody waits for longer than system_options::pause_max; an actor with half of its own mailbox
-///   full is not paused, nor is one on which somebody waits; who sends to himself does not wait;
+///   full is not paused, nor is one on which somebody waits; who sends to himself does not wait, nor an
+///   actor of another system;
 ///   a thread with a pump does not wait either, and outside of handlers is refused by the actors that
 ///   it pumps itself.
 /// `refuse`:        send() returns `refused`, and the message is destroyed.
