@@ -81,7 +81,9 @@ pool_rest pool_trim(std::size_t steps_max) noexcept {
     if (steps_max == 0) return pool_rest::now;
   }
   round.begun = false;
-  return round.later ? pool_rest::later : pool_rest::nothing;
+  // What was told since this round began may not be part of it; and a round may be what a system that
+  // has ended left half done.
+  return round.later || detail::pool_surplus.is_raised() ? pool_rest::later : pool_rest::nothing;
 }
 
 void pool_listen(surplus_listener& listener) noexcept { detail::pool_surplus.add(listener); }

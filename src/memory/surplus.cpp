@@ -16,6 +16,11 @@ void surplus_signal::lower() noexcept {
   raised_ = false;
 }
 
+bool surplus_signal::is_raised() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return raised_;
+}
+
 void surplus_signal::add(surplus_listener& listener) noexcept {
   const std::lock_guard lock(mutex_);
   if (first_ == nullptr) {

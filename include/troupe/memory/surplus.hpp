@@ -34,6 +34,7 @@ class surplus_signal {
 
   void raise() noexcept;
   void lower() noexcept;
+  [[nodiscard]] bool is_raised() const noexcept;
 
   void add(surplus_listener& listener) noexcept;
 
@@ -41,7 +42,7 @@ class surplus_signal {
   void remove(surplus_listener& listener, bool owes) noexcept;
 
  private:
-  mutex mutex_;                        // guards what follows; listeners are called under it
+  mutable mutex mutex_;                // guards what follows; listeners are called under it
   surplus_listener* first_ = nullptr;  // the one that is told
   bool raised_ = false;
 };
