@@ -63,18 +63,17 @@ struct segment_pool {
     clear_marks(static_cast<segment*>(block)->at(0), units(Large));
   }
   static constexpr detail::block_shape shape(bool large) noexcept {
-    return large ? detail::block_shape{bytes[1], 0, 4, 256 * 1'024, &construct<true>}
-                 : detail::block_shape{bytes[0], 0, 64, 64 * 1'024, &construct<false>};
+    return large ? detail::block_shape{bytes[1], 0, 4} : detail::block_shape{bytes[0], 0, 64};
   }
-  static detail::thread_cache& cache() noexcept {
-    return per_thread<detail::thread_cache, segment_pool>::here();
-  }
+  using thread_cache = detail::thread_cache<detail::depot>;
+  static thread_cache& cache() noexcept { return per_thread<thread_cache, segment_pool>::here(); }
 
   static std::array<detail::depot, 2> depots;
 };
 
-inline constinit std::array<detail::depot, 2> segment_pool::depots{detail::depot{shape(false)},
-                                                                   detail::depot{shape(true)}};
+inline constinit std::array<detail::depot, 2> segment_pool::depots{
+    detail::depot{shape(false), {64 * 1'024, &construct<false>}},
+    detail::depot{shape(true), {256 * 1'024, &construct<true>}}};
 
 /// Segments of copies. One word holds the segment that is being filled and how much of it is taken; a
 /// compare-and-swap takes the next piece, the message is built there, and a mark shows it to the
