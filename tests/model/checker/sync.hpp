@@ -34,9 +34,11 @@ class atomic {
   using value_type = T;
   static constexpr bool is_always_lock_free = true;
 
-  constexpr atomic(where at = where::current()) noexcept
+  // Without a place: Clang 16 does not take current() as a default argument here, where a constructor
+  // that the compiler writes calls this one for the elements of an array.
+  constexpr atomic() noexcept
     requires std::is_default_constructible_v<T>
-      : atomic(T{}, at) {}
+      : atomic(T{}, where{}) {}
   constexpr atomic(T initial, where at = where::current()) noexcept : value_(initial) {
     if (!std::is_constant_evaluated()) model::detail::born(cell(), at);
   }
