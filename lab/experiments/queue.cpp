@@ -40,10 +40,8 @@ constexpr const char* measured_2026 = "2026, 3 producers";
 experiment queue() {
   std::vector<variant> variants{
       {"troupe", "two stacks", run<two_stacks<number>>},
-      {"troupe", "two stacks, arrays", run<two_stacks<number, from_array_magazines>>},
       {"troupe", "two stacks, by 64", run<two_stacks<number>, 64>},
       {"troupe", "two stacks, gathered", run<batched<number>>},
-      {"troupe", "two stacks, arrays, gathered", run<batched<number, from_array_magazines>>},
       {"troupe", "segments", run<segments<number>>},
       {"troupe", "segments, by 64", run<segments<number>, 64>},
       {"troupe", "arena", run<arena<number>>},

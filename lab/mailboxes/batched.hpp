@@ -16,9 +16,9 @@ namespace troupe::lab {
 ///
 /// It takes a promise away: what a sender has not flushed is overtaken by what somebody else sends
 /// because of something sent later (the order is no longer causal).
-template <class M, class Memory = from_pool, std::uint32_t Batch = 64>
-class batched : public two_stacks<M, Memory> {
-  using base = two_stacks<M, Memory>;
+template <class M, std::uint32_t Batch = 64>
+class batched : public two_stacks<M> {
+  using base = two_stacks<M>;
 
  public:
   using base::base;
@@ -34,10 +34,10 @@ class batched : public two_stacks<M, Memory> {
       if (mine_.count >= Batch) {
         const pushed before = flush();
         if (!is_taken(before)) return before;
-        mine_.add(make_node<typename base::node_type, Memory>(std::move(message)));
+        mine_.add(make_node<typename base::node_type>(std::move(message)));
         return before;
       }
-      mine_.add(make_node<typename base::node_type, Memory>(std::move(message)));
+      mine_.add(make_node<typename base::node_type>(std::move(message)));
       return pushed::to_busy;
     }
 

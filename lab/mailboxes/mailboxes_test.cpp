@@ -29,11 +29,6 @@ struct in_two_stacks {
   using box = two_stacks<M>;
   static constexpr std::size_t slack = 0;
 };
-struct in_two_stacks_of_arrays {
-  template <class M>
-  using box = two_stacks<M, std::conditional_t<(alignof(M) > 16), from_pool, from_array_magazines>>;
-  static constexpr std::size_t slack = 0;
-};
 struct in_vyukov {
   template <class M>
   using box = vyukov<M>;
@@ -108,8 +103,8 @@ class mailbox_candidate : public testing::Test {
   using box = pair<typename Kind::template box<M>>;
 };
 
-using kinds = testing::Types<in_two_stacks, in_two_stacks_of_arrays, in_vyukov, in_segments,
-                             in_arena, in_marked, in_batched, in_locked_deque, in_locked_vector>;
+using kinds = testing::Types<in_two_stacks, in_vyukov, in_segments, in_arena, in_marked, in_batched,
+                             in_locked_deque, in_locked_vector>;
 struct name_of_kind {
   template <class Kind>
   static std::string GetName(int index) {

@@ -6,8 +6,6 @@
 #include <troupe/memory/pool.hpp>
 #include <utility>
 
-#include "lab/mailboxes/array_magazines.hpp"
-
 namespace troupe::lab {
 
 /// A message in a block from the pool, with the two words that an envelope has: the next one, and
@@ -21,40 +19,15 @@ struct node {
   [[no_unique_address]] M message;
 };
 
-/// Where nodes come from.
-struct from_pool {
-  template <class Node>
-  static void* take() {
-    return pool_allocate(sizeof(Node), alignof(Node));
-  }
-  template <class Node>
-  static void give(void* block) noexcept {
-    pool_release(block, sizeof(Node), alignof(Node));
-  }
-};
-struct from_array_magazines {
-  template <class Node>
-  using blocks = array_magazines<(sizeof(Node) + 15) / 16 * 16>;
-  template <class Node>
-  static void* take() {
-    static_assert(alignof(Node) <= 16);
-    return blocks<Node>::take();
-  }
-  template <class Node>
-  static void give(void* block) {
-    blocks<Node>::give(block);
-  }
-};
-
 /// Moves a message into a new node; if that throws, nothing is left behind. A node is aligned to 16 at
 /// least, as the pool's blocks are.
-template <class Node, class Memory = from_pool, class M>
+template <class Node, class M>
 [[nodiscard]] Node* make_node(M&& message) {
-  void* const block = Memory::template take<Node>();
+  void* const block = pool_allocate(sizeof(Node), alignof(Node));
   struct give_back {
     void* block;
     ~give_back() {
-      if (block != nullptr) Memory::template give<Node>(block);
+      if (block != nullptr) pool_release(block, sizeof(Node), alignof(Node));
     }
   } guard{block};
   auto* const made = ::new (block) Node(std::forward<M>(message));
@@ -62,18 +35,18 @@ template <class Node, class Memory = from_pool, class M>
   return made;
 }
 
-template <class Memory = from_pool, class Node>
+template <class Node>
 void free_node(Node* one) noexcept {
   std::destroy_at(one);
-  Memory::template give<Node>(one);
+  pool_release(one, sizeof(Node), alignof(Node));
 }
 
-template <class Node, class Memory = from_pool>
+template <class Node>
 struct free_node_after {
   explicit free_node_after(Node* that) : one(that) {}
   free_node_after(const free_node_after&) = delete;
   free_node_after& operator=(const free_node_after&) = delete;
-  ~free_node_after() { free_node<Memory>(one); }
+  ~free_node_after() { free_node(one); }
   Node* one;
 };
 

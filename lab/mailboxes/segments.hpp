@@ -20,11 +20,11 @@
 
 namespace troupe::lab {
 
-/// Memory in which messages lie one behind the other. A free one holds unwritten marks only.
+/// Memory in which messages lie one behind the other. A free one holds unwritten marks only, but for
+/// its first units, on which the depot may write.
 struct alignas(64) segment {
   segment* next;
   std::uint32_t units;
-  // A free segment's links lie here; they end before the first unit.
   static constexpr std::size_t header_bytes = 32;
 
   unit* at(std::uint64_t index) noexcept {
@@ -43,6 +43,7 @@ struct segment_pool {
 
   static segment* take(bool large) {
     auto* const one = static_cast<segment*>(cache().take(depots.data(), large, shape(large)));
+    clear_marks(one->at(0), std::min(units(large), units_of_depot(large)));
     one->next = nullptr;
     one->units = units(large);
     return one;
@@ -64,6 +65,11 @@ struct segment_pool {
   }
   static constexpr detail::block_shape shape(bool large) noexcept {
     return large ? detail::block_shape{bytes[1], 0, 4} : detail::block_shape{bytes[0], 0, 64};
+  }
+  // A batch's note and its list, if that is all in one block.
+  static constexpr std::uint32_t units_of_depot(bool large) noexcept {
+    const std::size_t written = sizeof(detail::batch_note) + shape(large).batch * sizeof(void*);
+    return static_cast<std::uint32_t>(written / sizeof(unit) + 1);
   }
   using thread_cache = detail::thread_cache<detail::depot>;
   static thread_cache& cache() noexcept { return per_thread<thread_cache, segment_pool>::here(); }

@@ -28,7 +28,7 @@ namespace troupe::lab {
 ///            report_after() messages. A message brings its node.
 ///
 /// The reader's part has a line of its own here: 128 bytes. In an actor it would be 24, and share a line.
-template <class M, class Memory = from_pool>
+template <class M>
 class two_stacks {
  public:
   using value_type = M;
@@ -52,7 +52,7 @@ class two_stacks {
     const packed_word seen{head_.load(relaxed)};
     if (seen.is_special(closed)) return pushed::closed;
     if (seen.number() >= limit_) return pushed::full;
-    node_type* const one = make_node<node_type, Memory>(std::move(message));
+    node_type* const one = make_node<node_type>(std::move(message));
     const pushed result = publish(one, one, 1);
     if (!is_taken(result)) take_back(result, one, message);
     return result;
@@ -64,7 +64,7 @@ class two_stacks {
     if (seen.is_special(closed)) return pushed::closed;
     if (seen.number() + messages.size() > limit_) return pushed::full;
     chain mine;
-    for (M& each : messages) mine.add(make_node<node_type, Memory>(std::move(each)));
+    for (M& each : messages) mine.add(make_node<node_type>(std::move(each)));
     const pushed result = publish(mine.newest, mine.oldest, mine.count);
     if (!is_taken(result)) {
       node_type* left = mine.newest;
@@ -105,7 +105,7 @@ class two_stacks {
   std::size_t drain(Handle&& handle, std::size_t most = no_limit) {
     std::size_t handled = 0;
     for (; handled < most && (ready_ != nullptr || refill()); ++handled) {
-      const free_node_after<node_type, Memory> done(ready_);
+      const free_node_after<node_type> done(ready_);
       ready_ = ready_->next;
       if (++handled_ >= report_after_) {
         // [stack] relaxed: a sender reads only the number, and goes on the release sequence's word.
@@ -136,7 +136,7 @@ class two_stacks {
     if (head.is_address()) append_reversed(head.address<node_type>());
     std::size_t left = 0;
     for (; ready_ != nullptr; ++left) {
-      const free_node_after<node_type, Memory> done(ready_);
+      const free_node_after<node_type> done(ready_);
       ready_ = ready_->next;
       handle(std::move(done.one->message));
     }
@@ -152,7 +152,7 @@ class two_stacks {
     chain(const chain&) = delete;
     chain& operator=(const chain&) = delete;
     ~chain() {
-      while (newest != nullptr) free_node<Memory>(std::exchange(newest, newest->next));
+      while (newest != nullptr) free_node(std::exchange(newest, newest->next));
     }
     void add(node_type* one) noexcept {
       one->next = newest;
@@ -187,7 +187,7 @@ class two_stacks {
         std::construct_at(&message, std::move(one->message));
       }
     }
-    free_node<Memory>(one);
+    free_node(one);
   }
 
   bool refill() noexcept {

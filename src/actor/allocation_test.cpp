@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a steady state sending and handling allocate nothing. operator new is replaced for the whole
-// program and counts; under a sanitizer, which has one of its own, there is nothing to see.
+// In a steady state sending and handling allocate nothing. malloc is replaced for the whole program
+// and counts, for operator new as well; under a sanitizer, which has one of its own, there is nothing
+// to see.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 #include <thread>
@@ -19,23 +22,39 @@ std::atomic<std::uint64_t> allocations{0};
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 
-void* operator new(std::size_t bytes) {
+// glibc's own, under the names that it keeps for this.
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+
+void* malloc(std::size_t bytes) {
   allocations.fetch_add(1, std::memory_order_relaxed);
-  void* const memory = std::malloc(bytes != 0 ? bytes : 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+  return __libc_malloc(bytes);
 }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
+void* calloc(std::size_t count, std::size_t bytes) {
   allocations.fetch_add(1, std::memory_order_relaxed);
-  const auto align = static_cast<std::size_t>(alignment);
-  void* const memory = std::aligned_alloc(align, (bytes + align - 1) / align * align);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+  return __libc_calloc(count, bytes);
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void* realloc(void* old, std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(old, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, bytes);
+}
+void* memalign(std::size_t alignment, std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  *block = __libc_memalign(alignment, bytes);
+  return *block != nullptr ? 0 : ENOMEM;
+}
+}
 
 #endif
 
@@ -113,6 +132,12 @@ class allocation : public ::testing::Test {
     return least;
   }
 
+  // Of what is large, less: it is all copied.
+  template <std::size_t Bytes>
+  static constexpr int some(int messages) {
+    return Bytes <= 1'000 ? messages : std::max(messages / static_cast<int>(Bytes / 256), 200);
+  }
+
   template <std::size_t Bytes>
   static void check_between_actors(unsigned workers) {
     using M = sized<Bytes>;
@@ -127,7 +152,7 @@ class allocation : public ::testing::Test {
                 out = &done;
                 other_out = &other_done;
                 b.send(serve<M>{a, 0, 1'000'000'000});
-                a.send(serve<M>{b, 50, 10'000});
+                a.send(serve<M>{b, 50, some<Bytes>(10'000)});
                 EXPECT_TRUE(done.wait());
               }),
               0u)
@@ -156,12 +181,23 @@ class allocation : public ::testing::Test {
   }
 };
 
+TEST_F(allocation, is_counted) {
+  const std::uint64_t before = allocations;
+  int* volatile made = new int(1);
+  delete made;
+  void* volatile block = std::malloc(1);
+  std::free(block);
+  EXPECT_EQ(allocations - before, 2u);
+}
+
 TEST_F(allocation, between_two_actors_on_one_worker_is_none) {
   check_between_actors<0>(1);
   check_between_actors<16>(1);
   check_between_actors<64>(1);
   check_between_actors<256>(1);
   check_between_actors<1'000>(1);
+  check_between_actors<4'096>(1);
+  check_between_actors<65'536>(1);
 }
 
 TEST_F(allocation, between_two_actors_on_two_workers_is_none) {
@@ -170,6 +206,8 @@ TEST_F(allocation, between_two_actors_on_two_workers_is_none) {
   check_between_actors<64>(2);
   check_between_actors<256>(2);
   check_between_actors<1'000>(2);
+  check_between_actors<4'096>(2);
+  check_between_actors<65'536>(2);
 }
 
 // With a limit: how much memory is in flight is not left to how fast the two threads are.
@@ -180,6 +218,8 @@ TEST_F(allocation, from_a_thread_that_is_paused_again_and_again_is_none) {
   check_from_a_thread<64>(options, 20'000);
   check_from_a_thread<256>(options, 20'000);
   check_from_a_thread<1'000>(options, 20'000);
+  check_from_a_thread<4'096>(options, some<4'096>(20'000));
+  check_from_a_thread<65'536>(options, some<65'536>(20'000));
 }
 
 TEST_F(allocation, from_a_thread_that_is_refused_is_none) {

@@ -116,57 +116,48 @@ void chunk_store::unfile(slab& s) noexcept {
 // ── Blocks ────────────────────────────────────────────────────────────────────────────────────
 
 // Takes the first blocks of a vacant chunk; the others are at home.
-chunk_store::chain chunk_store::take_vacant(slab& from, std::uint32_t most) noexcept {
+std::size_t chunk_store::take_vacant(slab& from, std::span<void*> to) noexcept {
   const std::uint32_t chunk = from.vacant.first();
   auto* const begin = static_cast<std::byte*>(chunk_begin(from, chunk));
-  const auto at = [&](std::uint32_t i) { return begin + std::size_t{i} * shape_.bytes; };
-  void* next = nullptr;
-  for (std::uint32_t i = layout_.blocks; i-- > 0;) {
-    unpoison_link(shape_, at(i));
-    ::new (link_of(at(i), shape_.link_offset)) free_link{next, nullptr, 0};
-    poison_free(shape_, at(i));
-    next = at(i);
-  }
+  const auto at = [&](std::size_t i) { return begin + i * shape_.bytes; };
+  const std::size_t count = std::min<std::size_t>(to.size(), layout_.blocks);
+  for (std::size_t i = 0; i < count; ++i) to[i] = at(i);
   from.vacant.remove(chunk);
   --from.vacant_chunks;
   ++touched_;
-  const std::uint32_t count = std::min(most, layout_.blocks);
-  if (count < layout_.blocks) {
-    from.chunks[chunk] = {
-        static_cast<std::uint16_t>(std::size_t{count} * shape_.bytes / block_alignment),
-        static_cast<std::uint16_t>(layout_.blocks - count)};
-    from.partial.add(chunk);
-    at_home_ += layout_.blocks - count;
+  if (count == layout_.blocks) return count;
+  void* next = nullptr;
+  for (std::size_t i = layout_.blocks; i-- > count; next = at(i)) {
+    unpoison_free(shape_, at(i));
+    ::new (body_of(shape_, at(i))) free_link{next};
+    poison_free(shape_, at(i));
   }
-  return {begin, at(count - 1), count};
+  from.chunks[chunk] = {static_cast<std::uint16_t>(count * shape_.bytes / block_alignment),
+                        static_cast<std::uint16_t>(layout_.blocks - count)};
+  from.partial.add(chunk);
+  at_home_ += layout_.blocks - count;
+  return count;
 }
 
-chunk_store::chain chunk_store::take_partial(slab& from, std::uint32_t most) noexcept {
+std::size_t chunk_store::take_partial(slab& from, std::span<void*> to) noexcept {
   const std::uint32_t chunk = from.partial.first();
-  void* const first = pop(from, chunk);
-  chain taken{first, first, 1};
-  for (; taken.count < most && from.partial.has(chunk); ++taken.count) {
-    void* const block = pop(from, chunk);
-    link_of(taken.last, shape_.link_offset)->next = block;
-    poison_free(shape_, taken.last);
-    taken.last = block;
-  }
-  poison_free(shape_, taken.last);
-  return taken;
+  std::size_t count = 0;
+  while (count < to.size() && from.partial.has(chunk)) to[count++] = pop(from, chunk);
+  return count;
 }
 
-// The block's link stays unpoisoned.
 void* chunk_store::pop(slab& from, std::uint32_t chunk) noexcept {
   slab::chunk& in = from.chunks[chunk];
   auto* const begin = static_cast<std::byte*>(chunk_begin(from, chunk));
   void* const block = begin + std::size_t{in.first} * block_alignment;
-  unpoison_link(shape_, block);
   if (in.count == layout_.blocks) --from.whole_chunks;
   --at_home_;
   if (--in.count == 0) {
     from.partial.remove(chunk);
   } else {
-    auto* const next = static_cast<std::byte*>(link_of(block, shape_.link_offset)->next);
+    unpoison_free(shape_, block);
+    auto* const next = static_cast<std::byte*>(link_of(block).next);
+    poison_free(shape_, block);
     in.first = static_cast<std::uint16_t>(static_cast<std::size_t>(next - begin) / block_alignment);
   }
   return block;
@@ -181,8 +172,10 @@ void chunk_store::push(slab& to, void* block) noexcept {
   TROUPE_ASSERT(in.count < layout_.blocks && !to.vacant.has(chunk),
                 "a block comes home twice, or to a vacant chunk");
   auto* const begin = static_cast<std::byte*>(chunk_begin(to, chunk));
-  link_of(block, shape_.link_offset)->next =
-      in.count == 0 ? nullptr : begin + std::size_t{in.first} * block_alignment;
+  unpoison_free(shape_, block);
+  ::new (body_of(shape_, block))
+      free_link{in.count == 0 ? nullptr : begin + std::size_t{in.first} * block_alignment};
+  poison_free(shape_, block);
   in.first = static_cast<std::uint16_t>(offset % layout_.chunk_bytes / block_alignment);
   ++at_home_;
   if (++in.count == 1) to.partial.add(chunk);
@@ -193,39 +186,24 @@ void chunk_store::push(slab& to, void* block) noexcept {
   to.next_emptied = std::exchange(emptied_, &to);
 }
 
-block_batch chunk_store::take() {
-  chain all{nullptr, nullptr, 0};
-  const auto link_last_to = [&](void* next) {
-    unpoison_link(shape_, all.last);
-    link_of(all.last, shape_.link_offset)->next = next;
-    poison_free(shape_, all.last);
-  };
+std::size_t chunk_store::take(std::span<void*> to) {
+  const std::span<void*> batch = to.first(shape_.batch);
+  std::size_t count = 0;
   do {
     slab& from = slab_with_room();
-    const std::uint32_t most = shape_.batch - all.count;
-    const chain more = from.partial.empty() ? take_vacant(from, most) : take_partial(from, most);
+    const std::span<void*> rest = batch.subspan(count);
+    count += from.partial.empty() ? take_vacant(from, rest) : take_partial(from, rest);
     file(from);
-    if (all.count == 0) {
-      all = more;
-    } else {
-      link_last_to(more.first);
-      all.last = more.last;
-      all.count += more.count;
-    }
-  } while (all.count < shape_.batch && front_ != nullptr);
-  link_last_to(nullptr);
-  return {all.first, all.count};
+  } while (count < batch.size() && front_ != nullptr);
+  std::reverse(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(count));
+  return count;
 }
 
-void chunk_store::bring_home(block_batch batch) noexcept {
-  for (void* block = batch.first; block != nullptr;) {
-    unpoison_link(shape_, block);
-    void* const next = link_of(block, shape_.link_offset)->next;
+void chunk_store::bring_home(std::span<void* const> blocks) noexcept {
+  for (void* const block : blocks) {
     slab& home = slab_of(block);
     push(home, block);
     if (home.filed != slab::place::partial) file(home);
-    poison_free(shape_, block);
-    block = next;
   }
 }
 

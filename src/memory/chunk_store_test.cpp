@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <set>
 #include <troupe/memory/chunk_store.hpp>
@@ -21,16 +22,6 @@ constexpr chunk_layout layout{.slab_bytes = 32 * 1024,
                               .blocks = 8};
 constexpr std::size_t in_a_slab = 32;
 
-std::vector<void*> blocks_of(block_batch batch) {
-  std::vector<void*> those;
-  for (void* at = batch.first; at != nullptr; at = link_of(at, 0)->next) {
-    unpoison(at, shape.bytes);
-    those.push_back(at);
-  }
-  EXPECT_EQ(those.size(), batch.count);
-  return those;
-}
-
 struct test_store {
   chunk_store all{shape, layout};
 
@@ -45,15 +36,19 @@ struct test_store {
   std::vector<void*> take(std::size_t count) {
     std::vector<void*> taken;
     while (taken.size() < count) {
-      for (void* each : blocks_of(all.take())) taken.push_back(each);
+      std::array<void*, batch_max> got;
+      const std::size_t some = all.take(got);
+      for (std::size_t i = some; i-- > 0;) {  // a thread takes the last one first
+        unpoison(got[i], shape.bytes);
+        taken.push_back(got[i]);
+      }
     }
     return taken;
   }
   void bring_home(const std::vector<void*>& blocks) {
     for (void* each : blocks) {
-      ::new (each) free_link{nullptr, nullptr, 1};
       poison(each, shape.bytes);
-      all.bring_home({each, 1});
+      all.bring_home({&each, 1});
     }
   }
   std::size_t vacate() {

@@ -5,13 +5,19 @@
 
 namespace troupe::detail {
 
-block_batch depot::take() {
-  const std::lock_guard lock(mutex_);
-  return batches_.empty() ? carve() : batches_.pop(shape_);
+std::size_t depot::take(std::span<void*> to) {
+  block_batch got{};
+  {
+    const std::lock_guard lock(mutex_);
+    if (batches_.empty()) return carve(to);
+    got = batches_.pop(shape_);
+  }
+  unpack(shape_, got, to);
+  return got.count;
 }
 
-void depot::give(block_batch batch) noexcept {
-  batch_list::label(shape_, batch);
+void depot::give(std::span<void* const> blocks) noexcept {
+  const block_batch batch = pack(shape_, blocks);
   const std::lock_guard lock(mutex_);
   batches_.push(shape_, batch);
 }
@@ -38,22 +44,21 @@ depot::slab* depot::slab_with_room() {
   return fresh;
 }
 
-block_batch depot::carve() {
+std::size_t depot::carve(std::span<void*> to) {
   slab* from = slab_with_room();
   // [carve] relaxed: written under this mutex.
   const std::uint32_t begin = from->carved.load(relaxed);
   const std::uint32_t end = std::min(begin + shape_.batch, blocks_per_slab());
-  void* next = nullptr;
-  for (std::uint32_t i = end; i-- > begin;) {
-    void* block = from->block(i, shape_.bytes);
+  const std::size_t count = end - begin;
+  for (std::size_t i = 0; i < count; ++i) {
+    void* const block = from->block(end - 1 - static_cast<std::uint32_t>(i), shape_.bytes);
     from_.construct(block);
-    ::new (link_of(block, shape_.link_offset)) free_link{next, nullptr, 0};
     poison_free(shape_, block);
-    next = block;
+    to[i] = block;  // the last one is taken first
   }
   // [carve] release: for_each_block() finds these blocks constructed.
   from->carved.store(end, release);
-  return {next, end - begin};
+  return count;
 }
 
 }  // namespace troupe::detail

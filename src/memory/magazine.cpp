@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <new>
+#include <span>
 #include <troupe/base/assert.hpp>
 #include <troupe/memory/depot.hpp>
 #include <troupe/memory/magazine.hpp>
@@ -25,13 +28,6 @@ closer::~closer() {
   for (any_thread_cache* each = first; each != nullptr; each = each->next) each->close(*each);
 }
 
-void* unlink_first(const block_shape& shape, void*& list) noexcept {
-  void* block = list;
-  unpoison(block, shape.bytes);
-  list = link_of(block, shape.link_offset)->next;
-  return block;
-}
-
 }  // namespace
 
 void any_thread_cache::open(void (*closing)(any_thread_cache&) noexcept) noexcept {
@@ -56,57 +52,57 @@ template <class Depot>
 void thread_cache<Depot>::hand_all_over() noexcept {
   state = phase::closed;
   for (std::size_t index = 0; index < magazines.size(); ++index) {
-    magazine& mine = magazines[index];
-    if (mine.loaded == nullptr && mine.reserve == nullptr) {
-      mine.room = 0;
-      continue;
+    const magazine mine = std::exchange(magazines[index], magazine{});
+    std::span<void*> blocks(mine.begin, mine.next);
+    while (!blocks.empty()) {
+      const std::size_t some = std::min<std::size_t>(blocks.size(), depots[index].shape().batch);
+      depots[index].give(blocks.first(some));
+      blocks = blocks.subspan(some);
     }
-    Depot& home = depots[index];
-    const std::uint32_t batch = home.shape().batch;
-    if (mine.reserve != nullptr) home.give({mine.reserve, batch});
-    if (mine.loaded != nullptr) home.give({mine.loaded, batch - mine.room});
-    mine = magazine{};
+    ::operator delete(mine.begin);
   }
+}
+
+// False if there is no memory for it.
+template <class Depot>
+bool thread_cache<Depot>::has_array(magazine& mine, const block_shape& shape) noexcept {
+  if (mine.begin != nullptr) return true;
+  const std::size_t room = 2 * std::size_t{shape.batch};
+  auto* const array = static_cast<void**>(::operator new(room * sizeof(void*), std::nothrow));
+  if (array == nullptr) return false;
+  mine = {array, array, array + room};
+  return true;
 }
 
 template <class Depot>
 void* thread_cache<Depot>::refill(Depot* from, std::size_t index) {
   if (state == phase::unused) open(from);
   magazine& mine = magazines[index];
-  const block_shape& shape = from[index].shape();
-  if (mine.reserve != nullptr) {
-    mine.loaded = std::exchange(mine.reserve, nullptr);
-    mine.room = 1;
-    return unlink_first(shape, mine.loaded);
+  Depot& home = from[index];
+  if (state == phase::open && has_array(mine, home.shape())) {
+    mine.next += home.take({mine.begin, home.shape().batch});
+    return take(from, index, home.shape());
   }
-  block_batch got = from[index].take();
-  void* block = unlink_first(shape, got.first);
-  --got.count;
-  if (state == phase::open) {
-    mine.loaded = got.first;
-    mine.room = shape.batch - got.count;
-  } else if (got.count > 0) {
-    from[index].give(got);
-  }
-  return block;
+  std::array<void*, batch_max> got;
+  const std::size_t count = home.take(got);
+  if (count > 1) home.give(std::span(got).subspan(1, count - 1));
+  unpoison_free(home.shape(), got[0]);
+  return got[0];
 }
 
 template <class Depot>
 void thread_cache<Depot>::overflow(Depot* to, std::size_t index, void* block) noexcept {
   if (state == phase::unused) open(to);
   magazine& mine = magazines[index];
-  const block_shape& shape = to[index].shape();
-  if (state == phase::closed) {
-    ::new (link_of(block, shape.link_offset)) free_link{nullptr, nullptr, 1};
-    to[index].give({block, 1});
-    return;
+  Depot& home = to[index];
+  if (state == phase::closed || !has_array(mine, home.shape())) return home.give({&block, 1});
+  if (mine.next == mine.end) {
+    // The older half; what was freed last may still be in the processor's cache.
+    void** const half = mine.begin + home.shape().batch;
+    home.give({mine.begin, half});
+    mine.next = std::copy(half, mine.end, mine.begin);
   }
-  if (mine.loaded != nullptr) {
-    if (mine.reserve != nullptr) to[index].give({mine.reserve, shape.batch});
-    mine.reserve = std::exchange(mine.loaded, nullptr);
-  }
-  mine.room = shape.batch;
-  give(to, index, shape, block);
+  *mine.next++ = block;
 }
 
 template struct thread_cache<depot>;

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <troupe/memory/page_depot.hpp>
 #include <utility>
 
 namespace troupe::detail {
 
-block_batch page_depot::take() {
-  const std::lock_guard lock(mutex_);
-  for (batch_list* each : {&recent_, &settled_, &surplus_}) {
-    if (!each->empty()) return each->pop(shape_);
+std::size_t page_depot::take(std::span<void*> to) {
+  block_batch got{};
+  {
+    const std::lock_guard lock(mutex_);
+    batch_list* const from = !recent_.empty()    ? &recent_
+                             : !settled_.empty() ? &settled_
+                                                 : &surplus_;
+    if (from->empty()) return home_.take(to);
+    got = from->pop(shape_);
   }
-  return home_.take();
+  unpack(shape_, got, to);
+  return got.count;
 }
 
-void page_depot::give(block_batch batch) noexcept {
-  batch_list::label(shape_, batch);
+void page_depot::give(std::span<void* const> blocks) noexcept {
+  const block_batch batch = pack(shape_, blocks);
   bool tell = false;
   {
     const std::lock_guard lock(mutex_);
@@ -48,7 +55,10 @@ bool page_depot::give_back_some() noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (!surplus_.empty()) {
-      home_.bring_home(surplus_.pop(shape_));
+      const block_batch batch = surplus_.pop(shape_);
+      std::array<void*, batch_max> blocks;
+      unpack(shape_, batch, blocks);
+      home_.bring_home({blocks.data(), batch.count});
       return true;
     }
     const std::size_t before = home_.resident();

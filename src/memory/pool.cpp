@@ -23,8 +23,9 @@ constexpr std::array<page_depot, sizeof...(Index)> make_depots(
 constexpr bool every_class_is_well_formed() {
   for (std::size_t i = 0; i < size_classes_max; ++i) {
     const chunk_layout layout = pool_layout(i);
-    if (pool_sizes[i] % chunk_store::block_alignment != 0 || layout.chunks == 0 ||
-        layout.chunks > chunk_store::chunks_max || layout.chunk_bytes % page_bytes != 0 ||
+    if (!is_well_formed(pool_shape(i)) || pool_sizes[i] % chunk_store::block_alignment != 0 ||
+        layout.chunks == 0 || layout.chunks > chunk_store::chunks_max ||
+        layout.chunk_bytes % page_bytes != 0 ||
         layout.chunk_bytes / chunk_store::block_alignment > 0xffff) {
       return false;
     }
@@ -43,7 +44,6 @@ struct {
 
 static_assert(every_class_is_well_formed());
 static_assert(std::is_trivially_destructible_v<page_depot>, "used until the process is gone");
-static_assert(sizeof(free_link) <= pool_sizes.front());
 static_assert(pool_bytes_max >= 64 * 1024 + 64, "a message of 64 KiB and its head");
 
 constinit std::array<page_depot, size_classes_max> pool_depots =

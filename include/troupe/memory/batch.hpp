@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <span>
 #include <troupe/memory/poison.hpp>
 #include <utility>
 
@@ -12,35 +15,90 @@ namespace troupe::detail {
 struct block_shape {
   std::uint32_t bytes;  // of a block
   std::uint32_t
-      link_offset;      // a free block is linked from here on; what lies before stays as it is
+      link_offset;      // a free block is written on from here; what lies before stays as it is
   std::uint32_t batch;  // blocks that travel together between a thread and the depot
 };
 
-/// What a free block holds at its link offset. The last two count in the first block of a batch.
-struct free_link {
-  void* next;
-  void* next_batch;
-  std::uint32_t count;
-};
+inline constexpr std::size_t batch_max = 128;
 
-/// Blocks that are linked to one another, the last one to null.
+/// Blocks that lie in a depot. Which they are is written in the blocks themselves: the first one
+/// lists as many of the others as it has room for, the second one as many again, and so on.
+///
+///     block 0: next batch, count, 1, 2 …   block 1: k, k + 1, …   block 2: …   the last ones: nothing
+///
+/// A few blocks so hold the list, and who reads it, often another thread than wrote it, waits for
+/// the cache lines of these alone, several at a time.
 struct block_batch {
   void* first;
   std::uint32_t count;
 };
 
-/// The link of a free block. Under AddressSanitizer it must be unpoisoned.
-inline free_link* link_of(void* block, std::uint32_t link_offset) noexcept {
-  return reinterpret_cast<free_link*>(static_cast<std::byte*>(block) + link_offset);
+/// What is written in the first block of a batch, before the others.
+struct batch_note {
+  void* next_batch;
+  std::uint32_t count;
+};
+
+/// The part of a free block that is written on. Under AddressSanitizer it must be unpoisoned.
+inline void* body_of(const block_shape& shape, void* block) noexcept {
+  return static_cast<std::byte*>(block) + shape.link_offset;
 }
 
-inline void unpoison_link(const block_shape& shape, void* block) noexcept {
-  unpoison(link_of(block, shape.link_offset), sizeof(free_link));
-}
-
-/// Poisons a free block, as far as it is the pool's.
+/// A free block, as far as it is the pool's.
 inline void poison_free(const block_shape& shape, void* block) noexcept {
-  poison(link_of(block, shape.link_offset), shape.bytes - shape.link_offset);
+  poison(body_of(shape, block), shape.bytes - shape.link_offset);
+}
+inline void unpoison_free(const block_shape& shape, void* block) noexcept {
+  unpoison(body_of(shape, block), shape.bytes - shape.link_offset);
+}
+
+constexpr bool is_well_formed(const block_shape& shape) noexcept {
+  return shape.link_offset % alignof(void*) == 0 && shape.bytes % alignof(void*) == 0 &&
+         shape.link_offset + sizeof(batch_note) + sizeof(void*) <= shape.bytes && shape.batch > 0 &&
+         shape.batch <= batch_max;
+}
+
+/// Calls what(index, place) for the index of each block of a batch but the first, and the place
+/// where it is written; `at` gives the block of an index that was called for before. No block is
+/// poisoned any more when its places are called for.
+template <class At, class What>
+void for_each_place(const block_shape& shape, std::uint32_t count, At&& at, What&& what) noexcept {
+  std::uint32_t index = 1;
+  for (std::uint32_t holder = 0; index < count; ++holder) {
+    const std::size_t head = holder == 0 ? sizeof(batch_note) : 0;
+    const std::size_t room = (shape.bytes - shape.link_offset - head) / sizeof(void*);
+    void* const block = at(holder);
+    unpoison_free(shape, block);
+    auto* place = reinterpret_cast<void**>(static_cast<std::byte*>(body_of(shape, block)) + head);
+    for (const std::uint32_t end =
+             static_cast<std::uint32_t>(std::min<std::size_t>(count, index + room));
+         index < end; ++index, ++place) {
+      what(index, place);
+    }
+    poison_free(shape, block);
+  }
+}
+
+/// Writes down which blocks these are; there is one at least.
+[[nodiscard]] inline block_batch pack(const block_shape& shape,
+                                      std::span<void* const> blocks) noexcept {
+  const auto count = static_cast<std::uint32_t>(blocks.size());
+  unpoison_free(shape, blocks[0]);
+  ::new (body_of(shape, blocks[0])) batch_note{nullptr, count};
+  poison_free(shape, blocks[0]);
+  for_each_place(
+      shape, count, [&](std::uint32_t i) { return blocks[i]; },
+      [&](std::uint32_t i, void** place) { *place = blocks[i]; });
+  return {blocks[0], count};
+}
+
+/// `to` has room for them.
+inline void unpack(const block_shape& shape, const block_batch& batch,
+                   std::span<void*> to) noexcept {
+  to[0] = batch.first;
+  for_each_place(
+      shape, batch.count, [&](std::uint32_t i) { return to[i]; },
+      [&](std::uint32_t i, void** place) { to[i] = *place; });
 }
 
 /// Batches that wait in a depot: the last one in is the first one out.
@@ -48,28 +106,22 @@ inline void poison_free(const block_shape& shape, void* block) noexcept {
 /// Threads: one at a time.
 class batch_list {
  public:
-  /// Writes into the batch how many it has; to be done before push(). It is apart because that line
-  /// may be cold, and push() is called under a mutex.
-  static void label(const block_shape& shape, block_batch batch) noexcept {
-    unpoison_link(shape, batch.first);
-    link_of(batch.first, shape.link_offset)->count = batch.count;
-  }
-
-  void push(const block_shape& shape, block_batch batch) noexcept {
-    link_of(batch.first, shape.link_offset)->next_batch = std::exchange(first_, batch.first);
-    blocks_ += batch.count;
+  void push(const block_shape& shape, const block_batch& batch) noexcept {
+    unpoison_free(shape, batch.first);
+    note_of(shape, batch.first).next_batch = std::exchange(first_, batch.first);
     poison_free(shape, batch.first);
+    blocks_ += batch.count;
   }
 
   /// There is one.
   [[nodiscard]] block_batch pop(const block_shape& shape) noexcept {
     void* const first = first_;
-    unpoison_link(shape, first);
-    const free_link* const link = link_of(first, shape.link_offset);
-    const block_batch taken{first, link->count};
-    first_ = link->next_batch;
-    blocks_ -= taken.count;
+    unpoison_free(shape, first);
+    const batch_note& note = note_of(shape, first);
+    const block_batch taken{first, note.count};
+    first_ = note.next_batch;
     poison_free(shape, first);
+    blocks_ -= taken.count;
     return taken;
   }
 
@@ -77,7 +129,11 @@ class batch_list {
   [[nodiscard]] std::size_t blocks() const noexcept { return blocks_; }
 
  private:
-  void* first_ = nullptr;  // linked by free_link::next_batch
+  static batch_note& note_of(const block_shape& shape, void* first) noexcept {
+    return *std::launder(static_cast<batch_note*>(body_of(shape, first)));
+  }
+
+  void* first_ = nullptr;  // linked by batch_note::next_batch
   std::size_t blocks_ = 0;
 };
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <span>
 #include <troupe/memory/batch.hpp>
 
 namespace troupe::detail {
@@ -29,7 +31,7 @@ struct chunk_layout {
 /// higher, so that what is in use gathers in few.
 ///
 /// Threads:   one at a time; release() at any time. Who vacates does so one step after the other.
-/// Cost:      take(): a walk along the batch. bring_home(): a few instructions and a division for
+/// Cost:      take(): a few instructions for each block. bring_home(): a few instructions and a division for
 ///            each block.
 /// Errors:    take() throws std::bad_alloc.
 class chunk_store {
@@ -42,10 +44,10 @@ class chunk_store {
   chunk_store(const chunk_store&) = delete;
   chunk_store& operator=(const chunk_store&) = delete;
 
-  /// Between one block and a batch.
-  [[nodiscard]] block_batch take();
+  /// Writes between one block and a batch to `to`, which has room for a batch, and returns how many.
+  [[nodiscard]] std::size_t take(std::span<void*> to);
 
-  void bring_home(block_batch batch) noexcept;
+  void bring_home(std::span<void* const> blocks) noexcept;
 
   struct slab;
 
@@ -70,18 +72,19 @@ class chunk_store {
   }
 
  private:
-  // Blocks that are linked to one another. Where the last one is linked to is open.
-  struct chain {
-    void* first;
-    void* last;
-    std::uint32_t count;
+  // A block at home.
+  struct free_link {
+    void* next;
   };
 
   slab& slab_with_room();
   slab& slab_of(void* block) const noexcept;
   void* chunk_begin(slab& in, std::uint32_t chunk) const noexcept;
-  chain take_vacant(slab& from, std::uint32_t most) noexcept;
-  chain take_partial(slab& from, std::uint32_t most) noexcept;
+  std::size_t take_vacant(slab& from, std::span<void*> to) noexcept;
+  std::size_t take_partial(slab& from, std::span<void*> to) noexcept;
+  free_link& link_of(void* block) const noexcept {
+    return *std::launder(static_cast<free_link*>(body_of(shape_, block)));
+  }
   void* pop(slab& from, std::uint32_t chunk) noexcept;
   void push(slab& to, void* block) noexcept;
   void file(slab& s) noexcept;

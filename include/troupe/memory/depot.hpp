@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <span>
 #include <troupe/base/cache_line.hpp>
 #include <troupe/memory/batch.hpp>
 #include <troupe/sync/atomic.hpp>
@@ -33,9 +34,11 @@ class alignas(cache_line_bytes) depot {
   depot(const depot&) = delete;
   depot& operator=(const depot&) = delete;
 
-  /// Returns between one block and a batch; a used one, if there is any.
-  [[nodiscard]] block_batch take();
-  void give(block_batch batch) noexcept;
+  /// Writes between one block and a batch to `to`, which has room for a batch, and returns how many;
+  /// used ones, if there are any.
+  [[nodiscard]] std::size_t take(std::span<void*> to);
+  /// At most a batch.
+  void give(std::span<void* const> blocks) noexcept;
 
   const block_shape& shape() const noexcept { return shape_; }
 
@@ -69,7 +72,7 @@ class alignas(cache_line_bytes) depot {
     return static_cast<std::uint32_t>((from_.bytes - sizeof(slab)) / shape_.bytes);
   }
   slab* slab_with_room();
-  block_batch carve();
+  std::size_t carve(std::span<void*> to);
 
   const block_shape shape_;
   const slab_shape from_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <troupe/base/cache_line.hpp>
 #include <troupe/memory/batch.hpp>
 #include <troupe/memory/chunk_store.hpp>
@@ -35,9 +36,11 @@ class alignas(cache_line_bytes) page_depot {
   page_depot(const page_depot&) = delete;
   page_depot& operator=(const page_depot&) = delete;
 
-  /// Returns between one block and a batch; what was given last, if there is any.
-  [[nodiscard]] block_batch take();
-  void give(block_batch batch) noexcept;
+  /// Writes between one block and a batch to `to`, which has room for a batch, and returns how many;
+  /// what was given last, if there is any.
+  [[nodiscard]] std::size_t take(std::span<void*> to);
+  /// At most a batch.
+  void give(std::span<void* const> blocks) noexcept;
 
   /// Returns true if it is worth to look again after a while.
   [[nodiscard]] bool look() noexcept;

@@ -89,11 +89,8 @@ class stable_pool {
   }
 
  private:
-  static constexpr std::size_t link_offset = (sizeof(Header) + alignof(detail::free_link) - 1) /
-                                             alignof(detail::free_link) *
-                                             alignof(detail::free_link);
-  static_assert(link_offset + sizeof(detail::free_link) <= detail::stable_sizes.front(),
-                "the free list needs room behind the Header");
+  static constexpr std::size_t link_offset =
+      (sizeof(Header) + alignof(void*) - 1) / alignof(void*) * alignof(void*);
 
   // A little less than 256 KiB, so that malloc's own words do not cost another page.
   static constexpr std::uint32_t slab_bytes = 256 * 1024 - 128;
@@ -112,6 +109,8 @@ class stable_pool {
     TROUPE_EXPECTS(bytes <= bytes_max, "stable_pool: no slot is that large");
     return detail::stable_class_of(std::max(bytes, sizeof(Header)));
   }
+
+  static_assert(detail::is_well_formed(shape(0)), "a free slot needs room behind the Header");
 
   template <std::size_t... Index>
   static constexpr auto make_depots(std::index_sequence<Index...>) noexcept {

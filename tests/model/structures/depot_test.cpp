@@ -37,7 +37,7 @@ constexpr block_shape shape{.bytes = 64, .link_offset = 16, .batch = 2};
 constexpr slab_shape slabs{.bytes = cache_line_bytes + 4 * 64,
                            .construct = [](void* at) noexcept { ::new (at) block; }};
 static_assert(sizeof(block) <= shape.link_offset);
-static_assert(shape.link_offset + sizeof(free_link) <= shape.bytes);
+static_assert(is_well_formed(shape));
 
 // A depot never gives its slabs back; this one ends with the execution.
 struct test_depot {
@@ -60,14 +60,20 @@ struct test_depot {
   [[nodiscard]] std::size_t slab_count() const { return all.bytes() / slabs.bytes; }
 };
 
-std::vector<block*> blocks_of(const block_batch& batch) {
-  std::vector<block*> those;
-  for (void* at = batch.first; at != nullptr; at = link_of(at, shape.link_offset)->next) {
-    unpoison(at, shape.bytes);  // as who takes it from a thread's cache does
-    those.push_back(static_cast<block*>(at));
+// A batch, as it comes out of a depot and goes into it.
+std::vector<void*> take_batch(test_depot& from) {
+  std::array<void*, batch_max> got;
+  const std::size_t count = from.all.take(got);
+  for (std::size_t i = 0; i < count; ++i) {
+    unpoison(got[i], shape.bytes);  // as who takes it from a thread's cache does
+    static_cast<block*>(got[i])->take();
   }
-  require(those.size() == batch.count, "a batch says how many they are");
-  return those;
+  return std::vector<void*>(got.data(), got.data() + count);
+}
+
+void give_batch(test_depot& to, const std::vector<void*>& batch) {
+  for (void* each : batch) static_cast<block*>(each)->give();
+  to.all.give(batch);
 }
 
 // ── The depot ─────────────────────────────────────────────────────────────────────────────────
@@ -76,12 +82,7 @@ TEST(depot, what_it_hands_out_nobody_else_has) {
   expect_holds([] {
     test_depot depot;
     const auto take_and_give = [&] {
-      for (int i = 0; i < 2; ++i) {
-        const block_batch batch = depot.all.take();
-        for (block* each : blocks_of(batch)) each->take();
-        for (block* each : blocks_of(batch)) each->give();
-        depot.all.give(batch);
-      }
+      for (int i = 0; i < 2; ++i) give_batch(depot, take_batch(depot));
     };
     {
       jthread other(take_and_give);
@@ -96,7 +97,7 @@ TEST(depot, who_walks_over_all_blocks_finds_them_constructed) {
     test_depot depot;
     {
       jthread other([&] {
-        for (int i = 0; i < 3; ++i) (void)depot.all.take();
+        for (int i = 0; i < 3; ++i) (void)take_batch(depot);
       });
       std::size_t count = 0;
       depot.all.for_each_block([&](void* at) {
@@ -114,10 +115,10 @@ TEST(depot, who_walks_over_all_blocks_finds_each_that_was_handed_out_before) {
     test_depot depot;
     parker walker;
     jthread other([&] {
-      const block_batch batch = depot.all.take();
-      for (block* each : blocks_of(batch)) each->take();
+      (void)take_batch(depot);
       walker.notify();
-      (void)depot.all.take();
+      std::array<void*, batch_max> more;
+      (void)depot.all.take(more);
     });
     walker.park();
     int out = 0;
@@ -193,7 +194,7 @@ TEST(thread_cache, two_that_end_at_once_lose_nothing) {
       jthread other(take_two_and_give_them);
     }
     std::size_t left = 0;
-    while (left < 4) left += depot.all.take().count;
+    while (left < 4) left += take_batch(depot).size();
     require(left == 4 && depot.slab_count() == 1, "all blocks are in the depot");
   });
 }

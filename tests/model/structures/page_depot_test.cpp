@@ -63,22 +63,25 @@ struct test_depot {
   }
 };
 
-block_batch take_and_fill(test_depot& from, int who) {
-  const block_batch batch = from.all.take();
-  for (void* at = batch.first; at != nullptr; at = link_of(at, shape.link_offset)->next) {
-    unpoison(at, shape.bytes);
-    ::new (at) content(who);
+using batch = std::vector<void*>;
+
+batch take_and_fill(test_depot& from, int who) {
+  std::array<void*, batch_max> got;
+  const std::size_t count = from.all.take(got);
+  for (std::size_t i = 0; i < count; ++i) {
+    unpoison(got[i], shape.bytes);
+    ::new (got[i]) content(who);
   }
-  return batch;
+  return std::vector<void*>(got.data(), got.data() + count);
 }
 
-void look_at_and_give(test_depot& to, block_batch batch, int who) {
-  for (void* at = batch.first; at != nullptr; at = link_of(at, shape.link_offset)->next) {
+void look_at_and_give(test_depot& to, const batch& those, int who) {
+  for (void* at : those) {
     auto* const it = static_cast<content*>(at);
     require(it->owner == who, "nobody else has it");
     std::destroy_at(it);
   }
-  to.all.give(batch);
+  to.all.give(those);
 }
 
 // ── The depot ─────────────────────────────────────────────────────────────────────────────────
@@ -99,8 +102,8 @@ TEST(page_depot, what_is_in_use_is_not_given_back) {
     test_depot depot;
     {
       jthread user([&] {
-        const block_batch one = take_and_fill(depot, 1);
-        const block_batch other = take_and_fill(depot, 2);
+        const batch one = take_and_fill(depot, 1);
+        const batch other = take_and_fill(depot, 2);
         look_at_and_give(depot, one, 1);
         look_at_and_give(depot, other, 2);
         look_at_and_give(depot, take_and_fill(depot, 3), 3);
@@ -114,8 +117,8 @@ TEST(page_depot, two_that_take_and_give_meet_one_that_trims) {
   expect_holds({.preemptions = 2}, [] {
     test_depot depot;
     const auto take_twice_and_give = [&](int who) {
-      const block_batch one = take_and_fill(depot, who);
-      const block_batch other = take_and_fill(depot, who);
+      const batch one = take_and_fill(depot, who);
+      const batch other = take_and_fill(depot, who);
       look_at_and_give(depot, one, who);
       look_at_and_give(depot, other, who);
     };
@@ -147,8 +150,8 @@ TEST(page_depot, a_surplus_is_told_to_who_sleeps) {
     } trimmer;
     test_depot depot;
     depot.signal.add(trimmer);
-    const block_batch one = take_and_fill(depot, 1);
-    const block_batch other = take_and_fill(depot, 1);
+    const batch one = take_and_fill(depot, 1);
+    const batch other = take_and_fill(depot, 1);
     {
       jthread user([&] {
         look_at_and_give(depot, one, 1);
