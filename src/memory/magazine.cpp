@@ -68,8 +68,12 @@ template <class Depot>
 bool thread_cache<Depot>::has_array(magazine& mine, const block_shape& shape) noexcept {
   if (mine.begin != nullptr) return true;
   const std::size_t room = 2 * std::size_t{shape.batch};
-  auto* const array = static_cast<void**>(::operator new(room * sizeof(void*), std::nothrow));
-  if (array == nullptr) return false;
+  void** array = nullptr;
+  try {
+    array = static_cast<void**>(::operator new(room * sizeof(void*)));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   mine = {array, array, array + room};
   return true;
 }
@@ -86,7 +90,7 @@ void* thread_cache<Depot>::refill(Depot* from, std::size_t index) {
   std::array<void*, batch_max> got;
   const std::size_t count = home.take(got);
   if (count > 1) home.give(std::span(got).subspan(1, count - 1));
-  unpoison_free(home.shape(), got[0]);
+  unpoison(got[0], home.shape().bytes);
   return got[0];
 }
 

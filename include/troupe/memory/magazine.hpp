@@ -56,7 +56,7 @@ struct thread_cache : any_thread_cache {
     if (mine.next == mine.begin) [[unlikely]]
       return refill(from, index);
     void* const block = *--mine.next;
-    unpoison_free(shape, block);
+    unpoison(block, shape.bytes);
     return block;
   }
 
