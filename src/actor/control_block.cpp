@@ -500,7 +500,7 @@ void control_block::finish(exit_reason reason, activity* mine) noexcept {
   move_to(phase::ended);
   executor_->retire(*this);
   if (line().let_go()) free_slot();
-  home.actor_ended();
+  home.actor_ended(mine);
 }
 
 // Keeps the order in which they came.

@@ -82,6 +82,28 @@ TEST(shutdown, who_is_spawned_meanwhile_ends_too) {
   });
 }
 
+// The one is counted by the worker on which it is spawned, and by that on which it ends.
+TEST(shutdown, whom_an_actor_spawns_meanwhile_ends_too) {
+  class parent : public actor {
+   public:
+    explicit parent(record& of_child) : of_child_(of_child) {}
+    void on(add) { system().spawn<counter>(of_child_).send(add{1}); }
+
+   private:
+    record& of_child_;
+  };
+  expect_holds({.random = 5'000}, [] {
+    record done;
+    troupe::system all{small(2)};
+    const ref<parent> one = all.spawn<parent>(done);
+    one.send(add{1});
+    require(all.shutdown(duration::max()).complete(), "nobody is left");
+    require(done.ends == 1, "it has ended");
+    const statistics counts = all.statistics();
+    require(counts.actors_spawned == 2 && counts.actors_alive == 0, "each is counted once");
+  });
+}
+
 TEST(shutdown, all_that_was_done_before_it_is_seen_after_it) {
   expect_holds({.random = 3'000}, [] {
     record done;
