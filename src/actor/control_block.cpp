@@ -93,8 +93,6 @@ std::size_t slot_bytes(const actor_type& type) noexcept {
 
 }  // namespace
 
-runtime& control_block::home() const noexcept { return static_cast<runtime&>(*home_); }
-
 void count_foreign(system_state& home, std::int64_t accepted, std::int64_t handled,
                    std::int64_t bytes) noexcept {
   static_cast<runtime&>(home).count_foreign(accepted, handled, bytes);

@@ -148,4 +148,6 @@ class runtime : public system_state {
   atomic<std::uint32_t> woken_{0};  // who waits for the end of all actors sleeps on it
 };
 
+inline runtime& control_block::home() const noexcept { return static_cast<runtime&>(*home_); }
+
 }  // namespace troupe::detail
