@@ -47,6 +47,7 @@ constexpr dispatch last_reference_dispatch{.run = run_last_reference,
                                            .internal = true};
 
 // Never in a mailbox: what handling() says while these run.
+constexpr dispatch constructor_dispatch{nullptr, nullptr, "its constructor", false, true};
 constexpr dispatch on_start_dispatch{nullptr, nullptr, "on_start", false, true};
 constexpr dispatch on_stop_dispatch{nullptr, nullptr, "on_stop", false, true};
 constexpr dispatch paused_dispatch{nullptr, nullptr, "waiting for room in a full mailbox", false,
@@ -105,7 +106,13 @@ void settle(system_state& home, activity& counts) noexcept {
 // ── The slot ──────────────────────────────────────────────────────────────────────────────────
 
 control_block::control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept
-    : home_(&home), executor_(&runs_on), type_(&type), epoch_(home.epoch()) {}
+    : home_(&home),
+      executor_(&runs_on),
+      type_(&type),
+      phase_(
+          static_cast<std::uint32_t>(type.on_start != nullptr ? phase::starting : phase::running)),
+      epoch_(home.epoch()),
+      handling_(&constructor_dispatch) {}
 
 // Null if nothing is asked for that needs one.
 static std::unique_ptr<side_block> make_side_block(const actor_type& type, const runtime& home,
@@ -257,17 +264,14 @@ void control_block::wake() noexcept {
 // ── The spawner's ─────────────────────────────────────────────────────────────────────────────
 
 void control_block::started() noexcept {
-  if (type_->on_start == nullptr) {
-    move_to(phase::running);
-    if (mailbox_.rest()) return;
-  }
+  handling_.store(nullptr, relaxed);  // [handling]
+  if (type_->on_start == nullptr && mailbox_.rest()) return;
   executor_->schedule(*this);
 }
 
 void control_block::abandon() noexcept {
   const turn_scope scope(*this, nullptr);
   line().begin_end();
-  move_to(phase::stopping);
   finish(exit_reason::failed, nullptr);
 }
 
@@ -429,7 +433,6 @@ void control_block::report_failure(std::string_view during, std::string_view wha
 
 turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   if (reason != exit_reason::unreachable) line().begin_end();
-  move_to(phase::stopping);
   if (reason != exit_reason::failed && type_->on_stop != nullptr &&
       !call(type_->on_stop, on_stop_dispatch)) {
     reason = exit_reason::failed;

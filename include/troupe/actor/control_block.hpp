@@ -50,8 +50,9 @@ struct actor_type {
   static constexpr auto elsewhere = static_cast<std::uint32_t>(-1);
 };
 
-/// Where an actor is in its life. It only moves forward.
-enum class phase : std::uint8_t { starting, running, stopping, ended };
+/// Where an actor is in its life, as far as others ask: the stopping one is still running. It only
+/// moves forward, and one without on_start begins as running.
+enum class phase : std::uint8_t { starting, running, ended };
 
 /// Everything the runtime keeps for one actor; the actor's object lies behind it in the same slot,
 /// or, if it does not fit there, elsewhere.
@@ -186,7 +187,7 @@ class control_block : public runnable {
   executor* const executor_;
   const actor_type* type_;  // constant once the lifeline is open
   atomic<side_block*> side_{nullptr};
-  atomic<std::uint32_t> phase_{0};
+  atomic<std::uint32_t> phase_;
   [[no_unique_address]] mailbox mailbox_;  // its last 4 bytes are the next three members
   atomic<urgent> urgent_{urgent::nothing};
   exit_reason reason_ = exit_reason::unknown;  // the turn's, until the mailbox is closed
@@ -194,7 +195,7 @@ class control_block : public runnable {
   // The envelope for let_go_last(). Not an `envelope`, whose alignment the block does not have; its
   // place in the slot has.
   std::byte last_reference_[sizeof(envelope)];
-  atomic<const dispatch*> handling_{nullptr};
+  atomic<const dispatch*> handling_;
 };
 
 static_assert(sizeof(lifeline) + sizeof(control_block) == 104,
