@@ -272,7 +272,7 @@ void control_block::started() noexcept {
 void control_block::abandon() noexcept {
   const turn_scope scope(*this, nullptr);
   line().begin_end();
-  finish(exit_reason::failed, nullptr);
+  finish(exit_reason::failed, nullptr, false);
 }
 
 // ── The turn's ────────────────────────────────────────────────────────────────────────────────
@@ -439,18 +439,19 @@ turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   }
   now_handling(destructor_dispatch);
   type_->destroy(object());
-  finish(reason, &mine);
+  finish(reason, &mine, line().try_end_alone());
   return turn_result::ended;
 }
 
 // The object is gone; it has sent the last of its messages. Only now does the mailbox close, so
 // that a `down` comes after all of them: to who has watched, and to who finds the mailbox closed.
-void control_block::finish(exit_reason reason, activity* mine) noexcept {
+// `alone`: the lifeline says that it has ended, and that nobody can look.
+void control_block::finish(exit_reason reason, activity* mine, bool alone) noexcept {
   free_object_memory();
   now_handling(discarding_dispatch);
   reason_ = reason;
-  line().end();
-  const mailbox::remains remains = mailbox_.close();
+  if (!alone) line().end();
+  const mailbox::remains remains = alone ? mailbox_.close_alone() : mailbox_.close();
   if (side_if_any() != nullptr) home().timers().cancel_all(*this);
   if (remains.room_wanted) home().pauses().release_waiters_of(*this);
 
@@ -498,9 +499,9 @@ void control_block::finish(exit_reason reason, activity* mine) noexcept {
   // In this order: a pump waits for the end of an actor whose constructor threw elsewhere, and it is
   // retire() that wakes it. Who sees the end may go on to destroy the executor, which waits for
   // retire(), or the system, which waits for actor_ended().
-  move_to(phase::ended);
+  if (!alone) move_to(phase::ended);
   executor_->retire(*this);
-  if (line().let_go()) free_slot();
+  if (alone || line().let_go()) free_slot();
   home.actor_ended(mine);
 }
 

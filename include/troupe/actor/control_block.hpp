@@ -174,7 +174,7 @@ class control_block : public runnable {
   void report_failure(std::string_view during, std::string_view what) noexcept;
   turn_result end_for(urgent why, activity& mine) noexcept;
   turn_result end(exit_reason reason, activity& mine) noexcept;
-  void finish(exit_reason reason, activity* mine) noexcept;
+  void finish(exit_reason reason, activity* mine, bool alone) noexcept;
   void move_to(phase next) noexcept;
   void free_object_memory() noexcept;
 
