@@ -331,7 +331,14 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
       if (refill(bounds.low, mine)) continue;
       count();
       // Nobody can send to it any more, and nobody has: it ends here.
-      if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
+      if (line().now().count() == 0) [[unlikely]] {
+        if (!type_->ends_silently) {
+          if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
+        } else if (line().try_end_at_once()) {
+          finish(exit_reason::unreachable, &mine, true);
+          return turn_result::ended;
+        }
+      }
       handling_.store(nullptr, relaxed);  // [handling]
       if (mailbox_.rest()) return turn_result::resting;
       continue;

@@ -45,6 +45,7 @@ struct actor_type {
   void (*on_stop)(void* object) = nullptr;   // null: it has none
   const dispatch* on_down = nullptr;         // null: it cannot watch
   std::uint16_t limited_messages = 0;
+  bool ends_silently = false;            // it has no on_stop, and its destructor does nothing
   const sending_rules* rules = nullptr;  // null: the system's
 
   static constexpr auto elsewhere = static_cast<std::uint32_t>(-1);
