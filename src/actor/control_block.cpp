@@ -47,6 +47,7 @@ constexpr dispatch last_reference_dispatch{.run = run_last_reference,
                                            .internal = true};
 
 // Never in a mailbox: what handling() says while these run.
+constexpr dispatch constructor_dispatch{nullptr, nullptr, "its constructor", false, true};
 constexpr dispatch on_start_dispatch{nullptr, nullptr, "on_start", false, true};
 constexpr dispatch on_stop_dispatch{nullptr, nullptr, "on_stop", false, true};
 constexpr dispatch paused_dispatch{nullptr, nullptr, "waiting for room in a full mailbox", false,
@@ -93,8 +94,6 @@ std::size_t slot_bytes(const actor_type& type) noexcept {
 
 }  // namespace
 
-runtime& control_block::home() const noexcept { return static_cast<runtime&>(*home_); }
-
 void count_foreign(system_state& home, std::int64_t accepted, std::int64_t handled,
                    std::int64_t bytes) noexcept {
   static_cast<runtime&>(home).count_foreign(accepted, handled, bytes);
@@ -107,7 +106,13 @@ void settle(system_state& home, activity& counts) noexcept {
 // ── The slot ──────────────────────────────────────────────────────────────────────────────────
 
 control_block::control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept
-    : home_(&home), executor_(&runs_on), type_(&type), epoch_(home.epoch()) {}
+    : home_(&home),
+      executor_(&runs_on),
+      type_(&type),
+      phase_(
+          static_cast<std::uint32_t>(type.on_start != nullptr ? phase::starting : phase::running)),
+      epoch_(home.epoch()),
+      handling_(&constructor_dispatch) {}
 
 // Null if nothing is asked for that needs one.
 static std::unique_ptr<side_block> make_side_block(const actor_type& type, const runtime& home,
@@ -259,18 +264,15 @@ void control_block::wake() noexcept {
 // ── The spawner's ─────────────────────────────────────────────────────────────────────────────
 
 void control_block::started() noexcept {
-  if (type_->on_start == nullptr) {
-    move_to(phase::running);
-    if (mailbox_.rest()) return;
-  }
+  handling_.store(nullptr, relaxed);  // [handling]
+  if (type_->on_start == nullptr && mailbox_.rest()) return;
   executor_->schedule(*this);
 }
 
 void control_block::abandon() noexcept {
   const turn_scope scope(*this, nullptr);
   line().begin_end();
-  move_to(phase::stopping);
-  finish(exit_reason::failed, nullptr);
+  finish(exit_reason::failed, nullptr, false);
 }
 
 // ── The turn's ────────────────────────────────────────────────────────────────────────────────
@@ -329,7 +331,14 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
       if (refill(bounds.low, mine)) continue;
       count();
       // Nobody can send to it any more, and nobody has: it ends here.
-      if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
+      if (line().now().count() == 0) [[unlikely]] {
+        if (!type_->ends_silently) {
+          if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
+        } else if (line().try_end_at_once()) {
+          finish(exit_reason::unreachable, &mine, true);
+          return turn_result::ended;
+        }
+      }
       handling_.store(nullptr, relaxed);  // [handling]
       if (mailbox_.rest()) return turn_result::resting;
       continue;
@@ -431,25 +440,25 @@ void control_block::report_failure(std::string_view during, std::string_view wha
 
 turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   if (reason != exit_reason::unreachable) line().begin_end();
-  move_to(phase::stopping);
   if (reason != exit_reason::failed && type_->on_stop != nullptr &&
       !call(type_->on_stop, on_stop_dispatch)) {
     reason = exit_reason::failed;
   }
   now_handling(destructor_dispatch);
   type_->destroy(object());
-  finish(reason, &mine);
+  finish(reason, &mine, line().try_end_alone());
   return turn_result::ended;
 }
 
 // The object is gone; it has sent the last of its messages. Only now does the mailbox close, so
 // that a `down` comes after all of them: to who has watched, and to who finds the mailbox closed.
-void control_block::finish(exit_reason reason, activity* mine) noexcept {
+// `alone`: the lifeline says that it has ended, and that nobody can look.
+void control_block::finish(exit_reason reason, activity* mine, bool alone) noexcept {
   free_object_memory();
   now_handling(discarding_dispatch);
   reason_ = reason;
-  line().end();
-  const mailbox::remains remains = mailbox_.close();
+  if (!alone) line().end();
+  const mailbox::remains remains = alone ? mailbox_.close_alone() : mailbox_.close();
   if (side_if_any() != nullptr) home().timers().cancel_all(*this);
   if (remains.room_wanted) home().pauses().release_waiters_of(*this);
 
@@ -497,10 +506,10 @@ void control_block::finish(exit_reason reason, activity* mine) noexcept {
   // In this order: a pump waits for the end of an actor whose constructor threw elsewhere, and it is
   // retire() that wakes it. Who sees the end may go on to destroy the executor, which waits for
   // retire(), or the system, which waits for actor_ended().
-  move_to(phase::ended);
+  if (!alone) move_to(phase::ended);
   executor_->retire(*this);
-  if (line().let_go()) free_slot();
-  home.actor_ended();
+  if (alone || line().let_go()) free_slot();
+  home.actor_ended(mine);
 }
 
 // Keeps the order in which they came.

@@ -99,18 +99,20 @@ void runtime::start(system_options options) {
         hooks{options.on_failure ? std::move(options.on_failure) : print_failure,
               std::move(options.on_dead_letter), std::move(options.on_overload)});
     past_ = {};
+    past_actors_ = {};
   }
   // [epoch] relaxed: a reference of the system before must not count here; it is enough that it
   // sees the number change some time.
   epoch_.store(static_cast<std::uint16_t>(epoch() + 1), relaxed);
   // [counter] relaxed, all of these: figures for people.
-  spawned_.store(0, relaxed);
   dead_letters_.store(0, relaxed);
   failures_.store(0, relaxed);
   for (foreign_counts& each : foreign_) {
     each.accepted.store(0, relaxed);
     each.handled.store(0, relaxed);
     each.bytes.store(0, relaxed);
+    each.actors.spawned.store(0, relaxed);
+    each.actors.ended.store(0, relaxed);
   }
   overloads_.clear();
   settled_.store(0, relaxed);         // [budget]
@@ -167,9 +169,10 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
       break;
   }
   control_block& block = control_block::make(type, *this, *runs_on, options);
-  // [alive] [stopping] seq_cst: see shutdown().
-  alive_.fetch_add(1, seq_cst);
-  spawned_.fetch_add(1, relaxed);  // [counter]
+  const turn_context& here = this_turn();
+  const bool in_turn = here.counts != nullptr && &here.running->home() == this;
+  lives& counted = in_turn ? here.counts->actors : foreign().actors;
+  counted.spawned.fetch_add(1, seq_cst);  // [alive] [stopping] seq_cst: see shutdown()
   if (bound != nullptr) bound->actor_bound();
   if (own != nullptr) {
     try {
@@ -185,16 +188,55 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
   return block;
 }
 
-void runtime::actor_ended() noexcept {
-  // [alive] seq_cst: who waits says so in shutting_down_ and then looks here; this thread lowers
-  // the count and then looks there. With anything weaker both could miss the other.
-  if (alive_.fetch_sub(1, seq_cst) == 1 && shutting_down_.load(seq_cst) != 0) wake_waiters();
+void runtime::actor_ended(activity* mine) noexcept {
+  lives& counted = mine != nullptr ? mine->actors : foreign().actors;
+  // [alive] seq_cst: who waits says so in shutting_down_ and then counts; this thread counts the end
+  // and then looks there. With anything weaker both could miss the other.
+  counted.ended.fetch_add(1, seq_cst);
+  if (shutting_down_.load(seq_cst) == 0) return;
+  const std::lock_guard lock(mutex_);
+  if (awaited_ != 0) await(awaited_ - 1);
 }
 
-void runtime::wake_waiters() noexcept {
-  futex_wake(alive_, std::numeric_limits<std::int32_t>::max());
-  const std::lock_guard lock(mutex_);
+// Under mutex_: whoever waits for the end of all is to be woken when so many more have ended, and at
+// 0 now: he counts again. An end that was counted may be taken off all the same, so that this is too
+// early, but never too late: who has not been counted comes to the lock afterwards.
+void runtime::await(std::uint64_t more) noexcept {
+  awaited_ = more;
+  if (more != 0) return;
+  woken_.fetch_add(1, relaxed);  // [woken] relaxed: under the lock
+  futex_wake(woken_, std::numeric_limits<std::int32_t>::max());
   for (bound_executor* each : pumps_) each->wake();
+}
+
+// Calls fn(const activity&) for all who give turns.
+template <class Function>
+void runtime::for_each_activity(Function&& fn) const {
+  pool_->for_each_activity([&](const activity& done) { fn(done); });
+  for (const auto& each : threads_) fn(each->done());
+  for (bound_executor* each : pumps_) fn(each->done());
+}
+
+// First all that have ended, then all that were spawned. What is seen as ended is then seen as spawned
+// too, since it was counted so before. So if they are as many, they are the same: between the two, at
+// least, there was nobody.
+runtime::population runtime::count_actors() const {
+  population all = past_actors_;
+  // [alive] seq_cst, all of these: see actor_ended(), and [stopping] in shutdown(). acquire: what the
+  // actors did comes before what is done when they are gone.
+  for_each_activity([&](const activity& a) { all.ended += a.actors.ended.load(seq_cst); });
+  for (const foreign_counts& f : foreign_) all.ended += f.actors.ended.load(seq_cst);
+  for_each_activity([&](const activity& a) { all.spawned += a.actors.spawned.load(seq_cst); });
+  for (const foreign_counts& f : foreign_) all.spawned += f.actors.spawned.load(seq_cst);
+  return all;
+}
+
+// Its thread gives no more turns. Under mutex_, as is its going off the list.
+void runtime::is_gone(const activity& done) noexcept {
+  add_activity(past_, done);
+  // [alive] relaxed: they change no more, and were handed over with the end.
+  past_actors_.spawned += done.actors.spawned.load(relaxed);
+  past_actors_.ended += done.actors.ended.load(relaxed);
 }
 
 void runtime::reap_threads() noexcept {
@@ -203,7 +245,7 @@ void runtime::reap_threads() noexcept {
   for (auto each = threads_.begin(); each != threads_.end();) {
     const auto it = each++;
     if (!(*it)->finished()) continue;
-    add_activity(past_, (*it)->done());
+    is_gone((*it)->done());
     finished.splice(finished.end(), threads_, it);
   }
 }
@@ -223,7 +265,7 @@ void runtime::add(bound_executor& pump) {
 void runtime::remove(bound_executor& pump) noexcept {
   const std::lock_guard lock(mutex_);
   std::erase(pumps_, &pump);
-  add_activity(past_, pump.done());
+  is_gone(pump.done());
 }
 
 bound_executor* runtime::pump_of_this_thread() const noexcept {
@@ -265,11 +307,15 @@ shutdown_report runtime::shutdown(duration deadline) {
   }
   const time_point began = clock::now();
   const time_point until = later(began, deadline);
-  // [stopping] seq_cst: who spawns opens the slot, counts the actor in alive_, and then looks here;
-  // this thread says that it stops, reads alive_, and then looks at the slots. So a spawner that
-  // has not seen the one is counted in the other, and its slot is found open.
+  // [stopping] seq_cst: who spawns opens the slot, counts the actor, and then looks here; this thread
+  // says that it stops, counts, and then looks at the slots. So a spawner that has not seen the one
+  // is counted in the other, and its slot is found open.
   stopping_.store(true, seq_cst);
-  if (alive_.load(seq_cst) != 0) {
+  const auto is_anybody_there = [this] {
+    const std::lock_guard lock(mutex_);
+    return count_actors().alive() != 0;
+  };
+  if (is_anybody_there()) {
     for_each_actor([](control_block& block) { block.stop(); });
   }
   shutdown_report report;
@@ -285,13 +331,19 @@ shutdown_report runtime::shutdown(duration deadline) {
 
 // False if the deadline came first.
 bool runtime::wait_for_everybody(time_point deadline) {
-  shutting_down_.fetch_add(1, seq_cst);  // [alive]
-  std::uint32_t left = 0;
-  const auto all_gone = [&] { return (left = alive_.load(seq_cst)) == 0; };  // [alive]
+  shutting_down_.fetch_add(1, seq_cst);  // [alive] seq_cst: see actor_ended()
+  std::uint64_t left = 0;
+  std::uint32_t woken = 0;
+  const auto all_gone = [&] {
+    const std::lock_guard lock(mutex_);
+    woken = woken_.load(relaxed);  // [woken] relaxed: under the lock
+    await(left = count_actors().alive());
+    return left == 0;
+  };
   if (bound_executor* const mine = pump_of_this_thread()) {
     (void)mine->run_until(all_gone, &deadline);
   } else {
-    while (!all_gone() && !futex_wait_until(alive_, left, deadline)) {
+    while (!all_gone() && !futex_wait_until(woken_, woken, deadline)) {
     }
   }
   shutting_down_.fetch_sub(1, seq_cst);  // [alive] [spare] the addition matters
@@ -427,12 +479,8 @@ void runtime::add_activity(troupe::statistics& to, const activity& done) noexcep
 troupe::statistics runtime::statistics() const {
   const std::lock_guard lock(mutex_);
   troupe::statistics s = past_;
-  pool_->for_each_activity([&](const activity& done) { add_activity(s, done); });
-  for (const auto& each : threads_) {
-    add_activity(s, each->done());
-    if (!each->finished()) ++s.own_threads;
-  }
-  for (bound_executor* each : pumps_) add_activity(s, each->done());
+  for_each_activity([&](const activity& done) { add_activity(s, done); });
+  for (const auto& each : threads_) s.own_threads += each->finished() ? 0 : 1;
   for (const foreign_counts& each : foreign_) {
     s.messages_accepted += each.accepted.load(relaxed);   // [counter]
     s.messages_handled += each.handled.load(relaxed);     // [counter]
@@ -441,8 +489,9 @@ troupe::statistics runtime::statistics() const {
   if (static_cast<std::int64_t>(s.message_bytes_waiting) < 0) s.message_bytes_waiting = 0;
   // The counts are read one after the other, so that a busy system may seem to have handled more.
   s.messages_waiting = s.messages_accepted - std::min(s.messages_accepted, s.messages_handled);
-  s.actors_alive = alive_.load(relaxed);         // [counter]
-  s.actors_spawned = spawned_.load(relaxed);     // [counter]
+  const population actors = count_actors();
+  s.actors_alive = actors.alive();
+  s.actors_spawned = actors.spawned;
   s.dead_letters = dead_letters_.load(relaxed);  // [counter]
   s.failures = failures_.load(relaxed);          // [counter]
   const overload_counts limits = overloads_.now();

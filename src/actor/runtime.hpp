@@ -45,7 +45,8 @@ class runtime : public system_state {
   // ── Spawning ────────────────────────────────────────────────────────────────────────────────
   /// `options`: null if all is as usual.
   control_block& make_actor(const actor_type& type, const spawn_options* options);
-  void actor_ended() noexcept;
+  /// `mine`: of the turn in which it ended; null: it ended in none.
+  void actor_ended(activity* mine) noexcept;
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
 
   // ── Ending ──────────────────────────────────────────────────────────────────────────────────
@@ -91,8 +92,19 @@ class runtime : public system_state {
     atomic<std::uint64_t> accepted{0};
     atomic<std::uint64_t> handled{0};
     atomic<std::uint64_t> bytes{0};
+    lives actors;
   };
   foreign_counts& foreign() noexcept;
+
+  // Under mutex_.
+  struct population {
+    std::uint64_t spawned = 0;
+    std::uint64_t ended = 0;
+    [[nodiscard]] std::uint64_t alive() const noexcept { return spawned - ended; }
+  };
+  [[nodiscard]] population count_actors() const;
+  template <class Function>
+  void for_each_activity(Function&& fn) const;
 
   explicit runtime(const system_bounds& bounds);
   [[nodiscard]] std::shared_ptr<const hooks> current_hooks() const noexcept;
@@ -101,11 +113,12 @@ class runtime : public system_state {
   template <class Function>
   void for_each_actor(Function&& fn);
   [[nodiscard]] bool wait_for_everybody(time_point deadline);
-  void wake_waiters() noexcept;
   void reap_threads() noexcept;
   [[nodiscard]] std::vector<shutdown_report::straggler> stragglers();
   [[nodiscard]] std::string doing(const control_block& block) const;
   static void add_activity(troupe::statistics& to, const activity& done) noexcept;
+  void is_gone(const activity& done) noexcept;
+  void await(std::uint64_t more) noexcept;
 
   troupe::system* owner_ = nullptr;
   std::unique_ptr<worker_pool> pool_;
@@ -114,12 +127,12 @@ class runtime : public system_state {
   const system_bounds bounds_;
   std::int64_t settles_at_ = activity::never;
 
-  alignas(cache_line_bytes) atomic<std::uint32_t> alive_{0};
-  atomic<std::uint64_t> spawned_{0};
-  atomic<std::uint32_t> shutting_down_{0};  // callers of shutdown() at the moment
+  // Looked at for each actor, and rarely changed.
+  alignas(cache_line_bytes) atomic<std::uint32_t> shutting_down_{0};  // callers of shutdown()
   atomic<bool> stopping_{false};
   atomic<std::uint16_t> epoch_{0};
-  atomic<std::uint64_t> dead_letters_{0};
+
+  alignas(cache_line_bytes) atomic<std::uint64_t> dead_letters_{0};
   atomic<std::uint64_t> failures_{0};
   atomic<std::int64_t> settled_{0};  // bytes in mailboxes, as far as threads have told
   overload_tally overloads_;
@@ -129,7 +142,12 @@ class runtime : public system_state {
   std::shared_ptr<const hooks> hooks_;
   std::list<std::unique_ptr<thread_executor>> threads_;
   std::vector<bound_executor*> pumps_;
-  troupe::statistics past_;  // of executors that are gone
+  troupe::statistics past_;         // of executors that are gone
+  population past_actors_;          // likewise
+  std::uint64_t awaited_ = 0;       // see await()
+  atomic<std::uint32_t> woken_{0};  // who waits for the end of all actors sleeps on it
 };
+
+inline runtime& control_block::home() const noexcept { return static_cast<runtime&>(*home_); }
 
 }  // namespace troupe::detail

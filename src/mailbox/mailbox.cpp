@@ -67,13 +67,7 @@ bool mailbox::make_room(std::uint32_t low) noexcept {
 mailbox::remains mailbox::close() noexcept {
   // [mailbox] acquire: as in refill(): the messages left behind are about to be read.
   // [mailbox-close] release: pairs with push().
-  const word last = head_.exchange(closed, acq_rel);
-  if (has_message(last)) (void)append_reversed(message_of(last));
-  const bool wanted = (last & room_wanted) != 0;
-  envelope* const left = ready_;
-  ready_ = nullptr;
-  handled_ = 0;
-  return {left, wanted};
+  return remains_of(head_.exchange(closed, acq_rel));
 }
 
 }  // namespace troupe::detail

@@ -116,16 +116,18 @@ TEST(mailbox, what_is_collected_in_parts_stays_in_order) {
 }
 
 TEST(mailbox, what_is_left_when_it_closes_is_in_order) {
-  mailbox box;
-  box.open_busy();
-  auto some = messages(6);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
-  EXPECT_EQ(box.pop(), &some[0]);  // the other two are on the reader's list now
-  for (std::size_t i = 3; i < 6; ++i) EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
-  envelope* left = box.close().messages;
-  for (std::size_t i = 1; i < 6; ++i, left = left->next) ASSERT_EQ(left, &some[i]);
-  EXPECT_EQ(left, nullptr);
-  EXPECT_EQ(box.push(some[0]), mailbox::pushed::closed);
+  for (const bool alone : {false, true}) {
+    mailbox box;
+    box.open_busy();
+    auto some = messages(6);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
+    EXPECT_EQ(box.pop(), &some[0]);  // the other two are on the reader's list now
+    for (std::size_t i = 3; i < 6; ++i) EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
+    envelope* left = (alone ? box.close_alone() : box.close()).messages;
+    for (std::size_t i = 1; i < 6; ++i, left = left->next) ASSERT_EQ(left, &some[i]);
+    EXPECT_EQ(left, nullptr);
+    EXPECT_EQ(box.push(some[0]), mailbox::pushed::closed);
+  }
 }
 
 TEST(mailbox, can_be_opened_again) {

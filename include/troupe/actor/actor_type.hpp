@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
@@ -34,7 +35,11 @@ constexpr actor_type make_actor_type() noexcept {
                   .destroy = destroy_actor<A>,
                   .limited_messages = count_limits<A>()};
   if constexpr (requires(A& a) { a.on_start(); }) type.on_start = start_actor<A>;
-  if constexpr (requires(A& a) { a.on_stop(); }) type.on_stop = stop_actor<A>;
+  if constexpr (requires(A& a) { a.on_stop(); }) {
+    type.on_stop = stop_actor<A>;
+  } else {
+    type.ends_silently = std::is_trivially_destructible_v<A>;
+  }
   if constexpr (understands<A, down>) type.on_down = &promised_dispatch_of<A, down>;
   return type;
 }

@@ -45,13 +45,15 @@ struct actor_type {
   void (*on_stop)(void* object) = nullptr;   // null: it has none
   const dispatch* on_down = nullptr;         // null: it cannot watch
   std::uint16_t limited_messages = 0;
+  bool ends_silently = false;            // it has no on_stop, and its destructor does nothing
   const sending_rules* rules = nullptr;  // null: the system's
 
   static constexpr auto elsewhere = static_cast<std::uint32_t>(-1);
 };
 
-/// Where an actor is in its life. It only moves forward.
-enum class phase : std::uint8_t { starting, running, stopping, ended };
+/// Where an actor is in its life, as far as others ask: the stopping one is still running. It only
+/// moves forward, and one without on_start begins as running.
+enum class phase : std::uint8_t { starting, running, ended };
 
 /// Everything the runtime keeps for one actor; the actor's object lies behind it in the same slot,
 /// or, if it does not fit there, elsewhere.
@@ -173,7 +175,7 @@ class control_block : public runnable {
   void report_failure(std::string_view during, std::string_view what) noexcept;
   turn_result end_for(urgent why, activity& mine) noexcept;
   turn_result end(exit_reason reason, activity& mine) noexcept;
-  void finish(exit_reason reason, activity* mine) noexcept;
+  void finish(exit_reason reason, activity* mine, bool alone) noexcept;
   void move_to(phase next) noexcept;
   void free_object_memory() noexcept;
 
@@ -186,7 +188,7 @@ class control_block : public runnable {
   executor* const executor_;
   const actor_type* type_;  // constant once the lifeline is open
   atomic<side_block*> side_{nullptr};
-  atomic<std::uint32_t> phase_{0};
+  atomic<std::uint32_t> phase_;
   [[no_unique_address]] mailbox mailbox_;  // its last 4 bytes are the next three members
   atomic<urgent> urgent_{urgent::nothing};
   exit_reason reason_ = exit_reason::unknown;  // the turn's, until the mailbox is closed
@@ -194,7 +196,7 @@ class control_block : public runnable {
   // The envelope for let_go_last(). Not an `envelope`, whose alignment the block does not have; its
   // place in the slot has.
   std::byte last_reference_[sizeof(envelope)];
-  atomic<const dispatch*> handling_{nullptr};
+  atomic<const dispatch*> handling_;
 };
 
 static_assert(sizeof(lifeline) + sizeof(control_block) == 104,

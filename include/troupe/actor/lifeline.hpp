@@ -20,7 +20,8 @@ namespace troupe::detail {
 ///   ended    the object is gone. Who lets go of the last reference frees the slot.
 ///
 /// free → open: open(). open → ending: begin_end(), or try_begin_end() at count 0. ending → ended:
-/// end(). ended → free: free().
+/// end(), or try_end_alone() at count 1, which becomes 0. open → ended: try_end_at_once() at count 0.
+/// ended → free: free().
 class lifeline {
  public:
   struct state {
@@ -112,6 +113,25 @@ class lifeline {
     // weaker both could miss the other, and the timer would outlive its actor. [life-gone] release:
     // who finds no actor here any more comes after all that it did.
     word_.fetch_add(ended_bit, seq_cst);
+  }
+
+  /// end() and let_go() in one for the turn of an actor that nobody else references; false if
+  /// somebody does. From here on nothing leads here, and nothing that was sent here is on its way.
+  [[nodiscard]] bool try_end_alone() noexcept {
+    state s = now();
+    if (s.count() != 1) return false;
+    // [life-last] acquire: what was done through references comes before the slot is used again.
+    // [life-gone] release: as in end(). Not [end-side]: who arms a timer has a reference.
+    return word_.compare_exchange_strong(s.word, s.word + ended_bit - 1, acq_rel, relaxed);
+  }
+
+  /// try_begin_end() and try_end_alone() in one, where nothing happens between them.
+  [[nodiscard]] bool try_end_at_once() noexcept {
+    state s = now();
+    if (s.count() != 0) return false;
+    // [life-gone] release: as in end(). Only the turn's own let_go() makes the count zero, and it
+    // acquires.
+    return word_.compare_exchange_strong(s.word, s.word + ended_bit, release, relaxed);
   }
 
   /// The last reference is gone. False if the slot has no generation left and must stay unused.

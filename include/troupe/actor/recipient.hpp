@@ -33,7 +33,10 @@ class recipient {
     if (block_ != nullptr) block_->hold();
   }
   template <class A>
-  recipient(const self_ref<A>& self) noexcept : recipient(ref<A>(self)) {}
+  recipient(const self_ref<A>& self) noexcept
+      : block_(&detail::ref_access::block(self)), table_{how<A, Messages>()...} {
+    block_->hold();
+  }
 
   /// From one that understands all of these and more.
   template <message... More>

@@ -96,6 +96,14 @@ class mailbox {
   /// Takes no more messages.
   [[nodiscard]] remains close() noexcept;
 
+  /// The same when nobody can push any more, and whoever has is known to come before: no
+  /// read-modify-write.
+  [[nodiscard]] remains close_alone() noexcept {
+    const word last = head_.load(relaxed);  // [mailbox] relaxed: it comes after every push
+    head_.store(closed, relaxed);           // [mailbox-close] relaxed: nobody looks
+    return remains_of(last);
+  }
+
   /// True if there is nothing to pop at the moment; an answer to be checked with rest().
   [[nodiscard]] bool is_empty() const noexcept {
     return ready_ == nullptr &&
@@ -139,6 +147,11 @@ class mailbox {
   // A message whose weight has changed on the way must not bring the word into disorder.
   [[nodiscard]] std::uint32_t left_of(word head) const noexcept {
     return units_of(head) > handled_ ? units_of(head) - handled_ : 0;
+  }
+  [[nodiscard]] remains remains_of(word last) noexcept {
+    if (has_message(last)) (void)append_reversed(message_of(last));
+    handled_ = 0;
+    return {std::exchange(ready_, nullptr), (last & room_wanted) != 0};
   }
   refilled refill_from(word head, std::uint32_t low) noexcept;
   refilled refill_with_room(word head) noexcept;

@@ -30,6 +30,13 @@ class own_counter {
   atomic<std::uint64_t> value_{0};
 };
 
+/// The actors that were spawned, and that have ended, as far as one thread has done it, or some have.
+/// Both counts only grow. Unlike the other counts they are relied on: see runtime::count_actors().
+struct lives {
+  atomic<std::uint64_t> spawned{0};
+  atomic<std::uint64_t> ended{0};
+};
+
 /// What one thread that gives turns has done.
 ///
 /// Threads: written by its thread, read by any.
@@ -44,6 +51,8 @@ struct alignas(cache_line_bytes) activity {
   /// Beyond these its bytes_waiting are told to the budget of its system.
   std::int64_t bytes_high;
   std::int64_t bytes_low;
+
+  lives actors;
 
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   explicit activity(std::int64_t settles_at = never) noexcept

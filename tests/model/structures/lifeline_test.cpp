@@ -161,6 +161,71 @@ TEST(lifeline, who_holds_to_the_end_sees_all_of_it) {
   });
 }
 
+TEST(lifeline, who_holds_to_the_end_sees_all_of_one_that_ends_alone) {
+  expect_holds([] {
+    slot actor;
+    actor.open(1);
+    const std::uint32_t generation = actor.line.now().generation();
+    plain<int> last_words{0};
+    plain<int> watchers{0};
+    {
+      jthread watcher([&] {
+        if (actor.line.try_hold_to_the_end(generation)) {
+          require(actor.incarnation == 1, "who holds it keeps it");
+          watchers = watchers + 1;
+          actor.let_go_of_one();
+        } else {
+          require(last_words == 1, "who finds no actor comes after all that it did");
+        }
+      });
+      actor.line.begin_end();
+      (void)actor.line.let_go();  // the spawner's
+      last_words = 1;
+      if (actor.line.try_end_alone()) {
+        watchers = watchers + 1;
+        actor.free();
+      } else {
+        actor.line.end();
+        actor.let_go();
+      }
+    }
+    require(actor.line.now().generation() == 1, "its slot is free for the next");
+  });
+}
+
+// An actor without a destructor of its own.
+TEST(lifeline, one_that_ends_at_once_ends_after_all_and_before_the_next_in_its_slot) {
+  expect_holds([] {
+    slot actor;
+    actor.open(1);
+    const std::uint32_t generation = actor.line.now().generation();
+    plain<int> last_words{0};
+    plain<int> by_other{0};
+    {
+      jthread turn([&] {
+        do {
+          actor.last_reference.park();
+          (void)actor.line.let_go();
+          last_words = last_words + 1;
+        } while (!actor.line.try_end_at_once());
+        by_other = by_other + 1;
+        actor.free();
+      });
+      jthread other([&] {
+        if (actor.line.try_hold_to_the_end(generation)) {
+          require(actor.incarnation == 1, "who holds it keeps it");
+          by_other = by_other + 1;
+          actor.let_go_of_one();
+        } else {
+          require(last_words >= 1, "who finds no actor comes after all that it did");
+        }
+      });
+      actor.let_go_of_one();
+    }
+    require(actor.line.now().generation() == 1, "its slot is free for the next");
+  });
+}
+
 // A system that shuts down passes by all slots, with no word from who opens them.
 TEST(lifeline, who_passes_by_finds_an_actor_that_is_complete) {
   expect_holds([] {

@@ -42,6 +42,9 @@ TEST(own_thread, of_one_that_has_ended_is_joined_when_the_next_one_comes) {
       const spawn_options own{.where = own_thread};
       all.spawn<counter>(own, first).stop();
       (void)all.spawn<counter>(own, second);
+      require(all.shutdown(duration::max()).complete(), "nobody is left");
+      const statistics counts = all.statistics();
+      require(counts.actors_spawned == 2 && counts.actors_alive == 0, "each is counted once");
     }
     require(first.ends == 1 && second.ends == 1, "both have ended");
   });

@@ -4,6 +4,7 @@
 
 #include <checker/check.hpp>
 #include <chrono>
+#include <stdexcept>
 #include <troupe/troupe.hpp>
 
 #include "small_system.hpp"
@@ -79,6 +80,47 @@ TEST(shutdown, who_is_spawned_meanwhile_ends_too) {
       require(all.shutdown(duration::max()).complete(), "nobody is left");
     }
     require(done.ends == 1, "it has ended");
+  });
+}
+
+// The one is counted by the worker on which it is spawned, and by that on which it ends.
+TEST(shutdown, whom_an_actor_spawns_meanwhile_ends_too) {
+  class parent : public actor {
+   public:
+    parent(record& of_child, ref<counter>& child) : of_child_(of_child), child_(child) {}
+    void on(add) { child_ = system().spawn<counter>(of_child_); }
+
+   private:
+    record& of_child_;
+    ref<counter>& child_;
+  };
+  expect_holds({.random = 5'000}, [] {
+    record done;
+    ref<counter> kept;  // so that it ends only if it is told to
+    troupe::system all{small(2)};
+    const ref<parent> one = all.spawn<parent>(done, kept);
+    one.send(add{1});
+    require(all.shutdown(duration::max()).complete(), "nobody is left");
+    require(done.ends == 1, "it has ended");
+    const statistics counts = all.statistics();
+    require(counts.actors_spawned == 2 && counts.actors_alive == 0, "each is counted once");
+  });
+}
+
+TEST(shutdown, is_over_when_a_constructor_has_thrown_meanwhile) {
+  class stillborn : public actor {
+   public:
+    stillborn() { throw std::runtime_error("no"); }
+  };
+  expect_holds({.random = 5'000}, [] {
+    troupe::system all{small()};
+    jthread spawner([&] {
+      try {
+        (void)all.spawn<stillborn>();
+      } catch (const std::runtime_error&) {
+      }
+    });
+    require(all.shutdown(duration::max()).complete(), "nobody is left");
   });
 }
 
