@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,12 +41,17 @@ class window_place {
 struct text {
   std::string data;
   detail::window_place place{};
+
+  /// For the limits and budgets of the session's mailbox.
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return data.capacity(); }
 };
 
 /// A binary message from the client; otherwise as text.
 struct binary {
   std::string data;
   detail::window_place place{};
+
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return data.capacity(); }
 };
 
 /// The connection is over. It comes once and last.
