@@ -34,6 +34,19 @@ class window_place {
   std::shared_ptr<channel> of_;
 };
 
+/// Put behind a connection's messages to its session. The session never sees it: when its turn has
+/// come, or the session has ended, it is destroyed, and the connection is told.
+class mark {
+ public:
+  explicit mark(std::shared_ptr<channel> of) noexcept : of_(std::move(of)) {}
+  mark(mark&&) noexcept = default;
+  mark& operator=(mark&&) = delete;
+  ~mark();
+
+ private:
+  std::shared_ptr<channel> of_;
+};
+
 }  // namespace detail
 
 /// A text message from the client: valid UTF-8. The connection reads on while at most
