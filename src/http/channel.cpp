@@ -106,19 +106,18 @@ window_place::~window_place() {
 
 mark channel::make_mark() {
   const std::lock_guard lock(mutex_);
-  behind_ = true;
+  ++marks_;
   return mark{shared_from_this()};
 }
 
 bool channel::is_behind() const noexcept {
   const std::lock_guard lock(mutex_);
-  return behind_;
+  return marks_ > 0;
 }
 
 void channel::caught_up() noexcept {
   std::unique_lock lock(mutex_);
-  behind_ = false;
-  tell(lock);
+  if (--marks_ == 0) tell(lock);
 }
 
 mark::~mark() {

@@ -73,7 +73,7 @@ class channel : public std::enable_shared_from_this<channel> {
   /// True if at most `most` messages are out; otherwise a poke comes once that is so.
   [[nodiscard]] bool wait_for(std::uint32_t most) noexcept { return window_.wait_for(most); }
 
-  /// For behind the last message. A poke comes once the session has got there.
+  /// For behind the last message. A poke comes once the session has got to the last of them.
   [[nodiscard]] mark make_mark();
   [[nodiscard]] bool is_behind() const noexcept;
 
@@ -92,7 +92,7 @@ class channel : public std::enable_shared_from_this<channel> {
   bool poked_ = false;     // the connection knows that there is something
   bool closing_ = false;   // takes no more frames
   bool overflowed_ = false;
-  bool behind_ = false;  // a mark is out
+  std::uint32_t marks_ = 0;  // that are out
 };
 
 }  // namespace troupe::http::detail

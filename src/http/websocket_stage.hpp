@@ -49,6 +49,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
  private:
   enum class phase : std::uint8_t { accepting, open, closing, over };
   enum class held : std::uint8_t { no, by_window, by_mailbox, by_refusal };
+  enum class asked : std::uint8_t { no, waiting, told };
 
   metered_stream<Stream>& metered() noexcept { return codec_.next_layer(); }
   Stream& socket() noexcept { return metered().next_layer(); }
@@ -68,6 +69,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   void hold(held why);
   void let_go();
   void offer_later();
+  void offer_now();
   void offer_again();
   void write();
   void on_written(net::error_code error, std::size_t);
@@ -99,6 +101,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   bool pinging_ = false;
   bool mute_ = false;  // writing has failed
   held held_ = held::no;
+  asked asked_ = asked::no;  // with a mark, behind the refusal, to be told when there may be room
   bool draining_ = false;
   bool counted_ = false;
 };

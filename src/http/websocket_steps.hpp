@@ -19,7 +19,8 @@ namespace troupe::http::detail {
 inline constexpr std::size_t idle_batch_frames_max = 64;
 
 // A message that was refused is offered again after the first of these, and each time after twice as
-// long, up to the second: nobody tells when a budget has room again.
+// long, up to the second: nobody tells when a budget has room again. It is offered at once when the
+// session has got to the mark: often it was what that had in its mailbox that took the room.
 inline constexpr duration offer_first = std::chrono::milliseconds(1);
 inline constexpr duration offer_longest = std::chrono::milliseconds(256);
 
@@ -106,6 +107,7 @@ void websocket_stage<Stream>::hand_over() {
   const auto became = phase_ == phase::open && session_ ? deliver() : handed_over::gone;
   if (became == handed_over::refused) return offer_later();
   patience_ = {};
+  asked_ = asked::no;
   buffer_.consume(buffer_.size());
   if (buffer_.capacity() > idle_buffer_bytes_max) buffer_.shrink_to_fit();
 
@@ -184,6 +186,17 @@ void websocket_stage<Stream>::offer_later() {
   patience_ = std::clamp(patience_ * 2, offer_first, offer_longest);
   offer_at_ = clock::now() + patience_;
   this->owner().set_alarm(offer_at_);
+  // One mark for each pause: where it is others who take the room it comes back at once.
+  if (asked_ != asked::no) return;
+  asked_ = asked::waiting;
+  session_->deliver(channel_->make_mark());
+}
+
+// Not in the turn that this may be called in: see session_port.
+template <class Stream>
+void websocket_stage<Stream>::offer_now() {
+  offer_at_ = time_point::max();
+  boost::asio::post(socket().get_executor(), this->template then<&websocket_stage::offer_again>());
 }
 
 template <class Stream>
@@ -200,7 +213,13 @@ void websocket_stage<Stream>::look() {
     this->counts().slow_readers_closed.add();
     return close({.code = 1008, .reason = "reading too slowly"});
   }
-  if (draining_) {
+  if (held_ == held::by_refusal) {
+    if (asked_ == asked::waiting && !channel_->is_behind()) {
+      asked_ = asked::told;
+      patience_ = {};  // a budget hears of what was handled a little later
+      offer_now();
+    }
+  } else if (draining_) {
     drain();
   } else if ((held_ == held::by_window && channel_->out() <= this->limits().receive_window / 2) ||
              (held_ == held::by_mailbox && !channel_->is_behind())) {
@@ -320,12 +339,7 @@ void websocket_stage<Stream>::abandon() noexcept {
 
 template <class Stream>
 time_point websocket_stage<Stream>::tick(time_point now) {
-  if (now >= offer_at_) {
-    offer_at_ = time_point::max();
-    // Not in this turn: see session_port.
-    boost::asio::post(socket().get_executor(),
-                      this->template then<&websocket_stage::offer_again>());
-  }
+  if (now >= offer_at_) offer_now();
   return std::min(watch(now), offer_at_);
 }
 
