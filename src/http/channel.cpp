@@ -5,7 +5,9 @@
 #include <mutex>
 #include <utility>
 
+#include <troupe/actor/control_block.hpp>
 #include <troupe/base/assert.hpp>
+#include <troupe/http/session.hpp>
 
 namespace troupe::http {
 namespace detail {
@@ -98,6 +100,58 @@ void channel::handled_one() noexcept {
 
 window_place::~window_place() {
   if (of_) of_->handled_one();
+}
+
+// ── The mark ──────────────────────────────────────────────────────────────────────────────────
+
+mark channel::make_mark() {
+  const std::lock_guard lock(mutex_);
+  ++marks_;
+  return mark{shared_from_this()};
+}
+
+bool channel::is_behind() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return marks_ > 0;
+}
+
+void channel::caught_up() noexcept {
+  std::unique_lock lock(mutex_);
+  if (--marks_ == 0) tell(lock);
+}
+
+mark::~mark() {
+  if (of_) of_->caught_up();
+}
+
+namespace {
+
+using mark_envelope = troupe::detail::message_envelope<mark, false>;
+
+void discard_mark(troupe::detail::envelope& e) noexcept {
+  troupe::detail::free_envelope(static_cast<mark_envelope&>(e));
+}
+void run_mark(void*, troupe::detail::envelope& e) { discard_mark(e); }
+
+// Always taken, counts for nothing, and is no dead letter.
+constexpr troupe::detail::dispatch mark_dispatch{.run = run_mark,
+                                                 .discard = discard_mark,
+                                                 .message = "the mark of its connection",
+                                                 .internal = true};
+
+}  // namespace
+
+void post_mark(troupe::detail::control_block& session, mark&& m) {
+  session.deliver(*troupe::detail::make_envelope<false>(mark_dispatch, std::move(m)));
+}
+
+handed_over why_refused(const troupe::detail::control_block& session, std::size_t bytes,
+                        std::size_t budget) noexcept {
+  // Its mailbox closes after that; its `down` is on the way, or will be.
+  if (session.in_life() >= troupe::detail::phase::stopping) return handed_over::gone;
+  const auto& rules = session.rules();
+  return bytes > budget || rules.units(bytes, 1) > rules.hard ? handed_over::too_large
+                                                              : handed_over::refused;
 }
 
 }  // namespace detail

@@ -37,7 +37,8 @@ struct frame {
 };
 
 /// What a WebSocket connection and its session have in common: the frames that the session sent and
-/// the socket has not taken, and how many messages the session has not handled.
+/// the socket has not taken, how many messages the session has not handled, and whether it has got to
+/// the mark behind them.
 ///
 /// Threads:   as its sections say; «the connection» is the loop's thread.
 /// Invariant: what is queued, and what the connection has taken and not reported as sent(), together
@@ -53,6 +54,7 @@ class channel : public std::enable_shared_from_this<channel> {
   delivery send(frame f);
   void close(std::uint16_t code, std::string reason);
   void handled_one() noexcept;
+  void caught_up() noexcept;
   [[nodiscard]] const request& upgrade_request() const noexcept { return upgrade_; }
 
   // ── The connection ──────────────────────────────────────────────────────────────────────────
@@ -71,6 +73,10 @@ class channel : public std::enable_shared_from_this<channel> {
   /// True if at most `most` messages are out; otherwise a poke comes once that is so.
   [[nodiscard]] bool wait_for(std::uint32_t most) noexcept { return window_.wait_for(most); }
 
+  /// For behind the last message. A poke comes once the session has got to the last of them.
+  [[nodiscard]] mark make_mark();
+  [[nodiscard]] bool is_behind() const noexcept;
+
  private:
   void poke_once(std::unique_lock<mutex>& lock);
   void tell(std::unique_lock<mutex>& lock);
@@ -86,6 +92,7 @@ class channel : public std::enable_shared_from_this<channel> {
   bool poked_ = false;     // the connection knows that there is something
   bool closing_ = false;   // takes no more frames
   bool overflowed_ = false;
+  std::uint32_t marks_ = 0;  // that are out
 };
 
 }  // namespace troupe::http::detail

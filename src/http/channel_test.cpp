@@ -142,6 +142,18 @@ TEST_F(channel_of_1000_bytes, a_place_that_is_overwritten_is_given_back) {
   EXPECT_EQ(channel_->out(), 0u);
 }
 
+TEST_F(channel_of_1000_bytes, tells_when_the_last_mark_is_reached) {
+  EXPECT_FALSE(channel_->is_behind());
+  {
+    const mark last = channel_->make_mark();
+    { const mark earlier = channel_->make_mark(); }
+    EXPECT_TRUE(channel_->is_behind());
+    EXPECT_EQ(pokes(), 0);
+  }
+  EXPECT_FALSE(channel_->is_behind());
+  EXPECT_EQ(pokes(), 1);
+}
+
 using channel_death = channel_of_1000_bytes;
 
 TEST_F(channel_death, a_code_that_may_not_be_sent_is_a_broken_contract) {

@@ -91,6 +91,13 @@ class connection_in_memory : public testing::Test {
     return heard;
   }
 
+  static std::string upgrade_to(const std::string& path) {
+    return "GET " + path +
+           " HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\n"
+           "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+  }
+
   net::io_context context_{1};
   std::vector<std::string> failures_;
   troupe::system system_{
@@ -111,13 +118,29 @@ TEST_F(connection_in_memory, speaks_http) {
 }
 
 TEST_F(connection_in_memory, speaks_websocket) {
-  EXPECT_THAT(exchange("GET /parrot HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\n"
-                       "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"),
-              HasSubstr("101 Switching Protocols"));
+  EXPECT_THAT(exchange(upgrade_to("/parrot")), HasSubstr("101 Switching Protocols"));
   using test::raw_client;
   EXPECT_EQ(exchange(raw_client::frame(raw_client::text, "ha")), "\x81\x04haha");
   EXPECT_EQ(exchange(raw_client::frame(raw_client::ping, "?")), "\x8a\x01?");
+}
+
+TEST_F(connection_in_memory, offers_what_was_refused_as_soon_as_the_session_has_caught_up) {
+  site_->routes.at("/small").session = [this](http::websocket client) {
+    // It is pumped where the connection offers, so the second message would be one too many.
+    return std::make_unique<session_of<parrot>>(
+        system_.spawn<parrot>({.where = bound_to(pump_), .max_messages = 1}, std::move(client)));
+  };
+  exchange(upgrade_to("/small"));
+  using test::raw_client;
+  std::string all, answers;
+  for (const char* each : {"a", "b", "c", "d", "e"}) {
+    all += raw_client::frame(raw_client::text, each);
+    answers += std::string("\x81\x02") + each + each;
+  }
+  // Not by time, which does not pass here.
+  EXPECT_EQ(exchange(all), answers);
+  EXPECT_GE(site_->counts.refusal_pauses.value(), 1u);
+  EXPECT_EQ(site_->counts.held_back.value(), 0u);
 }
 
 TEST_F(connection_in_memory, ends_with_its_client) {

@@ -92,6 +92,9 @@ void add_system(families& to, const troupe::statistics& s) {
 void add_server(families& to, const http::statistics& s) {
   to.gauge("troupe_http_connections", "Connections open, WebSockets included.", {{s.connections}});
   to.gauge("troupe_http_websockets", "WebSockets open.", {{s.websockets}});
+  to.gauge("troupe_http_held_back",
+           "WebSockets not read at the moment, because their sessions have to catch up.",
+           {{s.held_back}});
   to.counter("troupe_http_accepted_total", "Connections let in.", {{s.accepted}});
   to.counter("troupe_http_upgraded_total", "WebSockets ever open.", {{s.upgraded}});
   to.counter("troupe_http_requests_total", "Requests answered.", {{s.requests}});
@@ -116,7 +119,9 @@ void add_server(families& to, const http::statistics& s) {
   to.counter("troupe_http_slow_readers_total", "WebSockets closed for reading too slowly.",
              {{s.slow_readers_closed}});
   to.counter("troupe_http_receive_pauses_total", "Times a client was held back for its session.",
-             {{s.receive_pauses}});
+             {{s.receive_pauses, "reason", "window"},
+              {s.mailbox_pauses, "reason", "mailbox"},
+              {s.refusal_pauses, "reason", "refused"}});
   to.counter("troupe_http_accept_pauses_total",
              "Times that descriptors or memory did not suffice to accept.", {{s.accept_pauses}});
   to.counter("troupe_http_handler_failures_total", "Requests whose handler failed.",

@@ -26,10 +26,14 @@ TEST(metrics, every_figure_is_there_under_its_name) {
                                                   .workers_busy = 1,
                                                   .workers_parked = 7},
                                                  {.connections = 5,
+                                                  .held_back = 19,
                                                   .bytes_in = 6,
                                                   .bytes_out = 7,
                                                   .refused_full = 8,
-                                                  .slow_readers_closed = 9});
+                                                  .slow_readers_closed = 9,
+                                                  .receive_pauses = 20,
+                                                  .mailbox_pauses = 21,
+                                                  .refusal_pauses = 22});
   for (const char* line : {
            "# TYPE troupe_actors gauge\ntroupe_actors 3\n",
            "# TYPE troupe_messages_handled_total counter\ntroupe_messages_handled_total 1000001\n",
@@ -39,6 +43,10 @@ TEST(metrics, every_figure_is_there_under_its_name) {
            "troupe_http_bytes_total{direction=\"out\"} 7\n",
            "troupe_http_refused_total{reason=\"full\"} 8\n",
            "troupe_http_slow_readers_total 9\n",
+           "# TYPE troupe_http_held_back gauge\ntroupe_http_held_back 19\n",
+           "troupe_http_receive_pauses_total{reason=\"window\"} 20\n",
+           "troupe_http_receive_pauses_total{reason=\"mailbox\"} 21\n",
+           "troupe_http_receive_pauses_total{reason=\"refused\"} 22\n",
            "troupe_dead_letters_total 0\n",
            "troupe_failures_total 0\n",
            "troupe_mailbox_messages 0\n",

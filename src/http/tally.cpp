@@ -8,6 +8,7 @@ statistics tally::snapshot() const noexcept {
   return {
       .connections = connections.value(),
       .websockets = websockets.value(),
+      .held_back = held_back.value(),
       .accepted = accepted.value(),
       .upgraded = upgraded.value(),
       .requests = requests.value(),
@@ -27,6 +28,8 @@ statistics tally::snapshot() const noexcept {
       .protocol_errors = protocol_errors.value(),
       .slow_readers_closed = slow_readers_closed.value(),
       .receive_pauses = receive_pauses.value(),
+      .mailbox_pauses = mailbox_pauses.value(),
+      .refusal_pauses = refusal_pauses.value(),
       .close_timed_out = close_timed_out.value(),
       .accept_pauses = accept_pauses.value(),
       .handler_failures = handler_failures.value(),

@@ -107,6 +107,12 @@ class obedient : public actor {
 
 class served : public testing::Test {
  protected:
+  explicit served(system_options of = {.workers = 2}) : system_(quietly(std::move(of))) {}
+
+  static system_options quietly(system_options of) {
+    of.on_failure = [](const failure&) {};
+    return of;
+  }
   static http::options on_free_port() {
     http::options o;
     o.port = 0;
@@ -127,7 +133,7 @@ class served : public testing::Test {
   }
   http::statistics statistics() const { return server_->statistics(); }
 
-  troupe::system system_{system_options{.workers = 2, .on_failure = [](const failure&) {}}};
+  troupe::system system_;
   std::unique_ptr<http::server> server_;
 };
 

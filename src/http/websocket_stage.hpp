@@ -21,9 +21,10 @@ namespace troupe::http::detail {
 ///
 ///   accepting ──▶ open ──one side closes, or breaks the rules──▶ closing ──▶ over
 ///
-/// While open it reads, unless the session has not handled enough of what was read before
-/// (`paused_`). Closing, Beast exchanges the close frames and the ends of the two streams; the
-/// alarm sees to it that this ends.
+/// While open it reads, unless the session has to catch up (`held_`): it has not handled enough of
+/// what was read before, or its mailbox is full, or the message that was just read was refused by
+/// that or by a budget. That message stays in `buffer_` and is offered again. Closing, Beast
+/// exchanges the close frames and the ends of the two streams; the alarm sees to it that this ends.
 ///
 /// Threads: the loop's.
 template <class Stream>
@@ -47,6 +48,8 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
 
  private:
   enum class phase : std::uint8_t { accepting, open, closing, over };
+  enum class held : std::uint8_t { no, by_window, by_mailbox, by_refusal };
+  enum class asked : std::uint8_t { no, waiting, told };
 
   metered_stream<Stream>& metered() noexcept { return codec_.next_layer(); }
   Stream& socket() noexcept { return metered().next_layer(); }
@@ -60,9 +63,17 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   void open_session();
   void read();
   void on_read(net::error_code error, std::size_t);
-  void deliver();
+  void hand_over();
+  [[nodiscard]] handed_over deliver();
+  void read_on();
+  void hold(held why);
+  void let_go();
+  void offer_later();
+  void offer_now();
+  void offer_again();
   void write();
   void on_written(net::error_code error, std::size_t);
+  time_point watch(time_point now);
   void ping_once_since(time_point heard, time_point now);
   void on_pinged(net::error_code);
   void start_closing() { enter(phase::closing, clock::now() + this->limits().close_time); }
@@ -82,12 +93,15 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   closed said_{.code = 0, .reason = {}};  // with what this side closes; code 0: it does not
   time_point due_;                        // of the phase, or of one that cannot write any more
   time_point pinged_;
+  time_point offer_at_ = time_point::max();  // what was refused
+  duration patience_{};                      // how long it was to wait for that
   phase phase_ = phase::accepting;
   bool reading_ = false;
   bool writing_ = false;
   bool pinging_ = false;
   bool mute_ = false;  // writing has failed
-  bool paused_ = false;
+  held held_ = held::no;
+  asked asked_ = asked::no;  // with a mark, behind the refusal, to be told when there may be room
   bool draining_ = false;
   bool counted_ = false;
 };

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <chrono>
 
 #include "close_reason.hpp"
 #include "connection.hpp"
@@ -15,6 +17,12 @@ namespace troupe::http::detail {
 
 // A batch that has grown beyond this is given back when there is nothing in it.
 inline constexpr std::size_t idle_batch_frames_max = 64;
+
+// A message that was refused is offered again after the first of these, and each time after twice as
+// long, up to the second: nobody tells when a budget has room again. It is offered at once when the
+// session has got to the mark: often it was what that had in its mailbox that took the room.
+inline constexpr duration offer_first = std::chrono::milliseconds(1);
+inline constexpr duration offer_longest = std::chrono::milliseconds(256);
 
 template <class Stream>
 websocket_stage<Stream>::websocket_stage(basic_connection<Stream>& owner,
@@ -81,7 +89,7 @@ void websocket_stage<Stream>::open_session() {
 
 template <class Stream>
 void websocket_stage<Stream>::read() {
-  if (phase_ != phase::open || reading_ || paused_ || draining_ || !session_) return;
+  if (phase_ != phase::open || reading_ || held_ != held::no || draining_ || !session_) return;
   reading_ = true;
   codec_.async_read(buffer_, this->template then<&websocket_stage::on_read>());
 }
@@ -90,31 +98,110 @@ template <class Stream>
 void websocket_stage<Stream>::on_read(net::error_code error, std::size_t) {
   reading_ = false;
   if (error) return lost(error);
-  if (phase_ == phase::open && session_) deliver();
+  hand_over();
+}
+
+// The buffer holds a message.
+template <class Stream>
+void websocket_stage<Stream>::hand_over() {
+  const auto became = phase_ == phase::open && session_ ? deliver() : handed_over::gone;
+  if (became == handed_over::refused) return offer_later();
+  patience_ = {};
+  asked_ = asked::no;
   buffer_.consume(buffer_.size());
   if (buffer_.capacity() > idle_buffer_bytes_max) buffer_.shrink_to_fit();
 
-  if (draining_) return drain();
+  switch (became) {
+    case handed_over::taken:
+    case handed_over::taken_when_full:
+      this->counts().messages_in.add();
+      break;
+    case handed_over::not_understood:
+      channel_->close(1003, codec_.got_text() ? "no text, please" : "no binary data, please");
+      break;
+    case handed_over::too_large:
+      this->counts().messages_too_large.add();
+      channel_->close(1009, "larger than what its session takes");
+      break;
+    case handed_over::refused:
+    case handed_over::gone:
+      break;
+  }
+  if (draining_) {
+    let_go();
+    return drain();
+  }
+  if (became == handed_over::taken_when_full) {
+    hold(held::by_mailbox);
+    return session_->deliver(channel_->make_mark());
+  }
+  read_on();
+}
+
+template <class Stream>
+void websocket_stage<Stream>::read_on() {
   const auto window = static_cast<std::uint32_t>(this->limits().receive_window);
   if (phase_ == phase::open && channel_->out() >= window && !channel_->wait_for(window / 2)) {
-    paused_ = true;  // TCP now holds the client back
-    this->counts().receive_pauses.add();
+    return hold(held::by_window);
   }
+  let_go();
   read();
 }
 
 template <class Stream>
-void websocket_stage<Stream>::deliver() {
+handed_over websocket_stage<Stream>::deliver() {
   const auto bytes = buffer_.cdata();
   std::string data{static_cast<const char*>(bytes.data()), bytes.size()};
-  const bool understood = codec_.got_text()
-                              ? session_->deliver(text{std::move(data), channel_->place()})
-                              : session_->deliver(binary{std::move(data), channel_->place()});
-  if (understood) {
-    this->counts().messages_in.add();
-  } else {
-    channel_->close(1003, codec_.got_text() ? "no text, please" : "no binary data, please");
-  }
+  return codec_.got_text() ? session_->deliver(text{std::move(data), channel_->place()})
+                           : session_->deliver(binary{std::move(data), channel_->place()});
+}
+
+// ── Holding back ──────────────────────────────────────────────────────────────────────────────
+
+// TCP now holds the client back, until let_go().
+template <class Stream>
+void websocket_stage<Stream>::hold(held why) {
+  if (held_ == why) return;
+  tally& counts = this->counts();
+  if (held_ == held::no) counts.held_back.add();
+  held_ = why;
+  (why == held::by_window    ? counts.receive_pauses
+   : why == held::by_mailbox ? counts.mailbox_pauses
+                             : counts.refusal_pauses)
+      .add();
+}
+
+template <class Stream>
+void websocket_stage<Stream>::let_go() {
+  if (held_ == held::no) return;
+  held_ = held::no;
+  offer_at_ = time_point::max();
+  this->counts().held_back.subtract();
+  metered().meter().heard = clock::now();  // it was not the client who was silent
+}
+
+template <class Stream>
+void websocket_stage<Stream>::offer_later() {
+  hold(held::by_refusal);
+  patience_ = std::clamp(patience_ * 2, offer_first, offer_longest);
+  offer_at_ = clock::now() + patience_;
+  this->owner().set_alarm(offer_at_);
+  // One mark for each pause: where it is others who take the room it comes back at once.
+  if (asked_ != asked::no) return;
+  asked_ = asked::waiting;
+  session_->deliver(channel_->make_mark());
+}
+
+// Not in the turn that this may be called in: see session_port.
+template <class Stream>
+void websocket_stage<Stream>::offer_now() {
+  offer_at_ = time_point::max();
+  boost::asio::post(socket().get_executor(), this->template then<&websocket_stage::offer_again>());
+}
+
+template <class Stream>
+void websocket_stage<Stream>::offer_again() {
+  if (held_ == held::by_refusal) hand_over();
 }
 
 // ── Writing ───────────────────────────────────────────────────────────────────────────────────
@@ -126,12 +213,17 @@ void websocket_stage<Stream>::look() {
     this->counts().slow_readers_closed.add();
     return close({.code = 1008, .reason = "reading too slowly"});
   }
-  if (draining_) {
+  if (held_ == held::by_refusal) {
+    if (asked_ == asked::waiting && !channel_->is_behind()) {
+      asked_ = asked::told;
+      patience_ = {};  // a budget hears of what was handled a little later
+      offer_now();
+    }
+  } else if (draining_) {
     drain();
-  } else if (paused_ && channel_->out() <= this->limits().receive_window / 2) {
-    paused_ = false;
-    metered().meter().heard = clock::now();  // it was not the client who was silent
-    read();
+  } else if ((held_ == held::by_window && channel_->out() <= this->limits().receive_window / 2) ||
+             (held_ == held::by_mailbox && !channel_->is_behind())) {
+    read_on();
   }
   write();
 }
@@ -178,6 +270,7 @@ void websocket_stage<Stream>::on_written(net::error_code error, std::size_t) {
 template <class Stream>
 void websocket_stage<Stream>::drain() {
   draining_ = true;
+  if (held_ == held::by_refusal) return;  // comes back once that is with the session
   // What was received is handled, and answered, before the farewell.
   if (phase_ == phase::open && channel_->wait_for(0)) {
     channel_->close(1001, "the server is going away");
@@ -196,6 +289,7 @@ template <class Stream>
 void websocket_stage<Stream>::close(closed as) {
   said_ = std::move(as);
   start_closing();
+  let_go();
   channel_->shut();
   // The frame that is being written must stay; nobody waits for the others any more.
   batch_.resize(std::min(batch_.size(), next_ + (writing_ ? 1 : 0)));
@@ -230,6 +324,7 @@ void websocket_stage<Stream>::end(closed as) {
 template <class Stream>
 void websocket_stage<Stream>::say_closed(closed as) {
   phase_ = phase::over;
+  let_go();
   if (std::exchange(counted_, false)) this->counts().websockets.subtract();
   channel_->shut();
   if (const auto session = std::move(session_)) session->deliver(std::move(as));
@@ -244,11 +339,17 @@ void websocket_stage<Stream>::abandon() noexcept {
 
 template <class Stream>
 time_point websocket_stage<Stream>::tick(time_point now) {
+  if (now >= offer_at_) offer_now();
+  return std::min(watch(now), offer_at_);
+}
+
+template <class Stream>
+time_point websocket_stage<Stream>::watch(time_point now) {
   const http::limits& l = this->limits();
   if (phase_ == phase::over) return time_point::max();
   if (phase_ == phase::open && !mute_) {
     // A client that is not read from cannot be heard.
-    const time_point heard = paused_ || draining_ ? now : metered().meter().heard;
+    const time_point heard = held_ != held::no || draining_ ? now : metered().meter().heard;
     if (now < heard + l.idle_time / 2) return heard + l.idle_time / 2;
     if (now < heard + l.idle_time) {
       ping_once_since(heard, now);

@@ -35,7 +35,8 @@ struct limits {
 
   /// Sent by the session and not yet by the socket. A reader slower than that is closed with 1008.
   std::size_t send_queue_bytes = 1024 * 1024;
-  /// Messages that the session has not handled yet. With that many, the socket is not read.
+  /// Messages that the session has not handled yet. With that many, the socket is not read; nor while
+  /// the session's mailbox is full or a budget has no room.
   std::size_t receive_window = 16;
 };
 

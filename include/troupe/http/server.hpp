@@ -66,16 +66,28 @@ class server {
   /// A session that ends closes its connection with 1000, one that fails with 1011.
   template <session Session, class... Args>
   void websocket(std::string path, Args... args) {
-    add_websocket(std::move(path),
-                  [system = &system_, args = std::make_tuple(std::move(args)...)](
-                      http::websocket client) -> std::unique_ptr<detail::session_port> {
-                    return std::apply(
-                        [&](const Args&... copied) {
-                          return std::make_unique<detail::session_of<Session>>(
-                              system->spawn<Session>(std::move(client), copied...));
-                        },
-                        args);
-                  });
+    websocket<Session>(std::move(path), spawn_options{}, std::move(args)...);
+  }
+
+  /// The same, each spawned with these options. A client whose message the session's mailbox or a
+  /// budget does not let in is not read until it does; one that is too large for them ever to let in
+  /// closes with 1009. What drop_newest, drop_oldest or redirect_to do is as they say.
+  ///
+  /// Options that spawn() refuses close each connection with 1011.
+  template <session Session, class... Args>
+  void websocket(std::string path, spawn_options how, Args... args) {
+    add_websocket(
+        std::move(path),
+        [system = &system_, how = std::move(how), args = std::make_tuple(std::move(args)...)](
+            http::websocket client) -> std::unique_ptr<detail::session_port> {
+          return std::apply(
+              [&](const Args&... copied) {
+                return std::make_unique<detail::session_of<Session>>(
+                    system->spawn<Session>(how, std::move(client), copied...),
+                    how.charged_to ? how.charged_to->limit() : no_limit);
+              },
+              args);
+        });
   }
 
   /// The figures of system and server in the text format of Prometheus.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -18,43 +20,79 @@ concept session = understands<S, text> || understands<S, binary>;
 
 namespace detail {
 
+/// What became of a message from the client. The first two: it is the session's now.
+enum class handed_over : std::uint8_t {
+  taken,
+  taken_when_full,  // and there is no room for the next
+  refused,          // by the session's limits or by a budget: not now
+  too_large,        // by these as well: never
+  gone,             // the session has ended
+  not_understood,   // it has no handler for it
+};
+
+/// What it means that a session has not taken a message of so many bytes. `budget`: the limit of the
+/// session's group.
+[[nodiscard]] handed_over why_refused(const troupe::detail::control_block& session,
+                                      std::size_t bytes, std::size_t budget) noexcept;
+void post_mark(troupe::detail::control_block& session, mark&& m);
+
 /// A session as its connection sees it.
+///
+/// Threads: the loop's, outside of turns: in a turn the connection would itself be paused for what it
+///          sends to a full mailbox, and write nothing meanwhile.
 class session_port {
  public:
   virtual ~session_port() = default;
 
-  /// False if the session has no handler for it.
-  virtual bool deliver(text&& m) = 0;
-  virtual bool deliver(binary&& m) = 0;
-  virtual bool deliver(closed&& m) = 0;
+  virtual handed_over deliver(text&& m) = 0;
+  virtual handed_over deliver(binary&& m) = 0;
+  // These two come also to a session that is full, and from turns too.
+  virtual void deliver(closed&& m) = 0;
+  virtual void deliver(mark&& m) = 0;
   virtual address who() const noexcept = 0;
 };
 
 template <session S>
 class session_of final : public session_port {
  public:
-  explicit session_of(ref<S> to) noexcept : to_(std::move(to)) {}
+  /// `budget`: the limit of its group.
+  explicit session_of(ref<S> to, std::size_t budget = no_limit) noexcept
+      : to_(std::move(to)), budget_(budget) {}
 
-  bool deliver(text&& m) override { return hand_over(std::move(m)); }
-  bool deliver(binary&& m) override { return hand_over(std::move(m)); }
-  // It comes once and last, so it comes also to a session that is full.
-  bool deliver(closed&& m) override {
+  handed_over deliver(text&& m) override { return hand_over(std::move(m)); }
+  handed_over deliver(binary&& m) override { return hand_over(std::move(m)); }
+  void deliver(closed&& m) override {
     if constexpr (understands<S, closed>) {
       troupe::detail::post_promised<S>(troupe::detail::ref_access::block(to_), std::move(m));
     }
-    return understands<S, closed>;
+  }
+  void deliver(mark&& m) override {
+    post_mark(troupe::detail::ref_access::block(to_), std::move(m));
   }
   address who() const noexcept override { return to_.address(); }
 
  private:
-  // Refused by a session that has ended: the connection hears of that from the session's `down`.
   template <class M>
-  bool hand_over(M&& m) {
-    if constexpr (understands<S, M>) to_.send(std::forward<M>(m));
-    return understands<S, M>;
+  handed_over hand_over(M&& m) {
+    if constexpr (understands<S, M>) {
+      const std::size_t bytes = troupe::detail::dispatch_of<S, M>.bytes + m.owned_bytes();
+      switch (to_.send(std::forward<M>(m))) {
+        case delivery::accepted:
+        case delivery::dropped:  // as the session's policy asks
+          return handed_over::taken;
+        case delivery::paused:
+          return handed_over::taken_when_full;
+        case delivery::refused:
+          break;
+      }
+      return why_refused(troupe::detail::ref_access::block(to_), bytes, budget_);
+    } else {
+      return handed_over::not_understood;
+    }
   }
 
   ref<S> to_;
+  const std::size_t budget_;
 };
 
 using session_factory = std::function<std::unique_ptr<session_port>(websocket)>;

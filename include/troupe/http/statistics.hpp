@@ -10,6 +10,7 @@ namespace troupe::http {
 struct statistics {
   std::uint64_t connections = 0;   // at the moment, WebSockets included
   std::uint64_t websockets = 0;    // at the moment
+  std::uint64_t held_back = 0;     // of these, not read until their sessions have caught up
   std::uint64_t accepted = 0;      // connections ever
   std::uint64_t upgraded = 0;      // WebSockets ever
   std::uint64_t requests = 0;      // answered by a route, a file or an error
@@ -30,6 +31,8 @@ struct statistics {
   std::uint64_t protocol_errors = 0;      // 1002 and 1007
   std::uint64_t slow_readers_closed = 0;  // send_queue_bytes
   std::uint64_t receive_pauses = 0;       // receive_window
+  std::uint64_t mailbox_pauses = 0;       // the session's mailbox was full
+  std::uint64_t refusal_pauses = 0;       // a budget, or the mailbox, did not let a message in
   std::uint64_t close_timed_out = 0;      // close_time
   std::uint64_t accept_pauses = 0;        // out of descriptors or memory
   std::uint64_t handler_failures = 0;     // exceptions out of route handlers, unusable responses

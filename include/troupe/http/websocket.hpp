@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,6 +34,19 @@ class window_place {
   std::shared_ptr<channel> of_;
 };
 
+/// Put behind a connection's messages to its session. The session never sees it: when its turn has
+/// come, or the session has ended, it is destroyed, and the connection is told.
+class mark {
+ public:
+  explicit mark(std::shared_ptr<channel> of) noexcept : of_(std::move(of)) {}
+  mark(mark&&) noexcept = default;
+  mark& operator=(mark&&) = delete;
+  ~mark();
+
+ private:
+  std::shared_ptr<channel> of_;
+};
+
 }  // namespace detail
 
 /// A text message from the client: valid UTF-8. The connection reads on while at most
@@ -40,12 +54,17 @@ class window_place {
 struct text {
   std::string data;
   detail::window_place place{};
+
+  /// For the limits and budgets of the session's mailbox.
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return data.capacity(); }
 };
 
 /// A binary message from the client; otherwise as text.
 struct binary {
   std::string data;
   detail::window_place place{};
+
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return data.capacity(); }
 };
 
 /// The connection is over. It comes once and last.
