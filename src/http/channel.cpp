@@ -145,10 +145,10 @@ void post_mark(troupe::detail::control_block& session, mark&& m) {
   session.deliver(*troupe::detail::make_envelope<false>(mark_dispatch, std::move(m)));
 }
 
-handed_over why_refused(const troupe::detail::control_block& session, std::size_t bytes,
+handed_over why_refused(troupe::detail::control_block& session, std::size_t bytes,
                         std::size_t budget) noexcept {
   // Its mailbox closes after that; its `down` is on the way, or will be.
-  if (session.in_life() >= troupe::detail::phase::stopping) return handed_over::gone;
+  if (session.line().now().ending()) return handed_over::gone;
   const auto& rules = session.rules();
   return bytes > budget || rules.units(bytes, 1) > rules.hard ? handed_over::too_large
                                                               : handed_over::refused;

@@ -32,8 +32,8 @@ enum class handed_over : std::uint8_t {
 
 /// What it means that a session has not taken a message of so many bytes. `budget`: the limit of the
 /// session's group.
-[[nodiscard]] handed_over why_refused(const troupe::detail::control_block& session,
-                                      std::size_t bytes, std::size_t budget) noexcept;
+[[nodiscard]] handed_over why_refused(troupe::detail::control_block& session, std::size_t bytes,
+                                      std::size_t budget) noexcept;
 void post_mark(troupe::detail::control_block& session, mark&& m);
 
 /// A session as its connection sees it.
