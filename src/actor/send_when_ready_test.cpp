@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <troupe/troupe.hpp>
@@ -30,12 +31,17 @@ struct feed {
   int count;
 };
 
-/// Sends items when there is room for them, and keeps what became of each. To be looked at when it
-/// has ended, or when `done` says so.
+/// Sends items when there is room for them, and writes down what became of each: to be read when `fed`
+/// says that the handlers are done. Several may share the results.
 template <class To>
 class feeder : public actor {
  public:
   struct results {
+    void add(delivery one) {
+      const std::lock_guard lock(guard);
+      became.push_back(one);
+    }
+    mutex guard;
     std::vector<delivery> became;
     atomic<int> fed{0};
     atomic<int> others{0};
@@ -45,7 +51,7 @@ class feeder : public actor {
   task<> on(feed f) {
     for (int i = 0; i < f.count; ++i) {
       const delivery became = co_await to_.send_when_ready(item{f.first + i});
-      out_.became.push_back(became);
+      out_.add(became);
     }
     ++out_.fed;
   }
