@@ -11,8 +11,10 @@
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
+#include <troupe/actor/sending.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/statistics.hpp>
 #include <troupe/actor/system.hpp>
+#include <troupe/actor/task.hpp>
 #include <troupe/actor/timer.hpp>

@@ -267,5 +267,67 @@ TEST_F(allocation, of_an_actor_that_is_paused_again_and_again_is_none) {
   }
 }
 
+TEST_F(allocation, of_handlers_that_wait_again_and_again_is_none) {
+  class feeder : public actor {
+   public:
+    feeder(ref<swallower<item>> to, event*& done) : to_(std::move(to)), done_(done) {}
+    task<> on(int count) {
+      const std::array<char, 200> frame_of_some_size{};
+      for (int i = 0; i < count; ++i) {
+        if (co_await to_.send_when_ready(item{frame_of_some_size[0]}) != delivery::accepted) break;
+      }
+      if (++ended_ % 4 == 0) done_->set();
+    }
+
+   private:
+    ref<swallower<item>> to_;
+    event*& done_;
+    int ended_ = 0;
+  };
+  for (const unsigned workers : {1u, 2u}) {
+    system s{{.workers = workers}};
+    atomic<int> handled{0};
+    event* done = nullptr;
+    const auto to = s.spawn<swallower<item>>(spawn_options{.max_messages = 8}, handled);
+    const auto from = s.spawn<feeder>(to, done);
+    EXPECT_EQ(least_of_some_rounds([&] {
+                event ended;
+                done = &ended;
+                for (int i = 0; i < 4; ++i) from.send(1'000);
+                EXPECT_TRUE(ended.wait());
+              }),
+              0u);
+    EXPECT_EQ(s.statistics().pauses, 0u);
+  }
+}
+
+TEST_F(allocation, of_handlers_that_begin_and_end_is_none) {
+  class quick : public actor {
+   public:
+    explicit quick(event*& done) : done_(done) {}
+    task<> on(int left) {
+      if (left == 0) {
+        done_->set();
+      } else {
+        self(this).send(left - 1);
+      }
+      co_return;
+    }
+
+   private:
+    event*& done_;
+  };
+  system s{{.workers = 1}};
+  event* done = nullptr;
+  const auto a = s.spawn<quick>(done);
+  EXPECT_EQ(least_of_some_rounds([&] {
+              event ended;
+              done = &ended;
+              a.send(10'000);
+              EXPECT_TRUE(ended.wait());
+            }),
+            0u);
+}
+
 }  // namespace
 }  // namespace troupe::test

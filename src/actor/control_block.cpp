@@ -13,6 +13,7 @@
 
 #include "down_message.hpp"
 #include "drop_ring.hpp"
+#include "handler_frame.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -52,6 +53,8 @@ constexpr dispatch on_start_dispatch{nullptr, nullptr, "on_start", false, true};
 constexpr dispatch on_stop_dispatch{nullptr, nullptr, "on_stop", false, true};
 constexpr dispatch paused_dispatch{nullptr, nullptr, "waiting for room in a full mailbox", false,
                                    true};
+constexpr dispatch ending_handlers_dispatch{nullptr, nullptr,
+                                            "the destruction of handlers that waited", false, true};
 constexpr dispatch destructor_dispatch{nullptr, nullptr, "its destructor", false, true};
 constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its last messages",
                                        false, true};
@@ -440,6 +443,7 @@ void control_block::report_failure(std::string_view during, std::string_view wha
 
 turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   if (reason != exit_reason::unreachable) line().begin_end();
+  end_handlers();
   if (reason != exit_reason::failed && type_->on_stop != nullptr &&
       !call(type_->on_stop, on_stop_dispatch)) {
     reason = exit_reason::failed;
@@ -448,6 +452,14 @@ turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   type_->destroy(object());
   finish(reason, &mine, line().try_end_alone());
   return turn_result::ended;
+}
+
+// While the actor is whole: their local objects may use it.
+void control_block::end_handlers() noexcept {
+  side_block* const its = side_if_any();
+  if (its == nullptr || its->handlers == nullptr) return;
+  now_handling(ending_handlers_dispatch);
+  destroy_handlers(*its);
 }
 
 // The object is gone; it has sent the last of its messages. Only now does the mailbox close, so

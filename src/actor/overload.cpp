@@ -253,7 +253,8 @@ delivery control_block::overflow(envelope& message, bool may_redirect) noexcept 
   return delivery::refused;
 }
 
-delivery control_block::redirect(const redirection& where, envelope& message) noexcept {
+// As it is for the target; null if it could not be made, and is refused.
+envelope* control_block::redirected(const redirection& where, envelope& message) noexcept {
   envelope* onwards = &message;
   if (where.table != nullptr) {
     const auto* const end = where.table + where.table_size;
@@ -269,10 +270,16 @@ delivery control_block::redirect(const redirection& where, envelope& message) no
     } catch (...) {  // no memory, or the message cannot be moved
       tell_overload(overload_event::kind::refused, *message.how);
       message.how->discard(message);
-      return delivery::refused;
+      return nullptr;
     }
   }
   tell_overload(overload_event::kind::redirected, *onwards->how);
+  return onwards;
+}
+
+delivery control_block::redirect(const redirection& where, envelope& message) noexcept {
+  envelope* const onwards = redirected(where, message);
+  if (onwards == nullptr) return delivery::refused;
   return where.to->send_within(*onwards, onwards->how->charge(*onwards), false);
 }
 

@@ -109,7 +109,13 @@ bool pauses::wait_here(control_block& receiver) noexcept {
   return true;
 }
 
+// The line comes first: who is paused sends when he runs again.
 void pauses::release_waiters_of(control_block& receiver) noexcept {
+  let_line_in(receiver);
+  release_paused_of(receiver);
+}
+
+void pauses::release_paused_of(control_block& receiver) noexcept {
   paused_sender* list = nullptr;
   {
     const std::lock_guard lock(mutex_);

@@ -501,6 +501,7 @@ troupe::statistics runtime::statistics() const {
   s.pauses = limits.paused;
   s.pauses_timed_out = limits.pauses_timed_out;
   s.senders_paused = pauses_.waiting();
+  s.handlers_waiting = pauses_.in_lines();
   s.timers_armed = timers_.armed();
   s.ticks_skipped = timers_.skipped();
   s.workers = pool_->size();

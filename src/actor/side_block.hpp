@@ -16,7 +16,9 @@
 
 namespace troupe::detail {
 
+struct handler_frame;
 struct timer_entry;
+struct waiting_send;
 
 /// What only some actors need; see control_block::side().
 struct side_block {
@@ -30,6 +32,13 @@ struct side_block {
 
   paused_sender pause;               // its own waiting; both under the mutex of the pauses
   paused_sender* waiters = nullptr;  // who waits for room in its mailbox, the newest first
+  // Of handlers that wait for room in its mailbox, the oldest first; likewise.
+  waiting_send* line = nullptr;
+  waiting_send* line_end = nullptr;
+  // [line] relaxed: whether there are any. Only a look: who misses the first one overtakes it.
+  atomic<bool> has_line{false};
+
+  handler_frame* handlers = nullptr;  // its own that wait; the turn's
   overload_tally overloads;
 };
 

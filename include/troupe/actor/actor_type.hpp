@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
@@ -19,10 +20,14 @@ void destroy_actor(void* object) noexcept {
 }
 template <class A>
 void start_actor(void* object) {
+  static_assert(!handler_result<decltype(std::declval<A&>().on_start())>::is_coroutine,
+                "on_start() cannot be a coroutine: let it send a message to self(this)");
   static_cast<A*>(object)->on_start();
 }
 template <class A>
 void stop_actor(void* object) {
+  static_assert(!handler_result<decltype(std::declval<A&>().on_stop())>::is_coroutine,
+                "on_stop() cannot be a coroutine: nothing waits for the end of an actor");
   static_cast<A*>(object)->on_stop();
 }
 

@@ -28,9 +28,11 @@ struct spawn_options;
 namespace detail {
 
 class runtime;
+struct offered;
 struct overload_rules;
 struct redirection;
 struct side_block;
+enum class taken : std::uint8_t;
 struct turn_context;
 
 /// What the runtime knows of one actor class: a static record each. An actor whose limits were chosen
@@ -127,6 +129,15 @@ class control_block : public runnable {
   }
   void count_pause_timed_out() noexcept;
 
+  // ── Waiting for room in a handler: send_when_ready.cpp ──────────────────────────────────────
+  /// Sends it, or says for whose mailbox it has to wait.
+  [[nodiscard]] offered offer(envelope& message) noexcept;
+  /// Puts it into the mailbox if that holds no more than `most` units then; else it is still the
+  /// caller's. `taken::by_idle`: the caller has to schedule().
+  [[nodiscard]] taken take_in(envelope& message, std::uint32_t most) noexcept;
+  /// It was not taken in: for good.
+  delivery not_taken(taken why, envelope& message) noexcept;
+
   // ── For looking at ──────────────────────────────────────────────────────────────────────────
   [[nodiscard]] const actor_type& type() const noexcept { return *type_; }
   [[nodiscard]] std::string_view name() const noexcept;  // given at spawn, or the type's
@@ -156,6 +167,7 @@ class control_block : public runnable {
   delivery send_slowly(envelope& message, std::size_t bytes) noexcept;
   delivery send_within(envelope& message, std::size_t bytes, bool may_redirect) noexcept;
   delivery overflow(envelope& message, bool may_redirect) noexcept;
+  envelope* redirected(const redirection& where, envelope& message) noexcept;
   delivery redirect(const redirection& where, envelope& message) noexcept;
   delivery slow_down(const dispatch& how) noexcept;
   void drop(envelope& message, overload_event::kind why) noexcept;
@@ -175,6 +187,7 @@ class control_block : public runnable {
   void report_failure(std::string_view during, std::string_view what) noexcept;
   turn_result end_for(urgent why, activity& mine) noexcept;
   turn_result end(exit_reason reason, activity& mine) noexcept;
+  void end_handlers() noexcept;
   void finish(exit_reason reason, activity* mine, bool alone) noexcept;
   void move_to(phase next) noexcept;
   void free_object_memory() noexcept;

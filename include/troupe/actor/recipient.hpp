@@ -75,6 +75,25 @@ class recipient {
     }
   }
 
+  /// As ref::send_when_ready().
+  template <class Named = void, class... Parts>
+  [[nodiscard]] sending send_when_ready(Parts&&... parts) const {
+    using M = typename detail::sent_message<Named, Parts...>::type;
+    if constexpr (!(std::same_as<M, Messages> || ...)) {
+      return static_cast<void>(sizeof(actor_does_not_understand_message<recipient, M>)),
+             sending(block(), nullptr);
+    } else if constexpr (!(detail::safe_to_await<Named, Parts> && ...)) {
+      return static_cast<void>(sizeof(build_the_message_in_place<M>)), sending(block(), nullptr);
+    } else {
+      detail::control_block& to = block();
+      const detail::dispatch& how = *how_to<M>();
+      return {to,
+              how.wants_sender
+                  ? detail::build_envelope<true, Named, M>(how, std::forward<Parts>(parts)...)
+                  : detail::build_envelope<false, Named, M>(how, std::forward<Parts>(parts)...)};
+    }
+  }
+
   /// As ref::send_after().
   template <class Message, class M = std::remove_cvref_t<Message>>
   timer send_after(duration delay, Message&& message) const {

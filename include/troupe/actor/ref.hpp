@@ -10,6 +10,7 @@
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/sending.hpp>
 #include <troupe/actor/timer.hpp>
 #include <troupe/base/assert.hpp>
 #include <troupe/base/clock.hpp>
@@ -50,6 +51,40 @@ class typed_handle {
     } else {
       return post<handles_with_sender<A, M>>(block(), dispatch_of<A, M>,
                                              std::forward<Message>(message));
+    }
+  }
+
+  /// In a handler that is a coroutine, `co_await to.send_when_ready(message)` sends it when the
+  /// receiver's mailbox has room for it below its limit, and waits so long without blocking a thread;
+  /// the actor handles other messages meanwhile. It waits as long as it takes: until there is room, or
+  /// one of the two actors ends. Waiting is for receivers that would pause a sender; what others do
+  /// with one message too many, refuse or drop it or fail, they do at once, as with send(). One of more
+  /// than three and a half times the limit, or for which a budget or the limit of its type is
+  /// exhausted, is refused at once as well, and counted.
+  ///
+  /// `send_when_ready<M>(parts…)` builds the message from its parts. An aggregate that owns something
+  /// is sent so, or by send_when_ready<M>(std::move(m)), or as a copy: GCC 12 destroys one twice that
+  /// is built within a co_await.
+  ///
+  /// Threads: those of the actor's turns; elsewhere it does not compile.
+  /// Order:   handlers that wait for one receiver are served in the order of their coming, each in
+  ///          the order of its sending. A plain send() of another handler overtakes one that waits:
+  ///          that is not sent yet.
+  /// Errors:  refused if the receiver has ended, or does so meanwhile: a dead letter. Throws as
+  ///          send(), with nothing sent.
+  /// Cost:    where there is room, that of send(). Else a block from the pool, a mutex of the
+  ///          receiver's system twice, and a message to oneself.
+  template <class Named = void, class... Parts>
+  [[nodiscard]] sending send_when_ready(Parts&&... parts) const {
+    using M = typename sent_message<Named, Parts...>::type;
+    if constexpr (!understands<A, M>) {
+      return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>)),
+             sending(block(), nullptr);
+    } else if constexpr (!(safe_to_await<Named, Parts> && ...)) {
+      return static_cast<void>(sizeof(build_the_message_in_place<M>)), sending(block(), nullptr);
+    } else {
+      return {block(), build_envelope<handles_with_sender<A, M>, Named, M>(
+                           dispatch_of<A, M>, std::forward<Parts>(parts)...)};
     }
   }
 

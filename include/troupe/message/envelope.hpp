@@ -95,6 +95,15 @@ template <bool WithSender, class M>
   return e;
 }
 
+template <class A, class M, class Result, class... Sender>
+void start_coroutine(A& actor, M& message, Sender... sender) {
+  if constexpr (!handles_values<A, M, Sender...>) {
+    static_cast<void>(sizeof(coroutine_handler_must_take_its_parameters_by_value<A, M>));
+  } else {
+    handler_result<Result>::start(actor.on(std::move(message), sender...));
+  }
+}
+
 template <class A, class M, bool WithSender>
 void run_handler(void* actor, envelope& message) {
   auto& e = static_cast<message_envelope<M, WithSender>&>(message);
@@ -103,9 +112,19 @@ void run_handler(void* actor, envelope& message) {
     ~free_after() { free_envelope(e); }
   } guard{e};
   if constexpr (WithSender) {
-    static_cast<A*>(actor)->on(std::move(e.value), e.sender);
+    using result = on_result<A, M, address>;
+    if constexpr (handler_result<result>::is_coroutine) {
+      start_coroutine<A, M, result>(*static_cast<A*>(actor), e.value, e.sender);
+    } else {
+      static_cast<A*>(actor)->on(std::move(e.value), e.sender);
+    }
   } else {
-    static_cast<A*>(actor)->on(std::move(e.value));
+    using result = on_result<A, M>;
+    if constexpr (handler_result<result>::is_coroutine) {
+      start_coroutine<A, M, result>(*static_cast<A*>(actor), e.value);
+    } else {
+      static_cast<A*>(actor)->on(std::move(e.value));
+    }
   }
 }
 

@@ -36,6 +36,16 @@ concept has_handler = requires { typename on_result<A, M, More...>; } &&
 template <class A, class M>
 concept handles_with_sender = has_handler<A, M, address> || has_handler<A, M, const address&>;
 
+/// What becomes of what a handler returns: nothing. Coroutines have another one.
+template <class Result>
+struct handler_result {
+  static constexpr bool is_coroutine = false;
+};
+
+// All parameters of the handler are taken by value.
+template <class A, class M, class... More>
+concept handles_values = declares_on<A, on_result<A, M, More...>, M, More...>;
+
 }  // namespace detail
 
 /// All that an actor class understands, if it says so: `using messages = troupe::messages<a, b>;`.
@@ -71,5 +81,10 @@ concept understands =
 /// has no `on` for exactly this type: add `void on(Message)` to Actor, or send what it understands.
 template <class Actor, class Message>
 struct actor_does_not_understand_message;
+
+/// Never defined. The compiler names it for a handler that is a coroutine and takes a reference: what
+/// that refers to is gone when the handler goes on.
+template <class Actor, class Message>
+struct coroutine_handler_must_take_its_parameters_by_value;
 
 }  // namespace troupe

@@ -269,5 +269,98 @@ TEST(mailbox, who_waits_for_room_is_told_when_it_closes) {
   });
 }
 
+// A message that waits for room, as send_when_ready.cpp has it: under one mutex it comes into the mailbox
+// or to the end of the line. Where there is a line the mailbox is marked, or its reader is on his way
+// to let in as many as there is room for. Who is forgotten stays in the line.
+struct reader_with_line {
+  mailbox box;
+  mutex guard;
+  std::array<note*, 3> line{};
+  std::size_t first = 0;
+  std::size_t last = 0;
+  plain<int> handled{0};
+
+  static constexpr std::uint32_t soft = 1;
+  static constexpr std::uint32_t low = 0;
+  static constexpr std::uint32_t quantum = 1;
+
+  bool let_next_in() {
+    const std::lock_guard lock(guard);
+    if (first == last) return false;
+    for (;;) {
+      const mailbox::pushed how = box.push(*line[first], 1, soft);
+      require(how != mailbox::pushed::to_idle, "its reader is here");
+      if (how != mailbox::pushed::full) break;
+      if (box.want_room(low)) return false;
+    }
+    ++first;
+    return true;
+  }
+  void let_line_in() {
+    while (let_next_in()) {
+    }
+  }
+
+  [[nodiscard]] bool refill() {
+    const mailbox::refilled got = box.refill(low);
+    if (got.room) let_line_in();
+    return box.has_ready();
+  }
+
+  void turn() {
+    do {
+      while (box.has_ready() || refill()) {
+        (void)box.pop_ready();
+        handled = handled + 1;
+        if (box.handled(1, quantum) && box.make_room(low)) let_line_in();
+      }
+    } while (!box.rest());
+  }
+
+  void send_when_ready(note& one) {
+    mailbox::pushed how = mailbox::pushed::full;
+    {
+      const std::lock_guard lock(guard);
+      while (first == last) {
+        how = box.push(one, 1, soft);
+        if (how != mailbox::pushed::full || box.want_room(low)) break;
+      }
+      if (how == mailbox::pushed::full) line[last++] = &one;
+    }
+    if (how == mailbox::pushed::to_idle) turn();
+  }
+};
+
+TEST(mailbox, who_stands_in_line_is_let_in) {
+  expect_holds([] {
+    reader_with_line actor;
+    std::array<note, 3> notes;
+    actor.box.open_busy();
+    {
+      jthread sender([&] {
+        for (note& each : notes) actor.send_when_ready(each);
+      });
+      actor.turn();
+    }
+    require(actor.handled == 3 && actor.first == actor.last, "nobody is forgotten");
+  });
+}
+
+TEST(mailbox, who_stands_in_line_beside_plain_senders_is_let_in) {
+  expect_holds({.random = 20'000}, [] {
+    reader_with_line actor;
+    std::array<note, 2> notes;
+    actor.box.open_busy();
+    {
+      jthread sender([&] { actor.send_when_ready(notes[0]); });
+      jthread other([&] {
+        if (actor.box.push(notes[1], 1, 9) == mailbox::pushed::to_idle) actor.turn();
+      });
+      actor.turn();
+    }
+    require(actor.handled == 2 && actor.first == actor.last, "nobody is forgotten");
+  });
+}
+
 }  // namespace
 }  // namespace troupe::detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/events.hpp>
+#include <troupe/message/envelope.hpp>
+
+namespace troupe {
+
+namespace detail {
+struct handler_frame;
+struct waiting_send;
+}  // namespace detail
+
+/// Never defined. The compiler names it when a coroutine sends an aggregate that it builds in the
+/// same expression: GCC 12 destroys such a one twice. Write send_when_ready<Message>(parts…), or
+/// send_when_ready<Message>(std::move(named)).
+template <class Message>
+struct build_the_message_in_place;
+
+/// A message that has been built and not been sent yet: what send_when_ready() returns, to be
+/// awaited in the same expression by a handler that is a coroutine (troupe::task). Not awaited, the
+/// message is destroyed.
+///
+/// Threads: the turn's.
+class [[nodiscard]] sending {
+ public:
+  sending(detail::control_block& to, detail::envelope* message) noexcept
+      : to_(&to), message_(message) {}
+  sending(const sending&) = delete;
+  sending& operator=(const sending&) = delete;
+  ~sending() {
+    if (message_ != nullptr || waits_ != nullptr) give_up();
+  }
+
+  // ── The coroutine's ─────────────────────────────────────────────────────────────────────────
+  [[nodiscard]] bool is_decided() noexcept;  // at once: there was room, or it will not wait
+  /// False if it was decided meanwhile. Throws std::bad_alloc, with nothing sent.
+  [[nodiscard]] bool wait(detail::handler_frame& who);
+  [[nodiscard]] delivery became() const noexcept { return became_; }
+  void decided(delivery became) noexcept {
+    became_ = became;
+    waits_ = nullptr;
+  }
+
+ private:
+  void give_up() noexcept;
+
+  detail::control_block* to_;  // the handle that made this keeps it until wait() does
+  detail::envelope* message_;  // null: sent, or in the hands of waits_
+  detail::waiting_send* waits_ = nullptr;
+  delivery became_ = delivery::refused;
+};
+
+namespace detail {
+
+template <class M, class... Parts>
+struct sent_message {
+  using type = M;
+};
+template <class Part>
+struct sent_message<void, Part> {
+  using type = std::remove_cvref_t<Part>;
+};
+
+// What GCC 12 destroys twice if it was built from braces within the co_await; what was moved from cannot
+// be told from it.
+template <class Part>
+inline constexpr bool may_be_destroyed_twice =
+    !std::is_lvalue_reference_v<Part> && std::is_aggregate_v<std::remove_cvref_t<Part>> &&
+    !std::is_trivially_destructible_v<std::remove_cvref_t<Part>>;
+
+// Who names the type says that he has moved from a named one.
+template <class Named, class Part>
+concept safe_to_await = !may_be_destroyed_twice<Part> || std::same_as<Named, Part>;
+
+template <class M, class... Parts>
+M build_message(Parts&&... parts) {
+  if constexpr (std::is_aggregate_v<M> || std::is_scalar_v<M>) {
+    return M{std::forward<Parts>(parts)...};
+  } else {
+    return M(std::forward<Parts>(parts)...);
+  }
+}
+
+template <bool WithSender, class Named, class M, class... Parts>
+envelope* build_envelope(const dispatch& how, Parts&&... parts) {
+  message_envelope<M, WithSender>* e;
+  if constexpr (std::is_void_v<Named>) {
+    e = make_envelope<WithSender>(how, std::forward<Parts>(parts)...);
+  } else {
+    e = make_envelope<WithSender>(how, build_message<M>(std::forward<Parts>(parts)...));
+  }
+  if constexpr (WithSender) e->sender = current_address();
+  return e;
+}
+
+}  // namespace detail
+}  // namespace troupe
