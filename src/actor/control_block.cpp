@@ -471,6 +471,11 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
   reason_ = reason;
   if (!alone) line().end();
   const mailbox::remains remains = alone ? mailbox_.close_alone() : mailbox_.close();
+  if (alone && remains.messages != nullptr) {
+    // What is discarded runs code of the user's, which may name this actor, and take its time.
+    line().hold_again();
+    alone = false;
+  }
   if (side_if_any() != nullptr) home().timers().cancel_all(*this);
   if (remains.room_wanted) home().pauses().release_waiters_of(*this);
 

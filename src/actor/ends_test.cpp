@@ -2,6 +2,9 @@
 // Ends run as turns: however actors hang on each other, nothing recurses.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <memory>
+#include <stdexcept>
 #include <troupe/troupe.hpp>
 #include <utility>
 #include <vector>
@@ -93,6 +96,80 @@ TEST(ends, a_cycle_ends_when_one_of_it_is_stopped) {
   one.lock().stop();
   s.play();
   EXPECT_EQ(alive(), 0);
+}
+
+// A message whose end sends to the actor that it was left to.
+class speaks_up : public actor {
+ public:
+  struct begin {};
+  struct fail {};
+  struct last_word {
+    struct speaker {
+      self_ref<speaks_up> to;
+      delivery* became;
+      ~speaker() { *became = to.send(fail{}); }
+    };
+    std::unique_ptr<speaker> at_the_end;
+  };
+
+  explicit speaks_up(delivery& became) : became_(became) {}
+  void on(begin) {
+    self(this).send(fail{});
+    self(this).send(last_word{
+        std::unique_ptr<last_word::speaker>(new last_word::speaker{self(this), &became_})});
+  }
+  void on(fail) { throw std::runtime_error("as asked"); }
+  void on(const last_word&) {}
+
+ private:
+  delivery& became_;
+};
+
+TEST(ends, what_is_left_to_an_actor_that_nobody_refers_to_may_name_it) {
+  stage s;
+  delivery became = delivery::accepted;
+  s.spawn<speaks_up>(became).send(speaks_up::begin{});
+  s.play();
+  EXPECT_EQ(became, delivery::refused);
+  EXPECT_EQ(s.system.statistics().actors_alive, 0u);
+  EXPECT_EQ(s.system.statistics().dead_letters, 2u);
+  const auto one = s.spawn<link>(ref<link>{});
+  const auto other = s.spawn<link>(ref<link>{});
+  EXPECT_NE(one, other) << "the slot went back once";
+}
+
+TEST(ends, who_hangs_over_a_message_that_was_left_is_named) {
+  class ends_slowly : public actor {
+   public:
+    ends_slowly(event& stopping, event& go_on) : stopping_(stopping), go_on_(go_on) {}
+    void on(int) {}
+    void on_stop() {
+      stopping_.set();
+      (void)go_on_.wait();
+    }
+
+   private:
+    event& stopping_;
+    event& go_on_;
+  };
+  event stopping;
+  event go_on;
+  event discarding;
+  event discard;
+  system s{{.workers = 1, .on_dead_letter = [&](const dead_letter&) {
+              discarding.set();
+              (void)discard.wait();
+            }}};
+  auto a = s.spawn<ends_slowly>(stopping, go_on);
+  a.stop();
+  EXPECT_TRUE(stopping.wait());
+  a.send(1);
+  a = {};  // not the last: the turn has one
+  go_on.set();
+  EXPECT_TRUE(discarding.wait());
+  EXPECT_FALSE(s.shutdown(std::chrono::milliseconds(1)).complete());
+  discard.set();
+  EXPECT_TRUE(s.shutdown(patience).complete());
 }
 
 TEST(ends, a_full_mailbox_is_discarded_whole) {

@@ -74,7 +74,11 @@ bool thread_cache<Depot>::has_array(magazine& mine, const block_shape& shape) no
   } catch (const std::bad_alloc&) {
     return false;
   }
-  mine = {array, array, array + room};
+  if (mine.begin == nullptr) {
+    mine = {array, array, array + room};
+  } else {  // a new-handler has given a block back
+    ::operator delete(array);
+  }
   return true;
 }
 
@@ -84,7 +88,10 @@ void* thread_cache<Depot>::refill(Depot* from, std::size_t index) {
   magazine& mine = magazines[index];
   Depot& home = from[index];
   if (state == phase::open && has_array(mine, home.shape())) {
-    mine.next += home.take({mine.begin, home.shape().batch});
+    // A new-handler that the depot causes to run may give blocks back to this thread's cache: these
+    // are then no more than lost.
+    const std::size_t count = home.take({mine.begin, home.shape().batch});
+    mine.next = mine.begin + count;
     return take(from, index, home.shape());
   }
   std::array<void*, batch_max> got;

@@ -22,7 +22,8 @@ void thread_executor::retire(runnable&) noexcept {
 }
 
 void thread_executor::run(runnable& r) noexcept {
-  while (!retired_.load(relaxed)) {  // [retired]
+  // Leaves only behind the token that retire() brings: until then it may still touch this.
+  for (;;) {
     parker_.park();
     if (retired_.load(relaxed)) break;  // [retired]
     while (turn_(r, activity_) == turn_result::again) {

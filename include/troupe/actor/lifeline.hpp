@@ -20,7 +20,7 @@ namespace troupe::detail {
 ///   ended    the object is gone. Who lets go of the last reference frees the slot.
 ///
 /// free → open: open(). open → ending: begin_end(), or try_begin_end() at count 0. ending → ended:
-/// end(), or try_end_alone() at count 1, which becomes 0. open → ended: try_end_at_once() at count 0.
+/// end(), or try_end_alone() at count 1, which becomes 0 until hold_again(). open → ended: try_end_at_once() at count 0.
 /// ended → free: free().
 class lifeline {
  public:
@@ -123,6 +123,12 @@ class lifeline {
     // [life-last] acquire: what was done through references comes before the slot is used again.
     // [life-gone] release: as in end(). Not [end-side]: who arms a timer has a reference.
     return word_.compare_exchange_strong(s.word, s.word + ended_bit - 1, acq_rel, relaxed);
+  }
+
+  /// Takes the turn's reference back that try_end_alone() has let go; nobody has seen the slot meanwhile.
+  void hold_again() noexcept {
+    // [life-gone] release: who finds the slot in use again comes after the closing of its mailbox.
+    word_.fetch_add(1, release);
   }
 
   /// try_begin_end() and try_end_alone() in one, where nothing happens between them.
