@@ -23,9 +23,13 @@ std::uint32_t mailbox::append_all_reversed(envelope* newest) noexcept {
     ++count;
   }
   // A reader that collects before its turn, and close(), find messages on the list; both are rare.
-  envelope** end = &ready_;
-  while (*end != nullptr) end = &(*end)->next;
-  *end = oldest;
+  envelope* last = ready_;
+  if (last == nullptr) {
+    ready_ = oldest;
+    return count;
+  }
+  while (last->next != nullptr) last = last->next;
+  last->next = oldest;
   return count;
 }
 
@@ -55,7 +59,7 @@ bool mailbox::want_room(std::uint32_t low) noexcept {
 bool mailbox::make_room(std::uint32_t low) noexcept {
   // [room] relaxed: the count says how much, and hands over no message. Only the reader lowers it, so
   // it is still that much when it is taken off.
-  const word off = std::min(handled_, units_of(head_.load(relaxed)));
+  const word off = std::min<std::uint32_t>(handled_, units_of(head_.load(relaxed)));
   handled_ = 0;
   const word before = head_.fetch_sub(off, relaxed);  // [room]
   const word left = units_of(before) - off;

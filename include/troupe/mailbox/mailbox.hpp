@@ -8,6 +8,7 @@
 #include <troupe/mailbox/limits.hpp>
 #include <troupe/message/envelope.hpp>
 #include <troupe/sync/atomic.hpp>
+#include <troupe/sync/watched.hpp>
 
 namespace troupe::detail {
 
@@ -78,7 +79,7 @@ class mailbox {
 
   /// A popped message of so many units is done with. True: time to make_room().
   [[nodiscard]] bool handled(std::size_t units, std::uint32_t quantum) noexcept {
-    handled_ += static_cast<std::uint32_t>(units);
+    handled_ = handled_ + static_cast<std::uint32_t>(units);
     return handled_ >= quantum;
   }
 
@@ -146,7 +147,8 @@ class mailbox {
 
   // A message whose weight has changed on the way must not bring the word into disorder.
   [[nodiscard]] std::uint32_t left_of(word head) const noexcept {
-    return units_of(head) > handled_ ? units_of(head) - handled_ : 0;
+    const std::uint32_t handled = handled_;
+    return units_of(head) > handled ? units_of(head) - handled : 0;
   }
   [[nodiscard]] remains remains_of(word last) noexcept {
     if (has_message(last)) (void)append_reversed(message_of(last));
@@ -163,8 +165,8 @@ class mailbox {
   std::uint32_t append_all_reversed(envelope* newest) noexcept;
 
   atomic<word> head_{closed};
-  envelope* ready_ = nullptr;  // the reader's list, oldest first
-  std::uint32_t handled_ = 0;  // units done with and still in head_
+  watched<envelope*> ready_ = nullptr;  // the reader's list, oldest first
+  watched<std::uint32_t> handled_ = 0;  // units done with and still in head_
   // Whoever embeds a mailbox may lay something of the reader's in here.
 };
 

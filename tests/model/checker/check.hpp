@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "plain.hpp"
 #include "sync.hpp"
 
 // The checker's face. A body is run over and over, each time with another interleaving of its
@@ -40,42 +41,6 @@ template <class T>
 void name(const T& what, std::string_view called) {
   detail::name(&what, called);
 }
-
-/// Plain memory that is watched: an access that does not happen before or after another one, of
-/// which one writes, is a data race.
-template <class T>
-class plain {
-  using where = std::source_location;
-
- public:
-  plain(where at = where::current()) : plain(T{}, at) {}
-  plain(T initial, where at = where::current()) : value_(std::move(initial)) {
-    detail::plain_born(&value_, at);
-  }
-  plain(const plain& other) : plain(other.get()) {}
-  ~plain() { detail::given_back(&value_, 1); }
-  plain& operator=(const plain& other) {
-    set(other.get());
-    return *this;
-  }
-  plain& operator=(T value) {
-    set(std::move(value));
-    return *this;
-  }
-
-  [[nodiscard]] T get(where at = where::current()) const {
-    detail::plain_read(&value_, at);
-    return value_;
-  }
-  void set(T value, where at = where::current()) {
-    detail::plain_write(&value_, at);
-    value_ = std::move(value);
-  }
-  operator T() const { return get(); }
-
- private:
-  T value_;
-};
 
 struct options {
   /// How often a thread that could go on may be interrupted. All executions with fewer are tried

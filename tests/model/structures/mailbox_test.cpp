@@ -179,15 +179,13 @@ TEST(mailbox, a_sender_finds_room_only_after_it_was_made) {
     actor.box.open_busy();
     require(actor.box.push(notes[0], 1, 1) == mailbox::pushed::to_busy, "there is room for one");
     {
-      jthread other([&] {
-        if (actor.box.push(notes[1], 1, 1) == mailbox::pushed::full) return;
-        require(actor.box.units() <= 1, "the first one is counted off");
-      });
+      jthread other([&] { (void)actor.box.push(notes[1], 1, 1); });
       require(actor.box.refill(0).messages == 1, "it is there");
       handled = handled + static_cast<int>(&actor.box.pop_ready() == &notes[0]);
       if (actor.box.handled(1, 1)) (void)actor.box.make_room(0);
     }
     require(handled == 1, "the first one was read");
+    require(actor.box.units() <= 1, "it was counted off before there was room for the second");
   });
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <source_location>
+#include <utility>
+
+#include "engine.hpp"
+
+namespace troupe {
+namespace model {
+
+/// Plain memory that is watched: an access that does not happen before or after another one, of
+/// which one writes, is a data race.
+template <class T>
+class plain {
+  using where = std::source_location;
+
+ public:
+  plain(where at = where::current()) : plain(T{}, at) {}
+  plain(T initial, where at = where::current()) : value_(std::move(initial)) {
+    detail::plain_born(&value_, at);
+  }
+  plain(const plain& other) : plain(other.get()) {}
+  ~plain() { detail::given_back(&value_, 1); }
+  plain& operator=(const plain& other) {
+    set(other.get());
+    return *this;
+  }
+  plain& operator=(T value) {
+    set(std::move(value));
+    return *this;
+  }
+
+  [[nodiscard]] T get(where at = where::current()) const {
+    detail::plain_read(&value_, at);
+    return value_;
+  }
+  void set(T value, where at = where::current()) {
+    detail::plain_write(&value_, at);
+    value_ = std::move(value);
+  }
+  operator T() const { return get(); }
+
+ private:
+  T value_;
+};
+
+}  // namespace model
+
+inline namespace checked {
+
+template <class T>
+using watched = model::plain<T>;
+
+}  // namespace checked
+}  // namespace troupe
