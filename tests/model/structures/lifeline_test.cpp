@@ -5,6 +5,8 @@
 
 #include <checker/check.hpp>
 #include <cstdint>
+#include <troupe/mailbox/mailbox.hpp>
+#include <troupe/message/envelope.hpp>
 #include <troupe/sync/parker.hpp>
 
 namespace troupe::detail {
@@ -189,6 +191,41 @@ TEST(lifeline, who_holds_to_the_end_sees_all_of_one_that_ends_alone) {
         actor.let_go();
       }
     }
+    require(actor.line.now().generation() == 1, "its slot is free for the next");
+  });
+}
+
+// Its last turn finds a message, and holds the slot again until it is discarded; somebody who stops all
+// actors comes by.
+TEST(lifeline, who_comes_by_one_that_has_ended_alone_finds_its_mailbox_closed) {
+  expect_holds([] {
+    slot actor;
+    mailbox box;
+    envelope left;
+    envelope late;
+    plain<bool> is_taken{false};
+    bool is_found = false;
+    actor.open(1);
+    box.open_busy();
+    require(box.push(left) == mailbox::pushed::to_busy, "it is open");
+    {
+      jthread passer_by([&] {
+        if (!actor.line.try_hold_in_use()) return;
+        is_taken = box.push(late) == mailbox::pushed::to_busy;
+        actor.let_go_of_one();
+      });
+      actor.line.begin_end();
+      (void)actor.line.let_go();  // the spawner's
+      const bool alone = actor.line.try_end_alone();
+      if (!alone) actor.line.end();
+      const mailbox::remains remains = alone ? box.close_alone() : box.close();
+      if (alone) actor.line.hold_again();
+      for (const envelope* each = remains.messages; each != nullptr; each = each->next) {
+        is_found = is_found || each == &late;
+      }
+      actor.let_go();
+    }
+    require(is_taken == is_found, "what was taken is found");
     require(actor.line.now().generation() == 1, "its slot is free for the next");
   });
 }
