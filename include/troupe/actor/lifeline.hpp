@@ -19,9 +19,11 @@ namespace troupe::detail {
 ///            holds one reference until it is over.
 ///   ended    the object is gone. Who lets go of the last reference frees the slot.
 ///
-/// free → open: open(). open → ending: begin_end(), or try_begin_end() at count 0. ending → ended:
-/// end(), or try_end_alone() at count 1, which becomes 0 until hold_again(). open → ended: try_end_at_once() at count 0.
-/// ended → free: free().
+/// free → open     open()
+/// open → ending   begin_end(), or try_begin_end() at count 0
+/// ending → ended  end(), or try_end_alone() at count 1, which becomes 0; hold_again() makes it 1
+/// open → ended    try_end_at_once() at count 0
+/// ended → free    free()
 class lifeline {
  public:
   struct state {
@@ -125,7 +127,8 @@ class lifeline {
     return word_.compare_exchange_strong(s.word, s.word + ended_bit - 1, acq_rel, relaxed);
   }
 
-  /// Takes the turn's reference back that try_end_alone() has let go; nobody has seen the slot meanwhile.
+  /// Takes back the turn's reference that try_end_alone() has let go, for an actor that has ended and
+  /// is not yet done with. Nobody has held it meanwhile: at count 0 and ended it looks free.
   void hold_again() noexcept {
     // [life-gone] release: who finds the slot in use again comes after the closing of its mailbox.
     word_.fetch_add(1, release);

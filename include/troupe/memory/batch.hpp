@@ -58,9 +58,9 @@ constexpr bool is_well_formed(const block_shape& shape) noexcept {
          shape.batch <= batch_max;
 }
 
-/// Calls what(index, place) for the index of each block of a batch but the first, and the place
-/// where it is written; `at` gives the block of an index that was called for before. No block is
-/// poisoned any more when its places are called for.
+/// Calls what(index, place) for each block of a batch but the first: its index, and the place where
+/// that block is written down, which may be written and read during the call. at(index) gives a block:
+/// the first, or one for which what() was called before.
 template <class At, class What>
 void for_each_place(const block_shape& shape, std::uint32_t count, At&& at, What&& what) noexcept {
   std::uint32_t index = 1;

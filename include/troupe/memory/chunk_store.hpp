@@ -31,8 +31,7 @@ struct chunk_layout {
 /// higher, so that what is in use gathers in few.
 ///
 /// Threads:   one at a time; release() at any time. Who vacates does so one step after the other.
-/// Cost:      take(): a few instructions for each block. bring_home(): a few instructions and a division for
-///            each block.
+/// Cost:      take(): a few instructions for each block. bring_home(): the same and a division.
 /// Errors:    take() throws std::bad_alloc.
 class chunk_store {
  public:
