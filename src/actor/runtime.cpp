@@ -83,7 +83,8 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
 
 // What a send reads of it stays as it is for ever: a reference that has outlived the last system may
 // be used while the next one begins.
-runtime::runtime(const system_bounds& bounds) : bounds_(bounds) {
+runtime::runtime(const system_bounds& bounds)
+    : bounds_(bounds), budget_(bounds.budget, over_budget) {
   rules = make_rules(bounds.messages, bounds.bytes, overload::policy::pause_senders);
   has_budget = bounds.budget != no_limit;
   if (has_budget) {
@@ -115,8 +116,7 @@ void runtime::start(system_options options) {
     each.actors.ended.store(0, relaxed);
   }
   overloads_.clear();
-  settled_.store(0, relaxed);         // [budget]
-  over_budget.store(false, relaxed);  // [budget]
+  budget_.start();
   pauses_.start(options.pause_max);
   stopping_.store(false, relaxed);
   const unsigned workers =
@@ -444,28 +444,15 @@ void runtime::count_foreign(std::int64_t accepted, std::int64_t handled,
   if (handled != 0) here.handled.fetch_add(static_cast<std::uint64_t>(handled), relaxed);
   if (bytes == 0) return;
   here.bytes.fetch_add(static_cast<std::uint64_t>(bytes), relaxed);
-  if (has_budget) settle(bytes);
+  if (has_budget) budget_.add(bytes);
 }
 
 // The counts keep what they have told by where they will tell again.
 void runtime::settle(activity& counts) noexcept {
   const auto now = static_cast<std::int64_t>(counts.bytes_waiting.value());
-  settle(now - (counts.bytes_high - settles_at_));
+  budget_.add(now - (counts.bytes_high - settles_at_));
   counts.bytes_high = now + settles_at_;
   counts.bytes_low = now - settles_at_;
-}
-
-void runtime::settle(std::int64_t bytes) noexcept {
-  // [budget] seq_cst, all of these: who stores the flag looks at the total again, and then comes
-  // after every addition whose author has seen the flag as it was before. With anything weaker the
-  // last to store could be one who knew an older total, and the flag would stay.
-  std::int64_t now = settled_.fetch_add(bytes, seq_cst) + bytes;
-  for (;;) {
-    const bool over = now > 0 && static_cast<std::size_t>(now) >= bounds_.budget;
-    if (over_budget.load(seq_cst) == over) return;
-    over_budget.store(over, seq_cst);
-    now = settled_.load(seq_cst);
-  }
 }
 
 void runtime::add_activity(troupe::statistics& to, const activity& done) noexcept {

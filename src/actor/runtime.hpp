@@ -19,6 +19,7 @@
 #include <troupe/sync/mutex.hpp>
 
 #include "bound_executor.hpp"
+#include "memory_budget.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "timer_service.hpp"
@@ -61,8 +62,6 @@ class runtime : public system_state {
   void count_foreign(std::int64_t accepted, std::int64_t handled, std::int64_t bytes) noexcept;
   /// From the thread whose counts these are.
   void settle(activity& counts) noexcept;
-  /// So many bytes more wait in mailboxes, or less.
-  void settle(std::int64_t bytes) noexcept;
   [[nodiscard]] troupe::statistics statistics() const;
   [[nodiscard]] std::vector<troupe::system::overloaded_actor> overloaded_actors();
 
@@ -134,7 +133,7 @@ class runtime : public system_state {
 
   alignas(cache_line_bytes) atomic<std::uint64_t> dead_letters_{0};
   atomic<std::uint64_t> failures_{0};
-  atomic<std::int64_t> settled_{0};  // bytes in mailboxes, as far as threads have told
+  memory_budget budget_;
   overload_tally overloads_;
   std::array<foreign_counts, 8> foreign_;
 

@@ -114,7 +114,8 @@ def main():
         results = list(pool.map(attempt, tries))
 
     print(f"{'order':<58} {'weakened to':<12} found by")
-    for (file, line, operation, order, weaker), found in zip(tries, results):
+    # Those that were not found come last: the end of a long log is what is looked at.
+    for (file, line, operation, order, weaker), found in sorted(zip(tries, results), key=lambda row: row[1] == "NOT FOUND"):
         place = f"{Path(file).relative_to(root)}:{line} {operation} {order}"
         print(f"{place:<58} {weaker:<12} {found}")
     missed = results.count("NOT FOUND")

@@ -108,9 +108,9 @@ void expect_holds(const options& how, const std::function<void()>& body) {
     wanted.executions_max *= 100;
     wanted.time_max *= 20;
   } else if (run_is("short")) {
-    wanted.preemptions -= std::min(wanted.preemptions, 1u);
-    wanted.random = (wanted.random + 9) / 10;
-    wanted.time_max *= 5;
+    wanted.preemptions = std::min(wanted.preemptions, 1u);
+    wanted.random = (wanted.random + 29) / 30;
+    wanted.time_max *= 10;
   }
   const outcome found = explore(wanted, body);
   if (found.failed) print_failure(found);

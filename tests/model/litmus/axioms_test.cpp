@@ -34,7 +34,7 @@ std::uint64_t how_many(std::uint64_t ordinarily) {
   const char* const run = std::getenv("TROUPE_MODEL_RUN");
   if (run == nullptr) return ordinarily;
   return std::string_view(run) == "long"    ? ordinarily * 20
-         : std::string_view(run) == "short" ? ordinarily / 10
+         : std::string_view(run) == "short" ? ordinarily / 30
                                             : ordinarily;
 }
 

@@ -128,6 +128,19 @@ TEST(mailbox, a_push_that_races_with_close_is_refused_or_left_over) {
   });
 }
 
+TEST(mailbox, who_sees_that_it_is_closed_comes_after_its_end) {
+  expect_holds([] {
+    reader actor;
+    plain<int> at_its_end{0};
+    actor.box.open_busy();
+    jthread other([&] {
+      if (actor.box.is_closed()) require(at_its_end == 1, "what came before its end is seen");
+    });
+    at_its_end = 1;
+    (void)actor.box.close();
+  });
+}
+
 TEST(mailbox, what_was_collected_comes_before_what_came_later) {
   expect_holds([] {
     reader actor;

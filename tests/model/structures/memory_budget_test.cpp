@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <actor/memory_budget.hpp>
+#include <checker/check.hpp>
+#include <troupe/sync/atomic.hpp>
+
+namespace troupe::detail {
+namespace {
+
+using model::expect_holds;
+using model::require;
+
+TEST(memory_budget, what_one_adds_and_another_takes_leaves_the_flag_down) {
+  expect_holds([] {
+    atomic<bool> is_over{false};
+    memory_budget budget{100, is_over};
+    {
+      jthread other([&] { budget.add(-100); });
+      budget.add(100);
+    }
+    require(!is_over.load(relaxed), "nothing waits any more");
+  });
+}
+
+TEST(memory_budget, what_two_add_raises_the_flag) {
+  expect_holds([] {
+    atomic<bool> is_over{false};
+    memory_budget budget{100, is_over};
+    budget.start();
+    budget.add(100);
+    {
+      jthread other([&] { budget.add(-50); });
+      budget.add(50);
+    }
+    require(is_over.load(relaxed), "as much waits as before");
+  });
+}
+
+TEST(memory_budget, of_three_the_last_to_look_is_right) {
+  expect_holds({.random = 10'000}, [] {
+    atomic<bool> is_over{false};
+    memory_budget budget{100, is_over};
+    {
+      jthread one([&] {
+        budget.add(100);
+        budget.add(-100);
+      });
+      jthread other([&] { budget.add(50); });
+      budget.add(-50);
+    }
+    require(!is_over.load(relaxed), "nothing waits any more");
+  });
+}
+
+}  // namespace
+}  // namespace troupe::detail
