@@ -493,6 +493,7 @@ troupe::statistics runtime::statistics() const {
   s.ticks_skipped = timers_.skipped();
   s.workers = pool_->size();
   s.workers_parked = pool_->parked();
+  s.workers_limit = pool_->limit();
   s.workers_busy = s.workers - std::min(s.workers, s.workers_parked);
   return s;
 }

@@ -85,6 +85,10 @@ void add_system(families& to, const troupe::statistics& s) {
              "Ticks that were due while the one before was waiting.", {{s.ticks_skipped}});
   to.gauge("troupe_workers", "Threads of the pool.",
            {{s.workers_busy, "state", "busy"}, {s.workers_parked, "state", "parked"}});
+  to.gauge(
+      "troupe_workers_limit",
+      "Threads of the pool that may run: fewer than there are if that was measured to be faster.",
+      {{s.workers_limit}});
   to.gauge("troupe_own_threads", "Threads of actors that have one of their own.",
            {{s.own_threads}});
 }

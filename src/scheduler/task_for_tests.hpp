@@ -42,6 +42,7 @@ struct task : runnable {
   static turn_result turn(runnable& r, activity& of_thread) noexcept {
     auto& self = static_cast<task&>(r);
     of_thread.turns.add(1);
+    of_thread.handled.add(1);  // short steps, so that the pool measures how many should share them
     self.work();
     ++self.done;
     if (self.ending) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include <troupe/sync/per_thread.hpp>
 
@@ -37,12 +38,12 @@ void worker::join() {
 
 void worker::run() {
   this_worker() = this;
-  for (;;) {
-    runnable* r = next();
-    if (r == nullptr) r = find_work();
-    if (r == nullptr) return;
+  while (runnable* const r = next()) {
     while (pool_.turn_(*r, activity_) == turn_result::again) {
-      if (alone()) continue;
+      if (alone()) {
+        if (!are_too_many()) continue;
+        --tick_;  // next() comes to the same conclusion
+      }
       push_to_ring(*r);
       break;
     }
@@ -52,6 +53,14 @@ void worker::run() {
 // Nobody else waits for a turn here: in the ring, work would only wake a thief.
 bool worker::alone() const noexcept {
   return slot_ == nullptr && ring_.empty() && !pool_.has_injected();
+}
+
+// Once in a while; otherwise false.
+bool worker::are_too_many() noexcept {
+  if (++tick_ % tuning::injected_interval != 0) return false;
+  const unsigned running = pool_.running();
+  pool_.limit_.look([this] { return pool_.steps_done(); }, running);
+  return running > pool_.limit_.now();
 }
 
 void worker::push(runnable& r) noexcept {
@@ -72,9 +81,16 @@ void worker::push_to_ring(runnable& r) noexcept {
   }
 }
 
+// Waits for one if there is none. Null if the pool stops.
 runnable* worker::next() noexcept {
-  if (++tick_ % tuning::injected_interval == 0) {
-    if (runnable* const r = pool_.take_injected()) return r;
+  if (are_too_many() && pool_.try_step_back()) {
+    hand_over();
+    return find_work(true);
+  }
+  if (tick_ % tuning::injected_interval == 0) {
+    // Where only some of the workers run, each does what others would have done, too.
+    const bool all_run = pool_.limit_.now() == pool_.size();
+    if (runnable* const r = all_run ? pool_.take_injected() : take_injected()) return r;
   }
   if (slot_ != nullptr) {
     runnable* const r = slot_;
@@ -83,39 +99,39 @@ runnable* worker::next() noexcept {
     push_to_ring(*r);
   }
   slot_streak_ = 0;
-  return next_from_ring();
-}
-
-runnable* worker::next_from_ring() noexcept {
   if (runnable* const r = ring_.pop()) return r;
-  return take_injected();
+  if (runnable* const r = take_injected()) return r;
+  return find_work(pool_.try_search());
 }
 
 // One to run and some for the ring, with one visit to the shared queue's mutex.
 runnable* worker::take_injected() noexcept {
-  runnable* const first =
-      pool_.take_injected(tuning::ring_capacity / 2, [this](runnable& more) noexcept {
-        // The ring is empty and takes half its capacity; nobody else pushes to it.
-        (void)ring_.push(&more);
-      });
-  return first;
+  // Nobody else pushes to the ring: there is room for as many, and for one beside it.
+  const std::size_t room = tuning::ring_capacity - ring_.size();
+  return pool_.take_injected(std::min(room + 1, tuning::ring_capacity / 2),
+                             [this](runnable& more) noexcept { (void)ring_.push(&more); });
 }
 
-runnable* worker::find_work() noexcept {
-  bool searching = pool_.try_search();
+// All that it has goes where the others find it.
+void worker::hand_over() noexcept {
+  std::array<runnable*, tuning::ring_capacity + 1> mine;
+  std::size_t count = 0;
+  if (slot_ != nullptr) mine[count++] = std::exchange(slot_, nullptr);
+  while (runnable* const r = ring_.pop()) mine[count++] = r;
+  if (count != 0) pool_.inject(mine.data(), count);
+}
+
+// The caller has been counted as searching, or not.
+runnable* worker::find_work(bool searching) noexcept {
   for (;;) {
-    if (searching) {
+    const bool keeps_out = searching && !may_take();
+    if (searching && !keeps_out) {
       if (runnable* const r = search()) {
         pool_.stop_searching();
         return r;
       }
     }
-    pool_.register_parked(*this, searching);
-    if (pool_.work_in_sight()) {
-      if (!pool_.withdraw_parked(*this)) parker_.park();  // already woken: the token is on its way
-    } else {
-      parker_.park();
-    }
+    sleep(searching, keeps_out);
     // Whoever took us off the list counted us as searching.
     searching = true;
     // [stop] acquire: pairs with the release in ~worker_pool().
@@ -124,6 +140,62 @@ runnable* worker::find_work() noexcept {
       return nullptr;
     }
   }
+}
+
+// Who may not leaves it to those who run, and they will come by it.
+bool worker::may_take() noexcept {
+  const unsigned running = pool_.running();
+  return running == 0 || running < pool_.limit_.now();
+}
+
+// Parks, unless there is work that nobody else will come by.
+void worker::sleep(bool searched, bool keeps_out) noexcept {
+  pool_.register_parked(*this, searched);
+  if (pool_.needs_me(keeps_out)) {
+    if (!pool_.withdraw_parked(*this)) parker_.park();  // already woken: the token is on its way
+    return;
+  }
+  // [watch] Behind the census: if a watcher is about to leave, either this sees that it has, or the
+  // watcher is the last of the searchers and looks once more. Acquire: what it has noted is visible.
+  if (!keeps_out || pool_.watched_.exchange(true, acquire)) return parker_.park();
+  watch();
+  // [watch] release: the next watcher. It comes before this worker's next step in the census.
+  pool_.watched_.store(false, release);
+}
+
+// Looks after the others, and comes back when this worker is to search.
+void worker::watch() noexcept {
+  for (const auto& each : pool_.workers_) {
+    each->turns_seen_ = each->done().turns.value();
+    each->stuck_for_ = 0;
+  }
+  while (!parker_.park_until(clock::now() + tuning::watch_interval)) {
+    if (sees_one_stuck()) {
+      pool_.limit_.interrupt();
+    } else {  // who is in a long turn does not look
+      pool_.limit_.look([this] { return pool_.steps_done(); }, pool_.running());
+    }
+    if (!may_take()) continue;
+    if (!pool_.withdraw_parked(*this)) parker_.park();  // as in sleep()
+    return;
+  }
+}
+
+// Somebody has work for others and has begun no turn for a while.
+bool worker::sees_one_stuck() noexcept {
+  bool one_is = false;
+  bool all_are = true;
+  for (const auto& each : pool_.workers_) {
+    if (each.get() == this) continue;
+    const std::uint64_t turns = each->done().turns.value();
+    each->stuck_for_ = turns == each->turns_seen_ ? each->stuck_for_ + 1 : 0;
+    each->turns_seen_ = turns;
+    const bool is_stuck = each->stuck_for_ >= tuning::watches_stuck;
+    one_is = one_is || (is_stuck && each->has_stealable());
+    all_are = all_are && is_stuck;
+  }
+  // The shared queue is everybody's work: it is stuck if all of them are.
+  return one_is || (all_are && pool_.has_injected());
 }
 
 runnable* worker::search() noexcept {

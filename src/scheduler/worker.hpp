@@ -35,13 +35,18 @@ class worker {
  private:
   void run();
   runnable* next() noexcept;
-  runnable* next_from_ring() noexcept;
   runnable* take_injected() noexcept;
-  runnable* find_work() noexcept;
+  runnable* find_work(bool searching) noexcept;
+  void sleep(bool searched, bool keeps_out) noexcept;
+  void watch() noexcept;
+  [[nodiscard]] bool sees_one_stuck() noexcept;
+  [[nodiscard]] bool may_take() noexcept;
   runnable* search() noexcept;
   runnable* steal() noexcept;
   void push_to_ring(runnable& r) noexcept;
   [[nodiscard]] bool alone() const noexcept;
+  [[nodiscard]] bool are_too_many() noexcept;
+  void hand_over() noexcept;
 
   worker_pool& pool_;
   const unsigned index_;
@@ -49,6 +54,10 @@ class worker {
   unsigned tick_ = 0;
   unsigned slot_streak_ = 0;
   runnable* slot_ = nullptr;
+
+  // What the watcher has seen of this worker; only the watcher uses them.
+  std::uint64_t turns_seen_ = 0;
+  unsigned stuck_for_ = 0;
 
   work_ring<runnable, tuning::ring_capacity> ring_;
   activity activity_;

@@ -20,6 +20,11 @@
 // looks again: whoever brought work while the others were still searching was counting on any of
 // them. Who sees no searcher but somebody parked wakes one.
 //
+// Who keeps out (README.md) parks as well, but looks who runs instead of what there is: while somebody
+// does, that one has the step of parking before it, and sees the work. The last one that runs, or
+// searches, finds nobody else in the census, and looks at the work. So the same holds for who brings work
+// and sees a watcher and as many running as may: he wakes nobody.
+//
 // Where it says [spare], something weaker would do: joining the searchers, say, needs no order against
 // the work. It stays seq_cst, at no cost on any processor that we know of for a read-modify-write, so
 // that the argument above is all that there is to it.
@@ -27,7 +32,7 @@
 namespace troupe::detail {
 
 worker_pool::worker_pool(unsigned workers, turn_function turn, std::int64_t settles_at)
-    : turn_(turn) {
+    : turn_(turn), limit_(workers) {
   workers_.reserve(workers);
   parked_workers_.reserve(workers);
   for (unsigned i = 0; i < workers; ++i) {
@@ -90,9 +95,41 @@ bool worker_pool::work_in_sight() const noexcept {
                      [](const auto& each) { return each->has_stealable(); });
 }
 
+// Without those who search.
+unsigned worker_pool::running() const noexcept {
+  // [idle] C. [spare] Who needs it exactly has just changed the census, and reads that or what is newer.
+  const std::uint64_t now = census_.load(seq_cst);
+  return size() - census::parked(now) - census::searching(now);
+}
+
+std::uint64_t worker_pool::steps_done() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& each : workers_) sum += each->done().steps();
+  return sum;
+}
+
+// From the running to the searching, if more run than should.
+bool worker_pool::try_step_back() noexcept {
+  const std::lock_guard lock(parked_mutex_);  // one at a time
+  if (running() <= limit_.now()) return false;
+  census_.fetch_add(census::one_searching, seq_cst);  // [idle] C [spare]
+  return true;
+}
+
+// Asked by one that has just joined the parked.
+bool worker_pool::needs_me(bool keeps_out) const noexcept {
+  // Those who run look before they park, and will see what there is.
+  if (keeps_out && running() != 0) return stopping_.load(seq_cst);  // [idle] W [spare]
+  return work_in_sight();
+}
+
 void worker_pool::wake_one_if_needed() noexcept {
   const std::uint64_t now = census_.load(seq_cst);  // [idle] C
   if (census::parked(now) == 0 || census::searching(now) != 0) return;
+  // [watch] relaxed: who left the watch before this census has cleared the flag before; who leaves
+  // after it takes another step in the census, and looks at the work after that.
+  const unsigned run = size() - census::parked(now);
+  if (run != 0 && run >= limit_.now() && watched_.load(relaxed)) return;
   const std::lock_guard lock(parked_mutex_);
   // Looked at again under the lock, so that one piece of work wakes one worker.
   const std::uint64_t still = census_.load(seq_cst);  // [idle] C [spare]
@@ -126,7 +163,9 @@ void worker_pool::register_parked(worker& w, bool searching) noexcept {
   const std::lock_guard lock(parked_mutex_);
   parked_workers_.push_back(&w);
   // [idle] C
-  census_.fetch_add(census::one_parked - (searching ? census::one_searching : 0), seq_cst);
+  const std::uint64_t before =
+      census_.fetch_add(census::one_parked - (searching ? census::one_searching : 0), seq_cst);
+  if (census::parked(before) + 1 == size()) limit_.interrupt();
 }
 
 // False if somebody has woken `w` meanwhile.

@@ -30,7 +30,8 @@ struct statistics {
   std::uint64_t workers = 0;
   std::uint64_t workers_busy = 0;    // gauge: running or looking for work
   std::uint64_t workers_parked = 0;  // gauge
-  std::uint64_t own_threads = 0;     // gauge
+  std::uint64_t workers_limit = 0;  // gauge: so many may run, where more were measured to be slower
+  std::uint64_t own_threads = 0;    // gauge
 };
 
 }  // namespace troupe

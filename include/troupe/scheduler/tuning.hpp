@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 
 // The scheduler's constants, in one place so that the model checker can make them small.
@@ -22,5 +23,26 @@ inline constexpr unsigned search_rounds = 64;
 inline constexpr unsigned search_pauses = 8;
 
 inline constexpr std::size_t ring_capacity = 256;
+
+// How many workers share what there is to do: hill_climber.hpp.
+
+/// How long caches take to fill with what has come from another core, how long is counted then, and
+/// how often in a row that is doubled where the answer stays the same.
+inline constexpr std::chrono::microseconds settle_for{1'000};
+inline constexpr std::chrono::microseconds count_for{2'000};
+inline constexpr int streak_max = 6;
+
+/// The part of what one worker does that each further one has to bring.
+inline constexpr double least_gain = 0.2;
+
+/// Where a step (a message sent or handled, an actor begun or ended) takes that much of a worker's
+/// time, nothing is compared, and counted again after a while.
+inline constexpr std::chrono::microseconds long_step{1};
+inline constexpr std::chrono::milliseconds count_again_after{10};
+
+/// How often one of those who keep out looks whether the others get on, and after how many looks
+/// without a new turn one of them counts as stuck.
+inline constexpr std::chrono::microseconds watch_interval{500};
+inline constexpr unsigned watches_stuck = 4;
 
 }  // namespace troupe::detail::tuning

@@ -10,6 +10,7 @@
 
 #include <troupe/base/cache_line.hpp>
 #include <troupe/scheduler/runnable.hpp>
+#include <troupe/scheduler/worker_limit.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 
@@ -43,6 +44,10 @@ class worker_pool final : public executor {
 
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(workers_.size()); }
   [[nodiscard]] unsigned parked() const noexcept;
+
+  /// How many workers may run at the moment: fewer than there are where that has been measured to
+  /// be faster.
+  [[nodiscard]] unsigned limit() const noexcept { return limit_.now(); }
 
   /// What each worker has done so far.
   void for_each_activity(const std::function<void(const activity&)>& look) const;
@@ -81,12 +86,19 @@ class worker_pool final : public executor {
   void register_parked(worker& w, bool searching) noexcept;
   bool withdraw_parked(worker& w) noexcept;
   [[nodiscard]] bool work_in_sight() const noexcept;
+  [[nodiscard]] bool needs_me(bool keeps_out) const noexcept;
+  [[nodiscard]] unsigned running() const noexcept;
+  [[nodiscard]] std::uint64_t steps_done() const noexcept;
+  bool try_step_back() noexcept;
 
   const turn_function turn_;
   std::vector<std::unique_ptr<worker>> workers_;
 
   alignas(cache_line_bytes) atomic<std::uint64_t> census_{0};
   atomic<bool> stopping_{false};
+  atomic<bool> watched_{false};  // one of the parked looks now and then whether the others get on
+
+  worker_limit limit_;
 
   alignas(cache_line_bytes) atomic<std::size_t> injected_count_{0};
   mutex injected_mutex_;  // guards injected_; injected_count_ changes under it
@@ -103,7 +115,7 @@ runnable* worker_pool::take_injected(std::size_t most, Keep&& keep) noexcept {
   if (!has_injected()) return nullptr;
   const std::lock_guard lock(injected_mutex_);
   const std::size_t there = injected_count_.load(relaxed);  // [injected] relaxed: under the lock
-  const std::size_t share = std::min({there, most, there / workers_.size() + 1});
+  const std::size_t share = std::min({there, most, there / limit_.now() + 1});
   runnable* const first = injected_.pop();
   if (first == nullptr) return nullptr;
   for (std::size_t i = 1; i < share; ++i) keep(*injected_.pop());

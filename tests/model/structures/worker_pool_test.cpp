@@ -168,6 +168,139 @@ TEST(worker_pool, what_is_scheduled_together_gets_its_turns) {
   });
 }
 
+// ── With a limit: under the checker each look changes it, every third turn ────────────────────
+
+// Some quick turns one after the other, and then `last`.
+struct turns_before {
+  std::array<task, 3> quick;
+  void start(worker_pool& pool, task& last) {
+    for (std::size_t i = 0; i < quick.size(); ++i) {
+      task& next = i + 1 < quick.size() ? quick[i + 1] : last;
+      quick[i].also = [&pool, &next] { pool.schedule(next); };
+    }
+    pool.schedule(quick[0]);
+  }
+};
+
+TEST(worker_limit, who_keeps_out_helps_one_that_is_stuck) {
+  expect_holds({.random = 5'000}, [] {
+    std::array<parker, 2> done;
+    parker second;
+    std::array<task, 3> tasks;
+    turns_before all;
+    worker_pool pool(2, turn);
+    tasks[0].done = &done[0];
+    tasks[1].done = &second;
+    tasks[2].done = &done[1];
+    tasks[0].also = [&] {
+      pool.schedule(tasks[1]);
+      pool.schedule(tasks[2]);
+      second.park();
+    };
+    all.start(pool, tasks[0]);
+    for (parker& each : done) each.park();
+  });
+}
+
+TEST(worker_limit, who_keeps_out_helps_one_that_is_stuck_with_the_shared_queue) {
+  expect_holds({.random = 5'000}, [] {
+    parker done;
+    parker second;
+    parker started;
+    std::array<task, 2> tasks;
+    turns_before all;
+    worker_pool pool(2, turn);
+    tasks[0].done = &done;
+    tasks[1].done = &second;
+    tasks[0].also = [&] {
+      started.notify();
+      second.park();
+    };
+    all.start(pool, tasks[0]);
+    started.park();
+    pool.schedule(tasks[1]);
+    done.park();
+  });
+}
+
+TEST(worker_limit, what_is_handed_over_gets_its_turn) {
+  expect_holds({.random = 5'000}, [] {
+    std::array<parker, 6> done;
+    std::array<task, 6> tasks;
+    task from_outside;
+    parker also_done;
+    task first;
+    turns_before all;
+    worker_pool pool(2, turn);
+    for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].done = &done[i];
+    from_outside.done = &also_done;
+    first.also = [&] {
+      for (task& each : tasks) pool.schedule(each);
+    };
+    jthread other([&] {
+      pool.schedule(from_outside);
+      also_done.park();
+    });
+    all.start(pool, first);
+    for (parker& each : done) each.park();
+  });
+}
+
+TEST(worker_limit, of_three_some_keep_out) {
+  expect_holds({.random = 5'000}, [] {
+    std::array<parker, 5> done;
+    std::array<task, 5> tasks;
+    task first;
+    turns_before all;
+    worker_pool pool(3, turn);
+    for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].done = &done[i];
+    first.also = [&] {
+      for (task& each : tasks) pool.schedule(each);
+    };
+    all.start(pool, first);
+    for (parker& each : done) each.park();
+  });
+}
+
+// What the watcher has taken waits for what it has taken with it: somebody else must watch by then.
+TEST(worker_limit, of_three_the_next_one_watches) {
+  expect_holds({.random = 10'000}, [] {
+    std::array<task, 4> tasks;
+    std::array<parker, 3> done;
+    std::array<parker, 2> waiting;
+    task waker;
+    turns_before all;
+    waker.done = &done[2];
+    tasks[0].also = [&] { waiting[1].park(); };
+    tasks[0].done = &waiting[0];
+    tasks[1].done = &waiting[1];
+    tasks[2].done = &done[0];
+    tasks[3].done = &done[1];
+    worker_pool pool(3, turn);
+    waker.also = [&] {
+      for (task& each : tasks) pool.schedule(each);
+      waiting[0].park();
+    };
+    all.start(pool, waker);
+    for (parker& each : done) each.park();
+  });
+}
+
+TEST(worker_limit, who_keeps_out_is_woken_when_all_the_others_have_parked) {
+  expect_holds({.random = 5'000}, [] {
+    std::array<parker, 4> done;
+    std::array<task, 4> tasks;
+    turns_before all;
+    worker_pool pool(2, turn);
+    for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].done = &done[i];
+    all.start(pool, tasks[0]);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (i != 0) pool.schedule(tasks[i]);
+      done[i].park();
+    }
+  });
+}
+
 // What a thread does last of all: its thread-locals end.
 struct last_look {
   const plain<int>* at = nullptr;

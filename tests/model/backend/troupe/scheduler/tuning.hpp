@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 
 // What include/troupe/scheduler/tuning.hpp says, made small.
@@ -13,5 +14,7 @@ inline constexpr unsigned injected_interval = 3;
 inline constexpr unsigned search_rounds = 1;
 inline constexpr unsigned search_pauses = 0;
 inline constexpr std::size_t ring_capacity = 4;
+inline constexpr std::chrono::microseconds watch_interval{500};
+inline constexpr unsigned watches_stuck = 1;
 
 }  // namespace troupe::detail::tuning
