@@ -8,6 +8,7 @@
 #include <troupe/scheduler/worker_pool.hpp>
 #include <troupe/sync/parker.hpp>
 #include <troupe/sync/thread.hpp>
+#include <troupe/sync/watched.hpp>
 #include <troupe/sync/work_ring.hpp>
 
 namespace troupe::detail {
@@ -56,8 +57,8 @@ class worker {
   runnable* slot_ = nullptr;
 
   // What the watcher has seen of this worker; only the watcher uses them.
-  std::uint64_t turns_seen_ = 0;
-  unsigned stuck_for_ = 0;
+  watched<std::uint64_t> turns_seen_ = 0;
+  watched<unsigned> stuck_for_ = 0;
 
   work_ring<runnable, tuning::ring_capacity> ring_;
   activity activity_;
