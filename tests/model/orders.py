@@ -39,28 +39,42 @@ WEAKER = {
 }
 
 
-QUICK = 0.3  # seconds; most orders are missed by a check that takes no longer
+# Seconds. Most orders are missed by a check that takes no longer than the first.
+QUICK = 0.3
+SLOW = 2.0
 
 
-def sites(program, root, environment):
-    """(file, line, operation, order) of every order that the checks pass, and the names of the quick checks."""
-    with tempfile.NamedTemporaryFile(mode="r", suffix=".sites") as listed:
-        run = subprocess.run([program, "--gtest_brief=1"], check=True, capture_output=True, text=True,
-                             env={**environment, "TROUPE_MODEL_SITES": listed.name})
-        found = []
-        for text in listed.read().splitlines():
-            place, operation, order = text.rsplit(" ", 2)
-            file, line = place.rsplit(":", 1)
-            if Path(file).is_relative_to(root) and "/tests/" not in file and "/lab/" not in file:
-                found.append((file, int(line), operation, order))
-    rows = re.findall(r"^(\S+\.\S+) +holds.* (\d+\.\d+)$", run.stdout, re.MULTILINE)
-    return found, [name for name, seconds in rows if float(seconds) <= QUICK]
+def sites(program, root, environment, jobs):
+    """{(file, line, operation, order): the checks that pass it} of every order, and {check: its seconds}."""
+    found = {}
+    seconds = {}
+
+    def run(part):
+        with tempfile.NamedTemporaryFile(mode="r", suffix=".sites") as listed:
+            done = subprocess.run([program, "--gtest_brief=1"], check=True, capture_output=True, text=True,
+                                  env={**environment, "TROUPE_MODEL_SITES": listed.name,
+                                       "GTEST_TOTAL_SHARDS": str(jobs), "GTEST_SHARD_INDEX": str(part)})
+            return done.stdout, listed.read()
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for table, listed in pool.map(run, range(jobs)):
+            rows = re.findall(r"^(\S+\.\S+) +holds.* (\d+\.\d+)$", table, re.MULTILINE)
+            seconds.update((name, float(took)) for name, took in rows)
+            for text in listed.splitlines():
+                place, operation, order, check = text.rsplit(" ", 3)
+                file, line = place.rsplit(":", 1)
+                if Path(file).is_relative_to(root) and "/tests/" not in file and "/lab/" not in file:
+                    found.setdefault((file, int(line), operation, order), []).append(check)
+    return dict(sorted(found.items())), seconds
 
 
-def found_by(program, environment, quick, file, line, operation, weaker):
-    """The check that fails, or None. The quick ones come first."""
-    for which in (":".join(quick), "-" + ":".join(quick)):
-        run = subprocess.run([program, "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + which],
+def found_by(program, environment, stages, file, line, operation, weaker):
+    """The check that fails, or None. Each stage is a list of checks; only those that pass the order can notice."""
+    for checks in stages:
+        if not checks:
+            continue
+        run = subprocess.run([program, "--gtest_brief=1", "--gtest_fail_fast",
+                              "--gtest_filter=" + ":".join(checks)],
                              capture_output=True, text=True, errors="replace",
                              env={**environment,
                                   "TROUPE_MODEL_WEAKEN": f"{file}:{line} {operation} {weaker}"})
@@ -97,7 +111,7 @@ def main():
     root = arguments.root.resolve()
 
     began = time.monotonic()
-    all_sites, quick = sites(arguments.program, root, environment)
+    all_sites, seconds = sites(arguments.program, root, environment, arguments.jobs)
     tries = [(file, line, operation, order, weaker)
              for file, line, operation, order in all_sites
              if arguments.only in file
@@ -107,7 +121,11 @@ def main():
         file, line, operation, _, weaker = one
         if mark(file, line, operation) and not arguments.all:
             return mark(file, line, operation)
-        return (found_by(arguments.program, environment, quick, file, line, operation, weaker)
+        checks = [each for each in all_sites[one[:4]] if each in seconds]
+        stages = [[each for each in checks if seconds[each] <= QUICK],
+                  [each for each in checks if QUICK < seconds[each] <= SLOW],
+                  [each for each in checks if seconds[each] > SLOW]]
+        return (found_by(arguments.program, environment, stages, file, line, operation, weaker)
                 or mark(file, line, operation) or "NOT FOUND")
 
     with ThreadPoolExecutor(arguments.jobs) as pool:

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "sites.hpp"
+
 namespace troupe::model {
 namespace {
 
@@ -112,6 +114,7 @@ void expect_holds(const options& how, const std::function<void()>& body) {
     wanted.random = (wanted.random + 29) / 30;
     wanted.time_max *= 10;
   }
+  begin_check(name_of_this_test());
   const outcome found = explore(wanted, body);
   if (found.failed) print_failure(found);
   EXPECT_FALSE(found.failed) << found.what;

@@ -60,15 +60,21 @@ class listed {
   listed(const listed&) = delete;
   listed& operator=(const listed&) = delete;
 
+  void begin_check(std::string name) {
+    seen_.clear();
+    check_ = std::move(name);
+  }
+
   void add(source_line where, operation what, std::memory_order order) {
     if (!seen_.insert({where.file, where.line, what}).second) return;
     lines_.insert(std::string(where.file) + ":" + std::to_string(where.line) + " " + name_of(what) +
-                  " " + order_name(order).substr(2));
+                  " " + order_name(order).substr(2) + " " + check_);
   }
 
  private:
   const char* const to_;
-  boost::unordered_flat_set<place> seen_;
+  std::string check_ = "?";
+  boost::unordered_flat_set<place> seen_;  // by this check
   std::set<std::string> lines_;
 };
 
@@ -96,14 +102,22 @@ struct weakening {
   }
 };
 
+// Null if nobody wants them.
+listed* sites() {
+  static const char* const to = std::getenv("TROUPE_MODEL_SITES");
+  if (to == nullptr) return nullptr;
+  static listed all(to);
+  return &all;
+}
+
 }  // namespace
 
+void begin_check(std::string name) {
+  if (listed* const all = sites()) all->begin_check(std::move(name));
+}
+
 std::memory_order order_at(source_line where, operation what, std::memory_order written) {
-  static const char* const to = std::getenv("TROUPE_MODEL_SITES");
-  if (to != nullptr) {
-    static listed sites(to);
-    sites.add(where, what, written);
-  }
+  if (listed* const all = sites()) all->add(where, what, written);
   static const weakening weaker;
   if (weaker.line != 0 && weaker.line == where.line && weaker.what == name_of(what) &&
       weaker.file == where.file) {
