@@ -41,8 +41,8 @@ void worker::run() {
   while (runnable* const r = next()) {
     while (pool_.turn_(*r, activity_) == turn_result::again) {
       if (alone()) {
-        if (!are_too_many()) continue;
-        --tick_;  // next() comes to the same conclusion
+        steps_back_ = are_too_many();
+        if (!steps_back_) continue;
       }
       push_to_ring(*r);
       break;
@@ -55,12 +55,19 @@ bool worker::alone() const noexcept {
   return slot_ == nullptr && ring_.empty() && !pool_.has_injected();
 }
 
-// Once in a while; otherwise false.
+// Looks once in a while; otherwise false. Too many are only those who get on: who is in a long turn does
+// nothing for the rest.
 bool worker::are_too_many() noexcept {
   if (++tick_ % tuning::injected_interval != 0) return false;
   const unsigned running = pool_.running();
   pool_.limit_.look([this] { return pool_.steps_done(); }, running);
-  return running > pool_.limit_.now();
+  if (running <= pool_.limit_.now()) {
+    others_seen_ = false;
+    return false;
+  }
+  const std::uint64_t turns = pool_.turns_begun() - activity_.turns.value();
+  const std::uint64_t before = std::exchange(others_turns_, turns);
+  return std::exchange(others_seen_, true) && turns != before;
 }
 
 void worker::push(runnable& r) noexcept {
@@ -83,7 +90,7 @@ void worker::push_to_ring(runnable& r) noexcept {
 
 // Waits for one if there is none. Null if the pool stops.
 runnable* worker::next() noexcept {
-  if (are_too_many() && pool_.try_step_back()) {
+  if ((std::exchange(steps_back_, false) || are_too_many()) && pool_.try_step_back()) {
     hand_over();
     return find_work(true);
   }

@@ -56,6 +56,10 @@ class worker {
   unsigned slot_streak_ = 0;
   runnable* slot_ = nullptr;
 
+  bool steps_back_ = false;         // more run than may
+  bool others_seen_ = false;        // the last look at the others, while too many ran
+  std::uint64_t others_turns_ = 0;  // likewise
+
   // What the watcher has seen of this worker; only the watcher uses them.
   watched<std::uint64_t> turns_seen_ = 0;
   watched<unsigned> stuck_for_ = 0;

@@ -20,10 +20,11 @@
 // looks again: whoever brought work while the others were still searching was counting on any of
 // them. Who sees no searcher but somebody parked wakes one.
 //
-// Who keeps out (README.md) parks as well, but looks who runs instead of what there is: while somebody
-// does, that one has the step of parking before it, and sees the work. The last one that runs, or
-// searches, finds nobody else in the census, and looks at the work. So the same holds for who brings work
-// and sees a watcher and as many running as may: he wakes nobody.
+// Who keeps out (README.md) parks as well, and was a searcher like any other, but looks who runs instead
+// of what there is: while somebody does, that one has the step of parking before it, and sees the work. The
+// last one that runs or searches finds nobody else in the census, and looks at the work. So the same
+// holds for who brings work and sees a watcher and as many running as may: he wakes nobody. If fewer run,
+// the watcher comes when it looks next.
 //
 // Where it says [spare], something weaker would do: joining the searchers, say, needs no order against
 // the work. It stays seq_cst, at no cost on any processor that we know of for a read-modify-write, so
@@ -105,6 +106,12 @@ unsigned worker_pool::running() const noexcept {
 std::uint64_t worker_pool::steps_done() const noexcept {
   std::uint64_t sum = 0;
   for (const auto& each : workers_) sum += each->done().steps();
+  return sum;
+}
+
+std::uint64_t worker_pool::turns_begun() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& each : workers_) sum += each->done().turns.value();
   return sum;
 }
 

@@ -44,9 +44,9 @@ class worker_limit {
 
   /// What has been counted says nothing any more: all may run, and counting begins anew.
   void interrupt() noexcept {
-    // [worker-limit] relaxed: a look that goes on meanwhile may overwrite the limit; the next one
-    // finds the flag.
-    if (interrupted_.load(relaxed)) return;
+    // [worker-limit] relaxed: a look that goes on meanwhile may overwrite the limit; the next call
+    // mends that, and the next look finds the flag.
+    if (interrupted_.load(relaxed) && limit_.load(relaxed) == workers_) return;
     interrupted_.store(true, relaxed);
     limit_.store(workers_, relaxed);
   }

@@ -89,6 +89,7 @@ class worker_pool final : public executor {
   [[nodiscard]] bool needs_me(bool keeps_out) const noexcept;
   [[nodiscard]] unsigned running() const noexcept;
   [[nodiscard]] std::uint64_t steps_done() const noexcept;
+  [[nodiscard]] std::uint64_t turns_begun() const noexcept;
   bool try_step_back() noexcept;
 
   const turn_function turn_;

@@ -24,7 +24,8 @@ struct task : runnable {
   std::function<void()> also;
 };
 
-turn_result turn(runnable& r, activity&) noexcept {
+turn_result turn(runnable& r, activity& of_thread) noexcept {
+  of_thread.turns.add(1);
   auto& one = static_cast<task&>(r);
   one.turns = one.turns + 1;
   if (one.also) one.also();
