@@ -58,8 +58,8 @@ struct alignas(cache_line_bytes) activity {
   explicit activity(std::int64_t settles_at = never) noexcept
       : bytes_high(settles_at), bytes_low(-settles_at) {}
 
-  /// How much has been done here: a measure, for comparing. It may go down by a few: a message that is
-  /// handled is counted before it is known whether that succeeds.
+  /// How much has been done here, for comparing. It may go down by a few: some messages are taken
+  /// off the count of the handled ones again.
   [[nodiscard]] std::uint64_t steps() const noexcept {
     return accepted.value() + handled.value() + actors.spawned.load(relaxed) +
            actors.ended.load(relaxed);  // [counter]

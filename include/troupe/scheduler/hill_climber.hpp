@@ -120,6 +120,7 @@ class hill_climber {
     const double needed = 1 + tuning::least_gain * more_workers;
     const double gain = rates_[high].value() / rates_[low].value();
     const unsigned better = gain >= needed ? high : low;
+    // A fifth beside the bar leaves no doubt: that need not be asked again so soon.
     const bool clear = gain < needed * 0.8 || gain > needed * 1.25;
     streak_ = better == best_ ? std::min(streak_ + (clear ? 2 : 1), tuning::streak_max) : 0;
     best_ = better;

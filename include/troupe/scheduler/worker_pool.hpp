@@ -23,8 +23,9 @@ class worker;
 /// What a worker's own turn wakes goes to that worker's private slot, and from there to its ring
 /// when the next one is woken, so that actors who talk to each other stay on one core while there
 /// is nothing else to do. Workers without work take half of another's ring. What comes from foreign
-/// threads, and what overflows a ring, goes through one shared queue. src/scheduler/README.md has
-/// the protocol by which nobody sleeps while there is work.
+/// threads, and what overflows a ring, goes through one shared queue. Where fewer workers have been
+/// measured to do more, the others keep out. src/scheduler/README.md has the protocol by which no
+/// work is left behind.
 ///
 /// Threads:   schedule() from anywhere; the rest from the owner.
 /// Invariant: a runnable that was scheduled gets its turn, while no turn blocks its worker for ever.

@@ -81,8 +81,8 @@ struct outcome {
 
 /// As a test: the body holds in every execution, and none was left out. Prints how many there were.
 /// With TROUPE_MODEL_RUN=long in the environment there is one preemption more, and 20 times as many
-/// at random; with TROUPE_MODEL_RUN=short one at most, and a thirtieth. TROUPE_MODEL_SEED=n takes others at
-/// random.
+/// at random; with TROUPE_MODEL_RUN=short one at most, and a thirtieth. TROUPE_MODEL_SEED=n takes
+/// others at random.
 void expect_holds(const std::function<void()>& body);
 void expect_holds(const options& how, const std::function<void()>& body);
 

@@ -118,26 +118,38 @@ TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_it_has_woken) {
   });
 }
 
-// Two workers wait; what the second one has stolen with its own turn is left to the third.
-TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_its_worker_has_stolen) {
-  expect_holds({.random = 10'000}, [] {
-    std::array<task, 4> tasks;
-    std::array<parker, 3> done;
-    std::array<parker, 2> waiting;
-    task waker;
+// A turn that waits for one of four that it has scheduled; that one waits for the next.
+struct turns_that_wait {
+  std::array<task, 4> tasks;
+  std::array<parker, 3> done;
+  std::array<parker, 2> waiting;
+  task waker;
+
+  void prepare(worker_pool& pool) {
     waker.done = &done[2];
-    tasks[0].also = [&] { waiting[1].park(); };
+    tasks[0].also = [this] { waiting[1].park(); };
     tasks[0].done = &waiting[0];
     tasks[1].done = &waiting[1];
     tasks[2].done = &done[0];
     tasks[3].done = &done[1];
-    worker_pool pool(3, turn);
-    waker.also = [&] {
+    waker.also = [this, &pool] {
       for (task& each : tasks) pool.schedule(each);
       waiting[0].park();
     };
-    pool.schedule(waker);
+  }
+  void wait() {
     for (parker& each : done) each.park();
+  }
+};
+
+// Two workers wait; what the second one has stolen with its own turn is left to the third.
+TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_its_worker_has_stolen) {
+  expect_holds({.random = 10'000}, [] {
+    turns_that_wait these;
+    worker_pool pool(3, turn);
+    these.prepare(pool);
+    pool.schedule(these.waker);
+    these.wait();
   });
 }
 
@@ -266,24 +278,12 @@ TEST(worker_limit, of_three_some_keep_out) {
 // What the watcher has taken waits for what it has taken with it: somebody else must watch by then.
 TEST(worker_limit, of_three_the_next_one_watches) {
   expect_holds({.random = 10'000}, [] {
-    std::array<task, 4> tasks;
-    std::array<parker, 3> done;
-    std::array<parker, 2> waiting;
-    task waker;
+    turns_that_wait these;
     turns_before all;
-    waker.done = &done[2];
-    tasks[0].also = [&] { waiting[1].park(); };
-    tasks[0].done = &waiting[0];
-    tasks[1].done = &waiting[1];
-    tasks[2].done = &done[0];
-    tasks[3].done = &done[1];
     worker_pool pool(3, turn);
-    waker.also = [&] {
-      for (task& each : tasks) pool.schedule(each);
-      waiting[0].park();
-    };
-    all.start(pool, waker);
-    for (parker& each : done) each.park();
+    these.prepare(pool);
+    all.start(pool, these.waker);
+    these.wait();
   });
 }
 
