@@ -4,6 +4,8 @@
 // Everything that a program of actors needs.
 
 #include <troupe/actor/actor.hpp>
+#include <troupe/actor/ask_result.hpp>
+#include <troupe/actor/asking.hpp>
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/overload.hpp>
@@ -11,6 +13,7 @@
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
+#include <troupe/actor/reply.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>

@@ -14,6 +14,7 @@
 #include "down_message.hpp"
 #include "drop_ring.hpp"
 #include "handler_frame.hpp"
+#include "kept_message.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -40,12 +41,16 @@ void discard_last_reference(envelope&) noexcept { this_turn().running->nobody_is
 constexpr dispatch stop_dispatch{
     .run = run_stop, .discard = discard_plain, .message = "stop", .internal = true};
 // Wakes an idle actor, so that it looks at what is urgent.
-constexpr dispatch wake_dispatch{
-    .run = run_nothing, .discard = discard_plain, .message = "stop_now", .internal = true};
+constexpr dispatch wake_dispatch{.run = run_nothing,
+                                 .discard = discard_plain,
+                                 .message = "stop_now",
+                                 .internal = true,
+                                 .at_once = true};
 constexpr dispatch last_reference_dispatch{.run = run_last_reference,
                                            .discard = discard_last_reference,
                                            .message = "last reference",
-                                           .internal = true};
+                                           .internal = true,
+                                           .at_once = true};
 
 // Never in a mailbox: what handling() says while these run.
 constexpr dispatch constructor_dispatch{nullptr, nullptr, "its constructor", false, true};
@@ -66,12 +71,14 @@ class turn_scope {
       : here_(this_turn()),
         running_before_(std::exchange(here_.running, &whose)),
         counts_before_(std::exchange(here_.counts, counts)),
-        waits_for_before_(std::exchange(here_.waits_for, nullptr)) {}
+        waits_for_before_(std::exchange(here_.waits_for, nullptr)),
+        after_before_(std::exchange(here_.after, after::nothing)) {}
   turn_scope(const turn_scope&) = delete;
   turn_scope& operator=(const turn_scope&) = delete;
   ~turn_scope() {
     here_.running = running_before_;
     here_.counts = counts_before_;
+    here_.after = after_before_;
     control_block* const not_waited_for = std::exchange(here_.waits_for, waits_for_before_);
     if (not_waited_for != nullptr) [[unlikely]]
       not_waited_for->let_go();  // it has ended instead
@@ -84,6 +91,7 @@ class turn_scope {
   control_block* const running_before_;
   activity* const counts_before_;
   control_block* const waits_for_before_;
+  const std::uint8_t after_before_;
 };
 
 bool object_is_elsewhere(const actor_type& type) noexcept {
@@ -230,6 +238,7 @@ delivery control_block::deliver(envelope& message) noexcept {
 
 delivery control_block::refuse(envelope& message) noexcept {
   if (!message.how->internal) dead_letter(message);
+  const no_answer_scope as(reason_);
   message.how->discard(message);
   return delivery::refused;
 }
@@ -306,10 +315,18 @@ turn_result control_block::turn_collected(runnable& r, activity& mine) noexcept 
 turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_refill) noexcept {
   const turn_scope scope(*this, &mine);
   mine.turns.add(1);
-  if (in_life() == phase::starting) {
-    move_to(phase::running);
-    if (!call(type_->on_start, on_start_dispatch)) return end(exit_reason::failed, mine);
-    if (pauses_now(scope.here())) return turn_result::resting;
+  bool is_exclusive = false;
+  // [phase] relaxed: the turn's own part of the word.
+  if (const std::uint32_t now = phase_.load(relaxed) & ~waited_for;
+      now != static_cast<std::uint32_t>(phase::running)) [[unlikely]] {
+    if (now == static_cast<std::uint32_t>(phase::starting)) {
+      move_to(phase::running);
+      if (!call(type_->on_start, on_start_dispatch)) return end(exit_reason::failed, mine);
+      scope.here().after = after::nothing;
+      if (pauses_now(scope.here())) return turn_result::resting;
+    } else {
+      is_exclusive = true;
+    }
   }
   const sending_rules& bounds = rules();
   const overload_rules* const own = own_rules();
@@ -334,7 +351,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
       if (refill(bounds.low, mine)) continue;
       count();
       // Nobody can send to it any more, and nobody has: it ends here.
-      if (line().now().count() == 0) [[unlikely]] {
+      if (line().now().count() == 0 && !waits_for_something()) [[unlikely]] {
         if (!type_->ends_silently) {
           if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
         } else if (line().try_end_at_once()) {
@@ -349,8 +366,12 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     envelope& message = mailbox_.pop_ready();
     const dispatch& how = *message.how;
     const std::size_t charge = how.charge(message);
-    ++handled;
     if (most != 0) --most;
+    if (is_exclusive && !how.at_once) [[unlikely]] {
+      put_aside(message);
+      continue;
+    }
+    ++handled;
     bytes += charge;
     if (how.most != 0) [[unlikely]]
       give_place_back(how);
@@ -362,12 +383,25 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
       count();
       return end(exit_reason::failed, mine);
     }
-    if (mailbox_.handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
+    const std::uint8_t also = scope.here().after;
+    if ((also & after::keep) != 0) [[unlikely]] {
+      --handled;
+      bytes -= charge;
+      if (how.most != 0) keep_place(how);
+    } else if (mailbox_.handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
       if (mailbox_.make_room(bounds.low)) home().pauses().release_waiters_of(*this);
     }
-    if (scope.here().waits_for != nullptr) [[unlikely]] {
-      count();
-      if (pauses_now(scope.here())) return turn_result::resting;
+    if (also != after::nothing) [[unlikely]] {
+      if ((also & after::exclusive) != 0 && !go_on_with_held_up()) {
+        count();
+        return end(exit_reason::failed, mine);
+      }
+      is_exclusive = has_exclusive();
+      scope.here().after = after::nothing;
+      if (scope.here().waits_for != nullptr) {
+        count();
+        if (pauses_now(scope.here())) return turn_result::resting;
+      }
     }
   }
   handling_.store(nullptr, relaxed);  // [handling]
@@ -409,6 +443,17 @@ void control_block::end_after_this_message() noexcept {
   urgent_.compare_exchange_strong(nothing, urgent::stop, relaxed, relaxed);  // [urgent]
 }
 
+// After an exclusive handler. False if one of them threw; that has been reported.
+bool control_block::go_on_with_held_up() noexcept {
+  try {
+    resume_held_up();
+    return true;
+  } catch (...) {
+    report_failure(handling()->message);
+    return false;
+  }
+}
+
 // False if it threw; that has been reported.
 bool control_block::call(void (*function)(void*), const dispatch& as) noexcept {
   now_handling(as);
@@ -443,7 +488,7 @@ void control_block::report_failure(std::string_view during, std::string_view wha
 
 turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   if (reason != exit_reason::unreachable) line().begin_end();
-  end_handlers();
+  end_handlers(reason);
   if (reason != exit_reason::failed && type_->on_stop != nullptr &&
       !call(type_->on_stop, on_stop_dispatch)) {
     reason = exit_reason::failed;
@@ -455,10 +500,12 @@ turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
 }
 
 // While the actor is whole: their local objects may use it.
-void control_block::end_handlers() noexcept {
+void control_block::end_handlers(exit_reason reason) noexcept {
   side_block* const its = side_if_any();
   if (its == nullptr || its->handlers == nullptr) return;
   now_handling(ending_handlers_dispatch);
+  // What they were asked will not be answered.
+  const no_answer_scope as(reason);
   destroy_handlers(*its);
 }
 
@@ -469,6 +516,8 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
   free_object_memory();
   now_handling(discarding_dispatch);
   reason_ = reason;
+  const no_answer_scope as(reason);
+  handle_kept_again();  // nobody will: they are among what is left
   if (!alone) line().end();
   const mailbox::remains remains = alone ? mailbox_.close_alone() : mailbox_.close();
   if (alone && remains.messages != nullptr) {
@@ -493,8 +542,12 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
       add_watcher(*message);
       continue;
     }
-    bytes += message->how->charge(*message);
-    if (message->how->most != 0) give_place_back(*message->how);
+    if (envelope* const inner = unwrap(*message)) {
+      message = inner;  // counts for nothing
+    } else {
+      bytes += message->how->charge(*message);
+      if (message->how->most != 0) give_place_back(*message->how);
+    }
     if (!message->how->internal) {
       ++unhandled;
       dead_letter(*message);
@@ -546,7 +599,7 @@ void control_block::add_watcher(envelope& watch) noexcept {
 
 phase control_block::in_life() const noexcept {
   // [phase] acquire: who sees the end sees what the actor did, and why it ended.
-  return static_cast<phase>(phase_.load(acquire) & ~waited_for);
+  return static_cast<phase>(phase_.load(acquire) & phase_mask);
 }
 
 void control_block::move_to(phase next) noexcept {
@@ -563,7 +616,7 @@ void control_block::move_to(phase next) noexcept {
 bool control_block::wait_for_end(const time_point* deadline) noexcept {
   for (;;) {
     std::uint32_t now = phase_.load(acquire);  // [phase]
-    if (static_cast<phase>(now & ~waited_for) == phase::ended) return true;
+    if (static_cast<phase>(now & phase_mask) == phase::ended) return true;
     // [phase] relaxed: only leaves a mark.
     if ((now & waited_for) == 0 &&
         !phase_.compare_exchange_strong(now, now | waited_for, relaxed, relaxed)) {

@@ -21,7 +21,8 @@ constexpr dispatch watch_dispatch{.run = run_watch,
                                   .discard = discard_watch<WithSender>,
                                   .message = "watch",
                                   .wants_sender = WithSender,
-                                  .internal = true};
+                                  .internal = true,
+                                  .at_once = true};
 
 template <bool WithSender>
 envelope& make_watch(control_block& watcher, const address& watched) {

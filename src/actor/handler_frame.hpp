@@ -7,10 +7,16 @@ namespace troupe::detail {
 
 struct side_block;
 
-/// Lets a handler go on that has waited. In its actor's turn. Throws what leaves it.
+// All of these in the turn of the handlers' actor.
+
+/// What a handler has waited for is there: it goes on, or, if another one is exclusive, after that.
+/// Throws what leaves it.
 void resume_handler(handler_frame& frame);
 
-/// Destroys all handlers that wait. In their actor's turn.
+/// Those go on that were held up by an exclusive handler, if it is over. Throws what leaves them.
+void resume_held_up();
+
+/// Destroys all handlers that wait.
 void destroy_handlers(side_block& of) noexcept;
 
 }  // namespace troupe::detail

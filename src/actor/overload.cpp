@@ -12,6 +12,7 @@
 #include <troupe/actor/overload.hpp>
 
 #include "drop_ring.hpp"
+#include "kept_message.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -71,6 +72,7 @@ void run_token(void* actor, envelope& token) {
   }
   me.taken_from_ring(*message);
   me.now_handling(*message->how);
+  const unwrapped_scope scope;
   message->how->run(actor, *message);
 }
 
@@ -164,6 +166,11 @@ bool control_block::take_place(const dispatch& how) noexcept {
     if (now >= how.most) return false;
   } while (!waiting.compare_exchange_weak(now, static_cast<std::uint16_t>(now + 1), relaxed));
   return true;
+}
+
+// It had one, and has it still: whatever the limit is.
+void control_block::keep_place(const dispatch& how) noexcept {
+  side_if_any()->of_type[how.limit].fetch_add(1, relaxed);  // [place]
 }
 
 void control_block::give_place_back(const dispatch& how) noexcept {
@@ -293,6 +300,7 @@ delivery control_block::slow_down(const dispatch& how) noexcept {
     if (here.waits_for == nullptr) {
       hold();
       here.waits_for = this;
+      here.after |= after::pause;
       here.sent_to_full = &how;
     }
     return delivery::paused;

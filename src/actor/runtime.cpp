@@ -108,6 +108,7 @@ void runtime::start(system_options options) {
   // [counter] relaxed, all of these: figures for people.
   dead_letters_.store(0, relaxed);
   failures_.store(0, relaxed);
+  answers_late_.store(0, relaxed);
   for (foreign_counts& each : foreign_) {
     each.accepted.store(0, relaxed);
     each.handled.store(0, relaxed);
@@ -481,6 +482,7 @@ troupe::statistics runtime::statistics() const {
   s.actors_spawned = actors.spawned;
   s.dead_letters = dead_letters_.load(relaxed);  // [counter]
   s.failures = failures_.load(relaxed);          // [counter]
+  s.answers_late = answers_late_.load(relaxed);  // [counter]
   const overload_counts limits = overloads_.now();
   s.messages_refused = limits.refused;
   s.messages_dropped = limits.dropped;

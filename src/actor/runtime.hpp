@@ -19,6 +19,7 @@
 #include <troupe/sync/mutex.hpp>
 
 #include "bound_executor.hpp"
+#include "circles.hpp"
 #include "memory_budget.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
@@ -60,6 +61,10 @@ class runtime : public system_state {
   void overloaded(const overload_event& event) noexcept;
   /// By a thread that is in no turn of this system.
   void count_foreign(std::int64_t accepted, std::int64_t handled, std::int64_t bytes) noexcept;
+  /// An answer for which nobody waits any more.
+  void count_late_answer() noexcept {
+    answers_late_.fetch_add(1, relaxed);  // [counter]
+  }
   /// From the thread whose counts these are.
   void settle(activity& counts) noexcept;
   [[nodiscard]] troupe::statistics statistics() const;
@@ -68,6 +73,7 @@ class runtime : public system_state {
   // ── Parts ───────────────────────────────────────────────────────────────────────────────────
   timer_service& timers() noexcept { return timers_; }
   detail::pauses& pauses() noexcept { return pauses_; }
+  detail::circles& circles() noexcept { return circles_; }
   [[nodiscard]] std::size_t max_messages() const noexcept { return bounds_.messages; }
   [[nodiscard]] std::size_t max_bytes() const noexcept { return bounds_.bytes; }
   /// So many bytes a thread counts for itself.
@@ -123,6 +129,7 @@ class runtime : public system_state {
   std::unique_ptr<worker_pool> pool_;
   timer_service timers_{*this};
   detail::pauses pauses_{timers_};
+  detail::circles circles_;
   const system_bounds bounds_;
   std::int64_t settles_at_ = activity::never;
 
@@ -133,6 +140,7 @@ class runtime : public system_state {
 
   alignas(cache_line_bytes) atomic<std::uint64_t> dead_letters_{0};
   atomic<std::uint64_t> failures_{0};
+  atomic<std::uint64_t> answers_late_{0};
   memory_budget budget_;
   overload_tally overloads_;
   std::array<foreign_counts, 8> foreign_;

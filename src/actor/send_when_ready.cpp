@@ -39,7 +39,8 @@ void discard_decided(envelope& e) noexcept {
 constexpr dispatch decided_dispatch{.run = run_decided,
                                     .discard = discard_decided,
                                     .message = "what became of a message that waited",
-                                    .internal = true};
+                                    .internal = true,
+                                    .at_once = true};
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 
 #include "overload_rules.hpp"
 #include "pauses.hpp"
+#include "wait_table.hpp"
 
 namespace troupe::detail {
 
@@ -38,7 +39,16 @@ struct side_block {
   // [line] relaxed: whether there are any. Only a look: who misses the first one overtakes it.
   atomic<bool> has_line{false};
 
-  handler_frame* handlers = nullptr;  // its own that wait; the turn's
+  // The turn's:
+  handler_frame* handlers = nullptr;   // its own that wait
+  handler_frame* exclusive = nullptr;  // of these, the one for which all others wait
+  handler_frame* held_up = nullptr;    // of these, who could go on but for that one; in order
+  handler_frame* held_up_last = nullptr;
+  std::unique_ptr<wait_table> waits;  // null: none of them has waited for an answer
+  timer_entry* alarm = nullptr;       // for these; under the timer service's mutex
+  envelope* kept = nullptr;           // messages to be handled later, the oldest first
+  envelope* kept_last = nullptr;
+
   overload_tally overloads;
 };
 

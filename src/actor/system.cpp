@@ -57,6 +57,22 @@ std::string_view to_string(delivery what) noexcept {
   return "refused";
 }
 
+std::string_view to_string(ask_error error) noexcept {
+  switch (error) {
+    case ask_error::timeout:
+      return "timeout";
+    case ask_error::stopped:
+      return "stopped";
+    case ask_error::refused:
+      return "refused";
+    case ask_error::failed:
+      return "failed";
+    case ask_error::unanswered:
+      return "unanswered";
+  }
+  return "unanswered";
+}
+
 std::string_view to_string(exit_reason reason) noexcept {
   switch (reason) {
     case exit_reason::unknown:
@@ -77,9 +93,12 @@ namespace detail {
 
 spawning::spawning(runtime& home, const actor_type& type, const spawn_options* options)
     : block_(&home.make_actor(type, options)),
-      constructing_before_(std::exchange(this_turn().constructing, block_)) {}
+      constructing_before_(std::exchange(this_turn().constructing, block_)) {
+  ++this_turn().constructors;
+}
 
 spawning::~spawning() {
+  --this_turn().constructors;
   this_turn().constructing = constructing_before_;
   if (block_ == nullptr) return;
   block_->abandon();

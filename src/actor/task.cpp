@@ -5,8 +5,11 @@
 #include <utility>
 
 #include <troupe/actor/control_block.hpp>
+#include <troupe/actor/request.hpp>
+#include <troupe/message/envelope.hpp>
 
 #include "handler_frame.hpp"
+
 #include "side_block.hpp"
 
 namespace troupe::detail {
@@ -23,11 +26,39 @@ void unlink(handler_frame& frame, side_block& its) noexcept {
   if (frame.next != nullptr) frame.next->previous = frame.previous;
 }
 
+// Who asked for what it returns hears that it will not.
+void destroy(handler_frame& frame) noexcept {
+  request* const asked = std::exchange(frame.asked, nullptr);
+  frame.coroutine.destroy();
+  if (asked != nullptr) asked->how->discard(*asked);
+}
+
 // It is in no list, and has returned or thrown.
 void end_handler(handler_frame& frame) {
-  const std::exception_ptr failed = std::move(frame.failed);
-  frame.coroutine.destroy();
-  if (failed != nullptr) std::rethrow_exception(failed);
+  if (const std::exception_ptr failed = std::move(frame.failed)) {
+    const no_answer_scope as(ask_error::failed);
+    destroy(frame);
+    std::rethrow_exception(failed);
+  }
+  struct destroy_at_the_end {
+    handler_frame& frame;
+    ~destroy_at_the_end() { destroy(frame); }
+  } guard{frame};
+  if (frame.asked == nullptr) return;
+  const no_answer_scope as(ask_error::failed);  // moving the answer may throw
+  frame.answer(frame, *frame.asked);
+  frame.asked = nullptr;
+}
+
+// Until it waits for a message, or is over. A task that it awaits begins and ends in this loop.
+void run(handler_frame& frame) {
+  turn_context& here = this_turn();
+  handler_frame* const before = std::exchange(here.coroutine, &frame);
+  do {
+    frame.goes_on = false;
+    frame.innermost.resume();
+  } while (frame.goes_on);
+  here.coroutine = before;
 }
 
 }  // namespace
@@ -35,32 +66,63 @@ void end_handler(handler_frame& frame) {
 void start_handler(handler_frame& frame) {
   control_block& me = *this_turn().running;
   frame.how = me.handling();
-  frame.coroutine.resume();
+  run(frame);
   if (frame.coroutine.done()) return end_handler(frame);
   // What it waits for goes on in a later turn, so it is still as it was.
   try {
     link(frame, me.side());
   } catch (...) {
-    frame.coroutine.destroy();
+    const no_answer_scope as(ask_error::failed);
+    destroy(frame);
     throw;
   }
+  if (frame.exclusive) me.begin_exclusive(frame);
 }
 
 void resume_handler(handler_frame& frame) {
   control_block& me = *this_turn().running;
+  side_block& its = *me.side_if_any();
+  if (its.exclusive != nullptr && its.exclusive != &frame) {
+    frame.held_up_next = nullptr;
+    (its.held_up != nullptr ? its.held_up_last->held_up_next : its.held_up) = &frame;
+    its.held_up_last = &frame;
+    return;
+  }
   me.now_handling(*frame.how);
-  frame.coroutine.resume();
+  run(frame);
   if (!frame.coroutine.done()) return;
-  unlink(frame, *me.side_if_any());
+  unlink(frame, its);
+  if (frame.exclusive) me.end_exclusive();
   end_handler(frame);
 }
 
+void resume_held_up() {
+  side_block& its = *this_turn().running->side_if_any();
+  while (its.exclusive == nullptr && its.held_up != nullptr) {
+    resume_handler(*std::exchange(its.held_up, its.held_up->held_up_next));
+  }
+}
+
 void destroy_handlers(side_block& of) noexcept {
+  of.held_up = nullptr;
   while (of.handlers != nullptr) {
     handler_frame& each = *of.handlers;
     unlink(each, of);
-    each.coroutine.destroy();
+    destroy(each);
   }
+}
+
+void control_block::begin_exclusive(handler_frame& handler) noexcept {
+  side_if_any()->exclusive = &handler;
+  phase_.fetch_or(exclusive, relaxed);  // [phase] the turn's own part
+  this_turn().after |= after::exclusive;
+}
+
+void control_block::end_exclusive() noexcept {
+  side_if_any()->exclusive = nullptr;
+  phase_.fetch_and(~exclusive, relaxed);  // [phase] the turn's own part
+  handle_kept_again();
+  this_turn().after |= after::exclusive;
 }
 
 }  // namespace troupe::detail

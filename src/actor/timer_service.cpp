@@ -7,6 +7,7 @@
 
 #include <troupe/memory/pool.hpp>
 
+#include "kept_message.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
 
@@ -140,6 +141,7 @@ void timer_service::fire(timer_entry& entry, time_point now) noexcept {
       return;
     }
   }
+  if (entry.alarm) return fire_alarm(entry);
   entry.queued = true;
   // A closed mailbox belongs to an actor that is about to cancel this timer.
   if (!entry.target->try_deliver(entry.tick)) entry.queued = false;
@@ -164,6 +166,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   const timer handle = timer_access::make(entry);
   to.hold();
   entry.target = &to;
+  entry.tick.how = &tick_dispatch;
   entry.message = std::exchange(guard.message, nullptr);
   entry.clone = clone;
   // The wheel knows nothing shorter than its tick.
@@ -172,7 +175,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   const time_point now = clock::now();
   entry.deadline = later(now, delay);
   entry.live = true;
-  entry.queued = entry.cloning = false;
+  entry.queued = entry.cloning = entry.alarm = false;
   entry.previous = nullptr;
   entry.next = std::exchange(side.timers, &entry);
   if (entry.next != nullptr) entry.next->previous = &entry;
@@ -212,13 +215,18 @@ void timer_service::cancel_all(control_block& of) noexcept {
 // handed out in `left`.
 void timer_service::retire(timer_entry& entry, remains& left) noexcept {
   entry.live = false;
-  --armed_;
+  if (!entry.alarm) --armed_;
   wheel_.remove(entry);
   (entry.previous != nullptr ? entry.previous->next : entry.target->side_if_any()->timers) =
       entry.next;
   if (entry.next != nullptr) entry.next->previous = entry.previous;
   if (!entry.cloning) left.message = std::exchange(entry.message, nullptr);
-  left.target = std::exchange(entry.target, nullptr);
+  control_block* const target = std::exchange(entry.target, nullptr);
+  if (entry.alarm) {
+    target->side_if_any()->alarm = nullptr;
+  } else {
+    left.target = target;
+  }
   free_if_done(entry);
 }
 
@@ -232,7 +240,6 @@ timer_entry& timer_service::take_free() {
   if (free_ == nullptr) {
     timer_entry& fresh = entries_.emplace_back();
     fresh.service = this;
-    fresh.tick.how = &tick_dispatch;
     fresh.tick.entry = &fresh;
     return fresh;
   }
@@ -256,8 +263,55 @@ void timer_service::discard_tick(envelope& tick) noexcept {
   entry.service->free_if_done(entry);
 }
 
+// ── Alarms ────────────────────────────────────────────────────────────────────────────────────
+
+void timer_service::alarm_by(control_block& of, time_point when) {
+  side_block& side = of.side();
+  std::unique_lock lock(mutex_);
+  if (side.alarm == nullptr) {
+    timer_entry& entry = take_free();
+    entry.target = &of;
+    entry.tick.how = &alarm_dispatch;
+    entry.message = nullptr;
+    entry.clone = nullptr;
+    entry.live = entry.alarm = true;
+    entry.queued = entry.cloning = false;
+    entry.previous = nullptr;
+    entry.next = std::exchange(side.timers, &entry);
+    if (entry.next != nullptr) entry.next->previous = &entry;
+    side.alarm = &entry;
+  }
+  timer_entry& entry = *side.alarm;
+  if (entry.queued) return;  // it looks, and then says when to look again
+  wheel_.remove(entry);
+  entry.deadline = when;
+  wheel_.insert(entry, when);
+  const bool sooner = when < sleeps_until_;
+  lock.unlock();
+  if (sooner) parker_.notify();
+}
+
+// Under the mutex. The actor has not gone over its timers yet, so that its slot is still its own.
+void timer_service::fire_alarm(timer_entry& entry) noexcept {
+  control_block* const target = control_block::hold(entry.target->where());
+  if (target == nullptr) return;  // it is ending
+  entry.queued = true;
+  if (!target->try_deliver(entry.tick)) entry.queued = false;
+  target->let_go();
+}
+
+void timer_service::handle_alarm(timer_entry& entry) {
+  {
+    const std::lock_guard lock(mutex_);
+    entry.queued = false;
+    if (!entry.live) return free_if_done(entry);
+  }
+  this_turn().running->look_at_the_time();
+}
+
 // In the turn of the timer's actor.
 void timer_service::handle(timer_entry& entry, void* actor) {
+  if (entry.alarm) return handle_alarm(entry);
   envelope* message = nullptr;
   struct dispose_at_the_end {
     remains left;
@@ -292,6 +346,7 @@ void timer_service::handle(timer_entry& entry, void* actor) {
   }
   if (lock.owns_lock()) lock.unlock();
   this_turn().running->now_handling(*message->how);
+  const unwrapped_scope scope;
   message->how->run(actor, *message);
 }
 

@@ -37,6 +37,7 @@ struct timer_entry : timer_node {
   bool live = false;     // neither cancelled nor done
   bool queued = false;   // its tick is in the mailbox, or being handled
   bool cloning = false;  // the message is being copied outside the lock
+  bool alarm = false;    // says only that it is time; holds nobody
   tick_envelope tick;
   timer_entry* previous = nullptr;  // in the actor's list
   timer_entry* next = nullptr;      // in the actor's list, or among the free
@@ -64,6 +65,10 @@ class timer_service final : surplus_listener {
             clone_function clone);
   bool cancel(timer_entry& entry, std::uint64_t generation) noexcept;
 
+  /// control_block::look_at_the_time() in a turn of that actor, by then. Of several times only the
+  /// soonest counts. Keeps nobody alive. In its turn; throws std::bad_alloc.
+  void alarm_by(control_block& of, time_point when);
+
   /// All timers of an actor that takes no more messages.
   void cancel_all(control_block& of) noexcept;
 
@@ -75,6 +80,11 @@ class timer_service final : surplus_listener {
   static void discard_tick(envelope& tick) noexcept;
   static constexpr dispatch tick_dispatch{
       .run = run_tick, .discard = discard_tick, .message = "a timer's tick", .internal = true};
+  static constexpr dispatch alarm_dispatch{.run = run_tick,
+                                           .discard = discard_tick,
+                                           .message = "the time",
+                                           .internal = true,
+                                           .at_once = true};
 
   // What is left to do for an entry once the mutex is free.
   struct remains {
@@ -90,6 +100,8 @@ class timer_service final : surplus_listener {
   [[nodiscard]] time_point trim(time_point now) noexcept;
   void fire(timer_entry& entry, time_point now) noexcept;
   void handle(timer_entry& entry, void* actor);
+  void fire_alarm(timer_entry& entry) noexcept;
+  void handle_alarm(timer_entry& entry);
   timer_entry& take_free();
   void retire(timer_entry& entry, remains& left) noexcept;
   void free_if_done(timer_entry& entry) noexcept;

@@ -28,6 +28,12 @@ void worker_pool::schedule(runnable& r) noexcept {
   }
 }
 
+void worker_pool::will_block() noexcept {
+  if (!is_current()) return;
+  limit_.interrupt();
+  this_worker()->hand_over();
+}
+
 void worker::start() {
   thread_ = start_thread("troupe/" + std::to_string(index_), [this] { run(); });
 }
@@ -119,7 +125,6 @@ runnable* worker::take_injected() noexcept {
                              [this](runnable& more) noexcept { (void)ring_.push(&more); });
 }
 
-// All that it has goes where the others find it.
 void worker::hand_over() noexcept {
   std::array<runnable*, tuning::ring_capacity + 1> mine;
   std::size_t count = 0;

@@ -25,6 +25,9 @@ class worker {
   void start();
   void join();  // if it was started
 
+  /// All that it has goes where the others find it. From its own thread.
+  void hand_over() noexcept;
+
   /// Takes what this worker's own turn has woken.
   void push(runnable& r) noexcept;
 
@@ -47,7 +50,6 @@ class worker {
   void push_to_ring(runnable& r) noexcept;
   [[nodiscard]] bool alone() const noexcept;
   [[nodiscard]] bool are_too_many() noexcept;
-  void hand_over() noexcept;
 
   worker_pool& pool_;
   const unsigned index_;

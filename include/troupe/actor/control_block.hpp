@@ -29,6 +29,7 @@ namespace detail {
 
 class runtime;
 struct offered;
+struct handler_frame;
 struct overload_rules;
 struct redirection;
 struct side_block;
@@ -114,6 +115,21 @@ class control_block : public runnable {
   static turn_result turn_collected(runnable& r, activity& mine) noexcept;  // what was collected
   void now_handling(const dispatch& what) noexcept;
   void end_after_this_message() noexcept;
+
+  /// In run(): the message is not handled now, but when handle_kept_again() has been called. Until
+  /// then it stays counted in its mailbox, if it was. Throws std::bad_alloc, and does not keep it.
+  void keep(envelope& message);
+  /// Puts what was kept before all that waits, in its order.
+  void handle_kept_again() noexcept;
+  [[nodiscard]] bool has_exclusive() const noexcept {
+    return (phase_.load(relaxed) & exclusive) != 0;  // [phase] relaxed: the turn's own part
+  }
+  /// Only that handler goes on until end_exclusive(); messages are kept.
+  void begin_exclusive(handler_frame& handler) noexcept;
+  void end_exclusive() noexcept;
+  /// The handlers whose time is over go on. Throws what leaves them.
+  void look_at_the_time();
+
   void nobody_is_left() noexcept;  // the last reference was handed over
   void add_watcher(envelope& watch) noexcept;
   void taken_from_ring(const envelope& message) noexcept;
@@ -175,6 +191,7 @@ class control_block : public runnable {
   void fail_for_overload() noexcept;
   void wake() noexcept;
   [[nodiscard]] bool take_place(const dispatch& how) noexcept;
+  void keep_place(const dispatch& how) noexcept;
   void give_place_back(const dispatch& how) noexcept;
   [[nodiscard]] bool is_pumped_here() const noexcept;
   [[nodiscard]] const overload_rules* own_rules() const noexcept;
@@ -182,18 +199,24 @@ class control_block : public runnable {
   [[nodiscard]] bool pauses_now(turn_context& here) noexcept;
   bool refill(std::uint32_t low, activity& mine) noexcept;
   turn_result run_turn(activity& mine, std::size_t most, bool may_refill) noexcept;
+  void put_aside(envelope& message) noexcept;
+  [[nodiscard]] bool waits_for_something() const noexcept;
+  bool go_on_with_held_up() noexcept;
   bool call(void (*function)(void*), const dispatch& as) noexcept;
   void report_failure(std::string_view during) noexcept;
   void report_failure(std::string_view during, std::string_view what) noexcept;
   turn_result end_for(urgent why, activity& mine) noexcept;
   turn_result end(exit_reason reason, activity& mine) noexcept;
-  void end_handlers() noexcept;
+  void end_handlers(exit_reason reason) noexcept;
   void finish(exit_reason reason, activity* mine, bool alone) noexcept;
   void move_to(phase next) noexcept;
   void free_object_memory() noexcept;
 
-  // phase_'s word also says whether somebody waits for the end on it.
+  // phase_'s word also says whether somebody waits for the end on it, and whether a handler is
+  // exclusive; that is the turn's.
+  static constexpr std::uint32_t phase_mask = 0xff;
   static constexpr std::uint32_t waited_for = 0x100;
+  static constexpr std::uint32_t exclusive = 0x200;
 
   // The first cache line of the slot, with the lifeline before it: what senders look at, and the word
   // that they change. From the mailbox's second word on it is the reader's, with the object behind it.
@@ -233,19 +256,47 @@ inline void* control_block::object() noexcept {
   return behind + type_->object_offset;
 }
 
+/// What is to be done after the message that is being handled, besides counting it: any of these.
+namespace after {
+inline constexpr std::uint8_t nothing = 0;
+inline constexpr std::uint8_t pause = 1;      // it has sent to a full mailbox
+inline constexpr std::uint8_t keep = 2;       // it is not handled yet
+inline constexpr std::uint8_t exclusive = 4;  // a handler has become exclusive, or is over
+}  // namespace after
+
 /// What this thread is doing for Troupe at the moment.
 struct turn_context {
-  control_block* running = nullptr;        // whose turn it is
-  control_block* constructing = nullptr;   // for whom the next actor object is made
-  activity* counts = nullptr;              // of this thread, while a turn runs
-  control_block* waits_for = nullptr;      // held: the full mailbox for which `running` will pause
-  bool in_hook = false;                    // the user is being told of an overload
-  std::uint32_t pumps = 0;                 // that this thread has made
-  bool must_not_wait = false;              // other than in `running`'s turn
-  const dispatch* sent_to_full = nullptr;  // what it has sent there
+  control_block* running = nullptr;       // whose turn it is
+  control_block* constructing = nullptr;  // for whom the next actor object is made
+  std::uint32_t constructors = 0;         // of actors, that run
+  activity* counts = nullptr;             // of this thread, while a turn runs
+  control_block* waits_for = nullptr;     // held: the full mailbox for which `running` will pause
+  std::uint8_t after = after::nothing;    // of `running`'s turn
+  bool unwrapped = false;                 // what runs was not in the mailbox itself
+  ask_error no_answer = ask_error::refused;  // what is discarded tells who asked
+  handler_frame* coroutine = nullptr;        // that runs
+  bool in_hook = false;                      // the user is being told of an overload
+  std::uint32_t pumps = 0;                   // that this thread has made
+  bool must_not_wait = false;                // other than in `running`'s turn
+  const dispatch* sent_to_full = nullptr;    // what it has sent there
 };
 
 inline turn_context& this_turn() noexcept { return per_thread<turn_context>::here(); }
+
+/// Requests that are discarded meanwhile tell who asked that their actor has ended, and how.
+class no_answer_scope {
+ public:
+  explicit no_answer_scope(ask_error why) noexcept
+      : before_(std::exchange(this_turn().no_answer, why)) {}
+  explicit no_answer_scope(exit_reason why) noexcept
+      : no_answer_scope(why == exit_reason::failed ? ask_error::failed : ask_error::stopped) {}
+  no_answer_scope(const no_answer_scope&) = delete;
+  no_answer_scope& operator=(const no_answer_scope&) = delete;
+  ~no_answer_scope() { this_turn().no_answer = before_; }
+
+ private:
+  const ask_error before_;
+};
 
 /// The actor whose handler runs on this thread, or nobody.
 inline address current_address() noexcept {

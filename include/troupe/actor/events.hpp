@@ -27,6 +27,17 @@ enum class delivery : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(delivery what) noexcept;
 
+/// Why there is no answer to what was asked.
+enum class ask_error : std::uint8_t {
+  timeout,     // none came in time; the handler may still be about it
+  stopped,     // the actor ended before it answered
+  refused,     // the question was not taken: the mailbox is full, or it was dropped to make room
+  failed,      // an exception left the handler, or ended the actor before it answered
+  unanswered,  // the handler let go of its reply
+};
+
+[[nodiscard]] std::string_view to_string(ask_error error) noexcept;
+
 /// Why an actor ended.
 enum class exit_reason : std::uint8_t {
   unknown,      // it had ended long before anybody asked, and nobody kept a reference

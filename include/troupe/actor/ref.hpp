@@ -8,8 +8,10 @@
 #include <type_traits>
 #include <utility>
 
+#include <troupe/actor/asking.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/reply.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/timer.hpp>
 #include <troupe/base/assert.hpp>
@@ -85,6 +87,51 @@ class typed_handle {
     } else {
       return {block(), build_envelope<handles_with_sender<A, M>, Named, M>(
                            dispatch_of<A, M>, std::forward<Parts>(parts)...)};
+    }
+  }
+
+  /// Sends a question: what the handler returns is the answer. The message is built in place from its
+  /// parts, `ask<withdraw>(50ms, cents)`; one that is at hand is sent as `ask(50ms, message)`, but for
+  /// an aggregate that owns something and is built in the same expression (GCC 12 destroys such a one
+  /// twice within a co_await).
+  ///
+  /// Threads: any. What it returns says how the answer is had.
+  /// Order:   as send().
+  /// Errors:  come as the result: timeout, stopped, refused, failed, unanswered. Throws as send(),
+  ///          with nothing sent.
+  /// Cost:    as two messages, in one block. The time-out costs reading the clock.
+  template <class Named = void, class... Parts>
+  auto ask(duration timeout, Parts&&... parts) const {
+    using M = typename sent_message<Named, Parts...>::type;
+    if constexpr (!understands<A, M>) {
+      return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>));
+    } else if constexpr (!answers<A, M>) {
+      return static_cast<void>(sizeof(asked_handler_returns_nothing<A, M>));
+    } else if constexpr (!(safe_to_await<Named, Parts> && ...)) {
+      return static_cast<void>(sizeof(build_the_message_in_place<M>));
+    } else {
+      using R = reply_of<A, M>;
+      return asking<R>(block(),
+                       make_request<M, R>(request_dispatch_of<A, M>, std::forward<Parts>(parts)...),
+                       timeout);
+    }
+  }
+
+  /// Sends a message in the place of who asked: its handler's answer is the answer that is owed. If
+  /// the reply is empty, it is a question to which nobody wants the answer.
+  /// Errors: as ask(); who asked is told.
+  template <class Named = void, class R, class... Parts>
+  delivery pass_on(reply<R> owed, Parts&&... parts) const {
+    using M = typename sent_message<Named, Parts...>::type;
+    if constexpr (!understands<A, M>) {
+      return static_cast<delivery>(sizeof(actor_does_not_understand_message<A, M>));
+    } else if constexpr (!std::same_as<reply_of<A, M>, R>) {
+      return static_cast<delivery>(sizeof(reply_type_does_not_fit<A, M, R>));
+    } else {
+      request& onwards =
+          make_request<M, R>(request_dispatch_of<A, M>, std::forward<Parts>(parts)...);
+      reply_access::hand_over(owed, onwards);
+      return block().send(onwards);
     }
   }
 

@@ -25,6 +25,7 @@ struct statistics {
   std::uint64_t pauses_timed_out = 0;     // of these, ended by system_options::pause_max
   std::uint64_t senders_paused = 0;       // gauge
   std::uint64_t handlers_waiting = 0;     // gauge: in send_when_ready()
+  std::uint64_t answers_late = 0;         // of ask(): nobody waited any more
   std::uint64_t timers_armed = 0;         // gauge
   std::uint64_t ticks_skipped = 0;        // of send_every: the one before was still waiting
   std::uint64_t workers = 0;

@@ -71,6 +71,12 @@ class mailbox {
     return *message;
   }
 
+  /// Popped messages, not counted as handled, are to be popped again, before all others.
+  void put_in_front(envelope& first, envelope& last) noexcept {
+    last.next = ready_;
+    ready_ = &first;
+  }
+
   /// The next message, or nullptr if there is none at the moment. For mailboxes without limits.
   [[nodiscard]] envelope* pop() noexcept {
     if (ready_ == nullptr && refill(0).messages == 0) return nullptr;

@@ -30,6 +30,9 @@ struct dispatch {
   bool wants_sender = false;
   /// Sent by the runtime itself: counts neither as a user's message nor as a dead letter.
   bool internal = false;
+  /// Handled also while an exclusive handler waits: nothing of the user's runs because of it, but
+  /// that handler.
+  bool at_once = false;
   /// 1: it counts in limits and budgets, and may be refused. 0: it is always taken.
   std::uint8_t weight = 0;
   /// What it counts for there, apart from what it owns.
@@ -118,6 +121,8 @@ void run_handler(void* actor, envelope& message) {
     } else {
       static_cast<A*>(actor)->on(std::move(e.value), e.sender);
     }
+  } else if constexpr (!has_handler<A, M>) {
+    static_cast<A*>(actor)->on(std::move(e.value), reply<later_reply<A, M>>{});
   } else {
     using result = on_result<A, M>;
     if constexpr (handler_result<result>::is_coroutine) {

@@ -17,6 +17,10 @@ template <class M>
 concept message =
     std::is_object_v<M> && std::same_as<M, std::remove_cvref_t<M>> && std::move_constructible<M>;
 
+/// What a handler keeps that answers later: see actor/reply.hpp.
+template <class R>
+class reply;
+
 namespace detail {
 
 template <class A, class... Parameters>
@@ -35,6 +39,30 @@ concept has_handler = requires { typename on_result<A, M, More...>; } &&
 
 template <class A, class M>
 concept handles_with_sender = has_handler<A, M, address> || has_handler<A, M, const address&>;
+
+// The R of on(M, reply<R>): deduced from the one overload that fits.
+template <class M, class C, class R>
+std::type_identity<R> deduce_reply(void (C::*)(M, reply<R>));
+template <class M, class C, class R>
+std::type_identity<R> deduce_reply(void (C::*)(M, reply<R>) const);
+
+template <class A, class M>
+consteval auto find_later_reply() {
+  if constexpr (requires { deduce_reply<M>(&A::on); }) {
+    return decltype(deduce_reply<M>(&A::on)){};
+  } else if constexpr (requires { deduce_reply<const M&>(&A::on); }) {
+    return decltype(deduce_reply<const M&>(&A::on)){};
+  } else if constexpr (requires { deduce_reply<M&&>(&A::on); }) {
+    return decltype(deduce_reply<M&&>(&A::on)){};
+  }
+}
+
+/// What A answers later to M.
+template <class A, class M>
+using later_reply = typename decltype(find_later_reply<A, M>())::type;
+
+template <class A, class M>
+concept replies_later = requires { typename later_reply<A, M>; };
 
 /// What becomes of what a handler returns: nothing. Coroutines have another one.
 template <class Result>
@@ -72,10 +100,11 @@ consteval bool is_declared() {
 
 }  // namespace detail
 
-/// True if actor A has a handler for exactly M: `on(M)`, or `on(M, address sender)`.
+/// True if actor A has a handler for exactly M: `on(M)`, `on(M, address sender)`, or
+/// `on(M, reply<R>)`.
 template <class A, class M>
-concept understands =
-    (detail::has_handler<A, M> || detail::handles_with_sender<A, M>)&&detail::is_declared<A, M>();
+concept understands = (detail::has_handler<A, M> || detail::handles_with_sender<A, M> ||
+                       detail::replies_later<A, M>)&&detail::is_declared<A, M>();
 
 /// Never defined. The compiler names it, with both types, when a message is sent to an actor that
 /// has no `on` for exactly this type: add `void on(Message)` to Actor, or send what it understands.

@@ -57,6 +57,10 @@ class executor {
   /// True if a turn may block without holding up another.
   [[nodiscard]] virtual bool may_block() const noexcept { return false; }
 
+  /// The turn that runs on this thread is about to block: what else waits here for a turn should
+  /// get it elsewhere.
+  virtual void will_block() noexcept {}
+
  protected:
   ~executor() = default;
 };

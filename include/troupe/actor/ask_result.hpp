@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <troupe/actor/events.hpp>
+#include <troupe/base/assert.hpp>
+
+namespace troupe {
+
+/// What ask_result::value() throws.
+class ask_failed : public std::runtime_error {
+ public:
+  ask_failed(ask_error error, const std::string& text) : std::runtime_error(text), error_(error) {}
+  [[nodiscard]] ask_error error() const noexcept { return error_; }
+
+ private:
+  ask_error error_;
+};
+
+/// What became of a question: an answer, or why there is none.
+///
+/// Cost: the answer and 16 bytes at the most; nothing on the heap but the text of a cycle.
+template <class T>
+class [[nodiscard]] ask_result {
+ public:
+  using value_type = T;
+
+  ask_result(T answer) : held_(std::in_place_index<0>, std::move(answer)) {}
+  ask_result(ask_error error, std::unique_ptr<std::string> cycle = nullptr) noexcept
+      : held_(std::in_place_index<1>, failure{error, std::move(cycle)}) {}
+
+  [[nodiscard]] bool has_value() const noexcept { return held_.index() == 0; }
+  [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
+
+  // Only if there is an answer; else a broken contract, which prints a line and aborts.
+  [[nodiscard]] T& operator*() & noexcept { return *checked(); }
+  [[nodiscard]] const T& operator*() const& noexcept {
+    return *const_cast<ask_result*>(this)->checked();
+  }
+  [[nodiscard]] T&& operator*() && noexcept { return std::move(*checked()); }
+  [[nodiscard]] T* operator->() noexcept { return checked(); }
+  [[nodiscard]] const T* operator->() const noexcept {
+    return const_cast<ask_result*>(this)->checked();
+  }
+
+  /// The answer. Errors: ask_failed, with why() as its text.
+  [[nodiscard]] T& value() & {
+    throw_if_none();
+    return *std::get_if<0>(&held_);
+  }
+  [[nodiscard]] T&& value() && {
+    throw_if_none();
+    return std::move(*std::get_if<0>(&held_));
+  }
+  [[nodiscard]] T value_or(T otherwise) && {
+    return has_value() ? std::move(*std::get_if<0>(&held_)) : std::move(otherwise);
+  }
+
+  /// Why there is no answer; only if there is none.
+  [[nodiscard]] ask_error error() const noexcept {
+    const failure* const none = std::get_if<1>(&held_);
+    TROUPE_EXPECTS(none != nullptr, "ask_result::error() was called on one that has an answer");
+    return none->error;
+  }
+
+  /// The error for people: "timeout", or, where actors wait for each other's answers in a circle,
+  /// "timeout: clerk waits for teller, which waits for clerk". Empty if there is an answer.
+  [[nodiscard]] std::string why() const {
+    const failure* const none = std::get_if<1>(&held_);
+    if (none == nullptr) return {};
+    std::string text(to_string(none->error));
+    if (none->cycle != nullptr) text += ": " + *none->cycle;
+    return text;
+  }
+
+ private:
+  struct failure {
+    ask_error error;
+    std::unique_ptr<std::string> cycle;
+  };
+
+  T* checked() noexcept {
+    T* const answer = std::get_if<0>(&held_);
+    TROUPE_EXPECTS(answer != nullptr,
+                   "the answer of an ask_result was used that has none: look at it first");
+    return answer;
+  }
+  void throw_if_none() const {
+    if (!has_value()) throw ask_failed(error(), "an ask had no answer: " + why());
+  }
+
+  std::variant<T, failure> held_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <troupe/actor/ask_result.hpp>
+#include <troupe/actor/request.hpp>
+#include <troupe/actor/task.hpp>
+#include <troupe/base/clock.hpp>
+#include <troupe/memory/pool.hpp>
+
+namespace troupe {
+
+/// For ask(): as long as it takes. An answer comes all the same: at the latest when the actor ends
+/// that was asked, or who it has passed the question on to.
+inline constexpr duration no_timeout = duration::max();
+
+namespace detail {
+
+/// What a handler waits for that comes in a message of its actor's. The turn's.
+struct waiter {
+  enum class state : std::uint8_t { waiting, answered, late, over };
+
+  handler_frame* handler = nullptr;  // that goes on then; null: nobody waits yet
+  request* answer = nullptr;         // of what was asked
+  state now = state::waiting;
+};
+
+/// Where in its actor's wait_table something is waited for.
+struct waiting_place {
+  std::uint32_t place = 0;
+  std::uint32_t turn = 0;  // of the place: none is 0
+};
+
+/// A question on its way, without the type of the answer.
+class asking_base : public waiter {
+ protected:
+  /// Sends it. Throws std::bad_alloc, with nothing sent.
+  asking_base(control_block& to, request& question, duration timeout);
+  asking_base(asking_base&& other) noexcept;
+  asking_base& operator=(asking_base&&) = delete;
+  ~asking_base() {
+    if (now != state::over) leave();
+  }
+
+  [[nodiscard]] bool is_decided();  // in the asking actor's turn
+  void wait(handler_frame& who);
+  [[nodiscard]] bool wait_here(time_point until);
+  /// The answer, to be freed; null: there is none, because of error().
+  [[nodiscard]] request* take(ask_error& error, std::unique_ptr<std::string>& cycle) noexcept;
+  void check_turn() const;
+
+ private:
+  void leave() noexcept;
+  void move_to_turn();
+  void wait_for_answer(time_point end);
+  void is_in_circles(bool is) noexcept;
+  [[nodiscard]] runtime& home() const noexcept;
+
+  control_block* me_ =
+      nullptr;  // who asks, if the answer comes to its mailbox; then the place says where
+  answer_slot* slot_ = nullptr;  // else
+  waiting_place at_{};
+  time_point deadline_;
+  address to_;
+  bool in_circles_ = false;  // it is known for whom its actor waits
+};
+
+}  // namespace detail
+
+/// What ask() returns: a question that has been sent, and will have one answer. It is awaited in a
+/// handler that is a coroutine, waited for in a thread, or continued with a callback:
+///
+///   auto taken = co_await account.ask<withdraw>(50ms, cents);
+///   auto taken = account.ask<withdraw>(50ms, cents).get();
+///   account.ask<withdraw>(50ms, cents).then([this](troupe::ask_result<bool> taken) { … });
+///
+/// Several may be on their way: `auto a = …ask(…); auto b = …ask(…); co_await std::move(a);`. Letting go
+/// of one cancels it: nobody waits any more, and what was kept for it is free; the question itself
+/// stays in the mailbox where it is.
+///
+/// Threads:   that in which ask() was called; or turns of the actor whose handler called it.
+/// Invariant: one result: the answer, or an ask_error. An answer that comes too late is counted
+///            (statistics::answers_late) and destroyed; it never reaches another question.
+/// Cost:      one block for the question and the answer. For a handler that is a coroutine nothing
+///            else; elsewhere a block more, and a mutex.
+template <class R>
+class [[nodiscard]] asking : detail::asking_base {
+ public:
+  using result = ask_result<R>;
+
+  asking(detail::control_block& to, detail::request& question, duration timeout)
+      : asking_base(to, question, timeout) {}
+  asking(asking&&) noexcept = default;
+
+  /// Waits in this thread.
+  ///
+  /// Errors: std::logic_error where waiting could not end well: within a handler for its own actor's
+  ///         answer, or that of an actor bound to the same pump; in a handler that is a coroutine. In
+  ///         another handler on the pool it blocks a worker for so long.
+  result get() {
+    (void)wait_here(time_point::max());
+    return take_result();
+  }
+
+  /// The same, but gives up at a deadline of its own: false, and the question still stands.
+  [[nodiscard]] bool wait_until(time_point deadline) { return wait_here(deadline); }
+  [[nodiscard]] bool wait_for(duration time) { return wait_here(later(clock::now(), time)); }
+
+  /// Calls `callback(ask_result<R>)` in a later turn of the actor whose handler runs. It is a handler
+  /// like any other: what it throws fails the actor, which stays alive for it; and it is destroyed
+  /// with it.
+  ///
+  /// Errors: std::logic_error if no handler runs.
+  template <std::invocable<result> Callback>
+  void then(Callback callback) && {
+    check_turn();
+    detail::handler_result<task<>>::start(continued(std::move(*this), std::move(callback)));
+  }
+
+  struct awaited {
+    asking* of;
+    detail::handler_frame* who;
+    [[nodiscard]] bool await_ready() const { return of->is_decided(); }
+    void await_suspend(std::coroutine_handle<>) const { of->wait(*who); }
+    [[nodiscard]] result await_resume() const { return of->take_result(); }
+  };
+  [[nodiscard]] awaited awaited_by(detail::handler_frame& who) noexcept { return {this, &who}; }
+
+ private:
+  template <class Callback>
+  static task<> continued(asking of, Callback callback) {
+    callback(co_await std::move(of));
+  }
+
+  result take_result() {
+    ask_error error{};
+    std::unique_ptr<std::string> cycle;
+    detail::request* const answered = take(error, cycle);
+    if (answered == nullptr) return {error, std::move(cycle)};
+    struct free_after {
+      detail::request* answered;
+      ~free_after() { answered->how->discard(*answered); }
+    } guard{answered};
+    return std::move(*static_cast<R*>(answered->reply()));
+  }
+};
+
+namespace detail {
+
+/// A question in a block from the pool.
+template <class M, class R, class... Parts>
+request& make_request(const request_dispatch& how, Parts&&... parts) {
+  using E = request_of<M, R>;
+  void* const block = pool_allocate(sizeof(E), alignof(E));
+  struct give_back {
+    void* block;
+    ~give_back() {
+      if (block != nullptr) pool_release(block, sizeof(E), alignof(E));
+    }
+  } guard{block};
+  request& made = *::new (block) E(how, std::forward<Parts>(parts)...);
+  guard.block = nullptr;
+  return made;
+}
+
+}  // namespace detail
+
+/// In a handler that is a coroutine: `co_await sleep_for(50ms)` goes on after that time, never earlier.
+/// The actor handles other messages meanwhile, unless the handler is exclusive. No timer of its own is
+/// armed for it, as for time-outs: an actor has one for all that it waits for.
+class [[nodiscard]] sleep_until : detail::waiter {
+ public:
+  explicit sleep_until(time_point until) noexcept : until_(until) {}
+  sleep_until(const sleep_until&) = delete;
+  sleep_until& operator=(const sleep_until&) = delete;
+  ~sleep_until();
+
+  struct awaited {
+    sleep_until* of;
+    detail::handler_frame* who;
+    [[nodiscard]] bool await_ready() const noexcept { return of->until_ <= clock::now(); }
+    void await_suspend(std::coroutine_handle<>) const { of->wait(*who); }
+    void await_resume() const noexcept {}
+  };
+  [[nodiscard]] awaited awaited_by(detail::handler_frame& who) noexcept { return {this, &who}; }
+
+ private:
+  void wait(detail::handler_frame& who);
+
+  const time_point until_;
+  detail::control_block* me_ = nullptr;
+  detail::waiting_place at_{};
+};
+
+[[nodiscard]] inline sleep_until sleep_for(duration time) {
+  return sleep_until(later(clock::now(), time));
+}
+
+}  // namespace troupe

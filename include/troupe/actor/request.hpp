@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/events.hpp>
+#include <troupe/actor/task.hpp>
+#include <troupe/message/address.hpp>
+#include <troupe/message/envelope.hpp>
+#include <troupe/message/handler.hpp>
+
+namespace troupe {
+
+/// Never defined. The compiler names it when an actor is asked for what its handler does not return:
+/// have `on(Message)` return the answer, or take a troupe::reply as its second parameter; or send.
+template <class Actor, class Message>
+struct asked_handler_returns_nothing;
+
+/// Never defined. The compiler names it when a reply is passed on with a message whose handler answers
+/// something else than Owed.
+template <class Actor, class Message, class Owed>
+struct reply_type_does_not_fit;
+
+namespace detail {
+
+class answer_slot;
+
+/// Who asked, and where he waits for the answer.
+struct asker {
+  static constexpr std::uint32_t in_a_slot = static_cast<std::uint32_t>(-1);
+
+  union {
+    lifeline* line;     // of an actor; null: nobody any more
+    answer_slot* slot;  // held; of a thread, or of a handler that may wait like one
+  };
+  std::uint32_t generation = 0;  // of the actor
+  std::uint32_t place = 0;       // in the actor's wait_table; or in_a_slot
+  std::uint32_t turn = 0;        // of that place
+
+  [[nodiscard]] address who() const noexcept {
+    return place == in_a_slot ? address{} : address_access::make(line, generation);
+  }
+};
+
+/// A message that is to be answered, and then, in the same block, the answer on its way back.
+///
+/// What it is discarded as, unanswered, tells who asked: see no_answer_scope.
+struct request : envelope {
+  enum class content : std::uint8_t { message, nothing, reply };
+
+  asker from{{nullptr}};
+  content holds = content::message;
+  ask_error error = ask_error::unanswered;  // if it holds no reply
+  std::uint16_t reply_at = 0;               // where that lies
+
+  [[nodiscard]] void* reply() noexcept { return reinterpret_cast<std::byte*>(this) + reply_at; }
+};
+
+/// Of requests: how to answer.
+struct request_dispatch : dispatch {
+  void* (*place)(request& asked) noexcept = nullptr;  // for the reply; destroys the message
+  const dispatch* answer = nullptr;
+};
+
+template <class M, class R>
+struct request_of : request {
+  template <class... Parts>
+  explicit request_of(const dispatch& how_to, Parts&&... parts)
+      : message(build_message<M>(std::forward<Parts>(parts)...)) {
+    how = &how_to;
+    reply_at =
+        static_cast<std::uint16_t>(reinterpret_cast<std::byte*>(&reply_) -
+                                   reinterpret_cast<std::byte*>(static_cast<request*>(this)));
+  }
+  ~request_of() { empty(); }
+
+  void empty() noexcept {
+    switch (std::exchange(holds, content::nothing)) {
+      case content::message:
+        std::destroy_at(&message);
+        break;
+      case content::reply:
+        std::destroy_at(&reply_);
+        break;
+      case content::nothing:
+        break;
+    }
+  }
+
+  union {
+    M message;
+    R reply_;
+  };
+};
+
+// ── What a handler replies ────────────────────────────────────────────────────────────────────
+
+template <class Result>
+struct reply_in {
+  using type = std::remove_cvref_t<Result>;
+};
+template <class T>
+struct reply_in<task<T>> {
+  using type = T;
+};
+template <class T>
+struct reply_in<exclusive_task<T>> {
+  using type = T;
+};
+
+template <class A, class M>
+consteval auto reply_type() {
+  if constexpr (has_handler<A, M>) {
+    return std::type_identity<typename reply_in<on_result<A, M>>::type>{};
+  } else if constexpr (handles_with_sender<A, M>) {
+    return std::type_identity<typename reply_in<on_result<A, M, address>>::type>{};
+  } else {
+    return std::type_identity<typename detail::later_reply<A, M>>{};
+  }
+}
+
+/// What A's handler of M answers; void if nothing.
+template <class A, class M>
+using reply_of = typename decltype(reply_type<A, M>())::type;
+
+template <class A, class M>
+concept answers = understands<A, M> && !std::is_void_v<reply_of<A, M>>;
+
+// ── Answering ─────────────────────────────────────────────────────────────────────────────────
+
+/// Brings the answer that it holds, or its error, to who asked. If he has ended, frees it.
+void send_answer(request& answered) noexcept;
+/// The same for what is an answer already.
+void bring_answer(request& answer) noexcept;
+
+void run_answer(void*, envelope& answer);
+
+/// Answers with an error, which is what this_turn().no_answer says.
+void send_no_answer(request& asked) noexcept;
+
+template <class M, class R>
+void discard_answer(envelope& e) noexcept {
+  free_envelope(static_cast<request_of<M, R>&>(e));
+}
+
+template <class M, class R>
+inline constexpr dispatch answer_dispatch{.run = run_answer,
+                                          .discard = discard_answer<M, R>,
+                                          .message = "an answer",
+                                          .internal = true,
+                                          .at_once = true};
+
+template <class M, class R>
+void* place_for_reply(request& asked) noexcept {
+  auto& r = static_cast<request_of<M, R>&>(asked);
+  r.empty();
+  return &r.reply_;
+}
+
+/// Throws what moving it throws, with nothing answered.
+template <class R>
+void answer_request(request& asked, R&& with) {
+  using Reply = std::remove_cvref_t<R>;
+  const auto& how = static_cast<const request_dispatch&>(*asked.how);
+  ::new (how.place(asked)) Reply(std::forward<R>(with));
+  asked.holds = request::content::reply;
+  send_answer(asked);
+}
+
+template <class T>
+void answer_of_task(handler_frame& frame, request& asked) {
+  answer_request(
+      asked, static_cast<task_promise<T>&>(static_cast<coroutine_promise&>(frame)).take_result());
+}
+
+// ── Being handled ─────────────────────────────────────────────────────────────────────────────
+
+// What leaves the handler is told to who asked.
+struct unless_answered {
+  request* asked;
+  ~unless_answered() {
+    if (asked == nullptr) return;
+    const no_answer_scope as(ask_error::failed);
+    asked->how->discard(*asked);
+  }
+};
+
+template <class A, class M, class... Sender>
+void handle_request(A& actor, request_of<M, reply_of<A, M>>& asked, Sender... sender) {
+  using result = on_result<A, M, Sender...>;
+  unless_answered guard{&asked};
+  if constexpr (handler_result<result>::is_coroutine) {
+    if constexpr (!handles_values<A, M, Sender...>) {
+      static_cast<void>(sizeof(coroutine_handler_must_take_its_parameters_by_value<A, M>));
+    } else {
+      auto handler = actor.on(std::move(asked.message), sender...);
+      asked.empty();
+      guard.asked = nullptr;
+      handler_result<result>::start(std::move(handler), &asked,
+                                    answer_of_task<typename handler_result<result>::reply>);
+    }
+  } else {
+    reply_of<A, M> with = actor.on(std::move(asked.message), sender...);
+    answer_request(asked, std::move(with));
+    guard.asked = nullptr;
+  }
+}
+
+template <class A, class M>
+void run_request(void* actor, envelope& e) {
+  using R = reply_of<A, M>;
+  auto& asked = static_cast<request_of<M, R>&>(e);
+  A& a = *static_cast<A*>(actor);
+  if constexpr (has_handler<A, M>) {
+    handle_request<A, M>(a, asked);
+  } else if constexpr (handles_with_sender<A, M>) {
+    handle_request<A, M, address>(a, asked, asked.from.who());
+  } else {
+    // The block may become the answer while the handler runs.
+    unless_answered guard{&asked};
+    M message(std::move(asked.message));
+    asked.empty();
+    guard.asked = nullptr;
+    a.on(std::move(message), reply<R>(asked));
+  }
+}
+
+template <class M, class R>
+void discard_request(envelope& e) noexcept {
+  auto& asked = static_cast<request_of<M, R>&>(e);
+  asked.empty();
+  send_no_answer(asked);
+}
+
+template <class M, class R>
+std::size_t owned_by_request(const envelope& e) noexcept {
+  const auto& asked = static_cast<const request_of<M, R>&>(e);
+  return owned_bytes(asked.message);
+}
+
+template <class A, class M>
+constexpr request_dispatch make_request_dispatch() noexcept {
+  using R = reply_of<A, M>;
+  request_dispatch d{};
+  static_cast<dispatch&>(d) = dispatch_of<A, M>;  // its limits
+  d.run = run_request<A, M>;
+  d.discard = discard_request<M, R>;
+  d.wants_sender = false;
+  d.bytes = sizeof(request_of<M, R>);
+  d.owned = nullptr;
+  if constexpr (tells_what_it_owns<M>) d.owned = owned_by_request<M, R>;
+  d.place = place_for_reply<M, R>;
+  d.answer = &answer_dispatch<M, R>;
+  return d;
+}
+
+/// The record of a pair: for messages that are to be answered.
+template <class A, class M>
+inline constexpr request_dispatch request_dispatch_of = make_request_dispatch<A, M>();
+
+}  // namespace detail
+}  // namespace troupe

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a question finds its answer: README.md has the protocol.
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <troupe/actor/asking.hpp>
+#include <troupe/actor/control_block.hpp>
+#include <troupe/base/assert.hpp>
+
+#include "answer_slot.hpp"
+#include "handler_frame.hpp"
+#include "runtime.hpp"
+#include "side_block.hpp"
+#include "wait_table.hpp"
+
+namespace troupe {
+namespace detail {
+
+namespace {
+
+/// Has `who` wait in its actor's table, and its actor look at the time by then.
+waiting_place begin_waiting(control_block& me, waiter& who, time_point until) {
+  side_block& its = me.side();
+  if (its.waits == nullptr) its.waits = std::make_unique<wait_table>();
+  wait_table& table = *its.waits;
+  const waiting_place at = table.add(who, until);
+  if (until >= table.alarm_at) return at;
+  try {
+    me.home().timers().alarm_by(me, until);
+  } catch (...) {
+    (void)table.take(at);
+    throw;
+  }
+  table.alarm_at = until;
+  return at;
+}
+
+asker answers_to(control_block& me, const waiting_place& at) noexcept {
+  asker to{{&me.line()}};
+  to.generation = address_access::generation(me.where());
+  to.place = at.place;
+  to.turn = at.turn;
+  return to;
+}
+
+[[noreturn]] void refuse_to_wait(std::string_view who, const char* why) {
+  throw std::logic_error("get() in a handler of " + std::string(who) + ' ' + why);
+}
+
+}  // namespace
+
+// ── Answers ───────────────────────────────────────────────────────────────────────────────────
+
+void send_answer(request& answered) noexcept {
+  answered.how = static_cast<const request_dispatch*>(answered.how)->answer;
+  bring_answer(answered);
+}
+
+void send_no_answer(request& asked) noexcept {
+  asked.error = this_turn().no_answer;
+  send_answer(asked);
+}
+
+void bring_answer(request& answered) noexcept {
+  if (answered.from.place == asker::in_a_slot) return answered.from.slot->answer(answered);
+  control_block* const to = control_block::hold(answered.from.who());
+  if (to == nullptr) return answered.how->discard(answered);
+  const bool taken = to->try_deliver(answered);
+  to->let_go();
+  if (!taken) answered.how->discard(answered);
+}
+
+void run_answer(void*, envelope& e) {
+  auto& answered = static_cast<request&>(e);
+  control_block& me = *this_turn().running;
+  const side_block* const its = me.side_if_any();
+  waiter* const who = its != nullptr && its->waits != nullptr
+                          ? its->waits->take({answered.from.place, answered.from.turn})
+                          : nullptr;
+  if (who == nullptr) {
+    me.home().count_late_answer();
+    return answered.how->discard(answered);
+  }
+  who->answer = &answered;
+  who->now = waiter::state::answered;
+  if (who->handler != nullptr) resume_handler(*who->handler);
+}
+
+bool control_block::waits_for_something() const noexcept {
+  const side_block* const its = side_if_any();
+  return its != nullptr &&
+         (its->handlers != nullptr || (its->waits != nullptr && !its->waits->empty()));
+}
+
+void control_block::look_at_the_time() {
+  wait_table& table = *side_if_any()->waits;
+  table.alarm_at = time_point::max();
+  const time_point now = clock::now();
+  while (waiter* const who = table.take_due(now)) {
+    who->now = waiter::state::late;
+    if (who->handler != nullptr) resume_handler(*who->handler);
+  }
+  const time_point next = table.next_due();
+  if (next >= table.alarm_at) return;
+  home().timers().alarm_by(*this, next);
+  table.alarm_at = next;
+}
+
+// ── Questions ─────────────────────────────────────────────────────────────────────────────────
+
+asking_base::asking_base(control_block& to, request& question, duration timeout)
+    : deadline_(timeout == no_timeout ? time_point::max() : later(clock::now(), timeout)),
+      to_(to.where()) {
+  const turn_context& here = this_turn();
+  try {
+    if (here.coroutine != nullptr && here.constructors == 0) {
+      me_ = here.running;
+      at_ = begin_waiting(*me_, *this, deadline_);
+      question.from = answers_to(*me_, at_);
+    } else {
+      bound_executor* const pump =
+          here.running == nullptr && here.pumps != 0 ? to.home().pump_of_this_thread() : nullptr;
+      slot_ = &answer_slot::make(to.home(), pump);
+      question.from.slot = slot_;
+      question.from.place = asker::in_a_slot;
+    }
+  } catch (...) {
+    question.how->discard(question);  // nobody has asked
+    throw;
+  }
+  to.send(question);
+}
+
+asking_base::asking_base(asking_base&& other) noexcept
+    : waiter(other),
+      me_(other.me_),
+      slot_(std::exchange(other.slot_, nullptr)),
+      at_(other.at_),
+      deadline_(other.deadline_),
+      to_(other.to_) {
+  TROUPE_ASSERT(handler == nullptr, "a question was moved while it is awaited");
+  if (me_ != nullptr && now == state::waiting) me_->side_if_any()->waits->moved(at_, *this);
+  other.now = state::over;
+}
+
+runtime& asking_base::home() const noexcept {
+  return slot_ != nullptr ? slot_->home() : me_->home();
+}
+
+void asking_base::check_turn() const {
+  const turn_context& here = this_turn();
+  if (here.running == nullptr || here.constructors != 0) {
+    throw std::logic_error(
+        "asking::then() outside of a handler: there is no actor in whose turn the callback could "
+        "run. "
+        "Use get(), or, in a constructor, on_start()");
+  }
+}
+
+bool asking_base::is_decided() {
+  TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
+  if (slot_ != nullptr) move_to_turn();
+  return now != state::waiting;
+}
+
+// It was asked where somebody could have waited in get(), and is awaited instead.
+void asking_base::move_to_turn() {
+  control_block& me = *this_turn().running;
+  at_ = begin_waiting(me, *this, deadline_);
+  me_ = &me;
+  request* const here = std::exchange(slot_, nullptr)->redirect(answers_to(me, at_));
+  if (here == nullptr) return;
+  (void)me.side_if_any()->waits->take(at_);
+  answer = here;
+  now = state::answered;
+}
+
+void asking_base::wait(handler_frame& who) {
+  handler = &who;
+  if (who.exclusive) is_in_circles(true);
+}
+
+void asking_base::is_in_circles(bool is) noexcept {
+  circles& all = this_turn().running->home().circles();
+  const address me = this_turn().running->where();
+  is ? all.begin(me, to_) : all.end(me);
+  in_circles_ = is;
+}
+
+bool asking_base::wait_here(time_point until) {
+  TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
+  if (now != state::waiting) return true;
+  turn_context& here = this_turn();
+  if (slot_ == nullptr) {
+    refuse_to_wait(here.running->name(), "that is a coroutine: co_await it");
+  }
+  const time_point end = std::min(until, deadline_);
+  answer = slot_->look();
+  if (answer == nullptr) wait_for_answer(end);
+  if (answer != nullptr) {
+    now = state::answered;
+  } else if (deadline_ <= end) {
+    now = state::late;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void asking_base::wait_for_answer(time_point end) {
+  turn_context& here = this_turn();
+  if (here.must_not_wait) {
+    throw std::logic_error(
+        "get() in a hook, or on the thread of the timers, would hold up the system");
+  }
+  control_block* const me = here.running;
+  if (me == nullptr) {
+    if (bound_executor* const pump = here.pumps != 0 ? slot_->pump() : nullptr) {
+      (void)pump->run_until([&] { return (answer = slot_->look()) != nullptr; },
+                            end == time_point::max() ? nullptr : &end);
+      return;
+    }
+  } else {
+    if (to_ == me->where())
+      refuse_to_wait(me->name(), "would wait for itself: use co_await, or then()");
+    if (control_block* const asked = control_block::hold(to_)) {
+      const bool same = &asked->runs_on() == me->home().pump_of_this_thread();
+      asked->let_go();
+      if (same) refuse_to_wait(me->name(), "would wait for an actor of the same pump: use then()");
+    }
+    me->runs_on().will_block();
+    is_in_circles(true);
+  }
+  while (answer == nullptr) {
+    if (end != time_point::max() && clock::now() >= end) break;
+    slot_->sleep(end);
+    answer = slot_->look();
+  }
+}
+
+request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle) noexcept {
+  TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
+  request* found = std::exchange(answer, nullptr);
+  if (now == state::late) {
+    error = ask_error::timeout;
+    cycle = home().circles().find(to_);
+  } else if (found->holds != request::content::reply) {
+    error = found->error;
+    found->how->discard(*found);
+    found = nullptr;
+  }
+  leave();
+  return found;
+}
+
+// Nobody waits any more.
+void asking_base::leave() noexcept {
+  if (in_circles_) is_in_circles(false);
+  if (slot_ != nullptr) std::exchange(slot_, nullptr)->leave();
+  if (me_ != nullptr && now == state::waiting) {
+    TROUPE_ASSERT(this_turn().running == me_,
+                  "what a handler asks belongs to the turns of its actor");
+    (void)me_->side_if_any()->waits->take(at_);
+  }
+  if (answer != nullptr) answer->how->discard(*std::exchange(answer, nullptr));
+  now = state::over;
+}
+
+}  // namespace detail
+
+// ── Sleeping ──────────────────────────────────────────────────────────────────────────────────
+
+void sleep_until::wait(detail::handler_frame& who) {
+  detail::control_block& me = *detail::this_turn().running;
+  at_ = detail::begin_waiting(me, *this, until_);
+  me_ = &me;
+  handler = &who;
+}
+
+sleep_until::~sleep_until() {
+  if (me_ != nullptr && now == state::waiting) (void)me_->side_if_any()->waits->take(at_);
+}
+
+}  // namespace troupe

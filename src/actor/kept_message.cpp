@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kept_message.hpp"
+
+#include <new>
+
+#include <troupe/memory/pool.hpp>
+
+#include "side_block.hpp"
+
+namespace troupe::detail {
+
+namespace {
+
+struct wrapping : envelope {
+  envelope* inner = nullptr;
+};
+
+void run_wrapped(void* actor, envelope& e) {
+  envelope& message = *unwrap(e);
+  this_turn().running->now_handling(*message.how);
+  const unwrapped_scope scope;
+  message.how->run(actor, message);
+}
+
+void discard_wrapped(envelope& e) noexcept {
+  envelope& message = *unwrap(e);
+  message.how->discard(message);
+}
+
+constexpr dispatch wrapped_dispatch{.run = run_wrapped,
+                                    .discard = discard_wrapped,
+                                    .message = "a message that was kept",
+                                    .internal = true};
+
+}  // namespace
+
+envelope* unwrap(envelope& message) noexcept {
+  if (message.how != &wrapped_dispatch) return nullptr;
+  auto& outer = static_cast<wrapping&>(message);
+  envelope* const inner = outer.inner;
+  free_envelope(outer);
+  return inner;
+}
+
+envelope& wrap(envelope& message) {
+  auto* const outer = ::new (pool_allocate(sizeof(wrapping))) wrapping;
+  outer->how = &wrapped_dispatch;
+  outer->inner = &message;
+  return *outer;
+}
+
+void control_block::keep(envelope& message) {
+  turn_context& here = this_turn();
+  (void)side();
+  if (here.unwrapped) {
+    put_aside(wrap(message));
+    count_accepted(*home_, 0);
+  } else {
+    put_aside(message);
+    here.after |= after::keep;
+  }
+}
+
+void control_block::put_aside(envelope& message) noexcept {
+  side_block& its = *side_if_any();
+  message.next = nullptr;
+  (its.kept_last != nullptr ? its.kept_last->next : its.kept) = &message;
+  its.kept_last = &message;
+}
+
+void control_block::handle_kept_again() noexcept {
+  side_block* const its = side_if_any();
+  if (its == nullptr || its->kept == nullptr) return;
+  mailbox_.put_in_front(*std::exchange(its->kept, nullptr),
+                        *std::exchange(its->kept_last, nullptr));
+}
+
+}  // namespace troupe::detail
