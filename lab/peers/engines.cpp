@@ -140,12 +140,12 @@ bool engine::has(std::string_view workload, std::string_view variant) const {
 
 const std::vector<engine>& other_engines() {
   static const std::vector<engine> all = {
-      {"floor", prepare_floor, {{"fanin", "bounded 1024"}}},
+      {"floor", prepare_floor, {{"fanin", "bounded 1024"}, {"ask", ""}}},
       {"caf", prepare_with_cmake<caf>, {{"fanin", "bounded 1024"}}},
       {"go", prepare_go, {{"fanin", "unbounded"}}},
       {"tokio", prepare_tokio},
-      {"sobjectizer", prepare_with_cmake<sobjectizer>},
-      {"acto", prepare_with_cmake<acto>, {{"fanin", "bounded 1024"}}},
+      {"sobjectizer", prepare_with_cmake<sobjectizer>, {{"ask", ""}}},
+      {"acto", prepare_with_cmake<acto>, {{"fanin", "bounded 1024"}, {"ask", ""}}},
   };
   return all;
 }

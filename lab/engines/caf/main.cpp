@@ -80,6 +80,45 @@ double ring(caf::actor_system& system, const sizes& s) {
   return static_cast<double>(s.messages) / seconds_since(began);
 }
 
+// ── ask ───────────────────────────────────────────────────────────────────────────────────────
+
+caf::behavior teller() {
+  return {[](std::uint64_t value) { return value + 1; }};
+}
+
+// One question after the other, each with a time-out.
+class client : public caf::event_based_actor {
+ public:
+  client(caf::actor_config& config, caf::actor to, std::uint64_t questions, latch& done)
+      : event_based_actor(config), to_(std::move(to)), questions_(questions), done_(done) {}
+
+  caf::behavior make_behavior() override {
+    return {[this](caf::unit_t) { ask(0); }};
+  }
+
+ private:
+  void ask(std::uint64_t value) {
+    if (value == questions_) {
+      done_.count_down();
+      return;
+    }
+    request(to_, std::chrono::seconds(1), value).then([this](std::uint64_t answer) { ask(answer); });
+  }
+
+  caf::actor to_;
+  const std::uint64_t questions_;
+  latch& done_;
+};
+
+double ask(caf::actor_system& system, const sizes& s) {
+  latch done(1);
+  const caf::actor from = system.spawn<client>(system.spawn(teller), s.messages, done);
+  const auto began = std::chrono::steady_clock::now();
+  caf::anon_send(from, caf::unit);
+  done.wait();
+  return static_cast<double>(s.messages) / seconds_since(began);
+}
+
 // ── wall ──────────────────────────────────────────────────────────────────────────────────────
 
 using hit = caf::unit_t;
@@ -279,6 +318,7 @@ double started(const sizes& s) {
 
 constexpr workloads::workload all[] = {
     {"pingpong", started<pingpong>},
+    {"ask", started<ask>},
     {"pairs", started<pairs>},
     {"wall", started<wall_of_players, policy::sharing>},
     {"ring", started<ring>},

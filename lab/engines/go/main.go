@@ -77,6 +77,40 @@ func ring(s sizes) float64 {
 	return float64(s.messages) / time.Since(began).Seconds()
 }
 
+// ── ask ─────────────────────────────────────────────────────────────────────────────────────────
+
+type asked struct {
+	value  uint64
+	answer chan uint64
+}
+
+func teller(questions <-chan asked) {
+	for q := range questions {
+		q.answer <- q.value + 1
+	}
+}
+
+// One question after the other, without a time-out, and always with the same channel for the answer.
+func ask(s sizes) float64 {
+	questions := make(chan asked, 1)
+	go teller(questions)
+	done := make(chan uint64)
+	began := time.Now()
+	go func() {
+		answer := make(chan uint64, 1)
+		value := uint64(0)
+		for i := 0; i < s.messages; i++ {
+			questions <- asked{value, answer}
+			value = <-answer
+		}
+		done <- value
+	}()
+	if <-done != uint64(s.messages) {
+		panic("an answer was wrong")
+	}
+	return float64(s.messages) / time.Since(began).Seconds()
+}
+
 // ── wall ────────────────────────────────────────────────────────────────────────────────────────
 
 type hit struct{}
@@ -235,7 +269,7 @@ func rssBytes() int64 {
 }
 
 var workloads = map[string]func(sizes) float64{
-	"pingpong": pingpong, "pairs": pairs, "wall": wallOfPlayers, "ring": ring,
+	"pingpong": pingpong, "ask": ask, "pairs": pairs, "wall": wallOfPlayers, "ring": ring,
 	"fanin": fanin, "spawn": spawn, "idle": idle,
 }
 

@@ -15,6 +15,7 @@ void wall(trial& t);
 void fanin_unbounded(trial& t);
 void fanin_by_default(trial& t);
 void fanin_bounded(trial& t);
+void ask(trial& t);
 void spawn(trial& t);
 void idle(trial& t);
 

@@ -21,6 +21,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{
     channel, unbounded_channel, Receiver, Sender, UnboundedReceiver, UnboundedSender,
 };
+use tokio::sync::oneshot;
 
 /// Lets the thread that made it wait until something was counted down to zero.
 struct Latch {
@@ -113,6 +114,41 @@ fn ring(runtime: &Runtime, s: &Sizes) -> f64 {
     let players = players(runtime, s.actors, |i| (i + 1) % s.actors, &done);
     let began = Instant::now();
     let _ = players[0].send(s.messages as u64);
+    done.wait();
+    s.messages as f64 / began.elapsed().as_secs_f64()
+}
+
+// ── ask ─────────────────────────────────────────────────────────────────────────────────────────
+
+struct Ask {
+    value: u64,
+    answer: oneshot::Sender<u64>,
+}
+
+async fn teller(mut questions: UnboundedReceiver<Ask>) {
+    while let Some(question) = questions.recv().await {
+        let _ = question.answer.send(question.value + 1);
+    }
+}
+
+/// One question after the other, without a time-out.
+async fn client(to: UnboundedSender<Ask>, questions: u64, done: Arc<Latch>) {
+    let mut value = 0;
+    for _ in 0..questions {
+        let (answer, answered) = oneshot::channel();
+        let _ = to.send(Ask { value, answer });
+        value = answered.await.unwrap();
+    }
+    assert_eq!(value, questions);
+    done.count_down();
+}
+
+fn ask(runtime: &Runtime, s: &Sizes) -> f64 {
+    let done = Latch::new(1);
+    let (to, questions) = unbounded_channel();
+    runtime.spawn(teller(questions));
+    let began = Instant::now();
+    runtime.spawn(client(to, s.messages as u64, done.clone()));
     done.wait();
     s.messages as f64 / began.elapsed().as_secs_f64()
 }
@@ -334,6 +370,7 @@ type Workload = fn(&Runtime, &Sizes) -> f64;
 fn find(name: &str) -> Option<Workload> {
     Some(match name {
         "pingpong" => pingpong,
+        "ask" => ask,
         "pairs" => pairs,
         "wall" => wall_of_players,
         "ring" => ring,

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/engines/troupe/workloads.hpp"
+#include "lab/frame/experiment.hpp"
+
+namespace troupe::lab::experiments {
+
+experiment ask() {
+  return {
+      .asks = "How long does a question between two actors take until its answer is there?",
+      .options = {workloads::workers,
+                  {"messages", "questions, one after the other", 1'000'000, 10'000}},
+      .variants = {{"troupe", "", workloads::ask}},
+      .figures = {{"caf", "", "rate", 2.25e6, workloads::measured_2026},
+                  {"sobjectizer", "", "rate", 0.56e6, workloads::measured_2026},
+                  {"tokio", "", "rate", 4.26e6, workloads::measured_2026},
+                  {"go", "", "rate", 3.15e6, workloads::measured_2026}},
+      .peers = {{""}},
+  };
+}
+
+}  // namespace troupe::lab::experiments
