@@ -4,6 +4,7 @@
 // Everything that a program of actors needs.
 
 #include <troupe/actor/actor.hpp>
+#include <troupe/actor/all.hpp>
 #include <troupe/actor/ask_result.hpp>
 #include <troupe/actor/asking.hpp>
 #include <troupe/actor/budget.hpp>

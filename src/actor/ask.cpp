@@ -178,6 +178,18 @@ void asking_base::move_to_turn() {
   now = state::answered;
 }
 
+void asking_base::shorten(time_point deadline) {
+  if (deadline >= deadline_ || now != state::waiting) return;
+  deadline_ = deadline;
+  if (me_ == nullptr) return;
+  wait_table& table = *me_->side_if_any()->waits;
+  table.shorten(at_, deadline);
+  if (deadline < table.alarm_at) {
+    me_->home().timers().alarm_by(*me_, deadline);
+    table.alarm_at = deadline;
+  }
+}
+
 void asking_base::wait(handler_frame& who) {
   handler = &who;
   if (who.exclusive) is_in_circles(true);

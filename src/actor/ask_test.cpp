@@ -338,6 +338,74 @@ TEST(ask, on_the_thread_of_a_pump_get_pumps) {
   EXPECT_EQ(*it.ask<add>(patience, 1, 2).get(), 3);
 }
 
+// ── Several questions ─────────────────────────────────────────────────────────────────────────
+
+TEST(all, gives_each_answer_in_the_order_of_the_questions) {
+  journal log;
+  troupe::system system;
+  const auto it = system.spawn<oracle>();
+  const auto who = system.spawn<asker_actor>(log);
+  who.send(work{[it](asker_actor& me) -> task<> {
+    auto [sum, text] = co_await all(patience, it.ask<add>(no_timeout, 1, 2),
+                                    it.ask<greet>(no_timeout, std::string("all")));
+    me.log.write(std::to_string(*sum) + ' ' + *text);
+    std::vector<asking<int>> many;
+    for (int i = 0; i < 3; ++i) many.push_back(it.ask<add>(no_timeout, i, i));
+    const auto sums = co_await all(patience, std::move(many));
+    me.log.write(std::to_string(*sums[0] + *sums[1] + *sums[2]));
+  }});
+  ASSERT_TRUE(log.wait_for(2));
+  EXPECT_THAT(log.lines(), ElementsAre("3 hello all", "6"));
+}
+
+TEST(all, has_one_deadline) {
+  journal log;
+  stage on;
+  const auto fast = on.system.spawn<oracle>();
+  const auto never = on.spawn<oracle>();
+  const auto who = on.system.spawn<asker_actor>(log);
+  who.send(work{[fast, never](asker_actor& me) -> task<> {
+    auto [one, other] =
+        co_await all(3ms, never.ask<add>(no_timeout, 1, 2), fast.ask<add>(no_timeout, 1, 2));
+    me.log.write(text(one) + ' ' + text(other));
+  }});
+  ASSERT_TRUE(log.wait_for(1));
+  EXPECT_THAT(log.lines(), ElementsAre("timeout value"));
+}
+
+TEST(any, is_the_first_one_that_is_answered) {
+  journal log;
+  recorder told;
+  stage on;
+  troupe::system other(told.options());
+  const auto fast = on.system.spawn<oracle>();
+  const auto never = on.spawn<oracle>();
+  const auto broken = other.spawn<oracle>();
+  const auto who = on.system.spawn<asker_actor>(log);
+  who.send(work{[fast, never, broken](asker_actor& me) -> task<> {
+    const auto first =
+        co_await any(patience, broken.ask<break_down>(no_timeout), never.ask<add>(no_timeout, 1, 2),
+                     fast.ask<add>(no_timeout, 3, 4));
+    me.log.write(std::to_string(first.which) + ": " + std::to_string(*first.result));
+  }});
+  ASSERT_TRUE(log.wait_for(1));
+  EXPECT_THAT(log.lines(), ElementsAre("2: 7"));
+}
+
+TEST(any, is_an_error_if_none_is_answered) {
+  journal log;
+  stage on;
+  const auto never = on.spawn<oracle>();
+  const auto who = on.system.spawn<asker_actor>(log);
+  who.send(work{[never](asker_actor& me) -> task<> {
+    const auto first =
+        co_await any(2ms, never.ask<add>(no_timeout, 1, 2), never.ask<add>(no_timeout, 1, 2));
+    me.log.write(text(first.result));
+  }});
+  ASSERT_TRUE(log.wait_for(1));
+  EXPECT_THAT(log.lines(), ElementsAre("timeout"));
+}
+
 // ── Exclusive handlers ────────────────────────────────────────────────────────────────────────
 
 TEST(exclusive_task, nothing_else_is_handled_while_it_waits) {

@@ -53,6 +53,16 @@ class wait_table {
   /// The waiter has moved.
   void moved(const waiting_place& at, waiter& to) noexcept { entries_[at.place].who = &to; }
 
+  /// Its time is over sooner.
+  void shorten(const waiting_place& at, time_point until) {
+    entry& e = entries_[at.place];
+    if (e.at != none) leave_heap(e.at);
+    e.until = until;
+    e.at = static_cast<std::uint32_t>(heap_.size());
+    heap_.push_back(at.place);  // there is room: grow() saw to it
+    rise(e.at);
+  }
+
   /// The one whose time is over first, if it is; off the table.
   [[nodiscard]] waiter* take_due(time_point now) noexcept {
     if (heap_.empty() || entries_[heap_.front()].until > now) return nullptr;

@@ -55,6 +55,7 @@ class asking_base : public waiter {
   /// The answer, to be freed; null: there is none, because of error().
   [[nodiscard]] request* take(ask_error& error, std::unique_ptr<std::string>& cycle) noexcept;
   void check_turn() const;
+  void shorten(time_point deadline);
 
  private:
   void leave() noexcept;
@@ -132,6 +133,15 @@ class [[nodiscard]] asking : detail::asking_base {
     [[nodiscard]] result await_resume() const { return of->take_result(); }
   };
   [[nodiscard]] awaited awaited_by(detail::handler_frame& who) noexcept { return {this, &who}; }
+
+  /// Its time-out comes by then, if it would come later. Where ask() was called.
+  void no_later_than(time_point deadline) { shorten(deadline); }
+
+  // ── For any() ───────────────────────────────────────────────────────────────────────────────
+  [[nodiscard]] bool is_over() const noexcept { return now == state::over; }
+  [[nodiscard]] bool decided_in_turn() { return is_decided(); }
+  void wake(detail::handler_frame& who) { wait(who); }
+  void wake_nobody() noexcept { handler = nullptr; }
 
  private:
   template <class Callback>

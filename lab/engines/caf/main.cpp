@@ -102,7 +102,9 @@ class client : public caf::event_based_actor {
       done_.count_down();
       return;
     }
-    request(to_, std::chrono::seconds(1), value).then([this](std::uint64_t answer) { ask(answer); });
+    request(to_, std::chrono::seconds(1), value).then([this](std::uint64_t answer) {
+      ask(answer);
+    });
   }
 
   caf::actor to_;

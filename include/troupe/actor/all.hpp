@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <troupe/actor/asking.hpp>
+#include <troupe/actor/task.hpp>
+#include <troupe/base/clock.hpp>
+
+// Several questions at once, with one deadline for all of them:
+//
+//   auto [one, other] = co_await troupe::all(50ms, a.ask<balance>(no_timeout), b.ask<owner>(no_timeout));
+//   auto first = co_await troupe::any(50ms, a.ask<price>(no_timeout), b.ask<price>(no_timeout));
+//
+// They are on their way from the moment when ask() returned. Like the tasks that these are, they belong
+// into a handler that is a coroutine; a thread calls get() of one after the other.
+
+namespace troupe {
+
+/// All answers, in the order of the questions: each the answer, or why there is none. The deadline
+/// shortens the time-outs that the questions were sent with.
+///
+/// Cost: one more coroutine's frame.
+template <class... R>
+task<std::tuple<ask_result<R>...>> all(duration timeout, asking<R>... those) {
+  const time_point deadline = later(clock::now(), timeout);
+  (those.no_later_than(deadline), ...);
+  // In this order: an initializer list is evaluated from left to right.
+  std::tuple<ask_result<R>...> results{co_await std::move(those)...};
+  co_return std::move(results);
+}
+
+/// The same for any number of equal ones.
+template <class R>
+task<std::vector<ask_result<R>>> all(duration timeout, std::vector<asking<R>> those) {
+  const time_point deadline = later(clock::now(), timeout);
+  for (auto& each : those) each.no_later_than(deadline);
+  std::vector<ask_result<R>> results;
+  results.reserve(those.size());
+  for (auto& each : those) results.push_back(co_await std::move(each));
+  co_return std::move(results);
+}
+
+/// What any() returns.
+template <class R>
+struct first_answer {
+  std::size_t which;     // of the questions
+  ask_result<R> result;  // its answer; or, if none was answered, why the last of them was not
+};
+
+namespace detail {
+
+// Goes on when one of them is decided that was not before.
+template <class R>
+struct next_of {
+  std::vector<asking<R>>* those;
+
+  struct awaited {
+    std::vector<asking<R>>* those;
+    handler_frame* who;
+    [[nodiscard]] bool await_ready() const {
+      bool ready = false;
+      for (auto& each : *those) ready = (!each.is_over() && each.decided_in_turn()) || ready;
+      return ready;
+    }
+    void await_suspend(std::coroutine_handle<>) const {
+      for (auto& each : *those) {
+        if (!each.is_over()) each.wake(*who);
+      }
+    }
+    void await_resume() const noexcept {
+      for (auto& each : *those) each.wake_nobody();
+    }
+  };
+  [[nodiscard]] awaited awaited_by(handler_frame& who) const noexcept { return {those, &who}; }
+};
+
+}  // namespace detail
+
+/// The first one that is answered; what comes for the others is not waited for. Errors count only
+/// if there is nothing else.
+///
+/// Cost: one more coroutine's frame.
+template <class R>
+task<first_answer<R>> any(duration timeout, std::vector<asking<R>> those) {
+  const time_point deadline = later(clock::now(), timeout);
+  for (auto& each : those) each.no_later_than(deadline);
+  first_answer<R> last{0, ask_error::unanswered};
+  for (std::size_t left = those.size(); left != 0;) {
+    co_await detail::next_of<R>{&those};
+    for (std::size_t i = 0; i < those.size(); ++i) {
+      if (those[i].is_over() || !those[i].decided_in_turn()) continue;
+      last = {i, those[i].get()};
+      if (last.result) co_return std::move(last);
+      --left;
+    }
+  }
+  co_return std::move(last);
+}
+
+template <class R, std::same_as<asking<R>>... More>
+task<first_answer<R>> any(duration timeout, asking<R> one, More... more) {
+  std::vector<asking<R>> those;
+  those.reserve(1 + sizeof...(more));
+  those.push_back(std::move(one));
+  (those.push_back(std::move(more)), ...);
+  return any(timeout, std::move(those));
+}
+
+}  // namespace troupe
