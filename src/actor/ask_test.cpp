@@ -180,6 +180,32 @@ TEST(ask, a_full_mailbox_refuses) {
   EXPECT_EQ(*first.get(), 3);
 }
 
+/// Understands what its stand-ins do.
+class desk : public actor {
+ public:
+  using messages = troupe::messages<add, who_asks>;
+  int on(add m) { return m.a + m.b; }
+  bool on(who_asks) { return true; }
+};
+class stand_in : public actor {
+ public:
+  int on(add m) { return 100 * (m.a + m.b); }
+  std::string on(who_asks) { return "otherwise"; }
+};
+
+TEST(ask, a_question_that_is_redirected_is_answered_there) {
+  stage on;
+  const auto target = on.spawn<stand_in>();
+  const auto it =
+      on.spawn<desk>({.max_messages = 1, .when_full = overload::redirect_to<desk>(target)});
+  auto first = it.ask<add>(patience, 1, 2);
+  auto second = it.ask<add>(patience, 1, 2);
+  auto third = it.ask<who_asks>(patience);
+  EXPECT_EQ(third.get().error(), ask_error::refused);
+  EXPECT_EQ(*second.get(), 300);
+  EXPECT_EQ(*first.get(), 3);
+}
+
 TEST(ask, no_answer_in_time_is_a_timeout_and_a_late_one_reaches_nobody) {
   stage on;
   const auto it = on.spawn<oracle>();

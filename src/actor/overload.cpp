@@ -268,6 +268,11 @@ envelope* control_block::redirected(const redirection& where, envelope& message)
     const auto* const entry = std::find_if(
         where.table, end, [&](const redirected_message& m) { return m.from == message.how; });
     TROUPE_ASSERT(entry != end, "a message that is not in the list of what its actor understands");
+    if (entry->to == nullptr) {  // a question that is answered otherwise there
+      tell_overload(overload_event::kind::refused, *message.how);
+      message.how->discard(message);
+      return nullptr;
+    }
     try {
       if (entry->remake != nullptr) {
         onwards = entry->remake(message, *entry->to);

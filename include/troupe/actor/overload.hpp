@@ -19,8 +19,8 @@ inline constexpr std::size_t no_limit = static_cast<std::size_t>(-1);
 
 namespace detail {
 
-/// One message of an actor class, and how an envelope that was made for it becomes one for another
-/// class. Null: its record is all that changes.
+/// One message or question of an actor class, and what it is for another class; null: nothing. If an
+/// envelope has to be made anew, how.
 struct redirected_message {
   const dispatch* from;
   const dispatch* to;
@@ -60,13 +60,30 @@ constexpr redirected_message redirect_message() noexcept {
           from == to ? nullptr : remake_envelope<M, from, to>};
 }
 
+// A question that B answers otherwise than A is refused.
+template <class A, class B, class M>
+constexpr redirected_message redirect_question() noexcept {
+  if constexpr (answers<A, M> && answers<B, M>) {
+    if constexpr (std::same_as<reply_of<A, M>, reply_of<B, M>>) {
+      return {&request_dispatch_of<A, M>, &request_dispatch_of<B, M>, nullptr};
+    } else {
+      return {&request_dispatch_of<A, M>, nullptr, nullptr};
+    }
+  } else if constexpr (answers<A, M>) {
+    return {&request_dispatch_of<A, M>, nullptr, nullptr};
+  } else {
+    return {nullptr, nullptr, nullptr};
+  }
+}
+
 template <class A, class B, class Messages>
 struct redirect_table;
 template <class A, class B, class... Ms>
 struct redirect_table<A, B, messages<Ms...>> {
   static_assert((understands<B, Ms> && ...),
                 "the target of a redirection must understand all that the actor understands");
-  static constexpr redirected_message of[] = {redirect_message<A, B, Ms>()...};
+  static constexpr redirected_message of[] = {redirect_message<A, B, Ms>()...,
+                                              redirect_question<A, B, Ms>()...};
 };
 
 }  // namespace detail
