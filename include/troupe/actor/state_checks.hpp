@@ -207,10 +207,8 @@ void check_pair() {
 }
 
 template <class A>
-concept lists_states_and_messages = requires {
-  for_each_state(typename A::states{}, [](auto*) {});
-  for_each_message(typename A::messages{}, [](auto*) {});
-};
+concept lists_states_and_messages =
+    lists_states<A> && requires { for_each_message(typename A::messages{}, [](auto*) {}); };
 
 /// Does not compile for a machine that is declared wrongly. Does nothing. Not consteval: that would make a
 /// second error of each.

@@ -90,7 +90,7 @@ constexpr auto make_state_records() {
     state.first_child = first_within(list{}, at);
     if constexpr (requires(A& a) { a.on_enter(S{}); }) state.on_enter = run_on_enter<A, S>;
     if constexpr (requires(A& a) { a.on_exit(S{}); }) state.on_exit = run_on_exit<A, S>;
-    if constexpr (has_limit<A, S>) {
+    if constexpr (has_limit<A, S> && declares_handler<A, statechart::time_limit, S>) {
       state.limit = limits++;
       state.arm_limit = arm_limit<A, S>;
     }
@@ -108,6 +108,10 @@ constexpr std::size_t count_limits_of_states() {
   for (const state_record& each : state_records_of<A>) limits += each.limit != no_state ? 1 : 0;
   return limits;
 }
+
+// What has no list is an error of its own, and is not to lead to more.
+template <class A>
+concept lists_states = requires { for_each_state(typename A::states{}, [](auto*) {}); };
 
 /// Calls `what` with an M* and an S* for each handler that S declares (void: the actor itself).
 template <class A, class What>
@@ -157,15 +161,17 @@ struct machine_of {
   template <class M>
   static constexpr bool wants_sender = [] {
     bool wants = declares_with_sender<A, M>;
-    for_each_state(typename A::states{},
-                   [&]<class S>(S*) { wants |= handles_with_sender_in<A, S, M>; });
+    if constexpr (lists_states<A>) {
+      for_each_state(typename A::states{},
+                     [&]<class S>(S*) { wants |= handles_with_sender_in<A, S, M>; });
+    }
     return wants;
   }();
 
   template <class M>
   static void run(void* actor, envelope& message) {
     A& a = *static_cast<A*>(actor);
-    table<M>[machine(a).active_.innermost()](a, message);
+    if constexpr (lists_states<A>) table<M>[machine(a).active_.innermost()](a, message);
   }
 
   /// The handler of M that S declares.
