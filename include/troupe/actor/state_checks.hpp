@@ -49,14 +49,9 @@ struct handler_must_take_the_state_by_value;
 template <class Machine, class State, class Message>
 struct message_is_both_handled_and_deferred;
 
-/// Whoever waits for a result gets one in every state: the same type from each handler.
+/// Who asks gets the same type of answer from each handler.
 template <class Machine, class Message>
 struct handlers_disagree_about_the_result;
-
-/// Whoever waits for a result would get none in this state: handle the message there, or let the state defer
-/// it or fail.
-template <class Machine, class Message, class State>
-struct message_with_a_result_is_ignored;
 
 /// There is a limit(State) and no on(State, time_limit).
 template <class Machine, class State>
@@ -84,7 +79,7 @@ struct exactly {
 
 template <class A, class S, class M>
 concept takes_state_by_reference =
-    !has_handler_in<A, S, M> && !handles_with_sender_in<A, S, M> &&
+    !handles_in<A, S, M> &&
     (
         requires(A& a, S& s, exactly<M> m) { a.on(s, m); } ||
         requires(A& a, S& s, exactly<M> m, address sender) { a.on(s, m, sender); });
@@ -138,12 +133,6 @@ void check_target() {
   }
 }
 
-/// The result of the first handler of M that there is.
-template <class R>
-struct result_found {
-  using type = R;
-};
-
 template <class A, class M>
 inline constexpr bool is_handled = [] {
   bool handled = declares_handler<A, M, void>;
@@ -154,31 +143,15 @@ inline constexpr bool is_handled = [] {
 template <class A, class M, class R, class S>
 consteval bool agrees() {
   if constexpr (declares_handler<A, M, S>) {
-    return std::same_as<typename outcome_of<A, M, S>::result, R>;
+    return std::same_as<typename decltype(find_reply<A, M, S>())::type, R>;
   } else {
     return true;
   }
 }
 
-template <class A, class M, class S, class... More>
-consteval auto first_result(states<S, More...>) {
-  if constexpr (declares_handler<A, M, S>) {
-    return result_found<typename outcome_of<A, M, S>::result>{};
-  } else if constexpr (sizeof...(More) > 0) {
-    return first_result<A, M>(states<More...>{});
-  } else if constexpr (declares_handler<A, M, void>) {
-    return result_found<typename outcome_of<A, M, void>::result>{};
-  } else {
-    return result_found<void>{};
-  }
-}
-
-template <class A, class M>
-using result_in_machine = typename decltype(first_result<A, M>(typename A::states{}))::type;
-
 template <class A, class M, class... Ss>
 consteval bool all_agree(states<Ss...>) {
-  using R = result_in_machine<A, M>;
+  using R = typename decltype(find_reply_in<A, M>(states<Ss...>{}))::type;
   return agrees<A, M, R, void>() && (agrees<A, M, R, Ss>() && ...);
 }
 
@@ -188,12 +161,6 @@ void check_message() {
     static_cast<void>(sizeof(message_is_handled_in_no_state<A, M>));
   } else if constexpr (!all_agree<A, M>(typename A::states{})) {
     static_cast<void>(sizeof(handlers_disagree_about_the_result<A, M>));
-  } else if constexpr (!std::is_void_v<result_in_machine<A, M>>) {
-    for_each_state(typename A::states{}, []<class S>(S*) {
-      if constexpr (!has_children<A, S> &&
-                    std::same_as<found_handler<A, M, S>, unhandled_as<statechart::ignored>>)
-        static_cast<void>(sizeof(message_with_a_result_is_ignored<A, M, S>));
-    });
   }
 }
 

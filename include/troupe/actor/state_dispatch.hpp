@@ -10,6 +10,9 @@
 
 #include <troupe/actor/active_state.hpp>
 #include <troupe/actor/control_block.hpp>
+#include <troupe/actor/events.hpp>
+#include <troupe/actor/reply.hpp>
+#include <troupe/actor/request.hpp>
 #include <troupe/actor/state_handlers.hpp>
 #include <troupe/actor/statechart.hpp>
 #include <troupe/actor/task.hpp>
@@ -127,6 +130,17 @@ constexpr void for_each_handler(What&& what) {
   look_in(static_cast<void*>(nullptr));
 }
 
+/// Whether any state defers anything.
+template <class A>
+constexpr bool defers_messages() {
+  bool defers = false;
+  for_each_state(typename A::states{}, [&]<class S>(S*) {
+    defers |= requires { typename S::defers; } ||
+              std::same_as<typename policy_in<S, void>::type, statechart::deferred>;
+  });
+  return defers;
+}
+
 /// Whether any handler leads to a history.
 template <class A>
 constexpr bool asks_for_history() {
@@ -174,23 +188,32 @@ struct machine_of {
     if constexpr (lists_states<A>) table<M>[machine(a).active_.innermost()](a, message);
   }
 
-  /// The handler of M that S declares.
+  /// What M's handlers give who asks: void if nothing.
+  template <class M>
+  using reply = typename decltype(find_reply_in<A, M>(typename A::states{}))::type;
+
+  /// The same for a message that is to be answered.
+  template <class M>
+  static void run_request(void* actor, envelope& asked) {
+    A& a = *static_cast<A*>(actor);
+    request_table<M>[machine(a).active_.innermost()](a, asked);
+  }
+
+  /// Nobody waits for what it gives.
   template <class M, class S, class Message>
   static void call(A& a, Message&& message, const address& sender) {
     using R = typename declared_result<A, M, S>::type;
     const auto on = [&]() -> decltype(auto) {
-      if constexpr (std::is_void_v<S> && declares_with_sender<A, M>) {
-        return a.on(std::forward<Message>(message), sender);
-      } else if constexpr (std::is_void_v<S>) {
-        return a.on(std::forward<Message>(message));
-      } else if constexpr (handles_with_sender_in<A, S, M>) {
-        return a.on(S{}, std::forward<Message>(message), sender);
+      if constexpr (with_sender<M, S>) {
+        return call_on<S>(a, std::forward<Message>(message), sender);
+      } else if constexpr (later<M, S>) {
+        return call_on<S>(a, std::forward<Message>(message), troupe::reply<reply<M>>{});
       } else {
-        return a.on(S{}, std::forward<Message>(message));
+        return call_on<S>(a, std::forward<Message>(message));
       }
     };
     if constexpr (handler_result<R>::is_coroutine) {
-      start<M, S, R>(on);
+      handler_result<R>::start(made<M, S>(a, on));
     } else if constexpr (outcome<R>::may_go) {
       go<S>(a, on());
     } else {
@@ -227,59 +250,139 @@ struct machine_of {
     }
   }
 
+  // The answer goes off before the state changes.
+  template <class M, class S>
+  static void answer(A& a, envelope& message) {
+    using R = typename declared_result<A, M, S>::type;
+    auto& asked = static_cast<request_of<M, reply<M>>&>(message);
+    unless_answered guard{&asked};
+    if constexpr (later<M, S>) {
+      // The block may become the answer while the handler runs.
+      M taken(std::move(asked.message));
+      asked.empty();
+      guard.asked = nullptr;
+      const auto on = [&] {
+        return call_on<S>(a, std::move(taken), reply_access::owed<reply<M>>(asked));
+      };
+      if constexpr (outcome<R>::may_go) {
+        go<S>(a, on());
+      } else {
+        on();
+      }
+    } else {
+      const auto on = [&] {
+        if constexpr (with_sender<M, S>) {
+          return call_on<S>(a, std::move(asked.message), asked.from.who());
+        } else {
+          return call_on<S>(a, std::move(asked.message));
+        }
+      };
+      if constexpr (handler_result<R>::is_coroutine) {
+        auto handler = made<M, S>(a, on);
+        asked.empty();
+        guard.asked = nullptr;
+        handler_result<R>::start(std::move(handler), &asked, answer_of_task<reply<M>>);
+      } else if constexpr (outcome<R>::may_go) {
+        auto result = on();
+        answer_request(asked, std::move(result.first));
+        guard.asked = nullptr;
+        go<S>(a, result.second);
+      } else {
+        reply<M> with = on();
+        answer_request(asked, std::move(with));
+        guard.asked = nullptr;
+      }
+    }
+  }
+
+  // Who has asked is told that there is no answer: ask_error::unanswered.
   template <class M>
   static void ignore(A& a, envelope& message) {
-    free_envelope(static_cast<carrier<M>&>(message));
+    const no_answer_scope as(ask_error::unanswered);
+    message.how->discard(message);
     machine(a).tell_ignored(type_name<M>());
   }
 
   template <class M>
   static void fail(A& a, envelope& message) {
-    free_envelope(static_cast<carrier<M>&>(message));
+    const no_answer_scope as(ask_error::failed);
+    message.how->discard(message);
     machine(a).fail_for(type_name<M>());
   }
 
   template <class M>
   static void defer(A& a, envelope& message) {
-    ignore<M>(a, message);
+    if (!machine(a).may_defer()) return ignore<M>(a, message);
+    try {
+      block(a).keep(message);
+    } catch (...) {
+      message.how->discard(message);
+      throw;
+    }
   }
 
-  template <class M, class S>
+  template <class M, bool Asked, class S>
   static constexpr way way_of(handled_in<S>) {
-    return handle<M, S>;
+    if constexpr (Asked) {
+      return answer<M, S>;
+    } else {
+      return handle<M, S>;
+    }
   }
-  template <class M>
+  template <class M, bool Asked>
   static constexpr way way_of(unhandled_as<statechart::ignored>) {
     return ignore<M>;
   }
-  template <class M>
+  template <class M, bool Asked>
   static constexpr way way_of(unhandled_as<statechart::deferred>) {
     return defer<M>;
   }
-  template <class M>
+  template <class M, bool Asked>
   static constexpr way way_of(unhandled_as<statechart::fails>) {
     return fail<M>;
   }
 
-  template <class M, class... Ss>
+  template <class M, bool Asked, class... Ss>
   static constexpr auto make_table(states<Ss...>) {
-    return std::array<way, sizeof...(Ss)>{way_of<M>(found_handler<A, M, Ss>{})...};
+    return std::array<way, sizeof...(Ss)>{way_of<M, Asked>(found_handler<A, M, Ss>{})...};
   }
 
   /// What becomes of M in each state.
   template <class M>
-  static constexpr auto table = make_table<M>(typename A::states{});
+  static constexpr auto table = make_table<M, false>(typename A::states{});
+  template <class M>
+  static constexpr auto request_table = make_table<M, true>(typename A::states{});
 
-  template <class M, class S, class R, class On>
-  static void start(const On& on) {
+  template <class M, class S>
+  static constexpr bool with_sender =
+      std::is_void_v<S> ? declares_with_sender<A, M> : handles_with_sender_in<A, S, M>;
+  template <class M, class S>
+  static constexpr bool later = std::is_void_v<S> ? replies_later<A, M> : replies_later_in<A, S, M>;
+
+  template <class S, class... Parameters>
+  static decltype(auto) call_on(A& a, Parameters&&... parameters) {
+    if constexpr (std::is_void_v<S>) {
+      return a.on(std::forward<Parameters>(parameters)...);
+    } else {
+      return a.on(S{}, std::forward<Parameters>(parameters)...);
+    }
+  }
+
+  // A handler that is a coroutine and has not begun.
+  template <class M, class S, class On>
+  static auto made(A& a, const On& on) {
+    using R = typename declared_result<A, M, S>::type;
     constexpr bool by_value = std::is_void_v<S>
                                   ? handles_values<A, M> || handles_values<A, M, address>
                                   : declares_on<A, R, S, M> || declares_on<A, R, S, M, address>;
     if constexpr (!by_value) {
       static_cast<void>(sizeof(coroutine_handler_must_take_its_parameters_by_value<A, M>));
-    } else {
-      handler_result<R>::start(on());
     }
+    // When an exclusive one is over, all that is kept is handled again.
+    if constexpr (std::same_as<R, exclusive_task<typename handler_result<R>::reply>>) {
+      machine(a).deferred_ = 0;
+    }
+    return on();
   }
 
   template <class S, class... Targets>

@@ -101,6 +101,39 @@ template <class A, class S, class M>
 concept handles_with_sender_in =
     has_handler_in<A, S, M, address> || has_handler_in<A, S, M, const address&>;
 
+// The handler on(S, M, reply<R>), whose answer is owed when it returns.
+template <class R, class Out>
+struct later_form {
+  using reply = R;
+  using result = Out;
+};
+template <class S, class M, class C, class R, class Out>
+later_form<R, Out> deduce_later_form(Out (C::*)(S, M, reply<R>));
+template <class S, class M, class C, class R, class Out>
+later_form<R, Out> deduce_later_form(Out (C::*)(S, M, reply<R>) const);
+
+template <class A, class S, class M>
+consteval auto find_later_form() {
+  if constexpr (requires { deduce_later_form<S, M>(&A::on); }) {
+    return decltype(deduce_later_form<S, M>(&A::on)){};
+  } else if constexpr (requires { deduce_later_form<S, const M&>(&A::on); }) {
+    return decltype(deduce_later_form<S, const M&>(&A::on)){};
+  } else if constexpr (requires { deduce_later_form<S, M&&>(&A::on); }) {
+    return decltype(deduce_later_form<S, M&&>(&A::on)){};
+  }
+}
+
+template <class A, class S, class M>
+concept replies_later_in = requires { typename decltype(find_later_form<A, S, M>())::reply; };
+
+/// Whether S has a handler of M of its own.
+template <class A, class S, class M>
+concept handles_in =
+    has_handler_in<A, S, M> || handles_with_sender_in<A, S, M> || replies_later_in<A, S, M>;
+template <class A, class M>
+concept handles_in_any_state =
+    has_handler<A, M> || declares_with_sender<A, M> || replies_later<A, M>;
+
 template <class S, class M>
 inline constexpr bool defers = false;
 template <class S, class M>
@@ -132,14 +165,14 @@ struct policy_in<S, void> {
 template <class A, class M, class S, class Policy = void>
 consteval auto find_handler() {
   if constexpr (std::is_void_v<S>) {
-    if constexpr (has_handler<A, M> || declares_with_sender<A, M>) {
+    if constexpr (handles_in_any_state<A, M>) {
       return handled_in<void>{};
     } else if constexpr (std::is_void_v<Policy>) {
       return unhandled_as<statechart::ignored>{};
     } else {
       return unhandled_as<Policy>{};
     }
-  } else if constexpr (has_handler_in<A, S, M> || handles_with_sender_in<A, S, M>) {
+  } else if constexpr (handles_in<A, S, M>) {
     return handled_in<S>{};
   } else if constexpr (defers<S, M>) {
     return unhandled_as<statechart::deferred>{};
@@ -167,6 +200,11 @@ template <class A, class M, class S>
 struct declared_result<A, M, S> {
   using type = on_result<A, S, M, address>;
 };
+template <class A, class M, class S>
+  requires replies_later_in<A, S, M>
+struct declared_result<A, M, S> {
+  using type = typename decltype(find_later_form<A, S, M>())::result;
+};
 template <class A, class M>
 struct declared_result<A, M, void> {
   using type = on_result<A, M>;
@@ -176,6 +214,11 @@ template <class A, class M>
 struct declared_result<A, M, void> {
   using type = on_result<A, M, address>;
 };
+template <class A, class M>
+  requires replies_later<A, M>
+struct declared_result<A, M, void> {
+  using type = void;
+};
 
 /// It stays where it is.
 template <class R>
@@ -184,10 +227,9 @@ struct outcome {
   static constexpr bool may_go = false;
 };
 template <class R>
-struct outcome<task<R>> {
-  using result = R;
-  static constexpr bool may_go = false;
-};
+struct outcome<task<R>> : outcome<R> {};
+template <class R>
+struct outcome<exclusive_task<R>> : outcome<R> {};
 template <class... Targets>
 struct outcome<statechart::to<Targets...>> {
   using result = void;
@@ -204,6 +246,36 @@ struct outcome<std::pair<R, statechart::to<Targets...>>> {
 
 template <class A, class M, class S>
 using outcome_of = outcome<typename declared_result<A, M, S>::type>;
+
+/// What the handler of M that S declares (void: the actor's own) gives who asks.
+template <class A, class M, class S>
+consteval auto find_reply() {
+  if constexpr (std::is_void_v<S>) {
+    if constexpr (replies_later<A, M>) {
+      return std::type_identity<later_reply<A, M>>{};
+    } else {
+      return std::type_identity<typename outcome_of<A, M, S>::result>{};
+    }
+  } else if constexpr (replies_later_in<A, S, M>) {
+    return std::type_identity<typename decltype(find_later_form<A, S, M>())::reply>{};
+  } else {
+    return std::type_identity<typename outcome_of<A, M, S>::result>{};
+  }
+}
+
+/// What M's handlers give who asks: as the first one says. void: nothing.
+template <class A, class M, class S, class... More>
+consteval auto find_reply_in(states<S, More...>) {
+  if constexpr (declares_handler<A, M, S>) {
+    return find_reply<A, M, S>();
+  } else if constexpr (sizeof...(More) > 0) {
+    return find_reply_in<A, M>(states<More...>{});
+  } else if constexpr (declares_handler<A, M, void>) {
+    return find_reply<A, M, void>();
+  } else {
+    return std::type_identity<void>{};
+  }
+}
 
 /// The state in a target.
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -62,6 +63,10 @@ class state_machine : public actor, public statechart {
  public:
   using handler_choice = detail::machine_of<Self>;
 
+  /// How many messages wait at once for a change of state, if the machine has no
+  /// `static constexpr std::size_t max_deferred` of its own. One more is as unhandled.
+  static constexpr std::size_t deferred_by_default = 1'024;
+
   /// Enters the first state.
   void on_start() { active_.start(static_cast<Self*>(this)); }
 
@@ -92,7 +97,21 @@ class state_machine : public actor, public statechart {
     return detail::ref_access::block(self(static_cast<Self*>(this)));
   }
 
-  void change(const detail::transition& how) { active_.change(static_cast<Self*>(this), how); }
+  void change(const detail::transition& how) {
+    active_.change(static_cast<Self*>(this), how);
+    if constexpr (detail::defers_messages<Self>()) {
+      deferred_ = 0;
+      own_block().handle_kept_again();
+    }
+  }
+
+  [[nodiscard]] bool may_defer() noexcept {
+    std::size_t most = deferred_by_default;
+    if constexpr (requires { Self::max_deferred; }) most = Self::max_deferred;
+    if (deferred_ >= most) return false;
+    ++deferred_;
+    return true;
+  }
 
   void tell_ignored(std::string_view message) {
     ++unhandled_;
@@ -106,6 +125,7 @@ class state_machine : public actor, public statechart {
 
   detail::active_state active_;
   std::uint64_t unhandled_ = 0;
+  std::size_t deferred_ = 0;  // since the last change of state
 };
 
 }  // namespace troupe
