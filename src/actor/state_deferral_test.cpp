@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 struct in_deferral {};
@@ -196,7 +197,9 @@ TEST(state_deferral_of_a_full_mailbox, pauses_senders_and_lets_them_go_on) {
   }});
   p.send(note{"goes on"});
   s.play();
-  g.send(unlock{});
+  EXPECT_THAT(log.lines(), Not(::testing::Contains("goes on")));
+  const auto other = s.spawn<probe>(log);
+  other.send(call{[&](probe&) { g.send(unlock{}); }});
   ASSERT_TRUE(eventually([&] {
     s.play();
     return log.lines().size() == 6;
