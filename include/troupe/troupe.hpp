@@ -18,6 +18,8 @@
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>
+#include <troupe/actor/state_diagram.hpp>
+#include <troupe/actor/state_machine.hpp>
 #include <troupe/actor/statistics.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/task.hpp>

@@ -311,6 +311,11 @@ turn_result control_block::turn_collected(runnable& r, activity& mine) noexcept 
                                                  false);
 }
 
+inline std::uint32_t control_block::kept_units() const noexcept {
+  const side_block* const its = side_if_any();
+  return its != nullptr ? its->kept_units : 0;
+}
+
 // `may_refill`: what has come since the reader's list was made is handled too.
 turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_refill) noexcept {
   const turn_scope scope(*this, &mine);
@@ -360,7 +365,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
         }
       }
       handling_.store(nullptr, relaxed);  // [handling]
-      if (mailbox_.rest()) return turn_result::resting;
+      if (mailbox_.rest(kept_units(), bounds.low)) return turn_result::resting;
       continue;
     }
     envelope& message = mailbox_.pop_ready();
@@ -369,6 +374,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     if (most != 0) --most;
     if (is_exclusive && !how.at_once) [[unlikely]] {
       put_aside(message);
+      side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));
       continue;
     }
     ++handled;
@@ -387,6 +393,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     if ((also & after::keep) != 0) [[unlikely]] {
       --handled;
       bytes -= charge;
+      side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));
       if (how.most != 0) keep_place(how);
     } else if (mailbox_.handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
       if (mailbox_.make_room(bounds.low)) home().pauses().release_waiters_of(*this);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -48,6 +49,7 @@ struct side_block {
   timer_entry* alarm = nullptr;       // for these; under the timer service's mutex
   envelope* kept = nullptr;           // messages to be handled later, the oldest first
   envelope* kept_last = nullptr;
+  std::uint32_t kept_units = 0;  // that they count for in the mailbox
 
   overload_tally overloads;
 };

@@ -47,7 +47,7 @@ mailbox::refilled mailbox::refill_with_room(word head) noexcept {
 bool mailbox::want_room(std::uint32_t low) noexcept {
   word head = head_.load(relaxed);  // [room] relaxed: checked by the exchange
   do {
-    if (head == closed || head == idle || units_of(head) <= low) return false;
+    if (head == closed || units_of(head) <= low) return false;
     if ((head & room_wanted) != 0) return true;
     // [room] relaxed: it hands nothing over. The reader cannot rest, nor count below `low`, without
     // an exchange of this word that finds the mark. [mailbox] Both orders continue the release

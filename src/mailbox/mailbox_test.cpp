@@ -284,6 +284,62 @@ TEST(mailbox, who_wants_room_is_told_when_it_is_empty) {
   EXPECT_TRUE(box.rest());
 }
 
+TEST(mailbox, what_is_kept_stays_counted_while_nobody_reads) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(4);
+  EXPECT_EQ(box.push(some[0], 2, 3), pushed::to_busy);
+  EXPECT_EQ(box.pop(), &some[0]);
+  EXPECT_TRUE(box.rest(2));
+  EXPECT_EQ(box.push(some[1], 2, 3), pushed::full);
+  EXPECT_EQ(box.push(some[1], 1, 3), pushed::to_idle);
+  EXPECT_EQ(box.push(some[2], 1, 3), pushed::full);
+  EXPECT_EQ(box.pop(), &some[1]);
+  EXPECT_FALSE(box.handled(1, 100));
+  box.put_in_front(some[0], some[0]);
+  EXPECT_EQ(&box.pop_ready(), &some[0]);
+  EXPECT_FALSE(box.handled(2, 100));
+  EXPECT_TRUE(box.rest());
+  EXPECT_EQ(box.push(some[3], 3, 3), pushed::to_idle);
+}
+
+TEST(mailbox, who_wants_room_is_told_when_what_was_kept_has_been_handled) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(4);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(box.push(some[i], 1, 9), pushed::to_busy);
+  while (box.pop() != nullptr) continue;
+  EXPECT_TRUE(box.want_room(1));
+  EXPECT_TRUE(box.rest(2, 1)) << "it would read for ever";
+  EXPECT_TRUE(box.want_room(1)) << "it still does";
+  EXPECT_EQ(box.push(some[2], 1, 9), pushed::to_idle);
+  EXPECT_EQ(box.refill(1), (refilled{1, false}));
+  EXPECT_EQ(&box.pop_ready(), &some[2]);
+  EXPECT_FALSE(box.handled(1, 100));
+  box.put_in_front(some[0], some[0]);
+  EXPECT_EQ(&box.pop_ready(), &some[0]);
+  EXPECT_FALSE(box.handled(1, 100));
+  EXPECT_FALSE(box.rest(1, 1)) << "somebody has to be told";
+  EXPECT_EQ(box.push(some[3], 1, 9), pushed::to_busy);
+  EXPECT_EQ(box.refill(2), (refilled{1, true}));
+}
+
+TEST(mailbox, who_wants_room_of_one_that_only_keeps_is_told_later) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(3);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(box.push(some[i], 1, 9), pushed::to_busy);
+  while (box.pop() != nullptr) continue;
+  EXPECT_TRUE(box.rest(2, 1));
+  EXPECT_TRUE(box.want_room(1)) << "there is none, and nobody reads";
+  EXPECT_EQ(box.push(some[2], 0), pushed::to_idle);
+  EXPECT_EQ(box.pop(), &some[2]);
+  EXPECT_FALSE(box.handled(2, 100)) << "the others";
+  EXPECT_FALSE(box.rest(0, 1));
+  EXPECT_EQ(box.refill(1), (refilled{0, true}));
+  EXPECT_TRUE(box.rest());
+}
+
 TEST(mailbox, one_that_collects_before_it_reads_keeps_who_wants_room_waiting) {
   mailbox box;
   box.open_busy();

@@ -200,6 +200,7 @@ class control_block : public runnable {
   bool refill(std::uint32_t low, activity& mine) noexcept;
   turn_result run_turn(activity& mine, std::size_t most, bool may_refill) noexcept;
   void put_aside(envelope& message) noexcept;
+  [[nodiscard]] std::uint32_t kept_units() const noexcept;
   [[nodiscard]] bool waits_for_something() const noexcept;
   bool go_on_with_held_up() noexcept;
   bool call(void (*function)(void*), const dispatch& as) noexcept;

@@ -76,6 +76,11 @@ class reply {
 namespace detail {
 
 struct reply_access {
+  template <class R>
+  static reply<R> owed(request& asked) noexcept {
+    return reply<R>(asked);
+  }
+
   /// From here on who asked waits for the answer to `onwards`.
   template <class R>
   static void hand_over(reply<R>& owed, request& onwards) noexcept {

@@ -116,7 +116,9 @@ struct reply_in<exclusive_task<T>> {
 
 template <class A, class M>
 consteval auto reply_type() {
-  if constexpr (has_handler<A, M>) {
+  if constexpr (chooses_handler<A, M>()) {
+    return std::type_identity<typename A::handler_choice::template reply<M>>{};
+  } else if constexpr (has_handler<A, M>) {
     return std::type_identity<typename reply_in<on_result<A, M>>::type>{};
   } else if constexpr (handles_with_sender<A, M>) {
     return std::type_identity<typename reply_in<on_result<A, M, address>>::type>{};
@@ -249,7 +251,11 @@ constexpr request_dispatch make_request_dispatch() noexcept {
   using R = reply_of<A, M>;
   request_dispatch d{};
   static_cast<dispatch&>(d) = dispatch_of<A, M>;  // its limits
-  d.run = run_request<A, M>;
+  if constexpr (chooses_handler<A, M>()) {
+    d.run = A::handler_choice::template run_request<M>;
+  } else {
+    d.run = run_request<A, M>;
+  }
   d.discard = discard_request<M, R>;
   d.wants_sender = false;
   d.bytes = sizeof(request_of<M, R>);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -46,8 +47,8 @@ class mailbox {
   pushed push(envelope& message, std::size_t units = 0,
               std::size_t most = mailbox_limits::units_max) noexcept;
 
-  /// Asks the reader to say when there are at most `low` units; false if there are, or if it does
-  /// not read. One caller at a time.
+  /// Asks the reader to say when there are at most `low` units; false if there are. One that rests, and
+  /// has kept more, says so later. One caller at a time.
   [[nodiscard]] bool want_room(std::uint32_t low) noexcept;
 
   /// What refill() has found.
@@ -92,8 +93,9 @@ class mailbox {
   /// Tells the senders what has been handled. True: whoever wanted room is to be told.
   [[nodiscard]] bool make_room(std::uint32_t low) noexcept;
 
-  /// Stops being the reader. False if something has arrived, or somebody wants room: go on reading.
-  [[nodiscard]] bool rest() noexcept;
+  /// Stops being the reader. False if something has arrived, or there is room for who wants it: go on
+  /// reading. `kept`: the units of popped messages that are not handled yet; they stay counted.
+  [[nodiscard]] bool rest(std::uint32_t kept = 0, std::uint32_t low = 0) noexcept;
 
   /// What close() leaves behind.
   struct remains {
@@ -133,7 +135,8 @@ class mailbox {
   // The word:   63…20 address of the newest pushed message, without its low 4 bits
   //             19    somebody wants room        18…0 units that are not counted as handled
   //
-  // Addresses that are no message: 0 somebody reads and has seen all; 1 idle; 2 closed.
+  // Addresses that are no message: 0 somebody reads and has seen all; 1 idle; 2 closed. With 1 there
+  // are units, and may be the mark, only of what the last reader keeps.
   using word = std::uint64_t;
   static constexpr word units_mask = mailbox_limits::units_max;
   static constexpr word room_wanted = units_mask + 1;
@@ -144,6 +147,9 @@ class mailbox {
     return static_cast<std::uint32_t>(w & units_mask);
   }
   static constexpr bool has_message(word w) noexcept { return w >= closed + idle; }
+  static constexpr bool is_idle(word w) noexcept {
+    return (w & ~(units_mask | room_wanted)) == idle;
+  }
   static envelope* message_of(word w) noexcept {
     return reinterpret_cast<envelope*>((w >> 20) << 4);
   }
@@ -193,7 +199,7 @@ inline mailbox::pushed mailbox::push(envelope& message, std::size_t units,
     next = address | ((head & (units_mask | room_wanted)) + units);
     // [mailbox] release: the message's content is visible to the reader that takes it in refill().
   } while (!head_.compare_exchange_weak(head, next, acq_rel, acquire));
-  return head == idle ? pushed::to_idle : pushed::to_busy;
+  return is_idle(head) ? pushed::to_idle : pushed::to_busy;
 }
 
 inline mailbox::refilled mailbox::refill_from(word head, std::uint32_t low) noexcept {
@@ -212,17 +218,21 @@ inline mailbox::refilled mailbox::refill_from(word head, std::uint32_t low) noex
   return {append_reversed(message_of(head)), false};
 }
 
-inline bool mailbox::rest() noexcept {
+inline bool mailbox::rest(std::uint32_t kept, std::uint32_t low) noexcept {
   if (ready_ != nullptr) return false;
-  // [mailbox] relaxed: checked by the exchange. Without a message and a mark, what the word counts has
-  // been handled.
+  // [mailbox] relaxed: checked by the exchange. Without a message, what the word counts has been
+  // handled or is kept.
   word head = head_.load(relaxed);
-  if (head > units_mask) return false;
+  word left = kept != 0 ? std::min(kept, left_of(head)) : 0;
+  if (head > units_mask) [[unlikely]] {
+    if (has_message(head) || left <= low) return false;
+    left |= room_wanted;  // until what is kept has been handled
+  }
   // Before the exchange: after it somebody else may be the reader.
   const std::uint32_t handled = std::exchange(handled_, 0);
   // [mailbox] release: hands the actor's state to the sender that finds it idle and to the reader
   // that this sender then appoints.
-  if (head_.compare_exchange_strong(head, idle, release, relaxed)) return true;
+  if (head_.compare_exchange_strong(head, idle | left, release, relaxed)) return true;
   handled_ = handled;
   return false;
 }

@@ -144,9 +144,18 @@ std::size_t owned_by_message(const envelope& message) noexcept {
 }
 
 template <class A, class M>
+consteval auto how_to_run() {
+  if constexpr (chooses_handler<A, M>()) {
+    return &A::handler_choice::template run<M>;
+  } else {
+    return &run_handler<A, M, handles_with_sender<A, M>>;
+  }
+}
+
+template <class A, class M>
 constexpr dispatch make_dispatch() noexcept {
   constexpr bool with_sender = handles_with_sender<A, M>;
-  dispatch d{.run = run_handler<A, M, with_sender>,
+  dispatch d{.run = how_to_run<A, M>(),
              .discard = discard_message<M, with_sender>,
              .message = type_name<M>(),
              .wants_sender = with_sender,

@@ -38,7 +38,33 @@ concept has_handler = requires { typename on_result<A, M, More...>; } &&
                        declares_on<A, on_result<A, M, More...>, M&&, More...>);
 
 template <class A, class M>
-concept handles_with_sender = has_handler<A, M, address> || has_handler<A, M, const address&>;
+concept declares_with_sender = has_handler<A, M, address> || has_handler<A, M, const address&>;
+
+// A class that chooses its handlers by more than the message's type (a state machine) names who does:
+// a class with the static members handles<M>, wants_sender<M> and run<M>(void* actor, envelope&).
+template <class A>
+concept has_handler_choice = requires { typename A::handler_choice; };
+
+template <class A, class M>
+consteval bool chooses_handler() {
+  if constexpr (has_handler_choice<A>) {
+    return A::handler_choice::template handles<M>;
+  } else {
+    return false;
+  }
+}
+
+template <class A, class M>
+consteval bool is_told_the_sender() {
+  if constexpr (chooses_handler<A, M>()) {
+    return A::handler_choice::template wants_sender<M>;
+  } else {
+    return declares_with_sender<A, M>;
+  }
+}
+
+template <class A, class M>
+concept handles_with_sender = is_told_the_sender<A, M>();
 
 // The R of on(M, reply<R>): deduced from the one overload that fits.
 template <class M, class C, class R>
@@ -101,10 +127,11 @@ consteval bool is_declared() {
 }  // namespace detail
 
 /// True if actor A has a handler for exactly M: `on(M)`, `on(M, address sender)`, or
-/// `on(M, reply<R>)`.
+/// `on(M, reply<R>)`; or, in a state machine, one in any of its states.
 template <class A, class M>
 concept understands = (detail::has_handler<A, M> || detail::handles_with_sender<A, M> ||
-                       detail::replies_later<A, M>)&&detail::is_declared<A, M>();
+                       detail::replies_later<A, M> || detail::chooses_handler<A, M>()) &&
+                      detail::is_declared<A, M>();
 
 /// Never defined. The compiler names it, with both types, when a message is sent to an actor that
 /// has no `on` for exactly this type: add `void on(Message)` to Actor, or send what it understands.

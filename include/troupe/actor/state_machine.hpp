@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <troupe/actor/active_state.hpp>
+#include <troupe/actor/actor.hpp>
+#include <troupe/actor/ref.hpp>
+#include <troupe/actor/state_checks.hpp>
+#include <troupe/actor/state_dispatch.hpp>
+#include <troupe/actor/statechart.hpp>
+
+namespace troupe {
+
+namespace detail {
+
+[[noreturn]] void fail_unhandled(std::string_view machine, std::string_view state,
+                                 std::string_view message);
+
+}  // namespace detail
+
+/// What an actor derives from whose reaction to a message depends on the state in which it is:
+///
+///   class door : public troupe::state_machine<door> {
+///    public:
+///     struct closed : state {};
+///     struct open : state {};
+///     using states = troupe::states<closed, open>;
+///     using messages = troupe::messages<push, count>;
+///
+///     to<open> on(closed, push) { ++opened_; return {}; }
+///     to<closed> on(open, push) { return {}; }
+///     static constexpr duration limit(open) { return 10s; }
+///     to<closed> on(open, time_limit) { return {}; }
+///     void on(const count& m) { m.to.send(opened_); }
+///     …
+///
+/// A handler `on(state, M)` (or `on(state, M, address sender)`) handles M in that state and in the states
+/// within it that have none of their own; `on(M)` in all that have none. What it returns says where it
+/// leads; one that returns no `to` stays where it is. So the compiler knows the whole machine, and to_dot()
+/// prints it.
+///
+/// `void on_enter(state)` and `void on_exit(state)` run on the way into a state and out of it,
+/// `duration limit(state)` says how long it may last: on(state, time_limit) comes then, once in a
+/// stay. `void on_unhandled(std::string_view state, std::string_view message)` is told what was ignored. All of
+/// these are public.
+///
+/// The change of state follows the handler: first it returns, then states are left, from the
+/// innermost out to the one that has the handler and the target within it, then entered down to the target,
+/// and on to the first child of each. A target within the handler's own state does not leave that one; the
+/// state itself as a target leaves and enters it. Actions cannot change the state: they send a message
+/// to self(this) for that. The end of the actor is no change of state, and runs no on_exit.
+///
+/// Threads: as actor. It is in no state until its on_start(), which is the machine's own, has run.
+/// Errors:  an exception out of a handler or an action ends the actor, as any. What is wrong in the
+///          declaration is an error of the compiler.
+/// Cost:    handling a message is one indirect call more than in another actor; see active_state for a
+///          change.
+template <class Self>
+class state_machine : public actor, public statechart {
+ public:
+  using handler_choice = detail::machine_of<Self>;
+
+  /// How many messages wait at once for a change of state, if the machine has no
+  /// `static constexpr std::size_t max_deferred` of its own. One more is as unhandled.
+  static constexpr std::size_t deferred_by_default = 1'024;
+
+  /// Enters the first state.
+  void on_start() { active_.start(static_cast<Self*>(this)); }
+
+  /// Whether it is in this state, or in one within it. During an action: whether that has been entered,
+  /// and not been left yet.
+  template <class S>
+  [[nodiscard]] bool is_in() const noexcept {
+    return active_.is_in(detail::index_of<Self, S>);
+  }
+
+  /// Of the innermost one.
+  [[nodiscard]] std::string_view state_name() const noexcept {
+    const detail::state_index at = active_.innermost();
+    return at == detail::no_state ? std::string_view{} : detail::state_records_of<Self>[at].name;
+  }
+
+  /// How many messages nobody has handled because of the state.
+  [[nodiscard]] std::uint64_t unhandled() const noexcept { return unhandled_; }
+
+ protected:
+  state_machine() : active_(detail::make_active_state<Self>()) {}
+  ~state_machine() = default;
+
+ private:
+  friend detail::machine_of<Self>;
+
+  detail::control_block& own_block() noexcept {
+    return detail::ref_access::block(self(static_cast<Self*>(this)));
+  }
+
+  void change(const detail::transition& how) {
+    active_.change(static_cast<Self*>(this), how);
+    if constexpr (detail::defers_messages<Self>()) {
+      deferred_ = 0;
+      own_block().handle_kept_again();
+    }
+  }
+
+  [[nodiscard]] bool may_defer() noexcept {
+    std::size_t most = deferred_by_default;
+    if constexpr (requires { Self::max_deferred; }) most = Self::max_deferred;
+    if (deferred_ >= most) return false;
+    ++deferred_;
+    return true;
+  }
+
+  void tell_ignored(std::string_view message) {
+    ++unhandled_;
+    if constexpr (requires(Self& me) { me.on_unhandled(message, message); }) {
+      static_cast<Self*>(this)->on_unhandled(state_name(), message);
+    }
+  }
+  [[noreturn]] void fail_for(std::string_view message) {
+    detail::fail_unhandled(name(), state_name(), message);
+  }
+
+  detail::active_state active_;
+  std::uint64_t unhandled_ = 0;
+  std::size_t deferred_ = 0;  // since the last change of state
+};
+
+}  // namespace troupe
