@@ -91,8 +91,13 @@ void run_answer(void*, envelope& e) {
 
 bool control_block::waits_for_something() const noexcept {
   const side_block* const its = side_if_any();
-  return its != nullptr &&
-         (its->handlers != nullptr || (its->waits != nullptr && !its->waits->empty()));
+  if (its == nullptr) return false;
+  if (its->waits != nullptr && !its->waits->empty()) return true;
+  // Who only waits for messages waits in vain: nobody is left to send one.
+  for (const handler_frame* each = its->handlers; each != nullptr; each = each->next) {
+    if (!each->waits_for_messages) return true;
+  }
+  return false;
 }
 
 void control_block::look_at_the_time() {
@@ -281,19 +286,32 @@ void asking_base::leave() noexcept {
   now = state::over;
 }
 
-}  // namespace detail
+// ── Waiting for a time ────────────────────────────────────────────────────────────────────────
 
-// ── Sleeping ──────────────────────────────────────────────────────────────────────────────────
-
-void sleep_until::wait(detail::handler_frame& who) {
-  detail::control_block& me = *detail::this_turn().running;
-  at_ = detail::begin_waiting(me, *this, until_);
-  me_ = &me;
+void timed_waiter::begin(handler_frame& who, time_point until) {
+  control_block& me = *this_turn().running;
+  if (until != time_point::max()) {
+    at_ = begin_waiting(me, *this, until);
+    me_ = &me;
+  } else {
+    who.waits_for_messages = true;
+  }
   handler = &who;
+  now = state::waiting;
 }
 
-sleep_until::~sleep_until() {
+void timed_waiter::end() noexcept {
   if (me_ != nullptr && now == state::waiting) (void)me_->side_if_any()->waits->take(at_);
+  me_ = nullptr;
 }
 
+void timed_waiter::goes_on(const dispatch& because) {
+  end();
+  handler_frame& who = *handler;
+  who.waits_for_messages = false;
+  who.how = &because;
+  resume_handler(who);
+}
+
+}  // namespace detail
 }  // namespace troupe

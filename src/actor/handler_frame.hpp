@@ -9,10 +9,6 @@ struct side_block;
 
 // All of these in the turn of the handlers' actor.
 
-/// What a handler has waited for is there: it goes on, or, if another one is exclusive, after that.
-/// Throws what leaves it.
-void resume_handler(handler_frame& frame);
-
 /// Those go on that were held up by an exclusive handler, if it is over. Throws what leaves them.
 void resume_held_up();
 

@@ -182,31 +182,49 @@ request& make_request(const request_dispatch& how, Parts&&... parts) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Somebody who waits, for so long at the most. The turn's.
+class timed_waiter : protected waiter {
+ public:
+  timed_waiter() = default;
+  timed_waiter(const timed_waiter&) = delete;
+  timed_waiter& operator=(const timed_waiter&) = delete;
+
+  /// The handler goes on because of a message of this kind. Throws what leaves it.
+  void goes_on(const dispatch& because);
+
+ protected:
+  ~timed_waiter() { end(); }
+  /// Throws std::bad_alloc.
+  void begin(handler_frame& who, time_point until);
+  void end() noexcept;
+
+ private:
+  control_block* me_ = nullptr;  // null: it has no deadline
+  waiting_place at_{};
+};
+
+}  // namespace detail
+
 /// In a handler that is a coroutine: `co_await sleep_for(50ms)` goes on after that time, never earlier.
 /// The actor handles other messages meanwhile, unless the handler is exclusive. No timer of its own is
 /// armed for it, as for time-outs: an actor has one for all that it waits for.
-class [[nodiscard]] sleep_until : detail::waiter {
+class [[nodiscard]] sleep_until : detail::timed_waiter {
  public:
   explicit sleep_until(time_point until) noexcept : until_(until) {}
-  sleep_until(const sleep_until&) = delete;
-  sleep_until& operator=(const sleep_until&) = delete;
-  ~sleep_until();
 
   struct awaited {
     sleep_until* of;
     detail::handler_frame* who;
     [[nodiscard]] bool await_ready() const noexcept { return of->until_ <= clock::now(); }
-    void await_suspend(std::coroutine_handle<>) const { of->wait(*who); }
+    void await_suspend(std::coroutine_handle<>) const { of->begin(*who, of->until_); }
     void await_resume() const noexcept {}
   };
   [[nodiscard]] awaited awaited_by(detail::handler_frame& who) noexcept { return {this, &who}; }
 
  private:
-  void wait(detail::handler_frame& who);
-
   const time_point until_;
-  detail::control_block* me_ = nullptr;
-  detail::waiting_place at_{};
 };
 
 [[nodiscard]] inline sleep_until sleep_for(duration time) {

@@ -11,6 +11,10 @@
 
 namespace troupe {
 
+namespace detail {
+struct recipient_access;
+}  // namespace detail
+
 /// A counted handle that knows an actor only by messages which it understands: what a component
 /// asks for that does not care who is on the other side.
 ///
@@ -121,6 +125,11 @@ class recipient {
  private:
   template <message...>
   friend class recipient;
+  friend struct detail::recipient_access;
+  using records = std::array<const detail::dispatch*, sizeof...(Messages)>;
+  recipient(detail::control_block& to, const records& how) noexcept : block_(&to), table_(how) {
+    to.hold();
+  }
 
   template <class A, class M>
   static const detail::dispatch* how() noexcept {
@@ -148,9 +157,21 @@ class recipient {
   }
 
   detail::control_block* block_ = nullptr;
-  std::array<const detail::dispatch*, sizeof...(Messages)> table_{};
+  records table_{};
 };
 
+namespace detail {
+
+/// The rest of the layer makes them where the class of an actor is not known.
+struct recipient_access {
+  template <message... Ms>
+  static recipient<Ms...> make(control_block& to,
+                               const std::array<const dispatch*, sizeof...(Ms)>& how) noexcept {
+    return {to, how};
+  }
+};
+
+}  // namespace detail
 }  // namespace troupe
 
 template <troupe::message... Messages>

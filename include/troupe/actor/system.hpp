@@ -14,6 +14,7 @@
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/actor_type.hpp>
+#include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/overload.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/shutdown_report.hpp>
@@ -116,13 +117,28 @@ class system {
   ///         std::system_error.
   /// Cost:   one slot of the pool: 104 bytes with the base class's 8 and the actor's own.
   template <class A, class... Arguments>
-    requires(!detail::starts_with_options<Arguments...>)
+    requires(!detail::starts_with_options<Arguments...> &&
+             !detail::is_spawned_as_function<A, Arguments...>)
   ref<A> spawn(Arguments&&... arguments) {
     return make<A>(nullptr, std::forward<Arguments>(arguments)...);
   }
   template <class A, class... Arguments>
+    requires(!detail::is_spawned_as_function<A, Arguments...>)
   ref<A> spawn(const spawn_options& options, Arguments&&... arguments) {
     return make<A>(&options, std::forward<Arguments>(arguments)...);
+  }
+
+  /// Makes an actor of a function that is a coroutine, `task<>(troupe::context& self)`, and of the
+  /// messages that can be sent to it; see context.
+  template <class M, class... Ms, detail::actor_function F>
+    requires(!std::is_base_of_v<actor, M>)
+  recipient<M, Ms...> spawn(F function) {
+    return make<detail::function_actor<F, M, Ms...>>(nullptr, std::move(function));
+  }
+  template <class M, class... Ms, detail::actor_function F>
+    requires(!std::is_base_of_v<actor, M>)
+  recipient<M, Ms...> spawn(const spawn_options& options, F function) {
+    return make<detail::function_actor<F, M, Ms...>>(&options, std::move(function));
   }
 
   /// Tells every actor to stop and waits until they have ended, or until the deadline has passed:

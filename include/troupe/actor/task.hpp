@@ -37,8 +37,9 @@ struct handler_frame {
   std::coroutine_handle<> innermost;  // what goes on: it, or a task that it awaits
   bool goes_on = false;               // at once: a task begins or ends
   bool exclusive = false;
-  request* asked = nullptr;       // owned: who waits for what it returns
-  const dispatch* how = nullptr;  // of the message that it handles
+  bool waits_for_messages = false;  // and for nothing else: it keeps nobody alive
+  request* asked = nullptr;         // owned: who waits for what it returns
+  const dispatch* how = nullptr;    // of the message that it handles
   handler_frame* next = nullptr;
   handler_frame* previous = nullptr;
   handler_frame* held_up_next = nullptr;
@@ -46,8 +47,14 @@ struct handler_frame {
   void (*answer)(handler_frame& one, request& asked) = nullptr;  // with what it returned
 };
 
+// In the turn of the handler's actor.
+
 /// Runs a handler until it waits for the first time. Throws what leaves it.
 void start_handler(handler_frame& frame);
+
+/// What it has waited for is there: it goes on, or, if another one is exclusive, after that. Throws
+/// what leaves it.
+void resume_handler(handler_frame& frame);
 
 // What co_await uses in the place of a `sending`, which stays where it is.
 struct awaited_sending {

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <troupe/actor/actor.hpp>
+#include <troupe/actor/asking.hpp>
+#include <troupe/actor/recipient.hpp>
+#include <troupe/actor/task.hpp>
+#include <troupe/base/clock.hpp>
+
+// Actors that are a function: they say in the order of their code what they wait for.
+
+namespace troupe {
+
+class context;
+
+namespace detail {
+
+template <class M>
+inline constexpr char message_tag = 0;
+using message_id = const char*;
+
+/// What a function waits for.
+class receiver : public timed_waiter {
+ public:
+  [[nodiscard]] virtual bool wants(message_id type) const noexcept = 0;
+  /// Moves the message out of its place.
+  virtual void put(message_id type, void* message) = 0;
+
+ protected:
+  ~receiver() = default;
+};
+
+// What receive() gives: the message, or one of several.
+template <class... Ms>
+struct received {
+  using type = std::variant<Ms...>;
+};
+template <class M>
+struct received<M> {
+  using type = M;
+};
+
+template <class A>
+struct function_choice;
+
+template <class F, class... Ms>
+class function_actor;
+
+template <class F>
+concept actor_function = requires(F& fn, context& self) {
+  { fn(self) } -> std::same_as<task<>>;
+};
+
+template <class A, class... Arguments>
+inline constexpr bool is_spawned_as_function =
+    !std::is_base_of_v<actor, A> && sizeof...(Arguments) != 0 &&
+    (actor_function<std::remove_cvref_t<Arguments>> || ...);
+
+}  // namespace detail
+
+/// What context::receive() returns: to be awaited in the same expression.
+template <bool HasTimeout, class... Ms>
+class [[nodiscard]] receiving final : detail::receiver {
+ public:
+  using message = typename detail::received<Ms...>::type;
+  using result = std::conditional_t<HasTimeout, std::optional<message>, message>;
+
+  receiving(context& of, time_point until) noexcept : of_(of), until_(until) {}
+  receiving(const receiving&) = delete;
+  receiving& operator=(const receiving&) = delete;
+  ~receiving();
+
+  struct awaited {
+    receiving* of;
+    detail::handler_frame* who;
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>) const { of->wait(*who); }
+    [[nodiscard]] result await_resume() const { return of->take(); }
+  };
+  [[nodiscard]] awaited awaited_by(detail::handler_frame& who) noexcept { return {this, &who}; }
+
+ private:
+  [[nodiscard]] bool wants(detail::message_id type) const noexcept override {
+    return ((type == &detail::message_tag<Ms>) || ...);
+  }
+  void put(detail::message_id type, void* value) override {
+    (void)((type == &detail::message_tag<Ms> &&
+            (got_.emplace(std::move(*static_cast<Ms*>(value))), true)) ||
+           ...);
+  }
+  void wait(detail::handler_frame& who);
+  result take() {
+    if constexpr (HasTimeout) {
+      return std::move(got_);
+    } else {
+      return std::move(*got_);
+    }
+  }
+
+  context& of_;
+  const time_point until_;
+  std::optional<message> got_;
+};
+
+/// What a function that is an actor has of it:
+///
+///   auto greeter = system.spawn<hello, bye>([](troupe::context& self) -> troupe::task<> {
+///     for (;;) {
+///       auto m = co_await self.receive<hello, bye>(5s);      // std::optional<std::variant<hello, bye>>
+///       if (!m || std::holds_alternative<bye>(*m)) co_return;
+///       …
+///
+/// The actor owns the function, with what it has captured, and ends as stopped when it returns. What it
+/// throws fails it. Messages that it does not wait for stay in the mailbox, within its limits, until
+/// it does.
+///
+/// Threads: the turns of the actor.
+class context {
+ public:
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
+
+  /// `co_await self.receive<M>()`: the next M; of several types a std::variant. One at a time.
+  /// With nobody left who could send one, an actor that waits here ends as unreachable.
+  /// Cost: what waits in the mailbox and is not wanted is looked at again each time.
+  template <class... Ms>
+  [[nodiscard]] receiving<false, Ms...> receive() noexcept {
+    static_assert(sizeof...(Ms) != 0, "name a message: receive<hello>()");
+    return {*this, time_point::max()};
+  }
+  /// The same, as a std::optional, which is empty if none has come in that time.
+  template <class... Ms>
+  [[nodiscard]] receiving<true, Ms...> receive(duration timeout) noexcept {
+    static_assert(sizeof...(Ms) != 0, "name a message: receive<hello>(50ms)");
+    return {*this, later(clock::now(), timeout)};
+  }
+
+  [[nodiscard]] address where() const noexcept { return block_.where(); }
+  [[nodiscard]] std::string_view name() const noexcept { return block_.name(); }
+
+  /// A handle for others to send these to this actor.
+  /// Errors: std::logic_error if it was not spawned with one of them.
+  template <class... Ms>
+  [[nodiscard]] troupe::recipient<Ms...> recipient() const {
+    return detail::recipient_access::make<Ms...>(block_, {how_(&detail::message_tag<Ms>)...});
+  }
+
+  /// As actor::watch(): to be told, the actor is spawned with troupe::down among its messages.
+  void watch(const address& other) { watch_(*this, other); }
+
+ private:
+  template <class F, class... Ms>
+  friend class detail::function_actor;
+  template <class A>
+  friend struct detail::function_choice;
+  template <bool HasTimeout, class... Ms>
+  friend class receiving;
+  using look_up = const detail::dispatch* (*)(detail::message_id type);
+  using watch_function = void (*)(context& self, const address& other);
+
+  context(detail::control_block& block, look_up how, watch_function how_to_watch) noexcept
+      : block_(block), how_(how), watch_(how_to_watch) {}
+
+  detail::control_block& block_;
+  const look_up how_;
+  const watch_function watch_;
+  detail::receiver* waits_ = nullptr;
+};
+
+template <bool HasTimeout, class... Ms>
+receiving<HasTimeout, Ms...>::~receiving() {
+  if (of_.waits_ == this) of_.waits_ = nullptr;
+}
+
+template <bool HasTimeout, class... Ms>
+void receiving<HasTimeout, Ms...>::wait(detail::handler_frame& who) {
+  TROUPE_EXPECTS(of_.waits_ == nullptr, "a function waits in two receive() at once");
+  this->begin(who, until_);
+  of_.waits_ = this;
+  of_.block_.handle_kept_again();
+}
+
+namespace detail {
+
+[[noreturn]] void receives_no_such_message(std::string_view actor);
+
+template <class A>
+struct function_choice {
+  template <class M>
+  static constexpr bool handles = A::template takes<M>;
+  template <class M>
+  static constexpr bool wants_sender = false;
+  template <class M>
+  using reply = void;
+
+  template <class M>
+  static void run(void* actor, envelope& message) {
+    auto& me = *static_cast<A*>(actor);
+    auto& e = static_cast<message_envelope<M, false>&>(message);
+    receiver* const waits = me.context_.waits_;
+    if (waits == nullptr || !waits->wants(&message_tag<M>)) {
+      struct discard_unless_kept {
+        envelope* e;
+        ~discard_unless_kept() {
+          if (e != nullptr) e->how->discard(*e);
+        }
+      } guard{&message};
+      me.context_.block_.keep(message);
+      guard.e = nullptr;
+      return;
+    }
+    const dispatch& how = *message.how;
+    {
+      struct free_after {
+        message_envelope<M, false>& e;
+        ~free_after() { free_envelope(e); }
+      } guard{e};
+      waits->put(&message_tag<M>, &e.value);
+    }
+    me.context_.waits_ = nullptr;
+    waits->goes_on(how);
+  }
+};
+
+template <class F, class... Ms>
+class function_actor final : public actor {
+ public:
+  using handler_choice = function_choice<function_actor>;
+  template <class M>
+  static constexpr bool takes = (std::same_as<M, Ms> || ...);
+
+  explicit function_actor(F fn)
+      : fn_(std::move(fn)),
+        context_(ref_access::block(self(this)), how_to, [](context& self, const address& other) {
+          auto& me = *static_cast<function_actor*>(self.block_.object());
+          me.actor::watch(other);
+        }) {}
+
+  void on_start() { handler_result<task<>>::start(run()); }
+
+ private:
+  friend handler_choice;
+
+  task<> run() {
+    co_await fn_(context_);
+    stop();
+  }
+
+  static const dispatch* how_to(message_id type) {
+    const dispatch* found = nullptr;
+    (void)((type == &message_tag<Ms> && (found = &dispatch_of<function_actor, Ms>, true)) || ...);
+    if (found == nullptr) receives_no_such_message(type_name<F>());
+    return found;
+  }
+
+  F fn_;
+  context context_;
+};
+
+}  // namespace detail
+}  // namespace troupe

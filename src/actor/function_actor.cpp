@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/actor/function_actor.hpp>
+
+#include <stdexcept>
+#include <string>
+
+namespace troupe::detail {
+
+void receives_no_such_message(std::string_view actor) {
+  throw std::logic_error("context::recipient() names a message with which " + std::string(actor) +
+                         " was not spawned: add it to spawn<…>()");
+}
+
+}  // namespace troupe::detail
