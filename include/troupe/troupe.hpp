@@ -9,6 +9,7 @@
 #include <troupe/actor/overload.hpp>
 #include <troupe/actor/placement.hpp>
 #include <troupe/actor/pump.hpp>
+#include <troupe/actor/pump_fd.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/sending.hpp>
