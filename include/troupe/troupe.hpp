@@ -5,6 +5,7 @@
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/budget.hpp>
+#include <troupe/actor/channel.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/overload.hpp>
 #include <troupe/actor/placement.hpp>
@@ -12,6 +13,7 @@
 #include <troupe/actor/pump_fd.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
+#include <troupe/actor/select.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>
