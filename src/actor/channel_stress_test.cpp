@@ -75,7 +75,7 @@ TEST(channel_stress, stampede_hand_in_hand) { transfer(0, 4, 4, some / 8); }
 
 TEST(channel_stress, close_races_push) {
   struct tag {};
-  for (int round = 0; round < (sanitized ? 100 : 500); ++round) {
+  for (int round = 0; round < (sanitized ? 50 : 200); ++round) {
     const channel<counted<tag>> c(2);
     atomic<int> sent{0};
     atomic<int> got{0};
@@ -198,7 +198,7 @@ TEST(channel_stress, whatever_can_be_done_at_once_loses_nothing) {
 }
 
 TEST(channel_stress, select_races_close) {
-  for (int round = 0; round < (sanitized ? 200 : 2'000); ++round) {
+  for (int round = 0; round < (sanitized ? 100 : 500); ++round) {
     const channel<int> a(1);
     const channel<int> b(1);
     std::jthread waits(

@@ -41,10 +41,12 @@ class selection {
 
 namespace detail {
 
-template <class Function, class... Given>
-void check_select_call() {
+template <class... Given, class Function>
+void select_calls(Function& then, Given&&... given) {
   if constexpr (!std::is_invocable_v<Function&, Given...>) {
     static_cast<void>(sizeof(select_cannot_call<Function, Given...>));
+  } else {
+    std::invoke(then, std::forward<Given>(given)...);
   }
 }
 
@@ -53,13 +55,12 @@ class receiving_case : public channel_case {
  public:
   receiving_case(channel_core& from, Function&& then)
       : channel_case{.of = &from, .sends = false}, then_(std::move(then)) {
-    check_select_call<Function, T>();
     value = room_.place();
   }
   receiving_case(const receiving_case&) = delete;
   receiving_case& operator=(const receiving_case&) = delete;
 
-  void was_done() { std::invoke(then_, room_.take()); }
+  void was_done() { select_calls<T>(then_, room_.take()); }
 
  private:
   value_room<T> room_;
@@ -74,7 +75,6 @@ class sending_case : public channel_case {
       : channel_case{.of = &to, .sends = true},
         value_(std::forward<Held>(what)),
         then_(std::move(then)) {
-    check_select_call<Function>();
     value = std::addressof(value_);
     dropped = oldest_.place();
   }
@@ -83,7 +83,7 @@ class sending_case : public channel_case {
 
   void was_done() {
     if (has_dropped) oldest_.value().~T();
-    std::invoke(then_);
+    select_calls(then_);
   }
 
  private:
