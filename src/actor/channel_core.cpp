@@ -227,7 +227,9 @@ std::pair<channel_core::progress, channel_case*> channel_core::begin(
         ++open;
         break;
       case progress::closed:
-        break;
+        if (!c.tells_end) break;
+        c.at_end = true;
+        return {progress::done, &c};
     }
   }
   if (open == 0) return {progress::closed, nullptr};
@@ -279,7 +281,10 @@ void channel_core::close_line(channel_line& line, told_list& told) noexcept {
   while (channel_case* const c = line.pop()) {
     // [open] relaxed: one of them comes to zero, and that one tells him, unless it was decided.
     const bool was_last = c->who->open_.fetch_sub(1, relaxed) == 1;
-    if (was_last && c->who->decide()) told.add(*c->who, nullptr);
+    if (!was_last && !c->tells_end) continue;
+    if (!c->who->decide()) continue;
+    c->at_end = c->tells_end;
+    told.add(*c->who, c->tells_end ? c : nullptr);
   }
 }
 

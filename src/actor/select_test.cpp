@@ -140,6 +140,39 @@ TEST(select, leaves_out_what_is_closed) {
   EXPECT_TRUE(select(from(a, ignore), into(a, 1)).closed());
 }
 
+TEST(select, tells_of_the_end_who_wants_to_know) {
+  const channel<int> a(1);
+  const channel<int> b(1);
+  int got = 0;
+  bool ended = false;
+  const auto listen = [&](const received<int>& v) {
+    if (v) got = *v;
+    ended = v.is_closed();
+  };
+  a.send(7);
+  a.close();
+  EXPECT_EQ(select(from(a, listen), from(b, ignore)).index(), 0u);
+  EXPECT_EQ(got, 7);
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(select(from(a, listen), from(b, ignore)).index(), 0u);
+  EXPECT_TRUE(ended);
+}
+
+TEST(select, wakes_up_for_the_end_if_told_of_it) {
+  const channel<int> a(1);
+  const channel<int> b(1);
+  bool ended = false;
+  std::jthread other([&] {
+    const auto listen = [&](const received<int>& v) { ended = v.is_closed(); };
+    EXPECT_EQ(select(from(a, ignore), from(b, listen)).index(), 1u);
+  });
+  ASSERT_TRUE(eventually([&] { return a.waiting() + b.waiting() == 2; }));
+  b.close();
+  other.join();
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(a.waiting(), 0u);
+}
+
 TEST(select, takes_what_is_left_in_what_is_closed) {
   const channel<int> a(1);
   a.send(7);

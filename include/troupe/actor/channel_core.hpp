@@ -47,6 +47,8 @@ struct channel_case {
   void* value = nullptr;     // to move from; or room for one
   void* dropped = nullptr;   // sends: room for the one that made place
   bool has_dropped = false;  // there is one, to be destroyed by the caller
+  bool tells_end = false;    // closed and empty is done as well
+  bool at_end = false;       // that is what it was
 
   // The channel's, under its mutex.
   channel_waiter* who = nullptr;

@@ -56,13 +56,23 @@ class receiving_case : public channel_case {
   receiving_case(channel_core& from, Function&& then)
       : channel_case{.of = &from, .sends = false}, then_(std::move(then)) {
     value = room_.place();
+    tells_end = takes_end;
   }
   receiving_case(const receiving_case&) = delete;
   receiving_case& operator=(const receiving_case&) = delete;
 
-  void was_done() { select_calls<T>(then_, room_.take()); }
+  void was_done() {
+    if constexpr (takes_end) {
+      select_calls<received<T>>(then_, at_end ? received<T>(true) : received<T>(room_.take()));
+    } else {
+      select_calls<T>(then_, room_.take());
+    }
+  }
 
  private:
+  static constexpr bool takes_end =
+      !std::is_invocable_v<Function&, T> && std::is_invocable_v<Function&, received<T>>;
+
   value_room<T> room_;
   Function then_;
 };
@@ -103,7 +113,8 @@ void run_case(std::size_t which, Cases&& cases, std::index_sequence<Index...>) {
 
 }  // namespace detail
 
-/// For select(): the next value of a channel, and what is done with it.
+/// For select(): the next value of a channel, and what is done with it. If that takes a received<T>, it
+/// is told of the end as well: a channel that is closed, and empty, is then not left out, but gives none.
 template <class T, class Self, class Function>
 [[nodiscard]] auto from(const detail::channel_receives<T, Self>& channel, Function then) {
   return detail::receiving_case<T, Function>(
