@@ -117,7 +117,7 @@ class channel_handle {
  public:
   /// Nothing can be sent any more, and who waits to send is told so. What is in it can still be
   /// received; who waits to receive is told when there is nothing left. False if it was closed.
-  bool close() const { return core().close(); }  // NOLINT(modernize-use-nodiscard)
+  bool close() const { return core().close(); }
   [[nodiscard]] bool is_closed() const { return core().is_closed(); }
 
   /// How many values are in it; just now.
@@ -265,7 +265,7 @@ class channel<T>::sender : public detail::channel_handle<sender>,
                            public detail::channel_sends<T, sender> {
  public:
   using value_type = T;
-  sender(const channel& of) : end_(of.end_.shared()) {}  // NOLINT(google-explicit-constructor)
+  sender(const channel& of) : end_(of.end_.shared()) {}
 
  private:
   friend struct detail::channel_access;
@@ -280,7 +280,7 @@ class channel<T>::receiver : public detail::channel_handle<receiver>,
                              public detail::channel_receives<T, receiver> {
  public:
   using value_type = T;
-  receiver(const channel& of) : end_(of.end_.shared()) {}  // NOLINT(google-explicit-constructor)
+  receiver(const channel& of) : end_(of.end_.shared()) {}
 
  private:
   friend struct detail::channel_access;
