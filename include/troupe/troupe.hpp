@@ -8,14 +8,17 @@
 #include <troupe/actor/ask_result.hpp>
 #include <troupe/actor/asking.hpp>
 #include <troupe/actor/budget.hpp>
+#include <troupe/actor/channel.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/overload.hpp>
 #include <troupe/actor/placement.hpp>
 #include <troupe/actor/pump.hpp>
+#include <troupe/actor/pump_fd.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/reply.hpp>
+#include <troupe/actor/select.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bound_executor.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 
@@ -49,6 +50,20 @@ std::size_t bound_executor::drain() {
   return done().handled.value() - before;
 }
 
+std::size_t bound_executor::drain_at_most(std::size_t messages) {
+  check_caller();
+  const std::uint64_t before = done().handled.value();
+  runnable_list now = take();
+  for (std::uint64_t left = messages; left != 0 && !now.empty();) {
+    runnable* const r = now.pop();
+    const std::uint64_t then = done().handled.value();
+    if (control_block::turn_of(*r, done(), left) == turn_result::again) schedule(*r);
+    left -= std::clamp<std::uint64_t>(done().handled.value() - then, 1, left);
+  }
+  put_back(now);
+  return done().handled.value() - before;
+}
+
 std::size_t bound_executor::run_until_idle() {
   check_caller();
   std::size_t handled = 0;
@@ -92,6 +107,7 @@ pump::~pump() {
 }
 
 std::size_t pump::drain() { return executor_->drain(); }
+std::size_t pump::drain_at_most(std::size_t messages) { return executor_->drain_at_most(messages); }
 std::size_t pump::run_until_idle() { return executor_->run_until_idle(); }
 void pump::run_until_stopped() { executor_->run_until_stopped(); }
 void pump::on_wakeup(std::function<void()> callback) { executor_->on_wakeup(std::move(callback)); }

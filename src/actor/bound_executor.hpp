@@ -26,6 +26,7 @@ class bound_executor final : public pump_executor {
   [[nodiscard]] static bound_executor& of(pump& p) noexcept;
 
   std::size_t drain();
+  std::size_t drain_at_most(std::size_t messages);
   std::size_t run_until_idle();
   void run_until_stopped();
 

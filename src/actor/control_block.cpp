@@ -293,6 +293,10 @@ turn_result control_block::turn(runnable& r, activity& mine) noexcept {
   return static_cast<control_block&>(r).run_turn(mine, tuning::turn_messages, true);
 }
 
+turn_result control_block::turn_of(runnable& r, activity& mine, std::size_t most) noexcept {
+  return static_cast<control_block&>(r).run_turn(mine, std::min(most, tuning::turn_messages), true);
+}
+
 inline bool control_block::refill(std::uint32_t low, activity& mine) noexcept {
   const mailbox::refilled got = mailbox_.refill(low);
   if (got.room) [[unlikely]]

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <troupe/troupe.hpp>
+#include <vector>
 
 #include "test_support.hpp"
 
@@ -92,6 +94,57 @@ TEST(pump, drain_does_not_handle_what_a_handler_sends_to_another) {
   EXPECT_THAT(log.lines(), ElementsAre("now"));
   s.pump.drain();
   EXPECT_THAT(log.lines(), SizeIs(3));
+}
+
+TEST(pump, drain_at_most_handles_so_many_and_no_more) {
+  journal log;
+  stage s;
+  const auto a = s.spawn<probe>(log);
+  s.play();
+  for (int i = 0; i < 500; ++i) a.send(note{"message"});
+  EXPECT_EQ(s.pump.drain_at_most(0), 0u);
+  EXPECT_EQ(s.pump.drain_at_most(1), 1u);
+  EXPECT_EQ(s.pump.drain_at_most(100), 100u);
+  EXPECT_THAT(log.lines(), SizeIs(101));
+  EXPECT_EQ(s.pump.drain(), 399u);
+}
+
+TEST(pump, drain_at_most_begins_with_those_who_have_not_had_a_turn) {
+  journal log;
+  stage s;
+  std::vector<ref<probe>> all;
+  for (int i = 0; i < 3; ++i) all.push_back(s.spawn<probe>(log));
+  s.play();
+  for (int i = 0; i < 3; ++i) {
+    for (int n = 0; n < 2; ++n) all[static_cast<std::size_t>(i)].send(note{std::to_string(i)});
+  }
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(s.pump.drain_at_most(1), 1u);
+  EXPECT_THAT(log.lines(), ElementsAre("0", "1", "2", "0", "1", "2"));
+}
+
+TEST(pump, drain_at_most_counts_a_start_as_a_message) {
+  journal log;
+  stage s;
+  std::vector<ref<probe>> all;
+  for (int i = 0; i < 10; ++i) {
+    all.push_back(s.spawn<probe>(log, steps{.at_start = [&](probe&) { log.write("started"); }}));
+  }
+  EXPECT_EQ(s.pump.drain_at_most(4), 0u);
+  EXPECT_THAT(log.lines(), SizeIs(4));
+  s.play();
+  EXPECT_THAT(log.lines(), SizeIs(10));
+}
+
+TEST(pump, drain_at_most_ends_though_an_actor_keeps_itself_busy) {
+  class spinner : public actor {
+   public:
+    void on(int n) { self(this).send(n + 1); }
+  };
+  stage s;
+  const auto a = s.spawn<spinner>();
+  a.send(0);
+  EXPECT_EQ(s.pump.drain_at_most(1'000), 128u) << "one turn; then the others";
+  a.stop_now();
 }
 
 TEST(pump, run_until_idle_handles_what_messages_lead_to) {

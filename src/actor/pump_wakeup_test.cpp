@@ -75,6 +75,23 @@ TEST(pump_wakeup, is_not_called_when_a_drain_leaves_nothing_behind) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(pump_wakeup, is_called_once_when_a_bounded_drain_leaves_work_behind) {
+  journal log;
+  stage s;
+  const auto a = s.spawn<probe>(log);
+  const auto b = s.spawn<probe>(log);
+  s.play();
+  a.send(note{"1"});
+  b.send(note{"2"});
+  int calls = 0;
+  s.pump.on_wakeup([&] { ++calls; });
+  calls = 0;
+  s.pump.drain_at_most(1);
+  EXPECT_EQ(calls, 1);
+  s.pump.drain_at_most(1);
+  EXPECT_EQ(calls, 1) << "nothing is left";
+}
+
 TEST(pump_wakeup, that_was_replaced_is_not_called_any_more) {
   class plain : public actor {
    public:

@@ -2,14 +2,13 @@
 
 #include <troupe/net/loop.hpp>
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <cstdio>
 #include <exception>
 #include <semaphore>
 #include <utility>
 
+#include <troupe/net/asio_pump.hpp>
 #include <troupe/sync/thread.hpp>
 
 namespace troupe::net {
@@ -38,14 +37,8 @@ boost::asio::io_context& loop::context() noexcept { return state_->context; }
 
 void loop::run(troupe::system& on) {
   boost::asio::io_context& context = state_->context;
-  const auto stay = boost::asio::make_work_guard(context);
-
-  troupe::pump pump{on};
-  // The pump calls this when it gets work after having had none, so at most one drain() is on its
-  // way; an actor that wants a further turn is scheduled anew and posts the next. In between, the
-  // io_context looks at its sockets: neither side starves the other.
-  pump.on_wakeup([&context, &pump] { boost::asio::post(context, [&pump] { pump.drain(); }); });
-  pump_ = &pump;
+  asio_pump pump{on, context};
+  pump_ = &pump.pump();
   state_->pump_is_there.release();
 
   while (!context.stopped()) {
@@ -58,7 +51,6 @@ void loop::run(troupe::system& on) {
       std::fprintf(stderr, "troupe: %s: a completion handler failed\n", state_->name.c_str());
     }
   }
-  pump.on_wakeup(nullptr);
 }
 
 }  // namespace troupe::net

@@ -46,6 +46,44 @@ TEST(pump_executor, order) {
   EXPECT_EQ(p.done().turns.value(), 5u);
 }
 
+TEST(pump_executor, what_is_put_back_stays_first_in_line) {
+  pump p;
+  std::vector<int> order;
+  std::deque<task> all;
+  for (int i = 0; i < 5; ++i) all.emplace_back(p, [&, i] { order.push_back(i); });
+  for (int i = 0; i < 3; ++i) all[static_cast<std::size_t>(i)].poke();
+  runnable_list now = p.take();
+  EXPECT_EQ(task::turn(*now.pop(), p.done()), turn_result::resting);
+  all[3].poke();
+  p.put_back(now);
+  all[4].poke();
+  p.drain();
+  EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4}));
+  p.put_back({});
+  EXPECT_TRUE(p.empty());
+}
+
+TEST(pump_executor, what_is_put_back_wakes_up_if_there_was_nothing_else) {
+  pump p;
+  int calls = 0;
+  p.on_wakeup([&] { ++calls; });
+  task first(p);
+  task second(p);
+  first.poke();
+  p.put_back(p.take());
+  EXPECT_EQ(calls, 2);
+  runnable_list now = p.take();
+  second.poke();
+  EXPECT_EQ(calls, 3);
+  p.put_back(now);
+  EXPECT_EQ(calls, 3) << "it was told of the second one";
+  p.put_back({});
+  EXPECT_EQ(calls, 3);
+  p.drain();
+  p.put_back({});
+  EXPECT_EQ(calls, 3) << "nothing was put back";
+}
+
 TEST(pump_executor, what_is_scheduled_after_take_makes_a_new_list) {
   pump p;
   task second(p);

@@ -33,6 +33,11 @@ class pump {
   /// Handles what is there now, but not what that leads to. Returns how many messages it was.
   std::size_t drain();
 
+  /// For a loop that has other things to do: gives each actor that has work one turn, which is of 128
+  /// messages at most, and stops after so many messages in all. Who has had no turn then is first in
+  /// line the next time. A turn without a message, to start or end an actor, counts as one.
+  std::size_t drain_at_most(std::size_t messages);
+
   /// Handles messages until there are none. Returns how many.
   std::size_t run_until_idle();
 

@@ -27,15 +27,22 @@ class pump_executor : public executor {
     const std::lock_guard lock(mutex_);
     const bool was_empty = scheduled_.empty();
     scheduled_.push(r);
-    if (!was_empty) return;
-    if (wakeup_) wakeup_();
-    parker_.notify();
+    if (was_empty) announce();
   }
 
   /// Everything scheduled so far; what comes later makes a new list.
   [[nodiscard]] runnable_list take() noexcept {
     const std::lock_guard lock(mutex_);
     return std::exchange(scheduled_, {});
+  }
+
+  /// What was taken and got no turn: it stays first in line.
+  void put_back(runnable_list those) noexcept {
+    if (those.empty()) return;
+    const std::lock_guard lock(mutex_);
+    const bool was_empty = scheduled_.empty();
+    scheduled_.push_front(those);
+    if (was_empty) announce();
   }
 
   [[nodiscard]] bool empty() const noexcept {
@@ -63,6 +70,11 @@ class pump_executor : public executor {
   ~pump_executor() = default;
 
  private:
+  void announce() noexcept {
+    if (wakeup_) wakeup_();
+    parker_.notify();
+  }
+
   mutable mutex mutex_;  // guards scheduled_ and wakeup_
   runnable_list scheduled_;
   std::function<void()> wakeup_;

@@ -32,6 +32,13 @@ class runnable_list {
     last_ = &r;
   }
 
+  /// All of `others`, before its own.
+  void push_front(runnable_list others) noexcept {
+    if (others.empty()) return;
+    (empty() ? last_ : others.last_->next_runnable) = empty() ? others.last_ : first_;
+    first_ = others.first_;
+  }
+
   runnable* pop() noexcept {
     runnable* const r = first_;
     if (r != nullptr) first_ = r->next_runnable;

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/actor/channel_core.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include <troupe/sync/per_thread.hpp>
+
+// All of a channel is under its mutex. Who cannot go on stands in its line, with the address of his
+// value, or of room for one; whoever changes the channel so that he could, does it for him (the
+// hand-over), takes him out of the line, and tells him when the lock is released. So nobody overtakes,
+// nobody wakes up for nothing, and a wake-up cannot be lost: what has been done for somebody is done
+// before he is told.
+//
+// Who waits for several channels (select) looks at all of them, and lines up, with all of their locks,
+// which are taken in the order of their addresses: nobody can do something for him before he stands in
+// all lines. From then on each of the channels may, at the same time and under its own lock: so who
+// would do it first claims him with decide(). He himself does that too when his time is over. Then he
+// is skipped where he still stands, until he has left: for that he takes the locks one by one, so what
+// is in a line lives as long as the lock is held.
+
+namespace troupe::detail {
+
+// ── Lines ─────────────────────────────────────────────────────────────────────────────────────
+
+void channel_line::push(channel_case& c) noexcept {
+  c.in_line = true;
+  ++size_;
+  c.next = nullptr;
+  c.previous = last_;
+  (last_ == nullptr ? first_ : last_->next) = &c;
+  last_ = &c;
+}
+
+void channel_line::remove(channel_case& c) noexcept {
+  c.in_line = false;
+  --size_;
+  (c.previous == nullptr ? first_ : c.previous->next) = c.next;
+  (c.next == nullptr ? last_ : c.next->previous) = c.previous;
+}
+
+channel_case* channel_line::pop() noexcept {
+  channel_case* const c = first_;
+  if (c != nullptr) remove(*c);
+  return c;
+}
+
+/// Those who are told when the locks are released: declare it before them.
+class channel_core::told_list {
+ public:
+  told_list() = default;
+  told_list(const told_list&) = delete;
+  told_list& operator=(const told_list&) = delete;
+  ~told_list() {
+    while (first_ != nullptr) std::exchange(first_, first_->next_told_)->tell();
+  }
+
+  /// decide() was true for him.
+  void add(channel_waiter& who, channel_case* done) noexcept {
+    who.done_ = done;
+    who.next_told_ = std::exchange(first_, &who);
+  }
+
+ private:
+  channel_waiter* first_ = nullptr;
+};
+
+/// Holds the locks of all channels of some cases.
+class channel_core::all_locked {
+ public:
+  all_locked(std::span<channel_case* const> cases, std::span<channel_core*> room) {
+    std::transform(cases.begin(), cases.end(), room.begin(), [](auto* c) { return c->of; });
+    std::sort(room.begin(), room.end(), std::less<>{});
+    those_ = room.first(static_cast<std::size_t>(
+        std::distance(room.begin(), std::unique(room.begin(), room.end()))));
+    for (channel_core* each : those_) each->mutex_.lock();
+  }
+  all_locked(const all_locked&) = delete;
+  all_locked& operator=(const all_locked&) = delete;
+  ~all_locked() {
+    for (channel_core* each : those_) each->mutex_.unlock();
+  }
+
+ private:
+  std::span<channel_core*> those_;
+};
+
+// ── Construction ──────────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+std::byte* make_slots(const value_operations& of, std::size_t capacity, overload::policy policy) {
+  if (policy == overload::policy::fail_receiver || policy == overload::policy::redirect) {
+    throw std::invalid_argument(
+        "a channel has no actor that could fail or redirect: choose pause_senders, refuse, "
+        "drop_newest or drop_oldest");
+  }
+  if (capacity == 0) {
+    if (policy != overload::policy::drop_oldest) return nullptr;
+    throw std::invalid_argument(
+        "a channel of capacity 0 has no oldest value to drop: drop_oldest needs at least 1");
+  }
+  if (capacity > std::numeric_limits<std::size_t>::max() / of.bytes) {
+    throw std::invalid_argument("a channel allocates all of its capacity, which must not be " +
+                                std::to_string(capacity));
+  }
+  return static_cast<std::byte*>(
+      ::operator new(capacity* of.bytes, std::align_val_t{of.alignment}));
+}
+
+}  // namespace
+
+channel_core::channel_core(const value_operations& of, std::size_t capacity,
+                           overload::policy when_full)
+    : of_(of),
+      capacity_(capacity),
+      when_full_(when_full),
+      slots_(make_slots(of, capacity, when_full)) {}
+
+channel_core::~channel_core() {
+  while (count_ != 0) of_.destroy(pop_slot());
+  if (slots_ != nullptr) ::operator delete(slots_, std::align_val_t{of_.alignment});
+}
+
+void* channel_core::slot(std::size_t index) const noexcept {
+  return slots_ + (index < capacity_ ? index : index - capacity_) * of_.bytes;
+}
+
+void* channel_core::push_slot() noexcept { return slot(first_ + count_++); }
+
+void* channel_core::pop_slot() noexcept {
+  void* const oldest = slot(first_);
+  first_ = first_ + 1 < capacity_ ? first_ + 1 : 0;
+  --count_;
+  return oldest;
+}
+
+// ── One step, under the lock ──────────────────────────────────────────────────────────────────
+
+// Who has been decided elsewhere leaves by himself.
+channel_case* channel_core::first_undecided(channel_line& line) noexcept {
+  while (channel_case* const c = line.pop()) {
+    if (c->who->decide()) return c;
+  }
+  return nullptr;
+}
+
+channel_core::progress channel_core::attempt(channel_case& c, told_list& told) noexcept {
+  return c.sends ? send(c, told) : receive(c, told);
+}
+
+channel_core::progress channel_core::send(channel_case& c, told_list& told) noexcept {
+  if (closed_) return progress::closed;
+  if (channel_case* const to = first_undecided(receivers_)) {
+    of_.move(to->value, c.value);
+    told.add(*to->who, to);
+    return progress::done;
+  }
+  if (count_ == capacity_) {
+    if (when_full_ != overload::policy::drop_oldest) return progress::must_wait;
+    of_.relocate(c.dropped, pop_slot());
+    c.has_dropped = true;
+    ++counts_.dropped;
+  }
+  of_.move(push_slot(), c.value);
+  return progress::done;
+}
+
+channel_core::progress channel_core::receive(channel_case& c, told_list& told) noexcept {
+  if (count_ == 0) {
+    // Somebody waits to send to an empty channel only if it has no places.
+    channel_case* const from = first_undecided(senders_);
+    if (from == nullptr) return closed_ ? progress::closed : progress::must_wait;
+    of_.move(c.value, from->value);
+    told.add(*from->who, from);
+    return progress::done;
+  }
+  of_.relocate(c.value, pop_slot());
+  if (channel_case* const from = first_undecided(senders_)) {
+    of_.move(push_slot(), from->value);
+    told.add(*from->who, from);
+  }
+  return progress::done;
+}
+
+void channel_core::line_up(channel_case& c, channel_waiter& who) noexcept {
+  c.who = &who;
+  (c.sends ? senders_ : receivers_).push(c);
+  if (c.sends) ++counts_.paused;
+}
+
+// ── What callers do ───────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+// Where a select begins to look, so that no channel starves. A turn taken in order would: two selects
+// that alternate on one thread would each begin with the same one always.
+std::size_t random_below(std::size_t end) noexcept {
+  struct xorshift {
+    std::uint32_t state = 2463534242;  // G. Marsaglia, Xorshift RNGs, 2003
+  };
+  std::uint32_t& x = per_thread<xorshift>::here().state;
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  return x % end;
+}
+
+}  // namespace
+
+std::pair<channel_core::progress, channel_case*> channel_core::begin(
+    std::span<channel_case* const> cases, std::span<channel_core*> locks, channel_waiter* who) {
+  told_list told;
+  const all_locked lock(cases, locks);
+  std::size_t open = 0;
+  const std::size_t from = cases.size() > 1 ? random_below(cases.size()) : 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    channel_case& c = *cases[(from + i) % cases.size()];
+    switch (c.of->attempt(c, told)) {
+      case progress::done:
+        return {progress::done, &c};
+      case progress::must_wait:
+        ++open;
+        break;
+      case progress::closed:
+        if (!c.tells_end) break;
+        c.at_end = true;
+        return {progress::done, &c};
+    }
+  }
+  if (open == 0) return {progress::closed, nullptr};
+  if (who != nullptr) {
+    // [open] relaxed: others count under a lock that is held here.
+    who->open_.store(open, relaxed);
+    for (channel_case* c : cases) {
+      if (!c->of->closed_) c->of->line_up(*c, *who);
+    }
+  }
+  return {progress::must_wait, nullptr};
+}
+
+void channel_core::leave(std::span<channel_case* const> cases) {
+  for (channel_case* c : cases) {
+    const std::lock_guard lock(c->of->mutex_);
+    if (c->in_line) (c->sends ? c->of->senders_ : c->of->receivers_).remove(*c);
+  }
+}
+
+channel_core::progress channel_core::try_send(channel_case& c) {
+  told_list told;
+  const std::lock_guard lock(mutex_);
+  const progress result = send(c, told);
+  if (result == progress::must_wait) {
+    ++(when_full_ == overload::policy::drop_newest ? counts_.dropped : counts_.refused);
+  }
+  return result;
+}
+
+// ── Closing ───────────────────────────────────────────────────────────────────────────────────
+
+bool channel_core::close() {
+  told_list told;
+  const std::lock_guard lock(mutex_);
+  return close_locked(told);
+}
+
+bool channel_core::close_locked(told_list& told) noexcept {
+  if (closed_) return false;
+  closed_ = true;
+  // Who waits to receive has found it empty, so that there is nothing left for him.
+  close_line(receivers_, told);
+  close_line(senders_, told);
+  return true;
+}
+
+void channel_core::close_line(channel_line& line, told_list& told) noexcept {
+  while (channel_case* const c = line.pop()) {
+    // [open] relaxed: one of them comes to zero, and that one tells him, unless it was decided.
+    const bool was_last = c->who->open_.fetch_sub(1, relaxed) == 1;
+    if (!was_last && !c->tells_end) continue;
+    if (!c->who->decide()) continue;
+    c->at_end = c->tells_end;
+    told.add(*c->who, c->tells_end ? c : nullptr);
+  }
+}
+
+void channel_core::open_end(bool sends, bool receives) {
+  const std::lock_guard lock(mutex_);
+  if (sends) ++sending_ends_;
+  if (receives) ++receiving_ends_;
+}
+
+void channel_core::end_ends(bool sends, bool receives) {
+  std::size_t left = 0;
+  {
+    told_list told;
+    const std::lock_guard lock(mutex_);
+    if (sends) --sending_ends_;
+    if (receives) --receiving_ends_;
+    if (sending_ends_ == 0 || receiving_ends_ == 0) close_locked(told);
+    if (receiving_ends_ == 0) left = std::exchange(count_, 0);
+  }
+  // Nobody can send or receive any more: they are ours, and destroyed without the lock.
+  for (; left != 0; --left, first_ = first_ + 1 < capacity_ ? first_ + 1 : 0) {
+    of_.destroy(slot(first_));
+  }
+}
+
+// ── Looking ───────────────────────────────────────────────────────────────────────────────────
+
+void channel_core::count_timed_out() {
+  const std::lock_guard lock(mutex_);
+  ++counts_.pauses_timed_out;
+}
+
+overload_counts channel_core::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+std::size_t channel_core::size() const {
+  const std::lock_guard lock(mutex_);
+  return count_;
+}
+
+std::size_t channel_core::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return senders_.size() + receivers_.size();
+}
+
+bool channel_core::is_closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread that waits for channels.
+#include <array>
+#include <stdexcept>
+#include <string>
+
+#include <troupe/actor/channel.hpp>
+#include <troupe/actor/channel_core.hpp>
+#include <troupe/actor/control_block.hpp>
+#include <troupe/sync/parker.hpp>
+
+namespace troupe::detail {
+namespace {
+
+void check_may_wait() {
+  const control_block* const who = this_turn().running;
+  if (who == nullptr || who->runs_on().may_block()) return;
+  throw std::logic_error("waiting for a troupe::channel in a handler of " +
+                         std::string(who->name()) +
+                         " would hold up the thread that it shares: use try_send() and "
+                         "try_receive(), or spawn it with own_thread");
+}
+
+class sleeping_thread final : public channel_waiter {
+ public:
+  /// False if the deadline came first; then nobody will tell.
+  [[nodiscard]] bool sleep(time_point deadline) noexcept {
+    if (deadline != time_point::max()) {
+      if (parker_.park_until(deadline)) return true;
+      if (decide()) return false;
+      // It was decided by somebody who is about to tell.
+    }
+    parker_.park();
+    return true;
+  }
+
+  void tell() noexcept override { parker_.notify(); }
+
+ private:
+  parker parker_;
+};
+
+}  // namespace
+
+std::pair<channel_core::progress, channel_case*> wait_for_one(std::span<channel_case* const> cases,
+                                                              std::span<channel_core*> locks,
+                                                              time_point deadline) {
+  if (deadline == at_once) return channel_core::begin(cases, locks, nullptr);
+  check_may_wait();
+  sleeping_thread me;
+  const auto now = channel_core::begin(cases, locks, &me);
+  if (now.first != channel_core::progress::must_wait) return now;
+  const bool told = me.sleep(deadline);
+  // Who has done the only one has taken it out of its line.
+  if (!told || cases.size() > 1) channel_core::leave(cases);
+  if (!told) return now;
+  using enum channel_core::progress;
+  return {me.done() != nullptr ? done : closed, me.done()};
+}
+
+channel_delivery send_one(channel_case& value, time_point deadline) {
+  using enum channel_core::progress;
+  const overload::policy when_full = value.of->when_full();
+  const bool waits = when_full == overload::policy::pause_senders && deadline != at_once;
+  const std::array<channel_case*, 1> alone{&value};
+  std::array<channel_core*, 1> lock;
+  switch (waits ? wait_for_one(alone, lock, deadline).first : value.of->try_send(value)) {
+    case done:
+      return channel_delivery::accepted;
+    case closed:
+      return channel_delivery::closed;
+    case must_wait:
+      break;
+  }
+  if (!waits) {
+    return when_full == overload::policy::drop_newest ? channel_delivery::dropped
+                                                      : channel_delivery::refused;
+  }
+  value.of->count_timed_out();
+  return channel_delivery::timed_out;
+}
+
+channel_core::progress receive_one(channel_case& value, time_point deadline) {
+  const std::array<channel_case*, 1> alone{&value};
+  std::array<channel_core*, 1> lock;
+  return wait_for_one(alone, lock, deadline).first;
+}
+
+}  // namespace troupe::detail
+
+namespace troupe {
+
+std::string_view to_string(channel_delivery what) noexcept {
+  switch (what) {
+    case channel_delivery::accepted:
+      return "accepted";
+    case channel_delivery::refused:
+      return "refused";
+    case channel_delivery::dropped:
+      return "dropped";
+    case channel_delivery::timed_out:
+      return "timed_out";
+    case channel_delivery::closed:
+      return "closed";
+  }
+  return "closed";
+}
+
+}  // namespace troupe
