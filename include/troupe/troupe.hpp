@@ -9,6 +9,7 @@
 #include <troupe/actor/asking.hpp>
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/monitor.hpp>
 #include <troupe/actor/overload.hpp>
 #include <troupe/actor/placement.hpp>
 #include <troupe/actor/pump.hpp>
