@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -10,6 +11,10 @@
 #include <troupe/actor/ref.hpp>
 
 namespace troupe {
+
+namespace detail {
+struct recipient_access;
+}  // namespace detail
 
 /// A counted handle that knows an actor only by messages which it understands: what a component
 /// asks for that does not care who is on the other side.
@@ -121,6 +126,7 @@ class recipient {
  private:
   template <message...>
   friend class recipient;
+  friend struct detail::recipient_access;
 
   template <class A, class M>
   static const detail::dispatch* how() noexcept {
@@ -151,6 +157,20 @@ class recipient {
   std::array<const detail::dispatch*, sizeof...(Messages)> table_{};
 };
 
+namespace detail {
+
+/// Higher layers make one from a block that they hold, and from what is known of its class.
+struct recipient_access {
+  template <message... Messages>
+  static recipient<Messages...> adopt(control_block* held, const dispatch* const* how) noexcept {
+    recipient<Messages...> made;
+    made.block_ = held;
+    std::copy_n(how, sizeof...(Messages), made.table_.begin());
+    return made;
+  }
+};
+
+}  // namespace detail
 }  // namespace troupe
 
 template <troupe::message... Messages>
