@@ -59,9 +59,9 @@ struct topic_options {
 namespace detail {
 
 /// A message so small that a copy for each costs less than a reference to one that is shared: as measured
-/// by topic_bench.
+/// by supervision_bench.
 template <class M>
-inline constexpr bool copied_to_each = std::is_trivially_copyable_v<M> && sizeof(M) <= 64;
+inline constexpr bool copied_to_each = std::is_trivially_copyable_v<M> && sizeof(M) <= 32;
 
 template <class M>
 class filtering_subscriber final : public subscriber {
@@ -88,7 +88,7 @@ void count(publication& done, delivery what) noexcept;
 
 /// What some publish and others subscribe to. A message is stored once, however many get it: a handler
 /// on(const M&) reads it there, one on(M) gets a copy of its own (the last one to handle it the original).
-/// Where M is trivially copyable and has at most 64 bytes, each gets a copy.
+/// Where M is trivially copyable and has at most 32 bytes, each gets a copy.
 ///
 /// A topic lives as long as somebody has it or is subscribed to it. Being subscribed keeps no actor alive,
 /// and ends with it.
