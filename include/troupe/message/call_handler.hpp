@@ -28,6 +28,8 @@ void call_handler(A& actor, M&& message, const address& sender) {
   static_assert(!std::is_reference_v<M>);
   if constexpr (handles_with_sender<A, M>) {
     call_with_own(actor, message, sender);
+  } else if constexpr (!has_handler<A, M>) {
+    actor.on(std::move(message), reply<later_reply<A, M>>{});  // nobody has asked
   } else {
     call_with_own(actor, message);
   }

@@ -50,7 +50,7 @@ class found {
   [[nodiscard]] explicit operator bool() const noexcept { return why() == not_found::nothing; }
   [[nodiscard]] not_found why() const noexcept { return miss_.why; }
 
-  /// For people: «the name "bank/alice" belongs to a cashier, not to an account».
+  /// For people: the name "bank/alice" belongs to an actor of the class clerk, not account
   [[nodiscard]] std::string error() const { return detail::to_string(miss_); }
 
   /// Throws name_error if there is none.
