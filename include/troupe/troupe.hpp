@@ -11,6 +11,7 @@
 #include <troupe/actor/channel.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/function_actor.hpp>
+#include <troupe/actor/monitor.hpp>
 #include <troupe/actor/overload.hpp>
 #include <troupe/actor/placement.hpp>
 #include <troupe/actor/pump.hpp>

@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "down_message.hpp"
+#include "bonds.hpp"
 #include "runtime.hpp"
+#include "watching.hpp"
 
 namespace troupe {
 
@@ -19,27 +20,44 @@ actor::actor() : block_(std::exchange(detail::this_turn().constructing, nullptr)
 
 troupe::system& actor::system() const noexcept { return *block_->home().owner(); }
 
-const detail::dispatch& actor::on_down() const {
-  if (const detail::dispatch* const how = block_->type().on_down) return *how;
+void actor::check_on_down() const {
+  if (block_->type().on_down != nullptr) return;
   throw std::logic_error(
       std::string(block_->type().name) +
       " watches another actor but cannot be told: give it void on(troupe::down)");
 }
 
-void actor::watch(const address& other) {
-  const detail::dispatch& how = on_down();
-  detail::control_block* const target = detail::control_block::hold_to_the_end(other);
-  struct let_go {
-    detail::control_block* held;
-    ~let_go() {
-      if (held != nullptr) held->let_go();
-    }
-  } guard{target};
-  detail::watch(*block_, how, other, target);
+namespace {
+
+// The actor at an address, held; null if it has ended.
+struct held {
+  explicit held(const address& of) noexcept : block(detail::control_block::hold_to_the_end(of)) {}
+  held(const held&) = delete;
+  held& operator=(const held&) = delete;
+  ~held() {
+    if (block != nullptr) block->let_go();
+  }
+  detail::control_block* const block;
+};
+
+}  // namespace
+
+monitor actor::watch(const address& other) {
+  check_on_down();
+  return detail::watch_it(*block_, other, held(other).block);
 }
 
-void actor::watch_block(detail::control_block& other) {
-  detail::watch(*block_, on_down(), other.where(), &other);
+monitor actor::watch_block(detail::control_block& other) {
+  check_on_down();
+  return detail::watch_it(*block_, other.where(), &other);
 }
+
+bool actor::unwatch(const monitor& which) { return detail::unwatch(*block_, which); }
+
+void actor::link(const address& other) { detail::link(*block_, other, held(other).block); }
+void actor::link_block(detail::control_block& other) {
+  detail::link(*block_, other.where(), &other);
+}
+void actor::unlink(const address& other) noexcept { detail::unlink(*block_, other); }
 
 }  // namespace troupe

@@ -11,7 +11,7 @@
 #include <troupe/base/assert.hpp>
 #include <troupe/scheduler/tuning.hpp>
 
-#include "down_message.hpp"
+#include "bonds.hpp"
 #include "drop_ring.hpp"
 #include "handler_frame.hpp"
 #include "kept_message.hpp"
@@ -19,6 +19,7 @@
 #include "pauses.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
+#include "watching.hpp"
 
 namespace troupe::detail {
 
@@ -284,6 +285,7 @@ void control_block::started() noexcept {
 void control_block::abandon() noexcept {
   const turn_scope scope(*this, nullptr);
   line().begin_end();
+  end_watches();
   finish(exit_reason::failed, nullptr, false);
 }
 
@@ -351,6 +353,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
   for (;;) {
     // [urgent] relaxed: see stop_now(). It is looked at before each message, so it overtakes all.
     if (const urgent now = urgent_.load(relaxed); now != urgent::nothing) [[unlikely]] {
+      if (now == urgent::link_broken && !has_broken_link()) continue;
       count();
       return end_for(now, mine);
     }
@@ -361,7 +364,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
       count();
       // Nobody can send to it any more, and nobody has: it ends here.
       if (line().now().count() == 0 && !waits_for_something()) [[unlikely]] {
-        if (!type_->ends_silently) {
+        if (!type_->ends_silently || side_if_any() != nullptr) {
           if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
         } else if (line().try_end_at_once()) {
           finish(exit_reason::unreachable, &mine, true);
@@ -439,6 +442,8 @@ bool control_block::pauses_now(turn_context& here) noexcept {
 
 turn_result control_block::end_for(urgent why, activity& mine) noexcept {
   switch (why) {
+    case urgent::link_broken:
+      return end(exit_reason::link_broken, mine);
     case urgent::stop:
       return end(exit_reason::stopped, mine);
     case urgent::fail:
@@ -449,9 +454,29 @@ turn_result control_block::end_for(urgent why, activity& mine) noexcept {
   }
 }
 
-void control_block::end_after_this_message() noexcept {
-  urgent nothing = urgent::nothing;
-  urgent_.compare_exchange_strong(nothing, urgent::stop, relaxed, relaxed);  // [urgent]
+void control_block::end_after_this_message() noexcept { (void)raise(urgent::stop); }
+
+// False if something else is urgent already. A broken link gives way: whether it still counts, the turn
+// sees when it looks.
+bool control_block::raise(urgent what) noexcept {
+  urgent now = urgent::nothing;
+  // [urgent] relaxed: as in stop_now().
+  while (!urgent_.compare_exchange_weak(now, what, relaxed, relaxed)) {
+    if (now != urgent::nothing && now != urgent::link_broken) return false;
+  }
+  return true;
+}
+
+void control_block::link_broken() noexcept {
+  if (raise(urgent::link_broken)) wake();
+}
+
+// Back to nothing first: a link that breaks behind the look makes it urgent again.
+bool control_block::has_broken_link() noexcept {
+  urgent now = urgent::link_broken;
+  urgent_.compare_exchange_strong(now, urgent::nothing, relaxed, relaxed);  // [urgent]
+  side_block& its = *side_if_any();
+  return take_broken_link(its.bonds, its.what);
 }
 
 // After an exclusive handler. False if one of them threw; that has been reported.
@@ -506,6 +531,7 @@ turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   }
   now_handling(destructor_dispatch);
   type_->destroy(object());
+  end_watches();
   finish(reason, &mine, line().try_end_alone());
   return turn_result::ended;
 }
@@ -518,6 +544,11 @@ void control_block::end_handlers(exit_reason reason) noexcept {
   // What they were asked will not be answered.
   const no_answer_scope as(reason);
   destroy_handlers(*its);
+}
+
+// Before the lifeline says that it has ended: until then what it waits for comes into its mailbox.
+void control_block::end_watches() noexcept {
+  if (side_block* const its = side_if_any()) detail::end_watches(*its);
 }
 
 // The object is gone; it has sent the last of its messages. Only now does the mailbox close, so
@@ -549,10 +580,6 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
       if (message == nullptr) continue;  // it was dropped, and counted
     }
     ++taken;
-    if (is_watch(*message)) {
-      add_watcher(*message);
-      continue;
-    }
     if (envelope* const inner = unwrap(*message)) {
       message = inner;  // counts for nothing
     } else {
@@ -576,13 +603,7 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
                           -static_cast<std::int64_t>(bytes));
   }
 
-  if (side_block* const side = side_if_any()) {
-    envelope* watcher = std::exchange(side->watchers, nullptr);
-    while (watcher != nullptr) {
-      envelope& each = *std::exchange(watcher, watcher->next);
-      send_down(each, reason, side->what, unhandled);
-    }
-  }
+  if (side_if_any() != nullptr) tell_of_end(*this, unhandled);
   runtime& home = this->home();
   // In this order: a pump waits for the end of an actor whose constructor threw elsewhere, and it is
   // retire() that wakes it. Who sees the end may go on to destroy the executor, which waits for
@@ -591,19 +612,6 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
   executor_->retire(*this);
   if (alone || line().let_go()) free_slot();
   home.actor_ended(mine);
-}
-
-// Keeps the order in which they came.
-void control_block::add_watcher(envelope& watch) noexcept {
-  watch.next = nullptr;
-  try {
-    envelope** end = &side().watchers;
-    while (*end != nullptr) end = &(*end)->next;
-    *end = &watch;
-  } catch (...) {
-    // No memory for a side block: the watcher is told now, that it cannot know.
-    send_down(watch, exit_reason::unknown, {}, 0);
-  }
 }
 
 // ── For looking at ────────────────────────────────────────────────────────────────────────────

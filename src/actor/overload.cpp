@@ -323,10 +323,7 @@ bool control_block::is_pumped_here() const noexcept {
 }
 
 void control_block::fail_for_overload() noexcept {
-  urgent nothing = urgent::nothing;
-  // [urgent] relaxed: as in stop_now().
-  if (!urgent_.compare_exchange_strong(nothing, urgent::fail, relaxed, relaxed)) return;
-  wake();
+  if (raise(urgent::fail)) wake();
 }
 
 // ── Being handled ─────────────────────────────────────────────────────────────────────────────

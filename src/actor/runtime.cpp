@@ -139,6 +139,8 @@ void runtime::close() {
     threads.swap(threads_);
     told.swap(hooks_);
   }
+  // Nobody is left who could ask for one; what they destroy may be the user's.
+  while (!extensions_.empty()) extensions_.pop_back();
   give_back();
 }
 
@@ -146,6 +148,27 @@ void runtime::give_back() noexcept {
   spare_runtimes& spare = spares();
   const std::lock_guard lock(spare.guard);
   spare.all.push_back(this);  // there is room: open() saw to it
+}
+
+// Made without the lock: of two that are made at once the first one stays.
+system_extension& runtime::extension(make_extension make) {
+  std::unique_ptr<system_extension> fresh;
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [made_by, one] : extensions_) {
+        if (made_by == make) return *one;
+      }
+      if (fresh != nullptr) {
+        return *extensions_.emplace_back(make, std::move(fresh)).second;
+      }
+    }
+    fresh = make(*owner_);
+  }
+}
+
+system_extension& extension_of(troupe::system& of, make_extension make) {
+  return system_access::of(of).extension(make);
 }
 
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────

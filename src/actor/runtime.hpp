@@ -7,9 +7,11 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <troupe/actor/control_block.hpp>
+#include <troupe/actor/extension.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/base/cache_line.hpp>
 #include <troupe/scheduler/thread_executor.hpp>
@@ -69,6 +71,9 @@ class runtime : public system_state {
   void settle(activity& counts) noexcept;
   [[nodiscard]] troupe::statistics statistics() const;
   [[nodiscard]] std::vector<troupe::system::overloaded_actor> overloaded_actors();
+
+  // ── Higher layers ───────────────────────────────────────────────────────────────────────────
+  system_extension& extension(make_extension make);
 
   // ── Parts ───────────────────────────────────────────────────────────────────────────────────
   timer_service& timers() noexcept { return timers_; }
@@ -149,10 +154,15 @@ class runtime : public system_state {
   std::shared_ptr<const hooks> hooks_;
   std::list<std::unique_ptr<thread_executor>> threads_;
   std::vector<bound_executor*> pumps_;
-  troupe::statistics past_;         // of executors that are gone
-  population past_actors_;          // likewise
+  troupe::statistics past_;  // of executors that are gone
+  population past_actors_;   // likewise
+  std::vector<std::pair<make_extension, std::unique_ptr<system_extension>>> extensions_;
   std::uint64_t awaited_ = 0;       // see await()
   atomic<std::uint32_t> woken_{0};  // who waits for the end of all actors sleeps on it
+};
+
+struct system_access {
+  static runtime& of(troupe::system& s) noexcept { return *s.runtime_; }
 };
 
 inline runtime& control_block::home() const noexcept { return static_cast<runtime&>(*home_); }

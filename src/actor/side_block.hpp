@@ -12,6 +12,7 @@
 #include <troupe/message/envelope.hpp>
 #include <troupe/sync/atomic.hpp>
 
+#include "bonds.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "wait_table.hpp"
@@ -28,8 +29,9 @@ struct side_block {
   std::unique_ptr<const overload_rules> own;         // likewise; null: the system's limits
   std::unique_ptr<atomic<std::uint16_t>[]> of_type;  // messages waiting, for each limited type
 
-  envelope* watchers = nullptr;   // message_envelope<down>s, waiting for the end; the turn's
-  std::string what;               // of the exception that it failed with; the turn's
+  detail::bonds bonds;            // who is to be told of its end
+  watch* watches = nullptr;       // its own of others; the turn's
+  std::string what;               // why it failed, or which link broke; the turn's
   timer_entry* timers = nullptr;  // all that are armed for it; under the timer service's mutex
 
   paused_sender pause;               // its own waiting; both under the mutex of the pauses

@@ -85,6 +85,8 @@ std::string_view to_string(exit_reason reason) noexcept {
       return "unreachable";
     case exit_reason::failed:
       return "failed";
+    case exit_reason::link_broken:
+      return "link_broken";
   }
   return "unknown";
 }

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <troupe/actor/control_block.hpp>
+#include <troupe/actor/monitor.hpp>
 #include <troupe/actor/ref.hpp>
 
 namespace troupe {
@@ -52,16 +53,41 @@ class actor {
   /// Tells this actor's on(down) when the other one has ended, once for each call, at once if it
   /// has ended already. Watching keeps neither of them alive.
   ///
-  /// Errors: std::logic_error if this class has no on(troupe::down).
-  void watch(const address& other);
+  /// Cost:   a block of 128 bytes, a mutex of the other actor's, and for each of the two once a block
+  ///         for what only some actors need.
+  /// Errors: std::logic_error if this class has no on(troupe::down). std::bad_alloc.
+  monitor watch(const address& other);
   template <class A>
-  void watch(const ref<A>& other) {
-    watch_block(detail::ref_access::block(other));
+  monitor watch(const ref<A>& other) {
+    return watch_block(detail::ref_access::block(other));
   }
 
+  /// Ends one watch: its `down` is not handled any more, not even one that is in the mailbox already.
+  /// False if it was over, because on(down) was called or it was unwatched.
+  ///
+  /// Errors: std::logic_error if it is another actor's.
+  bool unwatch(const monitor& which);
+
+  /// Links the two: when one ends abnormally (see is_abnormal()), the other ends as well, after the
+  /// message that it is handling, as link_broken and with the cause in its `down`. A class that has
+  /// an on(troupe::link_down) is told instead, of every end. Linking to one that has ended is as if it
+  /// ended now; linking twice, from either side, gives one link. It keeps neither of them alive.
+  ///
+  /// Cost:   two mutexes and an entry in a table of each. Errors: std::bad_alloc.
+  void link(const address& other);
+  template <class A>
+  void link(const ref<A>& other) {
+    link_block(detail::ref_access::block(other));
+  }
+
+  /// Ends the link, for both. Nothing of it takes effect any more, not even a link_down that is in
+  /// the mailbox already, nor an end of the other one that this one has not yet ended with.
+  void unlink(const address& other) noexcept;
+
  private:
-  void watch_block(detail::control_block& other);
-  [[nodiscard]] const detail::dispatch& on_down() const;
+  monitor watch_block(detail::control_block& other);
+  void link_block(detail::control_block& other);
+  void check_on_down() const;
 
   detail::control_block* const block_;
 };

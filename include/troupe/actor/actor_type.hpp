@@ -7,6 +7,7 @@
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/told_of_ends.hpp>
 #include <troupe/message/envelope.hpp>
 #include <troupe/message/handler.hpp>
 #include <troupe/message/limits.hpp>
@@ -45,7 +46,8 @@ constexpr actor_type make_actor_type() noexcept {
   } else {
     type.ends_silently = std::is_trivially_destructible_v<A>;
   }
-  if constexpr (understands<A, down>) type.on_down = &promised_dispatch_of<A, down>;
+  if constexpr (understands<A, down>) type.on_down = &down_dispatch_of<A>;
+  if constexpr (understands<A, link_down>) type.on_link_down = &link_down_dispatch_of<A>;
   return type;
 }
 

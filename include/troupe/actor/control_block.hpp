@@ -47,6 +47,7 @@ struct actor_type {
   void (*on_start)(void* object) = nullptr;  // null: it has none
   void (*on_stop)(void* object) = nullptr;   // null: it has none
   const dispatch* on_down = nullptr;         // null: it cannot watch
+  const dispatch* on_link_down = nullptr;    // null: it ends when a link breaks
   std::uint16_t limited_messages = 0;
   bool ends_silently = false;            // it has no on_stop, and its destructor does nothing
   const sending_rules* rules = nullptr;  // null: the system's
@@ -132,7 +133,6 @@ class control_block : public runnable {
   void look_at_the_time();
 
   void nobody_is_left() noexcept;  // the last reference was handed over
-  void add_watcher(envelope& watch) noexcept;
   void taken_from_ring(const envelope& message) noexcept;
 
   // ── Overload ────────────────────────────────────────────────────────────────────────────────
@@ -145,6 +145,8 @@ class control_block : public runnable {
     return urgent_.load(relaxed) != urgent::nothing;  // [urgent]
   }
   void count_pause_timed_out() noexcept;
+  /// Has it look, after the message that is being handled, whether a link is broken.
+  void link_broken() noexcept;
 
   // ── Waiting for room in a handler: send_when_ready.cpp ──────────────────────────────────────
   /// Sends it, or says for whose mailbox it has to wait.
@@ -174,7 +176,7 @@ class control_block : public runnable {
  private:
   control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept;
 
-  enum class urgent : std::uint8_t { nothing, stop, stop_now, fail };
+  enum class urgent : std::uint8_t { nothing, link_broken, stop, stop_now, fail };
 
   void let_go_last() noexcept;
   void free_slot() noexcept;
@@ -190,6 +192,8 @@ class control_block : public runnable {
   void drop(envelope& message, overload_event::kind why) noexcept;
   void no_longer_waits(const dispatch& how, std::size_t bytes) noexcept;
   void fail_for_overload() noexcept;
+  bool raise(urgent what) noexcept;
+  [[nodiscard]] bool has_broken_link() noexcept;
   void wake() noexcept;
   [[nodiscard]] bool take_place(const dispatch& how) noexcept;
   void keep_place(const dispatch& how) noexcept;
@@ -210,6 +214,7 @@ class control_block : public runnable {
   turn_result end_for(urgent why, activity& mine) noexcept;
   turn_result end(exit_reason reason, activity& mine) noexcept;
   void end_handlers(exit_reason reason) noexcept;
+  void end_watches() noexcept;
   void finish(exit_reason reason, activity* mine, bool alone) noexcept;
   void move_to(phase next) noexcept;
   void free_object_memory() noexcept;

@@ -7,13 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include <troupe/actor/monitor.hpp>
 #include <troupe/message/address.hpp>
 
 namespace troupe {
-
-namespace detail {
-struct down_access;
-}  // namespace detail
 
 /// What became of a message that was sent. Ignoring it is fine: a refusal by an ended actor is told to
 /// system_options::on_dead_letter, one by a full mailbox to on_overload, and both are counted.
@@ -45,21 +42,34 @@ enum class exit_reason : std::uint8_t {
   stopped_now,  // stop_now(): what was in the mailbox was discarded
   unreachable,  // no reference, no message, no timer was left
   failed,       // an exception left a handler, on_start() or the constructor
+  link_broken,  // an actor that it was linked with ended abnormally
 };
 
 [[nodiscard]] std::string_view to_string(exit_reason reason) noexcept;
+
+/// True for an end that takes linked actors along: nobody had asked for it in order (failed,
+/// stopped_now, link_broken), or nobody knows (unknown).
+[[nodiscard]] constexpr bool is_abnormal(exit_reason reason) noexcept {
+  return reason != exit_reason::stopped && reason != exit_reason::unreachable;
+}
 
 /// What a watcher gets, once for each watch, when the watched actor has ended: after everything
 /// else that this actor had sent to the watcher.
 struct down {
   address who;
   exit_reason reason = exit_reason::unknown;
-  std::string what;           // of the exception, if it failed
+  std::string what;           // of the exception, if it failed; of the cause, if a link broke
   std::size_t unhandled = 0;  // messages that were left in its mailbox
+  troupe::monitor monitor;    // which watch() this answers
+};
 
- private:
-  friend struct detail::down_access;
-  address watcher_;  // to whom this will go
+/// What an actor that has a handler for it gets, once for each link, when an actor that it is linked
+/// with has ended in any way: after everything else that this one had sent to it. Who has no
+/// on(link_down) ends with the other one if that ended abnormally.
+struct link_down {
+  address who;
+  exit_reason reason = exit_reason::unknown;
+  std::string what;  // as in `down`
 };
 
 /// A failed actor, as system_options::on_failure is told.
@@ -96,12 +106,4 @@ struct overload_event {
   std::string_view actor;    // its name, or its type's
   std::string_view message;  // the type that was sent; empty for pause_timed_out
 };
-
-namespace detail {
-
-struct down_access {
-  static address& watcher(down& of) noexcept { return of.watcher_; }
-};
-
-}  // namespace detail
 }  // namespace troupe

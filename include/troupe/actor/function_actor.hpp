@@ -151,7 +151,9 @@ class context {
   /// Errors: std::logic_error if it was not spawned with one of them.
   template <class... Ms>
   [[nodiscard]] troupe::recipient<Ms...> recipient() const {
-    return detail::recipient_access::make<Ms...>(block_, {how_(&detail::message_tag<Ms>)...});
+    const detail::dispatch* const how[] = {how_(&detail::message_tag<Ms>)...};
+    block_.hold();
+    return detail::recipient_access::adopt<Ms...>(&block_, how);
   }
 
   /// As actor::watch(): to be told, the actor is spawned with troupe::down among its messages.

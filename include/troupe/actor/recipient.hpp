@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -126,10 +127,6 @@ class recipient {
   template <message...>
   friend class recipient;
   friend struct detail::recipient_access;
-  using records = std::array<const detail::dispatch*, sizeof...(Messages)>;
-  recipient(detail::control_block& to, const records& how) noexcept : block_(&to), table_(how) {
-    to.hold();
-  }
 
   template <class A, class M>
   static const detail::dispatch* how() noexcept {
@@ -157,17 +154,19 @@ class recipient {
   }
 
   detail::control_block* block_ = nullptr;
-  records table_{};
+  std::array<const detail::dispatch*, sizeof...(Messages)> table_{};
 };
 
 namespace detail {
 
-/// The rest of the layer makes them where the class of an actor is not known.
+/// Higher layers make one from a block that they hold, and from what is known of its class.
 struct recipient_access {
-  template <message... Ms>
-  static recipient<Ms...> make(control_block& to,
-                               const std::array<const dispatch*, sizeof...(Ms)>& how) noexcept {
-    return {to, how};
+  template <message... Messages>
+  static recipient<Messages...> adopt(control_block* held, const dispatch* const* how) noexcept {
+    recipient<Messages...> made;
+    made.block_ = held;
+    std::copy_n(how, sizeof...(Messages), made.table_.begin());
+    return made;
   }
 };
 

@@ -70,6 +70,8 @@ struct actor_is_not_constructible_from;
 
 namespace detail {
 
+struct system_access;
+
 template <class... Arguments>
 inline constexpr bool starts_with_options = false;
 template <class First, class... Rest>
@@ -163,6 +165,7 @@ class system {
  private:
   friend class actor;
   friend class pump;
+  friend struct detail::system_access;
 
   template <class A, class... Arguments>
   ref<A> make(const spawn_options* options, Arguments&&... arguments) {

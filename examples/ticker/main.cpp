@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A ticker. Three sources publish quotes on one topic, each twenty of them. A board shows them all, an
+// alarm only those above its limit, and a board that comes late begins with the last quote that there
+// was. The market watches the sources: when the last one has ended it stops the others, and the program
+// ends.
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/topic.hpp>
+#include <troupe/troupe.hpp>
+
+namespace {
+
+struct quote {
+  std::string symbol;
+  long cents;
+};
+
+const char* const prices = "prices";
+constexpr troupe::topic_options retaining{.retain_last = true};
+
+struct begin {};
+struct tick {};
+
+// Publishes its quotes, once it is told to begin, and stops.
+class source : public troupe::actor {
+ public:
+  source(std::string symbol, long cents) : symbol_(std::move(symbol)), cents_(cents) {}
+
+  void on(begin) { ticks_ = self(this).send_every(std::chrono::milliseconds(1), tick{}); }
+  void on(tick) {
+    prices_.publish(quote{symbol_, cents_ += 7});
+    if (++published_ < 20) return;
+    ticks_.cancel();
+    stop();
+  }
+
+ private:
+  const troupe::topic<quote> prices_{system(), prices, retaining};
+  const std::string symbol_;
+  long cents_;
+  int published_ = 0;
+  troupe::timer ticks_;
+};
+
+class board : public troupe::actor {
+ public:
+  explicit board(std::string title) : title_(std::move(title)) {}
+
+  void on_start() { troupe::topic<quote>(system(), prices).subscribe(self(this)); }
+  void on_stop() {
+    std::printf("%s: %d quotes, the last one %s %ld\n", title_.c_str(), seen_, last_.symbol.c_str(),
+                last_.cents);
+  }
+  void on(const quote& q) {
+    ++seen_;
+    last_ = q;
+  }
+
+ private:
+  const std::string title_;
+  int seen_ = 0;
+  quote last_{"-", 0};
+};
+
+class alarm : public troupe::actor {
+ public:
+  explicit alarm(long limit) : limit_(limit) {}
+
+  void on_start() {
+    const auto above = [limit = limit_](const quote& q) { return q.cents > limit; };
+    troupe::topic<quote>(system(), prices).subscribe(self(this), above);
+  }
+  void on(const quote& q) { std::printf("alarm: %s at %ld\n", q.symbol.c_str(), q.cents); }
+
+ private:
+  const long limit_;
+};
+
+// Watches the sources, which it finds by their names.
+class market : public troupe::actor {
+ public:
+  explicit market(std::vector<std::string> symbols) : symbols_(std::move(symbols)) {}
+
+  void on_start() {
+    first_ = system().spawn<board>("the board");
+    alarm_ = system().spawn<alarm>(430);
+    for (const std::string& each : symbols_) {
+      const auto found = troupe::names(system()).find<source>("source/" + each).value();
+      watch(found);
+      found.send(begin{});
+    }
+  }
+  void on(const troupe::down&) {
+    if (!late_) late_ = system().spawn<board>("the late one");
+    if (++ended_ < symbols_.size()) return;
+    first_.stop();
+    late_.stop();
+    alarm_.stop();
+    stop();
+  }
+
+ private:
+  const std::vector<std::string> symbols_;
+  std::size_t ended_ = 0;
+  troupe::ref<board> first_;
+  troupe::ref<board> late_;
+  troupe::ref<alarm> alarm_;
+};
+
+}  // namespace
+
+int main() {
+  troupe::system system;
+  const troupe::names names(system);
+  // The prices are retained as long as somebody has the topic.
+  const troupe::topic<quote> all(system, prices, retaining);
+  const std::vector<std::string> symbols{"ACME", "INIT", "UMBR"};
+  std::vector<troupe::ref<source>> sources;
+  for (const std::string& each : symbols) {
+    sources.push_back(system.spawn<source>(each, 100 * static_cast<long>(1 + sources.size())));
+    if (!names.add("source/" + each, sources.back())) return 1;
+  }
+  return system.spawn<market>(symbols).join() == troupe::exit_reason::stopped ? 0 : 1;
+}

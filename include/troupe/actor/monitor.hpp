@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace troupe {
+
+namespace detail {
+struct watch_slot;
+struct monitor_access;
+}  // namespace detail
+
+/// Names one call of actor::watch(), so that it can be ended and its `down` be told from others.
+///
+/// Threads: a plain value.
+/// Cost:    16 bytes.
+class monitor {
+ public:
+  monitor() = default;
+
+  /// False for one that never named a watch.
+  explicit operator bool() const noexcept { return slot_ != nullptr; }
+
+  friend bool operator==(const monitor&, const monitor&) = default;
+
+ private:
+  friend struct detail::monitor_access;
+  monitor(detail::watch_slot* slot, std::uint64_t generation) noexcept
+      : slot_(slot), generation_(generation) {}
+
+  detail::watch_slot* slot_ = nullptr;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace troupe

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <troupe/message/address.hpp>
+#include <troupe/message/envelope.hpp>
+#include <troupe/message/handler.hpp>
+
+// Calling a handler with a message that does not come in an envelope made for the pair.
+
+namespace troupe::detail {
+
+template <class A, class M, class... Sender>
+void call_with_own(A& actor, M& message, const Sender&... sender) {
+  using result = on_result<A, M, Sender...>;
+  if constexpr (handler_result<result>::is_coroutine) {
+    start_coroutine<A, M, result>(actor, message, sender...);
+  } else {
+    actor.on(std::move(message), sender...);
+  }
+}
+
+/// With a message that is the handler's.
+template <class A, class M>
+void call_handler(A& actor, M&& message, const address& sender) {
+  static_assert(!std::is_reference_v<M>);
+  if constexpr (handles_with_sender<A, M>) {
+    call_with_own(actor, message, sender);
+  } else if constexpr (!has_handler<A, M>) {
+    actor.on(std::move(message), reply<later_reply<A, M>>{});  // nobody has asked
+  } else {
+    call_with_own(actor, message);
+  }
+}
+
+template <class A, class M, class... Sender>
+concept takes_shared = requires { typename on_result<A, const M&, Sender...>; } &&
+                       declares_on<A, on_result<A, const M&, Sender...>, const M&, Sender...>;
+
+/// True if the handler is content with a reference to a message that others read as well.
+template <class A, class M>
+concept handles_shared =
+    takes_shared<A, M> || takes_shared<A, M, address> || takes_shared<A, M, const address&>;
+
+/// With a message that others read as well: a handler that takes a value gets a copy.
+template <class A, class M>
+void call_handler_shared(A& actor, const M& message, const address& sender) {
+  if constexpr (!handles_shared<A, M>) {
+    call_handler(actor, M(message), sender);
+  } else if constexpr (handles_with_sender<A, M>) {
+    actor.on(message, sender);
+  } else {
+    actor.on(message);
+  }
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+
+#include <troupe/actor/actor_type.hpp>
+#include <troupe/message/envelope.hpp>
+#include <troupe/message/handler.hpp>
+#include <troupe/message/type_name.hpp>
+
+namespace troupe::detail {
+
+/// Its address says which message type it is.
+struct message_identity {
+  std::string_view name;
+};
+template <class M>
+inline constexpr message_identity identity_of{type_name<M>()};
+
+struct known_message {
+  const message_identity* which;
+  const dispatch* how;
+};
+
+/// What a name tells of the class of its actor: a static record each.
+struct named_type {
+  const actor_type* actor;
+  const known_message* messages;  // null: the class does not say what it understands
+  std::size_t count;
+
+  [[nodiscard]] const dispatch* how_to(const message_identity& which) const noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (messages[i].which == &which) return messages[i].how;
+    }
+    return nullptr;
+  }
+};
+
+template <class A, class Messages>
+struct known_messages;
+template <class A, class... Ms>
+struct known_messages<A, messages<Ms...>> {
+  static constexpr known_message all[] = {{&identity_of<Ms>, &dispatch_of<A, Ms>}...};
+};
+
+template <class A>
+constexpr named_type make_named_type() noexcept {
+  if constexpr (declares_messages<A>) {
+    using table = known_messages<A, typename A::messages>;
+    return {&actor_type_of<A>, table::all, std::size(table::all)};
+  } else {
+    return {&actor_type_of<A>, nullptr, 0};
+  }
+}
+template <class A>
+inline constexpr named_type named_type_of = make_named_type<A>();
+
+}  // namespace troupe::detail

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <troupe/actor/events.hpp>
+#include <troupe/actor/ref.hpp>
+#include <troupe/message/handler.hpp>
+#include <troupe/supervision/topic_core.hpp>
+
+namespace troupe {
+
+/// What became of a published message: with how many subscribers.
+struct publication {
+  std::size_t accepted = 0;
+  std::size_t paused = 0;  // accepted, and the publisher is made to wait, or should; see delivery
+  std::size_t refused = 0;
+  std::size_t dropped = 0;
+  std::size_t filtered = 0;        // their filter did not let it through
+  std::size_t filters_failed = 0;  // their filter threw; they did not get it
+
+  [[nodiscard]] std::size_t reached() const noexcept { return accepted + paused; }
+};
+
+/// Names one subscription so that it can be ended; letting go of it changes nothing.
+///
+/// Threads: a plain value; unsubscribe() from anywhere.
+class subscription {
+ public:
+  subscription() = default;
+
+  /// Ends it. What was published before may still come, and what another thread is publishing. False if
+  /// it had ended before, with its subscriber or by this.
+  bool unsubscribe() const noexcept;
+
+  /// False if it has ended, or if its subscriber had ended before it began.
+  [[nodiscard]] explicit operator bool() const noexcept;
+
+ private:
+  template <message M>
+  friend class topic;
+  explicit subscription(std::weak_ptr<detail::subscriber> one) noexcept : one_(std::move(one)) {}
+
+  std::weak_ptr<detail::subscriber> one_;
+};
+
+struct topic_options {
+  /// Who subscribes gets the last message that was published, before all that follow, if there was one.
+  /// Whatever the subscriber's limits are, it is taken.
+  bool retain_last = false;
+};
+
+namespace detail {
+
+/// A message so small that a copy for each costs less than a reference to one that is shared: as measured
+/// by supervision_bench.
+template <class M>
+inline constexpr bool copied_to_each = std::is_trivially_copyable_v<M> && sizeof(M) <= 32;
+
+template <class M>
+class filtering_subscriber final : public subscriber {
+ public:
+  filtering_subscriber(control_block& actor, const subscriber_type& type,
+                       std::function<bool(const M&)> filter)
+      : subscriber(actor, type), filter_(std::move(filter)) {}
+
+  [[nodiscard]] bool wants(const M& message) const {
+    return filter_ == nullptr || filter_(message);
+  }
+
+ private:
+  const std::function<bool(const M&)> filter_;
+};
+
+template <class A, class M>
+inline constexpr subscriber_type subscriber_type_of{&dispatch_of<A, M>, &shared_dispatch_of<A, M>,
+                                                    &promised_shared_dispatch_of<A, M>};
+
+void count(publication& done, delivery what) noexcept;
+
+}  // namespace detail
+
+/// What some publish and others subscribe to. A message is stored once, however many get it: a handler
+/// on(const M&) reads it there, one on(M) gets a copy of its own (the last one to handle it the original).
+/// Where M is trivially copyable and has at most 32 bytes, each gets a copy.
+///
+/// A topic lives as long as somebody has it or is subscribed to it. Being subscribed keeps no actor alive,
+/// and ends with it.
+///
+/// Threads: any; copies are the same topic.
+/// Order:   from one publisher to one subscriber as published, and in order with what the one sends to
+///          the other. Two publishers' messages may come to two subscribers in different orders. Who is
+///          subscribed when publish() begins gets the message; who subscribes meanwhile gets the next one.
+/// Limits:  those of each subscriber hold for it alone, and each is charged for the message as if it had
+///          one of its own. A full one pauses the publisher as its policy says: see publication.
+/// Cost:    publish(): a mutex of the topic; for each subscriber its filter, an envelope, and two atomic
+///          operations more than send(). After a change of the subscribers the next one copies the list.
+template <message M>
+class topic {
+  static_assert(std::copy_constructible<M>, "what is published has many receivers: it is copied");
+
+ public:
+  /// One that is known only by its copies.
+  explicit topic(topic_options options = {}) : core_(std::make_shared<detail::topic_core>()) {
+    if (options.retain_last) core_->retain();
+  }
+
+  /// The topic of that name for messages of this type in a system; it is made if there is none. If one of
+  /// those who name it asks for retain_last, the topic does from then on.
+  /// Errors: std::invalid_argument for a name that is empty or longer than 255 bytes.
+  topic(system& of, std::string_view name, topic_options options = {})
+      : core_(detail::topic_core::named(of, name, detail::identity_of<M>)) {
+    if (options.retain_last) core_->retain();
+  }
+
+  /// From now on the actor gets what is published; twice if it is subscribed twice.
+  ///
+  /// A filter, `bool(const M&)`, says what it gets. It runs on the threads that publish, at any time and
+  /// several at once, also for a moment after the end of the subscription, and must not throw: if it
+  /// does, its subscriber does not get that message, and publish() counts it. With retain_last it is
+  /// asked here too, and what it throws comes out here.
+  ///
+  /// Errors: std::bad_alloc.
+  template <template <class> class Handle, class A>
+  subscription subscribe(const Handle<A>& who, std::function<bool(const M&)> filter = {}) const {
+    if constexpr (!understands<A, M>) {
+      return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>)), subscription{};
+    } else {
+      return add(std::make_shared<detail::filtering_subscriber<M>>(
+          detail::ref_access::block(who), detail::subscriber_type_of<A, M>, std::move(filter)));
+    }
+  }
+
+  /// Sends it to all subscribers whose filters let it through. One that is ending does not count.
+  ///
+  /// Errors: std::bad_alloc, and what copying or moving the message throws: who has subscribed earlier may
+  ///         have got it then.
+  template <class Message>
+    requires std::same_as<std::remove_cvref_t<Message>, M>
+  publication publish(Message&& message) const {
+    if constexpr (detail::copied_to_each<M>) {
+      if (!core_->retains()) return publish_copies(message);
+    }
+    return publish_shared(std::forward<Message>(message));
+  }
+
+  [[nodiscard]] std::size_t subscribers() const noexcept { return core_->count(); }
+
+  friend bool operator==(const topic&, const topic&) = default;
+
+ private:
+  using one = detail::filtering_subscriber<M>;
+
+  subscription add(std::shared_ptr<one> fresh) const {
+    using added = detail::topic_core::added;
+    // Without its mutex, because a filter may do anything. Where messages come faster than it looks at
+    // them, the next one is on its way.
+    for (int tries = 0; tries < 16; ++tries) {
+      const detail::shared_reference last = core_->retained();
+      const bool wants = last != nullptr && fresh->wants(value_of(*last));
+      const added result = core_->add(fresh, last.get(), wants);
+      if (result != added::outdated) return subscription(fresh);
+    }
+    (void)core_->add(fresh, nullptr, false);
+    return subscription(std::move(fresh));
+  }
+
+  static const M& value_of(const detail::shared_block& of) noexcept {
+    return static_cast<const detail::shared_message<M>&>(of).value;
+  }
+
+  // Calls fn(const subscriber&, control_block&) for whoever shall get it.
+  template <class Function>
+  static void for_each(const detail::subscribers& all, const M& message, publication& done,
+                       Function&& fn) {
+    for (const auto& each : all) {
+      if (!each->active.load(relaxed)) continue;  // [subscriber]
+      try {
+        if (!static_cast<const one&>(*each).wants(message)) {
+          ++done.filtered;
+          continue;
+        }
+      } catch (...) {
+        ++done.filters_failed;
+        continue;
+      }
+      detail::control_block* const held = detail::control_block::hold(each->who);
+      if (held == nullptr) continue;
+      struct let_go {
+        detail::control_block& held;
+        ~let_go() { held.let_go(); }
+      } guard{*held};
+      detail::count(done, held->send(fn(*each)));
+    }
+  }
+
+  static detail::envelope& copy_for(const detail::subscriber& to, const M& message) {
+    const detail::dispatch& how = *to.how.copied;
+    if (!how.wants_sender) return *detail::make_envelope<false>(how, message);
+    auto* const e = detail::make_envelope<true>(how, message);
+    e->sender = detail::current_address();
+    return *e;
+  }
+
+  publication publish_copies(const M& message) const {
+    publication done;
+    const auto all = core_->begin(nullptr);
+    for_each(*all, message, done, [&](const detail::subscriber& to) -> detail::envelope& {
+      return copy_for(to, message);
+    });
+    return done;
+  }
+
+  template <class Message>
+  publication publish_shared(Message&& from) const {
+    publication done;
+    auto& shared = detail::make_shared_message<M>(1, std::forward<Message>(from));
+    const detail::shared_reference mine(&shared);
+    shared.sender = detail::current_address();
+    const auto all = core_->begin(core_->retains() ? &shared : nullptr);
+    // All references at once, and those that were not needed back at the end.
+    std::size_t spare = all->size();
+    shared.count.fetch_add(spare, relaxed);  // [shared-message] relaxed: as in hold()
+    struct give_back {
+      detail::shared_block& of;
+      const std::size_t& references;
+      ~give_back() {
+        if (references != 0) detail::let_go(of, references);
+      }
+    } guard{shared, spare};
+    for_each(*all, shared.value, done, [&](const detail::subscriber& to) -> detail::envelope& {
+      if (to.takes_copies) return copy_for(to, shared.value);
+      detail::envelope& e = detail::make_shared_envelope(*to.how.shared, shared);
+      --spare;
+      return e;
+    });
+    return done;
+  }
+
+  std::shared_ptr<detail::topic_core> core_;
+};
+
+}  // namespace troupe

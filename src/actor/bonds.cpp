@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bonds.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "runtime.hpp"
+#include "side_block.hpp"
+#include "watching.hpp"
+
+namespace troupe::detail {
+
+namespace {
+
+template <class Node>
+void unlink_node(Node*& first, Node& one, Node* Node::*next, Node* Node::*previous) noexcept {
+  (one.*previous != nullptr ? (one.*previous)->*next : first) = one.*next;
+  if (one.*next != nullptr) (one.*next)->*previous = one.*previous;
+  one.*next = one.*previous = nullptr;
+}
+
+end_cause cause_of(control_block& who, std::size_t unhandled) noexcept {
+  end_cause why{.reason = who.reason(), .what = {}, .linked = {}, .unhandled = unhandled};
+  const side_block& its = *who.side_if_any();
+  try {
+    if (!its.what.empty()) why.what = std::make_shared<const std::string>(its.what);
+    if (is_abnormal(why.reason)) {
+      why.linked = std::make_shared<const std::string>(broken_by(who, why.reason, its.what));
+    }
+  } catch (...) {
+    // No memory for the text: the rest is what matters.
+  }
+  return why;
+}
+
+// From here on nobody else is let in to be called.
+void release_listeners(bonds& its) noexcept {
+  end_listener* next;
+  {
+    const std::lock_guard lock(its.guard);
+    its.now = bonds::phase::releasing;
+    next = std::exchange(its.listeners, nullptr);
+  }
+  while (next != nullptr) {
+    end_listener& one = *next;
+    next = bonds::next_of(one);
+    one.ended();
+  }
+}
+
+}  // namespace
+
+// ── The lists ─────────────────────────────────────────────────────────────────────────────────
+
+bool bonds::is_over(control_block& whose) const noexcept {
+  if (now != phase::open) return now == phase::told;
+  // Who is in a list was added before the end, so the last turn comes by here.
+  const bool empty = listeners == nullptr && watchers == nullptr && links == nullptr;
+  // [end-side] seq_cst: whoever adds has made the side block, and looks then whether the actor has
+  // ended; the last turn says so and looks then for a side block.
+  return empty && whose.line().now_in_order().ended();
+}
+
+void bonds::add(end_listener& one) noexcept {
+  one.next_ = std::exchange(listeners, &one);
+  if (one.next_ != nullptr) one.next_->previous_ = &one;
+}
+
+void bonds::remove(end_listener& one) noexcept {
+  unlink_node(listeners, one, &end_listener::next_, &end_listener::previous_);
+}
+
+void bonds::add(watch& one) noexcept {
+  one.earlier = std::exchange(last_watcher, &one);
+  (one.earlier != nullptr ? one.earlier->later : watchers) = &one;
+}
+
+void bonds::remove(watch& one) noexcept {
+  if (last_watcher == &one) last_watcher = one.earlier;
+  unlink_node(watchers, one, &watch::later, &watch::earlier);
+}
+
+// ── Listeners ─────────────────────────────────────────────────────────────────────────────────
+
+bool listen_to_end(control_block& of, end_listener& listener) {
+  bonds& its = of.side().bonds;
+  const std::lock_guard lock(its.guard);
+  if (its.now != bonds::phase::open || its.is_over(of)) return false;
+  its.add(listener);
+  return true;
+}
+
+bool unlisten_to_end(control_block& of, end_listener& listener) noexcept {
+  bonds& its = of.side_if_any()->bonds;
+  const std::lock_guard lock(its.guard);
+  if (its.now != bonds::phase::open) return false;
+  its.remove(listener);
+  return true;
+}
+
+// ── The end ───────────────────────────────────────────────────────────────────────────────────
+
+void tell_of_end(control_block& who, std::size_t unhandled) noexcept {
+  bonds& its = who.side_if_any()->bonds;
+  release_listeners(its);
+  watch* watchers;
+  std::unique_ptr<std::unordered_map<address, link_end>> links;
+  {
+    const std::lock_guard lock(its.guard);
+    its.now = bonds::phase::told;
+    watchers = std::exchange(its.watchers, nullptr);
+    links = std::move(its.links);
+  }
+  if (watchers == nullptr && links == nullptr) return;
+  const end_cause why = cause_of(who, unhandled);
+  if (links != nullptr) {
+    const address me = who.where();
+    for (const auto& [peer, mine] : *links) {
+      free_link_message(mine.told);
+      tell_link(peer, me, why);
+    }
+  }
+  while (watchers != nullptr) {
+    watch& each = *std::exchange(watchers, watchers->later);
+    send_down(each, why);
+  }
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <troupe/actor/told_of_ends.hpp>
+#include <troupe/memory/pool.hpp>
+
+#include "bonds.hpp"
+#include "side_block.hpp"
+
+namespace troupe::detail {
+
+/// What on(link_down) is called with, made with the link.
+struct link_message : envelope {
+  using envelope::envelope;
+  address who;
+  exit_reason reason = exit_reason::unknown;
+  std::shared_ptr<const std::string> what;
+};
+
+namespace {
+
+constexpr dispatch quiet_dispatch{
+    .run = nullptr, .discard = discard_link_down, .message = "link_down", .internal = true};
+
+struct free_message {
+  void operator()(link_message* one) const noexcept { free_link_message(one); }
+};
+using message_ptr = std::unique_ptr<link_message, free_message>;
+
+// Null if its class has no on(link_down).
+message_ptr make_message(control_block& of) {
+  if (of.type().on_link_down == nullptr) return nullptr;
+  void* const block = pool_allocate(sizeof(link_message), alignof(link_message));
+  auto* const one = ::new (block) link_message;
+  one->how = &quiet_dispatch;
+  return message_ptr(one);
+}
+
+// Under the mutex. Throws std::bad_alloc, with nothing added.
+void add(bonds& its, const address& other, message_ptr& told) {
+  if (its.links == nullptr) {
+    its.links = std::make_unique<std::unordered_map<address, link_end>>();
+  }
+  link_end& fresh = (*its.links)[other];
+  fresh.tells = told != nullptr;
+  fresh.told = told.release();
+}
+
+// Under the mutex.
+message_ptr remove(bonds& its, const address& other) noexcept {
+  link_end* const end = its.find(other);
+  if (end == nullptr) return nullptr;
+  message_ptr told(end->told);
+  its.links->erase(other);
+  return told;
+}
+
+// Of one that had ended before the link was asked for. Throws std::bad_alloc.
+end_cause cause_before(const address& other, control_block* target) {
+  end_cause why;
+  if (target == nullptr) {
+    why.linked = std::make_shared<const std::string>("linked with actor " + to_string(other) +
+                                                     ", which had ended before");
+    return why;
+  }
+  why.reason = target->reason();
+  const side_block* const its = target->side_if_any();
+  const std::string what = its != nullptr ? its->what : std::string{};
+  if (!what.empty()) why.what = std::make_shared<const std::string>(what);
+  if (is_abnormal(why.reason)) {
+    why.linked = std::make_shared<const std::string>(broken_by(*target, why.reason, what));
+  }
+  return why;
+}
+
+}  // namespace
+
+void free_link_message(link_message* one) noexcept {
+  if (one != nullptr) free_envelope(*one);
+}
+
+std::string broken_by(control_block& who, exit_reason reason, const std::string& what) {
+  if (reason == exit_reason::link_broken) return what;  // the first cause, down a whole chain
+  const std::string name = std::string(who.name()) + " (" + to_string(who.where()) + ")";
+  if (reason != exit_reason::failed) return "linked with " + name + ", which stop_now() has ended";
+  return "linked with " + name + ", which failed" + (what.empty() ? "" : ": " + what);
+}
+
+link_end* bonds::find(const address& other) noexcept {
+  if (links == nullptr) return nullptr;
+  const auto at = links->find(other);
+  return at != links->end() ? &at->second : nullptr;
+}
+
+void link(control_block& me, const address& other, control_block* target) {
+  if (other == me.where()) return;
+  bonds& mine = me.side().bonds;
+  message_ptr to_me = make_message(me);
+  if (target != nullptr) {
+    bonds& theirs = target->side().bonds;
+    message_ptr to_it = make_message(*target);
+    const std::scoped_lock both(mine.guard, theirs.guard);
+    if (mine.find(other) != nullptr) return;
+    if (!theirs.is_over(*target)) {
+      add(mine, other, to_me);
+      try {
+        add(theirs, me.where(), to_it);
+      } catch (...) {
+        (void)remove(mine, other);
+        throw;
+      }
+      return;
+    }
+  }
+  const end_cause why = cause_before(other, target);
+  {
+    const std::lock_guard lock(mine.guard);
+    if (mine.find(other) != nullptr) return;
+    add(mine, other, to_me);
+  }
+  tell_link(me.where(), other, why);
+}
+
+void unlink(control_block& me, const address& other) noexcept {
+  side_block* const its = me.side_if_any();
+  if (its == nullptr || other == me.where()) return;
+  message_ptr mine;
+  message_ptr theirs;
+  control_block* const target = control_block::hold_to_the_end(other);
+  side_block* const of_it = target != nullptr ? target->side_if_any() : nullptr;
+  if (of_it != nullptr) {
+    const std::scoped_lock both(its->bonds.guard, of_it->bonds.guard);
+    mine = remove(its->bonds, other);
+    theirs = remove(of_it->bonds, me.where());
+  } else {
+    const std::lock_guard lock(its->bonds.guard);
+    mine = remove(its->bonds, other);
+  }
+  if (target != nullptr) target->let_go();
+}
+
+void tell_link(const address& peer, const address& who, const end_cause& why) noexcept {
+  control_block* const other = control_block::hold_to_the_end(peer);
+  if (other == nullptr) return;
+  bonds& its = other->side_if_any()->bonds;
+  link_message* told = nullptr;
+  bool breaks = false;
+  {
+    const std::lock_guard lock(its.guard);
+    link_end* const end = its.find(who);
+    if (end != nullptr && end->tells) {
+      told = std::exchange(end->told, nullptr);
+    } else if (end != nullptr && is_abnormal(why.reason)) {
+      end->broken = breaks = true;
+      end->what = why.linked;
+    } else if (end != nullptr) {
+      its.links->erase(who);
+    }
+  }
+  if (told != nullptr) {
+    told->who = who;
+    told->reason = why.reason;
+    told->what = why.what;
+    if (!other->line().now().ending()) told->how = other->type().on_link_down;
+    if (!other->try_deliver(*told)) free_link_message(told);
+  }
+  if (breaks) other->link_broken();
+  other->let_go();
+}
+
+bool take_broken_link(bonds& its, std::string& what) noexcept {
+  const std::lock_guard lock(its.guard);
+  if (its.links == nullptr) return false;
+  for (const auto& [other, end] : *its.links) {
+    if (!end.broken) continue;
+    try {
+      if (end.what != nullptr) what = *end.what;
+    } catch (...) {
+      // No memory for the text: the rest is what matters.
+    }
+    return true;
+  }
+  return false;
+}
+
+std::optional<link_down> take_link_down(envelope& message) noexcept {
+  const message_ptr one(&static_cast<link_message&>(message));
+  bonds& its = this_turn().running->side_if_any()->bonds;
+  {
+    const std::lock_guard lock(its.guard);
+    if (its.find(one->who) == nullptr) return {};
+    its.links->erase(one->who);
+  }
+  std::optional<link_down> d(std::in_place);
+  d->who = one->who;
+  d->reason = one->reason;
+  try {
+    if (one->what != nullptr) d->what = *one->what;
+  } catch (...) {
+    // No memory for the text: the rest is what matters.
+  }
+  return d;
+}
+
+void discard_link_down(envelope& message) noexcept {
+  free_link_message(&static_cast<link_message&>(message));
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watching.hpp"
+
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <troupe/actor/told_of_ends.hpp>
+#include <troupe/memory/stable_pool.hpp>
+
+#include "side_block.hpp"
+
+namespace troupe::detail {
+
+struct monitor_access {
+  static monitor make(watch_slot& slot) noexcept {
+    return {&slot, slot.generation.load(relaxed)};  // [watch] relaxed: it is the caller's
+  }
+  static watch_slot* slot(const monitor& m) noexcept { return m.slot_; }
+  static std::uint64_t generation(const monitor& m) noexcept { return m.generation_; }
+};
+
+namespace {
+
+using slots = stable_pool<watch_slot>;
+
+// To a watcher that is ending, and will not come to it: no dead letter.
+constexpr dispatch quiet_dispatch{
+    .run = nullptr, .discard = discard_down, .message = "down", .internal = true};
+
+watch_slot& slot_of(watch& one) noexcept {
+  return *std::launder(reinterpret_cast<watch_slot*>(&one) - 1);
+}
+watch& watch_in(watch_slot& slot) noexcept {
+  return *std::launder(reinterpret_cast<watch*>(&slot + 1));
+}
+
+watch& make(control_block& watcher, const address& watched) {
+  watch_slot* const slot = slots::take(watch_bytes);
+  slot->watcher.store(&watcher, relaxed);  // [watch]
+  return *::new (slot + 1) watch(watcher, watched);
+}
+
+void free(watch& one) noexcept {
+  watch_slot& slot = slot_of(one);
+  std::destroy_at(&one);
+  // [watch] relaxed: only the watcher's turn asks for what is its own, and it comes after the turn in
+  // which this was freed.
+  slot.generation.store(slot.generation.load(relaxed) + 1, relaxed);
+  slots::give_back(&slot, watch_bytes);
+}
+
+void add_own(side_block& its, watch& one) noexcept {
+  one.next_own = std::exchange(its.watches, &one);
+  if (one.next_own != nullptr) one.next_own->previous_own = &one;
+}
+
+void remove_own(side_block& its, watch& one) noexcept {
+  (one.previous_own != nullptr ? one.previous_own->next_own : its.watches) = one.next_own;
+  if (one.next_own != nullptr) one.next_own->previous_own = one.previous_own;
+}
+
+// True: it is the caller's. False: it is on its way to the watcher.
+bool take_back(watch& one) noexcept {
+  control_block* const watched = control_block::hold_to_the_end(one.watched);
+  if (watched == nullptr) return false;
+  bonds& its = watched->side_if_any()->bonds;
+  bool listed;
+  {
+    const std::lock_guard lock(its.guard);
+    listed = its.now != bonds::phase::told;
+    if (listed) its.remove(one);
+  }
+  watched->let_go();
+  return listed;
+}
+
+}  // namespace
+
+watch::watch(control_block& by, const address& other) noexcept
+    : envelope{nullptr, &quiet_dispatch}, watcher(by.where()), watched(other) {}
+
+monitor watch_it(control_block& watcher, const address& watched, control_block* target) {
+  side_block& mine = watcher.side();
+  bonds* const theirs = target != nullptr ? &target->side().bonds : nullptr;
+  watch& one = make(watcher, watched);
+  add_own(mine, one);
+  const monitor named = monitor_access::make(slot_of(one));
+  if (theirs != nullptr) {
+    const std::lock_guard lock(theirs->guard);
+    if (!theirs->is_over(*target)) {
+      theirs->add(one);
+      return named;
+    }
+  }
+  end_cause why;
+  if (target != nullptr) why.reason = target->reason();
+  send_down(one, why);
+  return named;
+}
+
+bool unwatch(control_block& watcher, const monitor& which) {
+  watch_slot* const slot = monitor_access::slot(which);
+  // [watch] relaxed, both: of what is its own the turn sees what it did before.
+  if (slot == nullptr || slot->generation.load(relaxed) != monitor_access::generation(which)) {
+    return false;
+  }
+  if (slot->watcher.load(relaxed) != &watcher) {
+    throw std::logic_error(std::string(watcher.name()) +
+                           " gave unwatch() what another actor's watch() had returned");
+  }
+  watch& one = watch_in(*slot);
+  if (one.unwatched) return false;
+  remove_own(*watcher.side_if_any(), one);
+  if (take_back(one)) {
+    free(one);
+  } else {
+    one.unwatched = true;
+  }
+  return true;
+}
+
+void end_watches(side_block& of) noexcept {
+  for (watch* next = of.watches; next != nullptr;) {
+    watch& one = *std::exchange(next, next->next_own);
+    if (take_back(one)) free(one);
+  }
+  of.watches = nullptr;
+}
+
+void send_down(watch& one, const end_cause& why) noexcept {
+  control_block* const watcher = control_block::hold_to_the_end(one.watcher);
+  if (watcher == nullptr) return free(one);
+  one.reason = why.reason;
+  one.unhandled = why.unhandled;
+  one.what = why.what;
+  if (!watcher->line().now().ending()) one.how = watcher->type().on_down;
+  if (!watcher->try_deliver(one)) free(one);
+  watcher->let_go();
+}
+
+std::optional<down> take_down(envelope& message) noexcept {
+  auto& one = static_cast<watch&>(message);
+  struct free_after {
+    watch& one;
+    ~free_after() { free(one); }
+  } guard{one};
+  if (one.unwatched) return {};
+  control_block& me = *this_turn().running;
+  remove_own(*me.side_if_any(), one);
+  std::optional<down> d(std::in_place);
+  d->who = one.watched;
+  d->reason = one.reason;
+  d->unhandled = one.unhandled;
+  d->monitor = monitor_access::make(slot_of(one));
+  try {
+    if (one.what != nullptr) d->what = *one.what;
+  } catch (...) {
+    // No memory for the text: the rest is what matters.
+  }
+  return d;
+}
+
+void discard_down(envelope& message) noexcept { free(static_cast<watch&>(message)); }
+
+}  // namespace troupe::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "name_registry.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include "actor/runtime.hpp"
+
+namespace troupe::detail {
+
+void name_entry::ended() noexcept { of.release(*this); }
+void name_waiter::ended() noexcept { of.release(*this); }
+
+void name_waiter::tell(const address& holder) noexcept {
+  notice.content->who = holder;
+  envelope& message = *std::exchange(notice.message, nullptr);
+  if (!block.try_deliver(message)) message.how->discard(message);
+}
+
+void name_registry::check_home(control_block& of) const {
+  if (of.home().owner() == &system_) return;
+  throw std::logic_error("the actor " + std::string(of.name()) +
+                         " belongs to another system than these troupe::names");
+}
+
+void name_registry::release(name_entry& ended) noexcept {
+  const std::unique_ptr<name_entry> own(&ended);
+  part& its = part_of(ended.name);
+  const std::lock_guard lock(its.guard);
+  if (ended.in_table) its.names.erase(ended.name);
+}
+
+void name_registry::release(name_waiter& ended) noexcept {
+  const std::unique_ptr<name_waiter> own(&ended);
+  const std::string& name = ended.notice.content->name;
+  part& its = part_of(name);
+  const std::lock_guard lock(its.guard);
+  if (!ended.in_table) return;
+  const auto at = its.waiting.find(name);
+  at->second.erase(ended.who);
+  if (at->second.empty()) its.waiting.erase(at);
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <troupe/actor/end_listener.hpp>
+#include <troupe/actor/extension.hpp>
+#include <troupe/base/cache_line.hpp>
+#include <troupe/supervision/names.hpp>
+#include <troupe/sync/mutex.hpp>
+
+namespace troupe::detail {
+
+class name_registry;
+
+/// What a name is kept in. `block` may be used under the mutex of its part while it is in the table: the
+/// actor's last turn has not come past ended() then.
+struct name_entry final : end_listener {
+  name_entry(name_registry& registry, std::string_view called, control_block& actor,
+             const named_type& its_type)
+      : of(registry), name(called), block(actor), who(actor.where()), type(its_type) {}
+  void ended() noexcept override;
+
+  name_registry& of;
+  const std::string name;
+  control_block& block;
+  const address who;
+  const named_type& type;
+  bool in_table = false;  // under the mutex of its part
+};
+
+/// An actor that waits for a name; likewise.
+struct name_waiter final : end_listener {
+  name_waiter(name_registry& registry, control_block& actor, name_notice its_notice)
+      : of(registry), block(actor), who(actor.where()), notice(its_notice) {}
+  ~name_waiter() {
+    if (notice.message != nullptr) notice.message->how->discard(*notice.message);
+  }
+  void ended() noexcept override;
+  void tell(const address& holder) noexcept;
+
+  name_registry& of;
+  control_block& block;
+  const address who;
+  name_notice notice;
+  bool in_table = false;
+};
+
+struct name_hash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view name) const noexcept {
+    return std::hash<std::string_view>{}(name);
+  }
+};
+
+/// The names of one system, in parts so that those who look up do not meet.
+///
+/// Threads: any. Order of the mutexes: a part's, then that of an actor's bonds.
+class name_registry final : public system_extension {
+ public:
+  explicit name_registry(system& of) noexcept : system_(of) {}
+
+  struct alignas(cache_line_bytes) part {
+    mutex guard;  // guards what follows
+    condition_variable added;
+    unsigned sleepers = 0;
+    std::unordered_map<std::string_view, name_entry*> names;
+    using waiters = std::unordered_map<address, name_waiter*>;
+    std::unordered_map<std::string, waiters, name_hash, std::equal_to<>> waiting;
+  };
+
+  [[nodiscard]] part& part_of(std::string_view name) noexcept {
+    return parts_[name_hash{}(name) % parts_.size()];
+  }
+  [[nodiscard]] std::array<part, 16>& parts() noexcept { return parts_; }
+
+  /// Throws std::logic_error if the actor belongs to another system.
+  void check_home(control_block& of) const;
+
+  void release(name_entry& ended) noexcept;
+  void release(name_waiter& ended) noexcept;
+
+ private:
+  system& system_;
+  std::array<part, 16> parts_;
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/supervision/names.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+#include "name_registry.hpp"
+
+namespace troupe {
+
+using detail::control_block;
+using detail::name_entry;
+using detail::name_registry;
+using detail::name_waiter;
+
+namespace {
+
+void check(std::string_view name) {
+  if (!name.empty() && name.size() <= names::bytes_max) return;
+  throw std::invalid_argument("troupe: a name of " + std::to_string(name.size()) +
+                              " bytes; it must have between 1 and " +
+                              std::to_string(names::bytes_max));
+}
+
+// An actor that is ending has its name for a moment longer, but nobody finds it any more.
+bool is_there(const address& who) noexcept {
+  control_block* const held = control_block::hold(who);
+  if (held == nullptr) return false;
+  held->let_go();
+  return true;
+}
+
+// Under the mutex of the part.
+void tell_waiters(name_registry::part& here, const name_entry& added) noexcept {
+  const auto at = here.waiting.find(added.name);
+  if (at == here.waiting.end()) return;
+  for (const auto& [address, each] : at->second) {
+    each->in_table = false;
+    // Who is ending is freed by its last turn.
+    control_block* const held = control_block::hold_to_the_end(each->who);
+    if (held == nullptr) continue;
+    if (detail::unlisten_to_end(*held, *each)) {
+      each->tell(added.who);
+      delete each;
+    }
+    held->let_go();
+  }
+  here.waiting.erase(at);
+}
+
+// The same for one that waits no more, and is in the table no more. True: the caller frees it.
+template <class Entry>
+bool take_out(Entry& one) noexcept {
+  one.in_table = false;
+  return detail::unlisten_to_end(one.block, one);
+}
+
+}  // namespace
+
+names::names(system& of) : registry_(&detail::extension_of<name_registry>(of)) {}
+
+registration names::add_block(std::string_view name, control_block& who,
+                              const detail::named_type& type) const {
+  using outcome = registration::outcome;
+  check(name);
+  registry_->check_home(who);
+  auto fresh = std::make_unique<name_entry>(*registry_, name, who, type);
+  name_registry::part& here = registry_->part_of(name);
+  const std::lock_guard lock(here.guard);
+  const auto [at, is_new] = here.names.try_emplace(fresh->name, fresh.get());
+  if (!is_new) {
+    const address holder = at->second->who;
+    return {holder == fresh->who ? outcome::registered : outcome::taken, holder};
+  }
+  bool lives = false;
+  try {
+    lives = detail::listen_to_end(who, *fresh);
+  } catch (...) {
+    here.names.erase(at);
+    throw;
+  }
+  if (!lives) {
+    here.names.erase(at);
+    return {outcome::ended, {}};
+  }
+  name_entry& added = *fresh.release();
+  added.in_table = true;
+  tell_waiters(here, added);
+  if (here.sleepers != 0) here.added.notify_all();
+  return {outcome::registered, added.who};
+}
+
+bool names::remove(std::string_view name, const address& who) const {
+  std::unique_ptr<name_entry> own;
+  name_registry::part& here = registry_->part_of(name);
+  const std::lock_guard lock(here.guard);
+  const auto at = here.names.find(name);
+  if (at == here.names.end() || at->second->who != who) return false;
+  name_entry& one = *at->second;
+  here.names.erase(at);
+  if (take_out(one)) own.reset(&one);
+  return true;
+}
+
+// ── Finding ───────────────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+struct entry_seen {
+  address who;
+  const detail::named_type* type = nullptr;  // null: there is none
+};
+
+// Under the mutex of the part.
+entry_seen look(name_registry::part& here, std::string_view name) noexcept {
+  const auto at = here.names.find(name);
+  return at == here.names.end() ? entry_seen{} : entry_seen{at->second->who, &at->second->type};
+}
+
+detail::miss not_there(std::string_view name) {
+  return {not_found::not_there, std::string(name), {}, {}};
+}
+
+// Held; null: `none` says why.
+control_block* hold_if_it_is(const entry_seen& seen, std::string_view name,
+                             const detail::named_type& type, detail::miss& none) {
+  if (seen.type != nullptr && seen.type->actor != type.actor) {
+    none = {not_found::another_type, std::string(name), type.actor->name, seen.type->actor->name};
+    return nullptr;
+  }
+  control_block* const held = control_block::hold(seen.who);
+  if (held == nullptr) none = not_there(name);
+  return held;
+}
+
+}  // namespace
+
+control_block* names::find_block(std::string_view name, const detail::named_type& type,
+                                 detail::miss& none) const {
+  name_registry::part& here = registry_->part_of(name);
+  std::unique_lock lock(here.guard);
+  const entry_seen seen = look(here, name);
+  lock.unlock();
+  return hold_if_it_is(seen, name, type, none);
+}
+
+control_block* names::find_block(std::string_view name,
+                                 const detail::message_identity* const* wanted,
+                                 const detail::dispatch** how, std::size_t count,
+                                 detail::miss& none) const {
+  name_registry::part& here = registry_->part_of(name);
+  std::unique_lock lock(here.guard);
+  const entry_seen seen = look(here, name);
+  lock.unlock();
+  for (std::size_t i = 0; seen.type != nullptr && i < count; ++i) {
+    how[i] = seen.type->how_to(*wanted[i]);
+    if (how[i] != nullptr) continue;
+    none = {not_found::not_understood, std::string(name),
+            seen.type->messages != nullptr ? wanted[i]->name : std::string_view{},
+            seen.type->actor->name};
+    return nullptr;
+  }
+  control_block* const held = control_block::hold(seen.who);
+  if (held == nullptr) none = not_there(name);
+  return held;
+}
+
+address names::find_address(std::string_view name) const {
+  name_registry::part& here = registry_->part_of(name);
+  std::unique_lock lock(here.guard);
+  const entry_seen seen = look(here, name);
+  lock.unlock();
+  return is_there(seen.who) ? seen.who : address{};
+}
+
+control_block* names::wait_for_block(std::string_view name, const detail::named_type& type,
+                                     time_point deadline, detail::miss& none) const {
+  check(name);
+  if (const control_block* const running = detail::this_turn().running;
+      running != nullptr && !running->runs_on().may_block()) {
+    throw std::logic_error("names::wait_for() in a handler of " + std::string(running->name()) +
+                           " would hold up the thread that it shares: use names::tell()");
+  }
+  name_registry::part& here = registry_->part_of(name);
+  std::unique_lock lock(here.guard);
+  for (;;) {
+    control_block* const held = hold_if_it_is(look(here, name), name, type, none);
+    if (held != nullptr || none.why == not_found::another_type) return held;
+    ++here.sleepers;
+    const bool late = here.added.wait_until(lock, deadline) == std::cv_status::timeout;
+    --here.sleepers;
+    if (!late) continue;
+    return hold_if_it_is(look(here, name), name, type, none);
+  }
+}
+
+// ── Being told ────────────────────────────────────────────────────────────────────────────────
+
+void names::tell_block(std::string_view name, control_block& whom,
+                       detail::name_notice notice) const {
+  std::unique_ptr<name_waiter> fresh;
+  try {
+    fresh = std::make_unique<name_waiter>(*registry_, whom, notice);
+  } catch (...) {
+    notice.message->how->discard(*notice.message);
+    throw;
+  }
+  check(name);
+  registry_->check_home(whom);
+  name_registry::part& here = registry_->part_of(name);
+  const std::lock_guard lock(here.guard);
+  if (const entry_seen seen = look(here, name); is_there(seen.who)) {
+    fresh->tell(seen.who);
+    return;
+  }
+  const auto group = here.waiting.try_emplace(std::string(name)).first;
+  struct erase_if_empty {
+    name_registry::part& here;
+    decltype(group) at;
+    ~erase_if_empty() {
+      if (at->second.empty()) here.waiting.erase(at);
+    }
+  } guard{here, group};
+  const auto [at, is_new] = group->second.try_emplace(fresh->who, fresh.get());
+  if (!is_new) return;
+  bool lives = false;
+  try {
+    lives = detail::listen_to_end(whom, *fresh);
+  } catch (...) {
+    group->second.erase(at);
+    throw;
+  }
+  if (!lives) {
+    group->second.erase(at);
+    return;
+  }
+  fresh.release()->in_table = true;
+}
+
+bool names::stop_telling(std::string_view name, const address& whom) const {
+  std::unique_ptr<name_waiter> own;
+  name_registry::part& here = registry_->part_of(name);
+  const std::lock_guard lock(here.guard);
+  const auto group = here.waiting.find(name);
+  if (group == here.waiting.end()) return false;
+  const auto at = group->second.find(whom);
+  if (at == group->second.end()) return false;
+  name_waiter& one = *at->second;
+  group->second.erase(at);
+  if (group->second.empty()) here.waiting.erase(group);
+  if (take_out(one)) own.reset(&one);
+  return true;
+}
+
+// ── All of them ───────────────────────────────────────────────────────────────────────────────
+
+std::vector<named_actor> names::all() const {
+  std::vector<named_actor> those;
+  for (name_registry::part& each : registry_->parts()) {
+    const std::lock_guard lock(each.guard);
+    for (const auto& [name, entry] : each.names) {
+      those.push_back({entry->name, entry->who, entry->type.actor->name});
+    }
+  }
+  return those;
+}
+
+std::size_t names::count() const {
+  std::size_t sum = 0;
+  for (name_registry::part& each : registry_->parts()) {
+    const std::lock_guard lock(each.guard);
+    sum += each.names.size();
+  }
+  return sum;
+}
+
+std::string detail::to_string(const miss& what) {
+  const std::string name = "the name \"" + what.name + "\"";
+  const std::string registered(what.registered);
+  switch (what.why) {
+    case not_found::nothing:
+      break;
+    case not_found::not_there:
+      return name + " belongs to nobody: register it first, or wait for it";
+    case not_found::another_type:
+      return name + " belongs to an actor of the class " + registered + ", not " +
+             std::string(what.asked);
+    case not_found::not_understood:
+      if (what.asked.empty()) {
+        return name + " belongs to an actor of the class " + registered +
+               ", which does not say what it understands: give it using messages = "
+               "troupe::messages<...>";
+      }
+      return name + " belongs to an actor of the class " + registered +
+             ", which does not understand " + std::string(what.asked);
+  }
+  return {};
+}
+
+}  // namespace troupe

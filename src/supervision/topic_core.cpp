@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/supervision/topic_core.hpp>
+
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <troupe/actor/extension.hpp>
+#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/topic.hpp>
+
+#include "actor/overload_rules.hpp"
+
+namespace troupe {
+
+bool subscription::unsubscribe() const noexcept {
+  const auto one = one_.lock();
+  return one != nullptr && one->unsubscribe();
+}
+
+subscription::operator bool() const noexcept {
+  const auto one = one_.lock();
+  return one != nullptr && one->active.load(relaxed);  // [subscriber]
+}
+
+namespace detail {
+
+void count(publication& done, delivery what) noexcept {
+  switch (what) {
+    case delivery::accepted:
+      ++done.accepted;
+      break;
+    case delivery::paused:
+      ++done.paused;
+      break;
+    case delivery::refused:
+      ++done.refused;
+      break;
+    case delivery::dropped:
+      ++done.dropped;
+      break;
+  }
+}
+
+// ── Named topics ──────────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+struct topic_key {
+  std::string name;
+  const message_identity* type;
+  friend bool operator==(const topic_key&, const topic_key&) = default;
+};
+struct topic_hash {
+  std::size_t operator()(const topic_key& key) const noexcept {
+    return std::hash<std::string>{}(key.name) ^ std::hash<const void*>{}(key.type);
+  }
+};
+
+// A topic may outlive its system, and so may the table.
+struct topic_table {
+  mutex guard;
+  std::unordered_map<topic_key, std::weak_ptr<topic_core>, topic_hash> topics;
+};
+
+struct topic_registry final : system_extension {
+  explicit topic_registry(system&) : table(std::make_shared<topic_table>()) {}
+  const std::shared_ptr<topic_table> table;
+};
+
+// Takes itself off the table when nobody has it any more.
+class named_topic final : public topic_core {
+ public:
+  named_topic(const std::shared_ptr<topic_table>& table, topic_key key)
+      : table_(table), key_(std::move(key)) {}
+  ~named_topic() override {
+    const auto table = table_.lock();
+    if (table == nullptr) return;
+    const std::lock_guard lock(table->guard);
+    const auto at = table->topics.find(key_);
+    // There may be a new one of this name already.
+    if (at != table->topics.end() && at->second.expired()) table->topics.erase(at);
+  }
+
+ private:
+  const std::weak_ptr<topic_table> table_;
+  const topic_key key_;
+};
+
+// For an actor whose messages are redirected to another class: what goes there is found in a table of
+// messages that are not shared.
+bool redirects_elsewhere(const control_block& actor) noexcept {
+  const auto* const own = static_cast<const overload_rules*>(actor.type().rules);
+  return own != nullptr && own->target != nullptr && own->target->table != nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<topic_core> topic_core::named(system& of, std::string_view name,
+                                              const message_identity& type) {
+  if (name.empty() || name.size() > names::bytes_max) {
+    throw std::invalid_argument("troupe: the name of a topic has " + std::to_string(name.size()) +
+                                " bytes; it must have between 1 and " +
+                                std::to_string(names::bytes_max));
+  }
+  const auto& table = extension_of<topic_registry>(of).table;
+  topic_key key{std::string(name), &type};
+  const auto fresh = std::make_shared<named_topic>(table, key);
+  const std::lock_guard lock(table->guard);
+  std::weak_ptr<topic_core>& place = table->topics[std::move(key)];
+  if (auto there = place.lock()) return there;
+  place = fresh;
+  return fresh;
+}
+
+// ── Subscribers ───────────────────────────────────────────────────────────────────────────────
+
+subscriber::subscriber(control_block& actor, const subscriber_type& type) noexcept
+    : who(actor.where()), how(type), takes_copies(redirects_elsewhere(actor)), block_(actor) {}
+
+bool subscriber::unsubscribe() noexcept {
+  const auto topic = home_.lock();
+  return topic != nullptr && topic->remove(*this);
+}
+
+void subscriber::ended() noexcept {
+  const auto topic = home_.lock();
+  if (topic != nullptr) return topic->release(*this);
+  const auto itself = std::move(itself_);  // nobody else knows it
+}
+
+// What is let go of once the mutex is free: filters, whose ends are the user's code, and the topic.
+struct topic_core::leftovers {
+  std::shared_ptr<topic_core> topic;
+  std::shared_ptr<subscriber> one;
+  std::shared_ptr<subscriber> itself;
+  std::shared_ptr<const subscribers> copy;
+};
+
+// Under the mutex.
+void topic_core::take_out(subscriber& one, leftovers& left) noexcept {
+  one.active.store(false, relaxed);  // [subscriber]
+  left.one = std::move(*one.at_);
+  left.topic = std::move(one.topic_);
+  left.copy = std::move(copy_);
+  copy_ = nullptr;
+  list_.erase(one.at_);
+}
+
+topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
+                                  const shared_block* if_retained, bool wants_retained) {
+  envelope* message = nullptr;
+  struct discard_unless_sent {
+    envelope*& message;
+    ~discard_unless_sent() {
+      if (message != nullptr) message->how->discard(*message);
+    }
+  } guard{message};
+  leftovers left;
+  const std::lock_guard lock(mutex_);
+  if (if_retained != nullptr && retained_.get() != if_retained) return added::outdated;
+  if (wants_retained) {
+    message = &make_shared_envelope(*one->how.retained, *retained_);
+    hold(*retained_);
+  }
+  one->at_ = list_.insert(list_.end(), one);
+  one->topic_ = shared_from_this();
+  one->home_ = one->topic_;
+  one->itself_ = one;
+  bool lives = false;
+  try {
+    lives = listen_to_end(one->block_, *one);
+  } catch (...) {
+    left.itself = std::move(one->itself_);
+    take_out(*one, left);
+    throw;
+  }
+  if (!lives) {
+    left.itself = std::move(one->itself_);
+    take_out(*one, left);
+    return added::ended;
+  }
+  left.copy = std::move(copy_);
+  copy_ = nullptr;
+  if (message != nullptr && one->block_.try_deliver(*message)) message = nullptr;
+  return added::yes;
+}
+
+bool topic_core::remove(subscriber& one) noexcept {
+  leftovers left;
+  const std::lock_guard lock(mutex_);
+  if (one.topic_ == nullptr) return false;
+  take_out(one, left);
+  // Otherwise its last turn is on its way to ended().
+  if (unlisten_to_end(one.block_, one)) left.itself = std::move(one.itself_);
+  return true;
+}
+
+void topic_core::release(subscriber& ended) noexcept {
+  leftovers left;
+  const std::lock_guard lock(mutex_);
+  if (ended.topic_ != nullptr) take_out(ended, left);
+  left.itself = std::move(ended.itself_);
+}
+
+std::shared_ptr<const subscribers> topic_core::begin(shared_block* message) {
+  shared_reference last;
+  const std::lock_guard lock(mutex_);
+  if (copy_ == nullptr) {
+    copy_ = std::make_shared<const subscribers>(list_.begin(), list_.end());
+  }
+  if (message != nullptr) {
+    hold(*message);
+    last = std::exchange(retained_, shared_reference(message));
+  }
+  return copy_;
+}
+
+shared_reference topic_core::retained() const noexcept {
+  const std::lock_guard lock(mutex_);
+  if (retained_ == nullptr) return nullptr;
+  hold(*retained_);
+  return shared_reference(retained_.get());
+}
+
+std::size_t topic_core::count() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return list_.size();
+}
+
+}  // namespace detail
+}  // namespace troupe

@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: Apache-2.0
+// Topics: who gets what, how often it is stored, and when a subscription ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <troupe/supervision/topic.hpp>
+#include <troupe/troupe.hpp>
+#include <vector>
+
+#include "actor/test_support.hpp"
+
+namespace troupe::test {
+
+struct small_quote {
+  int number;
+};
+struct quote {
+  std::string symbol;
+  int cents;
+};
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+struct in_topics {};
+struct weighed {
+  explicit weighed(std::string of) : text(std::move(of)) {}
+  std::string text;
+  counted<in_topics> alive;
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return text.capacity(); }
+};
+
+class reader;
+struct act {
+  std::function<void(reader&)> what;
+};
+
+class reader : public actor {
+ public:
+  explicit reader(journal& log) : log_(log) {}
+  void on(const quote& q) { write(q.symbol, q.cents); }
+  void on(small_quote q, address sender) {
+    write(sender ? "small from somebody" : "small from nobody", q.number);
+  }
+  void on(const weighed& w, const address&) {
+    where = &w;
+    log_.write(w.text);
+  }
+  void on(const act& a) { a.what(*this); }
+  void on(const std::shared_ptr<event>& e) { e->wait(); }
+
+  using actor::system;
+  [[nodiscard]] self_ref<reader> me() { return self(this); }
+
+  const weighed* where = nullptr;
+
+ private:
+  void write(std::string_view what, int value) {
+    log_.write(std::string(what) + " " + std::to_string(value));
+  }
+  journal& log_;
+};
+
+// Wants a value of its own.
+class owner : public actor {
+ public:
+  explicit owner(journal& log) : log_(log) {}
+  void on(weighed w) {
+    where = w.text.data();
+    kept.push_back(std::move(w));
+    log_.write("kept");
+  }
+  std::vector<weighed> kept;
+  static inline const char* where = nullptr;
+
+ private:
+  journal& log_;
+};
+
+class first : public actor {
+ public:
+  using messages = troupe::messages<quote>;
+  void on(const quote&) {}
+};
+
+struct theatre : stage {
+  journal log;
+  ref<reader> a = spawn<reader>(log);
+  ref<reader> b = spawn<reader>(log);
+};
+
+TEST(topic, gives_each_subscriber_what_is_published_in_order) {
+  theatre t;
+  const topic<quote> prices;
+  EXPECT_TRUE(prices.subscribe(t.a));
+  EXPECT_TRUE(prices.subscribe(t.b));
+  EXPECT_EQ(prices.subscribers(), 2u);
+  EXPECT_EQ(prices.publish(quote{"A", 1}).reached(), 2u);
+  const quote second{"A", 2};
+  EXPECT_EQ(prices.publish(second).accepted, 2u);
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("A 1", "A 2", "A 1", "A 2"));
+}
+
+TEST(topic, copies_small_messages_and_says_who_published) {
+  theatre t;
+  const topic<small_quote> numbers;
+  numbers.subscribe(t.a);
+  numbers.publish(small_quote{1});
+  t.b.send(act{[&](reader&) { numbers.publish(small_quote{2}); }});
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("small from nobody 1", "small from somebody 2"));
+}
+
+TEST(topic, without_subscribers_reaches_nobody) {
+  const topic<quote> prices;
+  EXPECT_EQ(prices.publish(quote{"A", 1}).reached(), 0u);
+}
+
+TEST(topic, stores_a_message_once_for_all) {
+  journal log;
+  {
+    stage s;
+    const topic<weighed> all;
+    std::vector<ref<reader>> those;
+    for (int i = 0; i < 10; ++i) {
+      those.push_back(s.spawn<reader>(log));
+      all.subscribe(those.back());
+    }
+    EXPECT_EQ(all.publish(weighed("once")).reached(), 10u);
+    EXPECT_EQ(counted<in_topics>::alive(), 1);
+    s.play();
+    EXPECT_EQ(log.lines().size(), 10u);
+    EXPECT_EQ(counted<in_topics>::alive(), 0) << "the last one who reads it frees it";
+    const weighed* where = nullptr;
+    for (const auto& each : those) {
+      each.send(act{[&](reader& r) {
+        if (where == nullptr) where = r.where;
+        EXPECT_EQ(r.where, where) << "the same object";
+      }});
+    }
+    s.play();
+    all.publish(weighed("never handled"));
+    for (const auto& each : those) each.stop_now();
+    s.play();
+  }
+  EXPECT_EQ(counted<in_topics>::alive(), 0) << "nor does what nobody handles stay";
+}
+
+TEST(topic, copies_for_a_handler_that_takes_a_value_but_for_the_last_one) {
+  journal log;
+  stage s;
+  const topic<weighed> all;
+  const auto a = s.spawn<owner>(log);
+  const auto b = s.spawn<owner>(log);
+  all.subscribe(a);
+  all.subscribe(b);
+  const std::string text(100, 'x');
+  const char* place = nullptr;
+  {
+    weighed one(text);
+    place = one.text.data();
+    all.publish(std::move(one));
+  }
+  s.play();
+  EXPECT_EQ(counted<in_topics>::alive(), 2);
+  EXPECT_EQ(owner::where, place) << "the last one has the original";
+  a.stop(), b.stop();
+  s.play();
+  EXPECT_EQ(counted<in_topics>::alive(), 0);
+}
+
+TEST(topic, has_filters) {
+  theatre t;
+  const topic<quote> prices;
+  prices.subscribe(t.a, [](const quote& q) { return q.cents > 10; });
+  prices.subscribe(t.a, [](const quote& q) { return q.symbol == "B"; });
+  const publication first = prices.publish(quote{"A", 11});
+  EXPECT_EQ(first.accepted, 1u);
+  EXPECT_EQ(first.filtered, 1u);
+  EXPECT_EQ(prices.publish(quote{"B", 12}).accepted, 2u);
+  EXPECT_EQ(prices.publish(quote{"C", 1}).filtered, 2u);
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("A 11", "B 12", "B 12"));
+}
+
+TEST(topic, counts_filters_that_throw_and_goes_on) {
+  theatre t;
+  const topic<quote> prices;
+  prices.subscribe(t.a, [](const quote&) -> bool { throw std::runtime_error("broken"); });
+  prices.subscribe(t.b);
+  const publication done = prices.publish(quote{"A", 1});
+  EXPECT_EQ(done.filters_failed, 1u);
+  EXPECT_EQ(done.accepted, 1u);
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("A 1"));
+}
+
+TEST(topic, filters_may_publish_and_subscribe_themselves) {
+  theatre t;
+  const topic<quote> prices;
+  const topic<quote> others;
+  others.subscribe(t.b);
+  prices.subscribe(t.a, [&](const quote& q) {
+    prices.subscribe(t.b);
+    return others.publish(quote{"from a filter", q.cents}).reached() == 1;
+  });
+  prices.publish(quote{"A", 1});
+  prices.publish(quote{"A", 2});
+  t.play();
+  EXPECT_THAT(t.log.lines(),
+              UnorderedElementsAre("A 1", "A 2", "A 2", "from a filter 1", "from a filter 2"));
+}
+
+TEST(topic, ends_a_subscription_when_told) {
+  theatre t;
+  const topic<quote> prices;
+  const subscription first = prices.subscribe(t.a);
+  const subscription second = prices.subscribe(t.a);
+  prices.publish(quote{"A", 1});
+  EXPECT_TRUE(first.unsubscribe());
+  EXPECT_FALSE(first);
+  EXPECT_TRUE(second);
+  EXPECT_FALSE(first.unsubscribe());
+  EXPECT_EQ(prices.publish(quote{"A", 2}).reached(), 1u);
+  EXPECT_TRUE(second.unsubscribe());
+  EXPECT_EQ(prices.publish(quote{"A", 3}).reached(), 0u);
+  EXPECT_EQ(prices.subscribers(), 0u);
+  EXPECT_FALSE(subscription{}.unsubscribe());
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("A 1", "A 1", "A 2"))
+      << "what was published before may still come";
+}
+
+TEST(topic, ends_a_subscription_with_its_subscriber_and_keeps_nobody_alive) {
+  theatre t;
+  const topic<quote> prices;
+  const subscription first = prices.subscribe(t.a);
+  const subscription second = prices.subscribe(t.b);
+  t.a = {};
+  t.b.stop();
+  t.play();
+  EXPECT_EQ(prices.subscribers(), 0u);
+  EXPECT_FALSE(first);
+  EXPECT_FALSE(second);
+  EXPECT_FALSE(first.unsubscribe());
+  EXPECT_EQ(prices.publish(quote{"A", 1}).reached(), 0u);
+  EXPECT_FALSE(prices.subscribe(t.b)) << "it has ended";
+  EXPECT_EQ(t.system.statistics().actors_alive, 0u);
+}
+
+TEST(topic, frees_a_filter_with_its_subscription) {
+  theatre t;
+  const topic<quote> prices;
+  const auto held = std::make_shared<int>(0);
+  const auto filter = [held](const quote&) { return true; };
+  const subscription first = prices.subscribe(t.a, filter);
+  prices.subscribe(t.b, filter);
+  prices.publish(quote{"A", 1});
+  EXPECT_EQ(held.use_count(), 4);
+  first.unsubscribe();
+  t.b.stop();
+  t.play();
+  EXPECT_EQ(held.use_count(), 2) << "the test's and the lambda's";
+}
+
+TEST(topic, subscribes_an_actor_from_within) {
+  theatre t;
+  const topic<quote> prices;
+  t.a.send(act{[&](reader& me) {
+    prices.subscribe(me.me());
+    prices.publish(quote{"mine", 1});
+  }});
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("mine 1"));
+}
+
+// ── Limits ────────────────────────────────────────────────────────────────────────────────────
+
+TEST(topic, holds_each_subscriber_to_its_own_limits) {
+  journal log;
+  stage s;
+  const topic<quote> prices;
+  const auto full =
+      s.spawn<reader>(spawn_options{.max_messages = 1, .when_full = overload::refuse}, log);
+  const auto drops =
+      s.spawn<reader>(spawn_options{.max_messages = 1, .when_full = overload::drop_newest}, log);
+  const auto free = s.spawn<reader>(log);
+  for (const auto& each : {full, drops, free}) prices.subscribe(each);
+  EXPECT_EQ(prices.publish(quote{"A", 1}).accepted, 3u);
+  const publication second = prices.publish(quote{"A", 2});
+  EXPECT_EQ(second.accepted, 1u);
+  EXPECT_EQ(second.refused, 1u);
+  EXPECT_EQ(second.dropped, 1u);
+  EXPECT_EQ(second.reached(), 1u);
+  s.play();
+  EXPECT_EQ(log.lines().size(), 4u);
+}
+
+TEST(topic, charges_each_subscriber_for_the_whole_message) {
+  journal log;
+  stage s;
+  const topic<weighed> all;
+  const budget mine(15'000);
+  const auto a = s.spawn<reader>(spawn_options{.charged_to = mine}, log);
+  all.subscribe(a);
+  EXPECT_EQ(all.publish(weighed(std::string(10'000, 'x'))).accepted, 1u);
+  EXPECT_GE(mine.used(), 10'000u);
+  EXPECT_EQ(all.publish(weighed(std::string(10'000, 'x'))).refused, 1u);
+  s.play();
+  EXPECT_EQ(mine.used(), 0u);
+}
+
+TEST(topic, pauses_the_publisher_as_send_does) {
+  journal log;
+  stage s;
+  const topic<quote> prices;
+  const auto slow = s.spawn<reader>(spawn_options{.max_messages = 1}, log);
+  prices.subscribe(slow);
+  // On a thread with a pump it is told, and goes on.
+  const auto p = s.system.spawn<reader>(log);
+  atomic<bool> paused{false};
+  event done;
+  p.send(act{[&](reader&) {
+    prices.publish(quote{"A", 1});
+    paused = prices.publish(quote{"A", 2}).paused == 1;
+    done.set();
+  }});
+  ASSERT_TRUE(done.wait());
+  EXPECT_TRUE(paused);
+  s.play();
+  EXPECT_EQ(log.lines().size(), 2u);
+  EXPECT_TRUE(eventually([&] { return s.system.statistics().pauses == 1; }));
+}
+
+TEST(topic, goes_on_to_another_class_where_its_subscriber_redirects) {
+  journal log;
+  stage s;
+  const topic<quote> prices;
+  const auto b = s.spawn<reader>(log);
+  const auto a = s.spawn<first>(
+      spawn_options{.max_messages = 1, .when_full = overload::redirect_to<first>(b)});
+  prices.subscribe(a);
+  for (int i = 0; i < 3; ++i) prices.publish(quote{"A", i});
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("A 1", "A 2"));
+}
+
+// ── Named topics, and the last value ──────────────────────────────────────────────────────────
+
+TEST(topic, is_found_by_name_and_type) {
+  theatre t;
+  const topic<quote> prices(t.system, "prices");
+  EXPECT_EQ(prices, topic<quote>(t.system, "prices"));
+  EXPECT_NE(prices, topic<quote>(t.system, "others"));
+  const topic<small_quote> same_name(t.system, "prices");
+  same_name.subscribe(t.a);
+  EXPECT_EQ(prices.publish(quote{"A", 1}).reached(), 0u) << "another type, another topic";
+  topic<quote>(t.system, "prices").subscribe(t.a);
+  EXPECT_EQ(prices.publish(quote{"A", 1}).reached(), 1u);
+  troupe::system other;
+  EXPECT_NE(prices, topic<quote>(other, "prices")) << "each system has its own";
+  EXPECT_THROW(topic<quote>(t.system, ""), std::invalid_argument);
+  EXPECT_THROW(topic<quote>(t.system, std::string(256, 'x')), std::invalid_argument);
+}
+
+TEST(topic, of_a_name_lives_as_long_as_somebody_is_subscribed) {
+  theatre t;
+  topic<quote>(t.system, "prices").subscribe(t.a);
+  EXPECT_EQ(topic<quote>(t.system, "prices").publish(quote{"A", 1}).reached(), 1u);
+  t.play();
+  t.a.stop();
+  t.play();
+  EXPECT_EQ(topic<quote>(t.system, "prices").publish(quote{"A", 1}).reached(), 0u);
+}
+
+TEST(topic, may_outlive_its_system) {
+  std::optional<topic<quote>> prices;
+  subscription s;
+  {
+    theatre t;
+    prices.emplace(t.system, "prices", topic_options{.retain_last = true});
+    s = prices->subscribe(t.a);
+    prices->publish(quote{"A", 1});
+  }
+  EXPECT_FALSE(s);
+  EXPECT_EQ(prices->publish(quote{"A", 1}).reached(), 0u);
+}
+
+TEST(topic, gives_late_subscribers_the_last_value_if_it_retains_it) {
+  theatre t;
+  const topic<quote> prices({.retain_last = true});
+  const topic<small_quote> numbers({.retain_last = true});
+  prices.subscribe(t.b);
+  prices.publish(quote{"A", 1});
+  prices.publish(quote{"A", 2});
+  numbers.publish(small_quote{3});
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("A 1", "A 2"));
+  prices.subscribe(t.a);
+  numbers.subscribe(t.a);
+  prices.subscribe(t.a, [](const quote& q) { return q.cents > 2; });
+  prices.publish(quote{"A", 3});
+  t.play();
+  EXPECT_THAT(t.log.lines(),
+              ElementsAre("A 1", "A 2", "A 2", "small from nobody 3", "A 3", "A 3", "A 3"));
+}
+
+TEST(topic, gives_the_last_value_to_a_full_subscriber_too) {
+  journal log;
+  stage s;
+  const topic<quote> prices({.retain_last = true});
+  prices.publish(quote{"A", 1});
+  const auto a =
+      s.spawn<reader>(spawn_options{.max_messages = 1, .when_full = overload::refuse}, log);
+  a.send(quote{"B", 1});
+  prices.subscribe(a);
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("B 1", "A 1"));
+}
+
+TEST(topic, does_not_retain_unless_it_is_asked_to) {
+  theatre t;
+  const topic<quote> prices(t.system, "prices");
+  prices.publish(quote{"A", 1});
+  prices.subscribe(t.a);
+  t.play();
+  EXPECT_THAT(t.log.lines(), IsEmpty());
+  const topic<quote> same(t.system, "prices", {.retain_last = true});
+  prices.publish(quote{"A", 2});
+  prices.subscribe(t.b);
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("A 2", "A 2"));
+}
+
+// ── Threads ───────────────────────────────────────────────────────────────────────────────────
+
+struct stamped {
+  int publisher;
+  int number;
+  std::array<char, 80> rest{};  // large enough to be shared
+};
+
+// What comes from each publisher comes in order, without a gap since the first.
+class orderly : public actor {
+ public:
+  explicit orderly(atomic<int>& received) : received_(received) {}
+  void on(const stamped& s) {
+    int& last = last_[static_cast<std::size_t>(s.publisher)];
+    EXPECT_TRUE(last == 0 || s.number == last + 1) << last << ", then " << s.number;
+    last = s.number;
+    ++received_;
+  }
+
+ private:
+  std::array<int, 2> last_{};
+  atomic<int>& received_;
+};
+
+TEST(topic, keeps_each_publishers_order_for_subscribers_that_come_and_go) {
+  constexpr int messages = sanitized ? 300 : 5'000;
+  atomic<int> received{0};
+  atomic<int> done{0};
+  troupe::system all({.workers = 2, .max_messages = no_limit, .max_bytes = no_limit});
+  {
+    const topic<stamped> prices(all, "prices", {.retain_last = false});
+    const auto always = all.spawn<orderly>(received);
+    prices.subscribe(always);
+    std::vector<std::thread> publishers;
+    for (int p = 0; p < 2; ++p) {
+      publishers.emplace_back([&, p] {
+        for (int i = 1; i <= messages; ++i) {
+          EXPECT_GE(prices.publish(stamped{p, i}).reached(), 1u);
+        }
+        ++done;
+      });
+    }
+    for (int i = 0; done < 2; ++i) {
+      const auto one = all.spawn<orderly>(received);
+      const subscription s = topic<stamped>(all, "prices").subscribe(one);
+      EXPECT_TRUE(s);
+      if (i % 2 == 0) std::this_thread::yield();
+      if (i % 3 == 0) s.unsubscribe();
+      if (i % 3 == 1) one.stop();
+    }
+    for (std::thread& each : publishers) each.join();
+    EXPECT_TRUE(eventually([&] { return prices.subscribers() == 1; }));
+  }
+  EXPECT_TRUE(all.shutdown(patience).complete());
+  EXPECT_GE(received, 2 * messages);
+}
+
+// Of one publisher: the retained one first, then all that follow.
+TEST(topic, retained_values_come_before_those_that_follow) {
+  constexpr int rounds = sanitized ? 100 : 500;
+  atomic<int> received{0};
+  atomic<bool> over{false};
+  troupe::system all({.workers = 1, .max_messages = no_limit, .max_bytes = no_limit});
+  const topic<stamped> prices({.retain_last = true});
+  prices.publish(stamped{0, 1});
+  std::thread publisher([&] {
+    for (int i = 2; !over; ++i) {
+      prices.publish(stamped{0, i});
+      while (!over && all.statistics().messages_waiting > 1'000) std::this_thread::yield();
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    const auto one = all.spawn<orderly>(received);
+    EXPECT_TRUE(prices.subscribe(one, [](const stamped&) { return true; }));
+    std::this_thread::yield();
+    one.stop();
+  }
+  over = true;
+  publisher.join();
+  EXPECT_TRUE(eventually([&] { return prices.subscribers() == 0; }));
+  EXPECT_TRUE(all.shutdown(patience).complete());
+}
+
+TEST(topic, of_very_many_subscribers_that_come_and_go_keeps_nothing) {
+  constexpr int rounds = sanitized ? 5'000 : 30'000;
+  atomic<int> received{0};
+  troupe::system all({.workers = 1});
+  const topic<stamped> prices(all, "prices");
+  std::size_t highest = 0;
+  for (int i = 0; i < rounds; ++i) {
+    prices.subscribe(all.spawn<orderly>(received));
+    if (i % 1'000 == 0) {
+      (void)prices.publish(stamped{0, 0});
+      highest = std::max(highest, prices.subscribers());
+    }
+  }
+  EXPECT_TRUE(eventually([&] { return prices.subscribers() == 0; })) << highest;
+}
+
+}  // namespace
+}  // namespace troupe::test
