@@ -63,7 +63,8 @@ class receiving_case : public channel_case {
 
   void was_done() {
     if constexpr (takes_end) {
-      select_calls<received<T>>(then_, at_end ? received<T>(true) : received<T>(room_.take()));
+      select_calls<troupe::received<T>>(
+          then_, at_end ? troupe::received<T>(true) : troupe::received<T>(room_.take()));
     } else {
       select_calls<T>(then_, room_.take());
     }
@@ -71,7 +72,7 @@ class receiving_case : public channel_case {
 
  private:
   static constexpr bool takes_end =
-      !std::is_invocable_v<Function&, T> && std::is_invocable_v<Function&, received<T>>;
+      !std::is_invocable_v<Function&, T> && std::is_invocable_v<Function&, troupe::received<T>>;
 
   value_room<T> room_;
   Function then_;
