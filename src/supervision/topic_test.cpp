@@ -94,8 +94,10 @@ class first : public actor {
   void on(const quote&) {}
 };
 
-struct theatre : stage {
+struct seen {
   journal log;
+};
+struct theatre : seen, stage {
   ref<reader> a = spawn<reader>(log);
   ref<reader> b = spawn<reader>(log);
 };
