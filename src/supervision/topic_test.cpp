@@ -466,6 +466,18 @@ TEST(topic, gives_late_subscribers_the_last_value_if_it_retains_it) {
               ElementsAre("A 1", "A 2", "A 2", "small from nobody 3", "A 3", "A 3", "A 3"));
 }
 
+TEST(topic, gives_the_last_value_also_if_another_one_comes_while_a_filter_looks_at_it) {
+  theatre t;
+  const topic<quote> prices({.retain_last = true});
+  prices.publish(quote{"A", 1});
+  prices.subscribe(t.a, [&](const quote& q) {
+    if (q.cents == 1) prices.publish(quote{"A", 2});
+    return true;
+  });
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("A 2"));
+}
+
 TEST(topic, gives_the_last_value_to_a_full_subscriber_too) {
   journal log;
   stage s;
