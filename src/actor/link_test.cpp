@@ -71,9 +71,12 @@ void fail(const ref<member>& one) {
   one.send(act{[](member&) { throw std::runtime_error("broken"); }});
 }
 
-// Two that are linked, and one that watches both.
-struct theatre : stage {
+struct seen {
   journal log;
+};
+
+// Two that are linked, and one that watches both.
+struct theatre : seen, stage {
   ref<member> a = spawn<member>();
   ref<member> b = spawn<member>(&log);
   ref<member> w = spawn<member>();

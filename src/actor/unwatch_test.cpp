@@ -47,9 +47,13 @@ std::size_t memory() {
 }
 constexpr std::size_t little = 600'000;
 
-struct theatre : stage {
+struct seen {
   std::vector<down> downs;
   journal log;
+};
+
+// A stage, a guard, and what is seen there, which outlives both.
+struct theatre : seen, stage {
   ref<guard> w = spawn<guard>(downs);
 
   ~theatre() { w.stop(), play(); }

@@ -60,8 +60,10 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 using outcome = registration::outcome;
 
-struct theatre : stage {
+struct seen {
   journal log;
+};
+struct theatre : seen, stage {
   troupe::names names{system};
 };
 

@@ -94,8 +94,10 @@ class first : public actor {
   void on(const quote&) {}
 };
 
-struct theatre : stage {
+struct seen {
   journal log;
+};
+struct theatre : seen, stage {
   ref<reader> a = spawn<reader>(log);
   ref<reader> b = spawn<reader>(log);
 };
@@ -357,6 +359,53 @@ TEST(topic, goes_on_to_another_class_where_its_subscriber_redirects) {
   EXPECT_THAT(log.lines(), ElementsAre("A 1", "A 2"));
 }
 
+// A class that chooses its handlers by its state.
+class lamp : public state_machine<lamp> {
+ public:
+  explicit lamp(journal& log) : log_(log) {}
+  struct off : state {};
+  struct lit : state {};
+  using states = troupe::states<off, lit>;
+  using messages = troupe::messages<quote, ref<reader>, down, link_down>;
+
+  to<lit> on(off, const quote& q) {
+    log_.write("lit by " + q.symbol);
+    return {};
+  }
+  void on(lit, const quote& q) { log_.write("is lit, " + q.symbol); }
+  void on(const ref<reader>& whom) {
+    watch(whom);
+    link(whom);
+  }
+  to<off> on(lit, const down& d) {
+    log_.write("off, " + std::string(to_string(d.reason)));
+    return {};
+  }
+  void on(const link_down& d) { log_.write("link_down " + d.what); }
+
+ private:
+  journal& log_;
+};
+
+TEST(topic, and_all_that_is_told_of_ends_is_for_state_machines_too) {
+  theatre t;
+  const auto l = t.spawn<lamp>(t.log);
+  const topic<quote> prices({.retain_last = true});
+  prices.publish(quote{"the retained one", 1});
+  prices.subscribe(l);
+  l.send(ref{t.a});
+  t.play();
+  prices.publish(quote{"the next one", 2});
+  t.play();
+  t.a.send(act{[](reader&) { throw std::runtime_error("broken"); }});
+  t.play();
+  std::vector<std::string> lines = t.log.lines();
+  EXPECT_THAT(lines, UnorderedElementsAre("lit by the retained one", "is lit, the next one",
+                                          "off, failed", "link_down broken"));
+  l.stop();
+  t.play();
+}
+
 // ── Named topics, and the last value ──────────────────────────────────────────────────────────
 
 TEST(topic, is_found_by_name_and_type) {
@@ -415,6 +464,18 @@ TEST(topic, gives_late_subscribers_the_last_value_if_it_retains_it) {
   t.play();
   EXPECT_THAT(t.log.lines(),
               ElementsAre("A 1", "A 2", "A 2", "small from nobody 3", "A 3", "A 3", "A 3"));
+}
+
+TEST(topic, gives_the_last_value_also_if_another_one_comes_while_a_filter_looks_at_it) {
+  theatre t;
+  const topic<quote> prices({.retain_last = true});
+  prices.publish(quote{"A", 1});
+  prices.subscribe(t.a, [&](const quote& q) {
+    if (q.cents == 1) prices.publish(quote{"A", 2});
+    return true;
+  });
+  t.play();
+  EXPECT_THAT(t.log.lines(), ElementsAre("A 2"));
 }
 
 TEST(topic, gives_the_last_value_to_a_full_subscriber_too) {

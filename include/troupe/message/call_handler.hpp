@@ -22,11 +22,23 @@ void call_with_own(A& actor, M& message, const Sender&... sender) {
   }
 }
 
-/// With a message that is the handler's.
+// A class that chooses its handlers may put the envelope aside, so it gets one of the usual kind.
 template <class A, class M>
-void call_handler(A& actor, M&& message, const address& sender) {
+void call_with_envelope(A& actor, M& message, const address& sender) {
+  constexpr bool with_sender = handles_with_sender<A, M>;
+  const dispatch& how = promised_dispatch_of<A, M>;
+  auto* const e = make_envelope<with_sender>(how, std::move(message));
+  if constexpr (with_sender) e->sender = sender;
+  how.run(&actor, *e);
+}
+
+/// With a message that is the handler's. Throws what leaves the handler.
+template <class A, class M>
+void call_handler(A& actor, M&& message, [[maybe_unused]] const address& sender) {
   static_assert(!std::is_reference_v<M>);
-  if constexpr (handles_with_sender<A, M>) {
+  if constexpr (chooses_handler<A, M>()) {
+    call_with_envelope(actor, message, sender);
+  } else if constexpr (handles_with_sender<A, M>) {
     call_with_own(actor, message, sender);
   } else if constexpr (!has_handler<A, M>) {
     actor.on(std::move(message), reply<later_reply<A, M>>{});  // nobody has asked
@@ -42,11 +54,12 @@ concept takes_shared = requires { typename on_result<A, const M&, Sender...>; } 
 /// True if the handler is content with a reference to a message that others read as well.
 template <class A, class M>
 concept handles_shared =
-    takes_shared<A, M> || takes_shared<A, M, address> || takes_shared<A, M, const address&>;
+    !chooses_handler<A, M>() &&
+    (takes_shared<A, M> || takes_shared<A, M, address> || takes_shared<A, M, const address&>);
 
 /// With a message that others read as well: a handler that takes a value gets a copy.
 template <class A, class M>
-void call_handler_shared(A& actor, const M& message, const address& sender) {
+void call_handler_shared(A& actor, const M& message, [[maybe_unused]] const address& sender) {
   if constexpr (!handles_shared<A, M>) {
     call_handler(actor, M(message), sender);
   } else if constexpr (handles_with_sender<A, M>) {

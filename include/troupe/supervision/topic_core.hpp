@@ -24,7 +24,7 @@ class topic_core;
 /// How messages are sent to a subscriber of a class.
 struct subscriber_type {
   const dispatch* copied;
-  const dispatch* shared;
+  const dispatch* shared;  // null: its class may put messages aside, and is given copies
   const dispatch* retained;
 };
 
@@ -41,7 +41,8 @@ class subscriber : public end_listener {
 
   const address who;
   const subscriber_type& how;
-  const bool takes_copies;  // its limits redirect to another class, which is not told how to share
+  // Its limits redirect to another class, or its class puts messages aside: neither knows shared ones.
+  const bool takes_copies;
   atomic<bool> active{true};  // [subscriber] relaxed: only spares a message that need not come
 
  private:

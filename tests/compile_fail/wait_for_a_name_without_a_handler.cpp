@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who wants to be told of a name has a handler for name_registered.
+// expect-error: deaf
+// expect-error: name_registered
+#include <troupe/supervision/names.hpp>
+#include <troupe/troupe.hpp>
+
+class clerk : public troupe::actor {
+ public:
+  void on(const troupe::name_registered&) {}
+};
+class deaf : public troupe::actor {};
+
+void use(const troupe::names& all, const troupe::ref<clerk>& one, const troupe::ref<deaf>& other) {
+  all.tell("alice", one);
+#ifdef MUST_NOT_COMPILE
+  all.tell("alice", other);
+#endif
+  (void)other;
+}
