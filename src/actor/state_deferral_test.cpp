@@ -222,6 +222,47 @@ TEST_F(state_deferral, ends_with_the_actor_as_dead_letters) {
   EXPECT_EQ(counted<in_deferral>::alive(), 0);
 }
 
+struct nap {};
+
+class sleeper : public state_machine<sleeper> {
+ public:
+  explicit sleeper(journal& log) : log_(log) {}
+  static constexpr std::size_t max_deferred = 3;
+
+  struct shut : state {
+    using defers = troupe::messages<item>;
+  };
+  struct open : state {};
+  using states = troupe::states<shut, open>;
+  using messages = troupe::messages<item, nap, unlock>;
+
+  exclusive_task<> on(shut, nap) {
+    co_await sleep_for(1ms);
+    log_.write("has slept");
+  }
+  to<open> on(shut, unlock) { return {}; }
+  void on(open, const item& m) { log_.write(std::to_string(m.n)); }
+  void on_unhandled(std::string_view, std::string_view) { log_.write("unhandled"); }
+
+ private:
+  journal& log_;
+};
+
+TEST(state_deferral_and_exclusive_handlers, do_not_disturb_each_other) {
+  journal log;
+  system s{{.workers = 1}};
+  const auto m = s.spawn<sleeper>(log);
+  m.send(item{1});
+  m.send(item{2});
+  m.send(nap{});
+  m.send(item{3});
+  m.send(nap{});
+  m.send(item{4});
+  m.send(unlock{});
+  ASSERT_TRUE(log.wait_for(6));
+  EXPECT_THAT(log.lines(), ElementsAre("has slept", "has slept", "unhandled", "1", "2", "3"));
+}
+
 // ── Under load ────────────────────────────────────────────────────────────────────────────────
 
 struct parcel {
