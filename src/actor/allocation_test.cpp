@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <new>
 #include <thread>
@@ -114,6 +115,43 @@ class swallower : public actor {
   atomic<int>& handled_;
 };
 
+struct around {
+  int left;
+  event* done;
+};
+struct wait_for_it {};
+
+/// Goes round through its states, nested, with a time limit, a history and a message that is deferred.
+class rounds : public state_machine<rounds> {
+ public:
+  struct outer : state {};
+  struct first : in<outer> {
+    using defers = troupe::messages<wait_for_it>;
+  };
+  struct second : in<outer> {};
+  struct other : state {};
+  using states = troupe::states<outer, first, second, other>;
+  using messages = troupe::messages<around, wait_for_it>;
+
+  static constexpr duration limit(first) { return std::chrono::hours(1); }
+  to<second> on(first, time_limit) { return {}; }
+  to<second> on(first, around m) { return next(m), second{}; }
+  to<other> on(second, around m) { return next(m), other{}; }
+  to<history<outer>> on(other, around m) { return next(m), history<outer>{}; }
+  to<first, stay> on(second, wait_for_it) { return first{}; }
+  void on(other, wait_for_it) {}
+  void on_enter(first) { self(this).send(wait_for_it{}); }
+
+ private:
+  void next(around m) {
+    if (m.left == 0) {
+      m.done->set();
+    } else {
+      self(this).send(around{m.left - 1, m.done});
+    }
+  }
+};
+
 class allocation : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -188,6 +226,18 @@ TEST_F(allocation, is_counted) {
   void* volatile block = std::malloc(1);
   std::free(block);
   EXPECT_EQ(allocations - before, 2u);
+}
+
+TEST_F(allocation, of_a_state_machine_is_none_however_it_changes) {
+  system s{{.workers = 1}};
+  const auto m = s.spawn<rounds>();
+  EXPECT_EQ(least_of_some_rounds([&] {
+              event done;
+              m.send(around{2'000, &done});
+              EXPECT_TRUE(done.wait());
+            }),
+            0u);
+  m.stop();
 }
 
 TEST_F(allocation, between_two_actors_on_one_worker_is_none) {

@@ -222,6 +222,115 @@ TEST_F(state_deferral, ends_with_the_actor_as_dead_letters) {
   EXPECT_EQ(counted<in_deferral>::alive(), 0);
 }
 
+struct nap {};
+
+class sleeper : public state_machine<sleeper> {
+ public:
+  explicit sleeper(journal& log) : log_(log) {}
+  static constexpr std::size_t max_deferred = 3;
+
+  struct shut : state {
+    using defers = troupe::messages<item>;
+  };
+  struct open : state {};
+  using states = troupe::states<shut, open>;
+  using messages = troupe::messages<item, nap, unlock>;
+
+  exclusive_task<> on(shut, nap) {
+    co_await sleep_for(1ms);
+    log_.write("has slept");
+  }
+  to<open> on(shut, unlock) { return {}; }
+  void on(open, const item& m) { log_.write(std::to_string(m.n)); }
+  void on_unhandled(std::string_view, std::string_view) { log_.write("unhandled"); }
+
+ private:
+  journal& log_;
+};
+
+TEST(state_deferral_and_exclusive_handlers, do_not_disturb_each_other) {
+  journal log;
+  system s{{.workers = 1}};
+  const auto m = s.spawn<sleeper>(log);
+  m.send(item{1});
+  m.send(item{2});
+  m.send(nap{});
+  m.send(item{3});
+  m.send(nap{});
+  m.send(item{4});
+  m.send(unlock{});
+  ASSERT_TRUE(log.wait_for(6));
+  EXPECT_THAT(log.lines(), ElementsAre("has slept", "has slept", "unhandled", "1", "2", "3"));
+}
+
+// ── Under load ────────────────────────────────────────────────────────────────────────────────
+
+struct parcel {
+  int sender;
+  int number;
+  counted<in_deferral> alive = {};
+};
+struct toggle {};
+struct open_for_good {};
+
+class depot : public state_machine<depot> {
+ public:
+  depot(std::vector<int>& next, atomic<int>& handled) : next_(next), handled_(handled) {}
+  static constexpr std::size_t max_deferred = 1'000'000;
+
+  struct shut : state {
+    using defers = troupe::messages<parcel>;
+  };
+  struct open : state {};
+  struct open_always : state {};
+  using states = troupe::states<shut, open, open_always>;
+  using messages = troupe::messages<parcel, toggle, open_for_good>;
+
+  to<open> on(shut, toggle) { return {}; }
+  to<shut> on(open, toggle) { return {}; }
+  to<open_always> on(open_for_good) { return {}; }
+  void on(open, const parcel& m) { take(m); }
+  void on(open_always, const parcel& m) { take(m); }
+
+ private:
+  void take(const parcel& m) {
+    int& next = next_[static_cast<std::size_t>(m.sender)];
+    EXPECT_EQ(m.number, next) << "of sender " << m.sender;
+    next = m.number + 1;
+    ++handled_;
+  }
+
+  std::vector<int>& next_;
+  atomic<int>& handled_;
+};
+
+TEST(state_deferral_under_load, loses_nothing_and_keeps_the_order_of_each_sender) {
+  constexpr int senders = 3;
+  constexpr int parcels = sanitized ? 1'000 : 10'000;
+  std::vector<int> next(senders, 0);
+  atomic<int> handled{0};
+  {
+    system s{{.workers = 2}};
+    const auto d = s.spawn<depot>(spawn_options{.max_messages = no_limit, .max_bytes = no_limit},
+                                  next, handled);
+    std::vector<std::thread> threads;
+    for (int n = 0; n < senders; ++n) {
+      threads.emplace_back([&d, n] {
+        for (int i = 0; i < parcels; ++i) {
+          d.send(parcel{n, i});
+          if (i % 7 == n) d.send(toggle{});
+        }
+      });
+    }
+    for (std::thread& each : threads) each.join();
+    d.send(open_for_good{});
+    d.stop();
+    EXPECT_EQ(d.join(), exit_reason::stopped);
+  }
+  EXPECT_EQ(handled.load(), senders * parcels);
+  EXPECT_EQ(counted<in_deferral>::alive(), 0);
+}
+
 // ── Questions ─────────────────────────────────────────────────────────────────────────────────
 
 struct withdraw {

@@ -5,8 +5,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/actor/state_dispatch.hpp>
 #include <troupe/actor/state_handlers.hpp>
+#include <troupe/actor/state_outcomes.hpp>
+#include <troupe/actor/state_places.hpp>
+#include <troupe/actor/state_records.hpp>
 #include <troupe/actor/statechart.hpp>
 #include <troupe/message/handler.hpp>
 
@@ -151,7 +153,7 @@ consteval bool agrees() {
 
 template <class A, class M, class... Ss>
 consteval bool all_agree(states<Ss...>) {
-  using R = typename decltype(find_reply_in<A, M>(states<Ss...>{}))::type;
+  using R = typename decltype(find_reply_in_machine<A, M>())::type;
   return agrees<A, M, R, void>() && (agrees<A, M, R, Ss>() && ...);
 }
 

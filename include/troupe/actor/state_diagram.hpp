@@ -12,6 +12,9 @@
 #include <troupe/actor/active_state.hpp>
 #include <troupe/actor/state_dispatch.hpp>
 #include <troupe/actor/state_handlers.hpp>
+#include <troupe/actor/state_outcomes.hpp>
+#include <troupe/actor/state_places.hpp>
+#include <troupe/actor/state_records.hpp>
 #include <troupe/actor/statechart.hpp>
 #include <troupe/base/clock.hpp>
 

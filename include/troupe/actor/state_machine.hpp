@@ -10,6 +10,8 @@
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/state_checks.hpp>
 #include <troupe/actor/state_dispatch.hpp>
+#include <troupe/actor/state_places.hpp>
+#include <troupe/actor/state_records.hpp>
 #include <troupe/actor/statechart.hpp>
 
 namespace troupe {

@@ -8,6 +8,9 @@
 
 namespace troupe {
 
+template <class Self>
+class state_machine;
+
 /// All states of a machine, as it names them: `using states = troupe::states<closed, open>;`. It begins in
 /// the first one. Of the states within another one, the first in the list is where that begins.
 template <class... Ss>
