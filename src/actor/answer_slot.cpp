@@ -13,8 +13,8 @@
 
 namespace troupe::detail {
 
-answer_slot& answer_slot::make(runtime& home, bound_executor* pump) {
-  return *::new (pool_allocate(sizeof(answer_slot), alignof(answer_slot))) answer_slot(home, pump);
+answer_slot& answer_slot::make(runtime& home) {
+  return *::new (pool_allocate(sizeof(answer_slot), alignof(answer_slot))) answer_slot(home);
 }
 
 void answer_slot::let_go() noexcept {
@@ -36,12 +36,9 @@ void answer_slot::answer(request& with) noexcept {
       not_wanted = &with;
     } else {
       answer_ = &with;
-      // Under the mutex: who asked must take it to see the answer, and may then end the pump.
-      if (pump_ != nullptr) {
-        pump_->wake();
-      } else {
-        parker_.notify();
-      }
+      // Under the mutex: who waits with a pump must take it before he may end that.
+      if (pump_ != nullptr) pump_->wake();
+      parker_.notify();
     }
   }
   if (sent_on != nullptr) bring_answer(*sent_on);
@@ -55,6 +52,11 @@ void answer_slot::answer(request& with) noexcept {
 request* answer_slot::look() noexcept {
   const std::lock_guard lock(mutex_);
   return std::exchange(answer_, nullptr);
+}
+
+void answer_slot::wakes(bound_executor* pump) noexcept {
+  const std::lock_guard lock(mutex_);
+  pump_ = pump;
 }
 
 void answer_slot::sleep(time_point until) noexcept {

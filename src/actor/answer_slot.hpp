@@ -22,31 +22,32 @@ class runtime;
 /// Invariant: an answer is taken by who asked, sent on to where he wants it, or freed.
 class answer_slot {
  public:
-  /// `home` is where a late answer is counted; `pump` is woken by the answer, if there is one.
-  static answer_slot& make(runtime& home, bound_executor* pump);
+  /// `home` is where a late answer is counted.
+  static answer_slot& make(runtime& home);
 
   /// The question's part; it has let go.
   void answer(request& with) noexcept;
 
   [[nodiscard]] runtime& home() const noexcept { return home_; }
-  [[nodiscard]] bound_executor* pump() const noexcept { return pump_; }
 
   // ── Who asked ───────────────────────────────────────────────────────────────────────────────
   [[nodiscard]] request* look() noexcept;  // the answer, to be freed; null: not yet
-  /// Sleeps until there is an answer, or until the deadline. Not where a pump is to be woken.
+  /// Sleeps until there is an answer, or until the deadline, or for no reason.
   void sleep(time_point until) noexcept;
+  /// The answer wakes this pump, too; null: none any more.
+  void wakes(bound_executor* pump) noexcept;
   /// From here on it goes there. The answer, if it is here already. Lets go.
   [[nodiscard]] request* redirect(const asker& to) noexcept;
   /// Nobody waits for it. Lets go.
   void leave() noexcept;
 
  private:
-  answer_slot(runtime& home, bound_executor* pump) noexcept : home_(home), pump_(pump) {}
+  explicit answer_slot(runtime& home) noexcept : home_(home) {}
   void let_go() noexcept;
 
   runtime& home_;
-  bound_executor* const pump_;
-  mutex mutex_;  // guards the next three
+  mutex mutex_;  // guards the next four
+  bound_executor* pump_ = nullptr;
   request* answer_ = nullptr;
   std::optional<asker> onwards_;
   bool left_ = false;

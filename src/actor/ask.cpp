@@ -126,9 +126,7 @@ asking_base::asking_base(control_block& to, request& question, duration timeout)
       at_ = begin_waiting(*me_, *this, deadline_);
       question.from = answers_to(*me_, at_);
     } else {
-      bound_executor* const pump =
-          here.running == nullptr && here.pumps != 0 ? to.home().pump_of_this_thread() : nullptr;
-      slot_ = &answer_slot::make(to.home(), pump);
+      slot_ = &answer_slot::make(to.home());
       question.from.slot = slot_;
       question.from.place = asker::in_a_slot;
     }
@@ -136,6 +134,7 @@ asking_base::asking_base(control_block& to, request& question, duration timeout)
     question.how->discard(question);  // nobody has asked
     throw;
   }
+  const no_answer_scope as(ask_error::refused);
   to.send(question);
 }
 
@@ -145,49 +144,69 @@ asking_base::asking_base(asking_base&& other) noexcept
       slot_(std::exchange(other.slot_, nullptr)),
       at_(other.at_),
       deadline_(other.deadline_),
-      to_(other.to_) {
+      to_(other.to_),
+      circle_(std::move(other.circle_)) {
   TROUPE_ASSERT(handler == nullptr, "a question was moved while it is awaited");
-  if (me_ != nullptr && now == state::waiting) me_->side_if_any()->waits->moved(at_, *this);
+  if (me_ != nullptr && now == state::waiting) table_of_mine().moved(at_, *this);
   other.now = state::over;
 }
 
-runtime& asking_base::home() const noexcept {
-  return slot_ != nullptr ? slot_->home() : me_->home();
-}
-
-void asking_base::check_turn() const {
-  const turn_context& here = this_turn();
-  if (here.running == nullptr || here.constructors != 0) {
-    throw std::logic_error(
-        "asking::then() outside of a handler: there is no actor in whose turn the callback could "
-        "run. "
-        "Use get(), or, in a constructor, on_start()");
-  }
+wait_table& asking_base::table_of_mine() const noexcept {
+  TROUPE_ASSERT(this_turn().running == me_,
+                "what a handler asks belongs to the turns of its actor");
+  return *me_->side_if_any()->waits;
 }
 
 bool asking_base::is_decided() {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
-  if (slot_ != nullptr) move_to_turn();
+  if (slot_ != nullptr && now == state::waiting) move_to_turn();
   return now != state::waiting;
 }
 
-// It was asked where somebody could have waited in get(), and is awaited instead.
+// It was asked where somebody could have waited in get(), and is awaited instead. An answer that is here
+// already comes as any other.
 void asking_base::move_to_turn() {
   control_block& me = *this_turn().running;
   at_ = begin_waiting(me, *this, deadline_);
   me_ = &me;
-  request* const here = std::exchange(slot_, nullptr)->redirect(answers_to(me, at_));
-  if (here == nullptr) return;
-  (void)me.side_if_any()->waits->take(at_);
-  answer = here;
-  now = state::answered;
+  const asker here = answers_to(me, at_);
+  request* const answered = std::exchange(slot_, nullptr)->redirect(here);
+  if (answered == nullptr) return;
+  answered->from = here;
+  bring_answer(*answered);
+}
+
+// False: there is no actor any more whose turn it could come in.
+bool asking_base::is_decided_later() {
+  TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
+  const turn_context& here = this_turn();
+  if (here.running == nullptr || here.constructors != 0) {
+    throw std::logic_error(
+        "asking::then() outside of a handler: there is no actor in whose turn the callback could "
+        "run. Use get(), or, in a constructor, on_start()");
+  }
+  control_block& me = *here.running;
+  if (me.line().now().ending()) return false;
+  if (now == state::waiting) {
+    if (slot_ != nullptr) move_to_turn();
+    return true;
+  }
+  // An answer comes again, as a message; a time-out at once.
+  at_ = begin_waiting(me, *this, now == state::late ? clock::now() : time_point::max());
+  me_ = &me;
+  if (slot_ != nullptr) std::exchange(slot_, nullptr)->leave();
+  now = state::waiting;
+  if (answer == nullptr) return true;
+  answer->from = answers_to(me, at_);
+  bring_answer(*std::exchange(answer, nullptr));
+  return true;
 }
 
 void asking_base::shorten(time_point deadline) {
   if (deadline >= deadline_ || now != state::waiting) return;
   deadline_ = deadline;
   if (me_ == nullptr) return;
-  wait_table& table = *me_->side_if_any()->waits;
+  wait_table& table = table_of_mine();
   table.shorten(at_, deadline);
   if (deadline < table.alarm_at) {
     me_->home().timers().alarm_by(*me_, deadline);
@@ -197,22 +216,16 @@ void asking_base::shorten(time_point deadline) {
 
 void asking_base::wait(handler_frame& who) {
   handler = &who;
-  if (who.exclusive) is_in_circles(true);
-}
-
-void asking_base::is_in_circles(bool is) noexcept {
-  circles& all = this_turn().running->home().circles();
-  const address me = this_turn().running->where();
-  is ? all.begin(me, to_) : all.end(me);
-  in_circles_ = is;
+  if (!who.exclusive) return;
+  me_->home().circles().begin(me_->where(), to_);
+  in_circles_ = true;
 }
 
 bool asking_base::wait_here(time_point until) {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
   if (now != state::waiting) return true;
-  turn_context& here = this_turn();
   if (slot_ == nullptr) {
-    refuse_to_wait(here.running->name(), "that is a coroutine: co_await it");
+    refuse_to_wait(me_->name(), "that is a coroutine would block it: co_await the question");
   }
   const time_point end = std::min(until, deadline_);
   answer = slot_->look();
@@ -228,33 +241,63 @@ bool asking_base::wait_here(time_point until) {
 }
 
 void asking_base::wait_for_answer(time_point end) {
-  turn_context& here = this_turn();
+  const turn_context& here = this_turn();
   if (here.must_not_wait) {
     throw std::logic_error(
         "get() in a hook, or on the thread of the timers, would hold up the system");
   }
-  control_block* const me = here.running;
-  if (me == nullptr) {
-    if (bound_executor* const pump = here.pumps != 0 ? slot_->pump() : nullptr) {
-      (void)pump->run_until([&] { return (answer = slot_->look()) != nullptr; },
-                            end == time_point::max() ? nullptr : &end);
-      return;
-    }
+  if (here.running == nullptr) {
+    wait_as_thread(end);
   } else {
-    if (to_ == me->where())
-      refuse_to_wait(me->name(), "would wait for itself: use co_await, or then()");
-    if (control_block* const asked = control_block::hold(to_)) {
-      const bool same = &asked->runs_on() == me->home().pump_of_this_thread();
-      asked->let_go();
-      if (same) refuse_to_wait(me->name(), "would wait for an actor of the same pump: use then()");
-    }
-    me->runs_on().will_block();
-    is_in_circles(true);
+    wait_in_turn(*here.running, end);
   }
-  while (answer == nullptr) {
-    if (end != time_point::max() && clock::now() >= end) break;
+}
+
+void asking_base::wait_as_thread(time_point end) {
+  runtime& home = slot_->home();
+  bound_executor* const pump = this_turn().pumps != 0 ? home.pump_of_this_thread() : nullptr;
+  if (pump != nullptr) {
+    struct not_any_more {
+      answer_slot& slot;
+      ~not_any_more() { slot.wakes(nullptr); }
+    } guard{*slot_};
+    slot_->wakes(pump);
+    (void)pump->run_until([&] { return (answer = slot_->look()) != nullptr; },
+                          end == time_point::max() ? nullptr : &end);
+  } else {
+    sleep_until_answer(end);
+  }
+  if (answer == nullptr) circle_ = home.circles().find(to_);
+}
+
+void asking_base::wait_in_turn(control_block& me, time_point end) {
+  if (to_ == me.where())
+    refuse_to_wait(me.name(), "would wait for itself: use co_await, or then()");
+  bool others_run = true;
+  if (control_block* const asked = control_block::hold(to_)) {
+    const bool same_thread = &asked->runs_on() == asked->home().pump_of_this_thread();
+    const bool same = &asked->runs_on() == &me.runs_on();
+    asked->let_go();
+    if (same_thread)
+      refuse_to_wait(me.name(), "would wait for an actor of the same pump: use then()");
+    others_run = me.runs_on().will_block() || !same;
+  } else {
+    (void)me.runs_on().will_block();
+  }
+  if (!others_run) {
+    refuse_to_wait(me.name(), "would wait for an actor of the pool, whose only thread it holds");
+  }
+  circles& all = me.home().circles();
+  all.begin(me.where(), to_);
+  sleep_until_answer(end);
+  if (answer == nullptr) circle_ = all.find(to_);
+  all.end(me.where());
+}
+
+void asking_base::sleep_until_answer(time_point end) noexcept {
+  while ((answer = slot_->look()) == nullptr) {
+    if (end != time_point::max() && clock::now() >= end) return;
     slot_->sleep(end);
-    answer = slot_->look();
   }
 }
 
@@ -263,7 +306,8 @@ request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle
   request* found = std::exchange(answer, nullptr);
   if (now == state::late) {
     error = ask_error::timeout;
-    cycle = home().circles().find(to_);
+    cycle =
+        circle_ != nullptr || me_ == nullptr ? std::move(circle_) : me_->home().circles().find(to_);
   } else if (found->holds != request::content::reply) {
     error = found->error;
     found->how->discard(*found);
@@ -275,13 +319,10 @@ request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle
 
 // Nobody waits any more.
 void asking_base::leave() noexcept {
-  if (in_circles_) is_in_circles(false);
+  if (in_circles_) me_->home().circles().end(me_->where());
+  in_circles_ = false;
   if (slot_ != nullptr) std::exchange(slot_, nullptr)->leave();
-  if (me_ != nullptr && now == state::waiting) {
-    TROUPE_ASSERT(this_turn().running == me_,
-                  "what a handler asks belongs to the turns of its actor");
-    (void)me_->side_if_any()->waits->take(at_);
-  }
+  if (me_ != nullptr && now == state::waiting) (void)table_of_mine().take(at_);
   if (answer != nullptr) answer->how->discard(*std::exchange(answer, nullptr));
   now = state::over;
 }

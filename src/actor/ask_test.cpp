@@ -364,6 +364,115 @@ TEST(ask, on_the_thread_of_a_pump_get_pumps) {
   EXPECT_EQ(*it.ask<add>(patience, 1, 2).get(), 3);
 }
 
+// A question that is decided before it is awaited, or continued, leaves nothing behind in its actor.
+TEST(ask, what_has_been_waited_for_can_be_continued) {
+  journal log;
+  stage on;
+  const auto it = on.system.spawn<oracle>();
+  const auto never = on.spawn<oracle>();
+  const auto who = on.system.spawn<probe>({.where = own_thread}, log);
+  who.send(call{[&](probe& me) {
+    auto answered = it.ask<add>(patience, 1, 2);
+    EXPECT_TRUE(answered.wait_for(patience));
+    auto late = never.ask<add>(1ms, 1, 2);
+    EXPECT_TRUE(late.wait_for(patience));
+    std::move(answered).then(
+        [&me](ask_result<int> got) { me.me().send(note{"then " + text(got)}); });
+    std::move(late).then([&me](ask_result<int> got) { me.me().send(note{"then " + text(got)}); });
+    log.write("not yet");
+  }});
+  ASSERT_TRUE(log.wait_for(3));
+  EXPECT_THAT(log.lines(), ElementsAre("not yet", "then value", "then timeout"));
+}
+
+TEST(ask, a_question_outlives_the_pump_that_was_there_when_it_was_asked) {
+  troupe::system system;
+  const auto it = system.spawn<oracle>();
+  std::optional<asking<int>> question;
+  {
+    const pump here(system);
+    question.emplace(it.ask<answer_later>(patience));
+  }
+  it.send(answer_now{4});
+  EXPECT_EQ(*question->get(), 4);
+}
+
+TEST(ask, asked_on_the_thread_of_a_pump_it_is_waited_for_in_a_handler_there) {
+  journal log;
+  stage on;
+  const auto it = on.system.spawn<oracle>();
+  auto question = it.ask<answer_later>(no_timeout);
+  const auto who = on.spawn<probe>(log);
+  who.send(call{[&](probe&) {
+    it.send(answer_now{4});
+    log.write(std::to_string(*question.get()));
+  }});
+  on.play();
+  EXPECT_THAT(log.lines(), ElementsAre("4"));
+}
+
+TEST(ask, asked_in_a_handler_it_is_waited_for_on_the_thread_of_the_pump) {
+  journal log;
+  stage on;
+  const auto it = on.spawn<oracle>();
+  std::optional<asking<int>> question;
+  const auto who = on.spawn<probe>(log);
+  who.send(call{[&](probe&) {
+    question.emplace(it.ask<add>(patience, 1, 2));
+    EXPECT_THROW((void)question->wait_for(1ms), std::logic_error);
+  }});
+  on.pump.drain();
+  EXPECT_EQ(*question->get(), 3);
+}
+
+TEST(ask, a_callback_of_an_actor_that_stops_is_let_go_of) {
+  journal log;
+  troupe::system system;
+  const auto it = system.spawn<oracle>();
+  const auto held = std::make_shared<int>(1);
+  const auto who =
+      system.spawn<probe>(log, steps{.at_stop = [&](probe&) {
+                            it.ask<add>(patience, 1, 2).then([held](ask_result<int>) {});
+                          }});
+  who.stop();
+  who.join();
+  EXPECT_TRUE(eventually([&] { return held.use_count() == 1; }));
+}
+
+TEST(ask, a_refusal_is_a_callback_too) {
+  journal log;
+  troupe::system system;
+  const auto it = system.spawn<oracle>();
+  it.stop();
+  it.join();
+  const auto who = system.spawn<probe>(log);
+  who.send(call{[&](probe& me) {
+    it.ask<add>(patience, 1, 2).then([&me, &log](ask_result<int> got) {
+      log.write(text(got));
+      me.stop();
+    });
+    log.write("asked");
+  }});
+  who.join();
+  EXPECT_THAT(log.lines(), ElementsAre("asked", "stopped", "destroyed"));
+}
+
+TEST(ask, get_on_the_only_worker_is_an_error) {
+  journal log;
+  troupe::system system({.workers = 1});
+  const auto it = system.spawn<oracle>();
+  const auto who = system.spawn<probe>(log);
+  who.send(call{[&](probe&) {
+    try {
+      (void)it.ask<add>(no_timeout, 1, 2).get();
+    } catch (const std::logic_error& e) {
+      log.write(e.what());
+    }
+  }});
+  ASSERT_TRUE(log.wait_for(1));
+  EXPECT_THAT(log.lines().front(), HasSubstr("whose only thread it holds"));
+}
+
 // ── Several questions ─────────────────────────────────────────────────────────────────────────
 
 TEST(all, gives_each_answer_in_the_order_of_the_questions) {
@@ -416,6 +525,24 @@ TEST(any, is_the_first_one_that_is_answered) {
   }});
   ASSERT_TRUE(log.wait_for(1));
   EXPECT_THAT(log.lines(), ElementsAre("2: 7"));
+}
+
+TEST(any, goes_on_once_after_an_exclusive_handler) {
+  journal log;
+  stage on;
+  const auto never = on.spawn<oracle>();
+  const auto who = on.system.spawn<asker_actor>(log);
+  who.send(work{[never](asker_actor& me) -> task<> {
+    const auto first =
+        co_await any(1ms, never.ask<add>(no_timeout, 1, 2), never.ask<add>(no_timeout, 1, 2));
+    me.log.write(text(first.result));
+  }});
+  who.send(exclusive_work{[](asker_actor& me) -> task<> {
+    co_await sleep_for(5ms);
+    me.log.write("exclusive");
+  }});
+  ASSERT_TRUE(log.wait_for(2));
+  EXPECT_THAT(log.lines(), ElementsAre("exclusive", "timeout"));
 }
 
 TEST(any, is_an_error_if_none_is_answered) {
@@ -493,6 +620,49 @@ TEST(exclusive_task, a_stop_waits_for_it_and_stop_now_does_not) {
   who.stop_now();
   EXPECT_EQ(who.join(), exit_reason::stopped_now);
   EXPECT_THAT(log.lines(), ElementsAre("begins", "destroyed"));
+}
+
+struct fill_up {};
+class selfish : public actor {
+ public:
+  explicit selfish(journal& log) : log_(log) {}
+  exclusive_task<> on(fill_up) {
+    for (int i = 0; i < 4; ++i) (void)co_await self(this).send_when_ready<note>("self");
+    log_.write("over");
+  }
+  void on(const note& n) { log_.write(n.text); }
+
+ private:
+  journal& log_;
+};
+
+TEST(exclusive_task, does_not_wait_for_room_in_its_own_mailbox) {
+  journal log;
+  troupe::system system;
+  const auto it = system.spawn<selfish>({.max_messages = 1}, log);
+  it.send(fill_up{});
+  ASSERT_TRUE(log.wait_for(2));
+  EXPECT_EQ(log.lines().front(), "over");
+}
+
+TEST(exclusive_task, that_waits_is_in_the_report_of_a_shutdown) {
+  journal log;
+  stage on;
+  const auto it = on.spawn<oracle>();
+  const auto who = on.system.spawn<asker_actor>(log);
+  who.send(exclusive_work{[it](asker_actor& me) -> task<> {
+    me.log.write("begins");
+    (void)co_await it.ask<add>(no_timeout, 1, 2);
+  }});
+  ASSERT_TRUE(log.wait_for(1));
+  std::thread([&] {
+    EXPECT_TRUE(eventually([&] {
+      for (const auto& each : on.system.shutdown(1ms).stragglers) {
+        if (each.who == address(who)) return each.doing.find("exclusive_work") != std::string::npos;
+      }
+      return false;
+    }));
+  }).join();
 }
 
 struct start_circle {

@@ -38,6 +38,7 @@ void bound_executor::check_caller() const {
 
 std::size_t bound_executor::drain() {
   check_caller();
+  const other_turns_scope others;
   const std::uint64_t before = done().handled.value();
   runnable_list now = take();
   // First all of them, so that what one handles does not lead to more in the same round.
@@ -52,6 +53,7 @@ std::size_t bound_executor::drain() {
 
 std::size_t bound_executor::drain_at_most(std::size_t messages) {
   check_caller();
+  const other_turns_scope others;
   const std::uint64_t before = done().handled.value();
   runnable_list now = take();
   for (std::uint64_t left = messages; left != 0 && !now.empty();) {

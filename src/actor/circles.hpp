@@ -20,6 +20,7 @@ class circles {
  public:
   void begin(const address& who, const address& waits_for) noexcept;
   void end(const address& who) noexcept;
+  void clear() noexcept;  // a new system begins
 
   /// "clerk waits for teller, which waits for clerk", if one who is waited for, from this one on,
   /// waits in a circle; else null.

@@ -283,6 +283,7 @@ void control_block::started() noexcept {
 }
 
 void control_block::abandon() noexcept {
+  const other_turns_scope others;
   const turn_scope scope(*this, nullptr);
   line().begin_end();
   end_watches();
@@ -371,7 +372,8 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
           return turn_result::ended;
         }
       }
-      handling_.store(nullptr, relaxed);  // [handling]
+      // [handling]
+      handling_.store(is_exclusive ? side_if_any()->exclusive->how : nullptr, relaxed);
       if (mailbox_.rest(kept_units(), bounds.low)) return turn_result::resting;
       continue;
     }

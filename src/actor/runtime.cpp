@@ -117,6 +117,7 @@ void runtime::start(system_options options) {
     each.actors.ended.store(0, relaxed);
   }
   overloads_.clear();
+  circles_.clear();
   budget_.start();
   pauses_.start(options.pause_max);
   stopping_.store(false, relaxed);

@@ -224,6 +224,12 @@ void pauses::let_line_in(control_block& receiver) noexcept {
 bool sending::is_decided() noexcept {
   detail::envelope* const message = std::exchange(message_, nullptr);
   TROUPE_EXPECTS(message != nullptr, "what send_when_ready() returned was awaited twice");
+  const detail::turn_context& here = detail::this_turn();
+  if (here.running == to_ && here.coroutine->exclusive) {
+    // Nothing makes room here before it goes on.
+    became_ = to_->send(*message);
+    return true;
+  }
   const detail::offered now = to_->offer(*message);
   if (now.receiver == nullptr) {
     became_ = now.became;

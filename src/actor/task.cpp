@@ -83,6 +83,7 @@ void resume_handler(handler_frame& frame) {
   control_block& me = *this_turn().running;
   side_block& its = *me.side_if_any();
   if (its.exclusive != nullptr && its.exclusive != &frame) {
+    if (std::exchange(frame.held_up, true)) return;
     frame.held_up_next = nullptr;
     (its.held_up != nullptr ? its.held_up_last->held_up_next : its.held_up) = &frame;
     its.held_up_last = &frame;
@@ -99,7 +100,9 @@ void resume_handler(handler_frame& frame) {
 void resume_held_up() {
   side_block& its = *this_turn().running->side_if_any();
   while (its.exclusive == nullptr && its.held_up != nullptr) {
-    resume_handler(*std::exchange(its.held_up, its.held_up->held_up_next));
+    handler_frame& next = *std::exchange(its.held_up, its.held_up->held_up_next);
+    next.held_up = false;
+    resume_handler(next);
   }
 }
 

@@ -28,10 +28,12 @@ void worker_pool::schedule(runnable& r) noexcept {
   }
 }
 
-void worker_pool::will_block() noexcept {
-  if (!is_current()) return;
+bool worker_pool::will_block() noexcept {
+  if (!is_current()) return true;
+  if (size() == 1) return false;
   limit_.interrupt();
   this_worker()->hand_over();
+  return true;
 }
 
 void worker::start() {

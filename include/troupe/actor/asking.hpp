@@ -32,6 +32,8 @@ struct waiter {
   state now = state::waiting;
 };
 
+class wait_table;
+
 /// Where in its actor's wait_table something is waited for.
 struct waiting_place {
   std::uint32_t place = 0;
@@ -49,28 +51,30 @@ class asking_base : public waiter {
     if (now != state::over) leave();
   }
 
-  [[nodiscard]] bool is_decided();  // in the asking actor's turn
+  [[nodiscard]] bool is_decided();        // in the asking actor's turn
+  [[nodiscard]] bool is_decided_later();  // in a later turn, in any case
   void wait(handler_frame& who);
   [[nodiscard]] bool wait_here(time_point until);
-  /// The answer, to be freed; null: there is none, because of error().
+  /// The answer, to be freed; null: there is none, because of `error`.
   [[nodiscard]] request* take(ask_error& error, std::unique_ptr<std::string>& cycle) noexcept;
-  void check_turn() const;
   void shorten(time_point deadline);
 
  private:
   void leave() noexcept;
   void move_to_turn();
   void wait_for_answer(time_point end);
-  void is_in_circles(bool is) noexcept;
-  [[nodiscard]] runtime& home() const noexcept;
+  void wait_as_thread(time_point end);
+  void wait_in_turn(control_block& me, time_point end);
+  void sleep_until_answer(time_point end) noexcept;
+  [[nodiscard]] wait_table& table_of_mine() const noexcept;
 
-  control_block* me_ =
-      nullptr;  // who asks, if the answer comes to its mailbox; then the place says where
+  control_block* me_ = nullptr;  // who asks, if the answer comes to its mailbox: to this place
   answer_slot* slot_ = nullptr;  // else
   waiting_place at_{};
   time_point deadline_;
   address to_;
-  bool in_circles_ = false;  // it is known for whom its actor waits
+  std::unique_ptr<std::string> circle_;  // in which actors waited when the time was over
+  bool in_circles_ = false;              // others may look for whom its actor waits
 };
 
 }  // namespace detail
@@ -93,6 +97,8 @@ class asking_base : public waiter {
 ///            else; elsewhere a block more, and a mutex.
 template <class R>
 class [[nodiscard]] asking : detail::asking_base {
+  static_assert(!std::is_same_v<R, ask_error>, "an ask_error cannot be an answer: wrap it");
+
  public:
   using result = ask_result<R>;
 
@@ -118,10 +124,11 @@ class [[nodiscard]] asking : detail::asking_base {
   /// like any other: what it throws fails the actor, which stays alive for it; and it is destroyed
   /// with it.
   ///
+  /// In an actor that ends, in on_stop() or its destructor, it is destroyed at once.
   /// Errors: std::logic_error if no handler runs.
   template <std::invocable<result> Callback>
   void then(Callback callback) && {
-    check_turn();
+    if (!is_decided_later()) return;
     detail::handler_result<task<>>::start(continued(std::move(*this), std::move(callback)));
   }
 

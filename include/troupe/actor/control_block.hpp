@@ -305,6 +305,45 @@ class no_answer_scope {
   const ask_error before_;
 };
 
+/// While what runs was not in the mailbox itself, but was brought by something that was: if it is kept,
+/// it does not count there.
+class unwrapped_scope {
+ public:
+  unwrapped_scope() noexcept : before_(std::exchange(this_turn().unwrapped, true)) {}
+  unwrapped_scope(const unwrapped_scope&) = delete;
+  unwrapped_scope& operator=(const unwrapped_scope&) = delete;
+  ~unwrapped_scope() { this_turn().unwrapped = before_; }
+
+ private:
+  const bool before_;
+};
+
+/// While other turns run on this thread than the one that is in the middle of something, if any.
+class other_turns_scope {
+ public:
+  other_turns_scope() noexcept : before_(this_turn()) {
+    turn_context& here = this_turn();
+    here.constructing = nullptr;
+    here.constructors = 0;
+    here.coroutine = nullptr;
+    here.unwrapped = false;
+    here.no_answer = ask_error::refused;
+  }
+  other_turns_scope(const other_turns_scope&) = delete;
+  other_turns_scope& operator=(const other_turns_scope&) = delete;
+  ~other_turns_scope() {
+    turn_context& here = this_turn();
+    here.constructing = before_.constructing;
+    here.constructors = before_.constructors;
+    here.coroutine = before_.coroutine;
+    here.unwrapped = before_.unwrapped;
+    here.no_answer = before_.no_answer;
+  }
+
+ private:
+  const turn_context before_;
+};
+
 /// The actor whose handler runs on this thread, or nobody.
 inline address current_address() noexcept {
   return this_turn().running != nullptr ? this_turn().running->where() : address{};

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <troupe/actor/sending.hpp>
+#include <troupe/base/assert.hpp>
 #include <troupe/memory/pool.hpp>
 #include <troupe/message/handler.hpp>
 
@@ -37,6 +38,7 @@ struct handler_frame {
   std::coroutine_handle<> innermost;  // what goes on: it, or a task that it awaits
   bool goes_on = false;               // at once: a task begins or ends
   bool exclusive = false;
+  bool held_up = false;             // it could go on, but another one is exclusive
   bool waits_for_messages = false;  // and for nothing else: it keeps nobody alive
   request* asked = nullptr;         // owned: who waits for what it returns
   const dispatch* how = nullptr;    // of the message that it handles
@@ -108,6 +110,7 @@ class coroutine_promise : public handler_frame {
   }
   template <class T>
   [[nodiscard]] awaited_task<T> await_transform(task<T>&& what) noexcept {
+    TROUPE_EXPECTS(what.promise_ != nullptr, "a task was awaited that has been moved from");
     return {what.promise_, handler_};
   }
   template <class Awaited>
@@ -122,6 +125,7 @@ class coroutine_promise : public handler_frame {
   /// It is awaited by a coroutine of that handler. No symmetric transfer, which is no tail call where
   /// nothing is optimised: the handler's loop goes on with it.
   void begin(handler_frame& of, std::coroutine_handle<> parent) noexcept {
+    TROUPE_EXPECTS(parent_ == nullptr, "a task was awaited twice");
     handler_ = &of;
     parent_ = parent;
     of.innermost = coroutine;

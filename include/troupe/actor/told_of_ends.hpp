@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/message/call_handler.hpp>
 #include <troupe/message/envelope.hpp>
@@ -25,12 +26,14 @@ void discard_link_down(envelope& message) noexcept;
 template <class A>
 void run_down(void* actor, envelope& message) {
   if (auto one = take_down(message)) {
+    const unwrapped_scope scope;
     call_handler(*static_cast<A*>(actor), std::move(*one), address{});
   }
 }
 template <class A>
 void run_link_down(void* actor, envelope& message) {
   if (auto one = take_link_down(message)) {
+    const unwrapped_scope scope;
     call_handler(*static_cast<A*>(actor), std::move(*one), address{});
   }
 }

@@ -65,8 +65,8 @@ class executor {
   [[nodiscard]] virtual bool may_block() const noexcept { return false; }
 
   /// The turn that runs on this thread is about to block: what else waits here for a turn should
-  /// get it elsewhere.
-  virtual void will_block() noexcept {}
+  /// get it elsewhere. False if there is no elsewhere.
+  virtual bool will_block() noexcept { return true; }
 
  protected:
   ~executor() = default;

@@ -42,7 +42,7 @@ class worker_pool final : public executor {
   ~worker_pool();
 
   void schedule(runnable& r) noexcept override;
-  void will_block() noexcept override;
+  bool will_block() noexcept override;
 
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(workers_.size()); }
   [[nodiscard]] unsigned parked() const noexcept;

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <troupe/actor/control_block.hpp>
 #include <troupe/memory/pool.hpp>
 #include <troupe/message/address.hpp>
 #include <troupe/message/call_handler.hpp>
@@ -100,6 +101,7 @@ void run_shared(void* actor, envelope& message) {
   auto& e = static_cast<shared_envelope&>(message);
   const shared_reference held(e.shared);
   free_envelope(e);
+  const unwrapped_scope scope;
   auto& to = *static_cast<A*>(actor);
   auto& value = static_cast<shared_message<M>&>(*held).value;
   if constexpr (!handles_shared<A, M>) {
