@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions in a whole system: each has one result, and what was written before it is seen, whoever of the
+// two ends first.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include <checker/check.hpp>
+#include <troupe/troupe.hpp>
+
+#include "small_system.hpp"
+
+namespace troupe {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+struct question {
+  int value;
+};
+struct later {};
+struct answer_now {};
+
+class oracle : public actor {
+ public:
+  explicit oracle(plain<int>& written) : written_(written) {}
+  int on(question q) {
+    written_ = q.value;
+    return q.value + 1;
+  }
+  void on(later, reply<int> owed) { owed_.emplace(std::move(owed)); }
+  void on(answer_now) {
+    written_ = 1;
+    if (owed_) owed_->fulfil(2);
+    owed_.reset();
+  }
+
+ private:
+  plain<int>& written_;
+  std::optional<reply<int>> owed_;
+};
+
+struct begin {};
+struct results {
+  plain<int> sum{0};
+  plain<int> errors{0};
+};
+
+class client : public actor {
+ public:
+  client(ref<oracle> to, results& got) : to_(std::move(to)), got_(got) {}
+  task<> on(begin) {
+    for (int i = 0; i < 2; ++i) {
+      const auto got = co_await to_.ask<question>(no_timeout, i);
+      if (got) {
+        got_.sum = got_.sum + *got;
+      } else {
+        got_.errors = got_.errors + 1;
+      }
+    }
+  }
+
+ private:
+  const ref<oracle> to_;
+  results& got_;
+};
+
+TEST(ask, a_thread_gets_its_answer_and_what_was_written_before_it) {
+  expect_holds({.random = 3'000}, [] {
+    plain<int> written{0};
+    troupe::system all{small(1)};
+    const auto it = all.spawn<oracle>(written);
+    auto asked = it.ask<question>(no_timeout, 4);
+    require(*asked.get() == 5, "it is the handler's result");
+    require(written == 4, "what the handler wrote is seen");
+  });
+}
+
+TEST(ask, a_thread_that_lets_go_and_an_answer_free_what_they_share) {
+  expect_holds({.random = 3'000}, [] {
+    plain<int> written{0};
+    troupe::system all{small(1)};
+    const auto it = all.spawn<oracle>(written);
+    auto asked = it.ask<question>(no_timeout, 4);
+    (void)asked.wait_until(time_point::min());
+  });
+}
+
+TEST(ask, a_coroutine_gets_its_answers) {
+  expect_holds({.random = 3'000}, [] {
+    plain<int> written{0};
+    results got;
+    {
+      troupe::system all{small(2)};
+      const auto it = all.spawn<oracle>(written);
+      const auto from = all.spawn<client>(it, got);
+      from.send(begin{});
+    }
+    require(got.sum + got.errors <= 3, "each question has one result at the most");
+  });
+}
+
+class told_at_the_end : public actor {
+ public:
+  told_at_the_end(ref<client> whom, plain<int>& told) : whom_(std::move(whom)), told_(told) {}
+  void on_start() {
+    watch(whom_);
+    whom_.send(begin{});
+    whom_ = {};
+  }
+  void on(const down& d) {
+    require(d.reason == exit_reason::unreachable, "nobody has stopped it");
+    told_ = 1;
+    stop();
+  }
+
+ private:
+  ref<client> whom_;
+  plain<int>& told_;
+};
+
+TEST(ask, an_actor_that_nobody_holds_stays_until_it_has_its_answers) {
+  expect_holds({.random = 3'000}, [] {
+    plain<int> written{0};
+    plain<int> told{0};
+    results got;
+    {
+      troupe::system all{small(2)};
+      const auto it = all.spawn<oracle>(written);
+      const auto watcher = all.spawn<told_at_the_end>(all.spawn<client>(it, got), told);
+      require(watcher.join() == exit_reason::stopped, "it is told");
+    }
+    require(told == 1 && got.sum == 3 && got.errors == 0, "it has had both when it ends");
+  });
+}
+
+TEST(ask, who_is_asked_and_ends_answers_all_the_same) {
+  expect_holds({.random = 3'000}, [] {
+    plain<int> written{0};
+    troupe::system all{small(2)};
+    const auto it = all.spawn<oracle>(written);
+    it.stop_now();
+    const auto got = it.ask<question>(no_timeout, 1).get();
+    require(got.has_value() || got.error() == ask_error::stopped, "it is one of the two");
+  });
+}
+
+TEST(ask, a_reply_that_is_kept_is_fulfilled_or_let_go_of) {
+  expect_holds({.random = 3'000}, [] {
+    plain<int> written{0};
+    troupe::system all{small(2)};
+    const auto it = all.spawn<oracle>(written);
+    auto asked = it.ask<later>(no_timeout);
+    it.send(answer_now{});
+    it.stop_now();
+    const auto got = asked.get();
+    if (got) {
+      require(*got == 2 && written == 1, "what was written before it is seen");
+    } else {
+      require(got.error() != ask_error::timeout, "somebody has answered");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace troupe
