@@ -15,6 +15,7 @@
 #include <latch>
 #include <new>
 #include <string_view>
+#include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 
@@ -22,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::atomic<std::uint64_t> allocations{0};
+troupe::atomic<std::uint64_t> allocations{0};
 
 struct question {
   std::uint64_t value;
@@ -99,13 +100,13 @@ void teller::on(const send_to& m) { m.whom.send(answer{m.value + 1}); }
 
 template <class Run>
 void report(const char* what, std::uint64_t count, Run&& run) {
-  const std::uint64_t before = allocations.load();
+  const std::uint64_t before = allocations.load(troupe::relaxed);
   const auto began = troupe::clock::now();
   run();
   const std::chrono::duration<double, std::nano> took = troupe::clock::now() - began;
   const auto times = static_cast<double>(count);
   std::printf("%-34s %9.1f ns %7.3f allocations\n", what, took.count() / times,
-              static_cast<double>(allocations.load() - before) / times);
+              static_cast<double>(allocations.load(troupe::relaxed) - before) / times);
 }
 
 template <class Begin>
@@ -132,7 +133,7 @@ void by_a_thread(const char* what, std::uint64_t count) {
 }  // namespace
 
 void* operator new(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
+  allocations.fetch_add(1, troupe::relaxed);
   if (void* const block = std::malloc(bytes)) return block;
   throw std::bad_alloc();
 }

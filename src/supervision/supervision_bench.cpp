@@ -3,7 +3,6 @@
 // What it costs to watch, to link, to look up a name, and to publish to 1, 10 and 1,000 subscribers:
 // nanoseconds, and calls of operator new, for each. All on one thread, with the subscribers on its pump.
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,21 +15,23 @@
 #include <troupe/base/clock.hpp>
 #include <troupe/supervision/names.hpp>
 #include <troupe/supervision/topic.hpp>
+#include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 
 namespace {
 
-std::atomic<std::uint64_t> allocations{0};
+troupe::atomic<std::uint64_t> allocations{0};
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
+// Not inlined: GCC would see a free() of what came from operator new, and warn.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  allocations.fetch_add(1, troupe::relaxed);
   if (void* const block = std::malloc(bytes)) return block;
   throw std::bad_alloc();
 }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace {
 
@@ -41,11 +42,11 @@ struct measured {
 
 template <class Run>
 measured measure(std::size_t times, Run&& run) {
-  const std::uint64_t before = allocations.load();
+  const std::uint64_t before = allocations.load(troupe::relaxed);
   const auto start = troupe::clock::now();
   run();
   const std::chrono::duration<double, std::nano> took = troupe::clock::now() - start;
-  const std::uint64_t after = allocations.load();
+  const std::uint64_t after = allocations.load(troupe::relaxed);
   const auto n = static_cast<double>(times);
   return {took.count() / n, static_cast<double>(after - before) / n};
 }
