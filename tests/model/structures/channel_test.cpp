@@ -66,7 +66,7 @@ taken give_one_of(small_channel& a, small_channel& b, int value) {
 }
 
 TEST(channel, a_value_and_what_was_written_before_it_arrive) {
-  for (const std::size_t capacity : {0, 1}) {
+  for (const std::size_t capacity : {std::size_t{0}, std::size_t{1}}) {
     expect_holds([&] {
       small_channel c(capacity);
       plain<int> before{0};
