@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a question finds its answer: README.md has the protocol.
+// How a question finds its answer; docs/decisions/0010-ask.md says why so.
 #include <algorithm>
 #include <memory>
 #include <stdexcept>

@@ -187,10 +187,6 @@ request& make_request(const request_dispatch& how, Parts&&... parts) {
   return made;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Somebody who waits, for so long at the most. The turn's.
 class timed_waiter : protected waiter {
  public:
