@@ -51,9 +51,10 @@ class source : public troupe::actor {
 
 class board : public troupe::actor {
  public:
-  explicit board(std::string title) : title_(std::move(title)) {}
-
-  void on_start() { troupe::topic<quote>(system(), prices).subscribe(self(this)); }
+  // Subscribes before anybody can tell it to stop: the last quote that there was comes before that.
+  explicit board(std::string title) : title_(std::move(title)) {
+    troupe::topic<quote>(system(), prices).subscribe(self(this));
+  }
   void on_stop() {
     std::printf("%s: %d quotes, the last one %s %ld\n", title_.c_str(), seen_, last_.symbol.c_str(),
                 last_.cents);

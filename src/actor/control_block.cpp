@@ -65,34 +65,27 @@ constexpr dispatch destructor_dispatch{nullptr, nullptr, "its destructor", false
 constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its last messages",
                                        false, true};
 
-// Says whose turn it is, and restores what was said before.
+// Says whose turn it is. There is none before it: other_turns_scope sees to that.
 class turn_scope {
  public:
-  turn_scope(control_block& whose, activity* counts) noexcept
-      : here_(this_turn()),
-        running_before_(std::exchange(here_.running, &whose)),
-        counts_before_(std::exchange(here_.counts, counts)),
-        waits_for_before_(std::exchange(here_.waits_for, nullptr)),
-        after_before_(std::exchange(here_.after, after::nothing)) {}
+  turn_scope(control_block& whose, activity* counts) noexcept : here_(this_turn()) {
+    here_.running = &whose;
+    here_.counts = counts;
+  }
   turn_scope(const turn_scope&) = delete;
   turn_scope& operator=(const turn_scope&) = delete;
   ~turn_scope() {
-    here_.running = running_before_;
-    here_.counts = counts_before_;
-    here_.after = after_before_;
-    control_block* const not_waited_for = std::exchange(here_.waits_for, waits_for_before_);
-    if (not_waited_for != nullptr) [[unlikely]]
-      not_waited_for->let_go();  // it has ended instead
+    here_.running = nullptr;
+    here_.counts = nullptr;
+    here_.after = after::nothing;
+    if (here_.waits_for != nullptr) [[unlikely]]
+      std::exchange(here_.waits_for, nullptr)->let_go();  // it has ended instead
   }
 
   [[nodiscard]] turn_context& here() const noexcept { return here_; }
 
  private:
   turn_context& here_;
-  control_block* const running_before_;
-  activity* const counts_before_;
-  control_block* const waits_for_before_;
-  const std::uint8_t after_before_;
 };
 
 bool object_is_elsewhere(const actor_type& type) noexcept {
@@ -304,8 +297,9 @@ inline bool control_block::refill(std::uint32_t low, activity& mine) noexcept {
   const mailbox::refilled got = mailbox_.refill(low);
   if (got.room) [[unlikely]]
     home().pauses().release_waiters_of(*this);
+  if (got.messages == 0) return false;
   mine.depth_highest.raise_to(got.messages);
-  return got.messages != 0;
+  return true;
 }
 
 void control_block::collect(runnable& r, activity& mine) noexcept {
@@ -318,9 +312,17 @@ turn_result control_block::turn_collected(runnable& r, activity& mine) noexcept 
                                                  false);
 }
 
-inline std::uint32_t control_block::kept_units() const noexcept {
+// What it keeps stays counted in the mailbox, and a handler that is exclusive is what it is doing.
+inline bool control_block::rests(bool is_exclusive, std::uint32_t low) noexcept {
   const side_block* const its = side_if_any();
-  return its != nullptr ? its->kept_units : 0;
+  handling_.store(is_exclusive ? its->exclusive->how : nullptr, relaxed);  // [handling]
+  return mailbox_.rest(its != nullptr ? its->kept_units : 0, low);
+}
+
+void control_block::give_back_to_budget(std::size_t bytes) noexcept {
+  if (const overload_rules* const own = own_rules(); own != nullptr && own->budget != nullptr) {
+    own->budget->release(bytes);
+  }
 }
 
 // `may_refill`: what has come since the reader's list was made is handled too.
@@ -341,14 +343,15 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     }
   }
   const sending_rules& bounds = rules();
-  const overload_rules* const own = own_rules();
   void* const actor = object();
   std::size_t handled = 0;
   std::size_t bytes = 0;
   const auto count = [&] {
-    if (own != nullptr && own->budget != nullptr) own->budget->release(bytes);
-    if (mine.count_gone(std::exchange(handled, 0), std::exchange(bytes, 0)) || home_->has_budget)
-        [[unlikely]]
+    if (!bounds.plain) [[unlikely]]
+      give_back_to_budget(bytes);
+    const bool is_to_settle = mine.count_gone(handled, bytes);
+    handled = bytes = 0;
+    if (is_to_settle || home_->has_budget) [[unlikely]]
       settle(*home_, mine);
   };
   for (;;) {
@@ -361,26 +364,28 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     if (most == 0 && !mailbox_.is_empty()) break;
     if (!mailbox_.has_ready()) {
       if (!may_refill && !mailbox_.is_empty()) break;
-      if (refill(bounds.low, mine)) continue;
-      count();
-      // Nobody can send to it any more, and nobody has: it ends here.
-      if (line().now().count() == 0 && !waits_for_something()) [[unlikely]] {
-        if (!type_->ends_silently || side_if_any() != nullptr) {
-          if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
-        } else if (line().try_end_at_once()) {
-          finish(exit_reason::unreachable, &mine, true);
-          return turn_result::ended;
+      if (refill(bounds.low, mine)) {
+        if (most == 0) [[unlikely]]
+          break;
+      } else {
+        count();
+        // Nobody can send to it any more, and nobody has: it ends here.
+        if (line().now().count() == 0 && !waits_for_something()) [[unlikely]] {
+          if (!type_->ends_silently || side_if_any() != nullptr) {
+            if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
+          } else if (line().try_end_at_once()) {
+            finish(exit_reason::unreachable, &mine, true);
+            return turn_result::ended;
+          }
         }
+        if (rests(is_exclusive, bounds.low)) return turn_result::resting;
+        continue;
       }
-      // [handling]
-      handling_.store(is_exclusive ? side_if_any()->exclusive->how : nullptr, relaxed);
-      if (mailbox_.rest(kept_units(), bounds.low)) return turn_result::resting;
-      continue;
     }
     envelope& message = mailbox_.pop_ready();
     const dispatch& how = *message.how;
     const std::size_t charge = how.charge(message);
-    if (most != 0) --most;
+    --most;
     if (is_exclusive && !how.at_once) [[unlikely]] {
       put_aside(message);
       side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));
@@ -594,9 +599,7 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
     }
     message->how->discard(*message);
   }
-  if (const overload_rules* const own = own_rules(); own != nullptr && own->budget != nullptr) {
-    own->budget->release(bytes);
-  }
+  give_back_to_budget(bytes);
   if (mine != nullptr) {
     (void)mine->count_gone(taken, bytes);
     if (home_->has_budget) settle(*home_, *mine);

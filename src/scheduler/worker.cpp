@@ -49,7 +49,7 @@ void worker::run() {
   while (runnable* const r = next()) {
     while (pool_.turn_(*r, activity_) == turn_result::again) {
       if (alone()) {
-        steps_back_ = are_too_many();
+        steps_back_ = is_time_to_look() && are_too_many();
         if (!steps_back_) continue;
       }
       push_to_ring(*r);
@@ -63,10 +63,15 @@ bool worker::alone() const noexcept {
   return slot_ == nullptr && ring_.empty() && !pool_.has_injected();
 }
 
-// Looks once in a while; otherwise false. Too many are only those who get on: who is in a long turn does
-// nothing for the rest.
+bool worker::is_time_to_look() noexcept {
+  if (--turns_until_look_ != 0) [[likely]]
+    return false;
+  turns_until_look_ = tuning::injected_interval;
+  return true;
+}
+
+// Too many are only those who get on: who is in a long turn does nothing for the rest.
 bool worker::are_too_many() noexcept {
-  if (++tick_ % tuning::injected_interval != 0) return false;
   const unsigned running = pool_.running();
   pool_.limit_.look([this] { return pool_.steps_done(); }, running);
   if (running <= pool_.limit_.now()) {
@@ -98,11 +103,11 @@ void worker::push_to_ring(runnable& r) noexcept {
 
 // Waits for one if there is none. Null if the pool stops.
 runnable* worker::next() noexcept {
-  if ((std::exchange(steps_back_, false) || are_too_many()) && pool_.try_step_back()) {
-    hand_over();
-    return find_work(true);
-  }
-  if (tick_ % tuning::injected_interval == 0) {
+  if (steps_back_ || is_time_to_look()) [[unlikely]] {
+    if ((std::exchange(steps_back_, false) || are_too_many()) && pool_.try_step_back()) {
+      hand_over();
+      return find_work(true);
+    }
     // Where only some of the workers run, each does what others would have done, too.
     const bool all_run = pool_.limit_.now() == pool_.size();
     if (runnable* const r = all_run ? pool_.take_injected() : take_injected()) return r;

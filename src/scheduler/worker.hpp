@@ -49,12 +49,13 @@ class worker {
   runnable* steal() noexcept;
   void push_to_ring(runnable& r) noexcept;
   [[nodiscard]] bool alone() const noexcept;
+  [[nodiscard]] bool is_time_to_look() noexcept;
   [[nodiscard]] bool are_too_many() noexcept;
 
   worker_pool& pool_;
   const unsigned index_;
   std::uint32_t random_;
-  unsigned tick_ = 0;
+  unsigned turns_until_look_ = tuning::injected_interval;
   unsigned slot_streak_ = 0;
   runnable* slot_ = nullptr;
 

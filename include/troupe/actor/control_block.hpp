@@ -205,7 +205,8 @@ class control_block : public runnable {
   bool refill(std::uint32_t low, activity& mine) noexcept;
   turn_result run_turn(activity& mine, std::size_t most, bool may_refill) noexcept;
   void put_aside(envelope& message) noexcept;
-  [[nodiscard]] std::uint32_t kept_units() const noexcept;
+  [[nodiscard]] bool rests(bool is_exclusive, std::uint32_t low) noexcept;
+  void give_back_to_budget(std::size_t bytes) noexcept;
   [[nodiscard]] bool waits_for_something() const noexcept;
   bool go_on_with_held_up() noexcept;
   bool call(void (*function)(void*), const dispatch& as) noexcept;
@@ -282,8 +283,8 @@ struct turn_context {
   bool unwrapped = false;                 // what runs was not in the mailbox itself
   ask_error no_answer = ask_error::refused;  // what is discarded tells who asked
   handler_frame* coroutine = nullptr;        // that runs
-  bool in_hook = false;                      // the user is being told of an overload
   std::uint32_t pumps = 0;                   // that this thread has made
+  bool in_hook = false;                      // the user is being told of an overload
   bool must_not_wait = false;                // other than in `running`'s turn
   const dispatch* sent_to_full = nullptr;    // what it has sent there
 };
@@ -322,22 +323,16 @@ class unwrapped_scope {
 class other_turns_scope {
  public:
   other_turns_scope() noexcept : before_(this_turn()) {
-    turn_context& here = this_turn();
-    here.constructing = nullptr;
-    here.constructors = 0;
-    here.coroutine = nullptr;
-    here.unwrapped = false;
-    here.no_answer = ask_error::refused;
+    this_turn() = {
+        .pumps = before_.pumps, .in_hook = before_.in_hook, .must_not_wait = before_.must_not_wait};
   }
   other_turns_scope(const other_turns_scope&) = delete;
   other_turns_scope& operator=(const other_turns_scope&) = delete;
   ~other_turns_scope() {
     turn_context& here = this_turn();
-    here.constructing = before_.constructing;
-    here.constructors = before_.constructors;
-    here.coroutine = before_.coroutine;
-    here.unwrapped = before_.unwrapped;
-    here.no_answer = before_.no_answer;
+    const std::uint32_t pumps = here.pumps;
+    here = before_;
+    here.pumps = pumps;
   }
 
  private:
