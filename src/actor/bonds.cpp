@@ -62,11 +62,13 @@ bool bonds::is_over(control_block& whose) const noexcept {
 }
 
 void bonds::add(end_listener& one) noexcept {
+  one.listens_ = true;
   one.next_ = std::exchange(listeners, &one);
   if (one.next_ != nullptr) one.next_->previous_ = &one;
 }
 
 void bonds::remove(end_listener& one) noexcept {
+  one.listens_ = false;
   unlink_node(listeners, one, &end_listener::next_, &end_listener::previous_);
 }
 
@@ -93,9 +95,24 @@ bool listen_to_end(control_block& of, end_listener& listener) {
 bool unlisten_to_end(control_block& of, end_listener& listener) noexcept {
   bonds& its = of.side_if_any()->bonds;
   const std::lock_guard lock(its.guard);
-  if (its.now != bonds::phase::open) return false;
+  if (its.now != bonds::phase::open || !bonds::listens(listener)) return false;
   its.remove(listener);
   return true;
+}
+
+// One at a time: what one of them lets go of may end others.
+void end_listeners_of_object(bonds& its) noexcept {
+  for (;;) {
+    end_listener* one;
+    {
+      const std::lock_guard lock(its.guard);
+      one = its.listeners;
+      while (one != nullptr && !one->is_of_object()) one = bonds::next_of(*one);
+      if (one == nullptr) return;
+      its.remove(*one);
+    }
+    one->ended();
+  }
 }
 
 // ── The end ───────────────────────────────────────────────────────────────────────────────────

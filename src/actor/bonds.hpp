@@ -66,11 +66,15 @@ struct bonds {
   void add(watch& one) noexcept;
   void remove(watch& one) noexcept;
   [[nodiscard]] link_end* find(const address& other) noexcept;
+  [[nodiscard]] static bool listens(const end_listener& one) noexcept { return one.listens_; }
   [[nodiscard]] static end_listener* next_of(const end_listener& one) noexcept { return one.next_; }
 };
 
 /// The whole of it, in the last turn of an actor that has a side block.
 void tell_of_end(control_block& who, std::size_t unhandled) noexcept;
+
+/// Of an actor whose object is gone, and that stays.
+void end_listeners_of_object(bonds& its) noexcept;
 
 // ── Links: links.cpp ──────────────────────────────────────────────────────────────────────────
 
@@ -86,6 +90,9 @@ void tell_link(const address& peer, const address& who, const end_cause& why) no
 /// What those are told who end because `who` did.
 [[nodiscard]] std::string broken_by(control_block& who, exit_reason reason,
                                     const std::string& what);
+
+/// The object that they ended is gone.
+void forget_broken_links(bonds& its) noexcept;
 
 /// True if a link is broken; then `what` says which. In the turn whose bonds these are.
 [[nodiscard]] bool take_broken_link(bonds& its, std::string& what) noexcept;

@@ -29,9 +29,11 @@ using slots = stable_pool<lifeline>;
 
 // ── The runtime's own messages ────────────────────────────────────────────────────────────────
 
-void run_stop(void*, envelope& e) {
+void run_stop(void* actor, envelope& e) {
   free_envelope(e);
-  this_turn().running->end_after_this_message();
+  control_block& me = *this_turn().running;
+  if (me.type().on_told_to_stop != nullptr) return me.type().on_told_to_stop(actor);
+  me.end_after_this_message();
 }
 void run_nothing(void*, envelope& e) { free_envelope(e); }
 void discard_plain(envelope& e) noexcept { free_envelope(e); }
@@ -56,14 +58,8 @@ constexpr dispatch last_reference_dispatch{.run = run_last_reference,
 // Never in a mailbox: what handling() says while these run.
 constexpr dispatch constructor_dispatch{nullptr, nullptr, "its constructor", false, true};
 constexpr dispatch on_start_dispatch{nullptr, nullptr, "on_start", false, true};
-constexpr dispatch on_stop_dispatch{nullptr, nullptr, "on_stop", false, true};
 constexpr dispatch paused_dispatch{nullptr, nullptr, "waiting for room in a full mailbox", false,
                                    true};
-constexpr dispatch ending_handlers_dispatch{nullptr, nullptr,
-                                            "the destruction of handlers that waited", false, true};
-constexpr dispatch destructor_dispatch{nullptr, nullptr, "its destructor", false, true};
-constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its last messages",
-                                       false, true};
 
 // Says whose turn it is. There is none before it: other_turns_scope sees to that.
 class turn_scope {
@@ -247,6 +243,16 @@ void control_block::stop() {
 }
 
 void control_block::stop_now() {
+  struct held {
+    control_block& block;
+    ~held() { block.let_go(); }
+  } guard{*this};
+  hold();
+  end_object();
+  (void)decide(next_object::never, exit_reason::stopped_now);
+}
+
+void control_block::end_object() {
   auto* const message = ::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &wake_dispatch};
   hold();
   // [urgent] relaxed: the message behind it orders it, and brings the turn about if there is none;
@@ -333,14 +339,17 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
   // [phase] relaxed: the turn's own part of the word.
   if (const std::uint32_t now = phase_.load(relaxed) & ~waited_for;
       now != static_cast<std::uint32_t>(phase::running)) [[unlikely]] {
-    if (now == static_cast<std::uint32_t>(phase::starting)) {
+    if ((now & between) != 0) {
+      if (const auto otherwise = next_incarnation(mine)) return *otherwise;
+    }
+    if (in_life() == phase::starting) {
       move_to(phase::running);
       if (!call(type_->on_start, on_start_dispatch)) return end(exit_reason::failed, mine);
+      has_started();
       scope.here().after = after::nothing;
       if (pauses_now(scope.here())) return turn_result::resting;
-    } else {
-      is_exclusive = true;
     }
+    is_exclusive = has_exclusive();
   }
   const sending_rules& bounds = rules();
   void* const actor = object();
@@ -529,96 +538,6 @@ void control_block::report_failure(std::string_view during, std::string_view wha
   }
 }
 
-turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
-  if (reason != exit_reason::unreachable) line().begin_end();
-  end_handlers(reason);
-  if (reason != exit_reason::failed && type_->on_stop != nullptr &&
-      !call(type_->on_stop, on_stop_dispatch)) {
-    reason = exit_reason::failed;
-  }
-  now_handling(destructor_dispatch);
-  type_->destroy(object());
-  end_watches();
-  finish(reason, &mine, line().try_end_alone());
-  return turn_result::ended;
-}
-
-// While the actor is whole: their local objects may use it.
-void control_block::end_handlers(exit_reason reason) noexcept {
-  side_block* const its = side_if_any();
-  if (its == nullptr || its->handlers == nullptr) return;
-  now_handling(ending_handlers_dispatch);
-  // What they were asked will not be answered.
-  const no_answer_scope as(reason);
-  destroy_handlers(*its);
-}
-
-// Before the lifeline says that it has ended: until then what it waits for comes into its mailbox.
-void control_block::end_watches() noexcept {
-  if (side_block* const its = side_if_any()) detail::end_watches(*its);
-}
-
-// The object is gone; it has sent the last of its messages. Only now does the mailbox close, so
-// that a `down` comes after all of them: to who has watched, and to who finds the mailbox closed.
-// `alone`: the lifeline says that it has ended, and that nobody can look.
-void control_block::finish(exit_reason reason, activity* mine, bool alone) noexcept {
-  free_object_memory();
-  now_handling(discarding_dispatch);
-  reason_ = reason;
-  const no_answer_scope as(reason);
-  handle_kept_again();  // nobody will: they are among what is left
-  if (!alone) line().end();
-  const mailbox::remains remains = alone ? mailbox_.close_alone() : mailbox_.close();
-  if (alone && remains.messages != nullptr) {
-    // What is discarded runs code of the user's, which may name this actor, and take its time.
-    line().hold_again();
-    alone = false;
-  }
-  if (side_if_any() != nullptr) home().timers().cancel_all(*this);
-  if (remains.room_wanted) home().pauses().release_waiters_of(*this);
-
-  std::size_t unhandled = 0;
-  std::size_t taken = 0;
-  std::size_t bytes = 0;
-  for (envelope* left = remains.messages; left != nullptr;) {
-    envelope* message = std::exchange(left, left->next);
-    if (is_ring_token(*message)) {
-      message = drop_ring::of(*message).take(*message);
-      if (message == nullptr) continue;  // it was dropped, and counted
-    }
-    ++taken;
-    if (envelope* const inner = unwrap(*message)) {
-      message = inner;  // counts for nothing
-    } else {
-      bytes += message->how->charge(*message);
-      if (message->how->most != 0) give_place_back(*message->how);
-    }
-    if (!message->how->internal) {
-      ++unhandled;
-      dead_letter(*message);
-    }
-    message->how->discard(*message);
-  }
-  give_back_to_budget(bytes);
-  if (mine != nullptr) {
-    (void)mine->count_gone(taken, bytes);
-    if (home_->has_budget) settle(*home_, *mine);
-  } else {
-    detail::count_foreign(*home_, 0, static_cast<std::int64_t>(taken),
-                          -static_cast<std::int64_t>(bytes));
-  }
-
-  if (side_if_any() != nullptr) tell_of_end(*this, unhandled);
-  runtime& home = this->home();
-  // In this order: a pump waits for the end of an actor whose constructor threw elsewhere, and it is
-  // retire() that wakes it. Who sees the end may go on to destroy the executor, which waits for
-  // retire(), or the system, which waits for actor_ended().
-  if (!alone) move_to(phase::ended);
-  executor_->retire(*this);
-  if (alone || line().let_go()) free_slot();
-  home.actor_ended(mine);
-}
-
 // ── For looking at ────────────────────────────────────────────────────────────────────────────
 
 phase control_block::in_life() const noexcept {
@@ -630,7 +549,8 @@ void control_block::move_to(phase next) noexcept {
   // [phase] release. An exchange, because a waiter may have left its mark.
   std::uint32_t before = phase_.load(relaxed);
   while (!phase_.compare_exchange_weak(
-      before, static_cast<std::uint32_t>(next) | (before & waited_for), release, relaxed)) {
+      before, static_cast<std::uint32_t>(next) | (before & (waited_for | for_good)), release,
+      relaxed)) {
   }
   if (next == phase::ended && (before & waited_for) != 0) {
     futex_wake(phase_, std::numeric_limits<std::int32_t>::max());

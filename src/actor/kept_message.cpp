@@ -27,6 +27,14 @@ void discard_wrapped(envelope& e) noexcept {
   message.how->discard(message);
 }
 
+void run_to_retry(void* actor, envelope& e) {
+  this_turn().running->handle_once_more(*unwrap(e), actor);
+}
+
+constexpr dispatch retry_dispatch{.run = run_to_retry,
+                                  .discard = discard_wrapped,
+                                  .message = "a message that failed its actor",
+                                  .internal = true};
 constexpr dispatch wrapped_dispatch{.run = run_wrapped,
                                     .discard = discard_wrapped,
                                     .message = "a message that was kept",
@@ -34,8 +42,12 @@ constexpr dispatch wrapped_dispatch{.run = run_wrapped,
 
 }  // namespace
 
+bool is_wrapped(const envelope& message) noexcept {
+  return message.how == &wrapped_dispatch || message.how == &retry_dispatch;
+}
+
 envelope* unwrap(envelope& message) noexcept {
-  if (message.how != &wrapped_dispatch) return nullptr;
+  if (!is_wrapped(message)) return nullptr;
   auto& outer = static_cast<wrapping&>(message);
   envelope* const inner = outer.inner;
   free_envelope(outer);
@@ -47,6 +59,12 @@ envelope& wrap(envelope& message) {
   outer->how = &wrapped_dispatch;
   outer->inner = &message;
   return *outer;
+}
+
+envelope& wrap_to_retry(envelope& message) {
+  envelope& outer = wrap(message);
+  outer.how = &retry_dispatch;
+  return outer;
 }
 
 void control_block::keep(envelope& message) {

@@ -10,10 +10,14 @@
 
 namespace troupe::detail {
 
+[[nodiscard]] bool is_wrapped(const envelope& message) noexcept;
+
 /// The message in such an envelope, which is freed; or null, if it is none.
 [[nodiscard]] envelope* unwrap(envelope& message) noexcept;
 
 /// Throws std::bad_alloc.
 [[nodiscard]] envelope& wrap(envelope& message);
+/// The same for one that is handled with control_block::handle_once_more().
+[[nodiscard]] envelope& wrap_to_retry(envelope& message);
 
 }  // namespace troupe::detail

@@ -187,6 +187,12 @@ bool take_broken_link(bonds& its, std::string& what) noexcept {
   return false;
 }
 
+void forget_broken_links(bonds& its) noexcept {
+  const std::lock_guard lock(its.guard);
+  if (its.links == nullptr) return;
+  std::erase_if(*its.links, [](const auto& each) { return each.second.broken; });
+}
+
 std::optional<link_down> take_link_down(envelope& message) noexcept {
   const message_ptr one(&static_cast<link_message&>(message));
   bonds& its = this_turn().running->side_if_any()->bonds;

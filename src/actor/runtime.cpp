@@ -109,6 +109,7 @@ void runtime::start(system_options options) {
   dead_letters_.store(0, relaxed);
   failures_.store(0, relaxed);
   answers_late_.store(0, relaxed);
+  restarts_.store(0, relaxed);
   for (foreign_counts& each : foreign_) {
     each.accepted.store(0, relaxed);
     each.handled.store(0, relaxed);
@@ -320,7 +321,9 @@ void runtime::for_each_actor(Function&& fn) {
 
 void runtime::stop_bound_to(const bound_executor& pump) {
   for_each_actor([&](control_block& block) {
-    if (&block.runs_on() == &pump) block.stop_now();
+    if (&block.runs_on() != &pump) return;
+    block.ends_for_good();
+    block.stop_now();
   });
 }
 
@@ -341,7 +344,10 @@ shutdown_report runtime::shutdown(duration deadline) {
     return count_actors().alive() != 0;
   };
   if (is_anybody_there()) {
-    for_each_actor([](control_block& block) { block.stop(); });
+    // Those that are supervised are stopped by their supervisors, in order.
+    for_each_actor([](control_block& block) {
+      if (!block.is_supervised()) block.stop();
+    });
   }
   shutdown_report report;
   for (time_point limit = until; !wait_for_everybody(limit);) {
@@ -506,6 +512,7 @@ troupe::statistics runtime::statistics() const {
   s.actors_spawned = actors.spawned;
   s.dead_letters = dead_letters_.load(relaxed);  // [counter]
   s.failures = failures_.load(relaxed);          // [counter]
+  s.restarts = restarts_.load(relaxed);          // [counter]
   s.answers_late = answers_late_.load(relaxed);  // [counter]
   const overload_counts limits = overloads_.now();
   s.messages_refused = limits.refused;

@@ -67,6 +67,7 @@ class runtime : public system_state {
   void count_late_answer() noexcept {
     answers_late_.fetch_add(1, relaxed);  // [counter]
   }
+  void count_restart() noexcept { restarts_.fetch_add(1, relaxed); }  // [counter]
   /// From the thread whose counts these are.
   void settle(activity& counts) noexcept;
   [[nodiscard]] troupe::statistics statistics() const;
@@ -146,6 +147,7 @@ class runtime : public system_state {
   alignas(cache_line_bytes) atomic<std::uint64_t> dead_letters_{0};
   atomic<std::uint64_t> failures_{0};
   atomic<std::uint64_t> answers_late_{0};
+  atomic<std::uint64_t> restarts_{0};
   memory_budget budget_;
   overload_tally overloads_;
   std::array<foreign_counts, 8> foreign_;

@@ -9,6 +9,7 @@
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/incarnations.hpp>
 #include <troupe/message/envelope.hpp>
 #include <troupe/sync/atomic.hpp>
 
@@ -52,6 +53,15 @@ struct side_block {
   envelope* kept = nullptr;           // messages to be handled later, the oldest first
   envelope* kept_last = nullptr;
   std::uint32_t kept_units = 0;  // that they count for in the mailbox
+
+  // Of one that is restarted; null: it has one object only.
+  std::unique_ptr<incarnations> again;
+  // [restart] who decides; see incarnations.cpp.
+  atomic<control_block::next_object> next{control_block::next_object::none};
+  exit_reason ends_as = exit_reason::unknown;  // with next_object::never
+  std::uint32_t objects_begun = 0;
+  envelope* once_more = nullptr;  // the message that failed the object; the turn's, as what follows
+  const envelope* being_retried = nullptr;
 
   overload_tally overloads;
 };

@@ -176,6 +176,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   entry.deadline = later(now, delay);
   entry.live = true;
   entry.queued = entry.cloning = entry.alarm = false;
+  entry.own = this_turn().running == &to;
   entry.previous = nullptr;
   entry.next = std::exchange(side.timers, &entry);
   if (entry.next != nullptr) entry.next->previous = &entry;
@@ -206,6 +207,20 @@ void timer_service::cancel_all(control_block& of) noexcept {
       const std::lock_guard lock(mutex_);
       if (side.timers == nullptr) return;
       retire(*side.timers, left);
+    }
+    left.dispose();
+  }
+}
+
+void timer_service::cancel_own(control_block& of) noexcept {
+  for (;;) {
+    remains left;
+    {
+      const std::lock_guard lock(mutex_);
+      timer_entry* one = of.side_if_any()->timers;
+      while (one != nullptr && !(one->own && !one->alarm)) one = one->next;
+      if (one == nullptr) return;
+      retire(*one, left);
     }
     left.dispose();
   }

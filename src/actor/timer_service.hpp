@@ -38,6 +38,7 @@ struct timer_entry : timer_node {
   bool queued = false;   // its tick is in the mailbox, or being handled
   bool cloning = false;  // the message is being copied outside the lock
   bool alarm = false;    // says only that it is time; holds nobody
+  bool own = false;      // armed by its actor's object
   tick_envelope tick;
   timer_entry* previous = nullptr;  // in the actor's list
   timer_entry* next = nullptr;      // in the actor's list, or among the free
@@ -71,6 +72,8 @@ class timer_service final : surplus_listener {
 
   /// All timers of an actor that takes no more messages.
   void cancel_all(control_block& of) noexcept;
+  /// Those that it has armed itself, of one whose object is gone.
+  void cancel_own(control_block& of) noexcept;
 
   [[nodiscard]] std::uint64_t armed() const noexcept;
   [[nodiscard]] std::uint64_t skipped() const noexcept;

@@ -131,6 +131,18 @@ void end_watches(side_block& of) noexcept {
   of.watches = nullptr;
 }
 
+void unwatch_all(side_block& of) noexcept {
+  while (of.watches != nullptr) {
+    watch& one = *of.watches;
+    remove_own(of, one);
+    if (take_back(one)) {
+      free(one);
+    } else {
+      one.unwatched = true;
+    }
+  }
+}
+
 void send_down(watch& one, const end_cause& why) noexcept {
   control_block* const watcher = control_block::hold_to_the_end(one.watcher);
   if (watcher == nullptr) return free(one);

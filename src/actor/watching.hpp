@@ -66,6 +66,9 @@ bool unwatch(control_block& watcher, const monitor& which);
 /// Of an actor whose object is gone: all that it has not been told yet.
 void end_watches(side_block& of) noexcept;
 
+/// Of an actor whose object is gone, and that stays: none of it will be handled.
+void unwatch_all(side_block& of) noexcept;
+
 /// Sends it to its watcher; if that has ended, frees it.
 void send_down(watch& one, const end_cause& why) noexcept;
 

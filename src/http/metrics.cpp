@@ -79,6 +79,7 @@ void add_system(families& to, const troupe::statistics& s) {
            {{s.senders_paused}});
   to.counter("troupe_turns_total", "Turns that actors were given.", {{s.turns}});
   to.counter("troupe_dead_letters_total", "Messages to actors that had ended.", {{s.dead_letters}});
+  to.counter("troupe_restarts_total", "Supervised actors that were restarted.", {{s.restarts}});
   to.counter("troupe_answers_late_total", "Answers for which nobody waited any more.",
              {{s.answers_late}});
   to.counter("troupe_failures_total", "Actors that an exception ended.", {{s.failures}});

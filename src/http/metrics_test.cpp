@@ -50,6 +50,7 @@ TEST(metrics, every_figure_is_there_under_its_name) {
            "troupe_http_receive_pauses_total{reason=\"mailbox\"} 21\n",
            "troupe_http_receive_pauses_total{reason=\"refused\"} 22\n",
            "troupe_dead_letters_total 0\n",
+           "troupe_restarts_total 0\n",
            "troupe_answers_late_total 0\n",
            "troupe_failures_total 0\n",
            "troupe_mailbox_messages 0\n",

@@ -45,6 +45,7 @@ struct name_waiter final : end_listener {
     if (notice.message != nullptr) notice.message->how->discard(*notice.message);
   }
   void ended() noexcept override;
+  [[nodiscard]] bool is_of_object() const noexcept override { return true; }
   void tell(const address& holder) noexcept;
 
   name_registry& of;

@@ -32,6 +32,15 @@ void stop_actor(void* object) {
   static_cast<A*>(object)->on_stop();
 }
 
+/// What a class of the runtime's own is called with that ends in an orderly way of its own, after
+/// others: it lets end_after_this_message() bring about its end.
+struct told_to_stop {};
+
+template <class A>
+void tell_actor_to_stop(void* object) {
+  static_cast<A*>(object)->on_told(told_to_stop{});
+}
+
 template <class A>
 constexpr actor_type make_actor_type() noexcept {
   actor_type type{.name = type_name<A>(),
@@ -45,6 +54,9 @@ constexpr actor_type make_actor_type() noexcept {
     type.on_stop = stop_actor<A>;
   } else {
     type.ends_silently = std::is_trivially_destructible_v<A>;
+  }
+  if constexpr (requires(A& a) { a.on_told(told_to_stop{}); }) {
+    type.on_told_to_stop = tell_actor_to_stop<A>;
   }
   if constexpr (understands<A, down>) type.on_down = &down_dispatch_of<A>;
   if constexpr (understands<A, link_down>) type.on_link_down = &link_down_dispatch_of<A>;

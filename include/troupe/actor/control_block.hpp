@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,8 +47,10 @@ struct actor_type {
   void (*destroy)(void* object) noexcept;
   void (*on_start)(void* object) = nullptr;  // null: it has none
   void (*on_stop)(void* object) = nullptr;   // null: it has none
-  const dispatch* on_down = nullptr;         // null: it cannot watch
-  const dispatch* on_link_down = nullptr;    // null: it ends when a link breaks
+  // In the place of its end, when it is told to stop(): it sees to that itself. Null: none.
+  void (*on_told_to_stop)(void* object) = nullptr;
+  const dispatch* on_down = nullptr;       // null: it cannot watch
+  const dispatch* on_link_down = nullptr;  // null: it ends when a link breaks
   std::uint16_t limited_messages = 0;
   bool ends_silently = false;            // it has no on_stop, and its destructor does nothing
   const sending_rules* rules = nullptr;  // null: the system's
@@ -98,6 +101,7 @@ class control_block : public runnable {
   delivery deliver(envelope& message) noexcept;  // what is promised: whatever its limits are
   void stop();                                   // behind what was sent before
   void stop_now();                               // after the message that is being handled
+  void end_object();                             // likewise; see incarnations.hpp
 
   /// Counts and tells that a message will not be handled; it is still the caller's.
   void dead_letter(const envelope& message) noexcept;
@@ -131,6 +135,20 @@ class control_block : public runnable {
   void end_exclusive() noexcept;
   /// The handlers whose time is over go on. Throws what leaves them.
   void look_at_the_time();
+
+  // ── Incarnations: incarnations.cpp ──────────────────────────────────────────────────────────
+  /// There will be an object when it is decided. The spawner's.
+  void begin_between() noexcept;
+  enum class next_object : std::uint8_t { none, undecided, begins, never };
+  /// From undecided; false if somebody was faster.
+  bool decide(next_object what, exit_reason as) noexcept;
+  [[nodiscard]] bool is_supervised() const noexcept;
+  /// From now on it ends with its object.
+  void ends_for_good() noexcept;
+  /// In run(): the message failed its actor; if that is restarted, it is handled once more. True: it is
+  /// not the caller's any more.
+  [[nodiscard]] bool handle_again(envelope& message) noexcept;
+  void handle_once_more(envelope& message, void* actor);
 
   void nobody_is_left() noexcept;  // the last reference was handed over
   void taken_from_ring(const envelope& message) noexcept;
@@ -214,17 +232,25 @@ class control_block : public runnable {
   void report_failure(std::string_view during, std::string_view what) noexcept;
   turn_result end_for(urgent why, activity& mine) noexcept;
   turn_result end(exit_reason reason, activity& mine) noexcept;
+  [[nodiscard]] bool comes_back(exit_reason reason) noexcept;
+  turn_result end_incarnation(exit_reason reason, activity& mine) noexcept;
+  [[nodiscard]] std::optional<turn_result> next_incarnation(activity& mine) noexcept;
+  void has_started() noexcept;
+  void forget_mailbox(activity& mine) noexcept;
+  void end_watches_of_incarnation() noexcept;
   void end_handlers(exit_reason reason) noexcept;
   void end_watches() noexcept;
   void finish(exit_reason reason, activity* mine, bool alone) noexcept;
   void move_to(phase next) noexcept;
   void free_object_memory() noexcept;
 
-  // phase_'s word also says whether somebody waits for the end on it, and whether a handler is
-  // exclusive; that is the turn's.
+  // phase_'s word also says whether somebody waits for the end on it; the rest is the turn's: whether
+  // a handler is exclusive, and what becomes of an actor with several objects.
   static constexpr std::uint32_t phase_mask = 0xff;
   static constexpr std::uint32_t waited_for = 0x100;
   static constexpr std::uint32_t exclusive = 0x200;
+  static constexpr std::uint32_t between = 0x400;   // two incarnations: there is no object
+  static constexpr std::uint32_t for_good = 0x800;  // there will be no further one
 
   // The first cache line of the slot, with the lifeline before it: what senders look at, and the word
   // that they change. From the mailbox's second word on it is the reader's, with the object behind it.

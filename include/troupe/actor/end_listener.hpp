@@ -17,6 +17,9 @@ class end_listener {
 
   virtual void ended() noexcept = 0;
 
+  /// True: it ends with the actor's object, also if the actor is restarted.
+  [[nodiscard]] virtual bool is_of_object() const noexcept { return false; }
+
  protected:
   ~end_listener() = default;
 
@@ -24,6 +27,7 @@ class end_listener {
   friend struct bonds;
   end_listener* next_ = nullptr;  // under the mutex of the actor's bonds
   end_listener* previous_ = nullptr;
+  bool listens_ = false;  // likewise
 };
 
 /// False if the actor has ended: then it will not be called. The caller holds a reference to it.

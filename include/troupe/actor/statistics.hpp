@@ -18,6 +18,7 @@ struct statistics {
   std::uint64_t turns = 0;
   std::uint64_t dead_letters = 0;
   std::uint64_t failures = 0;
+  std::uint64_t restarts = 0;             // of supervised actors, behind the same handle
   std::uint64_t messages_refused = 0;     // by full mailboxes and budgets
   std::uint64_t messages_dropped = 0;     // by overload::drop_newest and drop_oldest
   std::uint64_t messages_redirected = 0;  // by overload::redirect_to

@@ -107,6 +107,32 @@ void start_coroutine(A& actor, M& message, Sender... sender) {
   }
 }
 
+/// The message has failed its actor. True: the actor may be restarted, and then handles it once more; it
+/// is not the caller's any more. Whoever gives turns says it.
+[[nodiscard]] bool handle_after_restart(envelope& message) noexcept;
+
+/// As run_handler(), but the handler gets a copy: what it has done to that is not seen after a restart.
+template <class A, class M, bool WithSender>
+void run_redelivered(void* actor, envelope& message) {
+  auto& e = static_cast<message_envelope<M, WithSender>&>(message);
+  struct free_after {
+    message_envelope<M, WithSender>* e;
+    ~free_after() {
+      if (e != nullptr) free_envelope(*e);
+    }
+  } guard{&e};
+  try {
+    if constexpr (WithSender) {
+      static_cast<A*>(actor)->on(M(std::as_const(e.value)), e.sender);
+    } else {
+      static_cast<A*>(actor)->on(M(std::as_const(e.value)));
+    }
+  } catch (...) {
+    if (handle_after_restart(e)) guard.e = nullptr;
+    throw;
+  }
+}
+
 template <class A, class M, bool WithSender>
 void run_handler(void* actor, envelope& message) {
   auto& e = static_cast<message_envelope<M, WithSender>&>(message);
@@ -147,6 +173,13 @@ template <class A, class M>
 consteval auto how_to_run() {
   if constexpr (chooses_handler<A, M>()) {
     return &A::handler_choice::template run<M>;
+  } else if constexpr (redelivers<A, M>()) {
+    if constexpr (can_be_redelivered<A, M>()) {
+      return &run_redelivered<A, M, handles_with_sender<A, M>>;
+    } else {
+      return static_cast<void>(sizeof(cannot_be_redelivered<A, M>)),
+             &run_handler<A, M, handles_with_sender<A, M>>;
+    }
   } else {
     return &run_handler<A, M, handles_with_sender<A, M>>;
   }

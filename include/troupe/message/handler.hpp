@@ -126,6 +126,38 @@ consteval bool is_declared() {
 
 }  // namespace detail
 
+/// Never defined. The compiler names it for a message in an actor's list of what is handled once more
+/// after a restart that cannot be copied, or whose handler is a coroutine or takes a troupe::reply.
+template <class Actor, class Message>
+struct cannot_be_redelivered;
+
+namespace detail {
+
+// `using redelivered = troupe::messages<…>;`: see supervisor.hpp.
+template <class A, class M>
+consteval bool redelivers() {
+  if constexpr (requires { typename A::redelivered; }) {
+    return A::redelivered::template contains<M>;
+  } else {
+    return false;
+  }
+}
+
+template <class A, class M>
+consteval bool can_be_redelivered() {
+  if constexpr (!std::copy_constructible<M>) {
+    return false;
+  } else if constexpr (declares_with_sender<A, M>) {
+    return !handler_result<on_result<A, M, address>>::is_coroutine;
+  } else if constexpr (has_handler<A, M>) {
+    return !handler_result<on_result<A, M>>::is_coroutine;
+  } else {
+    return false;
+  }
+}
+
+}  // namespace detail
+
 /// True if actor A has a handler for exactly M: `on(M)`, `on(M, address sender)`, or
 /// `on(M, reply<R>)`; or, in a state machine, one in any of its states.
 template <class A, class M>

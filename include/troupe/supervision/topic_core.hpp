@@ -38,6 +38,7 @@ class subscriber : public end_listener {
   virtual ~subscriber() = default;
   bool unsubscribe() noexcept;
   void ended() noexcept final;
+  [[nodiscard]] bool is_of_object() const noexcept final { return true; }
 
   const address who;
   const subscriber_type& how;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <troupe/actor/actor.hpp>
+#include <troupe/actor/events.hpp>
+#include <troupe/supervision/child.hpp>
+#include <troupe/supervision/child_record.hpp>
+
+namespace troupe {
+
+/// Asks a supervisor for one of its children: `sup.ask<find_child<store>>(1s, "store")`. The answer is an
+/// empty ref if there is no child of that name and class. It is the same one for all its restarts.
+template <class A>
+struct find_child {
+  std::string name;
+};
+
+/// Asks a supervisor how its children are: a std::vector<child_status>, in the order of their starts.
+struct list_children {};
+
+struct child_status {
+  enum class state : std::uint8_t { waiting, starting, running, stopping, ended };
+
+  std::string name;
+  address who;
+  state now = state::waiting;
+  std::uint64_t restarts = 0;
+  std::string what;  // of its last failure
+};
+
+[[nodiscard]] std::string_view to_string(child_status::state what) noexcept;
+
+namespace detail {
+
+struct look_after_children {};
+
+}  // namespace detail
+
+/// Starts its children in their order, restarts them when they fail, and stops them in reverse order
+/// before it ends itself:
+///
+///   auto top = system.spawn<troupe::supervisor>(
+///       troupe::supervision{.restarts = troupe::supervision::strategy::rest_for_one},
+///       troupe::child<store>("store", "data/"),
+///       troupe::child<front>("front", [](const troupe::siblings& its) {
+///         return front(its.get<store>("store"));
+///       }));
+///
+/// A child is started when all before it have: their constructors and on_start() have returned. A
+/// restarted child is the same actor, with a new object: handles stay valid, names stay registered, links
+/// stay, and nobody who watches it is told. With its object end what it had begun: handlers that wait,
+/// questions, its own timers, its watches of others, subscriptions. Its mailbox stays, with what comes meanwhile, or
+/// is forgotten (child_spec::forgets_mailbox); the message that failed it is gone, unless the class lists
+/// it to be handled once more: `using redelivered = troupe::messages<job>;`.
+///
+/// A throwing constructor is a failure like others. Too many failures, a start that takes too long, and
+/// a child that cannot be stopped are failures of the supervisor: it stops its children and fails, so
+/// that its own supervisor goes on from there. Its children are then others than before.
+///
+/// It stays until it is stopped, by stop() or by the end of the system; then it is told `on(stop)` like
+/// any other actor, and stops its children first. With stop_now() it ends at once, and its children after it,
+/// all at the same time.
+///
+/// Threads: turns of its own on the pool; children run where their specs say. Constructors of children
+///          run in the children's turns.
+/// Errors:  std::invalid_argument for two children of one name, and for rules that make no sense.
+/// Cost:    a child: its slot, a side block and about 600 bytes. A restart: three messages.
+class supervisor : public actor {
+ public:
+  template <std::same_as<child_spec>... Children>
+  explicit supervisor(const supervision& rules, const Children&... children)
+      : supervisor(rules, std::vector<child_spec>{children...}) {}
+  supervisor(const supervision& rules, const std::vector<child_spec>& children);
+  ~supervisor();
+
+  void on_start();
+
+  template <class A>
+  ref<A> on(const find_child<A>& which) {
+    detail::control_block* const held = find(which.name, detail::actor_type_of<A>);
+    return detail::ref_access::adopt<A>(held);
+  }
+  std::vector<child_status> on(list_children);
+
+  // ── The runtime's ───────────────────────────────────────────────────────────────────────────
+  void on(detail::child_note note);
+  void on(const down& end);
+  void on(detail::look_after_children);
+  void on_told(detail::told_to_stop);
+
+ private:
+  using state = detail::child_state::state;
+
+  [[nodiscard]] detail::control_block* find(std::string_view name, const detail::actor_type& type);
+  void failed(detail::child_state& child, const detail::child_note& note);
+  void escalate(std::string why);
+  void step();
+  [[nodiscard]] bool stop_all();
+  [[nodiscard]] bool stop_for_restart();
+  void start_those_due();
+  void begin(detail::child_state& child);
+  void look_at_deadlines(time_point now);
+  void see_to_next_call();
+
+  std::vector<detail::child_state> children_;
+  detail::restart_pace pace_;
+  ref<supervisor> stays_;  // itself, until it ends
+  time_point next_call_ = time_point::max();
+  bool ending_ = false;
+  std::string failure_;  // why it ends; empty: it was told to
+};
+
+}  // namespace troupe

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of an actor, in its last turn.
+#include <cstdint>
+#include <utility>
+
+#include <troupe/actor/control_block.hpp>
+
+#include "bonds.hpp"
+#include "drop_ring.hpp"
+#include "handler_frame.hpp"
+#include "kept_message.hpp"
+#include "overload_rules.hpp"
+#include "pauses.hpp"
+#include "runtime.hpp"
+#include "side_block.hpp"
+#include "watching.hpp"
+
+namespace troupe::detail {
+
+namespace {
+
+// Never in a mailbox: what handling() says while these run.
+constexpr dispatch on_stop_dispatch{nullptr, nullptr, "on_stop", false, true};
+constexpr dispatch ending_handlers_dispatch{nullptr, nullptr,
+                                            "the destruction of handlers that waited", false, true};
+constexpr dispatch destructor_dispatch{nullptr, nullptr, "its destructor", false, true};
+constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its last messages",
+                                       false, true};
+
+}  // namespace
+
+turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
+  const bool again = comes_back(reason);
+  if (!again && reason != exit_reason::unreachable) line().begin_end();
+  end_handlers(reason);
+  if (reason != exit_reason::failed && type_->on_stop != nullptr &&
+      !call(type_->on_stop, on_stop_dispatch)) {
+    reason = exit_reason::failed;
+  }
+  now_handling(destructor_dispatch);
+  type_->destroy(object());
+  if (again) return end_incarnation(reason, mine);
+  end_watches();
+  finish(reason, &mine, line().try_end_alone());
+  return turn_result::ended;
+}
+
+// While the actor is whole: their local objects may use it.
+void control_block::end_handlers(exit_reason reason) noexcept {
+  side_block* const its = side_if_any();
+  if (its == nullptr || its->handlers == nullptr) return;
+  now_handling(ending_handlers_dispatch);
+  // What they were asked will not be answered.
+  const no_answer_scope as(reason);
+  destroy_handlers(*its);
+}
+
+// Before the lifeline says that it has ended: until then what it waits for comes into its mailbox.
+void control_block::end_watches() noexcept {
+  if (side_block* const its = side_if_any()) detail::end_watches(*its);
+}
+
+// The object is gone; it has sent the last of its messages. Only now does the mailbox close, so
+// that a `down` comes after all of them: to who has watched, and to who finds the mailbox closed.
+// `alone`: the lifeline says that it has ended, and that nobody can look.
+void control_block::finish(exit_reason reason, activity* mine, bool alone) noexcept {
+  free_object_memory();
+  now_handling(discarding_dispatch);
+  reason_ = reason;
+  const no_answer_scope as(reason);
+  handle_kept_again();  // nobody will: they are among what is left
+  side_block* const its = side_if_any();
+  if (its != nullptr && its->once_more != nullptr) {
+    mailbox_.put_in_front(*its->once_more, *its->once_more);
+    its->once_more = nullptr;
+  }
+  if (!alone) line().end();
+  const mailbox::remains remains = alone ? mailbox_.close_alone() : mailbox_.close();
+  if (alone && remains.messages != nullptr) {
+    // What is discarded runs code of the user's, which may name this actor, and take its time.
+    line().hold_again();
+    alone = false;
+  }
+  if (side_if_any() != nullptr) home().timers().cancel_all(*this);
+  if (remains.room_wanted) home().pauses().release_waiters_of(*this);
+
+  std::size_t unhandled = 0;
+  std::size_t taken = 0;
+  std::size_t bytes = 0;
+  for (envelope* left = remains.messages; left != nullptr;) {
+    envelope* message = std::exchange(left, left->next);
+    if (is_ring_token(*message)) {
+      message = drop_ring::of(*message).take(*message);
+      if (message == nullptr) continue;  // it was dropped, and counted
+    }
+    ++taken;
+    if (envelope* const inner = unwrap(*message)) {
+      message = inner;  // counts for nothing
+    } else {
+      bytes += message->how->charge(*message);
+      if (message->how->most != 0) give_place_back(*message->how);
+    }
+    if (!message->how->internal) {
+      ++unhandled;
+      dead_letter(*message);
+    }
+    message->how->discard(*message);
+  }
+  give_back_to_budget(bytes);
+  if (mine != nullptr) {
+    (void)mine->count_gone(taken, bytes);
+    if (home_->has_budget) settle(*home_, *mine);
+  } else {
+    detail::count_foreign(*home_, 0, static_cast<std::int64_t>(taken),
+                          -static_cast<std::int64_t>(bytes));
+  }
+
+  if (side_if_any() != nullptr) tell_of_end(*this, unhandled);
+  runtime& home = this->home();
+  // In this order: a pump waits for the end of an actor whose constructor threw elsewhere, and it is
+  // retire() that wakes it. Who sees the end may go on to destroy the executor, which waits for
+  // retire(), or the system, which waits for actor_ended().
+  if (!alone) move_to(phase::ended);
+  executor_->retire(*this);
+  if (alone || line().let_go()) free_slot();
+  home.actor_ended(mine);
+}
+
+}  // namespace troupe::detail

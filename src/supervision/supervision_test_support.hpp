@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <troupe/actor/actor.hpp>
+#include <troupe/actor/pump.hpp>
+#include <troupe/actor/ref.hpp>
+#include <troupe/base/clock.hpp>
+#include <troupe/supervision/supervisor.hpp>
+
+#include "actor/test_support.hpp"
+
+// What the tests of supervisors share: a child that writes down what becomes of it, and a stage on which
+// supervisor and children play.
+
+namespace troupe::test {
+
+struct fail {
+  std::string why;
+};
+struct say {
+  std::string text;
+};
+struct which_object {};
+
+/// What a child does beside writing into the journal. Shared by all its objects, and by the test.
+struct script {
+  explicit script(std::string its_name) : name(std::move(its_name)) {}
+
+  const std::string name;
+  journal log;
+  journal* also = nullptr;  // of several children
+  atomic<int> objects{0};   // made so far
+  atomic<int> alive{0};
+  std::function<void(int object)> in_constructor = {};
+  std::function<void(int object)> at_start = {};
+  std::function<void()> at_stop = {};
+
+  void write(const std::string& what) {
+    log.write(what);
+    if (also != nullptr) also->write(name + ' ' + what);
+  }
+};
+
+class pupil : public actor {
+ public:
+  explicit pupil(script& does) : does_(does), object_(++does.objects) {
+    if (does_.in_constructor) does_.in_constructor(object_);
+    does_.write("made");
+    ++does_.alive;
+  }
+  ~pupil() {
+    --does_.alive;
+    does_.write("destroyed");
+  }
+
+  void on_start() {
+    if (does_.at_start) does_.at_start(object_);
+    does_.write("started");
+  }
+  void on_stop() {
+    if (does_.at_stop) does_.at_stop();
+    does_.write("stopped");
+  }
+  void on(const fail& m) { throw std::runtime_error(m.why); }
+  void on(const say& m) { does_.write(m.text); }
+  int on(which_object) { return object_; }
+  void on(const std::function<void(pupil&)>& what) { what(*this); }
+
+  using actor::link;
+  using actor::system;
+  using actor::watch;
+  void on(const down& d) { does_.write("down: " + std::string(to_string(d.reason))); }
+  [[nodiscard]] self_ref<pupil> me() { return self(this); }
+
+ private:
+  script& does_;
+  const int object_;
+};
+
+}  // namespace troupe::test

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/supervision/supervisor.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include <troupe/actor/control_block.hpp>
+
+namespace troupe {
+
+namespace {
+
+using detail::child_note;
+using detail::child_state;
+
+std::string quoted(const std::string& name) { return "its child \"" + name + '"'; }
+
+std::string in_milliseconds(duration time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) +
+         " ms";
+}
+
+std::string doing(const child_state& child) {
+  const detail::dispatch* const what = child.block->handling();
+  return what != nullptr ? "; it is in " + std::string(what->message) : std::string();
+}
+
+}  // namespace
+
+std::string_view to_string(child_status::state what) noexcept {
+  switch (what) {
+    case child_status::state::waiting:
+      return "waiting";
+    case child_status::state::starting:
+      return "starting";
+    case child_status::state::running:
+      return "running";
+    case child_status::state::stopping:
+      return "stopping";
+    case child_status::state::ended:
+      return "ended";
+  }
+  return "ended";
+}
+
+// ── Making it ─────────────────────────────────────────────────────────────────────────────────
+
+supervisor::supervisor(const supervision& rules, const std::vector<child_spec>& children)
+    : pace_(rules) {
+  std::unordered_set<std::string> names;
+  for (const child_spec& each : children) {
+    if (!names.insert(each.name()).second) {
+      throw std::invalid_argument("troupe::supervisor: there are two children \"" + each.name() +
+                                  "\"");
+    }
+    children_.push_back({.spec = each});
+  }
+}
+
+// Only what lies between a throwing on_start() and here, or stop_now(), leaves children behind.
+supervisor::~supervisor() {
+  for (auto each = children_.rbegin(); each != children_.rend(); ++each) {
+    if (each->block == nullptr) continue;
+    try {
+      if (each->now != state::gone) each->record->end_for_good(*each->block, each->ended_as);
+    } catch (...) {
+      // No memory to stop it: the end of the system names it.
+    }
+    each->block->let_go();
+  }
+}
+
+// All of them have an address before the first one starts: so each may be given the others.
+void supervisor::on_start() {
+  stays_ = self(this);
+  std::vector<siblings::entry> family;
+  auto others = std::make_shared<siblings>(std::vector<siblings::entry>{});
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    child_state& each = children_[i];
+    each.record = std::make_shared<detail::child_record>(i, self(), each.spec.when(),
+                                                         each.spec.is_to_forget_mailbox());
+    detail::make_slot(system(), each, others);
+    family.push_back({each.spec.name(), &each.spec.type(), each.who});
+    watch(each.who);
+  }
+  *others = siblings(std::move(family));
+  step();
+}
+
+// ── Being asked ───────────────────────────────────────────────────────────────────────────────
+
+detail::control_block* supervisor::find(std::string_view name, const detail::actor_type& type) {
+  for (const child_state& each : children_) {
+    if (each.spec.name() != name || each.spec.type().destroy != type.destroy) continue;
+    if (each.block == nullptr) return nullptr;
+    each.block->hold();
+    return each.block;
+  }
+  return nullptr;
+}
+
+std::vector<child_status> supervisor::on(list_children) {
+  std::vector<child_status> all;
+  for (const child_state& each : children_) {
+    all.push_back({each.spec.name(), each.who, static_cast<child_status::state>(each.now),
+                   each.restarts, each.what});
+  }
+  return all;
+}
+
+// ── What becomes of children ──────────────────────────────────────────────────────────────────
+
+void supervisor::on(child_note note) {
+  child_state& child = children_[note.child];
+  if (child.now == state::gone) return;
+  if (note.what == child_note::kind::started) {
+    if (child.now != state::starting) return;
+    child.now = state::running;
+    child.deadline = time_point::max();
+    child.ordered = false;
+  } else {
+    child.ended_as = note.reason;
+    const bool was_asked_for = std::exchange(child.restarts_with_others, false);
+    child.now = state::between;
+    child.told = false;
+    child.deadline = time_point::max();
+    if (!note.text.empty()) child.what = note.text;
+    if (!was_asked_for && !ending_) failed(child, note);
+  }
+  step();
+}
+
+void supervisor::failed(child_state& child, const child_note& note) {
+  const time_point now = clock::now();
+  if (!pace_.may_restart(now)) {
+    const supervision& rules = pace_.rules();
+    return escalate(quoted(child.spec.name()) + " ended again (" +
+                    std::string(to_string(note.reason)) + (note.text.empty() ? "" : ": ") +
+                    note.text + ") after " + std::to_string(rules.most) + " restarts within " +
+                    in_milliseconds(rules.within));
+  }
+  ++child.restarts;
+  child.not_before = later(now, pace_.delay(child, now));
+  using strategy = supervision::strategy;
+  if (pace_.rules().restarts == strategy::one_for_one) return;
+  const bool all = pace_.rules().restarts == strategy::one_for_all;
+  const auto at = children_.begin() + std::distance(children_.data(), &child);
+  for (auto each = all ? children_.begin() : at; each != children_.end(); ++each) {
+    each->ordered = true;
+    each->not_before = std::max(each->not_before, child.not_before);
+    if (each->now == state::starting || each->now == state::running) {
+      each->restarts_with_others = true;
+    }
+  }
+}
+
+void supervisor::on(const down& end) {
+  for (child_state& each : children_) {
+    if (each.who != end.who || each.now == state::gone) continue;
+    each.now = state::gone;
+    each.deadline = time_point::max();
+    each.restarts_with_others = false;
+    if (!end.what.empty()) each.what = end.what;
+    std::exchange(each.block, nullptr)->let_go();
+  }
+  step();
+}
+
+void supervisor::escalate(std::string why) {
+  if (!failure_.empty()) return;
+  failure_ = std::move(why);
+  ending_ = true;
+}
+
+void supervisor::on_told(detail::told_to_stop) {
+  ending_ = true;
+  step();
+}
+
+void supervisor::on(detail::look_after_children) {
+  next_call_ = time_point::max();
+  look_at_deadlines(clock::now());
+  step();
+}
+
+// ── What is to be done next ───────────────────────────────────────────────────────────────────
+
+void supervisor::step() {
+  if (!ending_) {
+    if (stop_for_restart()) start_those_due();
+  } else if (stop_all()) {
+    stays_ = {};
+    if (!failure_.empty()) throw std::runtime_error(failure_);
+    return detail::this_turn().running->end_after_this_message();
+  }
+  see_to_next_call();
+}
+
+// In reverse order, one after the other. True if all are gone.
+bool supervisor::stop_all() {
+  for (auto each = children_.rbegin(); each != children_.rend(); ++each) {
+    if (each->now == state::gone) continue;
+    if (each->now != state::stopping) {
+      each->now = state::stopping;
+      each->deadline = later(clock::now(), each->spec.stop_most());
+      each->told_now = false;
+      each->record->end_for_good(*each->block, each->ended_as);
+    }
+    return false;
+  }
+  return true;
+}
+
+// Likewise those that are to be restarted. True if they are between two objects.
+bool supervisor::stop_for_restart() {
+  for (auto each = children_.rbegin(); each != children_.rend(); ++each) {
+    if (!each->restarts_with_others) continue;
+    if (!std::exchange(each->told, true)) {
+      each->now = state::stopping;
+      each->deadline = later(clock::now(), each->spec.stop_most());
+      ++each->restarts;
+      each->record->end_object(*each->block);
+    }
+    return false;
+  }
+  return true;
+}
+
+void supervisor::start_those_due() {
+  const time_point now = clock::now();
+  bool one_is_starting = false;
+  for (child_state& each : children_) {
+    if (each.now == state::between && !(each.ordered && one_is_starting)) {
+      if (each.not_before <= now) begin(each);
+    }
+    if (each.ordered && (each.now == state::between || each.now == state::starting)) {
+      one_is_starting = true;
+    }
+  }
+}
+
+void supervisor::begin(child_state& child) {
+  child.now = state::starting;
+  child.began = clock::now();
+  child.deadline = later(child.began, child.spec.start_most());
+  // If it was told to end meanwhile, its `down` is on its way.
+  (void)child.record->begin(*child.block,
+                            detail::promised_dispatch_of<supervisor, detail::child_note>);
+}
+
+void supervisor::look_at_deadlines(time_point now) {
+  for (child_state& each : children_) {
+    if (each.deadline > now) continue;
+    const std::string name = quoted(each.spec.name());
+    each.deadline = time_point::max();
+    if (each.now == state::starting) {
+      escalate(name + " has not started within " + in_milliseconds(each.spec.start_most()) +
+               doing(each));
+    } else if (!ending_) {
+      escalate(name + " has not stopped within " + in_milliseconds(each.spec.stop_most()) +
+               doing(each));
+    } else if (!std::exchange(each.told_now, true)) {
+      each.block->stop_now();
+      each.deadline = later(now, each.spec.stop_most());
+    } else {
+      // It ends when its handler returns; until then the end of the system names it.
+      if (failure_.empty()) {
+        failure_ = name + " has not stopped within " + in_milliseconds(each.spec.stop_most()) +
+                   " after stop_now()" + doing(each);
+      }
+      each.now = state::gone;
+      std::exchange(each.block, nullptr)->let_go();
+    }
+  }
+}
+
+void supervisor::see_to_next_call() {
+  const time_point now = clock::now();
+  time_point next = time_point::max();
+  for (const child_state& each : children_) {
+    next = std::min(next, each.deadline);
+    // One that is due waits for others, which will be heard of.
+    const bool is_to_start = each.now == state::between && !ending_ && each.not_before > now;
+    if (is_to_start) next = std::min(next, each.not_before);
+  }
+  if (next >= next_call_) return;
+  next_call_ = next;
+  (void)self(this).send_after(std::max(next - now, duration::zero()),
+                              detail::look_after_children{});
+}
+
+}  // namespace troupe
