@@ -410,6 +410,8 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     } catch (...) {
       report_failure(handling()->message);
       count();
+      // It may have a next object, and does not wait for that.
+      (void)mailbox_.handled(bounds.units(charge, how.weight), bounds.quantum);
       return end(exit_reason::failed, mine);
     }
     const std::uint8_t also = scope.here().after;

@@ -129,6 +129,7 @@ turn_result control_block::end_incarnation(exit_reason reason, activity& mine) n
   home().timers().cancel_own(*this);
   handle_kept_again();
   if (its.again->forgets_mailbox()) forget_mailbox(mine);
+  if (mailbox_.make_room(rules().low)) home().pauses().release_waiters_of(*this);
   if (its.once_more != nullptr) {
     mailbox_.put_in_front(*its.once_more, *its.once_more);
     its.once_more = nullptr;
@@ -226,9 +227,7 @@ void control_block::forget_mailbox(activity& mine) noexcept {
   give_back_to_budget(bytes);
   (void)mine.count_gone(handled, bytes);
   if (home_->has_budget) settle(*home_, mine);
-  if (mailbox_.make_room(bounds.low) || is_room_wanted) {
-    home().pauses().release_waiters_of(*this);
-  }
+  if (is_room_wanted) home().pauses().release_waiters_of(*this);
 }
 
 // ── A message that failed its actor ───────────────────────────────────────────────────────────

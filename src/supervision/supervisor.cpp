@@ -11,6 +11,8 @@
 
 #include <troupe/actor/control_block.hpp>
 
+#include "child_texts.hpp"
+
 namespace troupe {
 
 namespace {
@@ -18,35 +20,7 @@ namespace {
 using detail::child_note;
 using detail::child_state;
 
-std::string quoted(const std::string& name) { return "its child \"" + name + '"'; }
-
-std::string in_milliseconds(duration time) {
-  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) +
-         " ms";
-}
-
-std::string doing(const child_state& child) {
-  const detail::dispatch* const what = child.block->handling();
-  return what != nullptr ? "; it is in " + std::string(what->message) : std::string();
-}
-
 }  // namespace
-
-std::string_view to_string(child_status::state what) noexcept {
-  switch (what) {
-    case child_status::state::waiting:
-      return "waiting";
-    case child_status::state::starting:
-      return "starting";
-    case child_status::state::running:
-      return "running";
-    case child_status::state::stopping:
-      return "stopping";
-    case child_status::state::ended:
-      return "ended";
-  }
-  return "ended";
-}
 
 // ── Making it ─────────────────────────────────────────────────────────────────────────────────
 
@@ -107,8 +81,7 @@ detail::control_block* supervisor::find(std::string_view name, const detail::act
 std::vector<child_status> supervisor::on(list_children) {
   std::vector<child_status> all;
   for (const child_state& each : children_) {
-    all.push_back({each.spec.name(), each.who, static_cast<child_status::state>(each.now),
-                   each.restarts, each.what});
+    all.push_back(detail::status_of(each));
   }
   return all;
 }
@@ -138,11 +111,7 @@ void supervisor::on(child_note note) {
 void supervisor::failed(child_state& child, const child_note& note) {
   const time_point now = clock::now();
   if (!pace_.may_restart(now)) {
-    const supervision& rules = pace_.rules();
-    return escalate(quoted(child.spec.name()) + " ended again (" +
-                    std::string(to_string(note.reason)) + (note.text.empty() ? "" : ": ") +
-                    note.text + ") after " + std::to_string(rules.most) + " restarts within " +
-                    in_milliseconds(rules.within));
+    return escalate(detail::too_many_failures(child, note, pace_.rules()));
   }
   ++child.restarts;
   child.not_before = later(now, pace_.delay(child, now));
@@ -256,23 +225,17 @@ void supervisor::begin(child_state& child) {
 void supervisor::look_at_deadlines(time_point now) {
   for (child_state& each : children_) {
     if (each.deadline > now) continue;
-    const std::string name = quoted(each.spec.name());
     each.deadline = time_point::max();
     if (each.now == state::starting) {
-      escalate(name + " has not started within " + in_milliseconds(each.spec.start_most()) +
-               doing(each));
+      escalate(detail::has_not_started(each));
     } else if (!ending_) {
-      escalate(name + " has not stopped within " + in_milliseconds(each.spec.stop_most()) +
-               doing(each));
+      escalate(detail::has_not_stopped(each));
     } else if (!std::exchange(each.told_now, true)) {
       each.block->stop_now();
       each.deadline = later(now, each.spec.stop_most());
     } else {
       // It ends when its handler returns; until then the end of the system names it.
-      if (failure_.empty()) {
-        failure_ = name + " has not stopped within " + in_milliseconds(each.spec.stop_most()) +
-                   " after stop_now()" + doing(each);
-      }
+      if (failure_.empty()) failure_ = detail::has_not_stopped(each);
       each.now = state::gone;
       std::exchange(each.block, nullptr)->let_go();
     }

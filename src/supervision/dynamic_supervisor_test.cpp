@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many children of one kind, which come and go; and all kinds of supervisors under load.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <troupe/supervision/dynamic_supervisor.hpp>
+#include <troupe/troupe.hpp>
+#include <utility>
+#include <vector>
+
+#include "supervision_test_support.hpp"
+
+namespace troupe::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr supervision at_once{.most = supervision::unlimited, .first = 0ms, .longest = 0ms};
+
+struct crowd : stage {
+  explicit crowd(const supervision& rules = at_once)
+      : head(spawn<dynamic_supervisor<pupil>>(rules)) {}
+  child_spec pupil_of(script& does) {
+    return child<pupil>(does.name, std::ref(does)).spawned({.where = bound_to(pump)});
+  }
+  ref<pupil> start(const child_spec& spec) {
+    auto answer = head.ask<start_child<pupil>>(patience, spec);
+    play();
+    return std::move(answer).get().value();
+  }
+  std::size_t count() {
+    auto answer = head.ask<count_children>(patience);
+    play();
+    return std::move(answer).get().value();
+  }
+  ref<dynamic_supervisor<pupil>> head;
+};
+
+TEST(dynamic_supervisor, starts_children_when_asked) {
+  script a("a"), b("b");
+  crowd on;
+  const auto first = on.start(on.pupil_of(a));
+  const auto second = on.start(on.pupil_of(b));
+  EXPECT_NE(first, second);
+  EXPECT_EQ(a.alive + b.alive, 2);
+  EXPECT_EQ(on.count(), 2u);
+}
+
+TEST(dynamic_supervisor, starts_them_from_arguments) {
+  script a("a");
+  recorder told;
+  troupe::system system(told.options());
+  const auto head = system.spawn<dynamic_supervisor<pupil>>();
+  const auto one = head.ask<start_child<pupil>>(patience, std::ref(a)).get().value();
+  EXPECT_EQ(one.ask<which_object>(patience).get().value(), 1);
+  const auto list = head.ask<list_children>(patience).get().value();
+  EXPECT_THAT(list[0].name, HasSubstr("pupil"));
+}
+
+TEST(dynamic_supervisor, restarts_each_alone) {
+  script a("a"), b("b");
+  crowd on;
+  const auto first = on.start(on.pupil_of(a));
+  (void)on.start(on.pupil_of(b));
+  first.send(fail{"why not"});
+  on.play();
+  EXPECT_EQ(a.objects, 2);
+  EXPECT_EQ(b.objects, 1);
+}
+
+TEST(dynamic_supervisor, forgets_those_that_have_ended) {
+  script a("a");
+  crowd on;
+  const auto one = on.start(on.pupil_of(a));
+  one.stop();
+  on.play();
+  EXPECT_EQ(one.join(), exit_reason::stopped);
+  EXPECT_EQ(on.count(), 0u);
+}
+
+TEST(dynamic_supervisor, one_that_is_stopped_while_it_waits_is_forgotten_too) {
+  script a("a");
+  crowd on({.first = 10h, .longest = 10h});
+  const auto one = on.start(on.pupil_of(a));
+  one.send(fail{"why not"});
+  on.play();
+  EXPECT_EQ(on.count(), 1u);
+  one.stop_now();
+  on.play();
+  EXPECT_EQ(on.count(), 0u);
+}
+
+TEST(dynamic_supervisor, waits_before_it_restarts) {
+  script a("a");
+  crowd on({.first = 10ms, .longest = 10ms, .jitter = 0});
+  const auto one = on.start(on.pupil_of(a));
+  const time_point then = clock::now();
+  one.send(fail{"why not"});
+  ASSERT_TRUE(eventually([&] { return on.play(), a.objects == 2; }));
+  EXPECT_GE(clock::now() - then, 10ms);
+}
+
+TEST(dynamic_supervisor, too_many_failures_stop_all) {
+  script a("a"), b("b");
+  crowd on({.most = 1, .first = 0ms, .longest = 0ms});
+  const auto first = on.start(on.pupil_of(a));
+  const auto second = on.start(on.pupil_of(b));
+  first.send(fail{"why not"});
+  on.play();
+  second.send(fail{"me too"});
+  on.play();
+  EXPECT_EQ(on.head.join(), exit_reason::failed);
+  EXPECT_EQ(first.join(), exit_reason::stopped);
+  EXPECT_EQ(second.join(), exit_reason::failed);
+  EXPECT_THAT(on.told.failures().back().what, HasSubstr("its child \"b\" ended again"));
+}
+
+TEST(dynamic_supervisor, stops_all_before_it_ends) {
+  std::vector<std::unique_ptr<script>> scripts;
+  crowd on;
+  for (int i = 0; i < 10; ++i) {
+    scripts.push_back(std::make_unique<script>("p" + std::to_string(i)));
+    (void)on.start(on.pupil_of(*scripts.back()));
+  }
+  on.head.stop();
+  on.play();
+  EXPECT_EQ(on.head.join(), exit_reason::stopped);
+  for (const auto& each : scripts) EXPECT_EQ(each->alive, 0);
+}
+
+TEST(dynamic_supervisor, the_end_of_the_system_ends_it_with_its_children) {
+  script a("a");
+  crowd on;
+  (void)on.start(on.pupil_of(a));
+  on.head = {};
+  EXPECT_TRUE(on.system.shutdown(patience).complete());
+  EXPECT_EQ(a.alive, 0);
+}
+
+TEST(dynamic_supervisor, a_child_that_is_asked_for_while_it_ends_is_stopped) {
+  script a("a"), b("b");
+  crowd on;
+  (void)on.start(on.pupil_of(a));
+  on.head.stop();
+  const auto late = on.head.ask<start_child<pupil>>(patience, child_spec(on.pupil_of(b)));
+  on.play();
+  EXPECT_EQ(on.head.join(), exit_reason::stopped);
+  EXPECT_EQ(b.objects, 0);
+}
+
+TEST(dynamic_supervisor, one_that_does_not_stop_is_left_behind_and_named) {
+  event let_go, hanging;
+  script a("a");
+  recorder told;
+  troupe::system system(told.options());
+  const auto head = system.spawn<dynamic_supervisor<pupil>>(at_once);
+  const auto hangs =
+      head.ask<start_child<pupil>>(
+              patience,
+              child_spec(
+                  child<pupil>("a", std::ref(a)).stops_within(1ms).spawned({.where = own_thread})))
+          .get()
+          .value();
+  hangs.send(std::function<void(pupil&)>([&](pupil&) {
+    hanging.set();
+    let_go.wait();
+  }));
+  ASSERT_TRUE(hanging.wait());
+  head.stop();
+  EXPECT_EQ(head.join(), exit_reason::failed);
+  EXPECT_THAT(told.failures().back().what,
+              HasSubstr("its child \"a\" has not stopped within 1 ms after stop_now()"));
+  let_go.set();
+  EXPECT_EQ(hangs.join(), exit_reason::stopped_now);
+}
+
+// ── Under load ────────────────────────────────────────────────────────────────────────────────
+
+struct countdown {
+  atomic<long>* handled;
+};
+
+// Fails at every so many messages.
+class fragile : public actor {
+ public:
+  explicit fragile(int lives) : left_(lives) {}
+  void on(countdown m) {
+    if (--left_ < 0) throw std::runtime_error("worn out");
+    ++*m.handled;
+  }
+  int on(which_object) { return left_; }
+
+ private:
+  int left_;
+};
+
+TEST(restart_stress, under_load_each_message_is_handled_or_was_the_one_that_failed) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  constexpr int senders = 3;
+  constexpr long each = sanitized ? 3'000 : 20'000;
+  atomic<long> handled{0};
+  recorder told;
+  troupe::system system(told.options(2));
+  const auto head = system.spawn<dynamic_supervisor<fragile>>(at_once);
+  std::vector<ref<fragile>> those;
+  std::minstd_rand random(seed);
+  for (int i = 0; i < 4; ++i) {
+    those.push_back(head.ask<start_child<fragile>>(patience, static_cast<int>(20 + random() % 200))
+                        .get()
+                        .value());
+  }
+  std::vector<std::thread> threads;
+  for (int s = 0; s < senders; ++s) {
+    threads.emplace_back([&, s] {
+      std::minstd_rand mine(seed + static_cast<unsigned>(s) + 1);
+      for (long i = 0; i < each; ++i) {
+        const auto& to = those[mine() % those.size()];
+        if (i % 64 == 0) {
+          (void)to.ask<which_object>(patience).get();
+        } else {
+          (void)to.send(countdown{&handled});
+        }
+      }
+    });
+  }
+  for (std::thread& each_of : threads) each_of.join();
+  for (const auto& each_of : those) (void)each_of.ask<which_object>(patience).get();
+  const long sent = senders * (each - (each + 63) / 64);
+  EXPECT_EQ(handled + static_cast<long>(told.failures().size()), sent);
+  EXPECT_EQ(system.statistics().restarts, told.failures().size());
+  EXPECT_GT(told.failures().size(), 10u);
+  head.stop();
+  EXPECT_EQ(head.join(), exit_reason::stopped);
+}
+
+TEST(restart_stress, supervisors_end_while_children_fail_and_start) {
+  for (int round = 0; round < (sanitized ? 20 : 100); ++round) {
+    atomic<long> handled{0};
+    recorder told;
+    troupe::system system(told.options(2));
+    const auto head = system.spawn<dynamic_supervisor<fragile>>(supervision{
+        .most = round % 2 == 0 ? supervision::unlimited : 20, .first = 0ms, .longest = 0ms});
+    std::thread starting([&] {
+      for (int i = 0; i < 50; ++i) {
+        auto one = head.ask<start_child<fragile>>(patience, 3).get();
+        if (!one.has_value()) return;
+        for (int k = 0; k < 10; ++k) (void)one.value().send(countdown{&handled});
+        if (i % 7 == 0) one.value().stop_now();
+        if (i % 5 == 0) one.value().stop();
+      }
+    });
+    if (round % 3 == 0) {
+      head.stop();
+    } else if (round % 3 == 1) {
+      head.stop_now();
+    }
+    starting.join();
+    ASSERT_TRUE(system.shutdown(patience).complete()) << "round " << round;
+  }
+}
+
+TEST(restart_stress, groups_are_restarted_while_they_fail) {
+  using strategy = supervision::strategy;
+  for (const strategy which : {strategy::one_for_all, strategy::rest_for_one}) {
+    atomic<long> handled{0};
+    recorder told;
+    troupe::system system(told.options(2));
+    supervision rules = at_once;
+    rules.restarts = which;
+    const auto head = system.spawn<supervisor>(rules, child<fragile>("a", 50),
+                                               child<fragile>("b", 70), child<fragile>("c", 90));
+    std::vector<ref<fragile>> those;
+    for (const char* name : {"a", "b", "c"}) {
+      those.push_back(head.ask<find_child<fragile>>(patience, name).get().value());
+    }
+    std::vector<std::thread> threads;
+    for (const auto& to : those) {
+      threads.emplace_back([&handled, &to] {
+        for (int i = 0; i < (sanitized ? 1'000 : 5'000); ++i) (void)to.send(countdown{&handled});
+      });
+    }
+    for (std::thread& each : threads) each.join();
+    for (const auto& to : those) EXPECT_TRUE(to.ask<which_object>(patience).get().has_value());
+    EXPECT_GT(system.statistics().restarts, 10u);
+    head.stop();
+    EXPECT_EQ(head.join(), exit_reason::stopped);
+  }
+}
+
+}  // namespace
+}  // namespace troupe::test
