@@ -15,6 +15,7 @@
 #include "bonds.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
+#include "sorted_messages.hpp"
 #include "wait_table.hpp"
 
 namespace troupe::detail {
@@ -52,6 +53,7 @@ struct side_block {
   envelope* kept = nullptr;           // messages to be handled later, the oldest first
   envelope* kept_last = nullptr;
   std::uint32_t kept_units = 0;  // that they count for in the mailbox
+  sorted_messages sorted;        // taken out of the mailbox when high ones came
 
   overload_tally overloads;
 };
