@@ -257,7 +257,7 @@ void control_block::end_object() {
   hold();
   // [urgent] relaxed: the message behind it orders it, and brings the turn about if there is none;
   // who pauses looks at it under the mutex that release() takes afterwards.
-  urgent_.store(urgent::stop_now, relaxed);
+  urgent_.store(static_cast<std::uint8_t>(urgent::stop_now), relaxed);
   deliver(*message);
   home().pauses().release(*this);
   let_go();
@@ -310,7 +310,12 @@ inline bool control_block::refill(std::uint32_t low, activity& mine) noexcept {
 
 void control_block::collect(runnable& r, activity& mine) noexcept {
   auto& block = static_cast<control_block&>(r);
-  (void)block.refill(block.rules().low, mine);
+  // [high] relaxed: only a look.
+  if ((block.urgent_.load(relaxed) & (high_pushed | high_sorted)) != 0) [[unlikely]] {
+    block.sort_waiting(true, mine);
+  } else {
+    (void)block.refill(block.rules().low, mine);
+  }
 }
 
 turn_result control_block::turn_collected(runnable& r, activity& mine) noexcept {
@@ -365,10 +370,13 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
   };
   for (;;) {
     // [urgent] relaxed: see stop_now(). It is looked at before each message, so it overtakes all.
-    if (const urgent now = urgent_.load(relaxed); now != urgent::nothing) [[unlikely]] {
-      if (now == urgent::link_broken && !has_broken_link()) continue;
-      count();
-      return end_for(now, mine);
+    if (urgent_.load(relaxed) != 0) [[unlikely]] {
+      const urgent what = look_at_urgent(most, may_refill, mine);
+      if (what == urgent::look_again) continue;
+      if (what != urgent::nothing) {
+        count();
+        return end_for(what, mine);
+      }
     }
     if (most == 0 && !mailbox_.is_empty()) break;
     if (!mailbox_.has_ready()) {
@@ -460,6 +468,9 @@ bool control_block::pauses_now(turn_context& here) noexcept {
 
 turn_result control_block::end_for(urgent why, activity& mine) noexcept {
   switch (why) {
+    case urgent::end_of_turn:
+      handling_.store(nullptr, relaxed);  // [handling]
+      return turn_result::again;
     case urgent::link_broken:
       return end(exit_reason::link_broken, mine);
     case urgent::stop:
@@ -477,11 +488,15 @@ void control_block::end_after_this_message() noexcept { (void)raise(urgent::stop
 // False if something else is urgent already. A broken link gives way: whether it still counts, the turn
 // sees when it looks.
 bool control_block::raise(urgent what) noexcept {
-  urgent now = urgent::nothing;
-  // [urgent] relaxed: as in stop_now().
-  while (!urgent_.compare_exchange_weak(now, what, relaxed, relaxed)) {
-    if (now != urgent::nothing && now != urgent::link_broken) return false;
-  }
+  std::uint8_t now = 0;
+  std::uint8_t next = 0;
+  do {
+    const urgent told = told_in(now);
+    if (told != urgent::nothing && told != urgent::link_broken) return false;
+    next = static_cast<std::uint8_t>((now & (high_pushed | high_sorted)) |
+                                     static_cast<std::uint8_t>(what));
+    // [urgent] relaxed: as in stop_now().
+  } while (!urgent_.compare_exchange_weak(now, next, relaxed, relaxed));
   return true;
 }
 
@@ -491,8 +506,11 @@ void control_block::link_broken() noexcept {
 
 // Back to nothing first: a link that breaks behind the look makes it urgent again.
 bool control_block::has_broken_link() noexcept {
-  urgent now = urgent::link_broken;
-  urgent_.compare_exchange_strong(now, urgent::nothing, relaxed, relaxed);  // [urgent]
+  std::uint8_t now = urgent_.load(relaxed);  // [urgent]
+  while (told_in(now) == urgent::link_broken &&
+         !urgent_.compare_exchange_weak(
+             now, static_cast<std::uint8_t>(now & (high_pushed | high_sorted)), relaxed, relaxed)) {
+  }
   side_block& its = *side_if_any();
   return take_broken_link(its.bonds, its.what);
 }

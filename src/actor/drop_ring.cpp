@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <utility>
+
+#include <troupe/memory/pool.hpp>
 
 namespace troupe::detail {
 
-drop_ring::drop_ring(std::size_t places, std::size_t bytes_max, const dispatch& token)
-    : bytes_max_(bytes_max), tokens_(places) {
+drop_ring::drop_ring(std::size_t places, std::size_t bytes_max, const dispatch& token,
+                     const dispatch& high_token)
+    : bytes_max_(bytes_max), high_token_(high_token), tokens_(places) {
   for (token_envelope& each : tokens_) {
     each.how = &token;
     each.ring = this;
@@ -20,12 +24,36 @@ drop_ring& drop_ring::of(const envelope& token) noexcept {
   return *static_cast<const token_envelope&>(token).ring;
 }
 
-envelope* drop_ring::pop_oldest() noexcept {
-  envelope* const message = oldest_;
+drop_ring::line& drop_ring::line_of(const dispatch& how) noexcept {
+  return how.high ? high_ : others_;
+}
+
+// Null: there is no memory for one of a high message. Of the others there are enough.
+drop_ring::token_envelope* drop_ring::take_token(const line& of) noexcept {
+  if (&of == &others_) {
+    return static_cast<token_envelope*>(std::exchange(free_token_, free_token_->next));
+  }
+  try {
+    auto* const token = ::new (pool_allocate(sizeof(token_envelope))) token_envelope;
+    token->how = &high_token_;
+    token->ring = this;
+    return token;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void drop_ring::give_back(token_envelope& token) noexcept {
+  if (token.how == &high_token_) return free_envelope(token);
+  token.next = std::exchange(free_token_, &token);
+}
+
+envelope* drop_ring::pop_oldest(line& of) noexcept {
+  envelope* const message = of.oldest;
   if (message == nullptr) return nullptr;
-  oldest_ = message->next;
-  if (oldest_ == nullptr) newest_ = nullptr;
-  --count_;
+  of.oldest = message->next;
+  if (of.oldest == nullptr) of.newest = nullptr;
+  --of.count;
   bytes_ -= std::min(bytes_, message->how->charge(*message));
   return message;
 }
@@ -48,33 +76,42 @@ drop_ring::outcome drop_ring::push(envelope& message, mailbox& to) noexcept {
     drop(message);
     return result;
   }
-  if (tokens_out_ == count_ && free_token_ != nullptr) {
+  line* its = &line_of(*message.how);
+  const auto needs_token = [&] {
+    return its->tokens_out == its->count && its->count < tokens_.size();
+  };
+  token_envelope* token = needs_token() ? take_token(*its) : nullptr;
+  if (needs_token() && token == nullptr) {
+    its = &others_;
+    if (needs_token()) token = take_token(*its);
+  }
+  if (token != nullptr) {
     // Under the mutex, so that no message waits without a token, and none is taken in by a mailbox
     // that closes.
-    envelope& token = *std::exchange(free_token_, free_token_->next);
-    result.pushed = to.push(token);
+    result.pushed = to.push(*token);
     if (result.pushed == mailbox::pushed::closed) {
-      token.next = std::exchange(free_token_, &token);
+      give_back(*token);
       return result;
     }
-    ++tokens_out_;
+    ++its->tokens_out;
   }
-  while (count_ == tokens_.size() || (count_ != 0 && bytes > bytes_max_ - bytes_)) {
-    drop(*pop_oldest());
+  while (count() == tokens_.size() || (count() != 0 && bytes > bytes_max_ - bytes_)) {
+    drop(*pop_oldest(others_.count != 0 ? others_ : high_));
   }
   message.next = nullptr;
-  (newest_ != nullptr ? newest_->next : oldest_) = &message;
-  newest_ = &message;
-  ++count_;
+  (its->newest != nullptr ? its->newest->next : its->oldest) = &message;
+  its->newest = &message;
+  ++its->count;
   bytes_ += bytes;
   return result;
 }
 
 envelope* drop_ring::take(envelope& token) noexcept {
   const std::lock_guard lock(mutex_);
-  token.next = std::exchange(free_token_, &token);
-  --tokens_out_;
-  return pop_oldest();
+  line& its = line_of(*token.how);
+  --its.tokens_out;
+  give_back(static_cast<token_envelope&>(token));
+  return pop_oldest(its);
 }
 
 }  // namespace troupe::detail

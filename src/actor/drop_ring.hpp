@@ -15,14 +15,18 @@ namespace troupe::detail {
 /// holds a token for each, «handle the oldest that is left», so that they keep their order with what
 /// else comes: what was sent before a stop() has its token before it.
 ///
+/// High messages have a line and tokens of their own. They are dropped only where no others are left.
+///
 /// Threads:   any; take() from the reader.
-/// Invariant: at least as many tokens are on their way as messages are here, and never more than
-///            there are places.
-/// Cost:      a mutex. 40 bytes for each place, from the start.
+/// Invariant: of each kind at least as many tokens are on their way as messages are here, and never more
+///            than there are places.
+/// Cost:      a mutex. 40 bytes for each place, from the start; and for each high message that waits, on
+///            demand: with no memory for it that one stands in the line of the others.
 class drop_ring {
  public:
-  /// `token` is the record of its tokens.
-  drop_ring(std::size_t places, std::size_t bytes_max, const dispatch& token);
+  /// With the records of its tokens.
+  drop_ring(std::size_t places, std::size_t bytes_max, const dispatch& token,
+            const dispatch& high_token);
   drop_ring(const drop_ring&) = delete;
   drop_ring& operator=(const drop_ring&) = delete;
 
@@ -45,16 +49,26 @@ class drop_ring {
     drop_ring* ring = nullptr;
   };
 
-  envelope* pop_oldest() noexcept;
+  struct line {
+    envelope* oldest = nullptr;
+    envelope* newest = nullptr;
+    std::size_t count = 0;
+    std::size_t tokens_out = 0;
+  };
+
+  [[nodiscard]] std::size_t count() const noexcept { return high_.count + others_.count; }
+  line& line_of(const dispatch& how) noexcept;
+  token_envelope* take_token(const line& of) noexcept;
+  void give_back(token_envelope& token) noexcept;
+  envelope* pop_oldest(line& of) noexcept;
 
   const std::size_t bytes_max_;
+  const dispatch& high_token_;
   mutex mutex_;  // guards what follows
   std::vector<token_envelope> tokens_;
   envelope* free_token_ = nullptr;
-  std::size_t tokens_out_ = 0;
-  envelope* oldest_ = nullptr;
-  envelope* newest_ = nullptr;
-  std::size_t count_ = 0;
+  line high_;
+  line others_;
   std::size_t bytes_ = 0;
 };
 

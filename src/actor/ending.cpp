@@ -68,7 +68,7 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
   now_handling(discarding_dispatch);
   reason_ = reason;
   const no_answer_scope as(reason);
-  handle_kept_again();  // nobody will: they are among what is left
+  put_all_back();  // nobody will handle it: it is among what is left
   side_block* const its = side_if_any();
   if (its != nullptr && its->once_more != nullptr) {
     mailbox_.put_in_front(*its->once_more, *its->once_more);

@@ -127,15 +127,17 @@ turn_result control_block::end_incarnation(exit_reason reason, activity& mine) n
   end_listeners_of_object(its.bonds);
   forget_broken_links(its.bonds);
   home().timers().cancel_own(*this);
-  handle_kept_again();
+  const bool has_high = !its.sorted.empty();
+  put_all_back();
   if (its.again->forgets_mailbox()) forget_mailbox(mine);
   if (mailbox_.make_room(rules().low)) home().pauses().release_waiters_of(*this);
   if (its.once_more != nullptr) {
     mailbox_.put_in_front(*its.once_more, *its.once_more);
     its.once_more = nullptr;
   }
-  // [urgent] relaxed: what was meant for this object.
-  urgent_.store(urgent::nothing, relaxed);
+  // [urgent] relaxed: what was meant for this object. What goes first still does.
+  urgent_.fetch_and(high_pushed, relaxed);
+  if (has_high) urgent_.fetch_or(high_pushed, relaxed);
   // [phase] The turn's own part.
   phase_.fetch_and(waited_for | for_good, relaxed);
   phase_.fetch_or(static_cast<std::uint32_t>(phase::starting) | between, relaxed);

@@ -81,6 +81,11 @@ constexpr dispatch token_dispatch{.run = run_token,
                                   .discard = nullptr,
                                   .message = "the oldest message that is left",
                                   .internal = true};
+constexpr dispatch high_token_dispatch{.run = run_token,
+                                       .discard = nullptr,
+                                       .message = "the oldest high message that is left",
+                                       .internal = true,
+                                       .high = true};
 
 }  // namespace
 
@@ -124,7 +129,7 @@ std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
       throw std::invalid_argument(
           "troupe: overload::drop_oldest needs max_messages: its places are made at spawn");
     }
-    own->ring = std::make_unique<drop_ring>(messages, bytes, token_dispatch);
+    own->ring = std::make_unique<drop_ring>(messages, bytes, token_dispatch, high_token_dispatch);
   }
   if (policy == overload::policy::redirect) {
     own->target = options.when_full.target();
@@ -222,6 +227,7 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
   }
   delivery result = delivery::accepted;
   if (pushed < mailbox::pushed::closed) {
+    if (how.high && pushed == mailbox::pushed::to_busy) tell_high();
     if (pushed == mailbox::pushed::to_idle) executor_->schedule(*this);
     if (pauses) result = slow_down(how);
     if (itself_dropped) result = delivery::dropped;
@@ -328,7 +334,9 @@ void control_block::fail_for_overload() noexcept {
 
 // ── Being handled ─────────────────────────────────────────────────────────────────────────────
 
-bool is_ring_token(const envelope& message) noexcept { return message.how == &token_dispatch; }
+bool is_ring_token(const envelope& message) noexcept {
+  return message.how == &token_dispatch || message.how == &high_token_dispatch;
+}
 
 void control_block::taken_from_ring(const envelope& message) noexcept {
   const std::size_t bytes = message.how->charge(message);

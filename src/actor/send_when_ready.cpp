@@ -73,9 +73,15 @@ taken control_block::take_in(envelope& message, std::uint32_t most) noexcept {
     if (how.most != 0) give_place_back(how);
     return taken::never;
   }
-  // As in try_deliver(): once it is in a busy mailbox, nothing of the block is touched.
+  // As in try_deliver(): once it is in a busy mailbox, nothing of the block is touched; but for a high one,
+  // which holds it so long.
   system_state& home = *home_;
+  if (how.high) hold();
   const mailbox::pushed pushed = mailbox_.push(message, bounds.units(bytes, how.weight), most);
+  if (how.high) {
+    if (pushed == mailbox::pushed::to_busy) tell_high();
+    let_go();
+  }
   if (pushed < mailbox::pushed::closed) {
     count_accepted(home, bytes);
     return pushed == mailbox::pushed::to_idle ? taken::by_idle : taken::by_busy;

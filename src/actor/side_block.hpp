@@ -16,6 +16,7 @@
 #include "bonds.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
+#include "sorted_messages.hpp"
 #include "wait_table.hpp"
 
 namespace troupe::detail {
@@ -53,6 +54,7 @@ struct side_block {
   envelope* kept = nullptr;           // messages to be handled later, the oldest first
   envelope* kept_last = nullptr;
   std::uint32_t kept_units = 0;  // that they count for in the mailbox
+  sorted_messages sorted;        // taken out of the mailbox when high ones came
 
   // Of one that is restarted; null: it has one object only.
   std::unique_ptr<incarnations> again;

@@ -144,7 +144,7 @@ void timer_service::fire(timer_entry& entry, time_point now) noexcept {
   if (entry.alarm) return fire_alarm(entry);
   entry.queued = true;
   // A closed mailbox belongs to an actor that is about to cancel this timer.
-  if (!entry.target->try_deliver(entry.tick)) entry.queued = false;
+  if (!entry.target->try_deliver_by_priority(entry.tick)) entry.queued = false;
 }
 
 timer timer_service::arm(control_block& to, envelope& message, duration delay, duration period,
@@ -166,7 +166,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   const timer handle = timer_access::make(entry);
   to.hold();
   entry.target = &to;
-  entry.tick.how = &tick_dispatch;
+  entry.tick.how = message.how->high ? &high_tick_dispatch : &tick_dispatch;
   entry.message = std::exchange(guard.message, nullptr);
   entry.clone = clone;
   // The wheel knows nothing shorter than its tick.

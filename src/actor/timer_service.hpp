@@ -83,6 +83,11 @@ class timer_service final : surplus_listener {
   static void discard_tick(envelope& tick) noexcept;
   static constexpr dispatch tick_dispatch{
       .run = run_tick, .discard = discard_tick, .message = "a timer's tick", .internal = true};
+  static constexpr dispatch high_tick_dispatch{.run = run_tick,
+                                               .discard = discard_tick,
+                                               .message = "a timer's tick",
+                                               .internal = true,
+                                               .high = true};
   static constexpr dispatch alarm_dispatch{.run = run_tick,
                                            .discard = discard_tick,
                                            .message = "the time",

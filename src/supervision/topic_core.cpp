@@ -188,7 +188,9 @@ topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
   }
   left.copy = std::move(copy_);
   copy_ = nullptr;
-  if (message != nullptr && one->block_.try_deliver(*message)) message = nullptr;
+  if (message != nullptr && one->block_.try_deliver_by_priority(*message)) {
+    message = nullptr;
+  }
   return added::yes;
 }
 

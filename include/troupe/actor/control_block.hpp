@@ -108,6 +108,8 @@ class control_block : public runnable {
 
   /// As deliver(), but false if the mailbox is closed: the message is still the caller's.
   [[nodiscard]] bool try_deliver(envelope& message) noexcept;
+  /// The same, before others if it is high.
+  [[nodiscard]] bool try_deliver_by_priority(envelope& message) noexcept;
 
   // ── The spawner's ───────────────────────────────────────────────────────────────────────────
   [[nodiscard]] void* object() noexcept;  // its place, while it is made
@@ -160,7 +162,7 @@ class control_block : public runnable {
   /// Marks that somebody waits for room; false if there is some. Under the mutex of the pauses.
   [[nodiscard]] bool want_room() noexcept { return mailbox_.want_room(rules().low); }
   [[nodiscard]] bool is_told_to_stop() const noexcept {
-    return urgent_.load(relaxed) != urgent::nothing;  // [urgent]
+    return told_in(urgent_.load(relaxed)) != urgent::nothing;  // [urgent]
   }
   void count_pause_timed_out() noexcept;
   /// Has it look, after the message that is being handled, whether a link is broken.
@@ -194,7 +196,22 @@ class control_block : public runnable {
  private:
   control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept;
 
-  enum class urgent : std::uint8_t { nothing, link_broken, stop, stop_now, fail };
+  // What the turn looks at before each message: what the actor is told, and, beside it, whether high
+  // messages have come (set by senders), or what was taken is sorted (the turn's). See priorities.cpp.
+  enum class urgent : std::uint8_t {
+    nothing,
+    link_broken,
+    stop,
+    stop_now,
+    fail,
+    look_again,  // these two only within a turn
+    end_of_turn
+  };
+  static constexpr std::uint8_t high_pushed = 0x40;
+  static constexpr std::uint8_t high_sorted = 0x80;
+  static constexpr urgent told_in(std::uint8_t word) noexcept {
+    return static_cast<urgent>(word & ~(high_pushed | high_sorted));
+  }
 
   void let_go_last() noexcept;
   void free_slot() noexcept;
@@ -221,6 +238,11 @@ class control_block : public runnable {
   void tell_overload(overload_event::kind what, const dispatch& how) noexcept;
   [[nodiscard]] bool pauses_now(turn_context& here) noexcept;
   bool refill(std::uint32_t low, activity& mine) noexcept;
+  void tell_high() noexcept;
+  void sort_waiting(bool may_refill, activity& mine) noexcept;
+  bool bring_next(bool may_handle, bool may_refill, activity& mine) noexcept;
+  urgent look_at_urgent(std::size_t most, bool may_refill, activity& mine) noexcept;
+  void put_all_back() noexcept;
   turn_result run_turn(activity& mine, std::size_t most, bool may_refill) noexcept;
   void put_aside(envelope& message) noexcept;
   [[nodiscard]] bool rests(bool is_exclusive, std::uint32_t low) noexcept;
@@ -260,7 +282,7 @@ class control_block : public runnable {
   atomic<side_block*> side_{nullptr};
   atomic<std::uint32_t> phase_;
   [[no_unique_address]] mailbox mailbox_;  // its last 4 bytes are the next three members
-  atomic<urgent> urgent_{urgent::nothing};
+  atomic<std::uint8_t> urgent_{0};
   exit_reason reason_ = exit_reason::unknown;  // the turn's, until the mailbox is closed
   const std::uint16_t epoch_;                  // of home_: whether it is still the same system
   // The envelope for let_go_last(). Not an `envelope`, whose alignment the block does not have; its
@@ -413,7 +435,7 @@ inline delivery control_block::send(envelope& message) noexcept {
   const sending_rules& bounds = rules();
   const dispatch& how = *message.how;
   const std::size_t bytes = how.charge(message);
-  if (!bounds.plain || how.most != 0 || home.over_budget.load(relaxed)) [[unlikely]]  // [budget]
+  if (!bounds.plain || !how.plain || home.over_budget.load(relaxed)) [[unlikely]]  // [budget]
     return send_slowly(message, bytes);
   // As in try_deliver().
   const mailbox::pushed result =

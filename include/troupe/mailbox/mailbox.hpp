@@ -78,6 +78,11 @@ class mailbox {
     ready_ = &first;
   }
 
+  /// Gives the reader another list, and the caller the one that he had.
+  [[nodiscard]] envelope* exchange_ready(envelope* first) noexcept {
+    return std::exchange(ready_, first);
+  }
+
   /// The next message, or nullptr if there is none at the moment. For mailboxes without limits.
   [[nodiscard]] envelope* pop() noexcept {
     if (ready_ == nullptr && refill(0).messages == 0) return nullptr;

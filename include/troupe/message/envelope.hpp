@@ -12,6 +12,7 @@
 #include <troupe/message/handler.hpp>
 #include <troupe/message/limits.hpp>
 #include <troupe/message/owned_bytes.hpp>
+#include <troupe/message/priority.hpp>
 #include <troupe/message/type_name.hpp>
 
 namespace troupe::detail {
@@ -42,6 +43,10 @@ struct dispatch {
   /// How many of these a mailbox takes at once, and which of the actor's limits that is; 0: none.
   std::uint16_t most = 0;
   std::uint16_t limit = 0;
+  /// It goes before those that are not.
+  bool high = false;
+  /// False: there is more to sending it than the limits of the mailbox.
+  bool plain = true;
 
   [[nodiscard]] std::size_t charge(const envelope& one) const noexcept {
     return bytes + (owned != nullptr ? owned(one) : 0);
@@ -199,6 +204,8 @@ constexpr dispatch make_dispatch() noexcept {
     d.most = A::message_limits::template most<M>();
     d.limit = A::message_limits::template index<M>();
   }
+  d.high = priority_of<M> == priority::high;
+  d.plain = !d.high && d.most == 0;
   return d;
 }
 
@@ -206,7 +213,8 @@ constexpr dispatch make_dispatch() noexcept {
 template <class A, class M>
 inline constexpr dispatch dispatch_of = make_dispatch<A, M>();
 
-/// The same for what the runtime promises to deliver: it counts for nothing and is always taken.
+/// The same for what the runtime promises to deliver: it counts for nothing, is always taken, and comes in
+/// the order of its sending.
 template <class A, class M>
 inline constexpr dispatch promised_dispatch_of = [] {
   dispatch d = make_dispatch<A, M>();
@@ -214,6 +222,8 @@ inline constexpr dispatch promised_dispatch_of = [] {
   d.bytes = 0;
   d.owned = nullptr;
   d.most = 0;
+  d.high = false;
+  d.plain = true;
   return d;
 }();
 

@@ -11,6 +11,9 @@ namespace troupe::detail::tuning {
 /// A turn ends after so many messages, so that the others get theirs.
 inline constexpr std::size_t turn_messages = 128;
 
+/// While others wait, an actor handles so many messages of high priority in a row.
+inline constexpr unsigned high_in_a_row = 16;
+
 /// How many turns in a row may come from a worker's private slot before its ring gets one: two
 /// actors that keep each other busy must not starve the rest.
 inline constexpr unsigned slot_streak_max = 32;

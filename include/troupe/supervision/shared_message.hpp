@@ -128,7 +128,8 @@ inline constexpr dispatch shared_dispatch_of = [] {
   return d;
 }();
 
-/// The same for what is promised: it counts for nothing and is always taken.
+/// The same for what is promised: it counts for nothing and is always taken. Its priority stays, so that
+/// it comes before all that are published after it.
 template <class A, class M>
 inline constexpr dispatch promised_shared_dispatch_of = [] {
   dispatch d = shared_dispatch_of<A, M>;

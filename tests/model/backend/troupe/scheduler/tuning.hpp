@@ -9,6 +9,7 @@
 namespace troupe::detail::tuning {
 
 inline constexpr std::size_t turn_messages = 2;
+inline constexpr unsigned high_in_a_row = 2;
 inline constexpr unsigned slot_streak_max = 2;
 inline constexpr unsigned injected_interval = 3;
 inline constexpr unsigned search_rounds = 1;
