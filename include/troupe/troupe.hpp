@@ -20,6 +20,7 @@
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/reply.hpp>
 #include <troupe/actor/select.hpp>
+#include <troupe/actor/select_when_ready.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>
