@@ -9,6 +9,7 @@
 #include <troupe/actor/asking.hpp>
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/channel.hpp>
+#include <troupe/actor/end_of.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/monitor.hpp>
