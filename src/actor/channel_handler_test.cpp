@@ -113,6 +113,22 @@ TEST(channel_handler, a_time_that_is_not_over_changes_nothing) {
   EXPECT_EQ(s.log.lines(), (lines{"3", "later"}));
 }
 
+TEST(channel_handler, a_value_that_comes_when_the_time_is_over_is_taken) {
+  scene s;
+  const channel<int> in(2);
+  s.begin([&](asker_actor& me) -> task<> {
+    me.log.write(text(co_await in.next(1ms)));
+    me.log.write(text(co_await in.next()));  // it is not woken by the first one's message
+  });
+  ASSERT_TRUE(time_passes(s.on.system));
+  in.send(1);
+  s.on.play();
+  EXPECT_EQ(s.log.lines(), lines{"1"});
+  in.send(2);
+  s.on.play();
+  EXPECT_EQ(s.log.lines(), (lines{"1", "2"}));
+}
+
 TEST(channel_handler, handlers_and_threads_are_served_in_the_order_of_their_coming) {
   scene s;
   const channel<int> in(4);

@@ -116,6 +116,19 @@ TEST(end_of, with_a_time_that_is_not_over_says_it) {
   EXPECT_EQ(v.log.lines(), (lines{"destroyed", "ended: stopped", "later"}));
 }
 
+TEST(end_of, that_comes_when_the_time_is_over_wakes_nobody) {
+  vigil v;
+  v.begin([&](asker_actor& me) -> task<> {
+    me.log.write(text(co_await end_of(v.other, 1ms)));
+    (void)co_await channel<int>(1).next();  // anything that would wake it shows
+    me.log.write("woken");
+  });
+  ASSERT_TRUE(time_passes(v.on.system));
+  v.other.stop();
+  v.on.play();
+  EXPECT_EQ(v.log.lines(), (lines{"not yet", "destroyed"}));
+}
+
 TEST(end_of, watches_from_the_call_on) {
   vigil v;
   v.begin([&](asker_actor& me) -> task<> {

@@ -106,6 +106,15 @@ TEST(names_wait, says_after_its_time_that_nobody_has_it) {
   EXPECT_EQ(o.log.lines(), lines{"belongs to nobody: register it first, or wait for it"});
 }
 
+TEST(names_wait, finds_it_if_it_comes_when_the_time_is_over) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me, 1ms); });
+  ASSERT_TRUE(time_passes(o.on.system));
+  o.all.add("a", o.a);
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), lines{"found"});
+}
+
 TEST(names_wait, says_at_once_that_an_actor_of_another_class_has_it) {
   office o;
   o.begin([](client& me) { return wait_for_a(me); });
