@@ -9,6 +9,7 @@
 #include <troupe/actor/asking.hpp>
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/channel.hpp>
+#include <troupe/actor/end_of.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/monitor.hpp>
@@ -20,6 +21,7 @@
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/reply.hpp>
 #include <troupe/actor/select.hpp>
+#include <troupe/actor/select_when_ready.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>

@@ -351,6 +351,48 @@ TEST_F(allocation, of_handlers_that_wait_again_and_again_is_none) {
   }
 }
 
+TEST_F(allocation, of_handlers_that_wait_for_channels_is_none) {
+  struct give {
+    int count;
+  };
+  struct take {
+    int count;
+  };
+  class user : public actor {
+   public:
+    user(channel<int> with, event*& done) : with_(std::move(with)), done_(done) {}
+    task<> on(give m) {
+      for (int i = 0; i < m.count; ++i) (void)co_await with_.send_when_ready(i);
+    }
+    task<> on(take m) {
+      for (int i = 0; i < m.count; i += 2) {
+        (void)co_await with_.next(1h);
+        (void)co_await select_when_ready(from(with_, [](int) {}));
+      }
+      done_->set();
+    }
+
+   private:
+    const channel<int> with_;
+    event*& done_;
+  };
+  for (const std::size_t capacity : {0u, 4u}) {
+    system s{{.workers = 2}};
+    event* done = nullptr;
+    const channel<int> with(capacity);
+    const auto one = s.spawn<user>(with, done);
+    const auto other = s.spawn<user>(with, done);
+    EXPECT_EQ(least_of_some_rounds([&] {
+                event ended;
+                done = &ended;
+                other.send(take{1'000});
+                one.send(give{1'000});
+                EXPECT_TRUE(ended.wait());
+              }),
+              0u);
+  }
+}
+
 TEST_F(allocation, of_handlers_that_begin_and_end_is_none) {
   class quick : public actor {
    public:

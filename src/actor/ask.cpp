@@ -21,7 +21,20 @@ namespace detail {
 
 namespace {
 
-/// Has `who` wait in its actor's table, and its actor look at the time by then.
+asker answers_to(control_block& me, const waiting_place& at) noexcept {
+  asker to{{&me.line()}};
+  to.generation = address_access::generation(me.where());
+  to.place = at.place;
+  to.turn = at.turn;
+  return to;
+}
+
+[[noreturn]] void refuse_to_wait(std::string_view who, const char* why) {
+  throw std::logic_error("get() in a handler of " + std::string(who) + ' ' + why);
+}
+
+}  // namespace
+
 waiting_place begin_waiting(control_block& me, waiter& who, time_point until) {
   side_block& its = me.side();
   if (its.waits == nullptr) its.waits = std::make_unique<wait_table>();
@@ -37,20 +50,6 @@ waiting_place begin_waiting(control_block& me, waiter& who, time_point until) {
   table.alarm_at = until;
   return at;
 }
-
-asker answers_to(control_block& me, const waiting_place& at) noexcept {
-  asker to{{&me.line()}};
-  to.generation = address_access::generation(me.where());
-  to.place = at.place;
-  to.turn = at.turn;
-  return to;
-}
-
-[[noreturn]] void refuse_to_wait(std::string_view who, const char* why) {
-  throw std::logic_error("get() in a handler of " + std::string(who) + ' ' + why);
-}
-
-}  // namespace
 
 // ── Answers ───────────────────────────────────────────────────────────────────────────────────
 

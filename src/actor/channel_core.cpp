@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <troupe/memory/pool.hpp>
 #include <troupe/sync/per_thread.hpp>
 
 // All of a channel is under its mutex. Who cannot go on stands in its line, with the address of his
@@ -22,6 +23,10 @@
 // would do it first claims him with decide(). He himself does that too when his time is over. Then he
 // is skipped where he still stands, until he has left: for that he takes the locks one by one, so what
 // is in a line lives as long as the lock is held.
+//
+// A thread that was given a value takes it. A handler may be destroyed instead, because its actor ends:
+// then the value is given back, and is the oldest again. For that there may be no room in the ring, so
+// it is kept in a block of its own; there are never more of these than handlers that waited at once.
 
 namespace troupe::detail {
 
@@ -89,6 +94,22 @@ class channel_core::all_locked {
   std::span<channel_core*> those_;
 };
 
+/// A value that was given back, in a block from the pool; the value lies behind it.
+struct channel_core::returned_value {
+  returned_value* next;
+  std::uint64_t turn;
+
+  static std::size_t offset(const value_operations& of) noexcept {
+    return (sizeof(returned_value) + of.alignment - 1) / of.alignment * of.alignment;
+  }
+  static std::size_t alignment(const value_operations& of) noexcept {
+    return std::max(of.alignment, alignof(returned_value));
+  }
+  void* value(const value_operations& of) noexcept {
+    return reinterpret_cast<std::byte*>(this) + offset(of);
+  }
+};
+
 // ── Construction ──────────────────────────────────────────────────────────────────────────────
 
 namespace {
@@ -123,6 +144,11 @@ channel_core::channel_core(const value_operations& of, std::size_t capacity,
 
 channel_core::~channel_core() {
   while (count_ != 0) of_.destroy(pop_slot());
+  while (returned_ != nullptr) {
+    returned_value* const one = std::exchange(returned_, returned_->next);
+    of_.destroy(one->value(of_));
+    free_returned(one);
+  }
   if (slots_ != nullptr) ::operator delete(slots_, std::align_val_t{of_.alignment});
 }
 
@@ -137,6 +163,19 @@ void* channel_core::pop_slot() noexcept {
   first_ = first_ + 1 < capacity_ ? first_ + 1 : 0;
   --count_;
   return oldest;
+}
+
+void channel_core::free_returned(returned_value* one) const noexcept {
+  pool_release(one, returned_value::offset(of_) + of_.bytes, returned_value::alignment(of_));
+}
+
+// There is one.
+void channel_core::take_oldest(void* to) noexcept {
+  if (returned_ == nullptr) return of_.relocate(to, pop_slot());
+  returned_value* const one = std::exchange(returned_, returned_->next);
+  --returned_count_;
+  of_.relocate(to, one->value(of_));
+  free_returned(one);
 }
 
 // ── One step, under the lock ──────────────────────────────────────────────────────────────────
@@ -157,12 +196,13 @@ channel_core::progress channel_core::send(channel_case& c, told_list& told) noex
   if (closed_) return progress::closed;
   if (channel_case* const to = first_undecided(receivers_)) {
     of_.move(to->value, c.value);
+    to->turn = ++turns_;
     told.add(*to->who, to);
     return progress::done;
   }
-  if (count_ == capacity_) {
+  if (is_full()) {
     if (when_full_ != overload::policy::drop_oldest) return progress::must_wait;
-    of_.relocate(c.dropped, pop_slot());
+    take_oldest(c.dropped);
     c.has_dropped = true;
     ++counts_.dropped;
   }
@@ -171,7 +211,7 @@ channel_core::progress channel_core::send(channel_case& c, told_list& told) noex
 }
 
 channel_core::progress channel_core::receive(channel_case& c, told_list& told) noexcept {
-  if (count_ == 0) {
+  if (count_ + returned_count_ == 0) {
     // Somebody waits to send to an empty channel only if it has no places.
     channel_case* const from = first_undecided(senders_);
     if (from == nullptr) return closed_ ? progress::closed : progress::must_wait;
@@ -179,7 +219,8 @@ channel_core::progress channel_core::receive(channel_case& c, told_list& told) n
     told.add(*from->who, from);
     return progress::done;
   }
-  of_.relocate(c.value, pop_slot());
+  take_oldest(c.value);
+  if (is_full()) return progress::done;
   if (channel_case* const from = first_undecided(senders_)) {
     of_.move(push_slot(), from->value);
     told.add(*from->who, from);
@@ -260,6 +301,44 @@ channel_core::progress channel_core::try_send(channel_case& c) {
   return result;
 }
 
+// ── Giving back ───────────────────────────────────────────────────────────────────────────────
+
+void channel_core::give_back(channel_case& c) noexcept {
+  {
+    told_list told;
+    const std::lock_guard lock(mutex_);
+    if (receiving_ends_ == 0) {
+      // Nobody can receive it any more: it goes the way of what was left.
+    } else if (channel_case* const to = first_undecided(receivers_)) {
+      of_.move(to->value, c.value);
+      to->turn = c.turn;
+      told.add(*to->who, to);
+    } else if (when_full_ == overload::policy::drop_oldest && is_full()) {
+      ++counts_.dropped;  // which is this one
+    } else {
+      keep_returned(c);
+    }
+  }
+  of_.destroy(c.value);  // moved from, or not wanted
+}
+
+// Moves from it; without memory it is dropped.
+void channel_core::keep_returned(channel_case& c) noexcept {
+  void* block;
+  try {
+    block = pool_allocate(returned_value::offset(of_) + of_.bytes, returned_value::alignment(of_));
+  } catch (...) {
+    ++counts_.dropped;
+    return;
+  }
+  returned_value** before = &returned_;
+  while (*before != nullptr && (*before)->turn < c.turn) before = &(*before)->next;
+  auto* const one = ::new (block) returned_value{*before, c.turn};
+  of_.move(one->value(of_), c.value);
+  *before = one;
+  ++returned_count_;
+}
+
 // ── Closing ───────────────────────────────────────────────────────────────────────────────────
 
 bool channel_core::close() {
@@ -296,17 +375,27 @@ void channel_core::open_end(bool sends, bool receives) {
 
 void channel_core::end_ends(bool sends, bool receives) {
   std::size_t left = 0;
+  returned_value* returned = nullptr;
   {
     told_list told;
     const std::lock_guard lock(mutex_);
     if (sends) --sending_ends_;
     if (receives) --receiving_ends_;
     if (sending_ends_ == 0 || receiving_ends_ == 0) close_locked(told);
-    if (receiving_ends_ == 0) left = std::exchange(count_, 0);
+    if (receiving_ends_ == 0) {
+      left = std::exchange(count_, 0);
+      returned = std::exchange(returned_, nullptr);
+      returned_count_ = 0;
+    }
   }
   // Nobody can send or receive any more: they are ours, and destroyed without the lock.
   for (; left != 0; --left, first_ = first_ + 1 < capacity_ ? first_ + 1 : 0) {
     of_.destroy(slot(first_));
+  }
+  while (returned != nullptr) {
+    returned_value* const one = std::exchange(returned, returned->next);
+    of_.destroy(one->value(of_));
+    free_returned(one);
   }
 }
 
@@ -324,7 +413,7 @@ overload_counts channel_core::counts() const {
 
 std::size_t channel_core::size() const {
   const std::lock_guard lock(mutex_);
-  return count_;
+  return count_ + returned_count_;
 }
 
 std::size_t channel_core::waiting() const {

@@ -72,12 +72,20 @@ channel_delivery send_one(channel_case& value, time_point deadline) {
     case must_wait:
       break;
   }
-  if (!waits) {
-    return when_full == overload::policy::drop_newest ? channel_delivery::dropped
-                                                      : channel_delivery::refused;
+  if (waits || when_full != overload::policy::pause_senders) return not_sent_in_time(value);
+  return channel_delivery::refused;
+}
+
+channel_delivery not_sent_in_time(const channel_case& value) {
+  switch (value.of->when_full()) {
+    case overload::policy::pause_senders:
+      value.of->count_timed_out();
+      return channel_delivery::timed_out;
+    case overload::policy::drop_newest:
+      return channel_delivery::dropped;
+    default:
+      return channel_delivery::refused;
   }
-  value.of->count_timed_out();
-  return channel_delivery::timed_out;
 }
 
 channel_core::progress receive_one(channel_case& value, time_point deadline) {

@@ -167,6 +167,27 @@ class counted {
   static inline atomic<int> alive_{0};
 };
 
+/// Waits until everything that was to come within two milliseconds is in its mailbox: timers fire in
+/// their order. False if it did not come.
+inline bool time_passes(system& in) {
+  struct tick {};
+  class clockwork : public actor {
+   public:
+    explicit clockwork(event& done) : done_(done) {}
+    void on(tick) { done_.set(); }
+
+   private:
+    event& done_;
+  };
+  event passed;
+  const auto one = in.spawn<clockwork>(passed);
+  one.send_after(5ms, tick{});
+  const bool came = passed.wait();
+  one.stop();
+  (void)one.join();
+  return came;
+}
+
 class probe;
 
 /// Makes a probe do anything.

@@ -153,4 +153,8 @@ class wait_table {
   std::uint32_t count_ = 0;
 };
 
+/// In its turn: has `who` wait in its actor's table, and its actor look at the time by then. Throws
+/// std::bad_alloc, with nothing done.
+[[nodiscard]] waiting_place begin_waiting(control_block& me, waiter& who, time_point until);
+
 }  // namespace troupe::detail

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <troupe/actor/end_of.hpp>
 #include <troupe/actor/told_of_ends.hpp>
 #include <troupe/memory/stable_pool.hpp>
 
@@ -38,11 +39,28 @@ watch& watch_in(watch_slot& slot) noexcept {
   return *std::launder(reinterpret_cast<watch*>(&slot + 1));
 }
 
-watch& make(control_block& watcher, const address& watched) {
+watch& make(control_block& watcher, const address& watched, end_waiter* handler) {
   watch_slot* const slot = slots::take(watch_bytes);
   slot->watcher.store(&watcher, relaxed);  // [watch]
-  return *::new (slot + 1) watch(watcher, watched);
+  return *::new (slot + 1) watch(watcher, watched, handler);
 }
+
+address watcher_of(watch& one) noexcept {
+  // [watch] relaxed: written before `one` was, and not while that lives.
+  return address_access::make(&slot_of(one).watcher.load(relaxed)->line(), one.watcher);
+}
+
+// To a handler that waits: past one that is exclusive, too.
+void run_awaited_down(void*, envelope& message) {
+  end_waiter* const handler = static_cast<watch&>(message).awaited;
+  if (auto one = take_down(message)) handler->ended(std::move(*one));
+}
+
+constexpr dispatch awaited_dispatch{.run = run_awaited_down,
+                                    .discard = discard_down,
+                                    .message = "the end of an actor that a handler waits for",
+                                    .internal = true,
+                                    .at_once = true};
 
 void free(watch& one) noexcept {
   watch_slot& slot = slot_of(one);
@@ -80,13 +98,17 @@ bool take_back(watch& one) noexcept {
 
 }  // namespace
 
-watch::watch(control_block& by, const address& other) noexcept
-    : envelope{nullptr, &quiet_dispatch}, watcher(by.where()), watched(other) {}
+watch::watch(control_block& by, const address& other, end_waiter* awaited_by) noexcept
+    : envelope{nullptr, &quiet_dispatch},
+      watched(other),
+      awaited(awaited_by),
+      watcher(address_access::generation(by.where())) {}
 
-monitor watch_it(control_block& watcher, const address& watched, control_block* target) {
+monitor watch_it(control_block& watcher, const address& watched, control_block* target,
+                 end_waiter* handler) {
   side_block& mine = watcher.side();
   bonds* const theirs = target != nullptr ? &target->side().bonds : nullptr;
-  watch& one = make(watcher, watched);
+  watch& one = make(watcher, watched, handler);
   add_own(mine, one);
   const monitor named = monitor_access::make(slot_of(one));
   if (theirs != nullptr) {
@@ -144,12 +166,14 @@ void unwatch_all(side_block& of) noexcept {
 }
 
 void send_down(watch& one, const end_cause& why) noexcept {
-  control_block* const watcher = control_block::hold_to_the_end(one.watcher);
+  control_block* const watcher = control_block::hold_to_the_end(watcher_of(one));
   if (watcher == nullptr) return free(one);
   one.reason = why.reason;
   one.unhandled = why.unhandled;
   one.what = why.what;
-  if (!watcher->line().now().ending()) one.how = watcher->type().on_down;
+  if (!watcher->line().now().ending()) {
+    one.how = one.awaited != nullptr ? &awaited_dispatch : watcher->type().on_down;
+  }
   if (!watcher->try_deliver(one)) free(one);
   watcher->let_go();
 }

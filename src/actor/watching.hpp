@@ -14,6 +14,7 @@
 
 namespace troupe::detail {
 
+class end_waiter;
 struct side_block;
 
 /// The head of a watch's slot, which is constructed once and read for ever: so that a monitor may ask
@@ -35,17 +36,18 @@ struct alignas(16) watch_slot {
 /// The watcher's turn lets go of its watches before its lifeline says that it has ended; until then
 /// what is on its way comes into its mailbox. So of the two only one frees it.
 struct watch : envelope {
-  watch(control_block& watcher, const address& watched) noexcept;
+  watch(control_block& watcher, const address& watched, end_waiter* awaited_by) noexcept;
 
-  const address watcher;
   const address watched;
+  end_waiter* const awaited;  // a handler that its `down` goes to; null: on(down)
 
   watch* later = nullptr;  // in the list of the watched one
   watch* earlier = nullptr;
 
   watch* next_own = nullptr;  // in the list of the watcher; its turn's, as what follows
   watch* previous_own = nullptr;
-  bool unwatched = false;  // its `down` is not handled
+  const std::uint32_t watcher;  // its generation; who it is says the slot
+  bool unwatched = false;       // its `down` is not handled
 
   // Of the watched one's end, as it is on its way.
   exit_reason reason = exit_reason::unknown;
@@ -56,9 +58,11 @@ struct watch : envelope {
 inline constexpr std::size_t watch_bytes = sizeof(watch_slot) + sizeof(watch);
 static_assert(watch_bytes <= 128);
 
-/// For an actor whose class has an on(down). `target` is the actor at `watched`, held by the caller, or
-/// null if it has ended. Throws std::bad_alloc.
-monitor watch_it(control_block& watcher, const address& watched, control_block* target);
+/// For an actor whose class has an on(down), or for a handler of it that waits, until that lets go by
+/// unwatch(). `target` is the actor at `watched`, held by the caller, or null if it has ended. Throws
+/// std::bad_alloc.
+monitor watch_it(control_block& watcher, const address& watched, control_block* target,
+                 end_waiter* handler = nullptr);
 
 /// False if it was over already. Throws std::logic_error if it is another actor's.
 bool unwatch(control_block& watcher, const monitor& which);

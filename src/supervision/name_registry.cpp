@@ -37,7 +37,7 @@ void name_registry::release(name_waiter& ended) noexcept {
   const std::lock_guard lock(its.guard);
   if (!ended.in_table) return;
   const auto at = its.waiting.find(name);
-  at->second.erase(ended.who);
+  at->second.erase(ended.key);
   if (at->second.empty()) its.waiting.erase(at);
 }
 

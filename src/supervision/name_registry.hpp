@@ -19,6 +19,7 @@
 
 namespace troupe::detail {
 
+class awaited_name;
 class name_registry;
 
 /// What a name is kept in. `block` may be used under the mutex of its part while it is in the table: the
@@ -37,10 +38,24 @@ struct name_entry final : end_listener {
   bool in_table = false;  // under the mutex of its part
 };
 
-/// An actor that waits for a name; likewise.
+/// Who waits for a name: an actor, as names::tell() says, or one of its handlers.
+struct name_waiter_key {
+  address who;
+  const awaited_name* handler = nullptr;
+
+  friend bool operator==(const name_waiter_key&, const name_waiter_key&) = default;
+  struct hash {
+    std::size_t operator()(const name_waiter_key& of) const noexcept {
+      return of.who.hash() ^ std::hash<const void*>{}(of.handler);
+    }
+  };
+};
+
+/// An actor that waits for a name, or a handler; likewise.
 struct name_waiter final : end_listener {
-  name_waiter(name_registry& registry, control_block& actor, name_notice its_notice)
-      : of(registry), block(actor), who(actor.where()), notice(its_notice) {}
+  name_waiter(name_registry& registry, control_block& actor, name_notice its_notice,
+              const awaited_name* handler)
+      : of(registry), block(actor), key{actor.where(), handler}, notice(its_notice) {}
   ~name_waiter() {
     if (notice.message != nullptr) notice.message->how->discard(*notice.message);
   }
@@ -50,7 +65,7 @@ struct name_waiter final : end_listener {
 
   name_registry& of;
   control_block& block;
-  const address who;
+  const name_waiter_key key;
   name_notice notice;
   bool in_table = false;
 };
@@ -74,7 +89,7 @@ class name_registry final : public system_extension {
     condition_variable added;
     unsigned sleepers = 0;
     std::unordered_map<std::string_view, name_entry*> names;
-    using waiters = std::unordered_map<address, name_waiter*>;
+    using waiters = std::unordered_map<name_waiter_key, name_waiter*, name_waiter_key::hash>;
     std::unordered_map<std::string, waiters, name_hash, std::equal_to<>> waiting;
   };
 
@@ -85,6 +100,11 @@ class name_registry final : public system_extension {
 
   /// Throws std::logic_error if the actor belongs to another system.
   void check_home(control_block& of) const;
+
+  /// As names::tell(). What it owns is the notice, also if it throws.
+  void tell(std::string_view name, control_block& whom, name_notice notice,
+            const awaited_name* handler);
+  bool stop_telling(std::string_view name, const address& whom, const awaited_name* handler);
 
   void release(name_entry& ended) noexcept;
   void release(name_waiter& ended) noexcept;

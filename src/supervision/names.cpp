@@ -34,10 +34,10 @@ bool is_there(const address& who) noexcept {
 void tell_waiters(name_registry::part& here, const name_entry& added) noexcept {
   const auto at = here.waiting.find(added.name);
   if (at == here.waiting.end()) return;
-  for (const auto& [address, each] : at->second) {
+  for (const auto& [key, each] : at->second) {
     each->in_table = false;
     // Who is ending is freed by its last turn.
-    control_block* const held = control_block::hold_to_the_end(each->who);
+    control_block* const held = control_block::hold_to_the_end(each->key.who);
     if (held == nullptr) continue;
     if (detail::unlisten_to_end(*held, *each)) {
       each->tell(added.who);
@@ -101,6 +101,8 @@ bool names::remove(std::string_view name, const address& who) const {
   if (take_out(one)) own.reset(&one);
   return true;
 }
+
+void names::check_name(std::string_view name) { check(name); }
 
 // ── Finding ───────────────────────────────────────────────────────────────────────────────────
 
@@ -198,16 +200,27 @@ control_block* names::wait_for_block(std::string_view name, const detail::named_
 
 void names::tell_block(std::string_view name, control_block& whom,
                        detail::name_notice notice) const {
+  registry_->tell(name, whom, notice, nullptr);
+}
+
+bool names::stop_telling(std::string_view name, const address& whom) const {
+  return registry_->stop_telling(name, whom, nullptr);
+}
+
+namespace detail {
+
+void name_registry::tell(std::string_view name, control_block& whom, name_notice notice,
+                         const awaited_name* handler) {
   std::unique_ptr<name_waiter> fresh;
   try {
-    fresh = std::make_unique<name_waiter>(*registry_, whom, notice);
+    fresh = std::make_unique<name_waiter>(*this, whom, notice, handler);
   } catch (...) {
     notice.message->how->discard(*notice.message);
     throw;
   }
   check(name);
-  registry_->check_home(whom);
-  name_registry::part& here = registry_->part_of(name);
+  check_home(whom);
+  part& here = part_of(name);
   const std::lock_guard lock(here.guard);
   if (const entry_seen seen = look(here, name); is_there(seen.who)) {
     fresh->tell(seen.who);
@@ -221,7 +234,7 @@ void names::tell_block(std::string_view name, control_block& whom,
       if (at->second.empty()) here.waiting.erase(at);
     }
   } guard{here, group};
-  const auto [at, is_new] = group->second.try_emplace(fresh->who, fresh.get());
+  const auto [at, is_new] = group->second.try_emplace(fresh->key, fresh.get());
   if (!is_new) return;
   bool lives = false;
   try {
@@ -237,13 +250,14 @@ void names::tell_block(std::string_view name, control_block& whom,
   fresh.release()->in_table = true;
 }
 
-bool names::stop_telling(std::string_view name, const address& whom) const {
+bool name_registry::stop_telling(std::string_view name, const address& whom,
+                                 const awaited_name* handler) {
   std::unique_ptr<name_waiter> own;
-  name_registry::part& here = registry_->part_of(name);
+  part& here = part_of(name);
   const std::lock_guard lock(here.guard);
   const auto group = here.waiting.find(name);
   if (group == here.waiting.end()) return false;
-  const auto at = group->second.find(whom);
+  const auto at = group->second.find({whom, handler});
   if (at == group->second.end()) return false;
   name_waiter& one = *at->second;
   group->second.erase(at);
@@ -251,6 +265,8 @@ bool names::stop_telling(std::string_view name, const address& whom) const {
   if (take_out(one)) own.reset(&one);
   return true;
 }
+
+}  // namespace detail
 
 // ── All of them ───────────────────────────────────────────────────────────────────────────────
 

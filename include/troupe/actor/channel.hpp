@@ -1,81 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <new>
-#include <optional>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <troupe/actor/channel_core.hpp>
+#include <troupe/actor/channel_handler.hpp>
+#include <troupe/actor/channel_value.hpp>
 #include <troupe/actor/overload.hpp>
+#include <troupe/actor/sending.hpp>
 #include <troupe/base/assert.hpp>
 #include <troupe/base/clock.hpp>
 
 namespace troupe {
 
-/// What became of a value that was sent. Unless it was accepted it is still the caller's.
-enum class channel_delivery : std::uint8_t {
-  accepted,   // in the channel, or with a receiver
-  refused,    // the channel is full
-  dropped,    // the same, and it was made with drop_newest
-  timed_out,  // it was full until the deadline
-  closed,     // nobody will receive it
-};
-
-[[nodiscard]] std::string_view to_string(channel_delivery what) noexcept;
-
-/// A value out of a channel; or none, and why.
-template <class T>
-class received : private std::optional<T> {
- public:
-  explicit received(bool closed) noexcept : closed_(closed) {}
-  explicit received(T&& taken) noexcept : std::optional<T>(std::move(taken)) {}
-
-  using std::optional<T>::operator bool;
-  using std::optional<T>::operator*;
-  using std::optional<T>::operator->;
-  using std::optional<T>::has_value;
-  using std::optional<T>::value;
-
-  /// There is none, and there will be none. Else, if there is none, there may be one later.
-  [[nodiscard]] bool is_closed() const noexcept { return closed_; }
-
- private:
-  bool closed_ = false;
-};
-
-/// Never defined. The compiler names it, with the type, for a channel of values that may throw when
-/// they are moved: they are handed over under a lock, between two threads of which none could be told.
-template <class T>
-struct channel_values_must_move_without_throwing;
-
 namespace detail {
 
 channel_delivery send_one(channel_case& value, time_point deadline);
 channel_core::progress receive_one(channel_case& value, time_point deadline);
-
-/// Room for one value, which is built and ended by hand.
-template <class T>
-class value_room {
- public:
-  [[nodiscard]] void* place() noexcept { return bytes_.data(); }
-  [[nodiscard]] T& value() noexcept { return *std::launder(reinterpret_cast<T*>(bytes_.data())); }
-  /// Ends the value there as well.
-  [[nodiscard]] T take() noexcept {
-    T taken(std::move(value()));
-    value().~T();
-    return taken;
-  }
-
- private:
-  alignas(T) std::array<std::byte, sizeof(T)> bytes_;
-};
 
 struct channel_access {
   template <class Handle>
@@ -167,7 +112,38 @@ class channel_sends {
     return try_send(T(value));
   }
 
+  /// In a handler that is a coroutine, `co_await out.send_when_ready(value)` sends it as send() does
+  /// in a thread, and its actor handles other messages while it waits. It takes the value; what is
+  /// not accepted is in what it returns. With a time, it gives up then: timed_out.
+  ///
+  /// An aggregate that owns something and is at hand is sent by send_when_ready<T>(std::move(value)),
+  /// or as a copy: GCC 12 destroys one twice that is built within a co_await.
+  ///
+  /// Threads: the turns of an actor; elsewhere it does not compile.
+  /// Order:   first come, first served, with those who wait in threads.
+  /// Errors:  if the actor ends while the handler waits the value is destroyed with it. Throws what
+  ///          copying the value throws, and std::bad_alloc, with nothing sent.
+  /// Cost:    where there is room that of send(). Else a block from the pool, the mutex again, and a
+  ///          message to oneself.
+  template <class Named = void, std::convertible_to<T> V = T>
+  [[nodiscard]] sending_value<T> send_when_ready(V&& value) const {
+    return send_in_turn<Named>(std::forward<V>(value), time_point::max());
+  }
+  template <class Named = void, std::convertible_to<T> V = T>
+  [[nodiscard]] sending_value<T> send_when_ready(duration time, V&& value) const {
+    return send_in_turn<Named>(std::forward<V>(value), later(clock::now(), time));
+  }
+
  private:
+  template <class Named, class V>
+  [[nodiscard]] sending_value<T> send_in_turn(V&& value, time_point until) const {
+    channel_core& core = channel_access::core(static_cast<const Self&>(*this));
+    if constexpr (!safe_to_await<Named, V>) {
+      static_cast<void>(sizeof(build_the_message_in_place<T>));
+    }
+    return {core, std::forward<V>(value), until};
+  }
+
   channel_delivery send_by(T& value, time_point deadline) const {
     channel_core& core = channel_access::core(static_cast<const Self&>(*this));
     value_room<T> oldest;
@@ -193,7 +169,25 @@ class channel_receives {
   /// Never waits. For any thread.
   [[nodiscard]] received<T> try_receive() const { return receive_by(at_once); }
 
+  /// In a handler that is a coroutine, `co_await in.next()` gives what receive() gives in a thread;
+  /// its actor handles other messages while it waits. With a time, it gives up then.
+  ///
+  /// Threads: the turns of an actor; elsewhere it does not compile.
+  /// Order:   first come, first served, with those who wait in threads.
+  /// Errors:  if the actor ends while the handler waits, what it has been given already is put back,
+  ///          as the oldest value. Throws std::bad_alloc, with nothing received.
+  /// Cost:    where there is a value that of receive(). Else a block from the pool, the mutex again,
+  ///          and a message to oneself.
+  [[nodiscard]] next_value<T> next() const { return next_by(time_point::max()); }
+  [[nodiscard]] next_value<T> next(duration time) const {
+    return next_by(later(clock::now(), time));
+  }
+
  private:
+  [[nodiscard]] next_value<T> next_by(time_point until) const {
+    return {channel_access::core(static_cast<const Self&>(*this)), until};
+  }
+
   received<T> receive_by(time_point deadline) const {
     channel_core& core = channel_access::core(static_cast<const Self&>(*this));
     value_room<T> room;
@@ -215,8 +209,9 @@ void check_channel_value() {
 
 }  // namespace detail
 
-/// A bounded queue between threads: many may send and many receive, each value is received once, in
-/// the order in which they were sent. A handle: copies are the same channel.
+/// A bounded queue between threads, and handlers that are coroutines: many may send and many receive,
+/// each value is received once, in the order in which they were sent. A handle: copies are the same
+/// channel.
 ///
 /// With a capacity of 0 who sends waits until somebody receives. What happens to one value too many is
 /// said as for a mailbox: pause_senders (senders wait), refuse, drop_newest, drop_oldest.
@@ -226,7 +221,8 @@ void check_channel_value() {
 ///
 /// Threads:   the channel from any; one handle from one at a time, as with std::shared_ptr.
 /// Invariant: who waits is served in the order of his coming. No value is lost: the counts say what
-///            was refused and dropped.
+///            was refused and dropped. What a handler was given whose actor ended before it could look
+///            is put back, as the oldest, beyond the capacity if that is used up.
 /// Cost:      a mutex for each operation; a system call to sleep, and to wake who sleeps. All memory
 ///            is allocated at construction.
 /// Errors:    std::invalid_argument for a policy that channels do not have, or drop_oldest with

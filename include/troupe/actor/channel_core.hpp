@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include <troupe/actor/channel_value.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/overload.hpp>
 #include <troupe/base/clock.hpp>
@@ -49,6 +50,7 @@ struct channel_case {
   bool has_dropped = false;  // there is one, to be destroyed by the caller
   bool tells_end = false;    // closed and empty is done as well
   bool at_end = false;       // that is what it was
+  std::uint64_t turn = 0;    // receives, and has waited: which value this is of those given so
 
   // The channel's, under its mutex.
   channel_waiter* who = nullptr;
@@ -109,7 +111,7 @@ class channel_waiter {
 ///
 /// Threads:   any.
 /// Invariant: who waits to receive finds it empty, who waits to send finds it full.
-class channel_core {
+class channel_core : public std::enable_shared_from_this<channel_core> {
  public:
   enum class progress : std::uint8_t { done, must_wait, closed };
 
@@ -130,6 +132,10 @@ class channel_core {
   /// Without waiting; what is refused or dropped is counted.
   progress try_send(channel_case& c);
 
+  /// A value that was given to one who waited, and will not look at it: as the oldest, in the order in
+  /// which they were given.
+  void give_back(channel_case& c) noexcept;
+
   bool close();
   void open_end(bool sends, bool receives);
   void end_ends(bool sends, bool receives);
@@ -145,6 +151,7 @@ class channel_core {
  private:
   class told_list;
   class all_locked;
+  struct returned_value;
 
   // All of these under mutex_.
   progress attempt(channel_case& c, told_list& told) noexcept;
@@ -154,9 +161,13 @@ class channel_core {
   bool close_locked(told_list& told) noexcept;
   void close_line(channel_line& line, told_list& told) noexcept;
   static channel_case* first_undecided(channel_line& line) noexcept;
+  [[nodiscard]] bool is_full() const noexcept { return count_ + returned_count_ >= capacity_; }
+  void keep_returned(channel_case& c) noexcept;
+  void take_oldest(void* to) noexcept;
   void* push_slot() noexcept;
   void* pop_slot() noexcept;
   [[nodiscard]] void* slot(std::size_t index) const noexcept;
+  void free_returned(returned_value* one) const noexcept;
 
   const value_operations& of_;
   const std::size_t capacity_;
@@ -166,6 +177,10 @@ class channel_core {
   mutable mutex mutex_;  // guards what follows
   std::size_t first_ = 0;
   std::size_t count_ = 0;
+  // Given back: older than what is in the ring.
+  returned_value* returned_ = nullptr;
+  std::size_t returned_count_ = 0;
+  std::uint64_t turns_ = 0;  // values that were given to one who waited
   bool closed_ = false;
   channel_line senders_;
   channel_line receivers_;
@@ -173,6 +188,10 @@ class channel_core {
   std::size_t receiving_ends_ = 0;
   overload_counts counts_;
 };
+
+/// For a case that sends and was not done, without having been closed: which of timed_out, refused and
+/// dropped. The first is counted.
+channel_delivery not_sent_in_time(const channel_case& value);
 
 /// As a deadline: do not wait.
 inline constexpr time_point at_once = time_point::min();

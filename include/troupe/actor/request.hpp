@@ -198,9 +198,8 @@ void handle_request(A& actor, request_of<M, reply_of<A, M>>& asked, Sender... se
   using result = on_result<A, M, Sender...>;
   unless_answered guard{&asked};
   if constexpr (handler_result<result>::is_coroutine) {
-    if constexpr (!handles_values<A, M, Sender...>) {
-      static_cast<void>(sizeof(coroutine_handler_must_take_its_parameters_by_value<A, M>));
-    } else {
+    // Else dispatch_of<A, M> does not compile, and says why.
+    if constexpr (handles_values<A, M, Sender...>) {
       auto handler = actor.on(std::move(asked.message), sender...);
       asked.empty();
       guard.asked = nullptr;

@@ -63,8 +63,9 @@ class receiving_case : public channel_case {
 
   void was_done() {
     if constexpr (takes_end) {
-      select_calls<troupe::received<T>>(
-          then_, at_end ? troupe::received<T>(true) : troupe::received<T>(room_.take()));
+      select_calls<troupe::received<T>>(then_, std::exchange(at_end, false)
+                                                   ? troupe::received<T>(true)
+                                                   : troupe::received<T>(room_.take()));
     } else {
       select_calls<T>(then_, room_.take());
     }
@@ -93,7 +94,7 @@ class sending_case : public channel_case {
   sending_case& operator=(const sending_case&) = delete;
 
   void was_done() {
-    if (has_dropped) oldest_.value().~T();
+    if (std::exchange(has_dropped, false)) oldest_.value().~T();
     select_calls(then_);
   }
 
@@ -108,8 +109,27 @@ struct do_nothing {
 };
 
 template <class Cases, std::size_t... Index>
-void run_case(std::size_t which, Cases&& cases, std::index_sequence<Index...>) {
+void run_case(std::size_t which, const Cases& cases, std::index_sequence<Index...>) {
   (void)((which == Index ? (std::get<Index>(cases).was_done(), true) : false) || ...);
+}
+
+/// Calls what was given for the one that was done.
+template <std::size_t Count, class... Cases>
+selection selection_of(channel_core::progress what, const channel_case* done,
+                       const std::array<channel_case*, Count>& all,
+                       const std::tuple<Cases&...>& cases) {
+  switch (what) {
+    case channel_core::progress::must_wait:
+      return {selection::outcome::timed_out, Count};
+    case channel_core::progress::closed:
+      return {selection::outcome::closed, Count};
+    case channel_core::progress::done:
+      break;
+  }
+  std::size_t which = 0;
+  while (all[which] != done) ++which;
+  run_case(which, cases, std::make_index_sequence<Count>{});
+  return {selection::outcome::taken, which};
 }
 
 }  // namespace detail
@@ -158,18 +178,7 @@ selection select(time_point deadline, Cases&&... cases) {
   std::array<detail::channel_case*, count> all{&cases...};
   std::array<detail::channel_core*, count> locks;
   const auto [what, done] = detail::wait_for_one(all, locks, deadline);
-  switch (what) {
-    case detail::channel_core::progress::must_wait:
-      return {selection::outcome::timed_out, count};
-    case detail::channel_core::progress::closed:
-      return {selection::outcome::closed, count};
-    case detail::channel_core::progress::done:
-      break;
-  }
-  std::size_t which = 0;
-  while (all[which] != done) ++which;
-  detail::run_case(which, std::tie(cases...), std::index_sequence_for<Cases...>{});
-  return {selection::outcome::taken, which};
+  return detail::selection_of(what, done, all, std::tie(cases...));
 }
 template <class... Cases>
   requires(std::is_base_of_v<detail::channel_case, std::remove_cvref_t<Cases>> && ...)

@@ -22,6 +22,11 @@ struct waiting_send;
 template <class Message>
 struct build_the_message_in_place;
 
+/// Never defined. The compiler names it, with the types, when a message is to be built from parts that it
+/// has no members, or no constructor, for; also where a number would be narrowed.
+template <class Message, class... Parts>
+struct message_cannot_be_built_from;
+
 /// A message that has been built and not been sent yet: what send_when_ready() returns, to be
 /// awaited in the same expression by a handler that is a coroutine (troupe::task). Not awaited, the
 /// message is destroyed.
@@ -78,12 +83,25 @@ inline constexpr bool may_be_destroyed_twice =
 template <class Named, class Part>
 concept safe_to_await = !may_be_destroyed_twice<Part> || std::same_as<Named, Part>;
 
+template <class M>
+inline constexpr bool is_built_with_braces = std::is_aggregate_v<M> || std::is_scalar_v<M>;
+
+template <class M, class... Parts>
+concept built_with_braces_from =
+    is_built_with_braces<M> && requires(Parts&&... parts) { M{std::forward<Parts>(parts)...}; };
+
+template <class M, class... Parts>
+concept built_with_parentheses_from =
+    !is_built_with_braces<M> && std::is_constructible_v<M, Parts...>;
+
 template <class M, class... Parts>
 M build_message(Parts&&... parts) {
-  if constexpr (std::is_aggregate_v<M> || std::is_scalar_v<M>) {
+  if constexpr (built_with_braces_from<M, Parts...>) {
     return M{std::forward<Parts>(parts)...};
-  } else {
+  } else if constexpr (built_with_parentheses_from<M, Parts...>) {
     return M(std::forward<Parts>(parts)...);
+  } else {
+    static_cast<void>(sizeof(message_cannot_be_built_from<M, Parts...>));
   }
 }
 

@@ -9,11 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include <troupe/actor/asking.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/system.hpp>
+#include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
 #include <troupe/message/address.hpp>
+#include <troupe/supervision/awaited_name.hpp>
 #include <troupe/supervision/found.hpp>
 #include <troupe/supervision/named_type.hpp>
 
@@ -122,6 +125,20 @@ class names {
     return detail::ref_access::adopt<A>(held);
   }
 
+  /// The same in a handler that is a coroutine, which blocks no thread, for so long at the most:
+  ///
+  ///   const auto alice = co_await names(system()).wait<account>("bank/alice", 50ms);
+  ///
+  /// Its actor handles other messages meanwhile.
+  ///
+  /// Threads: the turns of an actor of this system.
+  /// Errors:  come out of co_await: std::logic_error for another system's.
+  /// Cost:    two look-ups and a coroutine; if it waits, also what tell() costs.
+  template <class A>
+  [[nodiscard]] task<found<ref<A>>> wait(std::string_view name, duration time = no_timeout) const {
+    return wait_in_turn<A>(*this, std::string(name), later(clock::now(), time));
+  }
+
   /// Sends the actor one name_registered for this name, as soon as somebody has it: at once if somebody
   /// does. Waiting keeps nobody alive, and ends with the actor. Of an actor that waits for a name
   /// already nothing more is noted. Whatever its limits are, it is taken.
@@ -139,6 +156,17 @@ class names {
   [[nodiscard]] std::size_t count() const;
 
  private:
+  template <class A>
+  static task<found<ref<A>>> wait_in_turn(names in, std::string name, time_point until) {
+    check_name(name);
+    for (;;) {
+      found<ref<A>> seen = in.find<A>(name);
+      if (seen.why() != not_found::not_there) co_return seen;
+      detail::awaited_name registered(*in.registry_, name, until);
+      if (!co_await registered) co_return in.find<A>(name);
+    }
+  }
+
   template <template <class> class Handle, class A>
   static detail::name_notice notice_for(std::string_view name, const Handle<A>&) {
     if constexpr (!understands<A, name_registered>) {
@@ -151,6 +179,7 @@ class names {
     }
   }
 
+  static void check_name(std::string_view name);
   registration add_block(std::string_view name, detail::control_block& who,
                          const detail::named_type& type) const;
   [[nodiscard]] detail::control_block* find_block(std::string_view name,

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers that wait for channels, and whose actor ends: nothing is lost, and nobody waits any more.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <troupe/troupe.hpp>
+#include <utility>
+#include <vector>
+
+#include "ask_test_support.hpp"
+#include "test_support.hpp"
+
+namespace troupe::test {
+namespace {
+
+using enum channel_delivery;
+
+/// As many actors as wanted on a stage, each of whose handlers waits once.
+struct waiting_room {
+  ref<asker_actor> one_who(std::function<task<>(asker_actor&)> what) {
+    auto who = on.spawn<asker_actor>(log);
+    who.send(work{std::move(what)});
+    on.play();
+    return who;
+  }
+  ref<asker_actor> one_who_takes(channel<int> in) {
+    return one_who([in](asker_actor& me) -> task<> {
+      const auto got = co_await in.next();
+      me.log.write(got ? std::to_string(*got) : "closed");
+    });
+  }
+  void end(const ref<asker_actor>& who) {
+    who.stop_now();
+    on.play();
+  }
+
+  journal log;
+  stage on;
+};
+
+using lines = std::vector<std::string>;
+
+TEST(channel_handler_end, who_waits_for_a_value_leaves_the_line) {
+  waiting_room r;
+  const channel<int> in(1);
+  const auto who = r.one_who_takes(in);
+  r.end(who);
+  EXPECT_EQ(in.waiting(), 0u);
+  in.send(1);
+  EXPECT_EQ(in.size(), 1u);
+}
+
+TEST(channel_handler_end, who_waits_for_room_leaves_the_line_and_sends_nothing) {
+  struct tag {};
+  waiting_room r;
+  const channel<counted<tag>> out(0);
+  const auto who = r.one_who(
+      [out](asker_actor&) -> task<> { (void)co_await out.send_when_ready(counted<tag>{}); });
+  EXPECT_NE(counted<tag>::alive(), 0);
+  r.end(who);
+  EXPECT_EQ(counted<tag>::alive(), 0);
+  EXPECT_FALSE(out.try_receive());
+}
+
+TEST(channel_handler_end, who_waits_for_several_leaves_all_lines) {
+  waiting_room r;
+  const channel<int> a(1);
+  const channel<int> b(0);
+  const auto who = r.one_who([a, b](asker_actor&) -> task<> {
+    co_await select_when_ready(patience, from(a, [](int) {}), into(b, 1));
+  });
+  EXPECT_EQ(a.waiting() + b.waiting(), 2u);
+  r.end(who);
+  EXPECT_EQ(a.waiting() + b.waiting(), 0u);
+}
+
+TEST(channel_handler_end, values_that_were_given_are_put_back_in_their_order) {
+  waiting_room r;
+  const channel<int> in(4);
+  const auto who = r.one_who_takes(in);
+  for (int i = 0; i < 2; ++i) {
+    who.send(work{[in](asker_actor&) -> task<> { (void)co_await in.next(); }});
+  }
+  r.on.play();
+  for (int i = 1; i <= 4; ++i) in.send(int{i});
+  EXPECT_EQ(in.size(), 1u) << "three were handed over";
+  r.end(who);
+  EXPECT_EQ(in.size(), 4u);
+  for (int i = 1; i <= 4; ++i) EXPECT_EQ(*in.try_receive(), i);
+}
+
+TEST(channel_handler_end, a_value_is_put_back_where_there_is_no_place) {
+  waiting_room r;
+  const channel<int> hand(0);
+  const channel<int> full(1);
+  const auto who = r.one_who_takes(hand);
+  const auto other = r.one_who_takes(full);
+  hand.send(1);
+  full.send(2);
+  full.send(3);
+  other.stop_now();
+  r.end(who);
+  EXPECT_EQ(hand.size(), 1u);
+  EXPECT_EQ(full.size(), 2u) << "one more than it has room for";
+  EXPECT_EQ(full.try_send(4), refused);
+  EXPECT_EQ(*hand.receive(), 1);
+  EXPECT_EQ(*full.receive(), 2);
+  EXPECT_EQ(full.try_send(4), refused) << "it is full again";
+  EXPECT_EQ(*full.receive(), 3);
+  EXPECT_EQ(full.try_send(4), accepted);
+}
+
+TEST(channel_handler_end, who_waits_for_room_gets_it_when_what_was_put_back_is_gone) {
+  waiting_room r;
+  const channel<int> in(1);
+  const auto who = r.one_who_takes(in);
+  in.send(1);
+  in.send(2);
+  const auto sender = r.on.spawn<asker_actor>(r.log);
+  sender.send(work{[in](asker_actor& me) -> task<> {
+    if (co_await in.send_when_ready(3)) me.log.write("sent");
+  }});
+  r.end(who);
+  EXPECT_EQ(in.waiting(), 1u);
+  for (int i = 1; i <= 2; ++i) EXPECT_EQ(*in.receive(), i);
+  r.on.play();
+  EXPECT_EQ(r.log.lines(), (lines{"destroyed", "sent"}));
+  EXPECT_EQ(*in.receive(), 3);
+}
+
+TEST(channel_handler_end, a_value_that_is_put_back_goes_to_who_waits) {
+  waiting_room r;
+  const channel<int> in(1);
+  const auto first = r.one_who_takes(in);
+  const auto second = r.one_who_takes(in);
+  in.send(1);
+  r.end(first);
+  EXPECT_EQ(r.log.lines(), (lines{"destroyed", "1"}));
+  EXPECT_EQ(in.size(), 0u);
+}
+
+TEST(channel_handler_end, a_full_channel_that_drops_the_oldest_drops_what_is_put_back) {
+  waiting_room r;
+  const channel<int> in(1, overload::drop_oldest);
+  const auto who = r.one_who_takes(in);
+  in.send(1);
+  in.send(2);
+  r.end(who);
+  EXPECT_EQ(in.counts().dropped, 1u);
+  EXPECT_EQ(*in.receive(), 2);
+}
+
+TEST(channel_handler_end, one_that_drops_the_oldest_drops_what_was_put_back_first) {
+  waiting_room r;
+  const channel<int> in(1, overload::drop_oldest);
+  const auto who = r.one_who_takes(in);
+  in.send(1);
+  r.end(who);
+  in.send(2);
+  EXPECT_EQ(in.counts().dropped, 1u);
+  EXPECT_EQ(in.size(), 1u);
+  EXPECT_EQ(*in.receive(), 2);
+}
+
+TEST(channel_handler_end, what_is_put_back_in_a_closed_channel_can_be_received) {
+  waiting_room r;
+  const channel<int> in(1);
+  const auto who = r.one_who_takes(in);
+  in.send(1);
+  in.close();
+  r.end(who);
+  EXPECT_EQ(*in.try_receive(), 1);
+  EXPECT_TRUE(in.try_receive().is_closed());
+}
+
+TEST(channel_handler_end, what_nobody_can_receive_any_more_is_destroyed) {
+  struct tag {};
+  waiting_room r;
+  {
+    auto [out, in] = channel<counted<tag>>(1).ends();
+    const auto who =
+        r.one_who([from = std::move(in)](asker_actor&) -> task<> { (void)co_await from.next(); });
+    EXPECT_EQ(out.send(counted<tag>{}), accepted);
+    EXPECT_EQ(counted<tag>::alive(), 1);
+    r.end(who);
+    EXPECT_EQ(out.try_send(counted<tag>{}), closed);
+  }
+  EXPECT_EQ(counted<tag>::alive(), 0);
+}
+
+TEST(channel_handler_end, what_was_put_back_ends_with_the_channel) {
+  struct tag {};
+  waiting_room r;
+  {
+    const channel<counted<tag>> in(1);
+    const auto who = r.one_who([in](asker_actor&) -> task<> { (void)co_await in.next(); });
+    in.send(counted<tag>{});
+    r.end(who);
+    EXPECT_EQ(in.size(), 1u);
+  }
+  EXPECT_EQ(counted<tag>::alive(), 0);
+}
+
+TEST(channel_handler_end, what_a_handler_got_that_an_exclusive_one_held_up_is_put_back) {
+  waiting_room r;
+  const channel<int> in(1);
+  const channel<int> never(1);
+  const auto who = r.one_who_takes(in);
+  who.send(exclusive_work{[never](asker_actor&) -> task<> { (void)co_await never.next(); }});
+  r.on.play();
+  in.send(1);
+  r.on.play();
+  EXPECT_EQ(in.size() + in.waiting(), 0u) << "it has been told";
+  r.end(who);
+  EXPECT_EQ(*in.try_receive(), 1);
+  EXPECT_EQ(never.waiting(), 0u);
+}
+
+TEST(channel_handler_end, what_a_select_was_given_is_put_back) {
+  waiting_room r;
+  const channel<int> a(1);
+  const channel<std::string> b(1);
+  const auto who = r.one_who([a, b](asker_actor&) -> task<> {
+    co_await select_when_ready(from(a, [](int) {}), from(b, [](const std::string&) {}));
+  });
+  b.send("text");
+  EXPECT_EQ(a.waiting(), 1u);
+  r.end(who);
+  EXPECT_EQ(*b.try_receive(), "text");
+  EXPECT_EQ(a.waiting(), 0u);
+}
+
+TEST(channel_handler_end, what_was_sent_is_sent) {
+  waiting_room r;
+  const channel<int> out(1);
+  out.send(1);
+  const auto who =
+      r.one_who([out](asker_actor&) -> task<> { (void)co_await out.send_when_ready(2); });
+  EXPECT_EQ(*out.receive(), 1);
+  r.end(who);
+  EXPECT_EQ(*out.try_receive(), 2);
+}
+
+TEST(channel_handler_end, the_channel_may_outlive_the_system) {
+  const channel<int> in(1);
+  {
+    waiting_room r;
+    r.one_who_takes(in);
+    in.send(1);
+  }
+  EXPECT_EQ(*in.try_receive(), 1);
+}
+
+}  // namespace
+}  // namespace troupe::test

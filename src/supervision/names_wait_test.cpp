@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers that wait for a name.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <troupe/supervision/names.hpp>
+#include <troupe/troupe.hpp>
+#include <utility>
+#include <vector>
+
+#include "actor/test_support.hpp"
+
+namespace troupe::test {
+namespace {
+
+class account : public actor {
+ public:
+  void on(int) {}
+};
+class other : public actor {
+ public:
+  void on(int) {}
+};
+
+/// Runs what the test supplies as a handler that is a coroutine.
+struct work {
+  std::function<task<>(class client&)> what;
+};
+struct exclusive_work {
+  std::function<task<>(class client&)> what;
+};
+
+class client : public actor {
+ public:
+  explicit client(journal& to) : log(to) {}
+  ~client() { log.write("destroyed"); }
+  task<> on(work m) { co_await m.what(*this); }
+  exclusive_task<> on(exclusive_work m) { co_await m.what(*this); }
+  void on(const note& n) { log.write(n.text); }
+  void on(const name_registered& m) { log.write("told of " + m.name); }
+  using actor::system;
+  [[nodiscard]] self_ref<client> me() { return self(this); }
+
+  journal& log;
+};
+
+using lines = std::vector<std::string>;
+
+std::string text(const found<ref<account>>& got) {
+  return got ? "found" : got.error().substr(std::string("the name \"a\" ").size());
+}
+
+task<> wait_for_a(client& me, duration time = no_timeout) {
+  me.log.write(text(co_await names(me.system()).wait<account>("a", time)));
+}
+
+struct office {
+  void begin(std::function<task<>(client&)> what) {
+    who.send(work{std::move(what)});
+    on.play();
+  }
+  [[nodiscard]] bool comes(std::size_t count) {
+    return eventually([&] {
+      on.play();
+      return log.lines().size() >= count;
+    });
+  }
+
+  journal log;
+  stage on;
+  names all{on.system};
+  ref<client> who = on.spawn<client>(log);
+  ref<account> a = on.spawn<account>();
+};
+
+TEST(names_wait, finds_at_once_who_has_the_name) {
+  office o;
+  o.all.add("a", o.a);
+  o.begin([](client& me) -> task<> {
+    const auto got = co_await names(me.system()).wait<account>("a", 50ms);
+    me.log.write(text(got) + (*got == names(me.system()).find<account>("a").value() ? " it" : ""));
+  });
+  EXPECT_EQ(o.log.lines(), lines{"found it"});
+}
+
+TEST(names_wait, waits_and_the_actor_handles_other_messages_meanwhile) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me); });
+  o.who.send(note{"meanwhile"});
+  o.on.play();
+  o.all.add("a", o.a);
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), (lines{"meanwhile", "found"}));
+}
+
+TEST(names_wait, says_after_its_time_that_nobody_has_it) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me, 1ms); });
+  ASSERT_TRUE(o.comes(1));
+  o.all.add("a", o.a);
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), lines{"belongs to nobody: register it first, or wait for it"});
+}
+
+TEST(names_wait, finds_it_if_it_comes_when_the_time_is_over) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me, 1ms); });
+  ASSERT_TRUE(time_passes(o.on.system));
+  o.all.add("a", o.a);
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), lines{"found"});
+}
+
+TEST(names_wait, says_at_once_that_an_actor_of_another_class_has_it) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me); });
+  const auto wrong = o.on.spawn<other>();
+  o.all.add("a", wrong);
+  o.on.play();
+  ASSERT_EQ(o.log.lines().size(), 1u);
+  EXPECT_EQ(o.log.lines()[0].find("belongs to an actor of the class"), 0u) << o.log.lines()[0];
+}
+
+TEST(names_wait, goes_on_waiting_if_the_actor_ends_before_it_is_looked_at) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me); });
+  {
+    const auto brief = o.on.system.spawn<account>();
+    o.all.add("a", brief);
+    brief.stop();
+    (void)brief.join();
+  }
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), lines{});
+  o.all.add("a", o.a);
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), lines{"found"});
+}
+
+TEST(names_wait, serves_several_handlers_of_an_actor_and_tell) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me); });
+  o.begin([](client& me) { return wait_for_a(me, patience); });
+  o.begin([](client& me) -> task<> {
+    names(me.system()).tell("a", me.me());
+    co_return;
+  });
+  o.all.add("a", o.a);
+  o.on.play();
+  auto got = o.log.lines();
+  std::sort(got.begin(), got.end());
+  EXPECT_EQ(got, (lines{"found", "found", "told of a"}));
+}
+
+TEST(names_wait, keeps_who_waits_alive) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me); });
+  o.who = {};
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), lines{});
+  o.all.add("a", o.a);
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), (lines{"found", "destroyed"}));
+}
+
+TEST(names_wait, ends_with_the_actor) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me, patience); });
+  o.who.stop();
+  o.on.play();
+  o.all.add("a", o.a);
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), lines{"destroyed"});
+}
+
+TEST(names_wait, ends_with_the_actor_that_has_been_told_already) {
+  office o;
+  o.begin([](client& me) { return wait_for_a(me); });
+  o.all.add("a", o.a);
+  o.who.stop_now();
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), lines{"destroyed"});
+  EXPECT_TRUE(o.on.told.dead_letters().empty());
+}
+
+TEST(names_wait, lets_an_exclusive_handler_go_on) {
+  office o;
+  o.who.send(exclusive_work{[](client& me) { return wait_for_a(me); }});
+  o.who.send(note{"after"});
+  o.on.play();
+  o.all.add("a", o.a);
+  o.on.play();
+  EXPECT_EQ(o.log.lines(), (lines{"found", "after"}));
+}
+
+TEST(names_wait, throws_where_no_name_can_be) {
+  office o;
+  troupe::system elsewhere;
+  o.begin([&](client& me) -> task<> {
+    try {
+      (void)co_await names(me.system()).wait<account>("", 1ms);
+    } catch (const std::invalid_argument&) {
+      me.log.write("no name");
+    }
+    try {
+      (void)co_await names(elsewhere).wait<account>("a", 1s);
+    } catch (const std::logic_error&) {
+      me.log.write("another system");
+    }
+  });
+  EXPECT_EQ(o.log.lines(), (lines{"no name", "another system"}));
+}
+
+// A name goes from actor to actor while handlers wait for it, give up, and end.
+TEST(names_wait_stress, meets_names_that_come_and_go) {
+  journal log;
+  system s{{.workers = 2}};
+  const names all(s);
+  atomic<bool> over{false};
+  std::jthread giver([&] {
+    while (!over.load(seq_cst)) {
+      const auto one = s.spawn<account>();
+      all.add("a", one);
+      one.stop();
+      (void)one.join();
+    }
+  });
+  atomic<int> ended{0};
+  const int rounds = sanitized ? 300 : 2'000;
+  for (int i = 0; i < rounds; ++i) {
+    const auto who = s.spawn<client>(log);
+    for (const duration time : {duration{20us}, duration{no_timeout}}) {
+      who.send(work{[&ended, time](client& me) -> task<> {
+        (void)co_await names(me.system()).wait<account>("a", time);
+        ended.fetch_add(1, relaxed);
+      }});
+    }
+    if (i % 3 == 0) who.stop_now();
+  }
+  over.store(true, seq_cst);
+  giver.join();
+  const auto last = s.spawn<account>();
+  all.add("a", last);
+  EXPECT_TRUE(eventually([&] { return s.statistics().actors_alive == 1; }));
+  EXPECT_GE(ended.load(relaxed), rounds / 3 * 2);
+}
+
+}  // namespace
+}  // namespace troupe::test

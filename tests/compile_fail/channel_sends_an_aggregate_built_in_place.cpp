@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// GCC 12 destroys an aggregate twice that is built within a co_await.
+// expect-error: build_the_message_in_place<letter>
+#include <string>
+#include <troupe/troupe.hpp>
+#include <utility>
+
+struct letter {
+  std::string text;
+};
+
+troupe::task<> use(troupe::channel<letter> out, std::string text) {
+  letter named{text};
+  (void)co_await out.send_when_ready(named);
+  (void)co_await out.send_when_ready<letter>(std::move(named));
+#ifdef MUST_NOT_COMPILE
+  (void)co_await out.send_when_ready(letter{text});
+#endif
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// A channel takes what converts to its values.
+// expect-error: send_when_ready
+#include <string>
+#include <troupe/troupe.hpp>
+
+troupe::task<> use(troupe::channel<std::string> out) {
+  (void)co_await out.send_when_ready("text");
+#ifdef MUST_NOT_COMPILE
+  (void)co_await out.send_when_ready(1);
+#endif
+}
