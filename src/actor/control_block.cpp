@@ -15,6 +15,7 @@
 #include "drop_ring.hpp"
 #include "handler_frame.hpp"
 #include "kept_message.hpp"
+#include "marking.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -121,7 +122,7 @@ static std::unique_ptr<side_block> make_side_block(const actor_type& type, const
   auto side = std::make_unique<side_block>();
   if (options != nullptr) {
     side->name = options->name;
-    side->own = make_rules(*options, type, home.max_messages(), home.max_bytes());
+    side->own = make_rules(*options, type, home.max_messages(), home.max_bytes(), home.looked_at);
   }
   if (type.limited_messages != 0) {
     side->of_type = std::make_unique<atomic<std::uint16_t>[]>(type.limited_messages);
@@ -235,7 +236,7 @@ delivery control_block::refuse(envelope& message) noexcept {
 
 void control_block::dead_letter(const envelope& message) noexcept {
   // A reference may outlive the system; then there is nobody to tell.
-  if (epoch_ == home().epoch()) home().dead({where(), message.how->message});
+  if (epoch_ == home().epoch()) home().dead({where(), message.how->message, trace_of(message)});
 }
 
 void control_block::stop() {
@@ -277,6 +278,8 @@ void control_block::wake() noexcept {
 
 void control_block::started() noexcept {
   handling_.store(nullptr, relaxed);  // [handling]
+  if (home_->looked_at && type_->on_start == nullptr) [[unlikely]]
+    tell_started();
   if (type_->on_start == nullptr && mailbox_.rest()) return;
   executor_->schedule(*this);
 }
@@ -551,7 +554,7 @@ void control_block::report_failure(std::string_view during) noexcept {
 
 void control_block::report_failure(std::string_view during, std::string_view what) noexcept {
   try {
-    home().actor_failed({where(), name(), during, what});
+    home().actor_failed({where(), name(), during, what, std::exchange(this_turn().trace, 0)});
     side().what = what;
   } catch (...) {
     // No memory to keep the text in: the failure itself has been told.

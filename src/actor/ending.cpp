@@ -117,6 +117,10 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
 
   if (side_if_any() != nullptr) tell_of_end(*this, unhandled);
   runtime& home = this->home();
+  if (home.looked_at) {
+    const observer::actor_event told{where(), name()};
+    home.observe([&](observer& to) { to.ended(told, reason); });
+  }
   // In this order: a pump waits for the end of an actor whose constructor threw elsewhere, and it is
   // retire() that wakes it. Who sees the end may go on to destroy the executor, which waits for
   // retire(), or the system, which waits for actor_ended().

@@ -11,6 +11,7 @@
 #include "bonds.hpp"
 #include "drop_ring.hpp"
 #include "kept_message.hpp"
+#include "marking.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -187,9 +188,17 @@ std::optional<turn_result> control_block::next_incarnation(activity& mine) noexc
 }
 
 void control_block::has_started() noexcept {
+  if (home_->looked_at) tell_started();
   if (const side_block* const its = side_if_any(); its != nullptr && its->again != nullptr) {
     its->again->started();
   }
+}
+
+void control_block::tell_started() noexcept {
+  const side_block* const its = side_if_any();
+  const bool again = its != nullptr && its->objects_begun > 1;
+  const observer::actor_event told{where(), name()};
+  home().observe([&](observer& to) { again ? to.restarted(told) : to.started(told); });
 }
 
 // All that users have sent; what the runtime has sent stays.
@@ -240,6 +249,7 @@ bool control_block::handle_again(envelope& message) noexcept {
   if (its == nullptr || its->again == nullptr || its->being_retried == &message) return false;
   try {
     its->once_more = &wrap_to_retry(message);
+    its->retried_trace = this_turn().trace;
   } catch (...) {
     return false;  // no memory
   }
@@ -256,6 +266,8 @@ void control_block::handle_once_more(envelope& message, void* actor) {
   its.being_retried = &message;
   now_handling(*message.how);
   const unwrapped_scope scope;
+  this_turn().trace = its.retried_trace;
+  mark_in_place(message, *home_);
   message.how->run(actor, message);
 }
 

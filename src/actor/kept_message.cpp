@@ -5,6 +5,7 @@
 
 #include <troupe/memory/pool.hpp>
 
+#include "marking.hpp"
 #include "side_block.hpp"
 
 namespace troupe::detail {
@@ -71,10 +72,10 @@ void control_block::keep(envelope& message) {
   turn_context& here = this_turn();
   (void)side();
   if (here.unwrapped) {
-    put_aside(wrap(message));
+    put_aside(wrap(marked(message, *home_)));
     count_accepted(*home_, 0);
   } else {
-    put_aside(message);
+    put_aside(marked(message, *home_));
     here.after |= after::keep;
   }
 }

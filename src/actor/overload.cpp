@@ -13,6 +13,7 @@
 
 #include "drop_ring.hpp"
 #include "kept_message.hpp"
+#include "marking.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -112,7 +113,7 @@ sending_rules make_rules(std::size_t messages, std::size_t bytes, overload::poli
 
 std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
                                                  const actor_type& type, std::size_t messages,
-                                                 std::size_t bytes) {
+                                                 std::size_t bytes, bool looked_at) {
   const overload::policy policy = options.when_full.what();
   if (policy == overload::policy::pause_senders && !options.max_messages && !options.max_bytes &&
       !options.charged_to) {
@@ -139,7 +140,7 @@ std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
                                   std::string(type.name));
     }
   }
-  own->plain = own->budget == nullptr && own->ring == nullptr;
+  own->plain = own->budget == nullptr && own->ring == nullptr && !looked_at;
   own->type = type;
   own->type.rules = own.get();
   return own;
@@ -154,6 +155,11 @@ void control_block::tell_overload(overload_event::kind what, const dispatch& how
     // No memory for a side block: it is counted in all, but not for this actor.
   }
   if (epoch_ == home().epoch()) home().overloaded({what, where(), name(), how.message});
+}
+
+void control_block::tell_sent(const dispatch& how, std::uint64_t trace) noexcept {
+  const observer::message_event told{where(), name(), how.message, home_->traces ? trace : 0};
+  home().observe([&](observer& to) { to.sent(told); });
 }
 
 void control_block::count_pause_timed_out() noexcept {
@@ -185,7 +191,7 @@ void control_block::give_place_back(const dispatch& how) noexcept {
 // ── Sending ───────────────────────────────────────────────────────────────────────────────────
 
 delivery control_block::send_slowly(envelope& message, std::size_t bytes) noexcept {
-  return send_within(message, bytes, true);
+  return send_within(marked(message, *home_), bytes, true);
 }
 
 // `may_redirect`: it has not been redirected yet.
@@ -229,6 +235,8 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
   if (pushed < mailbox::pushed::closed) {
     if (how.high && pushed == mailbox::pushed::to_busy) tell_high();
     if (pushed == mailbox::pushed::to_idle) executor_->schedule(*this);
+    if (home.looked_at) [[unlikely]]
+      tell_sent(how, this_turn().trace);
     if (pauses) result = slow_down(how);
     if (itself_dropped) result = delivery::dropped;
   } else {
@@ -267,7 +275,8 @@ delivery control_block::overflow(envelope& message, bool may_redirect) noexcept 
 }
 
 // As it is for the target; null if it could not be made, and is refused.
-envelope* control_block::redirected(const redirection& where, envelope& message) noexcept {
+envelope* control_block::redirected(const redirection& where, envelope& sent) noexcept {
+  envelope& message = unmarked(sent);
   envelope* onwards = &message;
   if (where.table != nullptr) {
     const auto* const end = where.table + where.table_size;
@@ -292,7 +301,7 @@ envelope* control_block::redirected(const redirection& where, envelope& message)
     }
   }
   tell_overload(overload_event::kind::redirected, *onwards->how);
-  return onwards;
+  return &marked(*onwards, *where.to->home_);
 }
 
 delivery control_block::redirect(const redirection& where, envelope& message) noexcept {

@@ -62,7 +62,7 @@ inline const overload_rules* control_block::own_rules() const noexcept {
 [[nodiscard]] std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
                                                                const actor_type& type,
                                                                std::size_t messages,
-                                                               std::size_t bytes);
+                                                               std::size_t bytes, bool looked_at);
 
 /// Counts of what limits have done. Threads: any.
 class overload_tally {

@@ -39,8 +39,9 @@ spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 
 void print_failure(const failure& f) {
   const std::string who = to_string(f.who);
-  std::fprintf(stderr, "troupe: actor %.*s (%s) failed in %.*s: %.*s\n",
-               static_cast<int>(f.actor.size()), f.actor.data(), who.c_str(),
+  const std::string trace = f.trace != 0 ? ", trace " + std::to_string(f.trace) : std::string();
+  std::fprintf(stderr, "troupe: actor %.*s (%s%s) failed in %.*s: %.*s\n",
+               static_cast<int>(f.actor.size()), f.actor.data(), who.c_str(), trace.c_str(),
                static_cast<int>(f.message.size()), f.message.data(),
                static_cast<int>(f.what.size()), f.what.data());
 }
@@ -50,7 +51,8 @@ void print_failure(const failure& f) {
 // ── Opening and closing ───────────────────────────────────────────────────────────────────────
 
 runtime& runtime::open(troupe::system& owner, system_options options) {
-  const system_bounds bounds{options.max_messages, options.max_bytes, options.memory_budget};
+  const system_bounds bounds{options.max_messages, options.max_bytes, options.memory_budget,
+                             options.observer != nullptr || options.traces, options.traces};
   runtime* home = nullptr;
   {
     spare_runtimes& spare = spares();
@@ -86,6 +88,9 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
 runtime::runtime(const system_bounds& bounds)
     : bounds_(bounds), budget_(bounds.budget, over_budget) {
   rules = make_rules(bounds.messages, bounds.bytes, overload::policy::pause_senders);
+  looked_at = bounds.looked_at;
+  traces = bounds.traces;
+  rules.plain = !looked_at;
   has_budget = bounds.budget != no_limit;
   if (has_budget) {
     settles_at_ = static_cast<std::int64_t>(
@@ -98,7 +103,9 @@ void runtime::start(system_options options) {
     const std::lock_guard lock(mutex_);
     hooks_ = std::make_shared<const hooks>(
         hooks{options.on_failure ? std::move(options.on_failure) : print_failure,
-              std::move(options.on_dead_letter), std::move(options.on_overload)});
+              std::move(options.on_dead_letter), std::move(options.on_overload),
+              std::move(options.observer)});
+    observer_ = hooks_->observer.get();
     past_ = {};
     past_actors_ = {};
   }
@@ -429,6 +436,7 @@ void runtime::actor_failed(const failure& f) noexcept {
   } catch (...) {
     print_failure(f);  // the hook failed as well; somebody should hear of it
   }
+  if (looked_at) observe([&](troupe::observer& to) { to.failed(f); });
 }
 
 void runtime::dead(const dead_letter& letter) noexcept {
@@ -439,6 +447,7 @@ void runtime::dead(const dead_letter& letter) noexcept {
   } catch (...) {
     // It is counted; there is nobody else to tell.
   }
+  if (looked_at) observe([&](troupe::observer& to) { to.dead(letter); });
 }
 
 runtime::foreign_counts& runtime::foreign() noexcept {
@@ -465,6 +474,7 @@ void runtime::overloaded(const overload_event& event) noexcept {
   }
   here.in_hook = false;
   here.must_not_wait = must_not_wait;
+  if (looked_at) observe([&](troupe::observer& to) { to.overloaded(event); });
 }
 
 void runtime::count_foreign(std::int64_t accepted, std::int64_t handled,

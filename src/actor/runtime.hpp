@@ -34,6 +34,8 @@ struct system_bounds {
   std::size_t messages;
   std::size_t bytes;
   std::size_t budget;
+  bool looked_at;
+  bool traces;
   friend bool operator==(const system_bounds&, const system_bounds&) = default;
 };
 
@@ -61,6 +63,9 @@ class runtime : public system_state {
   void actor_failed(const failure& f) noexcept;
   void dead(const dead_letter& letter) noexcept;
   void overloaded(const overload_event& event) noexcept;
+  /// Calls tell(observer&), if there is one and it is not being told something already.
+  template <class Tell>
+  void observe(Tell&& tell) noexcept;
   /// By a thread that is in no turn of this system.
   void count_foreign(std::int64_t accepted, std::int64_t handled, std::int64_t bytes) noexcept;
   /// An answer for which nobody waits any more.
@@ -96,6 +101,7 @@ class runtime : public system_state {
     std::function<void(const failure&)> on_failure;
     std::function<void(const dead_letter&)> on_dead_letter;
     std::function<void(const overload_event&)> on_overload;
+    std::shared_ptr<troupe::observer> observer;
   };
 
   // Counts of threads that have no activity of their own; spread, so that they do not meet.
@@ -138,6 +144,7 @@ class runtime : public system_state {
   detail::circles circles_;
   const system_bounds bounds_;
   std::int64_t settles_at_ = activity::never;
+  troupe::observer* observer_ = nullptr;  // constant while turns are given
 
   // Looked at for each actor, and rarely changed.
   alignas(cache_line_bytes) atomic<std::uint32_t> shutting_down_{0};  // callers of shutdown()
@@ -162,6 +169,28 @@ class runtime : public system_state {
   std::uint64_t awaited_ = 0;       // see await()
   atomic<std::uint32_t> woken_{0};  // who waits for the end of all actors sleeps on it
 };
+
+template <class Tell>
+void runtime::observe(Tell&& tell) noexcept {
+  turn_context& here = this_turn();
+  if (here.in_hook) return;
+  // A thread outside of its turns may outlive the system.
+  std::shared_ptr<const hooks> those;
+  const bool in_turn = here.counts != nullptr && &here.running->home() == this;
+  if (!in_turn) those = current_hooks();
+  troupe::observer* const to =
+      in_turn ? observer_ : (those != nullptr ? those->observer.get() : nullptr);
+  if (to == nullptr) return;
+  const bool must_not_wait = std::exchange(here.must_not_wait, true);
+  here.in_hook = true;
+  try {
+    tell(*to);
+  } catch (...) {
+    // As promised: forgotten.
+  }
+  here.in_hook = false;
+  here.must_not_wait = must_not_wait;
+}
 
 struct system_access {
   static runtime& of(troupe::system& s) noexcept { return *s.runtime_; }

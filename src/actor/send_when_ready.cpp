@@ -9,6 +9,7 @@
 #include <troupe/memory/pool.hpp>
 
 #include "handler_frame.hpp"
+#include "marking.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -76,10 +77,13 @@ taken control_block::take_in(envelope& message, std::uint32_t most) noexcept {
   // As in try_deliver(): once it is in a busy mailbox, nothing of the block is touched; but for a high one,
   // which holds it so long.
   system_state& home = *home_;
-  if (how.high) hold();
+  const std::uint64_t trace = trace_of(message);
+  const bool holds = how.high || home.looked_at;
+  if (holds) hold();
   const mailbox::pushed pushed = mailbox_.push(message, bounds.units(bytes, how.weight), most);
-  if (how.high) {
-    if (pushed == mailbox::pushed::to_busy) tell_high();
+  if (holds) [[unlikely]] {
+    if (how.high && pushed == mailbox::pushed::to_busy) tell_high();
+    if (home.looked_at && pushed < mailbox::pushed::closed) tell_sent(how, trace);
     let_go();
   }
   if (pushed < mailbox::pushed::closed) {
@@ -98,7 +102,7 @@ delivery control_block::not_taken(taken why, envelope& message) noexcept {
 // Other policies than to pause do at once what they do with one message too many.
 offered control_block::offer(envelope& message) noexcept {
   control_block* to = this;
-  envelope* onwards = &message;
+  envelope* onwards = &marked(message, *home_);
   for (bool may_redirect = true;; may_redirect = false) {
     const overload_rules* const own = to->own_rules();
     const auto policy = own != nullptr ? own->policy : overload::policy::pause_senders;

@@ -64,6 +64,7 @@ struct side_block {
   std::uint32_t objects_begun = 0;
   envelope* once_more = nullptr;  // the message that failed the object; the turn's, as what follows
   const envelope* being_retried = nullptr;
+  std::uint64_t retried_trace = 0;
 
   overload_tally overloads;
 };

@@ -37,6 +37,7 @@ void destroy(handler_frame& frame) noexcept {
 void end_handler(handler_frame& frame) {
   if (const std::exception_ptr failed = std::move(frame.failed)) {
     const no_answer_scope as(ask_error::failed);
+    this_turn().trace = frame.trace;
     destroy(frame);
     std::rethrow_exception(failed);
   }
@@ -54,11 +55,13 @@ void end_handler(handler_frame& frame) {
 void run(handler_frame& frame) {
   turn_context& here = this_turn();
   handler_frame* const before = std::exchange(here.coroutine, &frame);
+  const std::uint64_t trace_before = std::exchange(here.trace, frame.trace);
   do {
     frame.goes_on = false;
     frame.innermost.resume();
   } while (frame.goes_on);
   here.coroutine = before;
+  here.trace = trace_before;
 }
 
 }  // namespace
@@ -66,6 +69,7 @@ void run(handler_frame& frame) {
 void start_handler(handler_frame& frame) {
   control_block& me = *this_turn().running;
   frame.how = me.handling();
+  frame.trace = this_turn().trace;
   run(frame);
   if (frame.coroutine.done()) return end_handler(frame);
   // What it waits for goes on in a later turn, so it is still as it was.

@@ -8,6 +8,7 @@
 #include <troupe/memory/pool.hpp>
 
 #include "kept_message.hpp"
+#include "marking.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
 
@@ -177,6 +178,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   entry.live = true;
   entry.queued = entry.cloning = entry.alarm = false;
   entry.own = this_turn().running == &to;
+  entry.trace = home_.traces ? this_turn().trace : 0;
   entry.previous = nullptr;
   entry.next = std::exchange(side.timers, &entry);
   if (entry.next != nullptr) entry.next->previous = &entry;
@@ -338,6 +340,7 @@ void timer_service::handle(timer_entry& entry, void* actor) {
     free_if_done(entry);
     return;
   }
+  const std::uint64_t trace = entry.trace;
   if (entry.clone == nullptr) {
     message = std::exchange(entry.message, nullptr);
     entry.queued = false;
@@ -361,6 +364,10 @@ void timer_service::handle(timer_entry& entry, void* actor) {
   }
   if (lock.owns_lock()) lock.unlock();
   this_turn().running->now_handling(*message->how);
+  if (home_.looked_at) {
+    this_turn().trace = trace;
+    mark_in_place(*message, home_);
+  }
   const unwrapped_scope scope;
   message->how->run(actor, *message);
 }

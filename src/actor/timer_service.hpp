@@ -39,6 +39,7 @@ struct timer_entry : timer_node {
   bool cloning = false;  // the message is being copied outside the lock
   bool alarm = false;    // says only that it is time; holds nobody
   bool own = false;      // armed by its actor's object
+  std::uint64_t trace = 0;
   tick_envelope tick;
   timer_entry* previous = nullptr;  // in the actor's list
   timer_entry* next = nullptr;      // in the actor's list, or among the free

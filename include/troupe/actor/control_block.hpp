@@ -224,6 +224,8 @@ class control_block : public runnable {
   envelope* redirected(const redirection& where, envelope& message) noexcept;
   delivery redirect(const redirection& where, envelope& message) noexcept;
   delivery slow_down(const dispatch& how) noexcept;
+  void tell_sent(const dispatch& how, std::uint64_t trace) noexcept;
+  void tell_started() noexcept;
   void drop(envelope& message, overload_event::kind why) noexcept;
   void no_longer_waits(const dispatch& how, std::size_t bytes) noexcept;
   void fail_for_overload() noexcept;
@@ -331,6 +333,7 @@ struct turn_context {
   bool unwrapped = false;                 // what runs was not in the mailbox itself
   ask_error no_answer = ask_error::refused;  // what is discarded tells who asked
   handler_frame* coroutine = nullptr;        // that runs
+  std::uint64_t trace = 0;                   // to which belongs what is sent; see trace.hpp
   std::uint32_t pumps = 0;                   // that this thread has made
   bool in_hook = false;                      // the user is being told of an overload
   bool must_not_wait = false;                // other than in `running`'s turn

@@ -78,12 +78,14 @@ struct failure {
   std::string_view actor;    // its name, or its type's
   std::string_view message;  // the type it was handling; or "on_start", "on_stop"
   std::string_view what;     // of the exception
+  std::uint64_t trace = 0;   // to which that message belongs; 0: none
 };
 
 /// A message that nobody will handle, as system_options::on_dead_letter is told.
 struct dead_letter {
   address to;
   std::string_view message;  // its type
+  std::uint64_t trace = 0;   // to which it belongs; 0: none
 };
 
 /// What limits have done to the messages of one actor, or of all.

@@ -19,6 +19,8 @@ struct sending_rules : mailbox_limits {
 struct alignas(cache_line_bytes) system_state {
   sending_rules rules;  // for actors without any of their own
   bool has_budget = false;
+  bool looked_at = false;  // it has an observer, or traces: no rules of its actors are plain
+  bool traces = false;
   atomic<bool> over_budget{false};
 };
 

@@ -15,6 +15,7 @@
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/actor_type.hpp>
 #include <troupe/actor/function_actor.hpp>
+#include <troupe/actor/observer.hpp>
 #include <troupe/actor/overload.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/shutdown_report.hpp>
@@ -45,6 +46,12 @@ struct system_options {
   /// and for each pause; on the thread that sent it, or on the timers' thread for a pause that timed
   /// out. It must not block. By default nothing; they are always counted.
   std::function<void(const overload_event&)> on_overload = {};
+
+  /// Is told what all actors do; see observer.
+  std::shared_ptr<troupe::observer> observer = {};
+  /// Traces go through this system: see trace_scope. Cost: as an observer, and a block of 32 bytes for each
+  /// message that belongs to one.
+  bool traces = false;
 
   /// For actors whose spawn_options do not say otherwise.
   std::size_t max_messages = 65'536;

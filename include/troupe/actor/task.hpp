@@ -4,6 +4,7 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -46,6 +47,7 @@ struct handler_frame {
   handler_frame* previous = nullptr;
   handler_frame* held_up_next = nullptr;
   std::exception_ptr failed;
+  std::uint64_t trace = 0;                                       // to which belongs what it does
   void (*answer)(handler_frame& one, request& asked) = nullptr;  // with what it returned
 };
 
