@@ -232,7 +232,7 @@ TEST(observer, what_it_throws_is_forgotten) {
 
 TEST(observer, limits_count_a_message_as_they_do_without_one) {
   int expected = 0;
-  for (const auto [observes, traces] :
+  for (const auto& [observes, traces] :
        {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
     watched_stage on(observes, traces);
     const trace_scope scope(7);
