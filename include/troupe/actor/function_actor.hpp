@@ -41,11 +41,11 @@ class receiver : public timed_waiter {
 
 // What receive() gives: the message, or one of several.
 template <class... Ms>
-struct received {
+struct message_received {
   using type = std::variant<Ms...>;
 };
 template <class M>
-struct received<M> {
+struct message_received<M> {
   using type = M;
 };
 
@@ -71,7 +71,7 @@ inline constexpr bool is_spawned_as_function =
 template <bool HasTimeout, class... Ms>
 class [[nodiscard]] receiving final : detail::receiver {
  public:
-  using message = typename detail::received<Ms...>::type;
+  using message = typename detail::message_received<Ms...>::type;
   using result = std::conditional_t<HasTimeout, std::optional<message>, message>;
 
   receiving(context& of, time_point until) noexcept : of_(of), until_(until) {}

@@ -152,11 +152,27 @@ void discard_answer(envelope& e) noexcept {
 }
 
 template <class M, class R>
+constexpr auto how_to_discard_answer() noexcept {
+  using E = request_of<M, R>;
+  if constexpr (std::is_trivially_destructible_v<M> && std::is_trivially_destructible_v<R>) {
+    return &discard_block<sizeof(E), alignof(E)>;
+  } else {
+    return &discard_answer<M, R>;
+  }
+}
+
+template <class M, class R>
 inline constexpr dispatch answer_dispatch{.run = run_answer,
-                                          .discard = discard_answer<M, R>,
+                                          .discard = how_to_discard_answer<M, R>(),
                                           .message = "an answer",
                                           .internal = true,
                                           .at_once = true};
+
+/// For all whose message needs no destructor.
+inline void* place_for_reply_at_once(request& asked) noexcept {
+  asked.holds = request::content::nothing;
+  return asked.reply();
+}
 
 template <class M, class R>
 void* place_for_reply(request& asked) noexcept {
@@ -232,6 +248,13 @@ void run_request(void* actor, envelope& e) {
   }
 }
 
+/// For all whose message needs no destructor.
+inline void discard_request_at_once(envelope& e) noexcept {
+  auto& asked = static_cast<request&>(e);
+  asked.holds = request::content::nothing;
+  send_no_answer(asked);
+}
+
 template <class M, class R>
 void discard_request(envelope& e) noexcept {
   auto& asked = static_cast<request_of<M, R>&>(e);
@@ -255,12 +278,17 @@ constexpr request_dispatch make_request_dispatch() noexcept {
   } else {
     d.run = run_request<A, M>;
   }
-  d.discard = discard_request<M, R>;
+  if constexpr (std::is_trivially_destructible_v<M>) {
+    d.discard = discard_request_at_once;
+    d.place = place_for_reply_at_once;
+  } else {
+    d.discard = discard_request<M, R>;
+    d.place = place_for_reply<M, R>;
+  }
   d.wants_sender = false;
   d.bytes = sizeof(request_of<M, R>);
   d.owned = nullptr;
   if constexpr (tells_what_it_owns<M>) d.owned = owned_by_request<M, R>;
-  d.place = place_for_reply<M, R>;
   d.answer = &answer_dispatch<M, R>;
   return d;
 }

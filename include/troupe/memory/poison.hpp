@@ -3,7 +3,10 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
+// TROUPE_NO_POISON: for a program with AddressSanitizer whose libtroupe is built without; the two share
+// the pools.
+#if defined(TROUPE_NO_POISON)
+#elif defined(__SANITIZE_ADDRESS__)
 #define TROUPE_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)

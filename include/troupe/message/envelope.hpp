@@ -164,9 +164,25 @@ void run_handler(void* actor, envelope& message) {
   }
 }
 
+/// For all that are of one size and need no destructor: one function, where many types are compiled.
+template <std::size_t Bytes, std::size_t Alignment>
+void discard_block(envelope& e) noexcept {
+  pool_release(&e, Bytes, Alignment);
+}
+
 template <class M, bool WithSender>
 void discard_message(envelope& message) noexcept {
   free_envelope(static_cast<message_envelope<M, WithSender>&>(message));
+}
+
+template <class M, bool WithSender>
+constexpr auto how_to_discard() noexcept {
+  using E = message_envelope<M, WithSender>;
+  if constexpr (std::is_trivially_destructible_v<M>) {
+    return &discard_block<sizeof(E), alignof(E)>;
+  } else {
+    return &discard_message<M, WithSender>;
+  }
 }
 
 template <class M, bool WithSender>
@@ -194,7 +210,7 @@ template <class A, class M>
 constexpr dispatch make_dispatch() noexcept {
   constexpr bool with_sender = handles_with_sender<A, M>;
   dispatch d{.run = how_to_run<A, M>(),
-             .discard = discard_message<M, with_sender>,
+             .discard = how_to_discard<M, with_sender>(),
              .message = type_name<M>(),
              .wants_sender = with_sender,
              .weight = 1,
