@@ -72,6 +72,9 @@ class mailbox {
     return *message;
   }
 
+  /// What pop_ready() would return.
+  [[nodiscard]] const envelope& first_ready() const noexcept { return *ready_; }
+
   /// Popped messages, not counted as handled, are to be popped again, before all others.
   void put_in_front(envelope& first, envelope& last) noexcept {
     last.next = ready_;
