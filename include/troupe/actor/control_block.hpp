@@ -152,6 +152,11 @@ class control_block : public runnable {
     return told_in(urgent_.load(relaxed)) != urgent::nothing;  // [urgent]
   }
   void count_pause_timed_out() noexcept;
+  /// Of a router: who gets this message now; null: nobody is left. Else itself.
+  [[nodiscard]] control_block* routed(const envelope& message) noexcept;
+  /// From anywhere: about how much there is to do, 0 if nothing; and whether it takes no more.
+  [[nodiscard]] std::uint32_t load() const noexcept { return mailbox_.load(); }
+  [[nodiscard]] bool is_closed() const noexcept { return mailbox_.is_closed(); }
   /// Has it look, after the message that is being handled, whether a link is broken.
   void link_broken() noexcept;
 

@@ -134,6 +134,12 @@ class mailbox {
     return left_of(head_.load(relaxed));  // [mailbox] relaxed: only a look
   }
 
+  /// From anywhere: 0 if nobody reads; else 1 and the units that are not counted off as handled.
+  [[nodiscard]] std::uint32_t load() const noexcept {
+    const word head = head_.load(relaxed);  // [mailbox] relaxed: only a look
+    return is_idle(head) ? 0 : units_of(head) + 1;
+  }
+
   /// True if it takes nothing more; if not, it may be so a moment later.
   [[nodiscard]] bool is_closed() const noexcept {
     return head_.load(acquire) == closed;  // [mailbox-close] acquire: as in push()
