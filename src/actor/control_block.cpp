@@ -439,6 +439,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
         count();
         return end(exit_reason::failed, mine);
       }
+      if ((also & after::batch) != 0) most -= std::min(most, scope.here().handled_too);
       is_exclusive = has_exclusive();
       scope.here().after = after::nothing;
       if (scope.here().waits_for != nullptr) {

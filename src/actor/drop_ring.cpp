@@ -108,6 +108,17 @@ drop_ring::outcome drop_ring::push(envelope& message, mailbox& to) noexcept {
 
 envelope* drop_ring::take(envelope& token) noexcept {
   const std::lock_guard lock(mutex_);
+  return take_for(token);
+}
+
+envelope* drop_ring::take_if(envelope& token, const dispatch& how) noexcept {
+  const std::lock_guard lock(mutex_);
+  const line& its = line_of(*token.how);
+  return its.oldest != nullptr && its.oldest->how == &how ? take_for(token) : nullptr;
+}
+
+// Under the mutex.
+envelope* drop_ring::take_for(envelope& token) noexcept {
   line& its = line_of(*token.how);
   --its.tokens_out;
   give_back(static_cast<token_envelope&>(token));

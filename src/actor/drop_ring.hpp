@@ -41,6 +41,9 @@ class drop_ring {
   /// A token has arrived: the oldest message, or null if it was dropped meanwhile.
   [[nodiscard]] envelope* take(envelope& token) noexcept;
 
+  /// The same, if the oldest message is of this kind; else null, and the token has not arrived yet.
+  [[nodiscard]] envelope* take_if(envelope& token, const dispatch& how) noexcept;
+
   /// The ring that a token belongs to.
   [[nodiscard]] static drop_ring& of(const envelope& token) noexcept;
 
@@ -61,6 +64,7 @@ class drop_ring {
   token_envelope* take_token(const line& of) noexcept;
   void give_back(token_envelope& token) noexcept;
   envelope* pop_oldest(line& of) noexcept;
+  envelope* take_for(envelope& token) noexcept;
 
   const std::size_t bytes_max_;
   const dispatch& high_token_;

@@ -184,6 +184,10 @@ envelope& unmarked(envelope& message) noexcept {
   return message;
 }
 
+bool is_marked_as(const envelope& message, const dispatch& how) noexcept {
+  return message.how->run == run_marked && &inner_of(message) == &how;
+}
+
 std::uint64_t trace_of(const envelope& message) noexcept {
   return is_in_a_trace(message) ? static_cast<const in_a_trace&>(message).trace : 0;
 }

@@ -22,6 +22,9 @@ void mark_in_place(envelope& message, const system_state& home) noexcept;
 /// The message as it was sent.
 [[nodiscard]] envelope& unmarked(envelope& message) noexcept;
 
+/// It is marked in its place, and this is its own record. One that belongs to a trace is not.
+[[nodiscard]] bool is_marked_as(const envelope& message, const dispatch& how) noexcept;
+
 /// The trace that it belongs to; 0: none.
 [[nodiscard]] std::uint64_t trace_of(const envelope& message) noexcept;
 

@@ -21,7 +21,7 @@
 
 namespace troupe {
 
-struct overload_access {
+struct budget_access {
   static const std::shared_ptr<detail::shared_budget>& shared(const budget& of) {
     return of.shared_;
   }
@@ -124,7 +124,7 @@ std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
   bytes = options.max_bytes.value_or(bytes);
   static_cast<sending_rules&>(*own) = make_rules(messages, bytes, policy);
   own->policy = policy;
-  if (options.charged_to) own->budget = overload_access::shared(*options.charged_to);
+  if (options.charged_to) own->budget = budget_access::shared(*options.charged_to);
   if (policy == overload::policy::drop_oldest) {
     if (messages == no_limit) {
       throw std::invalid_argument(
@@ -140,7 +140,9 @@ std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
                                   std::string(type.name));
     }
   }
-  own->plain = own->budget == nullptr && own->ring == nullptr && !looked_at;
+  own->routes = options.when_full.routes();
+  own->plain =
+      own->budget == nullptr && own->ring == nullptr && own->routes == nullptr && !looked_at;
   own->type = type;
   own->type.rules = own.get();
   return own;
@@ -199,6 +201,11 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
                                     bool may_redirect) noexcept {
   const dispatch& how = *message.how;
   const overload_rules* const own = own_rules();
+  if (own != nullptr && own->routes != nullptr) {
+    envelope& bare = unmarked(message);  // whoever gets it marks it
+    control_block* const to = own->routes->choose(bare);
+    return to != nullptr ? to->send(bare) : refuse(bare);
+  }
   // [budget] relaxed: only a look.
   if (home_->over_budget.load(relaxed) && rules().per_message != 0 && !mailbox_.is_closed()) {
     return overflow(message, may_redirect);
@@ -248,6 +255,16 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
   return result;
 }
 
+control_block* control_block::routed(const envelope& message) noexcept {
+  control_block* to = this;
+  while (to != nullptr) {
+    const overload_rules* const own = to->own_rules();
+    if (own == nullptr || own->routes == nullptr) break;
+    to = own->routes->choose(message);
+  }
+  return to;
+}
+
 // Not in the mailbox; it is destroyed, or goes elsewhere.
 delivery control_block::overflow(envelope& message, bool may_redirect) noexcept {
   using kind = overload_event::kind;
@@ -267,6 +284,7 @@ delivery control_block::overflow(envelope& message, bool may_redirect) noexcept 
       break;
     case overload::policy::pause_senders:
     case overload::policy::refuse:
+    case overload::policy::route:
       break;
   }
   tell_overload(kind::refused, *message.how);

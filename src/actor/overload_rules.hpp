@@ -42,7 +42,8 @@ struct overload_rules : sending_rules {
   actor_type type{};  // the class's, with these rules
   std::shared_ptr<shared_budget> budget;
   std::shared_ptr<const redirection> target;
-  std::unique_ptr<drop_ring> ring;  // of drop_oldest
+  std::unique_ptr<drop_ring> ring;               // of drop_oldest
+  std::shared_ptr<const detail::routes> routes;  // of a router
 
   overload_rules();
   ~overload_rules();

@@ -101,8 +101,9 @@ delivery control_block::not_taken(taken why, envelope& message) noexcept {
 
 // Other policies than to pause do at once what they do with one message too many.
 offered control_block::offer(envelope& message) noexcept {
-  control_block* to = this;
-  envelope* onwards = &marked(message, *home_);
+  control_block* to = routed(message);
+  if (to == nullptr) return {.became = refuse(message)};
+  envelope* onwards = &marked(message, *to->home_);
   for (bool may_redirect = true;; may_redirect = false) {
     const overload_rules* const own = to->own_rules();
     const auto policy = own != nullptr ? own->policy : overload::policy::pause_senders;
@@ -235,6 +236,7 @@ bool sending::is_decided() noexcept {
   detail::envelope* const message = std::exchange(message_, nullptr);
   TROUPE_EXPECTS(message != nullptr, "what send_when_ready() returned was awaited twice");
   const detail::turn_context& here = detail::this_turn();
+  if (detail::control_block* const chosen = to_->routed(*message)) to_ = chosen;
   if (here.running == to_ && here.coroutine->exclusive) {
     // Nothing makes room here before it goes on.
     became_ = to_->send(*message);

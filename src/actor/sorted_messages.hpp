@@ -34,9 +34,11 @@ class sorted_messages {
   }
 
   /// What is to be handled next. There must be something.
+  [[nodiscard]] const envelope& next() const noexcept {
+    return is_high_next() ? *high_.first : *others_.first;
+  }
   [[nodiscard]] envelope& pop() noexcept {
-    const bool is_their_turn = in_a_row_ >= tuning::high_in_a_row && others_.first != nullptr;
-    if (high_.first != nullptr && !is_their_turn) {
+    if (is_high_next()) {
       ++in_a_row_;
       return high_.pop();
     }
@@ -60,6 +62,11 @@ class sorted_messages {
       return message;
     }
   };
+
+  [[nodiscard]] bool is_high_next() const noexcept {
+    const bool is_their_turn = in_a_row_ >= tuning::high_in_a_row && others_.first != nullptr;
+    return high_.first != nullptr && !is_their_turn;
+  }
 
   lane high_;
   lane others_;

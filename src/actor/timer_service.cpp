@@ -28,7 +28,13 @@ struct timer_access {
 
 timer arm(control_block& to, envelope& message, duration delay, duration period,
           clone_function clone) {
-  return to.home().timers().arm(to, message, delay, period, clone);
+  control_block* const target = to.routed(message);
+  if (target == nullptr) {
+    to.dead_letter(message);
+    message.how->discard(message);
+    return {};
+  }
+  return target->home().timers().arm(*target, message, delay, period, clone);
 }
 
 timer_service::timer_service(runtime& home) : wheel_(clock::now()), home_(home) {}

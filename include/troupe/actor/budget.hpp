@@ -28,7 +28,7 @@ class budget {
   [[nodiscard]] std::size_t used() const noexcept;
 
  private:
-  friend struct overload_access;
+  friend struct budget_access;
   std::shared_ptr<detail::shared_budget> shared_;
 };
 

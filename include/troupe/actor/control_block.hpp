@@ -11,6 +11,7 @@
 
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/lifeline.hpp>
+#include <troupe/actor/observer.hpp>
 #include <troupe/actor/sending_rules.hpp>
 #include <troupe/base/cache_line.hpp>
 #include <troupe/base/clock.hpp>
@@ -129,6 +130,11 @@ class control_block : public runnable {
   void keep(envelope& message);
   /// Puts what was kept before all that waits, in its order.
   void handle_kept_again() noexcept;
+  /// In run(), of a batch: the next messages, so many at most, as long as they are of this kind. They are
+  /// out of the mailbox; handled_too() is to be told of `counts` when they are handled.
+  [[nodiscard]] envelope* take_next(const dispatch& how, std::size_t most,
+                                    handled_messages& counts) noexcept;
+  void handled_too(const dispatch& how, const handled_messages& counts) noexcept;
   [[nodiscard]] bool has_exclusive() const noexcept {
     return (phase_.load(relaxed) & exclusive) != 0;  // [phase] relaxed: the turn's own part
   }
@@ -165,6 +171,11 @@ class control_block : public runnable {
     return told_in(urgent_.load(relaxed)) != urgent::nothing;  // [urgent]
   }
   void count_pause_timed_out() noexcept;
+  /// Of a router: who gets this message now; null: nobody is left. Else itself.
+  [[nodiscard]] control_block* routed(const envelope& message) noexcept;
+  /// From anywhere: about how much there is to do, 0 if nothing; and whether it takes no more.
+  [[nodiscard]] std::uint32_t load() const noexcept { return mailbox_.load(); }
+  [[nodiscard]] bool is_closed() const noexcept { return mailbox_.is_closed(); }
   /// Has it look, after the message that is being handled, whether a link is broken.
   void link_broken() noexcept;
 
@@ -246,6 +257,9 @@ class control_block : public runnable {
   urgent look_at_urgent(std::size_t most, bool may_refill, activity& mine) noexcept;
   void put_all_back() noexcept;
   turn_result run_turn(activity& mine, std::size_t most, bool may_refill) noexcept;
+  envelope* next_of(const dispatch& how) noexcept;
+  void tell_of_batch(const dispatch& how, std::size_t messages,
+                     void (observer::*what)(const observer::message_event&)) noexcept;
   void put_aside(envelope& message) noexcept;
   [[nodiscard]] bool rests(bool is_exclusive, std::uint32_t low) noexcept;
   void give_back_to_budget(std::size_t bytes) noexcept;
@@ -320,6 +334,7 @@ inline constexpr std::uint8_t nothing = 0;
 inline constexpr std::uint8_t pause = 1;      // it has sent to a full mailbox
 inline constexpr std::uint8_t keep = 2;       // it is not handled yet
 inline constexpr std::uint8_t exclusive = 4;  // a handler has become exclusive, or is over
+inline constexpr std::uint8_t batch = 8;      // it was one of several: turn_context::handled_too
 }  // namespace after
 
 /// What this thread is doing for Troupe at the moment.
@@ -338,6 +353,7 @@ struct turn_context {
   bool in_hook = false;                      // the user is being told of an overload
   bool must_not_wait = false;                // other than in `running`'s turn
   const dispatch* sent_to_full = nullptr;    // what it has sent there
+  std::size_t handled_too = 0;               // with the first one of a batch
 };
 
 inline turn_context& this_turn() noexcept { return per_thread<turn_context>::here(); }

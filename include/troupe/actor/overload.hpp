@@ -27,6 +27,17 @@ struct redirected_message {
   envelope* (*remake)(envelope& message, const dispatch& to);
 };
 
+/// Where the messages go of an actor that has no mailbox to speak of: a router.
+struct routes {
+  /// On the sender's thread, any: who gets this one; null: nobody is left. The routes keep him alive.
+  [[nodiscard]] virtual control_block* choose(const envelope& message) const noexcept = 0;
+
+ protected:
+  ~routes() = default;
+};
+
+struct overload_access;
+
 struct redirection {
   const actor_type* from;
   control_block* to;  // held
@@ -118,6 +129,7 @@ class overload {
     drop_oldest,
     fail_receiver,
     redirect,
+    route,  // of a router alone: whatever its limits are
   };
 
   static const overload pause_senders;
@@ -153,12 +165,17 @@ class overload {
   [[nodiscard]] const std::shared_ptr<const detail::redirection>& target() const noexcept {
     return target_;
   }
+  [[nodiscard]] const std::shared_ptr<const detail::routes>& routes() const noexcept {
+    return routes_;
+  }
 
  private:
+  friend struct detail::overload_access;
   constexpr explicit overload(policy what) noexcept : what_(what) {}
 
   policy what_;
   std::shared_ptr<const detail::redirection> target_;
+  std::shared_ptr<const detail::routes> routes_;
 };
 
 inline constinit const overload overload::pause_senders{policy::pause_senders};
@@ -166,5 +183,18 @@ inline constinit const overload overload::refuse{policy::refuse};
 inline constinit const overload overload::drop_newest{policy::drop_newest};
 inline constinit const overload overload::drop_oldest{policy::drop_oldest};
 inline constinit const overload overload::fail_receiver{policy::fail_receiver};
+
+namespace detail {
+
+/// Higher layers make routers.
+struct overload_access {
+  static overload route(std::shared_ptr<const routes> by) noexcept {
+    overload chosen(overload::policy::route);
+    chosen.routes_ = std::move(by);
+    return chosen;
+  }
+};
+
+}  // namespace detail
 
 }  // namespace troupe

@@ -162,6 +162,14 @@ namespace detail {
 /// Higher layers make one from a block that they hold, and from what is known of its class.
 struct recipient_access {
   template <message... Messages>
+  static control_block& block(const recipient<Messages...>& of) noexcept {
+    return of.block();
+  }
+  template <message... Messages>
+  static const auto& table(const recipient<Messages...>& of) noexcept {
+    return of.table_;
+  }
+  template <message... Messages>
   static recipient<Messages...> adopt(control_block* held, const dispatch* const* how) noexcept {
     recipient<Messages...> made;
     made.block_ = held;

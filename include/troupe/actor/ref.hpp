@@ -105,6 +105,8 @@ class typed_handle {
     using M = typename sent_message<Named, Parts...>::type;
     if constexpr (!understands<A, M>) {
       return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>));
+    } else if constexpr (!answers<A, M> && handles_batches<A, M> && !has_handler<A, M>) {
+      return static_cast<void>(sizeof(batch_handler_answers_no_question<A, M>));
     } else if constexpr (!answers<A, M>) {
       return static_cast<void>(sizeof(asked_handler_returns_nothing<A, M>));
     } else if constexpr (!(safe_to_await<Named, Parts> && ...)) {

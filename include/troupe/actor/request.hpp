@@ -122,6 +122,8 @@ consteval auto reply_type() {
     return std::type_identity<typename reply_in<on_result<A, M>>::type>{};
   } else if constexpr (handles_with_sender<A, M>) {
     return std::type_identity<typename reply_in<on_result<A, M, address>>::type>{};
+  } else if constexpr (!replies_later<A, M>) {
+    return std::type_identity<void>{};  // only in batches
   } else {
     return std::type_identity<typename detail::later_reply<A, M>>{};
   }

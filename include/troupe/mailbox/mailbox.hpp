@@ -72,6 +72,9 @@ class mailbox {
     return *message;
   }
 
+  /// What pop_ready() would return.
+  [[nodiscard]] const envelope& first_ready() const noexcept { return *ready_; }
+
   /// Popped messages, not counted as handled, are to be popped again, before all others.
   void put_in_front(envelope& first, envelope& last) noexcept {
     last.next = ready_;
@@ -129,6 +132,12 @@ class mailbox {
   /// Units pushed and not handled; for the reader.
   [[nodiscard]] std::uint32_t units() const noexcept {
     return left_of(head_.load(relaxed));  // [mailbox] relaxed: only a look
+  }
+
+  /// From anywhere: 0 if nobody reads; else 1 and the units that are not counted off as handled.
+  [[nodiscard]] std::uint32_t load() const noexcept {
+    const word head = head_.load(relaxed);  // [mailbox] relaxed: only a look
+    return is_idle(head) ? 0 : units_of(head) + 1;
   }
 
   /// True if it takes nothing more; if not, it may be so a moment later.

@@ -40,6 +40,8 @@ void call_handler(A& actor, M&& message, [[maybe_unused]] const address& sender)
     call_with_envelope(actor, message, sender);
   } else if constexpr (handles_with_sender<A, M>) {
     call_with_own(actor, message, sender);
+  } else if constexpr (handles_batches<A, M>) {
+    call_with_one(actor, message);
   } else if constexpr (!has_handler<A, M>) {
     actor.on(std::move(message), reply<later_reply<A, M>>{});  // nobody has asked
   } else {

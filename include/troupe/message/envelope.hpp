@@ -190,6 +190,10 @@ std::size_t owned_by_message(const envelope& message) noexcept {
   return owned_bytes(static_cast<const message_envelope<M, WithSender>&>(message).value);
 }
 
+// In message/batches.hpp.
+template <class A, class M>
+void run_batch(void* actor, envelope& first);
+
 template <class A, class M>
 consteval auto how_to_run() {
   if constexpr (chooses_handler<A, M>()) {
@@ -201,6 +205,8 @@ consteval auto how_to_run() {
       return static_cast<void>(sizeof(cannot_be_redelivered<A, M>)),
              &run_handler<A, M, handles_with_sender<A, M>>;
     }
+  } else if constexpr (handles_batches<A, M>) {
+    return &run_batch<A, M>;
   } else {
     return &run_handler<A, M, handles_with_sender<A, M>>;
   }
@@ -244,3 +250,5 @@ inline constexpr dispatch promised_dispatch_of = [] {
 }();
 
 }  // namespace troupe::detail
+
+#include <troupe/message/batches.hpp>  // IWYU pragma: export

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -90,6 +91,22 @@ using later_reply = typename decltype(find_later_reply<A, M>())::type;
 template <class A, class M>
 concept replies_later = requires { typename later_reply<A, M>; };
 
+// on(std::span<M>) or on(std::span<const M>): several at once. Not of a class that chooses its handlers.
+template <class A, class Batch>
+concept declares_batch_of = has_handler<A, Batch> || has_handler<A, Batch, address> ||
+                            has_handler<A, Batch, const address&>;
+template <class A, class M>
+consteval bool is_given_batches() {
+  if constexpr (!std::is_object_v<M> || std::is_array_v<M> || chooses_handler<A, M>()) {
+    return false;
+  } else {
+    return declares_batch_of<A, std::span<M>> || declares_batch_of<A, std::span<const M>>;
+  }
+}
+
+template <class A, class M>
+concept handles_batches = is_given_batches<A, M>();
+
 /// What becomes of what a handler returns: nothing. Coroutines have another one.
 template <class Result>
 struct handler_result {
@@ -127,7 +144,7 @@ consteval bool is_declared() {
 }  // namespace detail
 
 /// Never defined. The compiler names it for a message in an actor's list of what is handled once more
-/// after a restart that cannot be copied, or whose handler is a coroutine or takes a troupe::reply.
+/// after a restart that cannot be copied, or whose handler is a coroutine, takes a batch or a troupe::reply.
 template <class Actor, class Message>
 struct cannot_be_redelivered;
 
@@ -145,7 +162,7 @@ consteval bool redelivers() {
 
 template <class A, class M>
 consteval bool can_be_redelivered() {
-  if constexpr (!std::copy_constructible<M>) {
+  if constexpr (!std::copy_constructible<M> || handles_batches<A, M>) {
     return false;
   } else if constexpr (declares_with_sender<A, M>) {
     return !handler_result<on_result<A, M, address>>::is_coroutine;
@@ -158,17 +175,32 @@ consteval bool can_be_redelivered() {
 
 }  // namespace detail
 
-/// True if actor A has a handler for exactly M: `on(M)`, `on(M, address sender)`, or
-/// `on(M, reply<R>)`; or, in a state machine, one in any of its states.
+/// True if actor A has a handler for exactly M: `on(M)`, `on(M, address sender)`, `on(M, reply<R>)`, or
+/// `on(std::span<M>)`; or, in a state machine, one in any of its states.
 template <class A, class M>
 concept understands = (detail::has_handler<A, M> || detail::handles_with_sender<A, M> ||
-                       detail::replies_later<A, M> || detail::chooses_handler<A, M>()) &&
-                      detail::is_declared<A, M>();
+                       detail::replies_later<A, M> || detail::chooses_handler<A, M>() ||
+                       detail::handles_batches<A, M>)&&detail::is_declared<A, M>();
 
 /// Never defined. The compiler names it, with both types, when a message is sent to an actor that
 /// has no `on` for exactly this type: add `void on(Message)` to Actor, or send what it understands.
 template <class Actor, class Message>
 struct actor_does_not_understand_message;
+
+/// Never defined. The compiler names it for on(std::span<Message>) that returns something, as a handler
+/// that is a coroutine does: the batch is gone when it has returned, and nobody gets what it returns.
+template <class Actor, class Message>
+struct batch_handler_must_return_void;
+
+/// Never defined. The compiler names it for on(std::span<Message>, address): each message of a batch has a
+/// sender of its own. Put the address into the message.
+template <class Actor, class Message>
+struct batch_handler_cannot_be_told_the_sender;
+
+/// Never defined. The compiler names it when an actor is asked that handles the message only in batches:
+/// an answer is due to each. Add on(Message) beside the other one.
+template <class Actor, class Message>
+struct batch_handler_answers_no_question;
 
 /// Never defined. The compiler names it for a handler that is a coroutine and takes a reference: what
 /// that refers to is gone when the handler goes on.

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include <troupe/actor/recipient.hpp>
+#include <troupe/actor/ref.hpp>
+#include <troupe/actor/spawn_options.hpp>
+#include <troupe/actor/system.hpp>
+#include <troupe/message/envelope.hpp>
+#include <troupe/supervision/worker_routes.hpp>
+
+namespace troupe {
+
+/// Each message to the next worker.
+struct round_robin {};
+
+/// To the worker with the least to do: of up to eight the least of all, of more the lesser of two.
+/// What waits is known from limits: workers spawned without any are only known to be idle or not.
+struct least_loaded {};
+
+/// To the worker that a key chooses, the same one for equal keys as long as it lives. `Key` is called with
+/// each message and gives what std::hash takes. It runs on the threads that send, several at once, and
+/// must not throw: that would terminate the process.
+template <class Key>
+struct by_hash {
+  Key key;
+};
+template <class Key>
+by_hash(Key) -> by_hash<Key>;
+
+/// Several workers behind one recipient:
+///
+///   troupe::router<job> pool(system, workers, troupe::least_loaded{});    // a vector of refs
+///   auto same = troupe::router<job>::spawn<worker>(system, 4, troupe::round_robin{}, arguments…);
+///   hand_to(pool.handle());                                               // a recipient<job>
+///
+/// The worker is chosen in send(), on the sender's thread, and the message goes straight into its
+/// mailbox: there is no actor in between that would be one more queue, one more turn and the end of
+/// pausing. So the sender is whoever sends; send() returns what the worker's limits say; who is paused is
+/// paused for that worker. For that all workers are of one class. A timer and send_when_ready() choose
+/// when they are called.
+///
+/// A worker that ends leaves the rotation; one that a supervisor restarts keeps its place. With the last
+/// one gone messages are refused, as dead letters of the router. The handle keeps the workers alive.
+///
+/// Threads:   any; a plain value, whose copies are the same router.
+/// Order:     from one sender to one worker, as sent; between workers there is none. With by_hash what has
+///            the same key stays in order.
+/// Cost:      send(): as to a worker, an indirect call and an atomic addition, or with by_hash the key. A
+///            slot for an actor that never runs.
+/// Errors:    std::invalid_argument without workers, with an empty reference, or with workers of different
+///            classes.
+template <message... Messages>
+class router {
+ public:
+  /// `workers`: references or recipients. They keep their places.
+  template <std::ranges::input_range Workers, class Routing>
+    requires std::convertible_to<std::ranges::range_reference_t<const Workers>,
+                                 recipient<Messages...>>
+  router(system& in, const Workers& workers, Routing by) {
+    const std::vector<recipient<Messages...>> all(std::ranges::begin(workers),
+                                                  std::ranges::end(workers));
+    detail::check_workers(all.size(), std::ranges::all_of(all, [&](const auto& each) {
+                            return each && table(each) == table(all.front());
+                          }));
+    workers_ = make(all, std::move(by));
+    handle_ = detail::recipient_access::adopt<Messages...>(detail::spawn_router(in, workers_),
+                                                           table(all.front()).data());
+  }
+
+  /// So many workers, each made with copies of the arguments, which may begin with spawn_options. Throws as
+  /// system::spawn(), and then ends those that it has made.
+  template <class Worker, class Routing, class... Arguments>
+  [[nodiscard]] static router spawn(system& in, std::size_t count, Routing by,
+                                    const Arguments&... arguments) {
+    std::vector<ref<Worker>> workers;
+    workers.reserve(count);
+    while (workers.size() < count) workers.push_back(in.spawn<Worker>(arguments...));
+    return router(in, workers, std::move(by));
+  }
+
+  /// To be handed to who knows only the messages.
+  [[nodiscard]] const recipient<Messages...>& handle() const noexcept { return handle_; }
+  operator recipient<Messages...>() const noexcept { return handle_; }
+
+  template <class Message>
+  delivery send(Message&& message) const {
+    return handle_.send(std::forward<Message>(message));
+  }
+
+  /// A copy to each worker; returns how many took it.
+  template <class Message>
+  std::size_t send_to_all(const Message& message) const {
+    if constexpr (!(std::same_as<Message, Messages> || ...)) {
+      return static_cast<std::size_t>(sizeof(actor_does_not_understand_message<router, Message>));
+    } else {
+      std::size_t at = 0;
+      (void)((std::same_as<Message, Messages> || (++at, false)) || ...);
+      const detail::dispatch& how = *table(handle_)[at];
+      std::size_t taken = 0;
+      for (detail::control_block* const each : workers_->all()) {
+        if (each->is_closed()) continue;
+        const delivery became = how.wants_sender ? detail::post<true>(*each, how, message)
+                                                 : detail::post<false>(*each, how, message);
+        if (became == delivery::accepted || became == delivery::paused) ++taken;
+      }
+      return taken;
+    }
+  }
+
+  /// How many workers there were, and how many have not ended.
+  [[nodiscard]] std::size_t size() const noexcept { return workers_->all().size(); }
+  [[nodiscard]] std::size_t living() const noexcept { return workers_->living(); }
+
+ private:
+  static const auto& table(const recipient<Messages...>& of) noexcept {
+    return detail::recipient_access::table(of);
+  }
+
+  // The key of a message whose type is known by its record.
+  template <class Key>
+  class keyed final : public detail::worker_routes {
+   public:
+    keyed(std::vector<detail::control_block*> held, Key key,
+          std::array<const detail::dispatch*, sizeof...(Messages)> table)
+        : worker_routes(std::move(held)), key_(std::move(key)), table_(table) {}
+    detail::control_block* choose(const detail::envelope& message) const noexcept override {
+      std::size_t hash = 0;
+      std::size_t at = 0;
+      (void)((table_[at++] == message.how && (hash = hash_of<Messages>(message), true)) || ...);
+      return by_key(hash);
+    }
+
+   private:
+    template <class M>
+    [[nodiscard]] std::size_t hash_of(const detail::envelope& e) const noexcept {
+      const M& message = e.how->wants_sender
+                             ? static_cast<const detail::message_envelope<M, true>&>(e).value
+                             : static_cast<const detail::message_envelope<M, false>&>(e).value;
+      return std::hash<std::remove_cvref_t<decltype(key_(message))>>{}(key_(message));
+    }
+
+    const Key key_;
+    const std::array<const detail::dispatch*, sizeof...(Messages)> table_;
+  };
+
+  static std::vector<detail::control_block*> blocks(const std::vector<recipient<Messages...>>& of) {
+    std::vector<detail::control_block*> held;
+    held.reserve(of.size());
+    for (const auto& each : of) held.push_back(&detail::recipient_access::block(each));
+    return held;
+  }
+  static std::shared_ptr<const detail::worker_routes> make(
+      const std::vector<recipient<Messages...>>& all, round_robin) {
+    return std::make_shared<detail::in_turns>(blocks(all));
+  }
+  static std::shared_ptr<const detail::worker_routes> make(
+      const std::vector<recipient<Messages...>>& all, least_loaded) {
+    return std::make_shared<detail::to_the_least_loaded>(blocks(all));
+  }
+  template <class Key>
+  static std::shared_ptr<const detail::worker_routes> make(
+      const std::vector<recipient<Messages...>>& all, by_hash<Key> by) {
+    return std::make_shared<keyed<Key>>(blocks(all), std::move(by.key), table(all.front()));
+  }
+
+  std::shared_ptr<const detail::worker_routes> workers_;
+  recipient<Messages...> handle_;
+};
+
+}  // namespace troupe

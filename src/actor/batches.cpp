@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of a batch behind its first one: out of the mailbox, and counted.
+#include <troupe/message/batches.hpp>
+
+#include <troupe/actor/control_block.hpp>
+
+#include "drop_ring.hpp"
+#include "marking.hpp"
+#include "overload_rules.hpp"
+#include "pauses.hpp"
+#include "runtime.hpp"
+#include "side_block.hpp"
+
+namespace troupe::detail {
+
+envelope* followers::take(std::size_t most) noexcept {
+  return this_turn().running->take_next(how_, most, counts_);
+}
+
+void followers::count() noexcept { this_turn().running->handled_too(how_, counts_); }
+
+// Only of what the turn has taken already: for what has come since, and for what is urgent, it looks
+// first.
+inline envelope* control_block::next_of(const dispatch& how) noexcept {
+  const std::uint8_t now = urgent_.load(relaxed);  // [urgent]
+  if ((now & ~high_sorted) != 0) return nullptr;
+  if (mailbox_.has_ready()) {
+    const envelope& next = mailbox_.first_ready();
+    if (next.how == &how) return &mailbox_.pop_ready();
+    if (is_marked_as(next, how)) return &unmarked(mailbox_.pop_ready());
+    if (!is_ring_token(next)) return nullptr;
+    envelope& token = mailbox_.pop_ready();
+    envelope* const message = drop_ring::of(token).take_if(token, how);
+    if (message == nullptr) mailbox_.put_in_front(token, token);
+    return message;
+  }
+  if (now != high_sorted) return nullptr;
+  sorted_messages& sorted = side_if_any()->sorted;
+  if (sorted.next().how != &how && !is_marked_as(sorted.next(), how)) return nullptr;
+  envelope* const message = &unmarked(sorted.pop());
+  if (sorted.empty())
+    urgent_.fetch_and(static_cast<std::uint8_t>(~high_sorted), relaxed);  // [high]
+  return message;
+}
+
+envelope* control_block::take_next(const dispatch& how, std::size_t most,
+                                   handled_messages& counts) noexcept {
+  const sending_rules& bounds = rules();
+  // In a ring nothing is counted by the mailbox itself, but its tokens, which weigh nothing.
+  const overload_rules* const own = own_rules();
+  const bool in_ring = own != nullptr && own->ring != nullptr;
+  envelope* list = nullptr;
+  envelope** end = &list;
+  while (counts.messages < most) {
+    envelope* const message = next_of(how);
+    if (message == nullptr) break;
+    const std::size_t charge = how.charge(*message);
+    ++counts.messages;
+    counts.bytes += charge;
+    if (!in_ring) counts.units += bounds.units(charge, how.weight);
+    if (how.most != 0) give_place_back(how);
+    *end = message;
+    end = &message->next;
+  }
+  *end = nullptr;
+  if (home_->looked_at) tell_of_batch(how, counts.messages, &observer::begun);
+  return list;
+}
+
+void control_block::tell_of_batch(const dispatch& how, std::size_t messages,
+                                  void (observer::*what)(const observer::message_event&)) noexcept {
+  const observer::message_event told{where(), name(), how.message, this_turn().trace};
+  home().observe([&](observer& to) {
+    for (std::size_t i = 0; i < messages; ++i) (to.*what)(told);
+  });
+}
+
+void control_block::handled_too(const dispatch& how, const handled_messages& counts) noexcept {
+  if (home_->looked_at) tell_of_batch(how, counts.messages, &observer::done);
+  turn_context& here = this_turn();
+  here.after |= after::batch;
+  here.handled_too = counts.messages;
+  give_back_to_budget(counts.bytes);
+  count_gone(*home_, counts.messages, counts.bytes);
+  const sending_rules& bounds = rules();
+  if (mailbox_.handled(counts.units, bounds.quantum) && mailbox_.make_room(bounds.low)) {
+    home().pauses().release_waiters_of(*this);
+  }
+}
+
+}  // namespace troupe::detail

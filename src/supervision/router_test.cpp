@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <troupe/supervision/router.hpp>
+#include <troupe/troupe.hpp>
+#include <vector>
+
+#include "actor/overload_test_support.hpp"
+#include "actor/test_support.hpp"
+
+namespace troupe::test {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct job {
+  int key;
+};
+struct cancel {
+  static constexpr auto priority = troupe::priority::high;
+  int key;
+};
+
+/// Writes down its number and what it gets.
+class worker : public actor {
+ public:
+  worker(int number, journal& log) : number_(number), log_(log) {}
+  void on(job j, address sender) {
+    last_sender = sender;
+    log_.write(std::to_string(number_) + ":" + std::to_string(j.key));
+  }
+  void on(cancel c) { log_.write(std::to_string(number_) + ":!" + std::to_string(c.key)); }
+
+  static inline address last_sender;
+
+ private:
+  const int number_;
+  journal& log_;
+};
+
+std::vector<ref<worker>> make_workers(stage& s, int count, journal& log,
+                                      const spawn_options& options = {}) {
+  std::vector<ref<worker>> workers;
+  for (int i = 0; i < count; ++i) workers.push_back(s.spawn<worker>(options, i, log));
+  s.play();
+  return workers;
+}
+
+TEST(router, round_robin_gives_each_worker_its_turn) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 3, log);
+  const router<job, cancel> all(s.system, workers, round_robin{});
+  const recipient<job> to = all.handle();
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(to.send(job{i}), delivery::accepted);
+    s.play();
+  }
+  EXPECT_THAT(log.lines(), ElementsAre("0:0", "1:1", "2:2", "0:3", "1:4", "2:5"));
+}
+
+TEST(router, equal_keys_go_to_the_same_worker_in_order) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 4, log);
+  const router<job, cancel> all(s.system, workers, by_hash{[](const auto& m) { return m.key; }});
+  for (int round = 0; round < 3; ++round) {
+    for (int key = 0; key < 20; ++key) {
+      all.send(job{key});
+      all.send(cancel{key});
+    }
+  }
+  s.play();
+  std::map<std::string, std::set<char>> workers_of;
+  std::set<char> used;
+  for (const std::string& line : log.lines()) {
+    const std::string key = line.substr(line.find_first_of("!:") + 1);
+    workers_of[key.starts_with('!') ? key.substr(1) : key].insert(line[0]);
+    used.insert(line[0]);
+  }
+  EXPECT_EQ(workers_of.size(), 20u);
+  for (const auto& [key, of] : workers_of) EXPECT_EQ(of.size(), 1u) << key;
+  EXPECT_EQ(used.size(), 4u);
+}
+
+TEST(router, keys_of_a_worker_that_lives_stay_when_another_one_ends) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 4, log);
+  const router<job> all(s.system, workers, by_hash{[](const job& m) { return m.key; }});
+  const auto where = [&] {
+    const std::size_t before = log.lines().size();
+    for (int key = 0; key < 40; ++key) {
+      all.send(job{key});
+      s.play();
+    }
+    const auto lines = log.lines();
+    std::string result;
+    for (std::size_t i = before; i < lines.size(); ++i) result += lines[i][0];
+    return result;
+  };
+  const std::string before = where();
+  workers[2].stop();
+  s.play();
+  log.write("ended");
+  const std::string after = where();
+  ASSERT_EQ(before.size(), after.size());
+  std::set<char> heirs;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] == '2') {
+      heirs.insert(after[i]);
+    } else {
+      EXPECT_EQ(after[i], before[i]);
+    }
+  }
+  EXPECT_FALSE(heirs.contains('2'));
+  EXPECT_GT(heirs.size(), 1u) << "not all of them to one";
+}
+
+TEST(router, least_loaded_passes_over_who_has_much_to_do) {
+  for (const int count : {3, 20}) {
+    journal log;
+    stage s;
+    const auto workers = make_workers(s, count, log);
+    const router<job> all(s.system, workers, least_loaded{});
+    for (int i = 0; i < 100; ++i) workers[0].send(job{-1});
+    for (int i = 0; i < 40; ++i) all.send(job{i});
+    s.play();
+    for (const std::string& line : log.lines()) {
+      if (line.starts_with("0:")) {
+        EXPECT_EQ(line, "0:-1");
+      }
+    }
+    EXPECT_EQ(log.lines().size(), 140u);
+  }
+}
+
+TEST(router, a_worker_that_has_ended_leaves_the_rotation_and_with_the_last_one_sends_are_refused) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 3, log);
+  const router<job> all(s.system, workers, round_robin{});
+  EXPECT_EQ(all.living(), 3u);
+  workers[1].stop();
+  s.play();
+  EXPECT_EQ(all.size(), 3u);
+  EXPECT_EQ(all.living(), 2u);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(all.send(job{i}), delivery::accepted);
+  s.play();
+  for (const std::string& line : log.lines()) EXPECT_FALSE(line.starts_with("1:"));
+  workers[0].stop();
+  workers[2].stop();
+  s.play();
+  EXPECT_EQ(all.send(job{7}), delivery::refused);
+  (void)all.handle().send_after(1ms, job{8});
+  ASSERT_EQ(s.told.dead_letters().size(), 2u);
+  EXPECT_EQ(s.told.dead_letters()[0].to, all.handle().address());
+}
+
+TEST(router, send_says_what_the_worker_s_limits_say) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 2, log, {.max_messages = 1, .when_full = overload::refuse});
+  const router<job> all(s.system, workers, round_robin{});
+  EXPECT_EQ(all.send(job{0}), delivery::accepted);
+  EXPECT_EQ(all.send(job{1}), delivery::accepted);
+  EXPECT_EQ(all.send(job{2}), delivery::refused);
+  s.play();
+}
+
+TEST(router, the_sender_and_the_priority_are_those_of_the_message) {
+  journal log;
+  journal of_probe;
+  stage s;
+  const auto workers = make_workers(s, 1, log);
+  const router<job, cancel> all(s.system, workers, round_robin{});
+  const recipient<job, cancel> to = all;
+  const auto from = s.spawn<probe>(of_probe);
+  from.send(call{[to](probe&) {
+    to.send(job{1});
+    to.send(cancel{2});
+  }});
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("0:!2", "0:1"));
+  EXPECT_EQ(worker::last_sender, from.address());
+}
+
+TEST(router, timers_and_waiting_for_room_go_to_a_worker) {
+  class patient : public actor {
+   public:
+    patient(recipient<job> to, journal& log) : to_(std::move(to)), log_(log) {}
+    task<> on(int count) {
+      for (int i = 0; i < count; ++i) {
+        const delivery became = co_await to_.send_when_ready(job{i});
+        if (became != delivery::accepted) log_.write("not accepted");
+      }
+      log_.write("all sent");
+    }
+
+   private:
+    const recipient<job> to_;
+    journal& log_;
+  };
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 2, log, {.max_messages = 1});
+  const router<job> all(s.system, workers, round_robin{});
+  s.spawn<patient>(all.handle(), log).send(int{10});
+  s.play();
+  EXPECT_EQ(log.lines().size(), 11u);
+  all.handle().send_after(1ms, job{99});
+  ASSERT_TRUE(eventually([&] {
+    s.play();
+    return log.lines().back().ends_with(":99");
+  }));
+}
+
+TEST(router, send_to_all_gives_each_living_worker_a_copy) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 3, log);
+  const router<job, cancel> all(s.system, workers, round_robin{});
+  EXPECT_EQ(all.send_to_all(cancel{5}), 3u);
+  s.play();
+  auto lines = log.lines();
+  std::sort(lines.begin(), lines.end());
+  EXPECT_THAT(lines, ElementsAre("0:!5", "1:!5", "2:!5"));
+  workers[0].stop();
+  s.play();
+  EXPECT_EQ(all.send_to_all(cancel{6}), 2u);
+  s.play();
+}
+
+TEST(router, keeps_its_workers_alive_and_ends_with_its_last_handle) {
+  journal log;
+  recorder told;
+  troupe::system s(told.options(2));
+  {
+    recipient<job> to;
+    {
+      const auto all = router<job>::spawn<worker>(s, 3, round_robin{}, 7, std::ref(log));
+      to = all.handle();
+    }
+    for (int i = 0; i < 9; ++i) EXPECT_EQ(to.send(job{i}), delivery::accepted);
+  }
+  EXPECT_TRUE(eventually([&] { return s.statistics().actors_alive == 0; }));
+  EXPECT_EQ(log.lines().size(), 9u);
+}
+
+TEST(router, of_routers_chooses_twice) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 4, log);
+  const router<job> left(s.system, std::vector{workers[0], workers[1]}, round_robin{});
+  const router<job> right(s.system, std::vector{workers[2], workers[3]}, round_robin{});
+  const router<job> all(s.system, std::vector{left.handle(), right.handle()}, round_robin{});
+  for (int i = 0; i < 4; ++i) {
+    all.send(job{i});
+    s.play();
+  }
+  EXPECT_THAT(log.lines(), ElementsAre("0:0", "2:1", "1:2", "3:3"));
+}
+
+TEST(router, is_not_made_without_workers_or_of_different_ones) {
+  class another : public actor {
+   public:
+    void on(job) {}
+  };
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 1, log);
+  using routed = router<job>;
+  EXPECT_THROW(routed(s.system, std::vector<ref<worker>>{}, round_robin{}), std::invalid_argument);
+  EXPECT_THROW(routed(s.system, std::vector{workers[0], ref<worker>{}}, round_robin{}),
+               std::invalid_argument);
+  EXPECT_THROW(
+      routed(s.system, std::vector<recipient<job>>{workers[0], s.spawn<another>()}, round_robin{}),
+      std::invalid_argument);
+  s.play();
+}
+
+TEST(router, from_several_threads_loses_nothing_while_workers_end) {
+  constexpr int senders = 3;
+  constexpr int each = sanitized ? 1'000 : 10'000;
+  class counts : public actor {
+   public:
+    explicit counts(atomic<int>& sum) : sum_(sum) {}
+    void on(job) { sum_.fetch_add(1, relaxed); }
+
+   private:
+    atomic<int>& sum_;
+  };
+  atomic<int> handled{0};
+  atomic<int> accepted{0};
+  recorder told;
+  {
+    troupe::system s(told.options(2));
+    std::vector<ref<counts>> workers;
+    for (int i = 0; i < 4; ++i) workers.push_back(s.spawn<counts>(handled));
+    const router<job> all(s, workers, least_loaded{});
+    std::vector<std::thread> threads;
+    for (int n = 0; n < senders; ++n) {
+      threads.emplace_back([&accepted, to = all.handle()] {
+        for (int i = 0; i < each; ++i) {
+          if (to.send(job{i}) != delivery::refused) accepted.fetch_add(1, relaxed);
+        }
+      });
+    }
+    for (int i = 0; i < 3; ++i) workers[static_cast<std::size_t>(i)].stop();
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(all.send(job{0}), delivery::accepted) << "the last one is there";
+  }
+  // What came behind a stop() that was accepted is unhandled.
+  const auto lost = static_cast<int>(told.dead_letters().size());
+  EXPECT_EQ(handled.load(relaxed) + lost, senders * each + 1);
+}
+
+}  // namespace
+}  // namespace troupe::test
