@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it costs to watch, to link, to look up a name, and to publish to 1, 10 and 1,000 subscribers:
+// What it costs to watch, to link, to restart, to look up a name, and to publish to 1, 10 and 1,000 subscribers:
 // nanoseconds, and calls of operator new, for each. All on one thread, with the subscribers on its pump.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -10,10 +11,12 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <troupe/base/clock.hpp>
 #include <troupe/supervision/names.hpp>
+#include <troupe/supervision/supervisor.hpp>
 #include <troupe/supervision/topic.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
@@ -166,6 +169,41 @@ void publishing(const char* what, troupe::system& in, troupe::pump& pump, std::s
   }
 }
 
+struct fail {};
+
+class fragile : public troupe::actor {
+ public:
+  void on(fail) { throw 1; }
+};
+
+// Of one child, by a supervisor on the same thread: told, decided, and made again.
+void restarting(troupe::system& in, troupe::pump& pump, std::size_t times) {
+  auto spec = troupe::child<fragile>("fragile");
+  spec.restarted(troupe::restart::always).spawned({.where = bound_to(pump)});
+  const auto top = in.spawn<troupe::supervisor>(
+      {.where = bound_to(pump)},
+      troupe::supervision{.most = troupe::supervision::unlimited, .first = {}, .longest = {}},
+      spec);
+  pump.run_until_idle();
+  auto answer = top.ask<troupe::find_child<fragile>>(std::chrono::seconds(10), "fragile");
+  pump.run_until_idle();
+  const auto it = std::move(answer).get().value();
+  report("restart after stop()", measure(times, [&] {
+           for (std::size_t i = 0; i < times; ++i) {
+             it.stop();
+             pump.run_until_idle();
+           }
+         }));
+  report("restart after an exception", measure(times, [&] {
+           for (std::size_t i = 0; i < times; ++i) {
+             it.send(fail{});
+             pump.run_until_idle();
+           }
+         }));
+  top.stop();
+  pump.run_until_idle();
+}
+
 template <std::size_t Bytes>
 void both(troupe::system& in, troupe::pump& pump, std::size_t messages) {
   publishing<plain<Bytes>>(troupe::detail::copied_to_each<plain<Bytes>> ? "copied" : "shared", in,
@@ -178,10 +216,13 @@ void both(troupe::system& in, troupe::pump& pump, std::size_t messages) {
 int main(int count, char** arguments) {
   const bool smoke = count > 1 && std::string_view(arguments[1]) == "--smoke";
   const std::size_t times = smoke ? 2'000 : 1'000'000;
-  troupe::system system(
-      {.workers = 1, .max_messages = troupe::no_limit, .max_bytes = troupe::no_limit});
+  troupe::system system({.workers = 1,
+                         .on_failure = [](const troupe::failure&) {},
+                         .max_messages = troupe::no_limit,
+                         .max_bytes = troupe::no_limit});
   troupe::pump pump(system);
   watching(system, pump, times);
+  restarting(system, pump, times / 10);
   naming(system, pump, times);
   both<8>(system, pump, times);
   both<32>(system, pump, times);
