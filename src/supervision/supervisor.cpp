@@ -160,14 +160,16 @@ void supervisor::on(detail::look_after_children) {
 // ── What is to be done next ───────────────────────────────────────────────────────────────────
 
 void supervisor::step() {
+  // The same for both: what is not started because it is not due yet is what the next call is for.
+  const time_point now = clock::now();
   if (!ending_) {
-    if (stop_for_restart()) start_those_due();
+    if (stop_for_restart()) start_those_due(now);
   } else if (stop_all()) {
     stays_ = {};
     if (!failure_.empty()) throw std::runtime_error(failure_);
     return detail::this_turn().running->end_after_this_message();
   }
-  see_to_next_call();
+  see_to_next_call(now);
 }
 
 // In reverse order, one after the other. True if all are gone.
@@ -200,8 +202,7 @@ bool supervisor::stop_for_restart() {
   return true;
 }
 
-void supervisor::start_those_due() {
-  const time_point now = clock::now();
+void supervisor::start_those_due(time_point now) {
   bool one_is_starting = false;
   for (child_state& each : children_) {
     if (each.now == state::between && !(each.ordered && one_is_starting)) {
@@ -242,8 +243,7 @@ void supervisor::look_at_deadlines(time_point now) {
   }
 }
 
-void supervisor::see_to_next_call() {
-  const time_point now = clock::now();
+void supervisor::see_to_next_call(time_point now) {
   time_point next = time_point::max();
   for (const child_state& each : children_) {
     next = std::min(next, each.deadline);

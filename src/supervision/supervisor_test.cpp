@@ -552,6 +552,18 @@ TEST(supervisor, a_supervisor_that_fails_is_restarted_by_its_own) {
   EXPECT_EQ(a.alive, 0);
 }
 
+TEST(supervisor, a_restart_that_becomes_due_while_it_looks_is_not_forgotten) {
+  script a("a");
+  school on;
+  on.open({.most = supervision::unlimited, .first = 2us, .longest = 2us, .jitter = 1},
+          on.pupil_of(a).starts_within(10h));
+  const ref<pupil> child = on.find("a");
+  for (int object = 2; object <= 500; ++object) {
+    child.send(fail{"why not"});
+    ASSERT_TRUE(on.play_until([&] { return a.objects == object; }));
+  }
+}
+
 // ── Pace ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(restart_pace, each_wait_is_twice_as_long_up_to_the_longest) {

@@ -106,10 +106,10 @@ class supervisor : public actor {
   void step();
   [[nodiscard]] bool stop_all();
   [[nodiscard]] bool stop_for_restart();
-  void start_those_due();
+  void start_those_due(time_point now);
   void begin(detail::child_state& child);
   void look_at_deadlines(time_point now);
-  void see_to_next_call();
+  void see_to_next_call(time_point now);
 
   std::vector<detail::child_state> children_;
   detail::restart_pace pace_;
