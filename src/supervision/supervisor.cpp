@@ -253,8 +253,9 @@ void supervisor::see_to_next_call(time_point now) {
   }
   if (next >= next_call_) return;
   next_call_ = next;
-  (void)self(this).send_after(std::max(next - now, duration::zero()),
-                              detail::look_after_children{});
+  (void)its_timer_.cancel();
+  its_timer_ =
+      self(this).send_after(std::max(next - now, duration::zero()), detail::look_after_children{});
 }
 
 }  // namespace troupe

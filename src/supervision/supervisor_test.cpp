@@ -564,6 +564,19 @@ TEST(supervisor, a_restart_that_becomes_due_while_it_looks_is_not_forgotten) {
   }
 }
 
+TEST(supervisor, restarts_leave_no_timers_behind) {
+  script a("a");
+  school on;
+  on.open({.most = supervision::unlimited, .first = 1us, .longest = 1us}, on.pupil_of(a));
+  const ref<pupil> child = on.find("a");
+  for (int object = 2; object <= 50; ++object) {
+    child.send(fail{"why not"});
+    ASSERT_TRUE(on.play_until([&] { return a.objects == object; }));
+  }
+  on.play();
+  EXPECT_LE(on.system.statistics().timers_armed, 1u);
+}
+
 // ── Pace ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(restart_pace, each_wait_is_twice_as_long_up_to_the_longest) {

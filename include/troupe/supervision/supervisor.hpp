@@ -12,6 +12,7 @@
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/timer.hpp>
 #include <troupe/supervision/child.hpp>
 #include <troupe/supervision/child_record.hpp>
 
@@ -115,6 +116,7 @@ class supervisor : public actor {
   detail::restart_pace pace_;
   ref<supervisor> stays_;  // itself, until it ends
   time_point next_call_ = time_point::max();
+  timer its_timer_;  // for that
   bool ending_ = false;
   std::string failure_;  // why it ends; empty: it was told to
 };
