@@ -176,7 +176,8 @@ void supervisor::step() {
 bool supervisor::stop_all() {
   for (auto each = children_.rbegin(); each != children_.rend(); ++each) {
     if (each->now == state::gone) continue;
-    if (each->now != state::stopping) {
+    const bool was_to_come_back = std::exchange(each->restarts_with_others, false);
+    if (each->now != state::stopping || was_to_come_back) {
       each->now = state::stopping;
       each->deadline = later(clock::now(), each->spec.stop_most());
       each->told_now = false;

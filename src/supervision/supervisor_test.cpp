@@ -577,6 +577,33 @@ TEST(supervisor, restarts_leave_no_timers_behind) {
   EXPECT_LE(on.system.statistics().timers_armed, 1u);
 }
 
+TEST(supervisor, a_child_that_does_not_stop_for_a_restart_is_left_behind_and_named) {
+  event let_go;
+  script a("a"), b("b");
+  recorder told;
+  troupe::system system(told.options());
+  supervision rules = at_once;
+  rules.restarts = strategy::one_for_all;
+  const auto head = system.spawn<supervisor>(
+      rules, child_spec(child<pupil>("a", std::ref(a))),
+      child_spec(child<pupil>("b", std::ref(b)).stops_within(1ms).spawned({.where = own_thread})));
+  const auto fails = head.ask<find_child<pupil>>(patience, "a").get().value();
+  const auto hangs = head.ask<find_child<pupil>>(patience, "b").get().value();
+  event hanging;
+  hangs.send(std::function<void(pupil&)>([&](pupil&) {
+    hanging.set();
+    let_go.wait();
+  }));
+  ASSERT_TRUE(hanging.wait());
+  fails.send(fail{"why not"});
+  EXPECT_TRUE(head.join_for(5s));
+  EXPECT_EQ(b.alive, 1);
+  let_go.set();
+  EXPECT_EQ(head.join(), exit_reason::failed);
+  EXPECT_EQ(hangs.join(), exit_reason::stopped_now);
+  EXPECT_THAT(told.failures().back().what, HasSubstr("its child \"b\" has not stopped"));
+}
+
 // ── Pace ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(restart_pace, each_wait_is_twice_as_long_up_to_the_longest) {
