@@ -36,9 +36,8 @@ bool child_record::begin(control_block& child, const dispatch& how) {
   note_ptr ended(make_envelope<false>(how, child_note{}));
   {
     const std::lock_guard lock(guard_);
-    ++incarnation_;
-    started->value = {.child = id_, .incarnation = incarnation_};
-    ended->value = {.child = id_, .incarnation = incarnation_, .what = child_note::kind::ended};
+    started->value = {.child = id_, .who = child.where()};
+    ended->value = {.child = id_, .who = child.where(), .what = child_note::kind::ended};
     started_ = std::move(started);
     ended_ = std::move(ended);
     at_end_ = at_end::by_policy;

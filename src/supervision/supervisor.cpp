@@ -89,8 +89,9 @@ std::vector<child_status> supervisor::on(list_children) {
 // ── What becomes of children ──────────────────────────────────────────────────────────────────
 
 void supervisor::on(child_note note) {
+  if (note.child >= children_.size()) return;
   child_state& child = children_[note.child];
-  if (child.now == state::gone) return;
+  if (child.who != note.who || child.now == state::gone) return;
   if (note.what == child_note::kind::started) {
     if (child.now != state::starting) return;
     child.now = state::running;

@@ -604,6 +604,33 @@ TEST(supervisor, a_child_that_does_not_stop_for_a_restart_is_left_behind_and_nam
   EXPECT_THAT(told.failures().back().what, HasSubstr("its child \"b\" has not stopped"));
 }
 
+TEST(supervisor, what_children_of_the_object_before_have_told_is_nothing_to_the_next_one) {
+  script a("a");
+  school on;
+  auto group = child<supervisor>("group", at_once, child_spec(on.pupil_of(a)))
+                   .spawned({.where = bound_to(on.pump)});
+  on.open(at_once, group);
+  auto answer = on.head.ask<find_child<supervisor>>(patience, "group");
+  on.play();
+  const auto below = std::move(answer).get().value();
+  auto found = below.ask<find_child<pupil>>(patience, "a");
+  on.play();
+  const ref<pupil> before = std::move(found).get().value();
+  // Its note is in the mailbox of the one below when that gets its next object.
+  before.send(std::function<void(pupil&)>([&](pupil&) {
+    below.stop_now();
+    throw std::runtime_error("why not");
+  }));
+  on.play();
+  EXPECT_NE(before.join(), exit_reason::unknown);
+  EXPECT_EQ(a.objects, 2);
+  auto all = below.ask<list_children>(patience);
+  on.play();
+  const std::vector<child_status> now = std::move(all).get().value();
+  EXPECT_EQ(now[0].now, child_status::state::running);
+  EXPECT_EQ(now[0].restarts, 0u);
+}
+
 // ── Pace ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(restart_pace, each_wait_is_twice_as_long_up_to_the_longest) {
