@@ -185,7 +185,7 @@ duration restart_pace::delay(child_state& of, time_point now) {
   const duration enough = std::max(rules_.longest, rules_.within);
   if (of.began != time_point{} && now - of.began > enough) of.failed_in_a_row = 0;
   duration time = rules_.first;
-  for (unsigned i = 0; i < of.failed_in_a_row && time < rules_.longest; ++i) {
+  for (unsigned i = 0; i < of.failed_in_a_row && 0 < time.count() && time < rules_.longest; ++i) {
     time = time > rules_.longest / 2 ? rules_.longest : 2 * time;
   }
   ++of.failed_in_a_row;

@@ -668,6 +668,17 @@ TEST(restart_pace, jitter_only_shortens) {
   EXPECT_TRUE(differ);
 }
 
+TEST(restart_pace, many_in_a_row_cost_no_more_than_the_first) {
+  detail::restart_pace pace({.first = 0ms, .longest = 1ms});
+  journal log;
+  detail::child_state child{.spec = troupe::child<probe>("p", std::ref(log))};
+  child.failed_in_a_row = static_cast<unsigned>(-2);
+  const time_point then = clock::now();
+  EXPECT_EQ(pace.delay(child, then), 0ms);
+  EXPECT_EQ(pace.delay(child, then), 0ms);
+  EXPECT_LT(clock::now() - then, 500ms);
+}
+
 TEST(supervisor, waits_before_it_restarts) {
   script a("a");
   school on;
