@@ -184,6 +184,34 @@ TEST(restart, who_asked_a_handler_that_waits_hears_that_it_failed) {
   on.does.asked = {};
 }
 
+class asks_at_its_end : public pupil {
+ public:
+  asks_at_its_end(script& does, patient_script& asks) : pupil(does), does_(does), asks_(asks) {}
+  ~asks_at_its_end() { ask("continued behind the destructor"); }
+  void on_stop() { ask("continued behind on_stop()"); }
+
+ private:
+  void ask(const char* what) {
+    asks_.asked.ask<late_question>(patience).then(
+        [&does = does_, what](ask_result<int>) { does.write(what); });
+  }
+  script& does_;
+  patient_script& asks_;
+};
+
+TEST(restart, what_an_object_asks_as_it_ends_is_not_continued_in_the_next_one) {
+  patient_script asks("asks");
+  clinic<asks_at_its_end> on;
+  asks.asked = on.spawn<oracle>();
+  on.open(std::ref(asks));
+  on.it.stop_now();
+  on.play();
+  EXPECT_EQ(on.does.objects, 2);
+  asks.asked.send(job{42});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("made", "started", "destroyed", "made", "started"));
+}
+
 TEST(restart, an_exclusive_handler_ends_with_its_object) {
   clinic<patient, patient_script> on;
   on.does.asked = on.spawn<oracle>();

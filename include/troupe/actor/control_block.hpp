@@ -147,6 +147,10 @@ class control_block : public runnable {
   [[nodiscard]] bool is_supervised() const noexcept;
   /// From now on it ends with its object.
   void ends_for_good() noexcept;
+  /// Its object is ending, or there is none. The turn's.
+  [[nodiscard]] bool is_between() const noexcept {
+    return (phase_.load(relaxed) & between) != 0;  // [phase] relaxed: the turn's own part
+  }
   /// In run(): the message failed its actor; if that is restarted, it is handled once more. True: it is
   /// not the caller's any more.
   [[nodiscard]] bool handle_again(envelope& message) noexcept;
@@ -271,7 +275,7 @@ class control_block : public runnable {
   static constexpr std::uint32_t phase_mask = 0xff;
   static constexpr std::uint32_t waited_for = 0x100;
   static constexpr std::uint32_t exclusive = 0x200;
-  static constexpr std::uint32_t between = 0x400;   // two incarnations: there is no object
+  static constexpr std::uint32_t between = 0x400;  // two incarnations, from the end of the first on
   static constexpr std::uint32_t for_good = 0x800;  // there will be no further one
 
   // The first cache line of the slot, with the lifeline before it: what senders look at, and the word
