@@ -211,11 +211,11 @@ void control_block::forget_mailbox(activity& mine) noexcept {
       end = &message->next;
       continue;
     }
-    ++handled;
     (void)mailbox_.handled(bounds.units(message->how->charge(*message), message->how->weight),
                            bounds.quantum);
     if (is_token) message = drop_ring::of(*message).take(*message);
     if (message == nullptr) continue;  // it was dropped, and counted
+    ++handled;
     if (envelope* const inner = unwrap(*message)) {
       message = inner;  // counts for nothing
     } else {

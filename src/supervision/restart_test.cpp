@@ -28,6 +28,9 @@ struct job {
 struct slow_job {
   int number;
 };
+struct urgent {
+  static constexpr auto priority = troupe::priority::high;
+};
 
 // Answers when the test says so.
 class oracle : public actor {
@@ -400,6 +403,34 @@ TEST(restart, a_forgotten_mailbox_makes_room) {
   EXPECT_EQ(on.system.statistics().messages_dropped, 0u);
   EXPECT_EQ(on.system.statistics().messages_waiting, 0u);
   EXPECT_EQ(on.system.statistics().message_bytes_waiting, 0u);
+}
+
+class with_priorities : public pupil {
+ public:
+  explicit with_priorities(script& does) : pupil(does), does_(does) {}
+  using pupil::on;
+  void on(urgent) { does_.write("urgent"); }
+
+ private:
+  script& does_;
+};
+
+TEST(restart, what_was_dropped_before_the_mailbox_is_forgotten_is_counted_once) {
+  clinic<with_priorities> on;
+  on.open_spec(
+      child<with_priorities>("a", std::ref(on.does))
+          .forgets_mailbox()
+          .spawned(
+              {.where = bound_to(on.pump), .max_messages = 4, .when_full = overload::drop_oldest}));
+  on.let_it([&](pupil&) {
+    for (int i = 0; i < 4; ++i) on.it.send(say{"forgotten"});
+    on.it.send(urgent{});  // in the place of the oldest of these
+    throw std::runtime_error("why not");
+  });
+  EXPECT_EQ(on.system.statistics().messages_dropped, 1u);
+  EXPECT_EQ(on.told.dead_letters().size(), 4u);
+  on.it.send(say{"waits"});
+  EXPECT_EQ(on.system.statistics().messages_waiting, 1u);
 }
 
 // ── Handled once more ─────────────────────────────────────────────────────────────────────────
