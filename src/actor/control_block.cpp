@@ -257,7 +257,14 @@ void control_block::end_object() {
   hold();
   // [urgent] relaxed: the message behind it orders it, and brings the turn about if there is none;
   // who pauses looks at it under the mutex that release() takes afterwards.
-  urgent_.store(static_cast<std::uint8_t>(urgent::stop_now), relaxed);
+  constexpr std::uint8_t about_messages = high_pushed | high_sorted;
+  std::uint8_t now = urgent_.load(relaxed);
+  while (!urgent_.compare_exchange_weak(
+      now,
+      static_cast<std::uint8_t>((now & about_messages) |
+                                static_cast<std::uint8_t>(urgent::stop_now)),
+      relaxed, relaxed)) {
+  }
   deliver(*message);
   home().pauses().release(*this);
   let_go();

@@ -433,6 +433,18 @@ TEST(restart, what_was_dropped_before_the_mailbox_is_forgotten_is_counted_once) 
   EXPECT_EQ(on.system.statistics().messages_waiting, 1u);
 }
 
+TEST(restart, by_stop_now_leaves_high_messages_before_the_others) {
+  clinic<with_priorities> on;
+  on.open();
+  on.let_it([&](pupil&) {
+    on.it.send(say{"normal"});
+    on.it.send(urgent{});
+    on.it.stop_now();
+  });
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("made", "started", "stopped", "destroyed", "made",
+                                               "started", "urgent", "normal"));
+}
+
 // ── Handled once more ─────────────────────────────────────────────────────────────────────────
 
 struct workshop : clinic<retrying> {
