@@ -123,6 +123,9 @@ bool control_block::comes_back(exit_reason reason) noexcept {
 turn_result control_block::end_incarnation(exit_reason reason, activity& mine) noexcept {
   side_block& its = *side_if_any();
   its.exclusive = its.held_up = nullptr;
+  // [urgent] relaxed: what was meant for this object. Before the links: one that breaks behind that
+  // look is urgent again. What goes first still does.
+  urgent_.fetch_and(high_pushed, relaxed);
   unwatch_all(its);
   end_listeners_of_object(its.bonds);
   forget_broken_links(its.bonds);
@@ -135,9 +138,7 @@ turn_result control_block::end_incarnation(exit_reason reason, activity& mine) n
     mailbox_.put_in_front(*its.once_more, *its.once_more);
     its.once_more = nullptr;
   }
-  // [urgent] relaxed: what was meant for this object. What goes first still does.
-  urgent_.fetch_and(high_pushed, relaxed);
-  if (has_high) urgent_.fetch_or(high_pushed, relaxed);
+  if (has_high) urgent_.fetch_or(high_pushed, relaxed);  // [high] the turn's
   // [phase] The turn's own part.
   phase_.fetch_and(waited_for | for_good, relaxed);
   phase_.fetch_or(static_cast<std::uint32_t>(phase::starting) | between, relaxed);
