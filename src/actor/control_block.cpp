@@ -507,17 +507,21 @@ bool control_block::raise(urgent what) noexcept {
   return true;
 }
 
+void control_block::no_longer(urgent what) noexcept {
+  std::uint8_t now = urgent_.load(relaxed);  // [urgent] relaxed: as in stop_now()
+  while (told_in(now) == what &&
+         !urgent_.compare_exchange_weak(
+             now, static_cast<std::uint8_t>(now & (high_pushed | high_sorted)), relaxed, relaxed)) {
+  }
+}
+
 void control_block::link_broken() noexcept {
   if (raise(urgent::link_broken)) wake();
 }
 
 // Back to nothing first: a link that breaks behind the look makes it urgent again.
 bool control_block::has_broken_link() noexcept {
-  std::uint8_t now = urgent_.load(relaxed);  // [urgent]
-  while (told_in(now) == urgent::link_broken &&
-         !urgent_.compare_exchange_weak(
-             now, static_cast<std::uint8_t>(now & (high_pushed | high_sorted)), relaxed, relaxed)) {
-  }
+  no_longer(urgent::link_broken);
   side_block& its = *side_if_any();
   return take_broken_link(its.bonds, its.what);
 }

@@ -180,6 +180,7 @@ std::optional<turn_result> control_block::next_incarnation(activity& mine) noexc
     return turn_result::ended;
   }
   phase_.fetch_and(~between, relaxed);  // [phase] the turn's own part
+  no_longer(urgent::fail);              // for what came when it could not make room
   if (type_->on_start == nullptr) {
     move_to(phase::running);
     has_started();

@@ -445,6 +445,33 @@ TEST(restart, by_stop_now_leaves_high_messages_before_the_others) {
                                                "started", "urgent", "normal"));
 }
 
+TEST(restart, one_that_fails_when_its_mailbox_is_full_does_not_fail_for_what_came_between) {
+  script a("a");
+  stage on;
+  const auto head = on.spawn<supervisor>(
+      supervision{.most = supervision::unlimited, .first = 1ms, .longest = 1ms},
+      child_spec(child<pupil>("a", std::ref(a))
+                     .spawned({.where = bound_to(on.pump),
+                               .max_messages = 2,
+                               .when_full = overload::fail_receiver})));
+  on.play();
+  auto found = head.ask<find_child<pupil>>(patience, "a");
+  on.play();
+  const auto it = std::move(found).get().value();
+  it.send(fail{"why not"});
+  on.play();
+  if (a.objects == 1) {
+    EXPECT_EQ(it.send(say{"one"}), delivery::accepted);
+    EXPECT_EQ(it.send(say{"two"}), delivery::accepted);
+    EXPECT_EQ(it.send(say{"too many"}), delivery::refused);
+  }
+  ASSERT_TRUE(eventually([&] { return on.play(), a.alive == 1; }));
+  on.play();
+  EXPECT_EQ(a.objects, 2);
+  EXPECT_THAT(a.log.lines(),
+              ElementsAre("made", "started", "destroyed", "made", "started", "one", "two"));
+}
+
 // ── Handled once more ─────────────────────────────────────────────────────────────────────────
 
 struct workshop : clinic<retrying> {

@@ -232,6 +232,7 @@ class control_block : public runnable {
   void no_longer_waits(const dispatch& how, std::size_t bytes) noexcept;
   void fail_for_overload() noexcept;
   bool raise(urgent what) noexcept;
+  void no_longer(urgent what) noexcept;
   [[nodiscard]] bool has_broken_link() noexcept;
   void wake() noexcept;
   [[nodiscard]] bool take_place(const dispatch& how) noexcept;
