@@ -90,6 +90,7 @@ class retrying : public actor {
     does_.write("done " + std::to_string(m.number));
   }
   void on(slow_job m) { at_(m.number); }
+  void on(urgent) { does_.write("urgent"); }
 
  private:
   script& does_;
@@ -494,6 +495,18 @@ TEST(redelivery, the_message_that_failed_comes_again_before_all_others) {
   EXPECT_THAT(on.does.log.lines(),
               ElementsAre("job 1", "done 1", "job 2", "job 2", "done 2", "job 3", "done 3"));
   EXPECT_EQ(on.system.statistics().messages_waiting, 0u);
+}
+
+TEST(redelivery, comes_before_high_messages_too) {
+  workshop on;
+  on.open(std::function<void(int)>([&](int) {
+    if (on.failures++ != 0) return;
+    on.it.send(urgent{});
+    throw std::runtime_error("why not");
+  }));
+  on.it.send(job{1});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("job 1", "job 1", "done 1", "urgent"));
 }
 
 TEST(redelivery, is_tried_once) {
