@@ -248,8 +248,8 @@ void control_block::stop_now() {
     ~held() { block.let_go(); }
   } guard{*this};
   hold();
-  end_object();
-  (void)decide(next_object::never, exit_reason::stopped_now);
+  // In this order: what end_object() ends is not between two objects by then, and comes back.
+  if (!decide(next_object::never, exit_reason::stopped_now)) end_object();
 }
 
 void control_block::end_object() {
