@@ -60,8 +60,7 @@ void child_record::end_for_good(control_block& child, exit_reason otherwise) {
     const std::lock_guard lock(guard_);
     at_end_ = at_end::final;
   }
-  child.stop();
-  (void)detail::end_for_good(child, otherwise);
+  if (!detail::end_for_good(child, otherwise)) child.stop();
 }
 
 void child_record::started() noexcept {
