@@ -117,7 +117,8 @@ control_block::control_block(const actor_type& type, runtime& home, executor& ru
 
 // Null if nothing is asked for that needs one.
 static std::unique_ptr<side_block> make_side_block(const actor_type& type, const runtime& home,
-                                                   const spawn_options* options) {
+                                                   const spawn_options* options,
+                                                   std::unique_ptr<incarnations> again) {
   auto side = std::make_unique<side_block>();
   if (options != nullptr) {
     side->name = options->name;
@@ -126,15 +127,20 @@ static std::unique_ptr<side_block> make_side_block(const actor_type& type, const
   if (type.limited_messages != 0) {
     side->of_type = std::make_unique<atomic<std::uint16_t>[]>(type.limited_messages);
   }
-  if (side->name.empty() && side->own == nullptr && side->of_type == nullptr) return nullptr;
+  side->again = std::move(again);
+  if (side->name.empty() && side->own == nullptr && side->of_type == nullptr &&
+      side->again == nullptr) {
+    return nullptr;
+  }
   return side;
 }
 
 control_block& control_block::make(const actor_type& type, runtime& home, executor& runs_on,
-                                   const spawn_options* options) {
+                                   const spawn_options* options,
+                                   std::unique_ptr<incarnations> again) {
   std::unique_ptr<side_block> side;
-  if (options != nullptr || type.limited_messages != 0) {
-    side = make_side_block(type, home, options);
+  if (options != nullptr || type.limited_messages != 0 || again != nullptr) {
+    side = make_side_block(type, home, options, std::move(again));
   }
   const bool elsewhere = object_is_elsewhere(type);
   void* const memory =

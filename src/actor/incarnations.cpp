@@ -50,14 +50,7 @@ class constructing_scope {
 
 control_block& make_between(troupe::system& of, const actor_type& type,
                             const spawn_options& options, std::unique_ptr<incarnations> makes) {
-  control_block& block = system_access::of(of).make_actor(type, &options);
-  try {
-    block.side().again = std::move(makes);
-  } catch (...) {
-    block.abandon();
-    block.let_go();
-    throw;
-  }
+  control_block& block = system_access::of(of).make_actor(type, &options, std::move(makes));
   block.begin_between();
   return block;
 }
@@ -86,8 +79,9 @@ bool end_for_good(control_block& of, exit_reason as) noexcept {
 
 void control_block::begin_between() noexcept {
   side_block& its = *side_if_any();
-  // [phase] relaxed: the turn's own part, and there has been no turn yet.
-  phase_.store(static_cast<std::uint32_t>(phase::starting) | between, relaxed);
+  // [phase] relaxed: the turn's own part, and there has been no turn yet. Its pump may have ended.
+  phase_.fetch_and(waited_for | for_good, relaxed);
+  phase_.fetch_or(static_cast<std::uint32_t>(phase::starting) | between, relaxed);
   now_handling(between_dispatch);
   its.next.store(next_object::undecided, release);  // [restart]
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ struct spawn_options;
 
 namespace detail {
 
+class incarnations;
 class runtime;
 struct offered;
 struct handler_frame;
@@ -72,9 +74,9 @@ enum class phase : std::uint8_t { starting, running, ended };
 class control_block : public runnable {
  public:
   /// A slot for an actor of this type, with one reference and its mailbox busy: nothing runs until
-  /// started(). Throws std::bad_alloc.
+  /// started(). `again`: null if it has one object only. Throws std::bad_alloc.
   static control_block& make(const actor_type& type, runtime& home, executor& runs_on,
-                             const spawn_options* options);
+                             const spawn_options* options, std::unique_ptr<incarnations> again);
 
   [[nodiscard]] static control_block& of(lifeline& line) noexcept {
     return *std::launder(reinterpret_cast<control_block*>(&line + 1));
