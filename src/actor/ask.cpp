@@ -185,7 +185,7 @@ bool asking_base::is_decided_later() {
         "run. Use get(), or, in a constructor, on_start()");
   }
   control_block& me = *here.running;
-  if (me.line().now().ending()) return false;
+  if (me.line().now().ending() || me.is_between()) return false;
   if (now == state::waiting) {
     if (slot_ != nullptr) move_to_turn();
     return true;

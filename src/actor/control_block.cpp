@@ -118,7 +118,8 @@ control_block::control_block(const actor_type& type, runtime& home, executor& ru
 
 // Null if nothing is asked for that needs one.
 static std::unique_ptr<side_block> make_side_block(const actor_type& type, const runtime& home,
-                                                   const spawn_options* options) {
+                                                   const spawn_options* options,
+                                                   std::unique_ptr<incarnations> again) {
   auto side = std::make_unique<side_block>();
   if (options != nullptr) {
     side->name = options->name;
@@ -127,15 +128,20 @@ static std::unique_ptr<side_block> make_side_block(const actor_type& type, const
   if (type.limited_messages != 0) {
     side->of_type = std::make_unique<atomic<std::uint16_t>[]>(type.limited_messages);
   }
-  if (side->name.empty() && side->own == nullptr && side->of_type == nullptr) return nullptr;
+  side->again = std::move(again);
+  if (side->name.empty() && side->own == nullptr && side->of_type == nullptr &&
+      side->again == nullptr) {
+    return nullptr;
+  }
   return side;
 }
 
 control_block& control_block::make(const actor_type& type, runtime& home, executor& runs_on,
-                                   const spawn_options* options) {
+                                   const spawn_options* options,
+                                   std::unique_ptr<incarnations> again) {
   std::unique_ptr<side_block> side;
-  if (options != nullptr || type.limited_messages != 0) {
-    side = make_side_block(type, home, options);
+  if (options != nullptr || type.limited_messages != 0 || again != nullptr) {
+    side = make_side_block(type, home, options, std::move(again));
   }
   const bool elsewhere = object_is_elsewhere(type);
   void* const memory =
@@ -249,8 +255,8 @@ void control_block::stop_now() {
     ~held() { block.let_go(); }
   } guard{*this};
   hold();
-  end_object();
-  (void)decide(next_object::never, exit_reason::stopped_now);
+  // In this order: what end_object() ends is not between two objects by then, and comes back.
+  if (!decide(next_object::never, exit_reason::stopped_now)) end_object();
 }
 
 void control_block::end_object() {
@@ -258,7 +264,14 @@ void control_block::end_object() {
   hold();
   // [urgent] relaxed: the message behind it orders it, and brings the turn about if there is none;
   // who pauses looks at it under the mutex that release() takes afterwards.
-  urgent_.store(static_cast<std::uint8_t>(urgent::stop_now), relaxed);
+  constexpr std::uint8_t about_messages = high_pushed | high_sorted;
+  std::uint8_t now = urgent_.load(relaxed);
+  while (!urgent_.compare_exchange_weak(
+      now,
+      static_cast<std::uint8_t>((now & about_messages) |
+                                static_cast<std::uint8_t>(urgent::stop_now)),
+      relaxed, relaxed)) {
+  }
   deliver(*message);
   home().pauses().release(*this);
   let_go();
@@ -504,17 +517,21 @@ bool control_block::raise(urgent what) noexcept {
   return true;
 }
 
+void control_block::no_longer(urgent what) noexcept {
+  std::uint8_t now = urgent_.load(relaxed);  // [urgent] relaxed: as in stop_now()
+  while (told_in(now) == what &&
+         !urgent_.compare_exchange_weak(
+             now, static_cast<std::uint8_t>(now & (high_pushed | high_sorted)), relaxed, relaxed)) {
+  }
+}
+
 void control_block::link_broken() noexcept {
   if (raise(urgent::link_broken)) wake();
 }
 
 // Back to nothing first: a link that breaks behind the look makes it urgent again.
 bool control_block::has_broken_link() noexcept {
-  std::uint8_t now = urgent_.load(relaxed);  // [urgent]
-  while (told_in(now) == urgent::link_broken &&
-         !urgent_.compare_exchange_weak(
-             now, static_cast<std::uint8_t>(now & (high_pushed | high_sorted)), relaxed, relaxed)) {
-  }
+  no_longer(urgent::link_broken);
   side_block& its = *side_if_any();
   return take_broken_link(its.bonds, its.what);
 }

@@ -31,7 +31,11 @@ constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its 
 
 turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   const bool again = comes_back(reason);
-  if (!again && reason != exit_reason::unreachable) line().begin_end();
+  if (again) {
+    phase_.fetch_or(between, relaxed);  // [phase] the turn's own part
+  } else if (reason != exit_reason::unreachable) {
+    line().begin_end();
+  }
   end_handlers(reason);
   if (reason != exit_reason::failed && type_->on_stop != nullptr &&
       !call(type_->on_stop, on_stop_dispatch)) {

@@ -51,14 +51,7 @@ class constructing_scope {
 
 control_block& make_between(troupe::system& of, const actor_type& type,
                             const spawn_options& options, std::unique_ptr<incarnations> makes) {
-  control_block& block = system_access::of(of).make_actor(type, &options);
-  try {
-    block.side().again = std::move(makes);
-  } catch (...) {
-    block.abandon();
-    block.let_go();
-    throw;
-  }
+  control_block& block = system_access::of(of).make_actor(type, &options, std::move(makes));
   block.begin_between();
   return block;
 }
@@ -87,8 +80,9 @@ bool end_for_good(control_block& of, exit_reason as) noexcept {
 
 void control_block::begin_between() noexcept {
   side_block& its = *side_if_any();
-  // [phase] relaxed: the turn's own part, and there has been no turn yet.
-  phase_.store(static_cast<std::uint32_t>(phase::starting) | between, relaxed);
+  // [phase] relaxed: the turn's own part, and there has been no turn yet. Its pump may have ended.
+  phase_.fetch_and(waited_for | for_good, relaxed);
+  phase_.fetch_or(static_cast<std::uint32_t>(phase::starting) | between, relaxed);
   now_handling(between_dispatch);
   its.next.store(next_object::undecided, release);  // [restart]
 }
@@ -124,6 +118,9 @@ bool control_block::comes_back(exit_reason reason) noexcept {
 turn_result control_block::end_incarnation(exit_reason reason, activity& mine) noexcept {
   side_block& its = *side_if_any();
   its.exclusive = its.held_up = nullptr;
+  // [urgent] relaxed: what was meant for this object. Before the links: one that breaks behind that
+  // look is urgent again. What goes first still does.
+  urgent_.fetch_and(high_pushed, relaxed);
   unwatch_all(its);
   end_listeners_of_object(its.bonds);
   forget_broken_links(its.bonds);
@@ -136,9 +133,7 @@ turn_result control_block::end_incarnation(exit_reason reason, activity& mine) n
     mailbox_.put_in_front(*its.once_more, *its.once_more);
     its.once_more = nullptr;
   }
-  // [urgent] relaxed: what was meant for this object. What goes first still does.
-  urgent_.fetch_and(high_pushed, relaxed);
-  if (has_high) urgent_.fetch_or(high_pushed, relaxed);
+  if (has_high) urgent_.fetch_or(high_pushed, relaxed);  // [high] the turn's
   // [phase] The turn's own part.
   phase_.fetch_and(waited_for | for_good, relaxed);
   phase_.fetch_or(static_cast<std::uint32_t>(phase::starting) | between, relaxed);
@@ -180,6 +175,7 @@ std::optional<turn_result> control_block::next_incarnation(activity& mine) noexc
     return turn_result::ended;
   }
   phase_.fetch_and(~between, relaxed);  // [phase] the turn's own part
+  no_longer(urgent::fail);              // for what came when it could not make room
   if (type_->on_start == nullptr) {
     move_to(phase::running);
     has_started();
@@ -220,11 +216,11 @@ void control_block::forget_mailbox(activity& mine) noexcept {
       end = &message->next;
       continue;
     }
-    ++handled;
     (void)mailbox_.handled(bounds.units(message->how->charge(*message), message->how->weight),
                            bounds.quantum);
     if (is_token) message = drop_ring::of(*message).take(*message);
     if (message == nullptr) continue;  // it was dropped, and counted
+    ++handled;
     if (envelope* const inner = unwrap(*message)) {
       message = inner;  // counts for nothing
     } else {

@@ -35,7 +35,8 @@ void run_to_retry(void* actor, envelope& e) {
 constexpr dispatch retry_dispatch{.run = run_to_retry,
                                   .discard = discard_wrapped,
                                   .message = "a message that failed its actor",
-                                  .internal = true};
+                                  .internal = true,
+                                  .high = true};  // before all others
 constexpr dispatch wrapped_dispatch{.run = run_wrapped,
                                     .discard = discard_wrapped,
                                     .message = "a message that was kept",

@@ -27,8 +27,7 @@
 
 namespace troupe::detail {
 
-// By a sender who holds the actor: the message may have been handled already, and have been its end. One
-// that the actor is told to stop_now() may be overwritten; nobody needs it any more.
+// By a sender who holds the actor: the message may have been handled already, and have been its end.
 void control_block::tell_high() noexcept {
   // [high] release: the message is in the mailbox before the flag.
   urgent_.fetch_or(high_pushed, release);

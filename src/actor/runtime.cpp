@@ -182,7 +182,8 @@ system_extension& extension_of(troupe::system& of, make_extension make) {
 
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────
 
-control_block& runtime::make_actor(const actor_type& type, const spawn_options* options) {
+control_block& runtime::make_actor(const actor_type& type, const spawn_options* options,
+                                   std::unique_ptr<incarnations> again) {
   std::unique_ptr<thread_executor> own;
   executor* runs_on = pool_.get();
   bound_executor* bound = nullptr;
@@ -201,7 +202,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
       TROUPE_EXPECTS(&bound->home() == this, "the pump belongs to another system");
       break;
   }
-  control_block& block = control_block::make(type, *this, *runs_on, options);
+  control_block& block = control_block::make(type, *this, *runs_on, options, std::move(again));
   const turn_context& here = this_turn();
   const bool in_turn = here.counts != nullptr && &here.running->home() == this;
   lives& counted = in_turn ? here.counts->actors : foreign().actors;

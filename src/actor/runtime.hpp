@@ -49,8 +49,9 @@ class runtime : public system_state {
   void close();
 
   // ── Spawning ────────────────────────────────────────────────────────────────────────────────
-  /// `options`: null if all is as usual.
-  control_block& make_actor(const actor_type& type, const spawn_options* options);
+  /// `options`: null if all is as usual. `again`: null if it has one object only.
+  control_block& make_actor(const actor_type& type, const spawn_options* options,
+                            std::unique_ptr<incarnations> again);
   /// `mine`: of the turn in which it ended; null: it ended in none.
   void actor_ended(activity* mine) noexcept;
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <troupe/actor/incarnations.hpp>
+
 #include "runtime.hpp"
 
 namespace troupe {
@@ -94,7 +96,7 @@ std::string_view to_string(exit_reason reason) noexcept {
 namespace detail {
 
 spawning::spawning(runtime& home, const actor_type& type, const spawn_options* options)
-    : block_(&home.make_actor(type, options)),
+    : block_(&home.make_actor(type, options, nullptr)),
       constructing_before_(std::exchange(this_turn().constructing, block_)) {
   ++this_turn().constructors;
 }

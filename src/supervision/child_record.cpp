@@ -36,9 +36,8 @@ bool child_record::begin(control_block& child, const dispatch& how) {
   note_ptr ended(make_envelope<false>(how, child_note{}));
   {
     const std::lock_guard lock(guard_);
-    ++incarnation_;
-    started->value = {.child = id_, .incarnation = incarnation_};
-    ended->value = {.child = id_, .incarnation = incarnation_, .what = child_note::kind::ended};
+    started->value = {.child = id_, .who = child.where()};
+    ended->value = {.child = id_, .who = child.where(), .what = child_note::kind::ended};
     started_ = std::move(started);
     ended_ = std::move(ended);
     at_end_ = at_end::by_policy;
@@ -61,8 +60,7 @@ void child_record::end_for_good(control_block& child, exit_reason otherwise) {
     const std::lock_guard lock(guard_);
     at_end_ = at_end::final;
   }
-  child.stop();
-  (void)detail::end_for_good(child, otherwise);
+  if (!detail::end_for_good(child, otherwise)) child.stop();
 }
 
 void child_record::started() noexcept {
@@ -186,7 +184,7 @@ duration restart_pace::delay(child_state& of, time_point now) {
   const duration enough = std::max(rules_.longest, rules_.within);
   if (of.began != time_point{} && now - of.began > enough) of.failed_in_a_row = 0;
   duration time = rules_.first;
-  for (unsigned i = 0; i < of.failed_in_a_row && time < rules_.longest; ++i) {
+  for (unsigned i = 0; i < of.failed_in_a_row && 0 < time.count() && time < rules_.longest; ++i) {
     time = time > rules_.longest / 2 ? rules_.longest : 2 * time;
   }
   ++of.failed_in_a_row;

@@ -81,7 +81,7 @@ std::vector<child_status> dynamic_children::list() const {
 
 void dynamic_children::noted(child_note note) {
   const auto at = children_.find(note.child);
-  if (at == children_.end()) return;
+  if (at == children_.end() || at->second.who != note.who) return;
   entry& child = at->second;
   if (note.what == child_note::kind::started) {
     if (child.now != state::starting) return;

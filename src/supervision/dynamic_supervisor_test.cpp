@@ -267,6 +267,38 @@ TEST(restart_stress, supervisors_end_while_children_fail_and_start) {
   }
 }
 
+struct turn_again {};
+
+// Has always something to do.
+class restless : public actor {
+ public:
+  explicit restless(atomic<int>& alive) : alive_(alive) { ++alive_; }
+  ~restless() { --alive_; }
+  void on_start() { self(this).send(turn_again{}); }
+  void on(turn_again) { self(this).send(turn_again{}); }
+
+ private:
+  atomic<int>& alive_;
+};
+
+TEST(restart_stress, stop_now_ends_an_object_or_what_waits_but_not_both) {
+  constexpr std::size_t children = sanitized ? 200 : 2'000;
+  atomic<int> alive{0};
+  recorder told;
+  troupe::system system(told.options(1));
+  const auto head = system.spawn<dynamic_supervisor<restless>>(
+      supervision{.most = supervision::unlimited, .first = 10h, .longest = 10h});
+  for (std::size_t i = 0; i < children; ++i) {
+    const auto one = head.ask<start_child<restless>>(patience, std::ref(alive)).get().value();
+    ASSERT_TRUE(eventually([&] { return alive == 1; }));
+    one.stop_now();
+    ASSERT_TRUE(eventually([&] { return alive == 0; }));
+  }
+  EXPECT_EQ(head.ask<count_children>(patience).get().value(), children);
+  head.stop();
+  EXPECT_EQ(head.join(), exit_reason::stopped);
+}
+
 TEST(restart_stress, groups_are_restarted_while_they_fail) {
   using strategy = supervision::strategy;
   for (const strategy which : {strategy::one_for_all, strategy::rest_for_one}) {

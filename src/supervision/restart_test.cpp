@@ -28,6 +28,9 @@ struct job {
 struct slow_job {
   int number;
 };
+struct urgent {
+  static constexpr auto priority = troupe::priority::high;
+};
 
 // Answers when the test says so.
 class oracle : public actor {
@@ -87,6 +90,7 @@ class retrying : public actor {
     does_.write("done " + std::to_string(m.number));
   }
   void on(slow_job m) { at_(m.number); }
+  void on(urgent) { does_.write("urgent"); }
 
  private:
   script& does_;
@@ -182,6 +186,34 @@ TEST(restart, who_asked_a_handler_that_waits_hears_that_it_failed) {
   on.tell(fail{"why not"});
   EXPECT_EQ(std::move(answer).get().error(), ask_error::failed);
   on.does.asked = {};
+}
+
+class asks_at_its_end : public pupil {
+ public:
+  asks_at_its_end(script& does, patient_script& asks) : pupil(does), does_(does), asks_(asks) {}
+  ~asks_at_its_end() { ask("continued behind the destructor"); }
+  void on_stop() { ask("continued behind on_stop()"); }
+
+ private:
+  void ask(const char* what) {
+    asks_.asked.ask<late_question>(patience).then(
+        [&does = does_, what](ask_result<int>) { does.write(what); });
+  }
+  script& does_;
+  patient_script& asks_;
+};
+
+TEST(restart, what_an_object_asks_as_it_ends_is_not_continued_in_the_next_one) {
+  patient_script asks("asks");
+  clinic<asks_at_its_end> on;
+  asks.asked = on.spawn<oracle>();
+  on.open(std::ref(asks));
+  on.it.stop_now();
+  on.play();
+  EXPECT_EQ(on.does.objects, 2);
+  asks.asked.send(job{42});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("made", "started", "destroyed", "made", "started"));
 }
 
 TEST(restart, an_exclusive_handler_ends_with_its_object) {
@@ -374,6 +406,73 @@ TEST(restart, a_forgotten_mailbox_makes_room) {
   EXPECT_EQ(on.system.statistics().message_bytes_waiting, 0u);
 }
 
+class with_priorities : public pupil {
+ public:
+  explicit with_priorities(script& does) : pupil(does), does_(does) {}
+  using pupil::on;
+  void on(urgent) { does_.write("urgent"); }
+
+ private:
+  script& does_;
+};
+
+TEST(restart, what_was_dropped_before_the_mailbox_is_forgotten_is_counted_once) {
+  clinic<with_priorities> on;
+  on.open_spec(
+      child<with_priorities>("a", std::ref(on.does))
+          .forgets_mailbox()
+          .spawned(
+              {.where = bound_to(on.pump), .max_messages = 4, .when_full = overload::drop_oldest}));
+  on.let_it([&](pupil&) {
+    for (int i = 0; i < 4; ++i) on.it.send(say{"forgotten"});
+    on.it.send(urgent{});  // in the place of the oldest of these
+    throw std::runtime_error("why not");
+  });
+  EXPECT_EQ(on.system.statistics().messages_dropped, 1u);
+  EXPECT_EQ(on.told.dead_letters().size(), 4u);
+  on.it.send(say{"waits"});
+  EXPECT_EQ(on.system.statistics().messages_waiting, 1u);
+}
+
+TEST(restart, by_stop_now_leaves_high_messages_before_the_others) {
+  clinic<with_priorities> on;
+  on.open();
+  on.let_it([&](pupil&) {
+    on.it.send(say{"normal"});
+    on.it.send(urgent{});
+    on.it.stop_now();
+  });
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("made", "started", "stopped", "destroyed", "made",
+                                               "started", "urgent", "normal"));
+}
+
+TEST(restart, one_that_fails_when_its_mailbox_is_full_does_not_fail_for_what_came_between) {
+  script a("a");
+  stage on;
+  const auto head = on.spawn<supervisor>(
+      supervision{.most = supervision::unlimited, .first = 1ms, .longest = 1ms},
+      child_spec(child<pupil>("a", std::ref(a))
+                     .spawned({.where = bound_to(on.pump),
+                               .max_messages = 2,
+                               .when_full = overload::fail_receiver})));
+  on.play();
+  auto found = head.ask<find_child<pupil>>(patience, "a");
+  on.play();
+  const auto it = std::move(found).get().value();
+  it.send(fail{"why not"});
+  on.play();
+  if (a.objects == 1) {
+    EXPECT_EQ(it.send(say{"one"}), delivery::accepted);
+    EXPECT_EQ(it.send(say{"two"}), delivery::accepted);
+    EXPECT_EQ(it.send(say{"too many"}), delivery::refused);
+  }
+  ASSERT_TRUE(eventually([&] { return on.play(), a.alive == 1; }));
+  on.play();
+  EXPECT_EQ(a.objects, 2);
+  EXPECT_THAT(a.log.lines(),
+              ElementsAre("made", "started", "destroyed", "made", "started", "one", "two"));
+}
+
 // ── Handled once more ─────────────────────────────────────────────────────────────────────────
 
 struct workshop : clinic<retrying> {
@@ -396,6 +495,18 @@ TEST(redelivery, the_message_that_failed_comes_again_before_all_others) {
   EXPECT_THAT(on.does.log.lines(),
               ElementsAre("job 1", "done 1", "job 2", "job 2", "done 2", "job 3", "done 3"));
   EXPECT_EQ(on.system.statistics().messages_waiting, 0u);
+}
+
+TEST(redelivery, comes_before_high_messages_too) {
+  workshop on;
+  on.open(std::function<void(int)>([&](int) {
+    if (on.failures++ != 0) return;
+    on.it.send(urgent{});
+    throw std::runtime_error("why not");
+  }));
+  on.it.send(job{1});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("job 1", "job 1", "done 1", "urgent"));
 }
 
 TEST(redelivery, is_tried_once) {

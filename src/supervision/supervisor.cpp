@@ -89,8 +89,9 @@ std::vector<child_status> supervisor::on(list_children) {
 // ── What becomes of children ──────────────────────────────────────────────────────────────────
 
 void supervisor::on(child_note note) {
+  if (note.child >= children_.size()) return;
   child_state& child = children_[note.child];
-  if (child.now == state::gone) return;
+  if (child.who != note.who || child.now == state::gone) return;
   if (note.what == child_note::kind::started) {
     if (child.now != state::starting) return;
     child.now = state::running;
@@ -160,21 +161,24 @@ void supervisor::on(detail::look_after_children) {
 // ── What is to be done next ───────────────────────────────────────────────────────────────────
 
 void supervisor::step() {
+  // The same for both: what is not started because it is not due yet is what the next call is for.
+  const time_point now = clock::now();
   if (!ending_) {
-    if (stop_for_restart()) start_those_due();
+    if (stop_for_restart()) start_those_due(now);
   } else if (stop_all()) {
     stays_ = {};
     if (!failure_.empty()) throw std::runtime_error(failure_);
     return detail::this_turn().running->end_after_this_message();
   }
-  see_to_next_call();
+  see_to_next_call(now);
 }
 
 // In reverse order, one after the other. True if all are gone.
 bool supervisor::stop_all() {
   for (auto each = children_.rbegin(); each != children_.rend(); ++each) {
     if (each->now == state::gone) continue;
-    if (each->now != state::stopping) {
+    const bool was_to_come_back = std::exchange(each->restarts_with_others, false);
+    if (each->now != state::stopping || was_to_come_back) {
       each->now = state::stopping;
       each->deadline = later(clock::now(), each->spec.stop_most());
       each->told_now = false;
@@ -200,8 +204,7 @@ bool supervisor::stop_for_restart() {
   return true;
 }
 
-void supervisor::start_those_due() {
-  const time_point now = clock::now();
+void supervisor::start_those_due(time_point now) {
   bool one_is_starting = false;
   for (child_state& each : children_) {
     if (each.now == state::between && !(each.ordered && one_is_starting)) {
@@ -242,8 +245,7 @@ void supervisor::look_at_deadlines(time_point now) {
   }
 }
 
-void supervisor::see_to_next_call() {
-  const time_point now = clock::now();
+void supervisor::see_to_next_call(time_point now) {
   time_point next = time_point::max();
   for (const child_state& each : children_) {
     next = std::min(next, each.deadline);
@@ -253,8 +255,9 @@ void supervisor::see_to_next_call() {
   }
   if (next >= next_call_) return;
   next_call_ = next;
-  (void)self(this).send_after(std::max(next - now, duration::zero()),
-                              detail::look_after_children{});
+  (void)its_timer_.cancel();
+  its_timer_ =
+      self(this).send_after(std::max(next - now, duration::zero()), detail::look_after_children{});
 }
 
 }  // namespace troupe

@@ -552,6 +552,85 @@ TEST(supervisor, a_supervisor_that_fails_is_restarted_by_its_own) {
   EXPECT_EQ(a.alive, 0);
 }
 
+TEST(supervisor, a_restart_that_becomes_due_while_it_looks_is_not_forgotten) {
+  script a("a");
+  school on;
+  on.open({.most = supervision::unlimited, .first = 2us, .longest = 2us, .jitter = 1},
+          on.pupil_of(a).starts_within(10h));
+  const ref<pupil> child = on.find("a");
+  for (int object = 2; object <= 500; ++object) {
+    child.send(fail{"why not"});
+    ASSERT_TRUE(on.play_until([&] { return a.objects == object; }));
+  }
+}
+
+TEST(supervisor, restarts_leave_no_timers_behind) {
+  script a("a");
+  school on;
+  on.open({.most = supervision::unlimited, .first = 1us, .longest = 1us}, on.pupil_of(a));
+  const ref<pupil> child = on.find("a");
+  for (int object = 2; object <= 50; ++object) {
+    child.send(fail{"why not"});
+    ASSERT_TRUE(on.play_until([&] { return a.objects == object; }));
+  }
+  on.play();
+  EXPECT_LE(on.system.statistics().timers_armed, 1u);
+}
+
+TEST(supervisor, a_child_that_does_not_stop_for_a_restart_is_left_behind_and_named) {
+  event let_go;
+  script a("a"), b("b");
+  recorder told;
+  troupe::system system(told.options());
+  supervision rules = at_once;
+  rules.restarts = strategy::one_for_all;
+  const auto head = system.spawn<supervisor>(
+      rules, child_spec(child<pupil>("a", std::ref(a))),
+      child_spec(child<pupil>("b", std::ref(b)).stops_within(1ms).spawned({.where = own_thread})));
+  const auto fails = head.ask<find_child<pupil>>(patience, "a").get().value();
+  const auto hangs = head.ask<find_child<pupil>>(patience, "b").get().value();
+  event hanging;
+  hangs.send(std::function<void(pupil&)>([&](pupil&) {
+    hanging.set();
+    let_go.wait();
+  }));
+  ASSERT_TRUE(hanging.wait());
+  fails.send(fail{"why not"});
+  EXPECT_TRUE(head.join_for(5s));
+  EXPECT_EQ(b.alive, 1);
+  let_go.set();
+  EXPECT_EQ(head.join(), exit_reason::failed);
+  EXPECT_EQ(hangs.join(), exit_reason::stopped_now);
+  EXPECT_THAT(told.failures().back().what, HasSubstr("its child \"b\" has not stopped"));
+}
+
+TEST(supervisor, what_children_of_the_object_before_have_told_is_nothing_to_the_next_one) {
+  script a("a");
+  school on;
+  auto group = child<supervisor>("group", at_once, child_spec(on.pupil_of(a)))
+                   .spawned({.where = bound_to(on.pump)});
+  on.open(at_once, group);
+  auto answer = on.head.ask<find_child<supervisor>>(patience, "group");
+  on.play();
+  const auto below = std::move(answer).get().value();
+  auto found = below.ask<find_child<pupil>>(patience, "a");
+  on.play();
+  const ref<pupil> before = std::move(found).get().value();
+  // Its note is in the mailbox of the one below when that gets its next object.
+  before.send(std::function<void(pupil&)>([&](pupil&) {
+    below.stop_now();
+    throw std::runtime_error("why not");
+  }));
+  on.play();
+  EXPECT_NE(before.join(), exit_reason::unknown);
+  EXPECT_EQ(a.objects, 2);
+  auto all = below.ask<list_children>(patience);
+  on.play();
+  const std::vector<child_status> now = std::move(all).get().value();
+  EXPECT_EQ(now[0].now, child_status::state::running);
+  EXPECT_EQ(now[0].restarts, 0u);
+}
+
 // ── Pace ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(restart_pace, each_wait_is_twice_as_long_up_to_the_longest) {
@@ -587,6 +666,17 @@ TEST(restart_pace, jitter_only_shortens) {
     differ = differ || time < 90ms;
   }
   EXPECT_TRUE(differ);
+}
+
+TEST(restart_pace, many_in_a_row_cost_no_more_than_the_first) {
+  detail::restart_pace pace({.first = 0ms, .longest = 1ms});
+  journal log;
+  detail::child_state child{.spec = troupe::child<probe>("p", std::ref(log))};
+  child.failed_in_a_row = static_cast<unsigned>(-2);
+  const time_point then = clock::now();
+  EXPECT_EQ(pace.delay(child, then), 0ms);
+  EXPECT_EQ(pace.delay(child, then), 0ms);
+  EXPECT_LT(clock::now() - then, 500ms);
 }
 
 TEST(supervisor, waits_before_it_restarts) {

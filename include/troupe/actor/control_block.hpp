@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ struct spawn_options;
 
 namespace detail {
 
+class incarnations;
 class runtime;
 struct offered;
 struct handler_frame;
@@ -73,9 +75,9 @@ enum class phase : std::uint8_t { starting, running, ended };
 class control_block : public runnable {
  public:
   /// A slot for an actor of this type, with one reference and its mailbox busy: nothing runs until
-  /// started(). Throws std::bad_alloc.
+  /// started(). `again`: null if it has one object only. Throws std::bad_alloc.
   static control_block& make(const actor_type& type, runtime& home, executor& runs_on,
-                             const spawn_options* options);
+                             const spawn_options* options, std::unique_ptr<incarnations> again);
 
   [[nodiscard]] static control_block& of(lifeline& line) noexcept {
     return *std::launder(reinterpret_cast<control_block*>(&line + 1));
@@ -153,6 +155,10 @@ class control_block : public runnable {
   [[nodiscard]] bool is_supervised() const noexcept;
   /// From now on it ends with its object.
   void ends_for_good() noexcept;
+  /// Its object is ending, or there is none. The turn's.
+  [[nodiscard]] bool is_between() const noexcept {
+    return (phase_.load(relaxed) & between) != 0;  // [phase] relaxed: the turn's own part
+  }
   /// In run(): the message failed its actor; if that is restarted, it is handled once more. True: it is
   /// not the caller's any more.
   [[nodiscard]] bool handle_again(envelope& message) noexcept;
@@ -241,6 +247,7 @@ class control_block : public runnable {
   void no_longer_waits(const dispatch& how, std::size_t bytes) noexcept;
   void fail_for_overload() noexcept;
   bool raise(urgent what) noexcept;
+  void no_longer(urgent what) noexcept;
   [[nodiscard]] bool has_broken_link() noexcept;
   void wake() noexcept;
   [[nodiscard]] bool take_place(const dispatch& how) noexcept;
@@ -287,7 +294,7 @@ class control_block : public runnable {
   static constexpr std::uint32_t phase_mask = 0xff;
   static constexpr std::uint32_t waited_for = 0x100;
   static constexpr std::uint32_t exclusive = 0x200;
-  static constexpr std::uint32_t between = 0x400;   // two incarnations: there is no object
+  static constexpr std::uint32_t between = 0x400;  // two incarnations, from the end of the first on
   static constexpr std::uint32_t for_good = 0x800;  // there will be no further one
 
   // The first cache line of the slot, with the lifeline before it: what senders look at, and the word

@@ -27,7 +27,7 @@ struct child_note {
   enum class kind : std::uint8_t { started, ended };
 
   std::uint64_t child = 0;
-  std::uint64_t incarnation = 0;
+  address who = {};  // the supervisor may be another object by then, with other children
   kind what = kind::started;
   exit_reason reason = exit_reason::unknown;
   std::string text = {};
@@ -79,7 +79,6 @@ class child_record {
   mutex guard_;  // guards what follows
   at_end at_end_ = at_end::by_policy;
   bool has_object_ = false;
-  std::uint64_t incarnation_ = 0;
   note_ptr started_;
   note_ptr ended_;
 };

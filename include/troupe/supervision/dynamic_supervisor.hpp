@@ -15,6 +15,7 @@
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/timer.hpp>
 #include <troupe/message/type_name.hpp>
 #include <troupe/supervision/child.hpp>
 #include <troupe/supervision/child_record.hpp>
@@ -146,11 +147,13 @@ class dynamic_supervisor : public detail::dynamic_children {
     const time_point next = look_after();
     if (next >= next_call_) return;
     next_call_ = next;
-    (void)self(this).send_after(std::max(next - clock::now(), duration::zero()),
-                                detail::look_after_children{});
+    (void)its_timer_.cancel();
+    its_timer_ = self(this).send_after(std::max(next - clock::now(), duration::zero()),
+                                       detail::look_after_children{});
   }
 
   time_point next_call_ = time_point::max();
+  timer its_timer_;  // for that
 };
 
 }  // namespace troupe

@@ -12,6 +12,7 @@
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/timer.hpp>
 #include <troupe/supervision/child.hpp>
 #include <troupe/supervision/child_record.hpp>
 
@@ -106,15 +107,16 @@ class supervisor : public actor {
   void step();
   [[nodiscard]] bool stop_all();
   [[nodiscard]] bool stop_for_restart();
-  void start_those_due();
+  void start_those_due(time_point now);
   void begin(detail::child_state& child);
   void look_at_deadlines(time_point now);
-  void see_to_next_call();
+  void see_to_next_call(time_point now);
 
   std::vector<detail::child_state> children_;
   detail::restart_pace pace_;
   ref<supervisor> stays_;  // itself, until it ends
   time_point next_call_ = time_point::max();
+  timer its_timer_;  // for that
   bool ending_ = false;
   std::string failure_;  // why it ends; empty: it was told to
 };
