@@ -132,6 +132,21 @@ TEST(priority, what_the_turn_has_already_taken_is_overtaken_too) {
   EXPECT_THAT(log.lines(), ElementsAre("h2", "n1", "n0", "n3", "h9"));
 }
 
+TEST(priority, a_round_of_a_pump_handles_all_that_waits_when_it_begins) {
+  journal log;
+  stage s;
+  const auto to = s.spawn<reader>(log);
+  s.play();
+  to.send(normal{1});
+  to.send(normal{2});
+  to.send(high{3});
+  EXPECT_EQ(s.pump.drain_at_most(1), 1u);
+  EXPECT_THAT(log.lines(), ElementsAre("h3"));
+  to.send(normal{4});
+  EXPECT_EQ(s.pump.drain(), 3u);
+  EXPECT_THAT(log.lines(), ElementsAre("h3", "n1", "n2", "n4"));
+}
+
 TEST(priority, a_question_of_a_high_type_is_asked_before_the_others) {
   journal log;
   stage s;
