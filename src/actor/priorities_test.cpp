@@ -216,6 +216,29 @@ TEST(priority, after_sixteen_high_ones_in_a_row_a_normal_one_that_waits_is_handl
   EXPECT_EQ(lines[42], "n3");
 }
 
+TEST(priority, a_normal_one_that_comes_while_many_high_ones_wait_is_handled_after_sixteen) {
+  class sends_one : public actor {
+   public:
+    explicit sends_one(journal& log) : log_(log) {}
+    void on(high m) {
+      log_.write(named('h', m.number));
+      if (m.number == 5) self(this).send(normal{1});
+    }
+    void on(normal m) { log_.write(named('n', m.number)); }
+
+   private:
+    journal& log_;
+  };
+  journal log;
+  stage s;
+  const auto to = s.spawn<sends_one>(log);
+  s.play();
+  for (int i = 1; i <= 40; ++i) to.send(high{i});
+  (void)s.pump.drain_at_most(100);
+  ASSERT_EQ(log.lines().size(), 41u);
+  EXPECT_EQ(log.lines()[16], "n1");
+}
+
 // A chain of high ones that never ends.
 TEST(priority, one_that_keeps_itself_busy_with_high_messages_handles_normal_ones) {
   class busy : public actor {
