@@ -156,6 +156,19 @@ class limited : public gauge {
   using gauge::on;
 };
 
+TEST(batch, makes_room_for_as_many_as_it_had) {
+  journal log;
+  pumped_crowd c;
+  const auto to = c.system.spawn<gauge>(c.here(10, overload::refuse), log);
+  c.play();
+  for (int i = 0; i < 6; ++i) to.send(reading{i});
+  to.send(other{6});
+  EXPECT_EQ(c.pump.drain_at_most(1), 6u);
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(to.send(other{i}), delivery::accepted);
+  EXPECT_EQ(to.send(other{9}), delivery::refused);
+  c.play();
+}
+
 TEST(batch, counts_in_the_limit_of_its_type_and_in_a_budget) {
   journal log;
   pumped_crowd c;

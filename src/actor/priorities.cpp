@@ -45,7 +45,7 @@ bool control_block::try_deliver_by_priority(envelope& message) noexcept {
 }
 
 // With no memory for a side block they are handled in the order of their coming.
-void control_block::sort_waiting(bool may_refill, activity& mine) noexcept {
+void control_block::sort_waiting(bool with_pushed, activity& mine) noexcept {
   const std::uint8_t now = urgent_.load(relaxed);  // [high] relaxed: `high_sorted` is the turn's
   side_block* its = nullptr;
   try {
@@ -57,7 +57,7 @@ void control_block::sort_waiting(bool may_refill, activity& mine) noexcept {
   sorted_messages& sorted = its->sorted;
   // Later, what is on the reader's list is what was kept: older than all that is sorted.
   if ((now & high_sorted) == 0) sorted.add(mailbox_.exchange_ready(nullptr));
-  if (may_refill && ((now & high_pushed) != 0 || sorted.is_to_look())) {
+  if (with_pushed) {
     // [high] acquire: what was pushed before the flag was set is found below.
     urgent_.fetch_and(static_cast<std::uint8_t>(~high_pushed), acquire);
     envelope* const kept = mailbox_.exchange_ready(nullptr);
@@ -73,7 +73,11 @@ void control_block::sort_waiting(bool may_refill, activity& mine) noexcept {
 // Puts the next message, if it is a sorted one, onto the reader's list. False: it is to be handled in
 // another turn.
 bool control_block::bring_next(bool may_handle, bool may_refill, activity& mine) noexcept {
-  sort_waiting(may_refill, mine);
+  const side_block* const before = side_if_any();
+  const bool is_to_look =
+      (urgent_.load(relaxed) & high_pushed) != 0 ||  // [high] relaxed: only a look
+      (before != nullptr && before->sorted.is_to_look());
+  sort_waiting(may_refill && is_to_look, mine);
   side_block* const its = side_if_any();
   if (mailbox_.has_ready() || its == nullptr || its->sorted.empty()) return true;
   if (!may_handle) return false;

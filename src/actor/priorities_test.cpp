@@ -132,6 +132,21 @@ TEST(priority, what_the_turn_has_already_taken_is_overtaken_too) {
   EXPECT_THAT(log.lines(), ElementsAre("h2", "n1", "n0", "n3", "h9"));
 }
 
+TEST(priority, a_round_of_a_pump_handles_all_that_waits_when_it_begins) {
+  journal log;
+  stage s;
+  const auto to = s.spawn<reader>(log);
+  s.play();
+  to.send(normal{1});
+  to.send(normal{2});
+  to.send(high{3});
+  EXPECT_EQ(s.pump.drain_at_most(1), 1u);
+  EXPECT_THAT(log.lines(), ElementsAre("h3"));
+  to.send(normal{4});
+  EXPECT_EQ(s.pump.drain(), 3u);
+  EXPECT_THAT(log.lines(), ElementsAre("h3", "n1", "n2", "n4"));
+}
+
 TEST(priority, a_question_of_a_high_type_is_asked_before_the_others) {
   journal log;
   stage s;
@@ -199,6 +214,29 @@ TEST(priority, after_sixteen_high_ones_in_a_row_a_normal_one_that_waits_is_handl
   EXPECT_EQ(lines[17], "h17");
   EXPECT_EQ(lines[33], "n2");
   EXPECT_EQ(lines[42], "n3");
+}
+
+TEST(priority, a_normal_one_that_comes_while_many_high_ones_wait_is_handled_after_sixteen) {
+  class sends_one : public actor {
+   public:
+    explicit sends_one(journal& log) : log_(log) {}
+    void on(high m) {
+      log_.write(named('h', m.number));
+      if (m.number == 5) self(this).send(normal{1});
+    }
+    void on(normal m) { log_.write(named('n', m.number)); }
+
+   private:
+    journal& log_;
+  };
+  journal log;
+  stage s;
+  const auto to = s.spawn<sends_one>(log);
+  s.play();
+  for (int i = 1; i <= 40; ++i) to.send(high{i});
+  (void)s.pump.drain_at_most(100);
+  ASSERT_EQ(log.lines().size(), 41u);
+  EXPECT_EQ(log.lines()[16], "n1");
 }
 
 // A chain of high ones that never ends.

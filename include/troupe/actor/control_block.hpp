@@ -259,7 +259,7 @@ class control_block : public runnable {
   [[nodiscard]] bool pauses_now(turn_context& here) noexcept;
   bool refill(std::uint32_t low, activity& mine) noexcept;
   void tell_high() noexcept;
-  void sort_waiting(bool may_refill, activity& mine) noexcept;
+  void sort_waiting(bool with_pushed, activity& mine) noexcept;
   bool bring_next(bool may_handle, bool may_refill, activity& mine) noexcept;
   urgent look_at_urgent(std::size_t most, bool may_refill, activity& mine) noexcept;
   void put_all_back() noexcept;

@@ -16,6 +16,9 @@
 // Handlers of several messages at once: void on(std::span<M>). Messages of type M that are neighbours in
 // the mailbox when the first of them has its turn are moved side by side and handed over together, in
 // order, at most A::batch_max of them. With on(M) beside it, that one gets those who come alone.
+//
+// Where they do not fit into 4 KiB they need a block of the pool; with no memory for it the handler has
+// thrown std::bad_alloc.
 
 namespace troupe::detail {
 
