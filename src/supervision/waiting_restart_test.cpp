@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers that wait for a channel, an end, or a name, and whose actor is restarted meanwhile.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/supervisor.hpp>
+#include <troupe/troupe.hpp>
+#include <utility>
+#include <vector>
+
+#include "supervision_test_support.hpp"
+
+namespace troupe::test {
+namespace {
+
+struct wait_for_a_value {};
+struct wait_for_an_end {
+  address of;
+};
+struct wait_for_a_name {};
+
+/// Writes what it gets, and which of its objects got it.
+class patient : public actor {
+ public:
+  patient(script& does, channel<int> in) : does_(does), in_(std::move(in)) {
+    object_ = ++does_.objects;
+  }
+  task<> on(wait_for_a_value) { write("value " + std::to_string(*co_await in_.next())); }
+  task<> on(wait_for_an_end m) { write(to_string((co_await end_of(m.of)).reason)); }
+  task<> on(wait_for_a_name) {
+    const auto found = co_await names(system()).wait<pupil>("a");
+    write(found ? "found" : "not found");
+  }
+  void on(const fail& m) { throw std::runtime_error(m.why); }
+
+ private:
+  void write(std::string_view what) {
+    does_.write(std::string(what) + " of " + std::to_string(object_));
+  }
+
+  script& does_;
+  const channel<int> in_;
+  int object_ = 0;
+};
+
+// What outlives the actors.
+struct records {
+  script p{"p"};
+  script other_does{"other"};
+};
+
+struct ward : records, stage {
+  const channel<int> in{2};
+  ref<pupil> other = spawn<pupil>(other_does);
+  ref<supervisor> head = spawn<supervisor>(
+      supervision{.first = 0ms, .longest = 0ms},
+      std::vector{child<patient>("p", std::ref(p), in).spawned({.where = bound_to(pump)})});
+  ref<patient> it = find();
+
+  ref<patient> find() {
+    play();
+    auto answer = head.ask<find_child<patient>>(patience, "p");
+    play();
+    return std::move(answer).get().value();
+  }
+  void fail_and_come_back() {
+    it.send(fail{"why not"});
+    play();
+    EXPECT_EQ(p.objects, 2);
+  }
+};
+
+using lines = std::vector<std::string>;
+
+TEST(waiting_restart, a_value_that_was_given_to_the_object_that_failed_is_put_back) {
+  ward on;
+  on.it.send(wait_for_a_value{});
+  on.play();
+  on.it.send(fail{"why not"});
+  on.in.send(1);  // it is told behind its failure
+  on.play();
+  EXPECT_EQ(on.p.objects, 2);
+  EXPECT_EQ(on.in.size(), 1u);
+  EXPECT_EQ(on.in.waiting(), 0u);
+  on.it.send(wait_for_a_value{});
+  on.play();
+  EXPECT_EQ(on.p.log.lines(), lines{"value 1 of 2"});
+}
+
+TEST(waiting_restart, the_next_object_is_not_told_of_an_end) {
+  ward on;
+  on.it.send(wait_for_an_end{on.other});
+  on.play();
+  on.fail_and_come_back();
+  on.other.stop();
+  on.play();
+  EXPECT_EQ(on.p.log.lines(), lines{});
+}
+
+TEST(waiting_restart, an_end_that_is_on_its_way_wakes_nobody) {
+  ward on;
+  const auto ends = on.system.spawn<pupil>(on.other_does);
+  on.it.send(wait_for_an_end{ends});
+  on.play();
+  on.it.send(fail{"why not"});
+  ends.stop();
+  (void)ends.join();  // so it has been told
+  on.play();
+  EXPECT_EQ(on.p.objects, 2);
+  EXPECT_EQ(on.p.log.lines(), lines{});
+}
+
+TEST(waiting_restart, a_name_that_is_on_its_way_wakes_nobody) {
+  ward on;
+  on.it.send(wait_for_a_name{});
+  on.play();
+  on.it.send(fail{"why not"});
+  names(on.system).add("a", on.other);
+  on.play();
+  EXPECT_EQ(on.p.objects, 2);
+  EXPECT_EQ(on.p.log.lines(), lines{});
+  on.it.send(wait_for_a_name{});
+  on.play();
+  EXPECT_EQ(on.p.log.lines(), lines{"found of 2"});
+}
+
+}  // namespace
+}  // namespace troupe::test
