@@ -36,7 +36,7 @@ turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   } else if (reason != exit_reason::unreachable) {
     line().begin_end();
   }
-  end_handlers(reason);
+  end_handlers(again ? exit_reason::failed : reason);  // one that comes back has not stopped
   if (reason != exit_reason::failed && type_->on_stop != nullptr &&
       !call(type_->on_stop, on_stop_dispatch)) {
     reason = exit_reason::failed;

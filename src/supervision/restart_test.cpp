@@ -188,6 +188,18 @@ TEST(restart, who_asked_a_handler_that_waits_hears_that_it_failed) {
   on.does.asked = {};
 }
 
+TEST(restart, who_asked_hears_so_too_if_it_was_not_a_failure_that_ended_the_object) {
+  clinic<patient, patient_script> on;
+  on.does.asked = on.spawn<oracle>();
+  on.open();
+  auto answer = on.it.ask<late_question>(patience);
+  on.play();
+  on.it.stop_now();
+  on.play();
+  EXPECT_EQ(std::move(answer).get().error(), ask_error::failed);
+  on.does.asked = {};
+}
+
 class asks_at_its_end : public pupil {
  public:
   asks_at_its_end(script& does, patient_script& asks) : pupil(does), does_(does), asks_(asks) {}
