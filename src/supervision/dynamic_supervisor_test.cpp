@@ -126,7 +126,7 @@ TEST(dynamic_supervisor, stops_all_before_it_ends) {
   std::vector<std::unique_ptr<script>> scripts;
   crowd on;
   for (int i = 0; i < 10; ++i) {
-    scripts.push_back(std::make_unique<script>("p" + std::to_string(i)));
+    scripts.push_back(std::make_unique<script>(std::to_string(i)));
     (void)on.start(on.pupil_of(*scripts.back()));
   }
   on.head.stop();
