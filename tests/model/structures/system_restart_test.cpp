@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Restarts in a whole system: an actor between two objects is decided on once, and the next object comes
+// after all that the one before has done, on whichever thread.
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <troupe/actor/actor_type.hpp>
+#include <troupe/actor/incarnations.hpp>
+#include <troupe/sync/mutex.hpp>
+#include <troupe/troupe.hpp>
+#include <utility>
+
+#include "small_system.hpp"
+
+namespace troupe {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+struct fail {};
+struct count {};
+
+// What the objects leave to each other, and the test to them.
+struct past {
+  plain<int> alive{0};
+  plain<int> made{0};
+  plain<int> counted{0};
+  mutex guard;
+  bool is_over = false;  // under the mutex
+};
+
+class fragile : public actor {
+ public:
+  explicit fragile(past& of) : past_(of) {
+    require(past_.alive == 0, "one object at a time");
+    past_.alive = 1;
+    past_.made = past_.made + 1;
+  }
+  ~fragile() { past_.alive = 0; }
+  void on(fail) { throw std::runtime_error("why not"); }
+  void on(count) { past_.counted = past_.counted + 1; }
+
+ private:
+  past& past_;
+};
+
+// As a supervisor's record of a child: whoever ends it says so before he tries to decide, and the actor
+// looks after others could decide.
+class again final : public detail::incarnations {
+ public:
+  explicit again(past& of) : past_(of) {}
+  void construct(void* place) override { ::new (place) fragile(past_); }
+  void started() noexcept override {}
+  bool comes_back(exit_reason) noexcept override {
+    const std::lock_guard lock(past_.guard);
+    return !past_.is_over;
+  }
+  void ended(exit_reason why, std::string_view) noexcept override {
+    detail::control_block& me = *detail::this_turn().running;
+    bool is_over = false;
+    {
+      const std::lock_guard lock(past_.guard);
+      is_over = past_.is_over;
+    }
+    if (is_over) (void)end_for_good(me, why);
+  }
+  bool forgets_mailbox() const noexcept override { return false; }
+
+ private:
+  past& past_;
+};
+
+system_options quiet(unsigned workers) {
+  system_options all = small(workers);
+  all.on_failure = [](const failure&) {};
+  return all;
+}
+
+ref<fragile> spawn(troupe::system& in, past& of) {
+  auto made = detail::ref_access::adopt<fragile>(
+      &make_between(in, detail::actor_type_of<fragile>, {}, std::make_unique<again>(of)));
+  require(begin_incarnation(detail::ref_access::block(made)), "the first one is decided on here");
+  return made;
+}
+
+void end(const ref<fragile>& it, past& of) {
+  {
+    const std::lock_guard lock(of.guard);
+    of.is_over = true;
+  }
+  it.stop();
+  (void)end_for_good(detail::ref_access::block(it), exit_reason::stopped);
+}
+
+TEST(restart, the_next_object_comes_after_all_that_the_one_before_has_done) {
+  expect_holds({.random = 5'000}, [] {
+    past all;
+    {
+      troupe::system system{quiet(2)};
+      const auto it = spawn(system, all);
+      it.send(fail{});
+      {
+        jthread other([&] { (void)begin_incarnation(detail::ref_access::block(it)); });
+      }
+      end(it, all);
+    }
+    require(all.alive == 0, "it has ended");
+    require(all.made == 1 || all.made == 2, "one or two objects");
+  });
+}
+
+TEST(restart, one_of_several_decides) {
+  expect_holds({.random = 3'000}, [] {
+    past all;
+    int begun = 0;
+    {
+      troupe::system system{quiet(1)};
+      const auto it = spawn(system, all);
+      it.send(fail{});
+      {
+        jthread other([&] { begun += begin_incarnation(detail::ref_access::block(it)) ? 1 : 0; });
+      }
+      it.stop_now();
+      end(it, all);
+    }
+    require(all.alive == 0, "it has ended");
+    require(all.made == 1 + begun, "an object for each decision that there shall be one");
+  });
+}
+
+TEST(restart, what_is_sent_meanwhile_is_handled_by_the_next_object) {
+  expect_holds({.random = 3'000}, [] {
+    past all;
+    bool begun = false;
+    {
+      troupe::system system{quiet(1)};
+      const auto it = spawn(system, all);
+      it.send(fail{});
+      {
+        jthread sender([&] { it.send(count{}); });
+        jthread other([&] { begun = begin_incarnation(detail::ref_access::block(it)); });
+      }
+      end(it, all);
+    }
+    require(!begun || all.counted == 1, "it is handled if there is a next object");
+  });
+}
+
+}  // namespace
+}  // namespace troupe
