@@ -84,7 +84,9 @@ void control_block::begin_between() noexcept {
   phase_.fetch_and(waited_for | for_good, relaxed);
   phase_.fetch_or(static_cast<std::uint32_t>(phase::starting) | between, relaxed);
   now_handling(between_dispatch);
-  its.next.store(next_object::undecided, release);  // [restart]
+  // [restart] release: as below. [spare] Only the end of its pump may decide before it is handed out, and
+  // that is on the thread of its turns.
+  its.next.store(next_object::undecided, release);
 }
 
 bool control_block::decide(next_object what, exit_reason as) noexcept {

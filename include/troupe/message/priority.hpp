@@ -19,7 +19,7 @@ namespace troupe {
 /// Order:  the high messages of one sender stay in their order, and so do the normal ones. Between the two
 ///         there is none: what must not be overtaken by a high message is high as well. A stop() is
 ///         normal, stop_now() overtakes all. What an actor has kept (in a state that defers it, or behind an
-///         exclusive handler) goes before all that is newer, as it does without priorities.
+///         exclusive handler) goes before what is newer and of its kind; a newer high one may overtake it.
 /// Limits: count both alike.
 /// Cost:   nothing for normal messages where none is high. A high one costs a reference to its receiver
 ///         and, if that is busy, a write to what it looks at before each message.

@@ -140,7 +140,7 @@ TEST(priority, what_is_known_to_be_sent_comes_before_what_waits) {
    private:
     const ref<waits_for_it> to_;
   };
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 8'000}, [] {
     shared with;
     {
       troupe::system all{small()};
