@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#if defined(__linux__) && !defined(TROUPE_PORTABLE_WAIT)
+
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,3 +60,5 @@ void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept
 
 }  // namespace native
 }  // namespace troupe
+
+#endif

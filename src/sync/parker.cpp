@@ -34,6 +34,19 @@ bool parker::park_until(time_point deadline) noexcept {
   return true;
 }
 
+void parker::park(adaptive_spin& spin) noexcept {
+  if (!comes_soon(spin)) park();
+}
+
+bool parker::park_until(time_point deadline, adaptive_spin& spin) noexcept {
+  return comes_soon(spin) || park_until(deadline);
+}
+
+bool parker::comes_soon(adaptive_spin& spin) noexcept {
+  // [wake] relaxed: taking it looks again.
+  return spin.until([this] { return state_.load(relaxed) == token && take_token(); });
+}
+
 bool parker::notify() noexcept {
   // [wake] release: what the caller did before this is visible to the owner, whose acquire reads
   // the token. A second notify() continues the release sequence of the first.
@@ -45,7 +58,7 @@ bool parker::notify() noexcept {
 
 bool parker::take_token() noexcept {
   std::uint32_t expected = token;
-  // [wake] acquire: as in park(). Relaxed on failure: the wake was spurious, nothing was learnt.
+  // [wake] acquire: as in park(). Relaxed on failure: there is none, and nothing was learnt.
   return state_.compare_exchange_strong(expected, awake, acquire, relaxed);
 }
 

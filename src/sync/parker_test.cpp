@@ -56,6 +56,19 @@ TEST(parker, notify_tells_whether_the_owner_slept) {
   owner.join();
 }
 
+TEST(parker, may_look_before_it_sleeps) {
+  parker p;
+  adaptive_spin spin;
+  EXPECT_FALSE(p.park_until(long_ago, spin));
+  p.notify();
+  p.park(spin);
+  p.notify();
+  EXPECT_TRUE(p.park_until(long_ago, spin));
+  thread other([&] { p.notify(); });
+  p.park(spin);
+  other.join();
+}
+
 TEST(parker, one_to_one) {
   constexpr int rounds = 20'000;
   parker ping;

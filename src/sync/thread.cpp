@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <troupe/sync/thread.hpp>
+#include <troupe/sync/thread_number.hpp>
 #include <utility>
 
 namespace troupe {
@@ -44,6 +46,10 @@ thread start_thread(std::string name, std::function<void()> body) {
     name_this_thread(name);
     body();
   });
+}
+
+std::uint32_t number_this_thread() noexcept {
+  return per_thread<thread_number>::here().value = static_cast<std::uint32_t>(::gettid());
 }
 
 }  // namespace native

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <troupe/base/clock.hpp>
+#include <troupe/sync/adaptive_spin.hpp>
 #include <troupe/sync/atomic.hpp>
 
 namespace troupe {
@@ -22,8 +23,13 @@ class parker {
   /// Sleeps until notified; uses up the notification. Never returns without one.
   void park() noexcept;
 
+  /// As park(), but looks for a notification before it sleeps, as long as the caller's `spin` says.
+  void park(adaptive_spin& spin) noexcept;
+
   /// As park(), but gives up at the deadline. Returns true if notified.
   [[nodiscard]] bool park_until(time_point deadline) noexcept;
+
+  [[nodiscard]] bool park_until(time_point deadline, adaptive_spin& spin) noexcept;
 
   /// Returns true if the owner was asleep.
   bool notify() noexcept;
@@ -33,6 +39,7 @@ class parker {
   enum state : std::uint32_t { awake = 0, token = 1, asleep = 0xffff'ffff };
 
   bool take_token() noexcept;
+  bool comes_soon(adaptive_spin& spin) noexcept;
 
   atomic<std::uint32_t> state_{awake};
 };

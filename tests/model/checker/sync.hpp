@@ -249,6 +249,10 @@ inline void name_this_thread(std::string_view name) noexcept {
 
 [[nodiscard]] inline thread_id this_thread_id() noexcept { return model::detail::this_thread(); }
 
+[[nodiscard]] inline std::uint32_t this_thread_number() noexcept {
+  return static_cast<std::uint32_t>(model::detail::this_thread()) + 1;
+}
+
 /// One T for each thread, made when the thread first asks for it.
 template <class T, class Tag = T>
 class per_thread {

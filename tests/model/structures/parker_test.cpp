@@ -94,6 +94,20 @@ TEST(parker, says_at_the_deadline_whether_it_was_notified) {
   });
 }
 
+TEST(parker, that_looks_before_it_sleeps_sees_what_came_before) {
+  expect_holds([] {
+    parker p;
+    plain<int> value{0};
+    jthread other([&] {
+      value = 1;
+      p.notify();
+    });
+    adaptive_spin spin;
+    if (!p.park_until(time_point{}, spin)) p.park(spin);
+    require(value == 1, "a notification brings what was written before it");
+  });
+}
+
 TEST(parker, may_end_as_soon_as_its_owner_is_awake) {
   expect_holds([] {
     auto p = std::make_unique<parker>();

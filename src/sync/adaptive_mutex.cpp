@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/base/assert.hpp>
+#include <troupe/sync/adaptive_mutex.hpp>
+#include <troupe/sync/futex.hpp>
+
+// Three states, as in U. Drepper, «Futexes Are Tricky», 2004, the second mutex; the spin is that of glibc's
+// PTHREAD_MUTEX_ADAPTIVE_NP, but that it also learns from spinning in vain. The table is in README.md beside
+// this file.
+
+namespace troupe {
+
+bool adaptive_mutex::lock_slowly(word mine, const time_point* deadline) noexcept {
+  word found = state_.load(relaxed);  // [mutex] relaxed: taking it looks again
+  TROUPE_EXPECTS((found | sleepers) != (mine | sleepers),
+                 "adaptive_mutex: locked by the thread that holds it, which would wait for ever");
+  // Where others sleep there are more threads than it is good for; one more that spins burns more than it brings.
+  const bool taken = (found & sleepers) == 0 && spin_.until([&] {
+    return state_.load(relaxed) == free && take(mine);  // [mutex] relaxed: as above
+  });
+  if (taken) return true;
+  // Who has slept cannot know whether it was the last one.
+  for (word as = mine;; as = mine | sleepers) {
+    while (!is_known_to_be_waited_for(found)) {
+      if (found == free && take(as)) return true;
+    }
+    if (deadline == nullptr) {
+      futex_wait(state_, found);
+    } else if (futex_wait_until(state_, found, *deadline)) {
+      return take(as);
+    }
+  }
+}
+
+// Sees to it that whoever holds the mutex knows that others may sleep. Returns false if nobody holds it, or if
+// that is to be tried again.
+bool adaptive_mutex::is_known_to_be_waited_for(word& found) noexcept {
+  found = state_.load(relaxed);  // [mutex] relaxed: taking it looks again
+  if (found == free) return false;
+  if ((found & sleepers) != 0) return true;
+  // [mutex] relaxed: nothing is handed over; it goes on with the release sequence of the last unlock().
+  if (!state_.compare_exchange_weak(found, found | sleepers, relaxed, relaxed)) return false;
+  found |= sleepers;
+  return true;
+}
+
+void adaptive_mutex::unlock_slowly(word before, word mine) noexcept {
+  TROUPE_EXPECTS(before == (mine | sleepers),
+                 "adaptive_mutex: unlocked by a thread that does not hold it");
+  futex_wake(state_, 1);
+}
+
+}  // namespace troupe

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Futexes out of the standard library, where there are none, or to try this (TROUPE_PORTABLE_WAIT).
+#if !defined(__linux__) || defined(TROUPE_PORTABLE_WAIT)
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <troupe/base/cache_line.hpp>
+#include <troupe/sync/futex.hpp>
+#include <troupe/sync/per_process.hpp>
+
+namespace troupe {
+inline namespace native {
+namespace {
+
+/// Where those sleep whose words fall into it. Who wakes one of them wakes all: a wait may return without
+/// a wake, and the others look at their words and come back.
+struct alignas(cache_line_bytes) bucket {
+  std::mutex guard;
+  std::condition_variable changed;
+};
+
+struct buckets {
+  static constexpr unsigned bits = 8;
+
+  bucket& of(const void* word) noexcept {
+    // Multiplied by 2^64 / φ, after Knuth: neighbours part.
+    const auto place =
+        reinterpret_cast<std::uintptr_t>(word) * std::uint64_t{0x9e37'79b9'7f4a'7c15};
+    return all[place >> (64 - bits)];
+  }
+
+  std::array<bucket, 1u << bits> all;
+};
+
+bucket& bucket_of(const void* word) noexcept { return per_process<buckets>::here().of(word); }
+
+}  // namespace
+
+// Whoever changed the word takes the guard afterwards, in order to wake: so either this sees the change, or
+// it is asleep by then.
+void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+  bucket& in = bucket_of(&word);
+  std::unique_lock lock(in.guard);
+  // [futex] relaxed: the guard orders it.
+  if (word.load(relaxed) == expected) in.changed.wait(lock);
+}
+
+bool futex_wait_until(const atomic<std::uint32_t>& word, std::uint32_t expected,
+                      time_point deadline) noexcept {
+  bucket& in = bucket_of(&word);
+  std::unique_lock lock(in.guard);
+  // [futex] relaxed: as above.
+  if (word.load(relaxed) != expected) return false;
+  return in.changed.wait_until(lock, deadline) == std::cv_status::timeout;
+}
+
+void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t) noexcept {
+  bucket& in = bucket_of(&word);
+  { const std::lock_guard lock(in.guard); }
+  in.changed.notify_all();
+}
+
+}  // namespace native
+}  // namespace troupe
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/sync/futex.hpp>
+#include <troupe/sync/turnstile.hpp>
+
+namespace troupe::detail {
+
+void turnstile::pass() noexcept {
+  while (!take()) futex_wait(promises_, 0);
+}
+
+bool turnstile::pass_until(time_point deadline) noexcept {
+  while (!take()) {
+    if (futex_wait_until(promises_, 0, deadline)) return take();
+  }
+  return true;
+}
+
+void turnstile::let_through(std::uint32_t count) noexcept {
+  // [promise] release: with this the turnstile is used for the last time, and whoever passes may end it.
+  promises_.fetch_add(count, release);
+  futex_wake(promises_, count);
+}
+
+bool turnstile::take() noexcept {
+  // [promise] relaxed: the exchange looks again.
+  std::uint32_t left = promises_.load(relaxed);
+  while (left > 0) {
+    // [promise] acquire: who made it does not come back. Relaxed on failure: nothing was learnt.
+    if (promises_.compare_exchange_weak(left, left - 1, acquire, relaxed)) return true;
+  }
+  return false;
+}
+
+}  // namespace troupe::detail

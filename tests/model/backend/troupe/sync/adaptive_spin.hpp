@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <troupe/sync/atomic.hpp>
+
+// What include/troupe/sync/adaptive_spin.hpp promises, with one look and nothing learnt.
+
+namespace troupe {
+
+class adaptive_spin {
+ public:
+  constexpr adaptive_spin() noexcept = default;
+  constexpr explicit adaptive_spin(std::uint32_t) noexcept {}
+
+  template <class Look>
+  [[nodiscard]] bool until(Look&& look) noexcept {
+    return look();
+  }
+};
+
+}  // namespace troupe

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <troupe/base/clock.hpp>
+
+// Under the checker whoever is in a turn may be blocked.
+
+namespace troupe {
+inline namespace checked {
+
+class thread_probe {
+ public:
+  void begin_here() noexcept {}
+  [[nodiscard]] duration cpu_time() const noexcept { return duration::zero(); }
+  [[nodiscard]] bool is_blocked() const noexcept { return true; }
+};
+
+}  // namespace checked
+}  // namespace troupe

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <mutex>
+#include <troupe/sync/adaptive_mutex.hpp>
+
+namespace troupe {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+TEST(adaptive_mutex, lets_one_in_at_a_time) {
+  expect_holds([] {
+    adaptive_mutex guard;
+    plain<int> value{0};
+    const auto add_one = [&] {
+      const std::lock_guard lock(guard);
+      value = value + 1;
+    };
+    {
+      jthread left("left", add_one);
+      jthread right("right", add_one);
+    }
+    require(value == 2, "both additions count");
+  });
+}
+
+TEST(adaptive_mutex, wakes_one_after_the_other) {
+  expect_holds({.preemptions = 2, .spurious = 0}, [] {
+    adaptive_mutex guard;
+    plain<int> value{0};
+    const auto add_one = [&] {
+      const std::lock_guard lock(guard);
+      value = value + 1;
+    };
+    {
+      jthread left("left", add_one);
+      jthread right("right", add_one);
+      add_one();
+    }
+    require(value == 3, "all additions count");
+  });
+}
+
+TEST(adaptive_mutex, tried_says_who_has_it) {
+  expect_holds([] {
+    adaptive_mutex guard;
+    plain<int> value{0};
+    const auto try_to_add = [&] {
+      if (!guard.try_lock()) return;
+      value = value + 1;
+      guard.unlock();
+    };
+    jthread left("left", try_to_add);
+    jthread right("right", try_to_add);
+  });
+}
+
+TEST(adaptive_mutex, whose_waiter_gives_up_goes_on) {
+  expect_holds({.timeouts = 1}, [] {
+    adaptive_mutex guard;
+    plain<int> value{0};
+    jthread patient("patient", [&] {
+      const std::lock_guard lock(guard);
+      value = value + 1;
+    });
+    jthread hasty("hasty", [&] {
+      if (!guard.try_lock_until(time_point{})) return;
+      value = value + 1;
+      guard.unlock();
+    });
+  });
+}
+
+TEST(adaptive_mutex, wakes_another_when_the_one_it_woke_gives_up) {
+  expect_holds({.preemptions = 2, .spurious = 0, .timeouts = 1}, [] {
+    adaptive_mutex guard;
+    plain<int> value{0};
+    guard.lock();
+    jthread patient("patient", [&] {
+      const std::lock_guard lock(guard);
+      value = value + 1;
+    });
+    jthread hasty("hasty", [&] {
+      if (!guard.try_lock_until(time_point{})) return;
+      value = value + 1;
+      guard.unlock();
+    });
+    value = value + 1;
+    guard.unlock();
+  });
+}
+
+TEST(adaptive_mutex, may_end_as_soon_as_the_last_one_has_unlocked_it) {
+  expect_holds([] {
+    struct shared {
+      adaptive_mutex guard;
+      plain<int> users{2};
+    };
+    auto* const both = new shared;
+    const auto leave = [both] {
+      both->guard.lock();
+      const int left = both->users - 1;
+      both->users = left;
+      both->guard.unlock();
+      if (left == 0) delete both;
+    };
+    jthread one("one", leave);
+    jthread other("other", leave);
+  });
+}
+
+}  // namespace
+}  // namespace troupe

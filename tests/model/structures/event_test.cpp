@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <memory>
+#include <troupe/sync/event.hpp>
+#include <troupe/sync/event_count.hpp>
+
+namespace troupe {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+TEST(event, wakes_all_who_wait_and_shows_what_came_before) {
+  expect_holds([] {
+    event one;
+    plain<int> value{0};
+    const auto waiter = [&] {
+      one.wait();
+      require(value == 1, "what came before set() is seen");
+    };
+    jthread first("first", waiter);
+    jthread second("second", waiter);
+    value = 1;
+    one.set();
+  });
+}
+
+TEST(event, says_at_the_deadline_whether_it_is_set) {
+  expect_holds([] {
+    event one;
+    plain<int> value{0};
+    jthread other("other", [&] {
+      value = 1;
+      one.set();
+    });
+    if (!one.wait_until(time_point{})) one.wait();
+    require(value == 1, "what came before set() is seen");
+  });
+}
+
+TEST(event, may_end_as_soon_as_its_waiter_is_awake) {
+  expect_holds([] {
+    auto one = std::make_unique<event>();
+    jthread other([at = one.get()] { at->set(); });
+    one->wait();
+    one.reset();
+  });
+}
+
+// What is waited for is a word with relaxed orders: the event count adds what is missing.
+class flag_behind_events {
+ public:
+  void wait() {
+    while (!happened_.load(relaxed)) {
+      const auto ticket = events_.prepare_wait();
+      if (happened_.load(relaxed)) {
+        events_.cancel_wait();
+        break;
+      }
+      events_.wait(ticket);
+    }
+  }
+
+  bool wait_once() {
+    const auto ticket = events_.prepare_wait();
+    if (happened_.load(relaxed)) {
+      events_.cancel_wait();
+      return true;
+    }
+    return events_.wait_until(ticket, time_point{});
+  }
+
+  void happens() {
+    happened_.store(true, relaxed);
+    events_.notify_all();
+  }
+
+  event_count& events() { return events_; }
+
+ private:
+  atomic<bool> happened_{false};
+  event_count events_;
+};
+
+TEST(event_count, wakes_who_waits) {
+  expect_holds([] {
+    flag_behind_events flag;
+    jthread waiter("waiter", [&] { flag.wait(); });
+    flag.happens();
+  });
+}
+
+TEST(event_count, wakes_all_who_wait) {
+  expect_holds({.preemptions = 2}, [] {
+    flag_behind_events flag;
+    jthread one("one", [&] { flag.wait(); });
+    jthread other("other", [&] { flag.wait(); });
+    flag.happens();
+  });
+}
+
+TEST(event_count, after_another_has_cancelled_wakes_who_waits) {
+  expect_holds({.preemptions = 2}, [] {
+    flag_behind_events flag;
+    event_count& events = flag.events();
+    jthread other("other", [&] {
+      (void)events.prepare_wait();
+      events.cancel_wait();
+    });
+    jthread waiter("waiter", [&] { flag.wait(); });
+    flag.happens();
+  });
+}
+
+TEST(event_count, shows_what_came_before_the_notification) {
+  expect_holds([] {
+    event_count events;
+    plain<int> value{0};
+    jthread other("other", [&] {
+      value = 1;
+      events.notify_one();
+    });
+    const auto ticket = events.prepare_wait();
+    if (events.wait_until(ticket, time_point{})) require(value == 1, "it is seen");
+  });
+}
+
+TEST(event_count, notifies_one_for_each_of_two) {
+  expect_holds({.preemptions = 2}, [] {
+    event_count events;
+    atomic<int> left{0};
+    const auto taker = [&] {
+      for (;;) {
+        int found = left.load(relaxed);
+        while (found > 0) {
+          if (left.compare_exchange_strong(found, found - 1, relaxed, relaxed)) return;
+        }
+        const auto ticket = events.prepare_wait();
+        if (left.load(relaxed) > 0) {
+          events.cancel_wait();
+        } else {
+          events.wait(ticket);
+        }
+      }
+    };
+    jthread one("one", taker);
+    jthread other("other", taker);
+    left.fetch_add(1, relaxed);
+    events.notify_one();
+    left.fetch_add(1, relaxed);
+    events.notify_one();
+  });
+}
+
+TEST(event_count, at_the_deadline_the_event_is_not_lost) {
+  expect_holds([] {
+    flag_behind_events flag;
+    jthread other("other", [&] { flag.happens(); });
+    if (!flag.wait_once()) flag.wait();
+  });
+}
+
+}  // namespace
+}  // namespace troupe

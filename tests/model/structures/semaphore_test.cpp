@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <memory>
+#include <troupe/sync/semaphore.hpp>
+
+namespace troupe {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+TEST(semaphore, a_post_is_never_lost) {
+  expect_holds([] {
+    semaphore permits;
+    plain<int> work{0};
+    jthread poster("poster", [&] {
+      work = 1;
+      permits.post();
+    });
+    require(permits.wait() == wait_result::taken, "there is one");
+    require(work == 1, "what came before the post is seen");
+  });
+}
+
+TEST(semaphore, what_came_before_a_post_is_seen_by_one_that_tries) {
+  expect_holds([] {
+    semaphore permits;
+    plain<int> work{0};
+    jthread poster("poster", [&] {
+      work = 1;
+      permits.post(2);
+    });
+    if (permits.try_wait()) require(work == 1, "seen after one");
+    if (permits.try_wait(2)) require(work == 1, "seen after two");
+  });
+}
+
+TEST(semaphore, two_posts_wake_two) {
+  expect_holds({.preemptions = 2, .spurious = 0}, [] {
+    semaphore permits;
+    jthread one("one", [&] { (void)permits.wait(); });
+    jthread other("other", [&] { (void)permits.wait(); });
+    permits.post();
+    permits.post();
+  });
+}
+
+TEST(semaphore, several_posted_at_once_wake_as_many) {
+  expect_holds({.preemptions = 2, .spurious = 0}, [] {
+    semaphore permits;
+    jthread one("one", [&] { (void)permits.wait(); });
+    jthread other("other", [&] { (void)permits.wait(); });
+    permits.post(2);
+  });
+}
+
+TEST(semaphore, each_permit_is_taken_once) {
+  expect_holds({.preemptions = 2, .spurious = 0}, [] {
+    semaphore permits(1);
+    plain<int> value{0};
+    const auto add_one = [&] {
+      require(permits.wait() == wait_result::taken, "it is given back");
+      value = value + 1;
+      permits.post();
+    };
+    {
+      jthread left("left", add_one);
+      jthread right("right", add_one);
+    }
+    require(value == 2, "both additions count");
+  });
+}
+
+TEST(semaphore, says_at_the_deadline_whether_there_was_one) {
+  expect_holds([] {
+    semaphore permits;
+    plain<int> work{0};
+    jthread poster("poster", [&] {
+      work = 1;
+      permits.post();
+    });
+    if (permits.wait_until(time_point{}) == wait_result::timed_out) {
+      require(permits.wait() == wait_result::taken, "a post after the deadline is kept");
+    }
+    require(work == 1, "what came before the post is seen");
+  });
+}
+
+TEST(semaphore, a_post_at_the_deadline_of_one_goes_to_the_other) {
+  expect_holds({.preemptions = 2, .spurious = 0}, [] {
+    semaphore permits;
+    plain<int> work{0};
+    jthread patient("patient", [&] { (void)permits.wait(); });
+    jthread hasty("hasty", [&] {
+      if (permits.wait_until(time_point{}) != wait_result::taken) return;
+      require(work == 1, "what came before the post is seen");
+      permits.post();
+    });
+    work = 1;
+    permits.post();
+  });
+}
+
+TEST(semaphore, close_wakes_who_waits) {
+  expect_holds({.preemptions = 2, .spurious = 0}, [] {
+    semaphore permits;
+    plain<int> value{0};
+    const auto waiter = [&] {
+      require(permits.wait() == wait_result::closed, "there is none");
+      require(value == 1, "what came before close() is seen");
+    };
+    jthread one("one", waiter);
+    jthread other("other", waiter);
+    value = 1;
+    permits.close();
+  });
+}
+
+TEST(semaphore, closed_is_seen_with_what_came_before) {
+  expect_holds([] {
+    semaphore permits;
+    plain<int> value{0};
+    jthread closer("closer", [&] {
+      value = 1;
+      permits.close();
+    });
+    if (permits.wait_until(time_point{}) == wait_result::closed) {
+      require(value == 1, "what came before close() is seen");
+    }
+  });
+}
+
+TEST(semaphore, what_was_posted_before_the_close_is_taken) {
+  expect_holds({.preemptions = 2, .spurious = 0}, [] {
+    semaphore permits;
+    plain<int> taken{0};
+    plain<int> also_taken{0};
+    {
+      jthread one("one", [&] { taken = permits.wait() == wait_result::taken ? 1 : 0; });
+      jthread other("other", [&] { also_taken = permits.wait() == wait_result::taken ? 1 : 0; });
+      permits.post();
+      permits.close();
+    }
+    require(taken + also_taken == 1, "one of them has it");
+  });
+}
+
+TEST(semaphore, of_two_that_want_several_each_gets_them_in_turn) {
+  expect_holds({.preemptions = 1}, [] {
+    semaphore permits;
+    const auto takes_two = [&] {
+      require(permits.wait(2) == wait_result::taken, "there are enough");
+    };
+    jthread one("one", takes_two);
+    jthread other("other", takes_two);
+    permits.post(1);
+    permits.post(3);
+  });
+}
+
+TEST(semaphore, who_wanted_several_and_gives_up_leaves_them_to_others) {
+  expect_holds({.preemptions = 1, .spurious = 0}, [] {
+    semaphore permits;
+    plain<int> work{0};
+    jthread greedy("greedy", [&] { (void)permits.wait_until(2, time_point{}); });
+    jthread modest("modest", [&] {
+      require(permits.wait() == wait_result::taken, "it is given back");
+      require(work == 1, "what came before the post is seen");
+    });
+    work = 1;
+    permits.post();
+  });
+}
+
+TEST(semaphore, may_end_as_soon_as_its_waiter_is_awake) {
+  expect_holds([] {
+    auto done = std::make_unique<semaphore>();
+    jthread other([at = done.get()] { at->post(); });
+    require(done->wait() == wait_result::taken, "it is posted");
+    done.reset();
+  });
+}
+
+}  // namespace
+}  // namespace troupe
