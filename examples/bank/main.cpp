@@ -159,7 +159,7 @@ int main() {
         return teller(book, others);
       }));
   const troupe::supervision rules{
-      .most = troupe::supervision::unlimited, .first = 0ms, .longest = 1ms};
+      .max_restarts = troupe::supervision::unlimited, .min_backoff = 0ms, .max_backoff = 1ms};
   const auto bank = system.spawn<troupe::supervisor>(rules, children);
 
   const auto desk = bank.ask<troupe::find_child<teller>>(5s, "teller").get().value();

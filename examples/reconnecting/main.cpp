@@ -127,8 +127,10 @@ int main() {
   }});
   const auto reader = system.spawn<printer>();
 
-  const troupe::supervision rules{
-      .most = troupe::supervision::unlimited, .first = 10ms, .longest = 1s, .jitter = 0.2};
+  const troupe::supervision rules{.max_restarts = troupe::supervision::unlimited,
+                                  .min_backoff = 10ms,
+                                  .max_backoff = 1s,
+                                  .jitter = 0.2};
   auto spec = troupe::child<connection>("connection", where, troupe::recipient<line>(reader));
   spec.spawned({.where = troupe::own_thread});
   const auto top = system.spawn<troupe::supervisor>(rules, std::vector{spec});

@@ -96,7 +96,7 @@ int main() {
         troupe::child<worker>("worker " + std::to_string(i), troupe::recipient<done>(boss)));
   }
   const auto top = system.spawn<troupe::supervisor>(
-      troupe::supervision{.most = 100, .first = 1ms, .longest = 10ms}, children);
+      troupe::supervision{.max_restarts = 100, .min_backoff = 1ms, .max_backoff = 10ms}, children);
 
   std::vector<troupe::ref<worker>> hands;
   for (const troupe::child_spec& each : children) {

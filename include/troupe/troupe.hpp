@@ -7,6 +7,7 @@
 #include <troupe/actor/all.hpp>
 #include <troupe/actor/ask_result.hpp>
 #include <troupe/actor/asking.hpp>
+#include <troupe/actor/blocking.hpp>
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/channel.hpp>
 #include <troupe/actor/end_of.hpp>
@@ -19,6 +20,7 @@
 #include <troupe/actor/pump_fd.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
+#include <troupe/actor/references.hpp>
 #include <troupe/actor/reply.hpp>
 #include <troupe/actor/select.hpp>
 #include <troupe/actor/select_when_ready.hpp>

@@ -284,7 +284,10 @@ void asking_base::wait_in_turn(control_block& me, time_point end) {
     (void)me.runs_on().will_block();
   }
   if (!others_run) {
-    refuse_to_wait(me.name(), "would wait for an actor of the pool, whose only thread it holds");
+    refuse_to_wait(
+        me.name(),
+        "would wait for an actor of the pool, which has max_threads, and this is the only one "
+        "that gives turns: use co_await or then(), or allow more");
   }
   circles& all = me.home().circles();
   all.begin(me.where(), to_);

@@ -393,9 +393,19 @@ TEST(ask, a_refusal_is_a_callback_too) {
   EXPECT_THAT(log.lines(), ElementsAre("asked", "stopped", "destroyed"));
 }
 
-TEST(ask, get_on_the_only_worker_is_an_error) {
+TEST(ask, get_on_the_only_worker_is_answered_on_another_thread) {
   journal log;
-  troupe::system system({.workers = 1});
+  troupe::system system({.workers = 1, .stuck_after = 0s});
+  const auto it = system.spawn<oracle>();
+  const auto who = system.spawn<probe>(log);
+  who.send(call{[&](probe&) { log.write(text(it.ask<add>(no_timeout, 1, 2).get())); }});
+  ASSERT_TRUE(log.wait_for(1));
+  EXPECT_THAT(log.lines(), ElementsAre("value"));
+}
+
+TEST(ask, get_on_the_only_thread_that_the_pool_may_have_is_an_error) {
+  journal log;
+  troupe::system system({.workers = 1, .max_threads = 1});
   const auto it = system.spawn<oracle>();
   const auto who = system.spawn<probe>(log);
   who.send(call{[&](probe&) {
@@ -406,7 +416,7 @@ TEST(ask, get_on_the_only_worker_is_an_error) {
     }
   }});
   ASSERT_TRUE(log.wait_for(1));
-  EXPECT_THAT(log.lines().front(), HasSubstr("whose only thread it holds"));
+  EXPECT_THAT(log.lines().front(), HasSubstr("has max_threads, and this is the only one"));
 }
 
 }  // namespace

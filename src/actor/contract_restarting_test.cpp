@@ -13,6 +13,7 @@
 #include <string_view>
 #include <thread>
 #include <troupe/actor/actor_type.hpp>
+#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/incarnations.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
@@ -73,10 +74,10 @@ struct restarting_history {
 
 // Its first object has failed.
 struct restarting : restarting_history, stage {
-  restarting()
-      : it(detail::ref_access::adopt<numbered>(
-            &make_between(system, detail::actor_type_of<numbered>, {.where = bound_to(pump)},
-                          std::make_unique<by_the_test>(past)))) {
+  explicit restarting(spawn_options options = {}) {
+    options.where = bound_to(pump);
+    it = detail::ref_access::adopt<numbered>(&make_between(
+        system, detail::actor_type_of<numbered>, options, std::make_unique<by_the_test>(past)));
     begin();
     fail();
   }
@@ -99,6 +100,16 @@ TEST(contract, send_to_a_restarting_actor_is_handled_by_its_next_object) {
   EXPECT_THAT(on.past.log.lines(), IsEmpty());
   on.begin();
   EXPECT_THAT(on.past.log.lines(), ElementsAre("sent 2"));
+}
+
+TEST(contract, send_to_a_full_mailbox_of_a_restarting_actor_does_not_fail_its_next_object) {
+  restarting on({.max_messages = 2, .when_full = overload::fail_receiver});
+  EXPECT_EQ(on.it.send(note{"one"}), delivery::accepted);
+  EXPECT_EQ(on.it.send(note{"two"}), delivery::accepted);
+  EXPECT_EQ(on.it.send(note{"too many"}), delivery::refused);
+  on.begin();
+  EXPECT_THAT(on.past.log.lines(), ElementsAre("one 2", "two 2"));
+  EXPECT_THAT(on.past.ends.lines(), ElementsAre("failed: why not"));
 }
 
 TEST(contract, ask_of_a_restarting_actor_is_answered_by_its_next_object) {
@@ -137,6 +148,21 @@ TEST(contract, stop_of_a_restarting_actor_is_handled_by_its_next_object) {
   on.play();
   EXPECT_FALSE(on.it.join_for(0ms));
   on.begin();
+  EXPECT_EQ(on.it.join(), exit_reason::stopped);
+  EXPECT_EQ(on.past.objects, 2);
+}
+
+// Between the handling of a stop and the end of the turn somebody ends the object for another reason.
+TEST(contract, stop_that_is_overtaken_when_it_has_been_handled_is_not_forgotten) {
+  restarting on;
+  on.begin();
+  on.it.send(std::function<void()>([] {
+    detail::control_block& me = *detail::this_turn().running;
+    EXPECT_TRUE(me.end_after_this_message());
+    end_object(me);
+  }));
+  on.play();
+  ASSERT_TRUE(on.it.join_for(0ms));
   EXPECT_EQ(on.it.join(), exit_reason::stopped);
   EXPECT_EQ(on.past.objects, 2);
 }

@@ -30,10 +30,13 @@ constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its 
 }  // namespace
 
 turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
+  // What it is told after its end has begun changes nothing any more.
+  const bool has_begun = line().now().ending();
+  if (has_begun) reason = exit_reason::unreachable;
   const bool again = comes_back(reason);
   if (again) {
     phase_.fetch_or(between, relaxed);  // [phase] the turn's own part
-  } else if (reason != exit_reason::unreachable) {
+  } else if (!has_begun) {
     line().begin_end();
   }
   end_handlers(again ? exit_reason::failed : reason);  // one that comes back has not stopped
@@ -69,6 +72,7 @@ void control_block::end_watches() noexcept {
 // `alone`: the lifeline says that it has ended, and that nobody can look.
 void control_block::finish(exit_reason reason, activity* mine, bool alone) noexcept {
   free_object_memory();
+  if (type_->references != nullptr) home().cycles().ended();
   now_handling(discarding_dispatch);
   reason_ = reason;
   const no_answer_scope as(reason);
@@ -88,38 +92,20 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
   if (side_if_any() != nullptr) home().timers().cancel_all(*this);
   if (remains.room_wanted) home().pauses().release_waiters_of(*this);
 
-  std::size_t unhandled = 0;
-  std::size_t taken = 0;
-  std::size_t bytes = 0;
+  unhandled_messages counts;
   for (envelope* left = remains.messages; left != nullptr;) {
-    envelope* message = std::exchange(left, left->next);
-    if (is_ring_token(*message)) {
-      message = drop_ring::of(*message).take(*message);
-      if (message == nullptr) continue;  // it was dropped, and counted
-    }
-    ++taken;
-    if (envelope* const inner = unwrap(*message)) {
-      message = inner;  // counts for nothing
-    } else {
-      bytes += message->how->charge(*message);
-      if (message->how->most != 0) give_place_back(*message->how);
-    }
-    if (!message->how->internal) {
-      ++unhandled;
-      dead_letter(*message);
-    }
-    message->how->discard(*message);
+    discard_unhandled(*std::exchange(left, left->next), counts);
   }
-  give_back_to_budget(bytes);
+  give_back_to_budget(counts.bytes);
   if (mine != nullptr) {
-    (void)mine->count_gone(taken, bytes);
+    (void)mine->count_gone(counts.messages, counts.bytes);
     if (home_->has_budget) settle(*home_, *mine);
   } else {
-    detail::count_foreign(*home_, 0, static_cast<std::int64_t>(taken),
-                          -static_cast<std::int64_t>(bytes));
+    detail::count_foreign(*home_, 0, static_cast<std::int64_t>(counts.messages),
+                          -static_cast<std::int64_t>(counts.bytes));
   }
 
-  if (side_if_any() != nullptr) tell_of_end(*this, unhandled);
+  if (side_if_any() != nullptr) tell_of_end(*this, counts.of_users);
   runtime& home = this->home();
   if (home.looked_at) {
     const observer::actor_event told{where(), name()};
@@ -132,6 +118,27 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
   executor_->retire(*this);
   if (alone || line().let_go()) free_slot();
   home.actor_ended(mine);
+}
+
+// It is out of the mailbox. A user's is a dead letter.
+void control_block::discard_unhandled(envelope& popped, unhandled_messages& counts) noexcept {
+  envelope* message = &popped;
+  if (is_ring_token(*message)) {
+    message = drop_ring::of(*message).take(*message);
+    if (message == nullptr) return;  // it was dropped, and counted
+  }
+  ++counts.messages;
+  if (envelope* const inner = unwrap(*message)) {
+    message = inner;  // counts for nothing
+  } else {
+    counts.bytes += message->how->charge(*message);
+    if (message->how->most != 0) give_place_back(*message->how);
+  }
+  if (!message->how->internal) {
+    ++counts.of_users;
+    dead_letter(*message);
+  }
+  message->how->discard(*message);
 }
 
 }  // namespace troupe::detail

@@ -27,24 +27,6 @@ constexpr dispatch constructor_dispatch{nullptr, nullptr, "its constructor", fal
 constexpr dispatch between_dispatch{nullptr, nullptr, "waiting to be started by its supervisor",
                                     false, true};
 
-// The next actor object is that of `whose`.
-class constructing_scope {
- public:
-  explicit constructing_scope(control_block& whose) noexcept
-      : before_(std::exchange(this_turn().constructing, &whose)) {
-    ++this_turn().constructors;
-  }
-  constructing_scope(const constructing_scope&) = delete;
-  constructing_scope& operator=(const constructing_scope&) = delete;
-  ~constructing_scope() {
-    --this_turn().constructors;
-    this_turn().constructing = before_;
-  }
-
- private:
-  control_block* const before_;
-};
-
 }  // namespace
 
 // ── For the layer above ───────────────────────────────────────────────────────────────────────
@@ -206,35 +188,23 @@ void control_block::forget_mailbox(activity& mine) noexcept {
   envelope* first = nullptr;
   envelope** end = &first;
   envelope* last = nullptr;
-  std::size_t handled = 0;
-  std::size_t bytes = 0;
+  unhandled_messages counts;
   const bool is_room_wanted = mailbox_.refill(bounds.low).room;
   while (mailbox_.has_ready()) {
-    envelope* message = &mailbox_.pop_ready();
-    const bool is_token = is_ring_token(*message);
-    if (message->how->internal && !is_token && !is_wrapped(*message)) {
-      message->next = nullptr;
-      last = *end = message;
-      end = &message->next;
+    envelope& message = mailbox_.pop_ready();
+    if (message.how->internal && !is_ring_token(message) && !is_wrapped(message)) {
+      message.next = nullptr;
+      last = *end = &message;
+      end = &message.next;
       continue;
     }
-    (void)mailbox_.handled(bounds.units(message->how->charge(*message), message->how->weight),
+    (void)mailbox_.handled(bounds.units(message.how->charge(message), message.how->weight),
                            bounds.quantum);
-    if (is_token) message = drop_ring::of(*message).take(*message);
-    if (message == nullptr) continue;  // it was dropped, and counted
-    ++handled;
-    if (envelope* const inner = unwrap(*message)) {
-      message = inner;  // counts for nothing
-    } else {
-      bytes += message->how->charge(*message);
-      if (message->how->most != 0) give_place_back(*message->how);
-    }
-    if (!message->how->internal) dead_letter(*message);
-    message->how->discard(*message);
+    discard_unhandled(message, counts);
   }
   if (first != nullptr) mailbox_.put_in_front(*first, *last);
-  give_back_to_budget(bytes);
-  (void)mine.count_gone(handled, bytes);
+  give_back_to_budget(counts.bytes);
+  (void)mine.count_gone(counts.messages, counts.bytes);
   if (home_->has_budget) settle(*home_, mine);
   if (is_room_wanted) home().pauses().release_waiters_of(*this);
 }

@@ -2,7 +2,6 @@
 #include "runtime.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <limits>
 #include <list>
@@ -11,11 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/memory/stable_pool.hpp>
+#include <troupe/actor/incarnations.hpp>
 #include <troupe/sync/per_process.hpp>
-#include <troupe/sync/per_thread.hpp>
-
-#include "side_block.hpp"
 
 namespace troupe::detail {
 
@@ -36,15 +32,6 @@ struct spare_runtimes {
 constexpr std::size_t settles_at_most = 64 * 1024;
 
 spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
-
-void print_failure(const failure& f) {
-  const std::string who = to_string(f.who);
-  const std::string trace = f.trace != 0 ? ", trace " + std::to_string(f.trace) : std::string();
-  std::fprintf(stderr, "troupe: actor %.*s (%s%s) failed in %.*s: %.*s\n",
-               static_cast<int>(f.actor.size()), f.actor.data(), who.c_str(), trace.c_str(),
-               static_cast<int>(f.message.size()), f.message.data(),
-               static_cast<int>(f.what.size()), f.what.data());
-}
 
 }  // namespace
 
@@ -104,7 +91,7 @@ void runtime::start(system_options options) {
     hooks_ = std::make_shared<const hooks>(
         hooks{options.on_failure ? std::move(options.on_failure) : print_failure,
               std::move(options.on_dead_letter), std::move(options.on_overload),
-              std::move(options.observer)});
+              std::move(options.on_pool), std::move(options.observer)});
     observer_ = hooks_->observer.get();
     past_ = {};
     past_actors_ = {};
@@ -126,17 +113,24 @@ void runtime::start(system_options options) {
   }
   overloads_.clear();
   circles_.clear();
+  cycles_.start(options.cycle_search);
   budget_.start();
   pauses_.start(options.pause_max);
   stopping_.store(false, relaxed);
   const unsigned workers =
       options.workers != 0 ? options.workers : std::max(1u, std::thread::hardware_concurrency());
-  pool_ = std::make_unique<worker_pool>(workers, control_block::turn, settles_at_);
+  pool_ = std::make_unique<worker_pool>(pool_options{.workers = workers,
+                                                     .max_threads = options.max_threads,
+                                                     .stuck_after = options.stuck_after,
+                                                     .settles_at = settles_at_,
+                                                     .listener = &pool_changes_},
+                                        control_block::turn);
   timers_.start();
 }
 
 void runtime::close() {
   timers_.stop();
+  pool_->stop();  // until then its listener may be told, and ask it
   pool_.reset();
   {
     // Ended without the lock: threads may still be on their way out of actor_ended(), and the hooks
@@ -208,6 +202,8 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
   lives& counted = in_turn ? here.counts->actors : foreign().actors;
   counted.spawned.fetch_add(1, seq_cst);  // [alive] [stopping] seq_cst: see shutdown()
   if (bound != nullptr) bound->actor_bound();
+  if (type.references != nullptr && cycles_.spawned()) [[unlikely]]
+    timers_.wake();
   if (own != nullptr) {
     try {
       own->start(block, std::string(block.name()));
@@ -241,14 +237,6 @@ void runtime::await(std::uint64_t more) noexcept {
   woken_.fetch_add(1, relaxed);  // [woken] relaxed: under the lock
   futex_wake(woken_, std::numeric_limits<std::int32_t>::max());
   for (bound_executor* each : pumps_) each->wake();
-}
-
-// Calls fn(const activity&) for all who give turns.
-template <class Function>
-void runtime::for_each_activity(Function&& fn) const {
-  pool_->for_each_activity([&](const activity& done) { fn(done); });
-  for (const auto& each : threads_) fn(each->done());
-  for (bound_executor* each : pumps_) fn(each->done());
 }
 
 // First all that have ended, then all that were spawned. What is seen as ended is then seen as spawned
@@ -308,238 +296,6 @@ bound_executor* runtime::pump_of_this_thread() const noexcept {
     if (each->thread() == this_thread_id()) return each;
   }
   return nullptr;
-}
-
-// ── Ending ────────────────────────────────────────────────────────────────────────────────────
-
-// Calls fn(control_block&) for each actor of this system that has a slot, with a reference held; so
-// also for those that have ended while somebody refers to them.
-template <class Function>
-void runtime::for_each_actor(Function&& fn) {
-  stable_pool<lifeline>::for_each_slot([&](lifeline& line) {
-    if (!line.try_hold_in_use()) return;
-    control_block& block = control_block::of(line);
-    struct let_go {
-      control_block& held;
-      ~let_go() { held.let_go(); }
-    } guard{block};
-    if (&block.home() == this) fn(block);
-  });
-}
-
-void runtime::stop_bound_to(const bound_executor& pump) {
-  for_each_actor([&](control_block& block) {
-    if (&block.runs_on() != &pump) return;
-    block.ends_for_good();
-    block.stop_now();
-  });
-}
-
-shutdown_report runtime::shutdown(duration deadline) {
-  if (this_turn().running != nullptr) {
-    throw std::logic_error("system::shutdown() inside a handler of " +
-                           std::string(this_turn().running->name()) +
-                           " would wait for itself: call it from a thread that is no actor");
-  }
-  const time_point began = clock::now();
-  const time_point until = later(began, deadline);
-  // [stopping] seq_cst: who spawns opens the slot, counts the actor, and then looks here; this thread
-  // says that it stops, counts, and then looks at the slots. So a spawner that has not seen the one
-  // is counted in the other, and its slot is found open.
-  stopping_.store(true, seq_cst);
-  const auto is_anybody_there = [this] {
-    const std::lock_guard lock(mutex_);
-    return count_actors().alive() != 0;
-  };
-  if (is_anybody_there()) {
-    // Those that are supervised are stopped by their supervisors, in order.
-    for_each_actor([](control_block& block) {
-      if (!block.is_supervised()) block.stop();
-    });
-  }
-  shutdown_report report;
-  for (time_point limit = until; !wait_for_everybody(limit);) {
-    report.stragglers = stragglers();
-    if (!report.complete()) break;
-    // One that is past its end but not yet off the count has a few instructions to go.
-    limit = clock::now() + std::chrono::milliseconds(1);
-  }
-  report.waited = clock::now() - began;
-  return report;
-}
-
-// False if the deadline came first.
-bool runtime::wait_for_everybody(time_point deadline) {
-  shutting_down_.fetch_add(1, seq_cst);  // [alive] seq_cst: see actor_ended()
-  std::uint64_t left = 0;
-  std::uint32_t woken = 0;
-  const auto all_gone = [&] {
-    const std::lock_guard lock(mutex_);
-    woken = woken_.load(relaxed);  // [woken] relaxed: under the lock
-    await(left = count_actors().alive());
-    return left == 0;
-  };
-  if (bound_executor* const mine = pump_of_this_thread()) {
-    (void)mine->run_until(all_gone, &deadline);
-  } else {
-    while (!all_gone() && !futex_wait_until(woken_, woken, deadline)) {
-    }
-  }
-  shutting_down_.fetch_sub(1, seq_cst);  // [alive] [spare] the addition matters
-  return left == 0;
-}
-
-std::vector<shutdown_report::straggler> runtime::stragglers() {
-  std::vector<shutdown_report::straggler> those;
-  for_each_actor([&](control_block& block) {
-    if (block.in_life() == phase::ended) return;
-    those.push_back({block.where(), std::string(block.name()), doing(block)});
-  });
-  return those;
-}
-
-std::vector<troupe::system::overloaded_actor> runtime::overloaded_actors() {
-  std::vector<troupe::system::overloaded_actor> those;
-  for_each_actor([&](control_block& block) {
-    const side_block* const side = block.side_if_any();
-    if (side == nullptr || block.in_life() == phase::ended) return;
-    const overload_counts counts = side->overloads.now();
-    if (counts != overload_counts{})
-      those.push_back({block.where(), std::string(block.name()), counts});
-  });
-  return those;
-}
-
-std::string runtime::doing(const control_block& block) const {
-  if (const dispatch* const what = block.handling()) {
-    const std::string name(what->message);
-    return "in " + (what->run == nullptr ? name : "on(" + name + ")");
-  }
-  const std::lock_guard lock(mutex_);
-  for (const bound_executor* each : pumps_) {
-    if (&block.runs_on() == each) return "waits for its pump, which nobody pumps";
-  }
-  return block.in_life() == phase::starting ? "has not started" : "waits for a turn";
-}
-
-// ── Telling and counting ──────────────────────────────────────────────────────────────────────
-
-std::shared_ptr<const runtime::hooks> runtime::current_hooks() const noexcept {
-  const std::lock_guard lock(mutex_);
-  return hooks_;
-}
-
-void runtime::actor_failed(const failure& f) noexcept {
-  failures_.fetch_add(1, relaxed);  // [counter]
-  const auto those = current_hooks();
-  try {
-    if (those != nullptr) those->on_failure(f);
-  } catch (...) {
-    print_failure(f);  // the hook failed as well; somebody should hear of it
-  }
-  if (looked_at) observe([&](troupe::observer& to) { to.failed(f); });
-}
-
-void runtime::dead(const dead_letter& letter) noexcept {
-  dead_letters_.fetch_add(1, relaxed);  // [counter]
-  const auto those = current_hooks();
-  try {
-    if (those != nullptr && those->on_dead_letter) those->on_dead_letter(letter);
-  } catch (...) {
-    // It is counted; there is nobody else to tell.
-  }
-  if (looked_at) observe([&](troupe::observer& to) { to.dead(letter); });
-}
-
-runtime::foreign_counts& runtime::foreign() noexcept {
-  struct thread_count {
-    atomic<std::size_t> value{0};
-  };
-  atomic<std::size_t>& threads = per_process<thread_count>::here().value;
-  std::size_t& mine = per_thread<std::size_t, foreign_counts>::here();
-  if (mine == 0) mine = threads.fetch_add(1, relaxed) + 1;  // [counter]
-  return foreign_[mine % foreign_.size()];
-}
-
-void runtime::overloaded(const overload_event& event) noexcept {
-  overloads_.add(event.what);
-  turn_context& here = this_turn();
-  if (here.in_hook) return;  // what the hook itself sends to a full mailbox is counted and not told
-  const bool must_not_wait = std::exchange(here.must_not_wait, true);
-  here.in_hook = true;
-  const auto those = current_hooks();
-  try {
-    if (those != nullptr && those->on_overload) those->on_overload(event);
-  } catch (...) {
-    // It is counted; there is nobody else to tell.
-  }
-  here.in_hook = false;
-  here.must_not_wait = must_not_wait;
-  if (looked_at) observe([&](troupe::observer& to) { to.overloaded(event); });
-}
-
-void runtime::count_foreign(std::int64_t accepted, std::int64_t handled,
-                            std::int64_t bytes) noexcept {
-  foreign_counts& here = foreign();
-  // [counter] relaxed, all of these.
-  if (accepted != 0) here.accepted.fetch_add(static_cast<std::uint64_t>(accepted), relaxed);
-  if (handled != 0) here.handled.fetch_add(static_cast<std::uint64_t>(handled), relaxed);
-  if (bytes == 0) return;
-  here.bytes.fetch_add(static_cast<std::uint64_t>(bytes), relaxed);
-  if (has_budget) budget_.add(bytes);
-}
-
-// The counts keep what they have told by where they will tell again.
-void runtime::settle(activity& counts) noexcept {
-  const auto now = static_cast<std::int64_t>(counts.bytes_waiting.value());
-  budget_.add(now - (counts.bytes_high - settles_at_));
-  counts.bytes_high = now + settles_at_;
-  counts.bytes_low = now - settles_at_;
-}
-
-void runtime::add_activity(troupe::statistics& to, const activity& done) noexcept {
-  to.turns += done.turns.value();
-  to.messages_accepted += done.accepted.value();
-  to.messages_handled += done.handled.value();
-  to.message_bytes_waiting += done.bytes_waiting.value();
-  to.mailbox_depth_highest = std::max(to.mailbox_depth_highest, done.depth_highest.value());
-}
-
-troupe::statistics runtime::statistics() const {
-  const std::lock_guard lock(mutex_);
-  troupe::statistics s = past_;
-  for_each_activity([&](const activity& done) { add_activity(s, done); });
-  for (const auto& each : threads_) s.own_threads += each->finished() ? 0 : 1;
-  for (const foreign_counts& each : foreign_) {
-    s.messages_accepted += each.accepted.load(relaxed);   // [counter]
-    s.messages_handled += each.handled.load(relaxed);     // [counter]
-    s.message_bytes_waiting += each.bytes.load(relaxed);  // [counter]
-  }
-  if (static_cast<std::int64_t>(s.message_bytes_waiting) < 0) s.message_bytes_waiting = 0;
-  // The counts are read one after the other, so that a busy system may seem to have handled more.
-  s.messages_waiting = s.messages_accepted - std::min(s.messages_accepted, s.messages_handled);
-  const population actors = count_actors();
-  s.actors_alive = actors.alive();
-  s.actors_spawned = actors.spawned;
-  s.dead_letters = dead_letters_.load(relaxed);  // [counter]
-  s.failures = failures_.load(relaxed);          // [counter]
-  s.restarts = restarts_.load(relaxed);          // [counter]
-  s.answers_late = answers_late_.load(relaxed);  // [counter]
-  const overload_counts limits = overloads_.now();
-  s.messages_refused = limits.refused;
-  s.messages_dropped = limits.dropped;
-  s.messages_redirected = limits.redirected;
-  s.pauses = limits.paused;
-  s.pauses_timed_out = limits.pauses_timed_out;
-  s.senders_paused = pauses_.waiting();
-  s.handlers_waiting = pauses_.in_lines();
-  s.timers_armed = timers_.armed();
-  s.ticks_skipped = timers_.skipped();
-  s.workers = pool_->size();
-  s.workers_parked = pool_->parked();
-  s.workers_limit = pool_->limit();
-  s.workers_busy = s.workers - std::min(s.workers, s.workers_parked);
-  return s;
 }
 
 }  // namespace troupe::detail

@@ -22,6 +22,7 @@
 
 #include "bound_executor.hpp"
 #include "circles.hpp"
+#include "cycle_search.hpp"
 #include "memory_budget.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
@@ -38,6 +39,9 @@ struct system_bounds {
   bool traces;
   friend bool operator==(const system_bounds&, const system_bounds&) = default;
 };
+
+/// What on_failure does by default.
+void print_failure(const failure& f);
 
 /// What stands behind one system. Its memory is never freed but used again by the next system, so
 /// that a reference which outlives its system still has somewhere to count its dead letters.
@@ -64,6 +68,7 @@ class runtime : public system_state {
   void actor_failed(const failure& f) noexcept;
   void dead(const dead_letter& letter) noexcept;
   void overloaded(const overload_event& event) noexcept;
+  void pool_changed(pool_event event, const runnable* whose) noexcept;
   /// Calls tell(observer&), if there is one and it is not being told something already.
   template <class Tell>
   void observe(Tell&& tell) noexcept;
@@ -79,6 +84,11 @@ class runtime : public system_state {
   [[nodiscard]] troupe::statistics statistics() const;
   [[nodiscard]] std::vector<troupe::system::overloaded_actor> overloaded_actors();
 
+  /// Calls fn(control_block&) for each actor of this system that has a slot, with a reference held; so
+  /// also for those that have ended while somebody refers to them.
+  template <class Function>
+  void for_each_actor(Function&& fn);
+
   // ── Higher layers ───────────────────────────────────────────────────────────────────────────
   system_extension& extension(make_extension make);
 
@@ -86,6 +96,7 @@ class runtime : public system_state {
   timer_service& timers() noexcept { return timers_; }
   detail::pauses& pauses() noexcept { return pauses_; }
   detail::circles& circles() noexcept { return circles_; }
+  cycle_search& cycles() noexcept { return cycles_; }
   [[nodiscard]] std::size_t max_messages() const noexcept { return bounds_.messages; }
   [[nodiscard]] std::size_t max_bytes() const noexcept { return bounds_.bytes; }
   /// So many bytes a thread counts for itself.
@@ -102,6 +113,7 @@ class runtime : public system_state {
     std::function<void(const failure&)> on_failure;
     std::function<void(const dead_letter&)> on_dead_letter;
     std::function<void(const overload_event&)> on_overload;
+    std::function<void(const pool_event&)> on_pool;
     std::shared_ptr<troupe::observer> observer;
   };
 
@@ -121,6 +133,7 @@ class runtime : public system_state {
     [[nodiscard]] std::uint64_t alive() const noexcept { return spawned - ended; }
   };
   [[nodiscard]] population count_actors() const;
+  // Calls fn(const activity&) for all who give turns.
   template <class Function>
   void for_each_activity(Function&& fn) const;
 
@@ -128,8 +141,6 @@ class runtime : public system_state {
   [[nodiscard]] std::shared_ptr<const hooks> current_hooks() const noexcept;
   void start(system_options options);
   void give_back() noexcept;
-  template <class Function>
-  void for_each_actor(Function&& fn);
   [[nodiscard]] bool wait_for_everybody(time_point deadline);
   void reap_threads() noexcept;
   [[nodiscard]] std::vector<shutdown_report::straggler> stragglers();
@@ -139,10 +150,24 @@ class runtime : public system_state {
   void await(std::uint64_t more) noexcept;
 
   troupe::system* owner_ = nullptr;
+  class pool_changes final : public pool_listener {
+   public:
+    explicit pool_changes(runtime& home) noexcept : home_(home) {}
+    void grew(const stuck_turn& why) noexcept override;
+    void could_not_grow(const stuck_turn& why) noexcept override;
+    void shrank(unsigned threads) noexcept override;
+
+   private:
+    void tell(pool_event::kind what, unsigned threads, const stuck_turn* why) noexcept;
+    runtime& home_;
+  };
+
+  pool_changes pool_changes_{*this};
   std::unique_ptr<worker_pool> pool_;
   timer_service timers_{*this};
   detail::pauses pauses_{timers_};
   detail::circles circles_;
+  cycle_search cycles_{*this};
   const system_bounds bounds_;
   std::int64_t settles_at_ = activity::never;
   troupe::observer* observer_ = nullptr;  // constant while turns are given
@@ -171,6 +196,8 @@ class runtime : public system_state {
   atomic<std::uint32_t> woken_{0};  // who waits for the end of all actors sleeps on it
 };
 
+inline runtime& control_block::home() const noexcept { return static_cast<runtime&>(*home_); }
+
 template <class Tell>
 void runtime::observe(Tell&& tell) noexcept {
   turn_context& here = this_turn();
@@ -193,10 +220,28 @@ void runtime::observe(Tell&& tell) noexcept {
   here.must_not_wait = must_not_wait;
 }
 
+template <class Function>
+void runtime::for_each_activity(Function&& fn) const {
+  pool_->for_each_activity([&](const activity& done) { fn(done); });
+  for (const auto& each : threads_) fn(each->done());
+  for (bound_executor* each : pumps_) fn(each->done());
+}
+
+template <class Function>
+void runtime::for_each_actor(Function&& fn) {
+  stable_pool<lifeline>::for_each_slot([&](lifeline& line) {
+    if (!line.try_hold_in_use()) return;
+    control_block& block = control_block::of(line);
+    struct let_go {
+      control_block& held;
+      ~let_go() { held.let_go(); }
+    } guard{block};
+    if (&block.home() == this) fn(block);
+  });
+}
+
 struct system_access {
   static runtime& of(troupe::system& s) noexcept { return *s.runtime_; }
 };
-
-inline runtime& control_block::home() const noexcept { return static_cast<runtime&>(*home_); }
 
 }  // namespace troupe::detail

@@ -37,6 +37,12 @@ std::vector<system::overloaded_actor> system::overloaded_actors() const {
   return runtime_->overloaded_actors();
 }
 
+std::size_t system::collect_cycles() { return runtime_->cycles().collect(); }
+
+std::vector<system::suspect> system::unreachable_suspects() {
+  return runtime_->cycles().suspects();
+}
+
 std::string to_string(const shutdown_report& report) {
   std::string text;
   for (const shutdown_report::straggler& each : report.stragglers) {
@@ -96,14 +102,9 @@ std::string_view to_string(exit_reason reason) noexcept {
 namespace detail {
 
 spawning::spawning(runtime& home, const actor_type& type, const spawn_options* options)
-    : block_(&home.make_actor(type, options, nullptr)),
-      constructing_before_(std::exchange(this_turn().constructing, block_)) {
-  ++this_turn().constructors;
-}
+    : block_(&home.make_actor(type, options, nullptr)), scope_(*block_) {}
 
 spawning::~spawning() {
-  --this_turn().constructors;
-  this_turn().constructing = constructing_before_;
   if (block_ == nullptr) return;
   block_->abandon();
   block_->let_go();

@@ -69,7 +69,7 @@ void timer_service::run() noexcept {
     sleeps_until_ = wheel_.next_expiry().value_or(time_point::max());
     time_point until = sleeps_until_;
     lock.unlock();
-    until = std::min({until, pauses(now), trim(now)});
+    until = std::min({until, pauses(now), trim(now), home_.cycles().look(now)});
     if (until != time_point::max()) {
       (void)parker_.park_until(until);
     } else {
@@ -220,18 +220,27 @@ void timer_service::cancel_all(control_block& of) noexcept {
   }
 }
 
+// All at once, so that those of others are passed by only once.
 void timer_service::cancel_own(control_block& of) noexcept {
-  for (;;) {
-    remains left;
-    {
-      const std::lock_guard lock(mutex_);
-      timer_entry* one = of.side_if_any()->timers;
-      while (one != nullptr && !(one->own && !one->alarm)) one = one->next;
-      if (one == nullptr) return;
-      retire(*one, left);
+  envelope* messages = nullptr;
+  std::size_t references = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (timer_entry* one = of.side_if_any()->timers; one != nullptr;) {
+      timer_entry& each = *std::exchange(one, one->next);
+      if (!each.own || each.alarm) continue;
+      remains left;
+      retire(each, left);
+      ++references;
+      if (left.message == nullptr) continue;
+      left.message->next = std::exchange(messages, left.message);
     }
-    left.dispose();
   }
+  while (messages != nullptr) {
+    envelope& each = *std::exchange(messages, messages->next);
+    each.how->discard(each);
+  }
+  while (references-- != 0) of.let_go();
 }
 
 // Under the mutex. Not live any more; out of the wheel and of its actor's list. What was held is
@@ -376,6 +385,12 @@ void timer_service::handle(timer_entry& entry, void* actor) {
   }
   const unwrapped_scope scope;
   message->how->run(actor, *message);
+}
+
+bool timer_service::has_timers(const control_block& of) const noexcept {
+  const side_block* const its = of.side_if_any();
+  const std::lock_guard lock(mutex_);
+  return its != nullptr && its->timers != nullptr;
 }
 
 std::uint64_t timer_service::armed() const noexcept {

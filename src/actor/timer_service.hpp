@@ -47,7 +47,8 @@ struct timer_entry : timer_node {
 
 /// The timers of one system: a wheel, a mutex and a thread that sleeps until the next is due. When
 /// free memory has gathered in the pool the same thread gives it back to the operating system: some
-/// at a time, once a second as long as there is any.
+/// at a time, once a second as long as there is any. It searches for cycles of actors, too: see
+/// cycle_search.
 ///
 /// Threads:   any; start() and stop() from the owner.
 /// Invariant: every live entry is in its actor's list, and in the wheel unless it has fired once.
@@ -63,6 +64,9 @@ class timer_service final : surplus_listener {
   /// Has the thread look at the pauses by then.
   void look_by(time_point when) noexcept;
 
+  /// Has the thread look at all it looks at.
+  void wake() noexcept { parker_.notify(); }
+
   timer arm(control_block& to, envelope& message, duration delay, duration period,
             clone_function clone);
   bool cancel(timer_entry& entry, std::uint64_t generation) noexcept;
@@ -76,6 +80,7 @@ class timer_service final : surplus_listener {
   /// Those that it has armed itself, of one whose object is gone.
   void cancel_own(control_block& of) noexcept;
 
+  [[nodiscard]] bool has_timers(const control_block& of) const noexcept;
   [[nodiscard]] std::uint64_t armed() const noexcept;
   [[nodiscard]] std::uint64_t skipped() const noexcept;
 

@@ -80,18 +80,33 @@ void add_system(families& to, const troupe::statistics& s) {
   to.counter("troupe_turns_total", "Turns that actors were given.", {{s.turns}});
   to.counter("troupe_dead_letters_total", "Messages to actors that had ended.", {{s.dead_letters}});
   to.counter("troupe_restarts_total", "Supervised actors that were restarted.", {{s.restarts}});
+  to.counter("troupe_actors_collected_total", "Actors that held each other, and nobody else did.",
+             {{s.actors_collected}});
   to.counter("troupe_answers_late_total", "Answers for which nobody waited any more.",
              {{s.answers_late}});
   to.counter("troupe_failures_total", "Actors that an exception ended.", {{s.failures}});
   to.gauge("troupe_timers", "Timers armed.", {{s.timers_armed}});
   to.counter("troupe_timer_ticks_skipped_total",
              "Ticks that were due while the one before was waiting.", {{s.ticks_skipped}});
-  to.gauge("troupe_workers", "Threads of the pool.",
+  to.gauge("troupe_workers",
+           "Workers of the pool: so many turns at a time, beside those that last.",
            {{s.workers_busy, "state", "busy"}, {s.workers_parked, "state", "parked"}});
   to.gauge(
       "troupe_workers_limit",
-      "Threads of the pool that may run: fewer than there are if that was measured to be faster.",
+      "Workers of the pool that may run: fewer than there are if that was measured to be faster.",
       {{s.workers_limit}});
+  to.gauge("troupe_pool_threads",
+           "Threads of the pool: those of its workers, of handlers that last, and of none at the "
+           "moment.",
+           {{s.pool_threads}});
+  to.gauge("troupe_pool_threads_resting", "Threads of the pool that end if nobody needs them.",
+           {{s.pool_threads_resting}});
+  to.counter("troupe_workers_replaced_total",
+             "Handlers that lasted, behind which another thread went on.", {{s.workers_replaced}});
+  to.counter(
+      "troupe_workers_stuck_total",
+      "Handlers that lasted, behind which nobody went on: there was no other thread to be had.",
+      {{s.workers_stuck}});
   to.gauge("troupe_own_threads", "Threads of actors that have one of their own.",
            {{s.own_threads}});
 }

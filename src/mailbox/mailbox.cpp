@@ -56,6 +56,17 @@ bool mailbox::want_room(std::uint32_t low) noexcept {
   return true;
 }
 
+bool mailbox::try_begin_reading() noexcept {
+  word head = head_.load(relaxed);  // [mailbox] relaxed: checked by the exchange
+  while (is_idle(head)) {
+    // [mailbox] acquire: as in push(), for who finds it idle.
+    if (head_.compare_exchange_weak(head, head & (units_mask | room_wanted), acquire, relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool mailbox::make_room(std::uint32_t low) noexcept {
   // [room] relaxed: the count says how much, and hands over no message. Only the reader lowers it, so
   // it is still that much when it is taken off.

@@ -3,71 +3,66 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <utility>
-
-#include <troupe/sync/per_thread.hpp>
 
 namespace troupe::detail {
 
-namespace {
+// Nobody else waits for a turn here: in the ring, work would only wake a thief.
+inline bool worker::alone() const noexcept { return !has_waiting() && !pool_.has_injected(); }
 
-worker*& this_worker() noexcept { return per_thread<worker*>::here(); }
-
-}  // namespace
-
-bool worker_pool::is_current() const noexcept {
-  return this_worker() != nullptr && &this_worker()->pool() == this;
-}
-
-void worker_pool::schedule(runnable& r) noexcept {
-  if (is_current()) {
-    this_worker()->push(r);
-  } else {
-    inject(r);
-  }
-}
-
-bool worker_pool::will_block() noexcept {
-  if (!is_current()) return true;
-  if (size() == 1) return false;
-  limit_.interrupt();
-  this_worker()->hand_over();
+inline bool worker::is_time_to_look() noexcept {
+  if (--turns_until_look_ != 0) [[likely]]
+    return false;
+  turns_until_look_ = tuning::injected_interval;
   return true;
 }
 
-void worker::start() {
-  thread_ = start_thread("troupe/" + std::to_string(index_), [this] { run(); });
+// Waits for one if there is none. Null if the pool stops.
+inline runnable* worker::next() noexcept {
+  if (steps_back_ || is_time_to_look()) [[unlikely]] {
+    if ((std::exchange(steps_back_, false) || are_too_many()) && pool_.try_step_back()) {
+      hand_over();
+      return find_work(true);
+    }
+    // Where only some of the workers run, each does what others would have done, too.
+    const bool all_run = pool_.limit_.now() == pool_.size();
+    if (runnable* const r = all_run ? pool_.take_injected() : take_injected()) return r;
+  }
+  // Turns that are used up can be long: those in the shared queue would wait for many of them.
+  if (std::exchange(others_first_, false)) {
+    if (runnable* const r = take_injected()) return r;
+  }
+  if (runnable* const r = slot_.load(relaxed)) {  // [slot]
+    slot_.store(nullptr, relaxed);
+    if (++slot_streak_ <= tuning::slot_streak_max || alone()) return r;
+    push_to_ring(*r);
+  }
+  slot_streak_ = 0;
+  if (runnable* const r = ring_.pop()) return r;
+  if (runnable* const r = take_injected()) return r;
+  return find_work(pool_.try_search());
 }
 
-void worker::join() {
-  if (thread_.joinable()) thread_.join();
-}
-
-void worker::run() {
-  this_worker() = this;
+bool worker::run(worker_thread& by) {
   while (runnable* const r = next()) {
-    while (pool_.turn_(*r, activity_) == turn_result::again) {
+    for (;;) {
+      by.begin_turn(*r);
+      const turn_result left = pool_.turn_(*r, by.mine());
+      if (by.end_turn() == nullptr) {
+        if (left == turn_result::again) pool_.inject(*r);
+        return true;
+      }
+      if (left != turn_result::again) break;
       if (alone()) {
         steps_back_ = is_time_to_look() && are_too_many();
         if (!steps_back_) continue;
       }
       push_to_ring(*r);
+      others_first_ = true;
       break;
     }
   }
-}
-
-// Nobody else waits for a turn here: in the ring, work would only wake a thief.
-bool worker::alone() const noexcept {
-  return slot_ == nullptr && ring_.empty() && !pool_.has_injected();
-}
-
-bool worker::is_time_to_look() noexcept {
-  if (--turns_until_look_ != 0) [[likely]]
-    return false;
-  turns_until_look_ = tuning::injected_interval;
-  return true;
+  return false;
 }
 
 // Too many are only those who get on: who is in a long turn does nothing for the rest.
@@ -78,15 +73,9 @@ bool worker::are_too_many() noexcept {
     others_seen_ = false;
     return false;
   }
-  const std::uint64_t turns = pool_.turns_begun() - activity_.turns.value();
+  const std::uint64_t turns = pool_.turns_begun() - turns_begun();
   const std::uint64_t before = std::exchange(others_turns_, turns);
   return std::exchange(others_seen_, true) && turns != before;
-}
-
-void worker::push(runnable& r) noexcept {
-  runnable* const before = slot_;
-  slot_ = &r;
-  if (before != nullptr) push_to_ring(*before);
 }
 
 void worker::push_to_ring(runnable& r) noexcept {
@@ -101,29 +90,6 @@ void worker::push_to_ring(runnable& r) noexcept {
   }
 }
 
-// Waits for one if there is none. Null if the pool stops.
-runnable* worker::next() noexcept {
-  if (steps_back_ || is_time_to_look()) [[unlikely]] {
-    if ((std::exchange(steps_back_, false) || are_too_many()) && pool_.try_step_back()) {
-      hand_over();
-      return find_work(true);
-    }
-    // Where only some of the workers run, each does what others would have done, too.
-    const bool all_run = pool_.limit_.now() == pool_.size();
-    if (runnable* const r = all_run ? pool_.take_injected() : take_injected()) return r;
-  }
-  if (slot_ != nullptr) {
-    runnable* const r = slot_;
-    slot_ = nullptr;
-    if (++slot_streak_ <= tuning::slot_streak_max || alone()) return r;
-    push_to_ring(*r);
-  }
-  slot_streak_ = 0;
-  if (runnable* const r = ring_.pop()) return r;
-  if (runnable* const r = take_injected()) return r;
-  return find_work(pool_.try_search());
-}
-
 // One to run and some for the ring, with one visit to the shared queue's mutex.
 runnable* worker::take_injected() noexcept {
   // Nobody else pushes to the ring: there is room for as many, and for one beside it.
@@ -135,7 +101,8 @@ runnable* worker::take_injected() noexcept {
 void worker::hand_over() noexcept {
   std::array<runnable*, tuning::ring_capacity + 1> mine;
   std::size_t count = 0;
-  if (slot_ != nullptr) mine[count++] = std::exchange(slot_, nullptr);
+  if (runnable* const r = slot_.load(relaxed)) mine[count++] = r;  // [slot]
+  slot_.store(nullptr, relaxed);
   while (runnable* const r = ring_.pop()) mine[count++] = r;
   if (count != 0) pool_.inject(mine.data(), count);
 }
@@ -185,7 +152,7 @@ void worker::sleep(bool searched, bool keeps_out) noexcept {
 // Looks after the others, and comes back when this worker is to search.
 void worker::watch() noexcept {
   for (const auto& each : pool_.workers_) {
-    each->turns_seen_ = each->done().turns.value();
+    each->turns_seen_ = each->turns_begun();
     each->stuck_for_ = 0;
   }
   while (!parker_.park_until(clock::now() + tuning::watch_interval)) {
@@ -206,7 +173,7 @@ bool worker::sees_one_stuck() noexcept {
   bool all_are = true;
   for (const auto& each : pool_.workers_) {
     if (each.get() == this) continue;
-    const std::uint64_t turns = each->done().turns.value();
+    const std::uint64_t turns = each->turns_begun();
     each->stuck_for_ = turns == each->turns_seen_ ? each->stuck_for_ + 1 : 0;
     each->turns_seen_ = turns;
     const bool is_stuck = each->stuck_for_ >= tuning::watches_stuck;

@@ -7,37 +7,46 @@
 #include <troupe/scheduler/tuning.hpp>
 #include <troupe/scheduler/worker_pool.hpp>
 #include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
 #include <troupe/sync/watched.hpp>
 #include <troupe/sync/work_ring.hpp>
 
+#include "pool_monitor.hpp"
+#include "worker_thread.hpp"
+
 namespace troupe::detail {
 
-/// One thread of a pool with the work that it keeps to itself.
+/// The work that one thread of a pool keeps to itself, and how it finds more. The thread may change:
+/// another one goes on with the worker while the first one is in a turn that lasts.
 ///
-/// Threads: push() from the worker's own thread; the ring may be stolen from by the others; the
-///          parker is notified by whoever takes the worker off the list of the parked.
+/// Threads: push(), hand_over() and run() from the thread that has it; the ring may be stolen from by the others;
+///          the parker is notified by whoever takes the worker off the list of the parked.
 class worker {
  public:
-  worker(worker_pool& pool, unsigned index, std::int64_t settles_at) noexcept
-      : pool_(pool), index_(index), random_(index), activity_(settles_at) {}
+  worker(worker_pool& pool, unsigned index) noexcept : pool_(pool), random_(index) {}
 
-  void start();
-  void join();  // if it was started
+  /// Gives turns on this thread, until the pool stops; true if the thread has lost the worker before.
+  [[nodiscard]] bool run(worker_thread& by);
 
-  /// All that it has goes where the others find it. From its own thread.
+  /// All that it has goes where the others find it.
   void hand_over() noexcept;
 
   /// Takes what this worker's own turn has woken.
   void push(runnable& r) noexcept;
 
-  [[nodiscard]] const worker_pool& pool() const noexcept { return pool_; }
-  [[nodiscard]] const activity& done() const noexcept { return activity_; }
+  // [unchecked] [run-by] release, acquire: that thread may have been made a moment ago, which the checker does not see.
+  void is_run_by(worker_thread& by) noexcept { run_by_.store(&by, release); }
+  /// Maybe not any more. It lives as long as the pool.
+  // [unchecked] [run-by] acquire.
+  [[nodiscard]] worker_thread& run_by() const noexcept { return *run_by_.load(acquire); }
+  [[nodiscard]] std::uint64_t turns_begun() const noexcept { return run_by().done().turns.value(); }
   [[nodiscard]] bool has_stealable() const noexcept { return !ring_.empty(); }
+  /// Somebody waits for a turn here.
+  [[nodiscard]] bool has_waiting() const noexcept {
+    return slot_.load(relaxed) != nullptr || has_stealable();  // [slot] relaxed: a look
+  }
   void wake() noexcept { parker_.notify(); }
 
  private:
-  void run();
   runnable* next() noexcept;
   runnable* take_injected() noexcept;
   runnable* find_work(bool searching) noexcept;
@@ -53,12 +62,14 @@ class worker {
   [[nodiscard]] bool are_too_many() noexcept;
 
   worker_pool& pool_;
-  const unsigned index_;
+  atomic<worker_thread*> run_by_{nullptr};
   std::uint32_t random_;
   unsigned turns_until_look_ = tuning::injected_interval;
   unsigned slot_streak_ = 0;
-  runnable* slot_ = nullptr;
+  // [slot] relaxed: its thread's; others only look.
+  atomic<runnable*> slot_{nullptr};
 
+  bool others_first_ = false;       // the last turn was used up
   bool steps_back_ = false;         // more run than may
   bool others_seen_ = false;        // the last look at the others, while too many ran
   std::uint64_t others_turns_ = 0;  // likewise
@@ -68,9 +79,14 @@ class worker {
   watched<unsigned> stuck_for_ = 0;
 
   work_ring<runnable, tuning::ring_capacity> ring_;
-  activity activity_;
   parker parker_;
-  thread thread_;
 };
+
+inline void worker::push(runnable& r) noexcept {
+  runnable* const before = slot_.load(relaxed);  // [slot]
+  slot_.store(&r, relaxed);
+  if (before != nullptr) push_to_ring(*before);
+  pool_.wake_monitor_if_asleep();
+}
 
 }  // namespace troupe::detail

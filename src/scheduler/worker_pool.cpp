@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "pool_monitor.hpp"
 #include "worker.hpp"
+#include "worker_thread.hpp"
 
 // Why nobody sleeps while there is work. Three steps meet here, all of them seq_cst; anything
 // weaker lets each side miss the other (store buffering), and the work would wait for the next one:
@@ -32,15 +34,31 @@
 
 namespace troupe::detail {
 
-worker_pool::worker_pool(unsigned workers, turn_function turn, std::int64_t settles_at)
-    : turn_(turn), limit_(workers) {
-  workers_.reserve(workers);
-  parked_workers_.reserve(workers);
-  for (unsigned i = 0; i < workers; ++i) {
-    workers_.push_back(std::make_unique<worker>(*this, i + 1, settles_at));
+worker_pool::worker_pool(const pool_options& options, turn_function turn)
+    : turn_(turn),
+      max_threads_(std::max(options.workers, std::min(options.max_threads, tuning::most_threads))),
+      settles_at_(options.settles_at),
+      listener_(options.listener),
+      limit_(options.workers),
+      monitor_(std::make_unique<pool_monitor>(*this)) {
+  workers_.reserve(options.workers);
+  parked_workers_.reserve(options.workers);
+  threads_.resize(max_threads_);
+  resting_.reserve(max_threads_);
+  retired_.reserve(max_threads_);
+  for (unsigned i = 0; i < options.workers; ++i) {
+    workers_.push_back(std::make_unique<worker>(*this, i + 1));
+    threads_[i] = std::make_unique<worker_thread>(*this, i + 1, settles_at_);
+    workers_[i]->is_run_by(*threads_[i]);
   }
+  thread_count_.store(options.workers, relaxed);  // [threads] relaxed: they start afterwards
+  prepare_heavy_barrier();
   try {
-    for (auto& each : workers_) each->start();
+    for (unsigned i = 0; i < options.workers; ++i) {
+      threads_[i]->start();
+      threads_[i]->give(*workers_[i]);
+    }
+    monitor_->start(options.stuck_after);
   } catch (...) {
     stop();
     throw;
@@ -54,12 +72,22 @@ void worker_pool::stop() noexcept {
   // [idle] W, seq_cst: stopping is work for each worker: who parks afterwards must see it.
   // [spare] The mutex orders it as well.
   stopping_.store(true, seq_cst);
+  monitor_->stop();
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const std::lock_guard lock(parked_mutex_);
     if (parked_workers_.empty()) continue;
     wake_parked();
   }
-  for (auto& each : workers_) each->join();
+  {
+    const std::lock_guard lock(threads_mutex_);
+    for (worker_thread* const each : resting_) each->wake();
+  }
+  // Nobody is added any more: who would have seen that it stops, under the mutex.
+  for_each_thread([](worker_thread& each) { each.join(); });
+}
+
+bool worker_pool::is_stopping() const noexcept {
+  return stopping_.load(acquire);  // [stop] [spare] Who asks has a mutex or a parker in between.
 }
 
 unsigned worker_pool::parked() const noexcept {
@@ -67,9 +95,38 @@ unsigned worker_pool::parked() const noexcept {
   return census::parked(census_.load(relaxed));
 }
 
-void worker_pool::for_each_activity(const std::function<void(const activity&)>& look) const {
-  for (const auto& each : workers_) look(each->done());
+bool worker_pool::are_all_parked() const noexcept {
+  // [idle] C: for the monitor that is about to sleep.
+  return census::parked(census_.load(seq_cst)) == size();
 }
+
+template <class Look>
+void worker_pool::for_each_thread(Look&& look) const noexcept {
+  // [unchecked] [threads] acquire: they are complete. [alive] seq_cst: who looks whether an actor that has ended was the
+  // last one sees the thread on which it did.
+  const std::size_t count = thread_count_.load(seq_cst);
+  for (std::size_t i = 0; i < count; ++i) look(*threads_[i]);
+}
+
+void worker_pool::for_each_activity(const std::function<void(const activity&)>& look) const {
+  for_each_thread([&](const worker_thread& each) { look(each.done()); });
+}
+
+bool worker_pool::is_current() const noexcept {
+  const worker_thread* const here = worker_thread::here();
+  return here != nullptr && &here->pool() == this;
+}
+
+void worker_pool::schedule(runnable& r) noexcept {
+  worker_thread* const here = worker_thread::here();
+  // On its way out of the pool, or in a hook, it is as good as foreign.
+  if (here == nullptr || &here->pool() != this || !here->is_in_turn()) return inject(r);
+  if (here->with_worker([&r](worker& mine) { mine.push(r); })) [[likely]]
+    return;
+  inject(r);
+}
+
+void worker_pool::wake_monitor() noexcept { monitor_->wake(); }
 
 void worker_pool::inject(runnable& r) noexcept {
   runnable* const one = &r;
@@ -105,13 +162,13 @@ unsigned worker_pool::running() const noexcept {
 
 std::uint64_t worker_pool::steps_done() const noexcept {
   std::uint64_t sum = 0;
-  for (const auto& each : workers_) sum += each->done().steps();
+  for_each_thread([&](const worker_thread& each) { sum += each.done().steps(); });
   return sum;
 }
 
 std::uint64_t worker_pool::turns_begun() const noexcept {
   std::uint64_t sum = 0;
-  for (const auto& each : workers_) sum += each->done().turns.value();
+  for (const auto& each : workers_) sum += each->turns_begun();
   return sum;
 }
 
@@ -132,7 +189,8 @@ bool worker_pool::needs_me(bool keeps_out) const noexcept {
 
 void worker_pool::wake_one_if_needed() noexcept {
   const std::uint64_t now = census_.load(seq_cst);  // [idle] C
-  if (census::parked(now) == 0 || census::searching(now) != 0) return;
+  if (census::parked(now) == 0) return wake_monitor_if_asleep();
+  if (census::searching(now) != 0) return;
   // [watch] relaxed: who left the watch before this census has cleared the flag before; who leaves
   // after it takes another step in the census, and looks at the work after that.
   const unsigned run = size() - census::parked(now);

@@ -258,6 +258,41 @@ TEST(worker_pool, those_that_are_never_done_do_not_starve_what_comes_from_outsid
   }
 }
 
+// The turns of those that are never done may be long.
+TEST(worker_pool, what_comes_from_outside_waits_for_few_turns_of_those_that_are_never_done) {
+  constexpr std::size_t busy = 2;
+  constexpr int others = 10;
+  worker_pool pool(1, task::turn);
+  std::latch has_begun(1);
+  std::latch all_are_there(1);
+  std::latch over(1);
+  int turns = 0;  // of the busy ones; there is one worker only
+  int left = others;
+  std::deque<task> never_done;
+  for (std::size_t i = 0; i < busy; ++i) {
+    never_done.emplace_back(pool, [&, i] {
+      if (left == 0) return;
+      never_done[i].poke();
+      if (i != 0) return;
+      if (turns++ == 0) has_begun.count_down();
+      all_are_there.wait();
+    });
+  }
+  never_done[1].poke();
+  never_done[0].poke();
+  has_begun.wait();
+  std::deque<task> from_outside;
+  for (int i = 0; i < others; ++i) {
+    from_outside.emplace_back(pool, [&] {
+      if (--left == 0) over.count_down();
+    });
+    from_outside.back().poke();
+  }
+  all_are_there.count_down();
+  over.wait();
+  EXPECT_LE(turns, 3);
+}
+
 // ── Several workers ───────────────────────────────────────────────────────────────────────────
 
 // The turn waits in the middle, so that only other workers can run what it has woken; all but the

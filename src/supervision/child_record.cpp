@@ -2,8 +2,6 @@
 #include <troupe/supervision/child_record.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -77,7 +75,8 @@ bool child_record::comes_back(exit_reason why) noexcept {
   has_object_ = false;
   switch (at_end_) {
     case at_end::comes_back:
-      return true;
+      if (why != exit_reason::stopped) return true;
+      break;  // it had been stopped by then, and not by end_object()
     case at_end::final:
       return false;
     case at_end::by_policy:
@@ -166,26 +165,27 @@ void check(bool makes_sense, const char* what) {
 restart_pace::restart_pace(const supervision& rules)
     : rules_(rules),
       random_(static_cast<std::minstd_rand::result_type>(clock::now().time_since_epoch().count())) {
-  check(rules.first >= duration::zero(), "`first` is negative; 0 restarts at once");
-  check(rules.longest >= rules.first, "`longest` is shorter than `first`");
+  check(rules.min_backoff >= duration::zero(), "`min_backoff` is negative; 0 restarts at once");
+  check(rules.max_backoff >= rules.min_backoff, "`max_backoff` is shorter than `min_backoff`");
   check(rules.jitter >= 0 && rules.jitter <= 1, "`jitter` is not between 0 and 1");
   check(rules.within > duration::zero(), "`within` is not positive");
 }
 
 bool restart_pace::may_restart(time_point now) {
-  if (rules_.most == supervision::unlimited) return true;
+  if (rules_.max_restarts == supervision::unlimited) return true;
   while (!recent_.empty() && now - recent_.front() > rules_.within) recent_.pop_front();
-  if (recent_.size() >= rules_.most) return false;
+  if (recent_.size() >= rules_.max_restarts) return false;
   recent_.push_back(now);
   return true;
 }
 
 duration restart_pace::delay(child_state& of, time_point now) {
-  const duration enough = std::max(rules_.longest, rules_.within);
+  const duration enough = std::max(rules_.max_backoff, rules_.within);
   if (of.began != time_point{} && now - of.began > enough) of.failed_in_a_row = 0;
-  duration time = rules_.first;
-  for (unsigned i = 0; i < of.failed_in_a_row && 0 < time.count() && time < rules_.longest; ++i) {
-    time = time > rules_.longest / 2 ? rules_.longest : 2 * time;
+  duration time = rules_.min_backoff;
+  for (unsigned i = 0; i < of.failed_in_a_row && 0 < time.count() && time < rules_.max_backoff;
+       ++i) {
+    time = time > rules_.max_backoff / 2 ? rules_.max_backoff : 2 * time;
   }
   ++of.failed_in_a_row;
   const double part = 1 - rules_.jitter * std::uniform_real_distribution<double>(0, 1)(random_);

@@ -139,7 +139,7 @@ void dynamic_children::end_if_empty() {
   if (!ending_ || !children_.empty()) return;
   if (stays_ != nullptr) std::exchange(stays_, nullptr)->let_go();
   if (!failure_.empty()) throw std::runtime_error(failure_);
-  this_turn().running->end_after_this_message();
+  (void)this_turn().running->end_after_this_message();
 }
 
 // ── What is due ───────────────────────────────────────────────────────────────────────────────

@@ -22,8 +22,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr supervision at_once{.most = supervision::unlimited, .first = 0ms, .longest = 0ms};
-
 struct crowd : stage {
   explicit crowd(const supervision& rules = at_once)
       : head(spawn<dynamic_supervisor<pupil>>(rules)) {}
@@ -87,7 +85,7 @@ TEST(dynamic_supervisor, forgets_those_that_have_ended) {
 
 TEST(dynamic_supervisor, one_that_is_stopped_while_it_waits_is_forgotten_too) {
   script a("a");
-  crowd on({.first = 10h, .longest = 10h});
+  crowd on({.min_backoff = 10h, .max_backoff = 10h});
   const auto one = on.start(on.pupil_of(a));
   one.send(fail{"why not"});
   on.play();
@@ -99,7 +97,7 @@ TEST(dynamic_supervisor, one_that_is_stopped_while_it_waits_is_forgotten_too) {
 
 TEST(dynamic_supervisor, waits_before_it_restarts) {
   script a("a");
-  crowd on({.first = 10ms, .longest = 10ms, .jitter = 0});
+  crowd on({.min_backoff = 10ms, .max_backoff = 10ms, .jitter = 0});
   const auto one = on.start(on.pupil_of(a));
   const time_point then = clock::now();
   one.send(fail{"why not"});
@@ -109,7 +107,7 @@ TEST(dynamic_supervisor, waits_before_it_restarts) {
 
 TEST(dynamic_supervisor, too_many_failures_stop_all) {
   script a("a"), b("b");
-  crowd on({.most = 1, .first = 0ms, .longest = 0ms});
+  crowd on({.max_restarts = 1, .min_backoff = 0ms, .max_backoff = 0ms});
   const auto first = on.start(on.pupil_of(a));
   const auto second = on.start(on.pupil_of(b));
   first.send(fail{"why not"});
@@ -246,8 +244,10 @@ TEST(restart_stress, supervisors_end_while_children_fail_and_start) {
     atomic<long> handled{0};
     recorder told;
     troupe::system system(told.options(2));
-    const auto head = system.spawn<dynamic_supervisor<fragile>>(supervision{
-        .most = round % 2 == 0 ? supervision::unlimited : 20, .first = 0ms, .longest = 0ms});
+    const auto head = system.spawn<dynamic_supervisor<fragile>>(
+        supervision{.max_restarts = round % 2 == 0 ? supervision::unlimited : 20,
+                    .min_backoff = 0ms,
+                    .max_backoff = 0ms});
     std::thread starting([&] {
       for (int i = 0; i < 50; ++i) {
         auto one = head.ask<start_child<fragile>>(patience, 3).get();
@@ -287,7 +287,7 @@ TEST(restart_stress, stop_now_ends_an_object_or_what_waits_but_not_both) {
   recorder told;
   troupe::system system(told.options(1));
   const auto head = system.spawn<dynamic_supervisor<restless>>(
-      supervision{.most = supervision::unlimited, .first = 10h, .longest = 10h});
+      supervision{.max_restarts = supervision::unlimited, .min_backoff = 10h, .max_backoff = 10h});
   for (std::size_t i = 0; i < children; ++i) {
     const auto one = head.ask<start_child<restless>>(patience, std::ref(alive)).get().value();
     ASSERT_TRUE(eventually([&] { return alive == 1; }));
@@ -300,13 +300,13 @@ TEST(restart_stress, stop_now_ends_an_object_or_what_waits_but_not_both) {
 }
 
 TEST(restart_stress, groups_are_restarted_while_they_fail) {
-  using strategy = supervision::strategy;
+  using strategy = restart_strategy;
   for (const strategy which : {strategy::one_for_all, strategy::rest_for_one}) {
     atomic<long> handled{0};
     recorder told;
     troupe::system system(told.options(2));
     supervision rules = at_once;
-    rules.restarts = which;
+    rules.strategy = which;
     const auto head = system.spawn<supervisor>(rules, child<fragile>("a", 50),
                                                child<fragile>("b", 70), child<fragile>("c", 90));
     std::vector<ref<fragile>> those;

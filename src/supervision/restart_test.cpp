@@ -5,8 +5,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <troupe/supervision/names.hpp>
@@ -18,25 +16,23 @@
 #include "supervision_test_support.hpp"
 
 namespace troupe::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 struct begin_waiting {};
 struct begin_exclusive {};
 struct late_question {};
-struct job {
+struct answer_now {
   int number;
-};
-struct slow_job {
-  int number;
-};
-struct urgent {
-  static constexpr auto priority = troupe::priority::high;
 };
 
 // Answers when the test says so.
 class oracle : public actor {
  public:
   void on(late_question, reply<int> to) { owed_ = std::move(to); }
-  void on(job m) { std::exchange(owed_, {}).fulfil(m.number); }
+  void on(answer_now m) { std::exchange(owed_, {}).fulfil(m.number); }
 
  private:
   reply<int> owed_;
@@ -77,68 +73,6 @@ class patient : public pupil {
   patient_script& does_;
 };
 
-// Fails at some of its jobs.
-class retrying : public actor {
- public:
-  using redelivered = troupe::messages<job>;
-  explicit retrying(script& does, std::function<void(int)> at) : does_(does), at_(std::move(at)) {
-    ++does.objects;
-  }
-  void on(job m) {
-    does_.write("job " + std::to_string(m.number));
-    at_(m.number);
-    does_.write("done " + std::to_string(m.number));
-  }
-  void on(slow_job m) { at_(m.number); }
-  void on(urgent) { does_.write("urgent"); }
-
- private:
-  script& does_;
-  const std::function<void(int)> at_;
-};
-
-namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-constexpr supervision at_once{.most = supervision::unlimited, .first = 0ms, .longest = 0ms};
-
-template <class A, class Script>
-struct clinic_scripts {
-  Script does{"a"};
-  script other{"b"};
-  journal log;
-};
-
-// One child, on the test's thread.
-template <class A, class Script = script>
-struct clinic : clinic_scripts<A, Script>, stage {
-  template <class... More>
-  void open(const More&... more) {
-    open_spec(child<A>("a", std::ref(this->does), more...).spawned({.where = bound_to(pump)}));
-  }
-  void open_spec(const child_spec& spec) {
-    head = spawn<supervisor>(at_once, spec);
-    play();
-    auto found = head.template ask<find_child<A>>(patience, "a");
-    play();
-    it = std::move(found).get().value();
-  }
-  template <class Message>
-  void tell(Message message) {
-    it.send(std::move(message));
-    play();
-  }
-  void let_it(std::function<void(pupil&)> what) { tell(std::move(what)); }
-
-  ref<supervisor> head;
-  ref<A> it;
-};
-
-// ── Handlers, questions, timers, watches ──────────────────────────────────────────────────────
-
 TEST(restart, destroys_handlers_that_wait) {
   clinic<patient, patient_script> on;
   on.does.asked = on.spawn<oracle>();
@@ -158,7 +92,7 @@ TEST(restart, an_answer_to_the_object_before_is_late) {
   on.tell(fail{"why not"});
   on.tell(begin_waiting{});
   // The first question's reply is gone with the second question; this answers the second one.
-  asked.send(job{7});
+  asked.send(answer_now{7});
   on.play();
   EXPECT_EQ(on.does.log.lines().back(), "answer 7");
   on.does.asked = {};
@@ -170,7 +104,7 @@ TEST(restart, late_answers_are_counted_and_reach_nobody) {
   on.open();
   on.tell(begin_waiting{});
   on.tell(fail{"why not"});
-  asked.send(job{7});
+  asked.send(answer_now{7});
   on.play();
   EXPECT_EQ(on.system.statistics().answers_late, 1u);
   EXPECT_EQ(on.does.log.lines().back(), "started");
@@ -223,7 +157,7 @@ TEST(restart, what_an_object_asks_as_it_ends_is_not_continued_in_the_next_one) {
   on.it.stop_now();
   on.play();
   EXPECT_EQ(on.does.objects, 2);
-  asks.asked.send(job{42});
+  asks.asked.send(answer_now{42});
   on.play();
   EXPECT_THAT(on.does.log.lines(), ElementsAre("made", "started", "destroyed", "made", "started"));
 }
@@ -357,8 +291,6 @@ TEST(restart, its_subscriptions_end_with_the_object) {
               ElementsAre("made", "started", "destroyed", "made", "started", "once"));
 }
 
-// ── Where it runs, and its limits ─────────────────────────────────────────────────────────────
-
 TEST(restart, on_a_thread_of_its_own) {
   script a("a");
   recorder told;
@@ -368,220 +300,6 @@ TEST(restart, on_a_thread_of_its_own) {
   const auto it = head.ask<find_child<pupil>>(patience, "a").get().value();
   it.send(fail{"why not"});
   EXPECT_EQ(it.ask<which_object>(patience).get().value(), 2);
-}
-
-TEST(restart, of_an_object_that_does_not_fit_its_slot) {
-  struct large : pupil {
-    using pupil::pupil;
-    char much[100'000] = {};
-  };
-  clinic<large> on;
-  on.open();
-  on.tell(fail{"why not"});
-  on.tell(say{"again"});
-  EXPECT_EQ(on.does.log.lines().back(), "again");
-}
-
-TEST(restart, limits_hold_while_there_is_no_object) {
-  script a("a");
-  stage on;
-  const auto head = on.spawn<supervisor>(supervision{.first = 10h, .longest = 10h},
-                                         child_spec(child<pupil>("a", std::ref(a))
-                                                        .spawned({.where = bound_to(on.pump),
-                                                                  .max_messages = 3,
-                                                                  .when_full = overload::refuse})));
-  on.play();
-  auto found = head.ask<find_child<pupil>>(patience, "a");
-  on.play();
-  const auto it = std::move(found).get().value();
-  it.send(fail{"why not"});
-  on.play();
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(it.send(say{"kept"}), delivery::accepted);
-  EXPECT_EQ(it.send(say{"too many"}), delivery::refused);
-}
-
-TEST(restart, a_forgotten_mailbox_makes_room) {
-  clinic<pupil> on;
-  on.open_spec(
-      child<pupil>("a", std::ref(on.does))
-          .forgets_mailbox()
-          .spawned(
-              {.where = bound_to(on.pump), .max_messages = 4, .when_full = overload::drop_oldest}));
-  on.it.send(fail{"why not"});
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(on.it.send(say{"forgotten"}), delivery::accepted);
-  on.play();
-  EXPECT_EQ(on.told.dead_letters().size(), 3u);
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(on.it.send(say{"kept"}), delivery::accepted);
-  on.play();
-  EXPECT_EQ(on.system.statistics().messages_dropped, 0u);
-  EXPECT_EQ(on.system.statistics().messages_waiting, 0u);
-  EXPECT_EQ(on.system.statistics().message_bytes_waiting, 0u);
-}
-
-class with_priorities : public pupil {
- public:
-  explicit with_priorities(script& does) : pupil(does), does_(does) {}
-  using pupil::on;
-  void on(urgent) { does_.write("urgent"); }
-
- private:
-  script& does_;
-};
-
-TEST(restart, what_was_dropped_before_the_mailbox_is_forgotten_is_counted_once) {
-  clinic<with_priorities> on;
-  on.open_spec(
-      child<with_priorities>("a", std::ref(on.does))
-          .forgets_mailbox()
-          .spawned(
-              {.where = bound_to(on.pump), .max_messages = 4, .when_full = overload::drop_oldest}));
-  on.let_it([&](pupil&) {
-    for (int i = 0; i < 4; ++i) on.it.send(say{"forgotten"});
-    on.it.send(urgent{});  // in the place of the oldest of these
-    throw std::runtime_error("why not");
-  });
-  EXPECT_EQ(on.system.statistics().messages_dropped, 1u);
-  EXPECT_EQ(on.told.dead_letters().size(), 4u);
-  on.it.send(say{"waits"});
-  EXPECT_EQ(on.system.statistics().messages_waiting, 1u);
-}
-
-TEST(restart, by_stop_now_leaves_high_messages_before_the_others) {
-  clinic<with_priorities> on;
-  on.open();
-  on.let_it([&](pupil&) {
-    on.it.send(say{"normal"});
-    on.it.send(urgent{});
-    on.it.stop_now();
-  });
-  EXPECT_THAT(on.does.log.lines(), ElementsAre("made", "started", "stopped", "destroyed", "made",
-                                               "started", "urgent", "normal"));
-}
-
-TEST(restart, one_that_fails_when_its_mailbox_is_full_does_not_fail_for_what_came_between) {
-  script a("a");
-  stage on;
-  const auto head = on.spawn<supervisor>(
-      supervision{.most = supervision::unlimited, .first = 1ms, .longest = 1ms},
-      child_spec(child<pupil>("a", std::ref(a))
-                     .spawned({.where = bound_to(on.pump),
-                               .max_messages = 2,
-                               .when_full = overload::fail_receiver})));
-  on.play();
-  auto found = head.ask<find_child<pupil>>(patience, "a");
-  on.play();
-  const auto it = std::move(found).get().value();
-  it.send(fail{"why not"});
-  on.play();
-  if (a.objects == 1) {
-    EXPECT_EQ(it.send(say{"one"}), delivery::accepted);
-    EXPECT_EQ(it.send(say{"two"}), delivery::accepted);
-    EXPECT_EQ(it.send(say{"too many"}), delivery::refused);
-  }
-  ASSERT_TRUE(eventually([&] { return on.play(), a.alive == 1; }));
-  on.play();
-  EXPECT_EQ(a.objects, 2);
-  EXPECT_THAT(a.log.lines(),
-              ElementsAre("made", "started", "destroyed", "made", "started", "one", "two"));
-}
-
-// ── Handled once more ─────────────────────────────────────────────────────────────────────────
-
-struct workshop : clinic<retrying> {
-  int failures = 0;
-  void open_failing_at(int number, int times) {
-    open(std::function<void(int)>([this, number, times](int at) {
-      if (at == number && failures < times) {
-        ++failures;
-        throw std::runtime_error("why not");
-      }
-    }));
-  }
-};
-
-TEST(redelivery, the_message_that_failed_comes_again_before_all_others) {
-  workshop on;
-  on.open_failing_at(2, 1);
-  for (int i = 1; i <= 3; ++i) on.it.send(job{i});
-  on.play();
-  EXPECT_THAT(on.does.log.lines(),
-              ElementsAre("job 1", "done 1", "job 2", "job 2", "done 2", "job 3", "done 3"));
-  EXPECT_EQ(on.system.statistics().messages_waiting, 0u);
-}
-
-TEST(redelivery, comes_before_high_messages_too) {
-  workshop on;
-  on.open(std::function<void(int)>([&](int) {
-    if (on.failures++ != 0) return;
-    on.it.send(urgent{});
-    throw std::runtime_error("why not");
-  }));
-  on.it.send(job{1});
-  on.play();
-  EXPECT_THAT(on.does.log.lines(), ElementsAre("job 1", "job 1", "done 1", "urgent"));
-}
-
-TEST(redelivery, is_tried_once) {
-  workshop on;
-  on.open_failing_at(2, 2);
-  for (int i = 1; i <= 3; ++i) on.it.send(job{i});
-  on.play();
-  EXPECT_THAT(on.does.log.lines(),
-              ElementsAre("job 1", "done 1", "job 2", "job 2", "job 3", "done 3"));
-  EXPECT_EQ(on.does.objects, 3);
-}
-
-TEST(redelivery, what_is_not_listed_is_gone) {
-  workshop on;
-  on.open_failing_at(1, 1);
-  on.it.send(slow_job{1});
-  on.it.send(job{2});
-  on.play();
-  EXPECT_THAT(on.does.log.lines(), ElementsAre("job 2", "done 2"));
-}
-
-TEST(redelivery, comes_also_to_a_forgotten_mailbox) {
-  workshop on;
-  on.open_spec(child<retrying>("a", std::ref(on.does), std::function<void(int)>([&](int) {
-                                 if (on.failures++ == 0) throw std::runtime_error("why not");
-                               }))
-                   .forgets_mailbox()
-                   .spawned({.where = bound_to(on.pump)}));
-  for (int i = 1; i <= 3; ++i) on.it.send(job{i});
-  on.play();
-  EXPECT_THAT(on.does.log.lines(), ElementsAre("job 1", "job 1", "done 1"));
-}
-
-TEST(redelivery, without_a_supervisor_nothing_comes_again) {
-  script does("a");
-  stage on;
-  const auto it = on.spawn<retrying>(
-      does, std::function<void(int)>([](int) { throw std::runtime_error("why not"); }));
-  it.send(job{1});
-  on.play();
-  EXPECT_EQ(it.join(), exit_reason::failed);
-  EXPECT_THAT(does.log.lines(), ElementsAre("job 1"));
-}
-
-TEST(redelivery, what_would_come_again_to_one_that_ends_is_a_dead_letter) {
-  script does("a");
-  stage on;
-  const auto head = on.spawn<supervisor>(
-      supervision{.first = 10h, .longest = 10h},
-      child_spec(child<retrying>("a", std::ref(does), std::function<void(int)>([](int) {
-                                   throw std::runtime_error("why not");
-                                 }))
-                     .spawned({.where = bound_to(on.pump)})));
-  on.play();
-  auto found = head.ask<find_child<retrying>>(patience, "a");
-  on.play();
-  const auto it = std::move(found).get().value();
-  it.send(job{1});
-  on.play();
-  head.stop();
-  on.play();
-  EXPECT_EQ(it.join(), exit_reason::failed);
-  EXPECT_EQ(on.told.dead_letters().size(), 1u);
 }
 
 }  // namespace

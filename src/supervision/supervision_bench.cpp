@@ -182,7 +182,8 @@ void restarting(troupe::system& in, troupe::pump& pump, std::size_t times) {
   spec.restarted(troupe::restart::always).spawned({.where = bound_to(pump)});
   const auto top = in.spawn<troupe::supervisor>(
       {.where = bound_to(pump)},
-      troupe::supervision{.most = troupe::supervision::unlimited, .first = {}, .longest = {}},
+      troupe::supervision{
+          .max_restarts = troupe::supervision::unlimited, .min_backoff = {}, .max_backoff = {}},
       spec);
   pump.run_until_idle();
   auto answer = top.ask<troupe::find_child<fragile>>(std::chrono::seconds(10), "fragile");

@@ -7,11 +7,15 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <troupe/actor/actor.hpp>
+#include <troupe/actor/placement.hpp>
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/message/priority.hpp>
+#include <troupe/supervision/child.hpp>
 #include <troupe/supervision/supervisor.hpp>
 
 #include "actor/test_support.hpp"
@@ -28,6 +32,13 @@ struct say {
   std::string text;
 };
 struct which_object {};
+struct urgent {
+  static constexpr auto priority = troupe::priority::high;
+};
+
+/// As often as it takes, and without waiting.
+inline constexpr supervision at_once{
+    .max_restarts = supervision::unlimited, .min_backoff = 0ms, .max_backoff = 0ms};
 
 /// What a child does beside writing into the journal. Shared by all its objects, and by the test.
 struct script {
@@ -82,6 +93,73 @@ class pupil : public actor {
  private:
   script& does_;
   const int object_;
+};
+
+/// A supervisor and its children, all on the test's thread.
+struct school : stage {
+  child_spec pupil_of(script& does) {
+    return child<pupil>(does.name, std::ref(does)).spawned({.where = bound_to(pump)});
+  }
+  template <class... Children>
+  ref<supervisor> open(const supervision& rules, const Children&... children) {
+    head = spawn<supervisor>(rules, child_spec(children)...);
+    play();
+    return head;
+  }
+  template <class A = pupil>
+  ref<A> find(const std::string& name) {
+    auto answer = head.ask<find_child<A>>(patience, name);
+    play();
+    return std::move(answer).get().value();
+  }
+  std::vector<child_status> list() {
+    auto answer = head.ask<list_children>(patience);
+    play();
+    return std::move(answer).get().value();
+  }
+  template <class Handle, class Message>
+  void tell(const Handle& whom, Message message) {
+    whom.send(std::move(message));
+    play();
+  }
+  /// For what timers bring about.
+  template <class Condition>
+  [[nodiscard]] bool play_until(Condition&& condition) {
+    return eventually([&] {
+      play();
+      return condition();
+    });
+  }
+
+  ref<supervisor> head;
+};
+
+template <class A, class Script>
+struct clinic_scripts {
+  Script does{"a"};
+  script other{"b"};
+  journal log;
+};
+
+/// The only child of its supervisor, and what outlives it.
+template <class A, class Script = script>
+struct clinic : clinic_scripts<A, Script>, school {
+  template <class... More>
+  void open(const More&... more) {
+    open_spec(child<A>("a", std::ref(this->does), more...).spawned({.where = bound_to(pump)}));
+  }
+  void open_spec(const child_spec& spec) {
+    school::open(at_once, spec);
+    it = find<A>("a");
+  }
+  template <class Message>
+  void tell(Message message) {
+    it.send(std::move(message));
+    play();
+  }
+  void let_it(std::function<void(pupil&)> what) { tell(std::move(what)); }
+
+  ref<A> it;
 };
 
 }  // namespace troupe::test

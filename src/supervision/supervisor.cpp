@@ -100,6 +100,7 @@ void supervisor::on(child_note note) {
   } else {
     child.ended_as = note.reason;
     const bool was_asked_for = std::exchange(child.restarts_with_others, false);
+    if (was_asked_for && !child.told) ++child.restarts;  // it has ended by itself meanwhile
     child.now = state::between;
     child.told = false;
     child.deadline = time_point::max();
@@ -116,9 +117,9 @@ void supervisor::failed(child_state& child, const child_note& note) {
   }
   ++child.restarts;
   child.not_before = later(now, pace_.delay(child, now));
-  using strategy = supervision::strategy;
-  if (pace_.rules().restarts == strategy::one_for_one) return;
-  const bool all = pace_.rules().restarts == strategy::one_for_all;
+  using strategy = restart_strategy;
+  if (pace_.rules().strategy == strategy::one_for_one) return;
+  const bool all = pace_.rules().strategy == strategy::one_for_all;
   const auto at = children_.begin() + std::distance(children_.data(), &child);
   for (auto each = all ? children_.begin() : at; each != children_.end(); ++each) {
     each->ordered = true;
@@ -168,7 +169,8 @@ void supervisor::step() {
   } else if (stop_all()) {
     stays_ = {};
     if (!failure_.empty()) throw std::runtime_error(failure_);
-    return detail::this_turn().running->end_after_this_message();
+    (void)detail::this_turn().running->end_after_this_message();
+    return;
   }
   see_to_next_call(now);
 }

@@ -52,25 +52,20 @@ struct records {
   script other_does{"other"};
 };
 
-struct ward : records, stage {
-  const channel<int> in{2};
-  ref<pupil> other = spawn<pupil>(other_does);
-  ref<supervisor> head = spawn<supervisor>(
-      supervision{.first = 0ms, .longest = 0ms},
-      std::vector{child<patient>("p", std::ref(p), in).spawned({.where = bound_to(pump)})});
-  ref<patient> it = find();
-
-  ref<patient> find() {
-    play();
-    auto answer = head.ask<find_child<patient>>(patience, "p");
-    play();
-    return std::move(answer).get().value();
+struct ward : records, school {
+  ward() {
+    open(at_once, child<patient>("p", std::ref(p), in).spawned({.where = bound_to(pump)}));
+    it = find<patient>("p");
   }
   void fail_and_come_back() {
     it.send(fail{"why not"});
     play();
     EXPECT_EQ(p.objects, 2);
   }
+
+  const channel<int> in{2};
+  ref<pupil> other = spawn<pupil>(other_does);
+  ref<patient> it;
 };
 
 using lines = std::vector<std::string>;

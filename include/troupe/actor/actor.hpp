@@ -7,6 +7,7 @@
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/monitor.hpp>
 #include <troupe/actor/ref.hpp>
+#include <troupe/actor/references.hpp>
 
 namespace troupe {
 
@@ -17,7 +18,8 @@ class system;
 /// An actor handles the messages for which it has a public overload `on(M)`, `on(const M&)` or
 /// `on(M&&)`; with a second parameter `address` it is told who sent the message. It may have
 /// `void on_start()`, which runs before its first message, and `void on_stop()`, which runs after
-/// its last one unless it failed. It is made by system::spawn() and destroyed by its own last turn.
+/// its last one unless it failed. It may have `void references(reference_visitor&) const`, which lists
+/// what it holds: see reference_visitor. It is made by system::spawn() and destroyed by its own last turn.
 ///
 /// Threads:   handlers, on_start(), on_stop() and the destructor run one at a time, each seeing what
 ///            the one before did; the constructor runs on the thread that spawns. The members below

@@ -42,6 +42,16 @@ void tell_actor_to_stop(void* object) {
 }
 
 template <class A>
+void list_references(const void* object, reference_visitor& visit) {
+  static_assert(
+      requires(const A& a) { a.references(visit); },
+      "references() only says what the actor holds: make it const");
+  if constexpr (requires(const A& a) { a.references(visit); }) {
+    static_cast<const A*>(object)->references(visit);
+  }
+}
+
+template <class A>
 constexpr actor_type make_actor_type() noexcept {
   actor_type type{.name = type_name<A>(),
                   .object_bytes = sizeof(A),
@@ -57,6 +67,9 @@ constexpr actor_type make_actor_type() noexcept {
   }
   if constexpr (requires(A& a) { a.on_told(told_to_stop{}); }) {
     type.on_told_to_stop = tell_actor_to_stop<A>;
+  }
+  if constexpr (requires(A& a, reference_visitor& visit) { a.references(visit); }) {
+    type.references = list_references<A>;
   }
   if constexpr (understands<A, down>) type.on_down = &down_dispatch_of<A>;
   if constexpr (understands<A, link_down>) type.on_link_down = &link_down_dispatch_of<A>;

@@ -27,6 +27,7 @@
 namespace troupe {
 
 struct spawn_options;
+class reference_visitor;
 
 namespace detail {
 
@@ -52,6 +53,8 @@ struct actor_type {
   void (*on_stop)(void* object) = nullptr;   // null: it has none
   // In the place of its end, when it is told to stop(): it sees to that itself. Null: none.
   void (*on_told_to_stop)(void* object) = nullptr;
+  // Lists the references that the object holds. Null: it does not say.
+  void (*references)(const void* object, reference_visitor& visit) = nullptr;
   const dispatch* on_down = nullptr;       // null: it cannot watch
   const dispatch* on_link_down = nullptr;  // null: it ends when a link breaks
   std::uint16_t limited_messages = 0;
@@ -61,8 +64,8 @@ struct actor_type {
   static constexpr auto elsewhere = static_cast<std::uint32_t>(-1);
 };
 
-/// Where an actor is in its life, as far as others ask: the stopping one is still running. It only
-/// moves forward, and one without on_start begins as running.
+/// Where an actor is in its life, as far as others ask: the stopping one is still running. It moves
+/// forward, but for a restart, which is a new start. One without on_start begins as running.
 enum class phase : std::uint8_t { starting, running, ended };
 
 /// Everything the runtime keeps for one actor; the actor's object lies behind it in the same slot,
@@ -125,7 +128,8 @@ class control_block : public runnable {
   static void collect(runnable& r, activity& mine) noexcept;
   static turn_result turn_collected(runnable& r, activity& mine) noexcept;  // what was collected
   void now_handling(const dispatch& what) noexcept;
-  void end_after_this_message() noexcept;
+  /// False if it ends for another reason already.
+  bool end_after_this_message() noexcept;
 
   /// In run(): the message is not handled now, but when handle_kept_again() has been called. Until
   /// then it stays counted in its mailbox, if it was. Throws std::bad_alloc, and does not keep it.
@@ -163,6 +167,15 @@ class control_block : public runnable {
   /// not the caller's any more.
   [[nodiscard]] bool handle_again(envelope& message) noexcept;
   void handle_once_more(envelope& message, void* actor);
+
+  // ── The search's for cycles: frozen_actors.cpp ───────────────────────────────────────────────────
+  /// The caller has its turns, if it was idle, until thaw() or end_unreachable().
+  [[nodiscard]] bool try_freeze() noexcept { return mailbox_.try_begin_reading(); }
+  void thaw() noexcept;
+  /// Of a frozen one: whether it would do something without being sent anything.
+  [[nodiscard]] bool has_something_to_do() const noexcept;
+  /// Of a frozen one whose end has begun: its next turn is the last one.
+  void end_unreachable() noexcept;
 
   void nobody_is_left() noexcept;  // the last reference was handed over
   void taken_from_ring(const envelope& message) noexcept;
@@ -221,7 +234,8 @@ class control_block : public runnable {
     stop,
     stop_now,
     fail,
-    look_again,  // these two only within a turn
+    unreachable,  // the search for cycles has begun its end
+    look_again,   // these two only within a turn
     end_of_turn
   };
   static constexpr std::uint8_t high_pushed = 0x40;
@@ -230,6 +244,7 @@ class control_block : public runnable {
     return static_cast<urgent>(word & ~(high_pushed | high_sorted));
   }
 
+  static control_block* hold_when_decided(lifeline& line, std::uint32_t generation) noexcept;
   void let_go_last() noexcept;
   void free_slot() noexcept;
   static void count_accepted(system_state& home, std::size_t bytes) noexcept;
@@ -282,7 +297,12 @@ class control_block : public runnable {
   [[nodiscard]] std::optional<turn_result> next_incarnation(activity& mine) noexcept;
   void has_started() noexcept;
   void forget_mailbox(activity& mine) noexcept;
-  void end_watches_of_incarnation() noexcept;
+  struct unhandled_messages {
+    std::size_t messages = 0;  // that were in the mailbox, the runtime's own included
+    std::size_t bytes = 0;
+    std::size_t of_users = 0;
+  };
+  void discard_unhandled(envelope& message, unhandled_messages& counts) noexcept;
   void end_handlers(exit_reason reason) noexcept;
   void end_watches() noexcept;
   void finish(exit_reason reason, activity* mine, bool alone) noexcept;
@@ -333,6 +353,12 @@ inline void* control_block::object() noexcept {
   if (type_->object_offset == actor_type::elsewhere) [[unlikely]]
     return *reinterpret_cast<void**>(behind);
   return behind + type_->object_offset;
+}
+
+inline side_block* control_block::side_if_any() const noexcept {
+  // [side] acquire: its name may have been written by another thread.
+  // [end-side] seq_cst: see lifeline::end().
+  return side_.load(seq_cst);
 }
 
 /// What is to be done after the message that is being handled, besides counting it: any of these.
@@ -411,6 +437,24 @@ class other_turns_scope {
 
  private:
   const turn_context before_;
+};
+
+/// While the constructor of an actor's object runs: the next one to be made is that of `whose`.
+class constructing_scope {
+ public:
+  explicit constructing_scope(control_block& whose) noexcept
+      : before_(std::exchange(this_turn().constructing, &whose)) {
+    ++this_turn().constructors;
+  }
+  constructing_scope(const constructing_scope&) = delete;
+  constructing_scope& operator=(const constructing_scope&) = delete;
+  ~constructing_scope() {
+    --this_turn().constructors;
+    this_turn().constructing = before_;
+  }
+
+ private:
+  control_block* const before_;
 };
 
 /// The actor whose handler runs on this thread, or nobody.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <troupe/actor/monitor.hpp>
+#include <troupe/base/clock.hpp>
 #include <troupe/message/address.hpp>
 
 namespace troupe {
@@ -40,7 +41,7 @@ enum class exit_reason : std::uint8_t {
   unknown,      // it had ended long before anybody asked, and nobody kept a reference
   stopped,      // stop(): everything sent before was handled
   stopped_now,  // stop_now(): what was in the mailbox was discarded
-  unreachable,  // no reference, no message, no timer was left
+  unreachable,  // no message, no timer, and nobody alive who refers to it
   failed,       // an exception left a handler, on_start() or the constructor
   link_broken,  // an actor that it was linked with ended abnormally
 };
@@ -108,4 +109,21 @@ struct overload_event {
   std::string_view actor;    // its name, or its type's
   std::string_view message;  // the type that was sent; empty for pause_timed_out
 };
+
+/// What became of the pool's threads, as system_options::on_pool is told.
+struct pool_event {
+  enum class kind : std::uint8_t {
+    grew,  // a handler blocks or computes for too long: another thread does what waits behind it
+    could_not_grow,  // the same, and there is no other thread to be had: all that waits there goes on waiting
+    shrank,  // a thread had nothing to do for a while and has ended
+  };
+
+  kind what = kind::shrank;
+  unsigned threads = 0;      // that the pool has from now on
+  address who;               // whose handler it is, or was: it may be over. None for `shrank`
+  std::string_view actor;    // its name, or its type's
+  std::string_view message;  // the type that it handles
+  duration lasted{};  // so far, about; zero if the handler has said that it is about to block
+};
+
 }  // namespace troupe

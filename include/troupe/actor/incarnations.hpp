@@ -50,8 +50,9 @@ class incarnations {
                                           const spawn_options& options,
                                           std::unique_ptr<incarnations> makes);
 
-/// Its object ends after the message that is being handled, as with stop_now(). For one that has an
-/// object, whose comes_back() has not been asked yet. Throws std::bad_alloc.
+/// Its object ends after the message that is being handled, as with stop_now(); as `stopped` if that
+/// message is a stop(). For one that has an object, whose comes_back() has not been asked yet. Throws
+/// std::bad_alloc.
 void end_object(control_block& of);
 
 /// Of an actor between two objects, once: it gets a turn in which the next one is made. False if it

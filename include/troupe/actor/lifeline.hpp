@@ -12,15 +12,21 @@ namespace troupe::detail {
 /// come, and how many references hold it. It is constructed once and read for ever, so that an
 /// address may ask at any time whether what it named is still there.
 ///
-///   bits     63…32 generation   31 ended   30 ending   29…0 count
+///   bits     63…32 generation   31 ended   30 ending   29 undecided   28…0 count
 ///   free     ended, count 0, and the generation of the slot's next actor
 ///   open     count ≥ 0; each reference and each armed timer is one
 ///   ending   its last turn has begun: no reference is made from an address any more. The turn
 ///            holds one reference until it is over.
 ///   ended    the object is gone. Who lets go of the last reference frees the slot.
+///   undecided  ending, or not: the search for cycles has found all its references, and looks whether
+///            those that hold it are to end as well. Who comes by an address waits; it takes as long as
+///            the marking of what is to end together.
 ///
 /// free → open     open()
 /// open → ending   begin_end(), or try_begin_end() at count 0
+/// open → undecided    try_mark() at the count that was found; the actor is idle, and gets no turn
+/// undecided → ending  end_marked(): its next turn is its last one, and has its reference already
+/// undecided → open    unmark()
 /// ending → ended  end(), or try_end_alone() at count 1, which becomes 0; hold_again() makes it 1
 /// open → ended    try_end_at_once() at count 0
 /// ended → free    free()
@@ -33,8 +39,9 @@ class lifeline {
     }
     [[nodiscard]] bool ended() const noexcept { return (word & ended_bit) != 0; }
     [[nodiscard]] bool ending() const noexcept { return (word & (ending_bit | ended_bit)) != 0; }
+    [[nodiscard]] bool undecided() const noexcept { return (word & undecided_bit) != 0; }
     [[nodiscard]] std::uint32_t count() const noexcept {
-      return static_cast<std::uint32_t>(word & (ending_bit - 1));
+      return static_cast<std::uint32_t>(word & (undecided_bit - 1));
     }
   };
 
@@ -54,13 +61,16 @@ class lifeline {
   void hold() noexcept {
     // [life] relaxed: his own keeps the slot as it is.
     [[maybe_unused]] const state before{word_.fetch_add(1, relaxed)};
-    TROUPE_ASSERT(before.count() < ending_bit - 1, "more than 2^30 references to one actor");
+    TROUPE_ASSERT(before.count() < undecided_bit - 1, "more than 2^29 references to one actor");
   }
 
-  /// One more reference, from an address; false if that actor has begun to end.
+  /// One more reference, from an address; false if that actor has begun to end, or it is undecided.
   [[nodiscard]] bool try_hold(std::uint32_t generation) noexcept {
     return try_hold_if([=](state s) { return s.generation() == generation && !s.ending(); });
   }
+
+  /// The same, but what is undecided is waited for.
+  [[nodiscard]] bool try_hold_when_decided(std::uint32_t generation) noexcept;
 
   /// The same, but false only if it has ended: for who wants to hear of the end.
   [[nodiscard]] bool try_hold_to_the_end(std::uint32_t generation) noexcept {
@@ -143,6 +153,24 @@ class lifeline {
     return word_.compare_exchange_strong(s.word, s.word + ended_bit, release, relaxed);
   }
 
+  // ── The search's for cycles, of an actor whose turns it keeps ─────────────────────────────────
+
+  /// Whether these are still all its references. Then it is undecided.
+  [[nodiscard]] bool try_mark(std::uint32_t references) noexcept {
+    state s = now();
+    if (s.ending() || s.count() != references) return false;
+    // [life-last] acquire: what was done through references that are gone comes before: a message that
+    // was sent through one of them is seen in the mailbox.
+    return word_.compare_exchange_strong(s.word, s.word + ending_bit + undecided_bit, acquire,
+                                         relaxed);
+  }
+  void unmark() noexcept {
+    word_.fetch_sub(ending_bit + undecided_bit, relaxed);  // [life] relaxed: as in hold()
+  }
+  void end_marked() noexcept {
+    word_.fetch_sub(undecided_bit - 1, relaxed);  // [life] relaxed: as in begin_end()
+  }
+
   /// The last reference is gone. False if the slot has no generation left and must stay unused.
   [[nodiscard]] bool free() noexcept {
     const std::uint64_t next = std::uint64_t{now().generation()} + 1;
@@ -153,6 +181,7 @@ class lifeline {
  private:
   static constexpr std::uint64_t ended_bit = std::uint64_t{1} << 31;
   static constexpr std::uint64_t ending_bit = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t undecided_bit = std::uint64_t{1} << 29;
 
   template <class Wanted>
   bool try_hold_if(Wanted&& wanted) noexcept {

@@ -10,6 +10,7 @@ namespace troupe {
 struct statistics {
   std::uint64_t actors_alive = 0;
   std::uint64_t actors_spawned = 0;
+  std::uint64_t actors_collected = 0;       // that held each other, and nobody else did
   std::uint64_t messages_accepted = 0;      // put into mailboxes, the runtime's own included
   std::uint64_t messages_handled = 0;       // taken out, the discarded ones included
   std::uint64_t messages_waiting = 0;       // gauge: in all mailboxes
@@ -33,7 +34,11 @@ struct statistics {
   std::uint64_t workers_busy = 0;    // gauge: running or looking for work
   std::uint64_t workers_parked = 0;  // gauge
   std::uint64_t workers_limit = 0;  // gauge: so many may run, where more were measured to be slower
-  std::uint64_t own_threads = 0;    // gauge
+  std::uint64_t pool_threads = 0;   // gauge: those of the workers, and of handlers that last
+  std::uint64_t pool_threads_resting = 0;  // gauge: of these, about to end if nobody needs them
+  std::uint64_t workers_replaced = 0;  // handlers that lasted, behind which another thread went on
+  std::uint64_t workers_stuck = 0;     // likewise, but there was no other thread to be had
+  std::uint64_t own_threads = 0;       // gauge
 };
 
 }  // namespace troupe

@@ -32,7 +32,20 @@ enum class hang_policy : std::uint8_t {
 };
 
 struct system_options {
-  unsigned workers = 0;  // threads of the pool; 0: one for each core
+  unsigned workers = 0;  // of the pool; 0: one for each core
+
+  /// Whoever is in one handler for longer, while others wait for their turn behind it, loses its place among the
+  /// workers to another thread, which goes on with them. A handler that is about to block says so by
+  /// troupe::blocking(), and need not be waited for. Zero: only those that say so.
+  duration stuck_after = std::chrono::milliseconds(10);
+
+  /// So many threads the pool has at the most, but one for each worker at least; those that it needs no more end after
+  /// a second.
+  unsigned max_threads = 512;
+
+  /// Called when the pool gets another thread, cannot get one, and has one less: on a thread of the runtime, or within
+  /// the handler that calls blocking() or get(). It must not block. By default nothing; they are always counted.
+  std::function<void(const pool_event&)> on_pool = {};
 
   /// Called for each actor that failed, in its last turn. By default a line on stderr.
   std::function<void(const failure&)> on_failure = {};
@@ -65,6 +78,12 @@ struct system_options {
 
   /// The longest that a full mailbox makes anybody wait.
   duration pause_max = std::chrono::milliseconds(100);
+
+  /// How soon actors are found that hold each other and whom nobody else holds, of classes that have
+  /// `references` (see reference_visitor). Twice as long after each search that finds nothing, up to 64
+  /// times, until another one is spawned; longer where that would take more than a 64th of the time of a
+  /// core. No search while there are none. Zero: only collect_cycles().
+  duration cycle_search = std::chrono::seconds(1);
 
   duration shutdown_deadline = std::chrono::seconds(10);  // for the destructor
   hang_policy on_hang = hang_policy::terminate;
@@ -99,7 +118,7 @@ class spawning {
 
  private:
   control_block* block_;
-  control_block* constructing_before_;
+  const constructing_scope scope_;
 };
 
 }  // namespace detail
@@ -168,6 +187,34 @@ class system {
     overload_counts counts;
   };
   [[nodiscard]] std::vector<overloaded_actor> overloaded_actors() const;
+
+  /// Ends the actors that only others of these hold, as `unreachable`, each in a turn of its own; returns how
+  /// many. Found are those whose classes have `references` and that are idle: whose mailboxes are empty, of
+  /// whom no handler waits. The system does so by itself: see system_options::cycle_search.
+  ///
+  /// Threads: any outside a handler; one call goes on at a time.
+  /// Cost:    a look at every slot; while it looks, the idle actors whose classes have `references` get
+  ///          no turn: a tenth of a millisecond for a thousand of them, 50 ms for a hundred thousand. The
+  ///          system's own search makes its timers late by as much.
+  /// Errors:  std::logic_error inside a handler. std::bad_alloc, with nothing done.
+  std::size_t collect_cycles();
+
+  /// An actor that may be held by nobody but others of these.
+  struct suspect {
+    troupe::address who;
+    std::string name;
+    std::size_t references;  // that there are to it
+    bool lists;              // its class has `references`
+  };
+  /// The actors that have nothing to do, no handler that waits and no timer, but are referenced, and
+  /// of which no reference is known to be held by one that has something to do, directly or through
+  /// others: what is left of cycles that cannot be collected because classes in them have no
+  /// `references`. What collect_cycles() finds is left out. These are suspects, no proof: threads and
+  /// other objects of the program may hold them. To be called when little else goes on, as before
+  /// shutdown().
+  ///
+  /// Threads, Cost, Errors: as collect_cycles(), but that all idle actors get no turn meanwhile.
+  [[nodiscard]] std::vector<suspect> unreachable_suspects();
 
  private:
   friend class actor;

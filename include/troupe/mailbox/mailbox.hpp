@@ -22,10 +22,10 @@ namespace troupe::detail {
 /// 2009.) The newest message and the units that are not yet handled share one word, so that a limit
 /// is kept exactly and costs no access of its own. A message that weighs nothing is never refused.
 ///
-/// Threads:   push() and want_room() from anywhere; the rest from the one reader: who was told
-///            `to_idle` by push(), or who opened the mailbox busy, until rest() returns true or
-///            close() was called.
-/// Invariant: between two reports of `to_idle` lies exactly one rest() that returned true. The units
+/// Threads:   push(), want_room() and try_begin_reading() from anywhere; the rest from the one reader: who
+///            was told `to_idle` by push(), or has begun to read, or who opened the mailbox busy, until
+///            rest() returns true or close() was called.
+/// Invariant: between two readers lies exactly one rest() that returned true. The units
 ///            of what was pushed and not counted as handled never exceed a sender's `most`. After a
 ///            want_room() that returned true the reader is told, once, that there is room.
 /// Cost:      push: one compare-and-swap; pop: one in a batch. 24 bytes, of which senders touch the
@@ -46,6 +46,9 @@ class mailbox {
   /// taken; full if there would be more than `most` units, unless this is none.
   pushed push(envelope& message, std::size_t units = 0,
               std::size_t most = mailbox_limits::units_max) noexcept;
+
+  /// Becomes the reader if nobody is, as if it had been told `to_idle`, but with no message.
+  [[nodiscard]] bool try_begin_reading() noexcept;
 
   /// Asks the reader to say when there are at most `low` units; false if there are. One that rests, and
   /// has kept more, says so later. One caller at a time.

@@ -39,7 +39,7 @@ struct lives {
 
 /// What one thread that gives turns has done.
 ///
-/// Threads: written by its thread, read by any.
+/// Threads: written by its thread, read by any; but for what says otherwise.
 struct alignas(cache_line_bytes) activity {
   own_counter turns;
   own_counter accepted;       // messages put into a mailbox by turns on this thread
@@ -53,6 +53,10 @@ struct alignas(cache_line_bytes) activity {
   std::int64_t bytes_low;
 
   lives actors;
+
+  /// Others wait, and the turn that runs on this thread has lasted for long: it ends behind the message that
+  /// is being handled. Set by anybody, cleared by the turn that ends for it: the next one may be shorter for it.
+  atomic<bool> is_turn_over{false};
 
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   explicit activity(std::int64_t settles_at = never) noexcept

@@ -48,4 +48,19 @@ inline constexpr std::chrono::milliseconds count_again_after{10};
 inline constexpr std::chrono::microseconds watch_interval{500};
 inline constexpr unsigned watches_stuck = 4;
 
+/// Whoever is in one handler for longer than the pool's time is looked at so often in that time; after so many
+/// looks at a pool without turns nobody looks any more.
+inline constexpr unsigned looks_until_stuck = 4;
+inline constexpr unsigned looks_before_sleep = 40;
+inline constexpr std::chrono::microseconds stuck_after_least{500};
+
+/// At the first look with others waiting a turn is told to end behind its message; at that one it has not.
+inline constexpr unsigned looks_until_told = 2;
+
+/// The most threads that a pool makes, whatever it may.
+inline constexpr unsigned most_threads = 32'768;
+
+/// So long a thread without a worker waits for one before it ends.
+inline constexpr std::chrono::milliseconds rest_for{1'000};
+
 }  // namespace troupe::detail::tuning

@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include <troupe/base/cache_line.hpp>
+#include <troupe/base/clock.hpp>
+#include <troupe/scheduler/activity.hpp>
 #include <troupe/scheduler/runnable.hpp>
 #include <troupe/scheduler/worker_limit.hpp>
 #include <troupe/sync/atomic.hpp>
@@ -16,9 +19,39 @@
 
 namespace troupe::detail {
 
+class pool_monitor;
 class worker;
+class worker_thread;
 
-/// Gives turns on a fixed number of threads.
+/// A turn that lasted while others waited for theirs; another thread goes on with its worker.
+struct stuck_turn {
+  const runnable* whose;  // only its address: the turn may be over
+  duration lasted;        // about; zero if it has said itself that it is about to block
+  unsigned threads;       // of the pool from now on
+};
+
+/// Is told when a pool grows and shrinks: on the thread that looks after the turns, on that of a turn that will
+/// block, or on one that ends. No call may block.
+class pool_listener {
+ public:
+  virtual void grew(const stuck_turn& why) noexcept = 0;
+  virtual void could_not_grow(const stuck_turn& why) noexcept = 0;
+  virtual void shrank(unsigned threads) noexcept = 0;
+
+ protected:
+  ~pool_listener() = default;
+};
+
+struct pool_options {
+  unsigned workers = 1;
+  unsigned max_threads = 512;  // as many as workers at the least, and not more than most_threads
+  duration stuck_after{};      // zero: only turns that say so themselves give their workers away
+  std::int64_t settles_at = activity::never;
+  pool_listener* listener = nullptr;
+};
+
+/// Gives turns on as many workers as it was made with. Each has a thread; who is in a turn for too long
+/// loses its worker to another thread, so that what waits there goes on.
 ///
 /// What a worker's own turn wakes goes to that worker's private slot, and from there to its ring
 /// when the next one is woken, so that actors who talk to each other stay on one core while there
@@ -28,20 +61,28 @@ class worker;
 /// work is left behind.
 ///
 /// Threads:   schedule() from anywhere; the rest from the owner.
-/// Invariant: a runnable that was scheduled gets its turn, while no turn blocks its worker for ever.
+/// Invariant: a runnable that was scheduled gets its turn, while of max_threads turns one does not block for ever; or,
+///            with nobody looking after them, while none blocks.
 /// Cost:      schedule() from a worker: a store, or a push to its ring; a system call only when a
 ///            worker sleeps and none is searching.
 class worker_pool final : public executor {
  public:
-  /// Starts `workers` threads; `turn` runs on them.
-  worker_pool(unsigned workers, turn_function turn, std::int64_t settles_at = activity::never);
+  /// Starts as many threads as workers; `turn` runs on them. Throws std::system_error.
+  worker_pool(const pool_options& options, turn_function turn);
+  worker_pool(unsigned workers, turn_function turn) : worker_pool({.workers = workers}, turn) {}
   worker_pool(const worker_pool&) = delete;
   worker_pool& operator=(const worker_pool&) = delete;
 
   /// Nothing may be scheduled any more, and no turn may be running for ever.
   ~worker_pool();
 
+  /// What the destructor does: afterwards it has no threads, and its listener is told nothing.
+  void stop() noexcept;
+
   void schedule(runnable& r) noexcept override;
+
+  /// Another thread goes on with what waits here, or with max_threads the other workers do. False if there is
+  /// neither.
   bool will_block() noexcept override;
 
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(workers_.size()); }
@@ -51,14 +92,24 @@ class worker_pool final : public executor {
   /// be faster.
   [[nodiscard]] unsigned limit() const noexcept { return limit_.now(); }
 
-  /// What each worker has done so far.
+  struct population {
+    unsigned threads = 0;            // gauge
+    unsigned resting = 0;            // gauge: of these, have no worker at the moment
+    std::uint64_t replacements = 0;  // workers that went from one thread to another
+    std::uint64_t refused = 0;       // that did not, since there are max_threads
+  };
+  [[nodiscard]] population threads() const noexcept;
+
+  /// What each thread has done so far.
   void for_each_activity(const std::function<void(const activity&)>& look) const;
 
   /// True on a thread of this pool.
   [[nodiscard]] bool is_current() const noexcept;
 
  private:
+  friend class pool_monitor;
   friend class worker;
+  friend class worker_thread;
 
   // How many workers search for work, and how many are parked, in one word so that both are seen
   // at once.
@@ -71,8 +122,7 @@ class worker_pool final : public executor {
     }
   };
 
-  void stop() noexcept;
-  void inject(runnable& r) noexcept;
+  [[gnu::noinline]] void inject(runnable& r) noexcept;
   void inject(runnable* const* some, std::size_t count) noexcept;
   runnable* take_injected() noexcept;
   template <class Keep>
@@ -93,12 +143,33 @@ class worker_pool final : public executor {
   [[nodiscard]] std::uint64_t steps_done() const noexcept;
   [[nodiscard]] std::uint64_t turns_begun() const noexcept;
   bool try_step_back() noexcept;
+  [[nodiscard]] bool are_all_parked() const noexcept;
+  void wake_monitor() noexcept;
+  void wake_monitor_if_asleep() noexcept {
+    if (monitor_sleeps_.load(seq_cst))
+        [[unlikely]]  // [monitor-sleeps] seq_cst: see pool_monitor.cpp
+      wake_monitor();
+  }
+  [[nodiscard]] bool is_stopping() const noexcept;
+
+  worker_thread* thread_to_spare() noexcept;
+  bool replace(worker& w, worker_thread& by, duration lasted, bool is_told) noexcept;
+  void tell(const stuck_turn& why, bool grew) const noexcept;
+  [[nodiscard]] unsigned threads_there() const noexcept;
+  bool rests(worker_thread& t) noexcept;
+  bool try_retire(worker_thread& t) noexcept;
+  template <class Look>
+  void for_each_thread(Look&& look) const noexcept;
 
   const turn_function turn_;
+  const unsigned max_threads_;
+  const std::int64_t settles_at_;
+  pool_listener* const listener_;
   std::vector<std::unique_ptr<worker>> workers_;
 
   alignas(cache_line_bytes) atomic<std::uint64_t> census_{0};
   atomic<bool> stopping_{false};
+  atomic<bool> monitor_sleeps_{false};
   atomic<bool> watched_{false};  // one of the parked looks now and then whether the others get on
 
   worker_limit limit_;
@@ -107,8 +178,20 @@ class worker_pool final : public executor {
   mutex injected_mutex_;  // guards injected_; injected_count_ changes under it
   runnable_list injected_;
 
+  mutable mutex threads_mutex_;  // guards what follows; and who has which worker changes under it
+  std::vector<std::unique_ptr<worker_thread>>
+      threads_;                          // max_threads_; the first are there, and stay
+  atomic<std::size_t> thread_count_{0};  // so many of these
+  std::vector<worker_thread*> resting_;  // without a worker; the last one has rested least
+  std::vector<worker_thread*> retired_;  // their threads have ended, or are about to
+  std::size_t gone_ = 0;                 // as many, and those that tell that they retire
+  std::uint64_t replacements_ = 0;
+  std::uint64_t refused_ = 0;
+
   mutex parked_mutex_;  // guards parked_workers_; census_.parked changes under it
   std::vector<worker*> parked_workers_;
+
+  const std::unique_ptr<pool_monitor> monitor_;
 };
 
 /// Returns one runnable, or nullptr, and hands the caller's fair share of the rest to keep(), so

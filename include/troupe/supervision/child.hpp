@@ -181,23 +181,25 @@ template <class A, class... Arguments>
   }
 }
 
-/// How often children may be restarted, and how soon.
-struct supervision {
-  enum class strategy : std::uint8_t {
-    one_for_one,   // only the one that has ended
-    one_for_all,   // all
-    rest_for_one,  // it, and those that were started after it
-  };
+/// Who is restarted when one has ended.
+enum class restart_strategy : std::uint8_t {
+  one_for_one,   // only the one that has ended
+  one_for_all,   // all
+  rest_for_one,  // it, and those that were started after it
+};
 
-  strategy restarts = strategy::one_for_one;
+/// Whom a supervisor restarts, how often, and how soon.
+struct supervision {
+  restart_strategy strategy = restart_strategy::one_for_one;
+
   /// One more within that time, and the supervisor stops its children and ends as failed.
-  std::size_t most = 5;
+  std::size_t max_restarts = 5;
   duration within = std::chrono::seconds(10);
 
-  /// A child is restarted after `first`, and each time in a row after twice as long, up to `longest`.
-  /// One that has run for longer than `longest` and `within` begins with `first` again.
-  duration first = std::chrono::milliseconds(10);
-  duration longest = std::chrono::seconds(10);
+  /// A child is restarted after `min_backoff`, and each time in a row after twice as long, up to
+  /// `max_backoff`. One that has run for longer than `max_backoff` and `within` begins anew.
+  duration min_backoff = std::chrono::milliseconds(10);
+  duration max_backoff = std::chrono::seconds(10);
   /// By so much of it the time is shorter at random, so that not all come back at once: 0 to 1.
   double jitter = 0.2;
 

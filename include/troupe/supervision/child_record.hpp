@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -18,7 +16,7 @@
 #include <troupe/supervision/child.hpp>
 #include <troupe/sync/mutex.hpp>
 
-// What a supervisor and a child of it share: supervisor.hpp has the protocol.
+// What a supervisor and a child of it share; src/supervision/README.md has the protocol.
 
 namespace troupe::detail {
 

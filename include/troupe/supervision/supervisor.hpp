@@ -50,7 +50,7 @@ struct look_after_children {};
 /// before it ends itself:
 ///
 ///   auto top = system.spawn<troupe::supervisor>(
-///       troupe::supervision{.restarts = troupe::supervision::strategy::rest_for_one},
+///       troupe::supervision{.strategy = troupe::restart_strategy::rest_for_one},
 ///       troupe::child<store>("store", "data/"),
 ///       troupe::child<front>("front", [](const troupe::siblings& its) {
 ///         return front(its.get<store>("store"));

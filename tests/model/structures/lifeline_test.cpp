@@ -320,5 +320,152 @@ TEST(lifeline, a_timer_armed_at_the_end_is_seen_by_one_of_the_two) {
   });
 }
 
+// ── The search for cycles ─────────────────────────────────────────────────────────────────────
+
+// An actor that is idle and holds itself; whoever ends it does so in a turn that the search has begun.
+struct idle_slot : slot {
+  explicit idle_slot() { open(1); }
+  void last_turn() {
+    is_there = false;
+    let_go_of_one();  // what its object held
+    line.end();
+    let_go();
+  }
+};
+
+TEST(lifeline, who_locks_while_the_search_decides_has_the_actor_or_finds_it_ended) {
+  expect_holds([] {
+    idle_slot actor;
+    {
+      jthread other([&] {
+        if (!actor.line.try_hold_when_decided(0)) return;
+        require(actor.is_there, "it has not ended");
+        actor.let_go_of_one();
+      });
+      if (actor.line.try_mark(1)) {
+        actor.line.end_marked();
+        actor.last_turn();
+      }
+    }
+    if (actor.line.now().generation() != 0) return;
+    require(actor.line.try_mark(1), "nobody has held it but itself");
+    actor.line.end_marked();
+    actor.last_turn();
+  });
+}
+
+// Two that hold each other, and somebody who comes by one of them.
+void end_both_or_none(bool visits_first) {
+  idle_slot one;
+  idle_slot other;
+  const auto search = [&] {
+    const bool first = one.line.try_mark(1);
+    const bool second = first && other.line.try_mark(1);
+    if (first && !second) one.line.unmark();
+    if (!second) return;
+    one.line.end_marked();
+    other.line.end_marked();
+    one.last_turn();
+    other.last_turn();
+  };
+  {
+    jthread visitor([&] {
+      idle_slot& visited = visits_first ? one : other;
+      if (!visited.line.try_hold_when_decided(0)) return;
+      require(one.is_there && other.is_there, "neither it nor the one that it holds has ended");
+      visited.let_go_of_one();
+    });
+    search();
+  }
+  if (one.line.now().generation() == 0) search();
+  require(one.line.now().generation() == 1 && other.line.now().generation() == 1, "both end");
+}
+
+TEST(lifeline, of_two_that_hold_each_other_both_end_or_none_if_the_first_is_locked) {
+  expect_holds([] { end_both_or_none(true); });
+}
+
+TEST(lifeline, of_two_that_hold_each_other_both_end_or_none_if_the_second_is_locked) {
+  expect_holds([] { end_both_or_none(false); });
+}
+
+TEST(lifeline, what_was_sent_by_somebody_who_came_by_is_seen_when_it_is_marked) {
+  expect_holds([] {
+    idle_slot actor;
+    mailbox box;
+    envelope sent;
+    plain<bool> is_sent{false};
+    box.open_busy();
+    require(box.rest(), "it is idle");
+    {
+      jthread visitor([&] {
+        if (!actor.line.try_hold_when_decided(0)) return;
+        is_sent = true;
+        require(box.push(sent) != mailbox::pushed::closed, "who holds it reaches it");
+        actor.let_go_of_one();
+      });
+      if (box.try_begin_reading()) {
+        const bool is_marked = actor.line.try_mark(1);
+        if (is_marked && box.is_empty()) {
+          actor.line.end_marked();
+          actor.last_turn();
+          require(box.close().messages == nullptr, "nothing was sent to it");
+        } else {
+          if (is_marked) actor.line.unmark();
+          if (!box.rest()) require(box.pop() == &sent, "its message waits");
+        }
+      }
+    }
+    if (actor.line.now().generation() == 0) {
+      actor.line.begin_end();
+      actor.last_turn();
+    }
+  });
+}
+
+TEST(lifeline, the_search_comes_after_what_was_done_through_references_that_are_gone) {
+  expect_holds([] {
+    idle_slot actor;
+    actor.line.hold();
+    plain<int> by_other{0};
+    {
+      jthread other([&] {
+        by_other = 1;
+        actor.let_go_of_one();
+      });
+      if (actor.line.try_mark(1)) {
+        require(by_other == 1, "it comes before the end");
+        actor.line.end_marked();
+        actor.last_turn();
+      }
+    }
+    if (actor.line.now().generation() != 0) return;
+    require(actor.line.try_mark(1), "nobody has held it but itself");
+    actor.line.end_marked();
+    actor.last_turn();
+  });
+}
+
+// A system that shuts down passes by all slots, whatever is being decided.
+TEST(lifeline, who_passes_by_while_the_search_decides_does_not_disturb_it) {
+  expect_holds([] {
+    idle_slot actor;
+    {
+      jthread passer_by([&] {
+        if (!actor.line.try_hold_in_use()) return;
+        require(actor.incarnation == 1, "who holds it keeps it");
+        if (!actor.line.try_let_go()) actor.let_go();
+      });
+      if (actor.line.try_mark(1)) {
+        actor.line.end_marked();
+        actor.last_turn();
+      }
+    }
+    if (actor.line.now().generation() != 0) return;
+    actor.line.begin_end();
+    actor.last_turn();
+  });
+}
+
 }  // namespace
 }  // namespace troupe::detail

@@ -84,6 +84,26 @@ TEST(mailbox, two_senders_find_it_idle_and_one_of_them_appoints_the_reader) {
   });
 }
 
+TEST(mailbox, who_begins_to_read_without_a_message_is_the_only_reader_and_leaves_none_behind) {
+  expect_holds([] {
+    reader actor;
+    std::array<note, 2> notes;
+    actor.box.open_busy();
+    require(actor.box.rest(), "nothing is there");
+    {
+      jthread other([&] {
+        actor.send(notes[0], 0, 1);
+        actor.send(notes[1], 0, 2);
+      });
+      if (actor.box.try_begin_reading()) {
+        actor.turns = actor.turns + 1;
+        if (!actor.box.rest()) actor.turn();
+      }
+    }
+    require(actor.handled == 2, "none is lost");
+  });
+}
+
 TEST(mailbox, a_message_that_comes_as_the_reader_rests_is_read) {
   expect_holds([] {
     reader actor;

@@ -8,10 +8,12 @@
 
 namespace troupe {
 
-/// A system whose end waits for ever for its actors: any other deadline may pass at any time.
+/// A system whose end waits for ever for its actors: any other deadline may pass at any time. Nobody looks after its
+/// workers: replacing_test.cpp does that for a pool alone.
 inline system_options small(unsigned workers = 1) {
   system_options options;
   options.workers = workers;
+  options.stuck_after = duration::zero();
   options.shutdown_deadline = duration::max();
   return options;
 }

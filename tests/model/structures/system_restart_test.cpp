@@ -33,7 +33,8 @@ struct past {
   plain<int> made{0};
   plain<int> counted{0};
   mutex guard;
-  bool is_over = false;  // under the mutex
+  bool is_over = false;     // under the mutex
+  bool has_object = false;  // likewise; only for those that come back at once
 };
 
 class fragile : public actor {
@@ -77,15 +78,41 @@ class again final : public detail::incarnations {
   past& past_;
 };
 
+// Comes back by itself until it is stopped.
+class at_once final : public detail::incarnations {
+ public:
+  explicit at_once(past& of) : past_(of) { past_.has_object = true; }
+  void construct(void* place) override { ::new (place) fragile(past_); }
+  void started() noexcept override {}
+  bool comes_back(exit_reason why) noexcept override {
+    const std::lock_guard lock(past_.guard);
+    past_.has_object = false;
+    return why != exit_reason::stopped;
+  }
+  void ended(exit_reason, std::string_view) noexcept override {
+    detail::control_block& me = *detail::this_turn().running;
+    {
+      const std::lock_guard lock(past_.guard);
+      past_.has_object = true;
+    }
+    (void)begin_incarnation(me);
+  }
+  bool forgets_mailbox() const noexcept override { return false; }
+
+ private:
+  past& past_;
+};
+
 system_options quiet(unsigned workers) {
   system_options all = small(workers);
   all.on_failure = [](const failure&) {};
   return all;
 }
 
+template <class Incarnations = again>
 ref<fragile> spawn(troupe::system& in, past& of) {
   auto made = detail::ref_access::adopt<fragile>(
-      &make_between(in, detail::actor_type_of<fragile>, {}, std::make_unique<again>(of)));
+      &make_between(in, detail::actor_type_of<fragile>, {}, std::make_unique<Incarnations>(of)));
   require(begin_incarnation(detail::ref_access::block(made)), "the first one is decided on here");
   return made;
 }
@@ -150,6 +177,23 @@ TEST(restart, what_is_sent_meanwhile_is_handled_by_the_next_object) {
       end(it, all);
     }
     require(!begun || all.counted == 1, "it is handled if there is a next object");
+  });
+}
+
+// If it is lost, join() waits for ever.
+TEST(restart, a_stop_is_not_lost_while_the_object_ends_for_another_reason) {
+  expect_holds({.random = 5'000}, [] {
+    past all;
+    troupe::system system{quiet(1)};
+    const auto it = spawn<at_once>(system, all);
+    {
+      jthread stops([&] { it.stop(); });
+      it.send(fail{});
+      const std::lock_guard lock(all.guard);
+      if (all.has_object) end_object(detail::ref_access::block(it));
+    }
+    require(it.join() == exit_reason::stopped, "nobody else ends it");
+    require(all.made >= 1 && all.made <= 3, "a next object for each of the other reasons at most");
   });
 }
 

@@ -10,6 +10,8 @@
 #include <troupe/sync/parker.hpp>
 #include <troupe/sync/per_thread.hpp>
 
+#include "pool_task.hpp"
+
 namespace troupe::detail {
 namespace {
 
@@ -17,24 +19,8 @@ using model::expect_holds;
 using model::plain;
 using model::require;
 
-// Runs once, then tells who waits.
-struct task : runnable {
-  plain<int> turns{0};
-  parker* done = nullptr;
-  std::function<void()> also;
-};
-
-turn_result turn(runnable& r, activity& of_thread) noexcept {
-  of_thread.turns.add(1);
-  auto& one = static_cast<task&>(r);
-  one.turns = one.turns + 1;
-  if (one.also) one.also();
-  if (one.done != nullptr) one.done->notify();
-  return turn_result::ended;
-}
-
 TEST(worker_pool, without_work_it_ends) {
-  expect_holds([] { const worker_pool pool(2, turn); });
+  expect_holds({.preemptions = 2}, [] { const worker_pool pool(2, turn); });
 }
 
 TEST(worker_pool, work_from_outside_gets_its_turn) {

@@ -17,5 +17,11 @@ inline constexpr unsigned search_pauses = 0;
 inline constexpr std::size_t ring_capacity = 4;
 inline constexpr std::chrono::microseconds watch_interval{500};
 inline constexpr unsigned watches_stuck = 1;
+inline constexpr unsigned looks_until_stuck = 1;
+inline constexpr unsigned looks_before_sleep = 1;
+inline constexpr unsigned looks_until_told = 1;
+inline constexpr std::chrono::microseconds stuck_after_least{500};
+inline constexpr unsigned most_threads = 8;
+inline constexpr std::chrono::milliseconds rest_for{1'000};
 
 }  // namespace troupe::detail::tuning

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers that block or compute for long, and those that wait behind them.
+#include <troupe/actor/blocking.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <latch>
+#include <mutex>
+#include <semaphore>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <troupe/actor/actor.hpp>
+#include <troupe/actor/ref.hpp>
+#include <troupe/actor/system.hpp>
+#include <troupe/base/clock.hpp>
+#include <troupe/sync/atomic.hpp>
+#include <troupe/sync/mutex.hpp>
+
+namespace troupe::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+struct block {};
+struct tell {};
+
+/// Tells that it has had its message.
+class witness : public actor {
+ public:
+  explicit witness(std::counting_semaphore<>& told) : told_(told) {}
+  void on(tell) { told_.release(); }
+
+ private:
+  std::counting_semaphore<>& told_;
+};
+
+/// Blocks until it is let go; before that it tells somebody something.
+class sleeper : public actor {
+ public:
+  sleeper(std::counting_semaphore<>& go_on, ref<witness> other, bool says_so)
+      : go_on_(go_on), other_(std::move(other)), says_so_(says_so) {}
+  void on(block) {
+    if (other_) other_.send(tell{});
+    if (says_so_) return blocking([this] { go_on_.acquire(); });
+    go_on_.acquire();
+  }
+
+ private:
+  std::counting_semaphore<>& go_on_;
+  ref<witness> other_;
+  bool says_so_;
+};
+
+TEST(blocking, what_a_handler_has_sent_before_is_handled_meanwhile) {
+  std::counting_semaphore<> told{0};
+  std::counting_semaphore<> go_on{0};
+  troupe::system system({.workers = 1, .stuck_after = 0s});
+  const auto other = system.spawn<witness>(told);
+  system.spawn<sleeper>(go_on, other, true).send(block{});
+  told.acquire();
+  go_on.release();
+}
+
+TEST(blocking, returns_what_it_runs_returns) {
+  std::string text = "text";
+  EXPECT_EQ(blocking([] { return 3; }), 3);
+  EXPECT_EQ(&blocking([&]() -> std::string& { return text; }), &text);
+  EXPECT_THROW(blocking([] { throw std::runtime_error("not there"); }), std::runtime_error);
+}
+
+TEST(blocking, on_a_thread_of_its_own_is_a_plain_call) {
+  std::counting_semaphore<> told{0};
+  std::counting_semaphore<> go_on{1};
+  troupe::system system({.workers = 1});
+  const auto other = system.spawn<witness>(told);
+  const auto it = system.spawn<sleeper>({.where = own_thread}, go_on, other, true);
+  it.send(block{});
+  told.acquire();
+  EXPECT_EQ(system.statistics().workers_replaced, 0u);
+}
+
+TEST(stuck_handler, does_not_hold_up_what_it_has_sent_before) {
+  std::counting_semaphore<> told{0};
+  std::counting_semaphore<> go_on{0};
+  troupe::system system({.workers = 1});
+  const auto other = system.spawn<witness>(told);
+  system.spawn<sleeper>(go_on, other, false).send(block{});
+  told.acquire();
+  go_on.release();
+}
+
+TEST(stuck_handler, with_all_workers_stuck_the_others_go_on_and_the_surplus_ends) {
+  constexpr int count = 12;
+  std::counting_semaphore<> told{0};
+  std::counting_semaphore<> go_on{0};
+  std::binary_semaphore shrunk{0};
+  troupe::system system({.workers = 2, .on_pool = [&](const pool_event& e) {
+                           if (e.what == pool_event::kind::shrank && e.threads == 2)
+                             shrunk.release();
+                         }});
+  for (int i = 0; i < count; ++i) system.spawn<sleeper>(go_on, ref<witness>(), false).send(block{});
+  const auto other = system.spawn<witness>(told);
+  for (int i = 0; i < 100; ++i) {
+    other.send(tell{});
+    told.acquire();
+  }
+  EXPECT_GE(system.statistics().workers_replaced, 2u);
+  go_on.release(count);
+  shrunk.acquire();
+  EXPECT_EQ(system.statistics().pool_threads, 2u);
+  EXPECT_EQ(system.statistics().pool_threads_resting, 0u);
+}
+
+TEST(stuck_handler, is_named_when_the_pool_grows) {
+  std::counting_semaphore<> told{0};
+  std::counting_semaphore<> go_on{0};
+  mutex guard;
+  std::vector<std::string> grown;
+  troupe::system system({.workers = 1, .on_pool = [&](const pool_event& e) {
+                           if (e.what != pool_event::kind::grew) return;
+                           const std::lock_guard lock(guard);
+                           grown.push_back(std::string(e.actor) + " in " + std::string(e.message) +
+                                           (e.lasted >= 10ms ? " lasts" : " does not last"));
+                         }});
+  const auto other = system.spawn<witness>(told);
+  system.spawn<sleeper>({.name = "night watch"}, go_on, other, false).send(block{});
+  told.acquire();
+  go_on.release();
+  (void)system.shutdown(30s);
+  const std::lock_guard lock(guard);
+  ASSERT_EQ(grown.size(), 1u);
+  EXPECT_THAT(grown[0], HasSubstr("night watch in "));
+  EXPECT_THAT(grown[0], HasSubstr("block lasts"));
+}
+
+TEST(stuck_handler, beyond_max_threads_all_wait_and_it_is_counted) {
+  std::counting_semaphore<> told{0};
+  std::counting_semaphore<> go_on{0};
+  std::counting_semaphore<> refused{0};
+  troupe::system system({.workers = 1, .max_threads = 2, .on_pool = [&](const pool_event& e) {
+                           if (e.what == pool_event::kind::could_not_grow) refused.release();
+                         }});
+  for (int i = 0; i < 2; ++i) system.spawn<sleeper>(go_on, ref<witness>(), false).send(block{});
+  const auto other = system.spawn<witness>(told);
+  other.send(tell{});
+  refused.acquire();
+  EXPECT_EQ(system.statistics().pool_threads, 2u);
+  EXPECT_GT(system.statistics().workers_stuck, 0u);
+  EXPECT_FALSE(told.try_acquire());
+  go_on.release();
+  told.acquire();
+  go_on.release();
+}
+
+struct work {};
+
+/// Computes for some milliseconds for each message, and notes how many it has handled.
+class busy : public actor {
+ public:
+  busy(atomic<int>& handled, std::binary_semaphore& begun) : handled_(handled), begun_(begun) {}
+  void on(work) {
+    if (handled_ == 0) begun_.release();
+    const time_point until = clock::now() + 4ms;
+    while (clock::now() < until) cpu_relax();
+    ++handled_;
+  }
+
+ private:
+  atomic<int>& handled_;
+  std::binary_semaphore& begun_;
+};
+
+TEST(turn, ends_between_two_messages_when_it_has_lasted_and_others_wait) {
+  constexpr int count = 100;
+  std::counting_semaphore<> told{0};
+  std::binary_semaphore begun{0};
+  atomic<int> handled{0};
+  troupe::system system({.workers = 1});
+  const auto one = system.spawn<busy>(handled, begun);
+  const auto other = system.spawn<witness>(told);
+  for (int i = 0; i < count; ++i) one.send(work{});
+  begun.acquire();
+  other.send(tell{});  // from outside, while the turn is on
+  told.acquire();
+  EXPECT_LT(handled.load(), count) << "one turn may handle as many";
+}
+
+TEST(on_pool, may_ask_the_system_and_send) {
+  std::counting_semaphore<> told{0};
+  std::counting_semaphore<> go_on{0};
+  std::binary_semaphore shrunk{0};
+  ref<witness> other;
+  atomic<std::uint64_t> threads{0};
+  {
+    troupe::system* of = nullptr;
+    troupe::system system({.workers = 1, .on_pool = [&](const pool_event& e) {
+                             threads = of->statistics().pool_threads;
+                             other.send(tell{});
+                             if (e.what == pool_event::kind::shrank) shrunk.release();
+                           }});
+    of = &system;
+    other = system.spawn<witness>(told);
+    system.spawn<sleeper>(go_on, other, false).send(block{});
+    told.acquire();  // from the handler
+    told.acquire();  // as it grew
+    go_on.release();
+    shrunk.acquire();
+    told.acquire();
+    EXPECT_EQ(threads.load(), 1u);
+    other = {};
+  }
+}
+
+}  // namespace
+}  // namespace troupe::test

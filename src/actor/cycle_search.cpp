@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cycle_search.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "frozen_actors.hpp"
+#include "runtime.hpp"
+
+namespace troupe::detail {
+
+namespace {
+
+constexpr std::chrono::hours longest_every{24};
+constexpr int most_rarely = 64;  // times every_
+constexpr int least_pause = 64;  // times as long as the search before it
+
+void check_is_outside_of_handlers(std::string_view what) {
+  const control_block* const running = this_turn().running;
+  if (running == nullptr) return;
+  throw std::logic_error(
+      "system::" + std::string(what) + "() inside a handler of " + std::string(running->name()) +
+      " would look at actors from within one: call it from a thread that is no actor");
+}
+
+}  // namespace
+
+// The timers' thread has not begun.
+void cycle_search::start(duration every) noexcept {
+  every_ = pause_ = least_ = std::clamp<duration>(every, duration::zero(), longest_every);
+  due_ = time_point::max();
+  seen_ = 0;
+  lives_.store(0, relaxed);      // [listed] relaxed: no actor has been spawned
+  collected_.store(0, relaxed);  // [counter]
+}
+
+// [listed] relaxed, all of these: who finds no search expected wakes the timers' thread, and that hands it
+// over; who does comes before the search takes the mark off, which then sees that he has spawned.
+
+bool cycle_search::spawned() noexcept {
+  const std::uint64_t before = lives_.fetch_add(one_spawned + one_alive, relaxed);
+  return (before & is_expected) == 0 && every_ != duration::zero();
+}
+
+void cycle_search::ended() noexcept { lives_.fetch_sub(one_alive, relaxed); }  // [listed]
+
+time_point cycle_search::look(time_point now) noexcept {
+  if (every_ == duration::zero()) return time_point::max();
+  for (;;) {
+    const std::uint64_t lives = lives_.load(relaxed);  // [listed]
+    if (spawned_in(lives) != seen_) {
+      seen_ = spawned_in(lives);
+      lives_.fetch_or(is_expected, relaxed);  // [listed]
+      pause_ = every_;
+      due_ = std::min(due_, later(now, least_));
+    }
+    if (now < due_) return due_;
+    due_ = is_any_alive(lives) ? search() : time_point::max();
+    lives_.fetch_and(~is_expected, relaxed);  // [listed]
+    now = clock::now();
+  }
+}
+
+// Returns when to come again.
+time_point cycle_search::search() noexcept {
+  const time_point began = clock::now();
+  bool is_over = true;  // with no memory it tries again
+  try {
+    const std::lock_guard lock(one_at_a_time_);
+    frozen_actors those(home_);
+    those.freeze(frozen_actors::which::that_list);
+    const frozen_actors::outcome found = those.end_unreachable();
+    collected_.fetch_add(found.ended, relaxed);  // [counter]
+    is_over = found.ended == 0 && !found.again;
+  } catch (...) {
+    is_over = false;
+  }
+  const time_point now = clock::now();
+  pause_ = is_over ? std::min(2 * pause_, most_rarely * every_) : every_;
+  least_ = std::max(every_, least_pause * (now - began));
+  return later(now, std::max(pause_, least_));
+}
+
+std::size_t cycle_search::collect() {
+  check_is_outside_of_handlers("collect_cycles");
+  const std::lock_guard lock(one_at_a_time_);
+  frozen_actors those(home_);
+  those.freeze(frozen_actors::which::that_list);
+  const std::size_t ended = those.end_unreachable().ended;
+  collected_.fetch_add(ended, relaxed);  // [counter]
+  return ended;
+}
+
+std::vector<troupe::system::suspect> cycle_search::suspects() {
+  check_is_outside_of_handlers("unreachable_suspects");
+  const std::lock_guard lock(one_at_a_time_);
+  frozen_actors those(home_);
+  those.freeze(frozen_actors::which::all);
+  return those.suspects();
+}
+
+}  // namespace troupe::detail

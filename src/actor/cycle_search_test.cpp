@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a search comes by itself. The hours are only counted, never waited for.
+#include "cycle_search.hpp"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include <troupe/actor/system.hpp>
+#include <troupe/base/clock.hpp>
+
+#include "runtime.hpp"
+
+namespace troupe::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// One of its own, of a system that has no such actors and does not search.
+class searching : public testing::Test {
+ protected:
+  troupe::system system_{{.workers = 1, .cycle_search = 0s}};
+  detail::cycle_search search_{detail::system_access::of(system_)};
+
+  /// The search that is due then, and how long after it the next one is.
+  duration pause_after(time_point due) {
+    const time_point before = clock::now();
+    const time_point next = search_.look(due);
+    const time_point after = clock::now();
+    EXPECT_LE(after - before, 1min) << "too slow to tell hours apart";
+    return std::chrono::round<std::chrono::hours>(next - before);
+  }
+};
+
+TEST_F(searching, does_not_come_while_no_actor_lives_whose_class_lists) {
+  search_.start(1h);
+  EXPECT_EQ(search_.look(clock::now() + 24h), time_point::max());
+  EXPECT_TRUE(search_.spawned());
+  search_.ended();
+  const time_point due = search_.look(clock::now());
+  EXPECT_NE(due, time_point::max());
+  EXPECT_EQ(search_.look(due), time_point::max());
+}
+
+TEST_F(searching, is_told_of_the_first_new_actor_only) {
+  search_.start(1h);
+  EXPECT_TRUE(search_.spawned());
+  const time_point now = clock::now();
+  EXPECT_EQ(search_.look(now), now + 1h);
+  EXPECT_FALSE(search_.spawned()) << "one is expected already";
+  EXPECT_EQ(search_.look(now + 1min), now + 1h);
+  (void)search_.look(now + 1h);
+  EXPECT_TRUE(search_.spawned());
+}
+
+TEST_F(searching, comes_more_rarely_while_it_finds_nothing) {
+  search_.start(1h);
+  (void)search_.spawned();
+  const time_point first = search_.look(clock::now());
+  EXPECT_EQ(pause_after(first), 2h);
+  EXPECT_EQ(pause_after(first + 2h), 4h);
+  EXPECT_EQ(pause_after(first + 6h), 8h);
+  for (int i = 0; i < 10; ++i) (void)pause_after(first + 24h * 365 * (i + 1));
+  EXPECT_EQ(pause_after(first + 24h * 365 * 20), 64h);
+}
+
+TEST_F(searching, comes_as_often_as_at_first_when_somebody_is_spawned) {
+  search_.start(1h);
+  (void)search_.spawned();
+  const time_point first = search_.look(clock::now());
+  EXPECT_EQ(pause_after(first), 2h);
+  EXPECT_EQ(pause_after(first + 2h), 4h);
+  const time_point now = clock::now();
+  EXPECT_TRUE(search_.spawned());
+  EXPECT_EQ(search_.look(now), now + 1h);
+}
+
+TEST_F(searching, does_not_come_by_itself_with_no_time_given) {
+  search_.start(0s);
+  EXPECT_FALSE(search_.spawned());
+  EXPECT_EQ(search_.look(clock::now() + 24h), time_point::max());
+}
+
+}  // namespace
+}  // namespace troupe::test

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker_thread.hpp"
+
+#include <string>
+
+#include <troupe/base/clock.hpp>
+#include <troupe/scheduler/tuning.hpp>
+#include <troupe/scheduler/worker_pool.hpp>
+
+#include "worker.hpp"
+
+namespace troupe::detail {
+
+void worker_thread::start() {
+  thread_ = start_thread("troupe/" + std::to_string(number_), [this] { run(); });
+}
+
+void worker_thread::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void worker_thread::run() {
+  here() = this;
+  probe_.begin_here();
+  for (worker* mine = wait_for_worker(); mine != nullptr && mine->run(*this);) {
+    mine = pool_.rests(*this) ? wait_for_worker() : its_worker();
+  }
+  here() = nullptr;  // what thread_locals do in their destructors is done on a foreign thread
+}
+
+// Null if the pool stops, or it has rested for long enough.
+worker* worker_thread::wait_for_worker() noexcept {
+  if (!parker_.park_until(clock::now() + tuning::rest_for)) {
+    if (pool_.try_retire(*this)) return nullptr;
+    parker_.park();  // somebody has just taken it off those that rest
+  }
+  const holding has = has_.load(relaxed);  // [has] relaxed: the parker hands it over
+  return has == none ? nullptr : held(has);
+}
+
+void worker_thread::give(worker& w) noexcept {
+  w.is_run_by(*this);
+  has_.store(holds(w), relaxed);  // [has]
+  parker_.notify();
+}
+
+// [has] relaxed: under the mutex there is no mark, and nobody else changes it but to none.
+worker* worker_thread::its_worker() const noexcept {
+  const holding has = has_.load(relaxed);
+  return has == none ? nullptr : held(has);
+}
+
+// [take-away] seq_cst, or with the barrier as good as that. Acquire, too: [turn] what was done with the worker
+// before the turn, or within it, comes before what is done with it afterwards.
+bool worker_thread::try_take_away(worker& w) noexcept {
+  holding has = holds(w);
+  if (!has_.compare_exchange_strong(has, has | mark, seq_cst, relaxed)) return false;
+  const bool in_turn = heavy_barrier() && in_turn_.load(seq_cst);
+  has = holds(w) | mark;
+  // [take-back] relaxed: the next one gets it through a parker. On failure: it has been taken back.
+  return has_.compare_exchange_strong(has, in_turn ? none : holds(w), relaxed, relaxed) && in_turn;
+}
+
+// Out of the turn: the mark comes off, unless it is too late, or it has been taken away and given back.
+worker* worker_thread::keep_worker() noexcept {
+  // [give-back] acquire, here and on failure: what was moved out of the worker meanwhile.
+  holding has = has_.load(acquire);
+  while (has != none && is_marked(has)) {
+    // [take-back] relaxed: it was this thread that has used the worker last. [unchecked: failure] It takes a monitor that
+    // takes and gives back between the two lines.
+    if (has_.compare_exchange_weak(has, has & ~mark, relaxed, acquire)) has &= ~mark;
+  }
+  return has == none ? nullptr : held(has);
+}
+
+}  // namespace troupe::detail

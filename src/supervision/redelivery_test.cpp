@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The message that failed its actor, handled once more by the next object.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <troupe/supervision/supervisor.hpp>
+#include <troupe/troupe.hpp>
+#include <utility>
+
+#include "supervision_test_support.hpp"
+
+namespace troupe::test {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct job {
+  int number;
+};
+struct slow_job {
+  int number;
+};
+
+// Fails at some of its jobs.
+class retrying : public actor {
+ public:
+  using redelivered = troupe::messages<job>;
+  explicit retrying(script& does, std::function<void(int)> at) : does_(does), at_(std::move(at)) {
+    ++does.objects;
+  }
+  void on(job m) {
+    does_.write("job " + std::to_string(m.number));
+    at_(m.number);
+    does_.write("done " + std::to_string(m.number));
+  }
+  void on(slow_job m) { at_(m.number); }
+  void on(urgent) { does_.write("urgent"); }
+
+ private:
+  script& does_;
+  const std::function<void(int)> at_;
+};
+
+struct workshop : clinic<retrying> {
+  int failures = 0;
+  void open_failing_at(int number, int times) {
+    open(std::function<void(int)>([this, number, times](int at) {
+      if (at == number && failures < times) {
+        ++failures;
+        throw std::runtime_error("why not");
+      }
+    }));
+  }
+};
+
+TEST(redelivery, the_message_that_failed_comes_again_before_all_others) {
+  workshop on;
+  on.open_failing_at(2, 1);
+  for (int i = 1; i <= 3; ++i) on.it.send(job{i});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(),
+              ElementsAre("job 1", "done 1", "job 2", "job 2", "done 2", "job 3", "done 3"));
+  EXPECT_EQ(on.system.statistics().messages_waiting, 0u);
+}
+
+TEST(redelivery, comes_before_high_messages_too) {
+  workshop on;
+  on.open(std::function<void(int)>([&](int) {
+    if (on.failures++ != 0) return;
+    on.it.send(urgent{});
+    throw std::runtime_error("why not");
+  }));
+  on.it.send(job{1});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("job 1", "job 1", "done 1", "urgent"));
+}
+
+TEST(redelivery, is_tried_once) {
+  workshop on;
+  on.open_failing_at(2, 2);
+  for (int i = 1; i <= 3; ++i) on.it.send(job{i});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(),
+              ElementsAre("job 1", "done 1", "job 2", "job 2", "job 3", "done 3"));
+  EXPECT_EQ(on.does.objects, 3);
+}
+
+TEST(redelivery, what_is_not_listed_is_gone) {
+  workshop on;
+  on.open_failing_at(1, 1);
+  on.it.send(slow_job{1});
+  on.it.send(job{2});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("job 2", "done 2"));
+}
+
+TEST(redelivery, comes_also_to_a_forgotten_mailbox) {
+  workshop on;
+  on.open_spec(child<retrying>("a", std::ref(on.does), std::function<void(int)>([&](int) {
+                                 if (on.failures++ == 0) throw std::runtime_error("why not");
+                               }))
+                   .forgets_mailbox()
+                   .spawned({.where = bound_to(on.pump)}));
+  for (int i = 1; i <= 3; ++i) on.it.send(job{i});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("job 1", "job 1", "done 1"));
+}
+
+TEST(redelivery, without_a_supervisor_nothing_comes_again) {
+  script does("a");
+  stage on;
+  const auto it = on.spawn<retrying>(
+      does, std::function<void(int)>([](int) { throw std::runtime_error("why not"); }));
+  it.send(job{1});
+  on.play();
+  EXPECT_EQ(it.join(), exit_reason::failed);
+  EXPECT_THAT(does.log.lines(), ElementsAre("job 1"));
+}
+
+TEST(redelivery, what_would_come_again_to_one_that_ends_is_a_dead_letter) {
+  script does("a");
+  school on;
+  on.open({.min_backoff = 10h, .max_backoff = 10h},
+          child<retrying>("a", std::ref(does), std::function<void(int)>([](int) {
+                            throw std::runtime_error("why not");
+                          }))
+              .spawned({.where = bound_to(on.pump)}));
+  const auto it = on.find<retrying>("a");
+  on.tell(it, job{1});
+  on.head.stop();
+  on.play();
+  EXPECT_EQ(it.join(), exit_reason::failed);
+  EXPECT_EQ(on.told.dead_letters().size(), 1u);
+}
+
+}  // namespace
+}  // namespace troupe::test

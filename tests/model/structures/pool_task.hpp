@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <checker/check.hpp>
+#include <functional>
+#include <troupe/scheduler/runnable.hpp>
+#include <troupe/sync/parker.hpp>
+
+// What the checks of pools give turns to.
+
+namespace troupe::detail {
+
+// Runs once, then tells who waits.
+struct task : runnable {
+  model::plain<int> turns{0};
+  parker* done = nullptr;
+  std::function<void()> also;
+};
+
+inline turn_result turn(runnable& r, activity& of_thread) noexcept {
+  of_thread.turns.add(1);
+  auto& one = static_cast<task&>(r);
+  one.turns = one.turns + 1;
+  if (one.also) one.also();
+  if (one.done != nullptr) one.done->notify();
+  return turn_result::ended;
+}
+
+}  // namespace troupe::detail

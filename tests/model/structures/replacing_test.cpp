@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// A worker that goes from one thread to another in the middle of a turn: what it has is had by one of them.
+#include <troupe/scheduler/worker_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <checker/check.hpp>
+#include <chrono>
+#include <troupe/sync/parker.hpp>
+
+#include "pool_task.hpp"
+
+namespace troupe::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using model::expect_holds;
+using model::require;
+
+pool_options watched_by_monitor(unsigned workers) {
+  pool_options options;
+  options.workers = workers;
+  options.max_threads = workers + 1;
+  options.stuck_after = 1ms;
+  return options;
+}
+
+TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it) {
+  expect_holds({.random = 5'000, .timeouts = 4}, [] {
+    parker done;
+    parker second;
+    std::array<task, 2> tasks;
+    worker_pool pool(watched_by_monitor(1), turn);
+    tasks[0].done = &done;
+    tasks[1].done = &second;
+    tasks[0].also = [&] {
+      pool.schedule(tasks[1]);  // into the slot
+      second.park();
+    };
+    pool.schedule(tasks[0]);
+    done.park();
+    require(tasks[1].turns == 1, "it has had one turn");
+  });
+}
+
+TEST(replacing, a_turn_that_waits_for_what_comes_from_outside_gets_it) {
+  expect_holds({.random = 5'000, .timeouts = 4}, [] {
+    parker done;
+    parker begun;
+    parker second;
+    std::array<task, 2> tasks;
+    worker_pool pool(watched_by_monitor(1), turn);
+    tasks[0].done = &done;
+    tasks[1].done = &second;
+    tasks[0].also = [&] {
+      begun.notify();
+      second.park();
+    };
+    pool.schedule(tasks[0]);
+    begun.park();
+    pool.schedule(tasks[1]);
+    done.park();
+  });
+}
+
+// Whether the worker is taken away or not, and in which step: each has its turn, and one.
+TEST(replacing, a_turn_that_comes_back_meanwhile_keeps_its_worker_or_has_lost_it) {
+  expect_holds({.random = 20'000, .timeouts = 8}, [] {
+    std::array<parker, 3> done;
+    std::array<task, 4> tasks;
+    worker_pool pool(watched_by_monitor(1), turn);
+    for (std::size_t i = 0; i < done.size(); ++i) tasks[i].done = &done[i];
+    tasks[3].also = [&] {
+      for (std::size_t i = 0; i < done.size(); ++i) pool.schedule(tasks[i]);
+    };
+    pool.schedule(tasks[3]);
+    for (parker& each : done) each.park();
+    for (task& each : tasks) require(each.turns == 1, "each has had one turn");
+  });
+}
+
+// With no thread to be had what waits goes to the other worker, and the thread has its worker back.
+TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it_from_another_worker) {
+  expect_holds({.random = 10'000, .timeouts = 6}, [] {
+    std::array<parker, 2> done;
+    parker second;
+    std::array<task, 3> tasks;
+    pool_options options = watched_by_monitor(2);
+    options.max_threads = 2;
+    worker_pool pool(options, turn);
+    tasks[0].done = &done[0];
+    tasks[1].done = &second;
+    tasks[2].done = &done[1];
+    tasks[0].also = [&] {
+      pool.schedule(tasks[1]);  // into the slot
+      second.park();
+      pool.schedule(tasks[2]);
+    };
+    pool.schedule(tasks[0]);
+    for (parker& each : done) each.park();
+    for (task& each : tasks) require(each.turns == 1, "each has had one turn");
+  });
+}
+
+TEST(replacing, a_turn_that_comes_back_meanwhile_has_its_worker) {
+  expect_holds({.random = 20'000, .timeouts = 8}, [] {
+    std::array<parker, 2> done;
+    std::array<task, 3> tasks;
+    pool_options options = watched_by_monitor(1);
+    options.max_threads = 1;
+    worker_pool pool(options, turn);
+    for (std::size_t i = 0; i < done.size(); ++i) tasks[i].done = &done[i];
+    tasks[2].also = [&] {
+      for (std::size_t i = 0; i < done.size(); ++i) pool.schedule(tasks[i]);
+    };
+    pool.schedule(tasks[2]);
+    for (parker& each : done) each.park();
+    for (task& each : tasks) require(each.turns == 1, "each has had one turn");
+  });
+}
+
+TEST(replacing, a_turn_that_will_block_gives_its_worker_away) {
+  expect_holds({.random = 10'000}, [] {
+    parker done;
+    parker second;
+    parker last;
+    std::array<task, 3> tasks;
+    worker_pool pool({.workers = 1, .max_threads = 2}, turn);
+    tasks[0].done = &done;
+    tasks[1].done = &second;
+    tasks[2].done = &last;
+    tasks[0].also = [&] {
+      pool.schedule(tasks[1]);
+      require(pool.will_block(), "there is another thread");
+      pool.schedule(tasks[2]);  // by a thread that has no worker
+      second.park();
+    };
+    pool.schedule(tasks[0]);
+    done.park();
+    last.park();
+  });
+}
+
+TEST(replacing, two_turns_that_will_block_are_two_threads_more_or_one_of_them_waits) {
+  expect_holds({.random = 5'000}, [] {
+    std::array<parker, 2> done;
+    std::array<task, 2> tasks;
+    worker_pool pool({.workers = 1, .max_threads = 2}, turn);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      tasks[i].done = &done[i];
+      tasks[i].also = [&] { (void)pool.will_block(); };
+      pool.schedule(tasks[i]);
+    }
+    for (parker& each : done) each.park();
+  });
+}
+
+}  // namespace
+}  // namespace troupe::detail
