@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,17 @@ struct peer_form {
   std::uint64_t limit = 0;  ///< the most messages in a mailbox; 0: no limit
 };
 
+/// What an experiment works on, if it can be taken from a file: `--<name> FILE`. `--write FILE` writes what it
+/// would generate, and measures nothing.
+struct input_file {
+  std::string_view name;
+  std::string_view help;
+  /// Throws std::runtime_error with the file, the line and what is wrong there.
+  void (*check)(const std::string& file);
+  /// Throws std::runtime_error if the file cannot be written.
+  void (*write)(const sizes& chosen, const std::string& file);
+};
+
 /// What `troupe lab NAME` runs. NAME is the file's name and the function's:
 /// lab/experiments/<name>.cpp defines troupe::lab::experiments::<name>().
 struct experiment {
@@ -42,6 +54,7 @@ struct experiment {
   std::vector<variant> variants;
   std::vector<published> figures = {};
   std::vector<peer_form> peers = {};  ///< not empty: a workload of lab/engines
+  std::optional<input_file> input = {};
 };
 
 }  // namespace troupe::lab

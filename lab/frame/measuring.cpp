@@ -111,16 +111,19 @@ measurements measure(const std::vector<subject>& subjects, unsigned rounds,
   return result;
 }
 
-std::vector<subject> subjects_of(std::string_view name, const experiment& what,
-                                 const sizes& chosen) {
+std::vector<subject> subjects_of(std::string_view name, const experiment& what, const sizes& chosen,
+                                 const std::string& input) {
   char self[4096];
   const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
   if (length <= 0) throw std::runtime_error("/proc/self/exe cannot be read");
   std::vector<subject> all;
   for (const variant& each : what.variants) {
     std::vector<std::string> command{std::string(self, static_cast<std::size_t>(length)),
-                                     std::string(run_variant_command), std::string(name),
-                                     each.engine, each.name};
+                                     std::string(run_variant_command),
+                                     std::string(name),
+                                     each.engine,
+                                     each.name,
+                                     input};
     for (const auto& [size, value] : chosen) {
       command.push_back(size);
       command.push_back(std::to_string(value));
@@ -130,21 +133,21 @@ std::vector<subject> subjects_of(std::string_view name, const experiment& what,
   return all;
 }
 
-// EXPERIMENT ENGINE VARIANT [SIZE VALUE]…
+// EXPERIMENT ENGINE VARIANT INPUT [SIZE VALUE]…
 int run_variant(const std::vector<std::string>& arguments) {
   // stdout is for the figures: what an experiment prints goes to stderr.
   const int out = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   try {
-    const catalogue_entry* found = arguments.size() < 3 ? nullptr : find_experiment(arguments[0]);
+    const catalogue_entry* found = arguments.size() < 4 ? nullptr : find_experiment(arguments[0]);
     if (found == nullptr) throw std::invalid_argument("no such experiment");
     sizes chosen;
-    for (std::size_t i = 3; i + 1 < arguments.size(); i += 2) {
+    for (std::size_t i = 4; i + 1 < arguments.size(); i += 2) {
       chosen.set(arguments[i], std::stoull(arguments[i + 1]));
     }
     for (const variant& each : found->what.variants) {
       if (each.engine != arguments[1] || each.name != arguments[2]) continue;
-      trial one(std::move(chosen));
+      trial one(std::move(chosen), arguments[3]);
       each.run(one);
       for (const figure& f : one.figures()) {
         ::dprintf(out, "%s %s %.17g\n", f.metric.c_str(), f.unit.c_str(), f.value);

@@ -43,8 +43,8 @@ measurements measure(const std::vector<subject>& subjects, unsigned rounds,
                      std::chrono::seconds limit, progress& shown);
 
 /// The variants of an experiment as subjects: this program again, with a hidden command.
-std::vector<subject> subjects_of(std::string_view name, const experiment& what,
-                                 const sizes& chosen);
+std::vector<subject> subjects_of(std::string_view name, const experiment& what, const sizes& chosen,
+                                 const std::string& input = {});
 
 /// The other side of subjects_of(): what the hidden command does.
 inline constexpr std::string_view run_variant_command = "lab-run-variant";

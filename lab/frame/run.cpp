@@ -40,10 +40,15 @@ bool takes_part(const std::string& engine, const run_options& options) {
 }
 
 int run_experiment(const catalogue_entry& which, const sizes& given, const run_options& options) {
+  const sizes chosen = choose_sizes(which.what, options.smoke, given);
+  if (!options.write.empty()) {
+    which.what.input->write(chosen, options.write);
+    return 0;
+  }
+  if (!options.input.empty()) which.what.input->check(options.input);
   json_target json(options.json);
   const host where = look_at_host();
-  const sizes chosen = choose_sizes(which.what, options.smoke, given);
-  std::vector<subject> subjects = subjects_of(which.name, which.what, chosen);
+  std::vector<subject> subjects = subjects_of(which.name, which.what, chosen, options.input);
   std::erase_if(subjects, [&](const subject& s) { return !takes_part(s.engine, options); });
   progress shown;
   const measurements found = measure(subjects, options.repeat, options.limit, shown);
@@ -51,13 +56,15 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
 
   std::ostream& out = json.text();
   out << which.name << ": " << which.what.asks << '\n'
-      << join({text_of(chosen), "median of " + std::to_string(options.repeat)}) << '\n';
+      << join({options.input, text_of(chosen), "median of " + std::to_string(options.repeat)})
+      << '\n';
   print_host(out, where);
   print_report(out, found, which.what.figures);
   for (const std::string& failure : found.failures) out << "\nfailed: " << failure << '\n';
   if (json.wanted()) {
     nlohmann::ordered_json with = json_of(chosen);
     with["repeat"] = options.repeat;
+    if (!options.input.empty()) with[which.what.input->name] = options.input;
     json.write(json_of(std::string(which.name), where, with, found));
   }
   return found.failures.empty() && !found.all.empty() ? 0 : 1;

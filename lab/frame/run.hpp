@@ -16,6 +16,8 @@ struct run_options {
   std::string json;                  ///< a file, "-" for stdout, empty for none
   std::vector<std::string> engines;  ///< only these; empty: all
   std::chrono::seconds limit{120};   ///< for one run
+  std::string input;                 ///< a file for experiment::input; empty for none
+  std::string write;  ///< where to write what it would generate, instead of measuring
 };
 
 /// The experiment's sizes: published or smoke, but for those that were given.

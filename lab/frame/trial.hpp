@@ -23,9 +23,13 @@ struct figure {
 /// Threads: the one that called run().
 class trial {
  public:
-  explicit trial(sizes chosen) : sizes_(std::move(chosen)) {}
+  explicit trial(sizes chosen, std::string input = {})
+      : sizes_(std::move(chosen)), input_(std::move(input)) {}
 
   std::uint64_t operator[](std::string_view size) const { return sizes_[size]; }
+
+  /// The file that was given for experiment::input; empty if there is none.
+  const std::string& input() const { return input_; }
 
   void report(std::string metric, std::string unit, double value) {
     figures_.push_back({std::move(metric), std::move(unit), value});
@@ -35,6 +39,7 @@ class trial {
 
  private:
   sizes sizes_;
+  std::string input_;
   std::vector<figure> figures_;
 };
 

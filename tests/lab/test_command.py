@@ -89,6 +89,62 @@ class Command(unittest.TestCase):
         self.assertEqual(json.loads(run.stdout)["failures"], ["troupe: no end within 1 s"])
 
 
+class Pipeline(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = os.path.join(folder.name, "requests")
+
+    def write(self, text):
+        with open(self.file, "w", encoding="utf-8") as out:
+            out.write(text)
+
+    def test_the_requests_that_it_writes_are_the_published_ones(self):
+        run = troupe("lab", "pipeline", "--write", self.file)
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
+        with open(self.file, encoding="utf-8") as text:
+            all_ = [line.split() for line in text if not line.startswith("#")]
+        self.assertEqual(len(all_), 100_000)
+        self.assertEqual(sum(int(one[2]) for one in all_ if one[0] == "yield"), 49_800)
+        self.assertEqual(sum(int(one[2]) for one in all_ if one[0] == "sleep"), 18_920_000)
+        self.assertEqual(max(int(one[2]) for one in all_ if one[0] == "sleep"), 1_000_000)
+        self.assertGreater(sum(one[0] == "compute" for one in all_), 50_000)
+
+    def test_requests_come_from_a_file(self):
+        self.write("# two\ncompute 10\n\nsleep 20 30000\nyield 5 7\n")
+        run = troupe("lab", "pipeline", *QUICK, "--requests", self.file, "--json", "-")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        result = json.loads(run.stdout)
+        self.assertEqual(result["options"]["requests"], self.file)
+        bounds = [one["min"] for one in result["results"] if one["metric"] == "bound_s"]
+        self.assertGreaterEqual(min(bounds), 0.03)
+        self.assertLess(max(bounds), 1)
+
+    def test_a_wrong_file_is_one_line_that_says_where(self):
+        for wrong, why in [("slept 5", "'slept' is none of compute, yield and sleep"),
+                           ("compute", "the number of rounds is missing"),
+                           ("compute 0", "'0' is no number of rounds from 1 to 1000000000"),
+                           ("sleep 5 1.5", "'1.5' is no number of microseconds from 1 to 60000000"),
+                           ("yield 5 6 7", "'7' is one word too many"),
+                           ("# nothing", "no request")]:
+            self.write("# a comment\n" + wrong + "\n")
+            run = troupe("lab", "pipeline", *QUICK, "--requests", self.file)
+            self.assertEqual(run.returncode, 1, wrong)
+            line = 3 if why == "no request" else 2
+            self.assertEqual(run.stderr, f"troupe: {self.file}:{line}: {why}\n")
+            self.assertEqual(run.stdout, "")
+
+    def test_a_file_that_is_not_there_is_a_failure(self):
+        for arguments in [["--requests", "/nowhere/file"], ["--write", "/nowhere/file"]]:
+            run = troupe("lab", "pipeline", *arguments)
+            self.assertEqual(run.returncode, 1)
+            self.assertRegex(run.stderr, r"\Atroupe: /nowhere/file cannot be [^\n]*\n\Z")
+
+    def test_wrong_usage(self):
+        for arguments in [["--write", ""], ["--requests", ""], ["--write", "a", "--requests", "b"]]:
+            self.assertEqual(troupe("lab", "pipeline", *arguments).returncode, 2)
+
+
 class Peers(unittest.TestCase):
     def test_each_engine_has_a_row_with_its_ratio_to_troupe(self):
         run = troupe("lab", "peers", "ring", *QUICK, "--engine", "troupe", "--engine", "floor")

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <troupe/sync/thread.hpp>
+
+#include "lab/pipeline/handle.hpp"
+#include "lab/pipeline/measured.hpp"
+#include "lab/pipeline/stages.hpp"
+
+// What the text does, with the standard library.
+
+namespace troupe::lab::pipeline {
+
+namespace {
+
+processed one_after_the_other(const trial&, const requests& all) {
+  processed done;
+  for (const request& each : all) done.sum += handle(each);
+  return done;
+}
+
+constexpr std::size_t batch = 100;
+
+processed by_batches(const trial&, const requests& all) {
+  processed done;
+  done.threads_most = static_cast<unsigned>(std::min(batch, all.size()));
+  std::vector<std::uint64_t> results(batch);
+  for (std::size_t from = 0; from < all.size(); from += batch) {
+    const std::size_t count = std::min(batch, all.size() - from);
+    {
+      std::vector<jthread> threads;
+      for (std::size_t i = 0; i < count; ++i) {
+        threads.emplace_back([&, i] { results[i] = handle(all[from + i]); });
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) done.sum += results[i];
+  }
+  return done;
+}
+
+/// One queue for all threads, behind a mutex.
+class request_queue {
+ public:
+  void push(const request& one) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(&one);
+    }
+    changed_.notify_one();
+  }
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_all();
+  }
+  /// Null when it is closed and empty.
+  const request* pop() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
+    if (waiting_.empty()) return nullptr;
+    const request* const one = waiting_.front();
+    waiting_.pop_front();
+    return one;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<const request*> waiting_;
+  bool closed_ = false;
+};
+
+processed on_pool(const requests& all, std::uint64_t size) {
+  request_queue queue;
+  std::vector<std::uint64_t> sums(size);
+  {
+    std::vector<jthread> threads;
+    for (std::size_t t = 0; t < size; ++t) {
+      threads.emplace_back([&, t] {
+        std::uint64_t sum = 0;
+        while (const request* const one = queue.pop()) sum += handle(*one);
+        sums[t] = sum;
+      });
+    }
+    for (const request& each : all) queue.push(each);
+    queue.close();
+  }
+  processed done{.threads_most = static_cast<unsigned>(size)};
+  for (const std::uint64_t each : sums) done.sum += each;
+  return done;
+}
+
+}  // namespace
+
+void sequential(trial& t) { measure(t, one_after_the_other); }
+void thread_each(trial& t) { measure(t, by_batches); }
+void pool_of_cores(trial& t) {
+  measure(t, [](const trial& sizes, const requests& all) { return on_pool(all, sizes["cores"]); });
+}
+void pool_of_threads(trial& t) {
+  measure(t,
+          [](const trial& sizes, const requests& all) { return on_pool(all, sizes["threads"]); });
+}
+
+}  // namespace troupe::lab::pipeline

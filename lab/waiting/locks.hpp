@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <cerrno>
+#include <system_error>
+#include <troupe/sync/atomic.hpp>
+
+// Locks to compare with.
+
+namespace troupe::lab {
+
+// ── How a lock waits that has found itself taken ──────────────────────────────────────────────
+
+struct not_at_all {
+  static void wait() noexcept {}
+};
+
+struct by_sched_yield {
+  static void wait() noexcept { ::sched_yield(); }
+};
+
+/// What it asks for is 4 ns; what it gets is a timer of the kernel.
+struct by_nanosleep {
+  static void wait() noexcept {
+    const timespec pause{0, 4};
+    ::nanosleep(&pause, nullptr);
+  }
+};
+
+/// A compare-and-swap on who has it, tried again and again. As published, unlocking what another thread has is an
+/// error that is reported.
+template <class Waiting>
+class cas_lock {
+ public:
+  void lock() noexcept {
+    // [cas-lock] acquire: what the last holder did.
+    for (pthread_t nobody = 0;
+         !owner_.compare_exchange_strong(nobody, ::pthread_self(), acquire, relaxed); nobody = 0) {
+      Waiting::wait();
+    }
+  }
+
+  void unlock() {
+    // [cas-lock] release: what was done inside.
+    pthread_t self = ::pthread_self();
+    if (!owner_.compare_exchange_strong(self, 0, release, relaxed)) {
+      throw std::system_error(EPERM, std::system_category(), "another thread's lock");
+    }
+  }
+
+ private:
+  atomic<pthread_t> owner_{0};
+};
+
+class pthread_spin_lock {
+ public:
+  pthread_spin_lock() { ::pthread_spin_init(&lock_, PTHREAD_PROCESS_PRIVATE); }
+  pthread_spin_lock(const pthread_spin_lock&) = delete;
+  pthread_spin_lock& operator=(const pthread_spin_lock&) = delete;
+  ~pthread_spin_lock() { ::pthread_spin_destroy(&lock_); }
+
+  void lock() noexcept { ::pthread_spin_lock(&lock_); }
+  void unlock() noexcept { ::pthread_spin_unlock(&lock_); }
+
+ private:
+  pthread_spinlock_t lock_;
+};
+
+/// glibc's own mutex that spins before it sleeps.
+class pthread_adaptive_mutex {
+ public:
+  pthread_adaptive_mutex() {
+    pthread_mutexattr_t kind;
+    ::pthread_mutexattr_init(&kind);
+    ::pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+    ::pthread_mutex_init(&mutex_, &kind);
+    ::pthread_mutexattr_destroy(&kind);
+  }
+  pthread_adaptive_mutex(const pthread_adaptive_mutex&) = delete;
+  pthread_adaptive_mutex& operator=(const pthread_adaptive_mutex&) = delete;
+  ~pthread_adaptive_mutex() { ::pthread_mutex_destroy(&mutex_); }
+
+  void lock() noexcept { ::pthread_mutex_lock(&mutex_); }
+  void unlock() noexcept { ::pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t mutex_;
+};
+
+}  // namespace troupe::lab
