@@ -47,6 +47,21 @@ struct peers_options {
   lab::engine_folders folders{lab::built::engines, lab::built::cache};
 };
 
+// `--requests FILE` and `--write FILE`.
+void add_input(CLI::App& command, const lab::input_file& input, lab::run_options& options) {
+  const auto is_named = [](const std::string& file) {
+    return file.empty() ? std::string("the name of a file is empty") : std::string();
+  };
+  CLI::Option* const from =
+      command.add_option("--" + std::string(input.name), options.input, std::string(input.help))
+          ->check(is_named)
+          ->type_name("FILE");
+  command.add_option("--write", options.write, "write them to a file, and measure nothing")
+      ->check(is_named)
+      ->type_name("FILE")
+      ->excludes(from);
+}
+
 // `troupe lab NAME`: its sizes, and what every experiment takes.
 void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
                     lab::run_options& options, lab::sizes& given, int& result) {
@@ -61,6 +76,7 @@ void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
         ->check(CLI::Range(size.least, size.most))
         ->default_str(std::to_string(size.value));
   }
+  if (which.what.input) add_input(*command, *which.what.input, options);
   std::set<std::string> engines;
   for (const lab::variant& each : which.what.variants) engines.insert(each.engine);
   add_run_options(*command, options, engines);

@@ -7,7 +7,7 @@ usage: code_blocks.py FOLDER ROOT FILE...
 A block that begins with ```cpp is a whole program. That of line 12 of ROOT/docs/a-page.md becomes
 FOLDER/docs_a_page_12.cpp, whose errors point to the page. What has not changed is not written again;
 what is no longer there is removed. A program that does not end by itself begins with ```cpp no-run and
-becomes docs_a_page_12_no_run.cpp. A fragment, for reading only, begins with ```c++ instead.
+becomes docs_a_page_12_no_run.cpp. A fragment begins with ```c++ instead; quotes.py looks after those.
 
 Prints the names of the programs, one a line.
 """
@@ -19,8 +19,8 @@ from pathlib import Path
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^`\n]*)$")
 
 
-def programs_in(path: Path):
-    """Gives (line of the first line of code, whether it ends by itself, code) of each program."""
+def blocks_in(path: Path):
+    """Gives (line of the first line of code, what stands behind the fence, code) of each block."""
     begin, code, opening = 0, [], None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         match = FENCE.match(line)
@@ -28,13 +28,23 @@ def programs_in(path: Path):
             if match:
                 opening, begin, code = match, number + 1, []
         elif match and not match["info"].strip() and match["fence"].startswith(opening["fence"]):
-            if opening["info"].split() in (["cpp"], ["cpp", "no-run"]):
-                yield begin, opening["info"].strip() == "cpp", "\n".join(code) + "\n"
+            yield begin, opening["info"], "\n".join(code) + "\n"
             opening = None
         else:
             code.append(line.removeprefix(opening["indent"]))
     if opening is not None:
         sys.exit(f"{path}:{begin - 1}: this block has no end")
+
+
+def is_program(info: str) -> bool:
+    return info.split() in (["cpp"], ["cpp", "no-run"])
+
+
+def programs_in(path: Path):
+    """Gives (line of the first line of code, whether it ends by itself, code) of each program."""
+    for line, info, code in blocks_in(path):
+        if is_program(info):
+            yield line, info.split() == ["cpp"], code
 
 
 def main() -> int:
