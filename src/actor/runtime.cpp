@@ -131,6 +131,7 @@ void runtime::start(system_options options) {
 void runtime::close() {
   timers_.stop();
   pool_->stop();  // until then its listener may be told, and ask it
+  timers_.end();
   pool_.reset();
   {
     // Ended without the lock: threads may still be on their way out of actor_ended(), and the hooks
@@ -216,6 +217,18 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
     }
   }
   return block;
+}
+
+control_block& runtime::make_hidden(const actor_type& type) {
+  control_block& block = control_block::make(type, *this, *pool_, nullptr, nullptr);
+  block.started();
+  return block;
+}
+
+void runtime::end_hidden(control_block& block) noexcept {
+  foreign().actors.spawned.fetch_add(1, seq_cst);  // [alive] its end is counted
+  block.abandon();
+  block.let_go();
 }
 
 void runtime::actor_ended(activity* mine) noexcept {

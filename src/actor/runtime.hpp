@@ -56,6 +56,10 @@ class runtime : public system_state {
   /// `options`: null if all is as usual. `again`: null if it has one object only.
   control_block& make_actor(const actor_type& type, const spawn_options* options,
                             std::unique_ptr<incarnations> again);
+  /// One of the runtime's own, idle, with a reference for the caller; in the pool.
+  control_block& make_hidden(const actor_type& type);
+  /// When nobody gives turns any more.
+  void end_hidden(control_block& block) noexcept;
   /// `mine`: of the turn in which it ended; null: it ended in none.
   void actor_ended(activity* mine) noexcept;
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
@@ -236,7 +240,7 @@ void runtime::for_each_actor(Function&& fn) {
       control_block& held;
       ~let_go() { held.let_go(); }
     } guard{block};
-    if (&block.home() == this) fn(block);
+    if (&block.home() == this && !block.type().is_hidden) fn(block);
   });
 }
 

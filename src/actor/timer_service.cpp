@@ -37,9 +37,22 @@ timer arm(control_block& to, envelope& message, duration delay, duration period,
   return target->home().timers().arm(*target, message, delay, period, clone);
 }
 
+namespace {
+
+// Of the actor in whose turns timers fire. It has no object.
+constexpr actor_type firing_type{.name = "timers",
+                                 .object_bytes = 1,
+                                 .object_alignment = 1,
+                                 .object_offset = 0,
+                                 .destroy = nullptr,
+                                 .is_hidden = true};
+
+}  // namespace
+
 timer_service::timer_service(runtime& home) : wheel_(clock::now()), home_(home) {}
 
 void timer_service::start() {
+  firing_ = &home_.make_hidden(firing_type);
   stopping_ = false;
   skipped_ = 0;
   thread_ = start_thread("troupe/timers", [this] { run(); });
@@ -60,14 +73,14 @@ void timer_service::stop() {
   trim_at_ = time_point::max();
 }
 
+void timer_service::end() noexcept { home_.end_hidden(*std::exchange(firing_, nullptr)); }
+
 void timer_service::run() noexcept {
   this_turn().must_not_wait = true;
   std::unique_lock lock(mutex_);
-  while (!stopping_) {
+  while (!stopping_ || firing_since_ != never) {
     const time_point now = clock::now();
-    wheel_.advance(now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); });
-    sleeps_until_ = wheel_.next_expiry().value_or(time_point::max());
-    time_point until = sleeps_until_;
+    time_point until = see_to_due(lock, now);
     lock.unlock();
     until = std::min({until, pauses(now), trim(now), home_.cycles().look(now)});
     if (until != time_point::max()) {
@@ -78,6 +91,66 @@ void timer_service::run() noexcept {
     lock.lock();
     sleeps_until_ = time_point::min();  // awake: arming need not notify
   }
+}
+
+// ── What is due ───────────────────────────────────────────────────────────────────────────────
+
+// Under the mutex. Returns when to come again.
+time_point timer_service::see_to_due(std::unique_lock<mutex>& lock, time_point now) noexcept {
+  const auto next = [this] { return wheel_.next_expiry().value_or(never); };
+  if (firing_since_ == never) {
+    if (next() > now) return wakes_at_ = sleeps_until_ = next();
+    firing_since_ = now;
+    wakes_at_ = now + patience;
+    lock.unlock();
+    firing_->deliver_hidden(due_);
+    lock.lock();
+  } else if (now >= firing_since_ + patience) {
+    // All the workers are busy with something long.
+    while (fire_due(lock, now, most_at_once) == most_at_once) continue;
+    return wakes_at_ = sleeps_until_ = next();
+  } else {
+    wakes_at_ = firing_since_ + patience;
+  }
+  return wakes_at_;
+}
+
+// Lets others to the mutex between some and some. Less than `most`: no more are due.
+std::size_t timer_service::fire_due(std::unique_lock<mutex>& lock, time_point now,
+                                    std::size_t most) noexcept {
+  std::size_t fired = 0;
+  for (;;) {
+    const std::size_t some = wheel_.advance(
+        now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); }, most_at_once);
+    fired += some;
+    if (some < most_at_once || fired >= most) return fired;
+    lock.unlock();
+    lock.lock();
+  }
+}
+
+void timer_service::run_due(void*, envelope&) {
+  const turn_context& here = this_turn();
+  here.counts->handled.add(static_cast<std::uint64_t>(-1));  // its own message, which is hidden
+  here.running->home().timers().fire_due();
+}
+void timer_service::discard_due(envelope&) noexcept {}
+
+void timer_service::fire_due() noexcept {
+  std::unique_lock lock(mutex_);
+  const time_point now = clock::now();
+  firing_since_ = now;
+  if (fire_due(lock, now, most_in_turn) >= most_in_turn) {
+    // Behind those for whom these were.
+    firing_->deliver_hidden(due_);
+    this_turn().counts->is_turn_over.store(true, relaxed);  // [turn-over] relaxed: its own
+    return;
+  }
+  firing_since_ = never;
+  const bool wakes = stopping_ || wheel_.next_expiry().value_or(never) < wakes_at_;
+  if (!wakes) sleeps_until_ = wakes_at_;
+  lock.unlock();
+  if (wakes) parker_.notify();
 }
 
 // ── Senders that wait for room ────────────────────────────────────────────────────────────────
@@ -151,7 +224,7 @@ void timer_service::fire(timer_entry& entry, time_point now) noexcept {
   if (entry.alarm) return fire_alarm(entry);
   entry.queued = true;
   // A closed mailbox belongs to an actor that is about to cancel this timer.
-  if (!entry.target->try_deliver_by_priority(entry.tick)) entry.queued = false;
+  if (!entry.target->try_deliver_by_priority(entry)) entry.queued = false;
 }
 
 timer timer_service::arm(control_block& to, envelope& message, duration delay, duration period,
@@ -173,7 +246,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   const timer handle = timer_access::make(entry);
   to.hold();
   entry.target = &to;
-  entry.tick.how = message.how->high ? &high_tick_dispatch : &tick_dispatch;
+  entry.how = message.how->high ? &high_tick_dispatch : &tick_dispatch;
   entry.message = std::exchange(guard.message, nullptr);
   entry.clone = clone;
   // The wheel knows nothing shorter than its tick.
@@ -185,9 +258,9 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   entry.queued = entry.cloning = entry.alarm = false;
   entry.own = this_turn().running == &to;
   entry.trace = home_.traces ? this_turn().trace : 0;
-  entry.previous = nullptr;
-  entry.next = std::exchange(side.timers, &entry);
-  if (entry.next != nullptr) entry.next->previous = &entry;
+  entry.previous_of_actor = nullptr;
+  entry.next_of_actor = std::exchange(side.timers, &entry);
+  if (entry.next_of_actor != nullptr) entry.next_of_actor->previous_of_actor = &entry;
   ++armed_;
   wheel_.insert(entry, entry.deadline);
   const bool sooner = entry.deadline < sleeps_until_;
@@ -227,7 +300,7 @@ void timer_service::cancel_own(control_block& of) noexcept {
   {
     const std::lock_guard lock(mutex_);
     for (timer_entry* one = of.side_if_any()->timers; one != nullptr;) {
-      timer_entry& each = *std::exchange(one, one->next);
+      timer_entry& each = *std::exchange(one, one->next_of_actor);
       if (!each.own || each.alarm) continue;
       remains left;
       retire(each, left);
@@ -249,9 +322,10 @@ void timer_service::retire(timer_entry& entry, remains& left) noexcept {
   entry.live = false;
   if (!entry.alarm) --armed_;
   wheel_.remove(entry);
-  (entry.previous != nullptr ? entry.previous->next : entry.target->side_if_any()->timers) =
-      entry.next;
-  if (entry.next != nullptr) entry.next->previous = entry.previous;
+  (entry.previous_of_actor != nullptr ? entry.previous_of_actor->next_of_actor
+                                      : entry.target->side_if_any()->timers) = entry.next_of_actor;
+  if (entry.next_of_actor != nullptr)
+    entry.next_of_actor->previous_of_actor = entry.previous_of_actor;
   if (!entry.cloning) left.message = std::exchange(entry.message, nullptr);
   control_block* const target = std::exchange(entry.target, nullptr);
   if (entry.alarm) {
@@ -265,17 +339,20 @@ void timer_service::retire(timer_entry& entry, remains& left) noexcept {
 void timer_service::free_if_done(timer_entry& entry) noexcept {
   if (entry.live || entry.queued) return;
   ++entry.generation;
-  entry.next = std::exchange(free_, &entry);
+  entry.next_of_actor = std::exchange(free_, &entry);
 }
 
 timer_entry& timer_service::take_free() {
   if (free_ == nullptr) {
-    timer_entry& fresh = entries_.emplace_back();
+    if (fresh_ == 0) {
+      chunks_.push_back(std::make_unique<chunk>());
+      fresh_ = chunks_.back()->size();
+    }
+    timer_entry& fresh = (*chunks_.back())[chunks_.back()->size() - fresh_--];
     fresh.service = this;
-    fresh.tick.entry = &fresh;
     return fresh;
   }
-  return *std::exchange(free_, free_->next);
+  return *std::exchange(free_, free_->next_of_actor);
 }
 
 void timer_service::remains::dispose() noexcept {
@@ -284,12 +361,12 @@ void timer_service::remains::dispose() noexcept {
 }
 
 void timer_service::run_tick(void* actor, envelope& tick) {
-  timer_entry& entry = *static_cast<timer_entry::tick_envelope&>(tick).entry;
+  timer_entry& entry = static_cast<timer_entry&>(tick);
   entry.service->handle(entry, actor);
 }
 
 void timer_service::discard_tick(envelope& tick) noexcept {
-  timer_entry& entry = *static_cast<timer_entry::tick_envelope&>(tick).entry;
+  timer_entry& entry = static_cast<timer_entry&>(tick);
   const std::lock_guard lock(entry.service->mutex_);
   entry.queued = false;
   entry.service->free_if_done(entry);
@@ -303,14 +380,14 @@ void timer_service::alarm_by(control_block& of, time_point when) {
   if (side.alarm == nullptr) {
     timer_entry& entry = take_free();
     entry.target = &of;
-    entry.tick.how = &alarm_dispatch;
+    entry.how = &alarm_dispatch;
     entry.message = nullptr;
     entry.clone = nullptr;
     entry.live = entry.alarm = true;
     entry.queued = entry.cloning = false;
-    entry.previous = nullptr;
-    entry.next = std::exchange(side.timers, &entry);
-    if (entry.next != nullptr) entry.next->previous = &entry;
+    entry.previous_of_actor = nullptr;
+    entry.next_of_actor = std::exchange(side.timers, &entry);
+    if (entry.next_of_actor != nullptr) entry.next_of_actor->previous_of_actor = &entry;
     side.alarm = &entry;
   }
   timer_entry& entry = *side.alarm;
@@ -328,7 +405,7 @@ void timer_service::fire_alarm(timer_entry& entry) noexcept {
   control_block* const target = control_block::hold(entry.target->where());
   if (target == nullptr) return;  // it is ending
   entry.queued = true;
-  if (!target->try_deliver(entry.tick)) entry.queued = false;
+  if (!target->try_deliver(entry)) entry.queued = false;
   target->let_go();
 }
 

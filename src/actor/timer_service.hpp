@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include <troupe/actor/timer.hpp>
+#include <troupe/base/cache_line.hpp>
 #include <troupe/memory/surplus.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
@@ -17,40 +22,45 @@ namespace troupe::detail {
 class runtime;
 class timer_service;
 
-/// One armed timer: a node of the wheel, a place in its actor's list, and the envelope of its tick.
+/// One armed timer: the envelope of its tick, a node of the wheel, and a place in its actor's list.
 /// Entries are used again and never freed, so that a `timer` may ask at any time.
 ///
 /// It is free once it is neither live nor queued. All members are under the service's mutex, except
-/// as the tick's envelope passes through the mailbox.
-struct timer_entry : timer_node {
-  struct tick_envelope : envelope {
-    timer_entry* entry = nullptr;
-  };
+/// as the tick passes through the mailbox.
+///
+/// Two cache lines: firing touches only the first one, which is what makes a million of them cost little.
+struct alignas(cache_line_bytes) timer_entry : envelope, timer_node {
+  timer_entry() noexcept : envelope{} {}
 
-  timer_service* service = nullptr;
-  std::uint64_t generation = 1;
+  bool live = false;                // neither cancelled nor done
+  bool queued = false;              // its tick is in the mailbox, or being handled
+  bool cloning = false;             // the message is being copied outside the lock
+  bool alarm = false;               // says only that it is time; holds nobody
+  bool own = false;                 // armed by its actor's object
   control_block* target = nullptr;  // held
   envelope* message = nullptr;      // what is sent, or copied
-  clone_function clone = nullptr;   // null: once
+
+  timer_entry* previous_of_actor = nullptr;
+  timer_entry* next_of_actor = nullptr;  // or among the free
+  timer_service* service = nullptr;
+  std::uint64_t generation = 1;
+  clone_function clone = nullptr;  // null: once
   duration period{};
   time_point deadline{};
-  bool live = false;     // neither cancelled nor done
-  bool queued = false;   // its tick is in the mailbox, or being handled
-  bool cloning = false;  // the message is being copied outside the lock
-  bool alarm = false;    // says only that it is time; holds nobody
-  bool own = false;      // armed by its actor's object
   std::uint64_t trace = 0;
-  tick_envelope tick;
-  timer_entry* previous = nullptr;  // in the actor's list
-  timer_entry* next = nullptr;      // in the actor's list, or among the free
 };
+static_assert(sizeof(timer_entry) == 2 * cache_line_bytes);
 
 /// The timers of one system: a wheel, a mutex and a thread that sleeps until the next is due. When
 /// free memory has gathered in the pool the same thread gives it back to the operating system: some
 /// at a time, once a second as long as there is any. It searches for cycles of actors, too: see
 /// cycle_search.
 ///
-/// Threads:   any; start() and stop() from the owner.
+/// What is due is sent by a turn in the pool, that of an actor which nobody sees: so timers and messages are
+/// in the cache of the worker that handles them next. If the pool gives it no turn for a millisecond, the
+/// thread does it.
+///
+/// Threads:   any; start(), stop() and end() from the owner.
 /// Invariant: every live entry is in its actor's list, and in the wheel unless it has fired once.
 ///            No user code runs under the mutex but the wake-up callbacks of pumps.
 /// Cost:      arm and cancel: the mutex and O(1). Nothing runs while no timer is due and no memory
@@ -58,8 +68,9 @@ struct timer_entry : timer_node {
 class timer_service final : surplus_listener {
  public:
   explicit timer_service(runtime& home);
-  void start();
-  void stop();  // no actor is left, so no timer is
+  void start();         // the pool is there
+  void stop();          // no actor is left, so no timer is
+  void end() noexcept;  // nobody gives turns any more
 
   /// Has the thread look at the pauses by then.
   void look_by(time_point when) noexcept;
@@ -109,7 +120,20 @@ class timer_service final : surplus_listener {
 
   void on_surplus() noexcept override;
 
+  static constexpr time_point never = time_point::max();
+  static constexpr duration patience = std::chrono::milliseconds(1);  // with the pool
+  static constexpr std::size_t most_at_once = 64;                     // under the mutex
+  static constexpr std::size_t most_in_turn = 1'024;                  // they stay in a cache
+
+  static void run_due(void* actor, envelope& due);
+  static void discard_due(envelope& due) noexcept;
+  static constexpr dispatch due_dispatch{
+      .run = run_due, .discard = discard_due, .message = "timers are due", .internal = true};
+
   void run() noexcept;
+  [[nodiscard]] time_point see_to_due(std::unique_lock<mutex>& lock, time_point now) noexcept;
+  void fire_due() noexcept;
+  std::size_t fire_due(std::unique_lock<mutex>& lock, time_point now, std::size_t most) noexcept;
   [[nodiscard]] time_point pauses(time_point now) noexcept;
   [[nodiscard]] time_point trim(time_point now) noexcept;
   void fire(timer_entry& entry, time_point now) noexcept;
@@ -122,14 +146,20 @@ class timer_service final : surplus_listener {
 
   mutable mutex mutex_;  // guards everything up to stopping_
   timer_wheel wheel_;
-  std::deque<timer_entry> entries_;
+  using chunk = std::array<timer_entry, 256>;
+  std::vector<std::unique_ptr<chunk>> chunks_;
+  std::size_t fresh_ = 0;  // of the last chunk, not used yet
   timer_entry* free_ = nullptr;
-  time_point sleeps_until_ = time_point::min();
+  time_point sleeps_until_ = time_point::min();  // the thread; min: who arms need not wake it
+  time_point wakes_at_ = time_point::max();      // likewise, also while the actor fires
+  time_point firing_since_ = never;              // the actor has been asked, or has fired some
   std::uint64_t armed_ = 0;
   std::uint64_t skipped_ = 0;
   bool stopping_ = false;
 
   runtime& home_;
+  control_block* firing_ = nullptr;  // the actor
+  envelope due_{nullptr, &due_dispatch};
   atomic<bool> surplus_{false};             // told, and not yet heard
   time_point trim_at_ = time_point::max();  // the thread's own
   parker parker_;

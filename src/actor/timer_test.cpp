@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <semaphore>
 #include <stdexcept>
 #include <troupe/troupe.hpp>
 #include <vector>
@@ -38,6 +39,85 @@ TEST(timer, is_never_early) {
     a.send_after(delay, due{clock::now() + delay});
   }
   EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+}
+
+TEST(timer, is_not_early_where_its_handler_has_computed_for_long_before_it_was_armed) {
+  struct begin {};
+  struct due {
+    time_point at;
+  };
+  class busy : public actor {
+   public:
+    void on(begin) {
+      for (const time_point end = clock::now() + 5ms; clock::now() < end;) continue;
+      self(this).send_after(1ms, due{clock::now() + 1ms});
+    }
+    void on(due d) {
+      EXPECT_GE(clock::now(), d.at);
+      if (++times_ == 10) return stop();
+      self(this).send(begin{});
+    }
+
+   private:
+    int times_ = 0;
+  };
+  system s{{.workers = 1}};
+  const auto a = s.spawn<busy>();
+  a.send(begin{});
+  EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+}
+
+TEST(timer, fires_while_all_workers_are_in_a_handler) {
+  struct block {};
+  struct due {};
+  class blocked : public actor {
+   public:
+    explicit blocked(std::binary_semaphore& go_on) : go_on_(go_on) {}
+    void on(block) { go_on_.acquire(); }
+
+   private:
+    std::binary_semaphore& go_on_;
+  };
+  class elsewhere : public actor {
+   public:
+    explicit elsewhere(std::binary_semaphore& go_on) : go_on_(go_on) {}
+    void on(due) {
+      if (++times_ == 3) return go_on_.release();
+      self(this).send_after(3ms, due{});
+    }
+
+   private:
+    std::binary_semaphore& go_on_;
+    int times_ = 0;
+  };
+  std::binary_semaphore go_on{0};
+  system s{{.workers = 1, .stuck_after = 0s}};
+  const auto b = s.spawn<blocked>(go_on);
+  b.send(block{});
+  const auto e = s.spawn<elsewhere>({.where = own_thread}, go_on);
+  e.send_after(1ms, due{});
+  b.stop();
+  EXPECT_EQ(b.join_for(patience), exit_reason::stopped);
+}
+
+TEST(timer, of_an_actor_counts_as_nobody_else) {
+  struct due {};
+  class once : public actor {
+   public:
+    void on(due) { stop(); }
+  };
+  system s{{.workers = 2}};
+  for (int i = 0; i < 20; ++i) {
+    const auto a = s.spawn<once>();
+    a.send_after(1ms, due{});
+    EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+  }
+  EXPECT_TRUE(s.shutdown(patience).complete());
+  const statistics now = s.statistics();
+  EXPECT_EQ(now.actors_spawned, 20u);
+  EXPECT_EQ(now.actors_alive, 0u);
+  EXPECT_EQ(now.messages_accepted, 40u) << "ticks and stops";
+  EXPECT_EQ(now.messages_handled, 40u);
 }
 
 TEST(timer, of_send_every_is_never_early_and_does_not_drift) {

@@ -90,6 +90,27 @@ TEST(timer_wheel, timers_of_one_tick_fire_in_the_order_of_insertion_from_whateve
   EXPECT_EQ(r.advance(deadline + tick), (fired{0, 1, 2, 3}));
 }
 
+TEST(timer_wheel, stops_after_so_many_and_goes_on_there) {
+  rig r;
+  for (std::size_t i = 0; i < 10; ++i) r.wheel.insert(r[i], start + (i < 6 ? 1 : 500) * tick);
+  fired all;
+  const auto some = [&](time_point now, std::size_t most) {
+    return r.wheel.advance(
+        now, [&](timer_node& node) { all.push_back(static_cast<timer&>(node).number); }, most);
+  };
+  const time_point now = start + 400 * tick;
+  EXPECT_EQ(some(now, 4), 4u);
+  EXPECT_LE(r.wheel.next_expiry().value(), now) << "there are more";
+  r.wheel.insert(r[10], start);
+  EXPECT_TRUE(r.wheel.remove(r[4]));
+  EXPECT_EQ(some(now, 0), 0u);
+  EXPECT_EQ(some(now, 4), 2u);
+  EXPECT_EQ(all, (fired{0, 1, 2, 3, 5, 10}));
+  EXPECT_GT(r.wheel.next_expiry().value(), now);
+  EXPECT_EQ(some(now + 200 * tick, 4), 4u);
+  EXPECT_EQ(all, (fired{0, 1, 2, 3, 5, 10, 6, 7, 8, 9}));
+}
+
 TEST(timer_wheel, a_deadline_that_has_passed_fires_with_the_next_tick) {
   rig r;
   r.wheel.insert(r[0], start - 1h);

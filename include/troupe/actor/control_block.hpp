@@ -59,6 +59,7 @@ struct actor_type {
   const dispatch* on_link_down = nullptr;  // null: it ends when a link breaks
   std::uint16_t limited_messages = 0;
   bool ends_silently = false;            // it has no on_stop, and its destructor does nothing
+  bool is_hidden = false;                // the runtime's own: nobody sees or counts it
   const sending_rules* rules = nullptr;  // null: the system's
 
   static constexpr auto elsewhere = static_cast<std::uint32_t>(-1);
@@ -116,6 +117,8 @@ class control_block : public runnable {
   [[nodiscard]] bool try_deliver(envelope& message) noexcept;
   /// The same, before others if it is high.
   [[nodiscard]] bool try_deliver_by_priority(envelope& message) noexcept;
+  /// To one that is hidden, and has not ended: not counted, neither now nor when it is handled.
+  void deliver_hidden(envelope& message) noexcept;
 
   // ── The spawner's ───────────────────────────────────────────────────────────────────────────
   [[nodiscard]] void* object() noexcept;  // its place, while it is made

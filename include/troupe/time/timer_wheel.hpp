@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <troupe/base/assert.hpp>
 #include <troupe/base/clock.hpp>
@@ -64,9 +65,11 @@ class timer_wheel {
   /// Calls fired(timer_node&) for each node whose deadline has passed, in the order of deadlines,
   /// and in that of insertion within a tick. The node is out of the wheel by then: `fired` may
   /// insert it again, delete it, and insert and remove others, due ones too. What it inserts fires
-  /// in the same call if it is due, but not before a later tick. Returns how many fired.
+  /// in the same call if it is due, but not before a later tick. After `most` it stops, and goes on where it was
+  /// when it is called again. Returns how many fired.
   template <class Fired>
-  std::size_t advance(time_point now, Fired&& fired) {
+  std::size_t advance(time_point now, Fired&& fired,
+                      std::size_t most = std::numeric_limits<std::size_t>::max()) {
     const std::uint64_t target = tick_before(now);
     std::size_t count = 0;
     while (const auto at = first_occupied()) {
@@ -79,6 +82,7 @@ class timer_wheel {
       // Nothing is added to this slot meanwhile: what `fired` inserts is for a later tick.
       timer_node& head = slot(at->level, at->digit);
       while (head.next_ != &head) {
+        if (count == most) return count;
         timer_node& due = *head.next_;
         remove(due);
         ++count;
