@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <list>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <troupe/actor/incarnations.hpp>
@@ -30,6 +30,18 @@ struct spare_runtimes {
 
 // What a thread may have sent or handled without telling the budget of its system.
 constexpr std::size_t settles_at_most = 64 * 1024;
+
+// The system's own is the first one.
+std::vector<dispatcher_options> pools_of(system_options& options) {
+  std::vector<dispatcher_options> all{{.name = "pool",
+                                       .workers = options.workers,
+                                       .cpus = std::move(options.cpus),
+                                       .niceness = options.niceness,
+                                       .stuck_after = options.stuck_after,
+                                       .max_threads = options.max_threads}};
+  std::move(options.dispatchers.begin(), options.dispatchers.end(), std::back_inserter(all));
+  return all;
+}
 
 spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 
@@ -58,7 +70,7 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
   try {
     home->start(std::move(options));
   } catch (...) {
-    home->pool_.reset();
+    home->dispatchers_.close();
     {
       std::shared_ptr<const hooks> told;  // ended without the lock
       const std::lock_guard lock(home->mutex_);
@@ -117,21 +129,14 @@ void runtime::start(system_options options) {
   budget_.start();
   pauses_.start(options.pause_max);
   stopping_.store(false, relaxed);
-  const unsigned workers =
-      options.workers != 0 ? options.workers : std::max(1u, std::thread::hardware_concurrency());
-  pool_ = std::make_unique<worker_pool>(pool_options{.workers = workers,
-                                                     .max_threads = options.max_threads,
-                                                     .stuck_after = options.stuck_after,
-                                                     .settles_at = settles_at_,
-                                                     .listener = &pool_changes_},
-                                        control_block::turn);
+  dispatchers_.open(pools_of(options), settles_at_);
   timers_.start();
 }
 
 void runtime::close() {
   timers_.stop();
-  pool_->stop();  // until then its listener may be told, and ask it
-  pool_.reset();
+  dispatchers_.stop();  // until then somebody may be told of them, and ask
+  dispatchers_.close();
   {
     // Ended without the lock: threads may still be on their way out of actor_ended(), and the hooks
     // are the user's.
@@ -179,7 +184,7 @@ system_extension& extension_of(troupe::system& of, make_extension make) {
 control_block& runtime::make_actor(const actor_type& type, const spawn_options* options,
                                    std::unique_ptr<incarnations> again) {
   std::unique_ptr<thread_executor> own;
-  executor* runs_on = pool_.get();
+  executor* runs_on = options != nullptr ? &executor_for(*options) : &dispatchers_.first();
   bound_executor* bound = nullptr;
   const placement where = options != nullptr ? options->where : troupe::pool;
   switch (where.where()) {
@@ -216,6 +221,16 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
     }
   }
   return block;
+}
+
+// As far as it is a pool.
+executor& runtime::executor_for(const spawn_options& options) const {
+  if (options.dispatcher.empty()) return dispatchers_.first();
+  if (options.where.where() != placement::kind::pool) {
+    throw std::invalid_argument("troupe: spawn_options has the dispatcher \"" + options.dispatcher +
+                                "\" and another `where` than pool: choose one of them");
+  }
+  return dispatchers_.named(options.dispatcher);
 }
 
 void runtime::actor_ended(activity* mine) noexcept {

@@ -14,7 +14,7 @@ void pool_monitor::start(duration stuck_after) {
   if (stuck_after <= duration::zero()) return;
   stuck_after_ = std::max<duration>(stuck_after, tuning::stuck_after_least);
   seen_.resize(pool_.size());
-  thread_ = start_thread("troupe/monitor", [this] { run(); });
+  thread_ = start_thread(pool_.thread_name("monitor"), [this] { run(); });
 }
 
 void pool_monitor::stop() noexcept {

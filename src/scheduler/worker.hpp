@@ -22,7 +22,8 @@ namespace troupe::detail {
 ///          the parker is notified by whoever takes the worker off the list of the parked.
 class worker {
  public:
-  worker(worker_pool& pool, unsigned index) noexcept : pool_(pool), random_(index) {}
+  worker(worker_pool& pool, unsigned index) noexcept
+      : pool_(pool), index_(index), random_(index + 1) {}
 
   /// Gives turns on this thread, until the pool stops; true if the thread has lost the worker before.
   [[nodiscard]] bool run(worker_thread& by);
@@ -38,6 +39,7 @@ class worker {
   /// Maybe not any more. It lives as long as the pool.
   // [unchecked] [run-by] acquire.
   [[nodiscard]] worker_thread& run_by() const noexcept { return *run_by_.load(acquire); }
+  [[nodiscard]] unsigned index() const noexcept { return index_; }
   [[nodiscard]] std::uint64_t turns_begun() const noexcept { return run_by().done().turns.value(); }
   [[nodiscard]] bool has_stealable() const noexcept { return !ring_.empty(); }
   /// Somebody waits for a turn here.
@@ -63,6 +65,7 @@ class worker {
 
   worker_pool& pool_;
   atomic<worker_thread*> run_by_{nullptr};
+  const unsigned index_;
   std::uint32_t random_;
   unsigned turns_until_look_ = tuning::injected_interval;
   unsigned slot_streak_ = 0;

@@ -15,6 +15,9 @@ namespace troupe {
 struct spawn_options {
   std::string name = {};  // for logs and reports; empty: the type's
   placement where = troupe::pool;
+  /// Which pool, by its name; empty: the system's own. An unknown one is a std::invalid_argument, and one beside another
+  /// `where` than pool.
+  std::string dispatcher = {};
 
   /// Messages that may wait in its mailbox; nothing: the system's, see system_options.
   /// At most 524,287, and a quarter of that with pause_senders; or no_limit.
