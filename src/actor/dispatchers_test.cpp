@@ -305,6 +305,7 @@ TEST(dispatchers, a_handler_may_wait_in_get_for_an_actor_of_another_one) {
 }
 
 TEST(dispatchers, are_named_when_they_grow) {
+  journal log;
   event go_on;
   event grown;
   std::string told;
@@ -315,7 +316,6 @@ TEST(dispatchers, are_named_when_they_grow) {
               told = std::string(e.dispatcher) + ": " + std::string(e.actor);
               grown.set();
             }});
-  journal log;
   s.spawn<probe>({.name = "slow", .dispatcher = "io"}, log).send(call{[&](probe&) {
     blocking([&] { go_on.wait(); });
   }});

@@ -13,6 +13,8 @@
 #include <troupe/actor/incarnations.hpp>
 #include <troupe/sync/per_process.hpp>
 
+#include "serial_group.hpp"
+
 namespace troupe::detail {
 
 namespace {
@@ -181,10 +183,27 @@ system_extension& extension_of(troupe::system& of, make_extension make) {
 
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────
 
+// Where it runs if it has no other place.
+executor& runtime::pool_for(const spawn_options& options) const {
+  const bool is_placed = options.where.where() != placement::kind::pool;
+  if (options.group && !options.dispatcher.empty()) {
+    throw std::invalid_argument("troupe: spawn_options has the dispatcher \"" + options.dispatcher +
+                                "\" and a group: give the dispatcher to the group");
+  }
+  if (is_placed && (options.group || !options.dispatcher.empty())) {
+    throw std::invalid_argument(
+        "troupe: spawn_options has " +
+        (options.group ? "a group" : "the dispatcher \"" + options.dispatcher + "\"") +
+        " and another `where` than pool: choose one of them");
+  }
+  if (options.group) return serial_group_access::executor_in(*this, *options.group);
+  return pool(options.dispatcher);
+}
+
 control_block& runtime::make_actor(const actor_type& type, const spawn_options* options,
                                    std::unique_ptr<incarnations> again) {
   std::unique_ptr<thread_executor> own;
-  executor* runs_on = options != nullptr ? &executor_for(*options) : &dispatchers_.first();
+  executor* runs_on = options != nullptr ? &pool_for(*options) : &dispatchers_.first();
   bound_executor* bound = nullptr;
   const placement where = options != nullptr ? options->where : troupe::pool;
   switch (where.where()) {
@@ -202,6 +221,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
       break;
   }
   control_block& block = control_block::make(type, *this, *runs_on, options, std::move(again));
+  if (options != nullptr && options->group) static_cast<serial_executor*>(runs_on)->hold();
   const turn_context& here = this_turn();
   const bool in_turn = here.counts != nullptr && &here.running->home() == this;
   lives& counted = in_turn ? here.counts->actors : foreign().actors;
@@ -221,16 +241,6 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
     }
   }
   return block;
-}
-
-// As far as it is a pool.
-executor& runtime::executor_for(const spawn_options& options) const {
-  if (options.dispatcher.empty()) return dispatchers_.first();
-  if (options.where.where() != placement::kind::pool) {
-    throw std::invalid_argument("troupe: spawn_options has the dispatcher \"" + options.dispatcher +
-                                "\" and another `where` than pool: choose one of them");
-  }
-  return dispatchers_.named(options.dispatcher);
 }
 
 void runtime::actor_ended(activity* mine) noexcept {

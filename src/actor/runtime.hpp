@@ -58,6 +58,10 @@ class runtime : public system_state {
                             std::unique_ptr<incarnations> again);
   /// `mine`: of the turn in which it ended; null: it ended in none.
   void actor_ended(activity* mine) noexcept;
+  /// Empty: the system's own. Throws std::invalid_argument.
+  [[nodiscard]] worker_pool& pool(std::string_view dispatcher) const {
+    return dispatcher.empty() ? dispatchers_.first() : dispatchers_.named(dispatcher);
+  }
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
 
   // ── Ending ──────────────────────────────────────────────────────────────────────────────────
@@ -145,7 +149,7 @@ class runtime : public system_state {
   void reap_threads() noexcept;
   [[nodiscard]] std::vector<shutdown_report::straggler> stragglers();
   [[nodiscard]] std::string doing(const control_block& block) const;
-  [[nodiscard]] executor& executor_for(const spawn_options& options) const;
+  [[nodiscard]] executor& pool_for(const spawn_options& options) const;
   static void add_activity(troupe::statistics& to, const activity& done) noexcept;
   void is_gone(const activity& done) noexcept;
   void await(std::uint64_t more) noexcept;

@@ -78,6 +78,8 @@ void pool_monitor::look_at(worker& one, turn_seen& seen, bool behind, bool elsew
     seen.first = now;
     seen.cpu_time = by.probe().cpu_time();
   }
+  // [turn-over] relaxed: a look.
+  if (by.done().is_waited_for.load(relaxed)) by.end_turn_soon();
   seen.waited = behind || elsewhere ? seen.waited + 1 : 0;
   if (seen.waited == 0) return;
   if (behind) by.end_turn_soon();

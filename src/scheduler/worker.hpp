@@ -33,6 +33,8 @@ class worker {
 
   /// Takes what this worker's own turn has woken.
   void push(runnable& r) noexcept;
+  /// Likewise, where the turn was used up: behind the others.
+  void push_behind(runnable& r) noexcept;
 
   // [unchecked] [run-by] release, acquire: that thread may have been made a moment ago, which the checker does not see.
   void is_run_by(worker_thread& by) noexcept { run_by_.store(&by, release); }

@@ -119,13 +119,22 @@ bool worker_pool::is_current() const noexcept {
   return here != nullptr && &here->pool() == this;
 }
 
-void worker_pool::schedule(runnable& r) noexcept {
+template <class Push>
+inline void worker_pool::schedule(runnable& r, Push&& push) noexcept {
   worker_thread* const here = worker_thread::here();
   // On its way out of the pool, or in a hook, it is as good as foreign.
   if (here == nullptr || &here->pool() != this || !here->is_in_turn()) return inject(r);
-  if (here->with_worker([&r](worker& mine) { mine.push(r); })) [[likely]]
+  if (here->with_worker(push)) [[likely]]
     return;
   inject(r);
+}
+
+void worker_pool::schedule(runnable& r) noexcept {
+  schedule(r, [&r](worker& mine) { mine.push(r); });
+}
+
+void worker_pool::schedule_behind(runnable& r) noexcept {
+  schedule(r, [&r](worker& mine) { mine.push_behind(r); });
 }
 
 void worker_pool::wake_monitor() noexcept { monitor_->wake(); }

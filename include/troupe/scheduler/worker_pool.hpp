@@ -85,6 +85,13 @@ class worker_pool final : public executor {
   void stop() noexcept;
 
   void schedule(runnable& r) noexcept override;
+  /// Within a turn that was used up: behind those that wait here.
+  void schedule_behind(runnable& r) noexcept;
+
+  /// From now on this one runs all turns that are scheduled afterwards, and maybe others.
+  void gives_turns_by(turn_function turn) noexcept {
+    turn_.store(turn, relaxed);  // [turn-function] relaxed: it comes before what is scheduled
+  }
 
   /// Another thread goes on with what waits here, or with max_threads the other workers do. False if there is
   /// neither.
@@ -168,7 +175,10 @@ class worker_pool final : public executor {
   template <class Look>
   void for_each_thread(Look&& look) const noexcept;
 
-  const turn_function turn_;
+  template <class Push>
+  void schedule(runnable& r, Push&& push) noexcept;
+
+  atomic<turn_function> turn_;
   const unsigned max_threads_;
   const std::int64_t settles_at_;
   pool_listener* const listener_;
