@@ -47,7 +47,8 @@ bool worker::run(worker_thread& by) {
   while (runnable* const r = next()) {
     for (;;) {
       by.begin_turn(*r);
-      const turn_result left = pool_.turn_.load(relaxed)(*r, by.mine());  // [turn-function]
+      // [turn-function] relaxed: it comes before what is scheduled for it.
+      const turn_result left = turn_.load(relaxed)(*r, by.mine());
       if (by.end_turn() == nullptr) {
         if (left == turn_result::again) pool_.inject(*r);
         return true;

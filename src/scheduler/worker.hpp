@@ -22,8 +22,8 @@ namespace troupe::detail {
 ///          the parker is notified by whoever takes the worker off the list of the parked.
 class worker {
  public:
-  worker(worker_pool& pool, unsigned index) noexcept
-      : pool_(pool), index_(index), random_(index + 1) {}
+  worker(worker_pool& pool, turn_function turn, unsigned index) noexcept
+      : turn_(turn), pool_(pool), index_(index), random_(index + 1) {}
 
   /// Gives turns on this thread, until the pool stops; true if the thread has lost the worker before.
   [[nodiscard]] bool run(worker_thread& by);
@@ -35,6 +35,11 @@ class worker {
   void push(runnable& r) noexcept;
   /// Likewise, where the turn was used up: behind the others.
   void push_behind(runnable& r) noexcept;
+
+  /// By any thread; it comes before what is scheduled afterwards.
+  void gives_turns_by(turn_function turn) noexcept {
+    turn_.store(turn, relaxed);  // [turn-function]
+  }
 
   // [unchecked] [run-by] release, acquire: that thread may have been made a moment ago, which the checker does not see.
   void is_run_by(worker_thread& by) noexcept { run_by_.store(&by, release); }
@@ -65,6 +70,7 @@ class worker {
   [[nodiscard]] bool is_time_to_look() noexcept;
   [[nodiscard]] bool are_too_many() noexcept;
 
+  atomic<turn_function> turn_;  // first: so each turn reads it with one instruction
   worker_pool& pool_;
   atomic<worker_thread*> run_by_{nullptr};
   const unsigned index_;

@@ -35,8 +35,7 @@
 namespace troupe::detail {
 
 worker_pool::worker_pool(const pool_options& options, turn_function turn)
-    : turn_(turn),
-      max_threads_(std::max(options.workers, std::min(options.max_threads, tuning::most_threads))),
+    : max_threads_(std::max(options.workers, std::min(options.max_threads, tuning::most_threads))),
       settles_at_(options.settles_at),
       listener_(options.listener),
       name_(options.name),
@@ -49,7 +48,7 @@ worker_pool::worker_pool(const pool_options& options, turn_function turn)
   resting_.reserve(max_threads_);
   retired_.reserve(max_threads_);
   for (unsigned i = 0; i < options.workers; ++i) {
-    workers_.push_back(std::make_unique<worker>(*this, i));
+    workers_.push_back(std::make_unique<worker>(*this, turn, i));
     threads_[i] = std::make_unique<worker_thread>(*this, i + 1, settles_at_);
     workers_[i]->is_run_by(*threads_[i]);
   }
@@ -135,6 +134,10 @@ void worker_pool::schedule(runnable& r) noexcept {
 
 void worker_pool::schedule_behind(runnable& r) noexcept {
   schedule(r, [&r](worker& mine) { mine.push_behind(r); });
+}
+
+void worker_pool::gives_turns_by(turn_function turn) noexcept {
+  for (const auto& each : workers_) each->gives_turns_by(turn);
 }
 
 void worker_pool::wake_monitor() noexcept { monitor_->wake(); }

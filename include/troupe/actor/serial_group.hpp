@@ -15,8 +15,8 @@ class serial_executor;
 }  // namespace detail
 
 /// Actors whose turns never run in parallel: give the same group to each of them at spawn. What they share needs no
-/// lock, as long as it is used in handlers, on_start(), on_stop() and destructors. A constructor, but of an object after a
-/// restart, runs on the thread that spawns.
+/// lock, as long as it is used in handlers, on_start(), on_stop() and destructors. A constructor
+/// runs on the thread that spawns, but for a supervised child's.
 ///
 ///   troupe::serial_group ledger(system);
 ///   auto a = system.spawn<account>({.group = ledger}, book);

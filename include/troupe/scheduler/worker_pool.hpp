@@ -89,9 +89,7 @@ class worker_pool final : public executor {
   void schedule_behind(runnable& r) noexcept;
 
   /// From now on this one runs all turns that are scheduled afterwards, and maybe others.
-  void gives_turns_by(turn_function turn) noexcept {
-    turn_.store(turn, relaxed);  // [turn-function] relaxed: it comes before what is scheduled
-  }
+  void gives_turns_by(turn_function turn) noexcept;
 
   /// Another thread goes on with what waits here, or with max_threads the other workers do. False if there is
   /// neither.
@@ -178,7 +176,6 @@ class worker_pool final : public executor {
   template <class Push>
   void schedule(runnable& r, Push&& push) noexcept;
 
-  atomic<turn_function> turn_;
   const unsigned max_threads_;
   const std::int64_t settles_at_;
   pool_listener* const listener_;
