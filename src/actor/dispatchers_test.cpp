@@ -247,13 +247,13 @@ class by_workers : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(with, by_workers, testing::Values(1u, 2u, 3u, 16u));
 
 TEST_P(by_workers, dispatchers_lose_no_message_to_each_other) {
-  constexpr int pairs = 8;
+  constexpr std::size_t pairs = 8;
   constexpr int balls = sanitized ? 500 : 5'000;
   system s(
       {.workers = GetParam(),
        .dispatchers = {{.name = "io", .workers = GetParam()}, {.name = "batch", .workers = 1}}});
   std::vector<event> over(pairs);
-  for (int i = 0; i < pairs; ++i) {
+  for (std::size_t i = 0; i < pairs; ++i) {
     const auto a = s.spawn<player>({.dispatcher = i % 2 == 0 ? "io" : "pool"}, over[i]);
     const auto b = s.spawn<player>({.dispatcher = i % 3 == 0 ? "io" : "batch"}, over[i]);
     a.send(ref{b});
