@@ -10,6 +10,7 @@
 #include <troupe/actor/blocking.hpp>
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/channel.hpp>
+#include <troupe/actor/dispatcher.hpp>
 #include <troupe/actor/end_of.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/function_actor.hpp>
@@ -25,6 +26,7 @@
 #include <troupe/actor/select.hpp>
 #include <troupe/actor/select_when_ready.hpp>
 #include <troupe/actor/sending.hpp>
+#include <troupe/actor/serial_group.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/state_diagram.hpp>

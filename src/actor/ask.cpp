@@ -275,10 +275,16 @@ void asking_base::wait_in_turn(control_block& me, time_point end) {
   bool others_run = true;
   if (control_block* const asked = control_block::hold(to_)) {
     const bool same_thread = &asked->runs_on() == asked->home().pump_of_this_thread();
-    const bool same = &asked->runs_on() == &me.runs_on();
+    const bool same_group = &asked->runs_on() == &me.runs_on() && me.runs_on().is_serial();
+    const bool same = &asked->runs_on().whose_threads() == &me.runs_on().whose_threads();
     asked->let_go();
     if (same_thread)
       refuse_to_wait(me.name(), "would wait for an actor of the same pump: use then()");
+    if (same_group) {
+      refuse_to_wait(me.name(),
+                     "would wait for an actor of the same group, which gets no turn meanwhile: use "
+                     "co_await or then()");
+    }
     others_run = me.runs_on().will_block() || !same;
   } else {
     (void)me.runs_on().will_block();

@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <list>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <troupe/actor/incarnations.hpp>
 #include <troupe/sync/per_process.hpp>
+
+#include "serial_group.hpp"
 
 namespace troupe::detail {
 
@@ -30,6 +32,18 @@ struct spare_runtimes {
 
 // What a thread may have sent or handled without telling the budget of its system.
 constexpr std::size_t settles_at_most = 64 * 1024;
+
+// The system's own is the first one.
+std::vector<dispatcher_options> pools_of(system_options& options) {
+  std::vector<dispatcher_options> all{{.name = "pool",
+                                       .workers = options.workers,
+                                       .cpus = std::move(options.cpus),
+                                       .niceness = options.niceness,
+                                       .stuck_after = options.stuck_after,
+                                       .max_threads = options.max_threads}};
+  std::move(options.dispatchers.begin(), options.dispatchers.end(), std::back_inserter(all));
+  return all;
+}
 
 spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 
@@ -58,7 +72,7 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
   try {
     home->start(std::move(options));
   } catch (...) {
-    home->pool_.reset();
+    home->dispatchers_.close();
     {
       std::shared_ptr<const hooks> told;  // ended without the lock
       const std::lock_guard lock(home->mutex_);
@@ -117,22 +131,15 @@ void runtime::start(system_options options) {
   budget_.start();
   pauses_.start(options.pause_max);
   stopping_.store(false, relaxed);
-  const unsigned workers =
-      options.workers != 0 ? options.workers : std::max(1u, std::thread::hardware_concurrency());
-  pool_ = std::make_unique<worker_pool>(pool_options{.workers = workers,
-                                                     .max_threads = options.max_threads,
-                                                     .stuck_after = options.stuck_after,
-                                                     .settles_at = settles_at_,
-                                                     .listener = &pool_changes_},
-                                        control_block::turn);
+  dispatchers_.open(pools_of(options), settles_at_);
   timers_.start();
 }
 
 void runtime::close() {
   timers_.stop();
-  pool_->stop();  // until then its listener may be told, and ask it
+  dispatchers_.stop();  // until then somebody may be told of them, and ask
   timers_.end();
-  pool_.reset();
+  dispatchers_.close();
   {
     // Ended without the lock: threads may still be on their way out of actor_ended(), and the hooks
     // are the user's.
@@ -177,10 +184,27 @@ system_extension& extension_of(troupe::system& of, make_extension make) {
 
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────
 
+// Where it runs if it has no other place.
+executor& runtime::pool_for(const spawn_options& options) const {
+  const bool is_placed = options.where.where() != placement::kind::pool;
+  if (options.group && !options.dispatcher.empty()) {
+    throw std::invalid_argument("troupe: spawn_options has the dispatcher \"" + options.dispatcher +
+                                "\" and a group: give the dispatcher to the group");
+  }
+  if (is_placed && (options.group || !options.dispatcher.empty())) {
+    throw std::invalid_argument(
+        "troupe: spawn_options has " +
+        (options.group ? "a group" : "the dispatcher \"" + options.dispatcher + "\"") +
+        " and another `where` than pool: choose one of them");
+  }
+  if (options.group) return serial_group_access::executor_in(*this, *options.group);
+  return pool(options.dispatcher);
+}
+
 control_block& runtime::make_actor(const actor_type& type, const spawn_options* options,
                                    std::unique_ptr<incarnations> again) {
   std::unique_ptr<thread_executor> own;
-  executor* runs_on = pool_.get();
+  executor* runs_on = options != nullptr ? &pool_for(*options) : &dispatchers_.first();
   bound_executor* bound = nullptr;
   const placement where = options != nullptr ? options->where : troupe::pool;
   switch (where.where()) {
@@ -198,6 +222,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
       break;
   }
   control_block& block = control_block::make(type, *this, *runs_on, options, std::move(again));
+  if (options != nullptr && options->group) static_cast<serial_executor*>(runs_on)->hold();
   const turn_context& here = this_turn();
   const bool in_turn = here.counts != nullptr && &here.running->home() == this;
   lives& counted = in_turn ? here.counts->actors : foreign().actors;
@@ -220,7 +245,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
 }
 
 control_block& runtime::make_hidden(const actor_type& type) {
-  control_block& block = control_block::make(type, *this, *pool_, nullptr, nullptr);
+  control_block& block = control_block::make(type, *this, dispatchers_.first(), nullptr, nullptr);
   block.started();
   return block;
 }

@@ -15,7 +15,6 @@
 #include <troupe/actor/system.hpp>
 #include <troupe/base/cache_line.hpp>
 #include <troupe/scheduler/thread_executor.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/futex.hpp>
 #include <troupe/sync/mutex.hpp>
@@ -23,6 +22,7 @@
 #include "bound_executor.hpp"
 #include "circles.hpp"
 #include "cycle_search.hpp"
+#include "dispatchers.hpp"
 #include "memory_budget.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
@@ -62,6 +62,10 @@ class runtime : public system_state {
   void end_hidden(control_block& block) noexcept;
   /// `mine`: of the turn in which it ended; null: it ended in none.
   void actor_ended(activity* mine) noexcept;
+  /// Empty: the system's own. Throws std::invalid_argument.
+  [[nodiscard]] worker_pool& pool(std::string_view dispatcher) const {
+    return dispatcher.empty() ? dispatchers_.first() : dispatchers_.named(dispatcher);
+  }
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
 
   // ── Ending ──────────────────────────────────────────────────────────────────────────────────
@@ -149,25 +153,13 @@ class runtime : public system_state {
   void reap_threads() noexcept;
   [[nodiscard]] std::vector<shutdown_report::straggler> stragglers();
   [[nodiscard]] std::string doing(const control_block& block) const;
+  [[nodiscard]] executor& pool_for(const spawn_options& options) const;
   static void add_activity(troupe::statistics& to, const activity& done) noexcept;
   void is_gone(const activity& done) noexcept;
   void await(std::uint64_t more) noexcept;
 
   troupe::system* owner_ = nullptr;
-  class pool_changes final : public pool_listener {
-   public:
-    explicit pool_changes(runtime& home) noexcept : home_(home) {}
-    void grew(const stuck_turn& why) noexcept override;
-    void could_not_grow(const stuck_turn& why) noexcept override;
-    void shrank(unsigned threads) noexcept override;
-
-   private:
-    void tell(pool_event::kind what, unsigned threads, const stuck_turn* why) noexcept;
-    runtime& home_;
-  };
-
-  pool_changes pool_changes_{*this};
-  std::unique_ptr<worker_pool> pool_;
+  detail::dispatchers dispatchers_{*this};
   timer_service timers_{*this};
   detail::pauses pauses_{timers_};
   detail::circles circles_;
@@ -226,7 +218,7 @@ void runtime::observe(Tell&& tell) noexcept {
 
 template <class Function>
 void runtime::for_each_activity(Function&& fn) const {
-  pool_->for_each_activity([&](const activity& done) { fn(done); });
+  dispatchers_.for_each_activity([&](const activity& done) { fn(done); });
   for (const auto& each : threads_) fn(each->done());
   for (bound_executor* each : pumps_) fn(each->done());
 }

@@ -108,25 +108,6 @@ void runtime::pool_changed(pool_event event, const runnable* whose) noexcept {
   here.must_not_wait = must_not_wait;
 }
 
-void runtime::pool_changes::grew(const stuck_turn& why) noexcept {
-  tell(pool_event::kind::grew, why.threads, &why);
-}
-void runtime::pool_changes::could_not_grow(const stuck_turn& why) noexcept {
-  tell(pool_event::kind::could_not_grow, why.threads, &why);
-}
-void runtime::pool_changes::shrank(unsigned threads) noexcept {
-  tell(pool_event::kind::shrank, threads, nullptr);
-}
-
-void runtime::pool_changes::tell(pool_event::kind what, unsigned threads,
-                                 const stuck_turn* why) noexcept {
-  pool_event event;
-  event.what = what;
-  event.threads = threads;
-  if (why != nullptr) event.lasted = why->lasted;
-  home_.pool_changed(event, why != nullptr ? why->whose : nullptr);
-}
-
 void runtime::count_foreign(std::int64_t accepted, std::int64_t handled,
                             std::int64_t bytes) noexcept {
   foreign_counts& here = foreign();
@@ -185,15 +166,7 @@ troupe::statistics runtime::statistics() const {
   s.handlers_waiting = pauses_.in_lines();
   s.timers_armed = timers_.armed();
   s.ticks_skipped = timers_.skipped();
-  s.workers = pool_->size();
-  s.workers_parked = pool_->parked();
-  s.workers_limit = pool_->limit();
-  const worker_pool::population threads = pool_->threads();
-  s.pool_threads = threads.threads;
-  s.pool_threads_resting = threads.resting;
-  s.workers_replaced = threads.replacements;
-  s.workers_stuck = threads.refused;
-  s.workers_busy = s.workers - std::min(s.workers, s.workers_parked);
+  dispatchers_.add_to(s);
   return s;
 }
 

@@ -72,6 +72,10 @@ turn_result control_block::turn(runnable& r, activity& mine) noexcept {
   return static_cast<control_block&>(r).run_turn(mine, tuning::turn_messages, true);
 }
 
+turn_result control_block::turn_by_executor(runnable& r, activity& mine) noexcept {
+  return static_cast<control_block&>(r).executor_->give_turn(r, turn, mine);
+}
+
 turn_result control_block::turn_of(runnable& r, activity& mine, std::size_t most) noexcept {
   return static_cast<control_block&>(r).run_turn(mine, std::min(most, tuning::turn_messages), true);
 }

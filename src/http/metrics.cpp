@@ -22,6 +22,13 @@ struct sample {
   const char* label_value = nullptr;
 };
 
+/// The same, of a dispatcher.
+struct figure {
+  std::uint64_t dispatcher_statistics::*of;
+  const char* label = nullptr;
+  const char* label_value = nullptr;
+};
+
 class families {
  public:
   void gauge(const char* name, const char* help, std::initializer_list<sample> samples) {
@@ -29,6 +36,24 @@ class families {
   }
   void counter(const char* name, const char* help, std::initializer_list<sample> samples) {
     add(name, help, MetricType::Counter, samples);
+  }
+  /// Those of one dispatcher each.
+  void of_dispatchers(const char* name, const char* help, MetricType type,
+                      const std::vector<dispatcher_statistics>& all,
+                      std::initializer_list<figure> figures) {
+    if (all.empty()) return;
+    prometheus::MetricFamily family{name, help, type, {}};
+    for (const dispatcher_statistics& each : all) {
+      for (const figure& f : figures) {
+        prometheus::ClientMetric metric;
+        metric.label.push_back({"dispatcher", each.name});
+        if (f.label != nullptr) metric.label.push_back({f.label, f.label_value});
+        const auto value = static_cast<double>(each.*f.of);
+        (type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) = value;
+        family.metric.push_back(std::move(metric));
+      }
+    }
+    all_.push_back(std::move(family));
   }
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
@@ -89,18 +114,17 @@ void add_system(families& to, const troupe::statistics& s) {
   to.counter("troupe_timer_ticks_skipped_total",
              "Ticks that were due while the one before was waiting.", {{s.ticks_skipped}});
   to.gauge("troupe_workers",
-           "Workers of the pool: so many turns at a time, beside those that last.",
+           "Workers of all dispatchers: so many turns at a time, beside those that last.",
            {{s.workers_busy, "state", "busy"}, {s.workers_parked, "state", "parked"}});
-  to.gauge(
-      "troupe_workers_limit",
-      "Workers of the pool that may run: fewer than there are if that was measured to be faster.",
-      {{s.workers_limit}});
+  to.gauge("troupe_workers_limit",
+           "Workers that may run: fewer than there are if that was measured to be faster.",
+           {{s.workers_limit}});
   to.gauge("troupe_pool_threads",
-           "Threads of the pool: those of its workers, of handlers that last, and of none at the "
-           "moment.",
+           "Threads of all dispatchers: of their workers, of handlers that last, and of none at "
+           "the moment.",
            {{s.pool_threads}});
-  to.gauge("troupe_pool_threads_resting", "Threads of the pool that end if nobody needs them.",
-           {{s.pool_threads_resting}});
+  to.gauge("troupe_pool_threads_resting",
+           "Threads of all dispatchers that end if nobody needs them.", {{s.pool_threads_resting}});
   to.counter("troupe_workers_replaced_total",
              "Handlers that lasted, behind which another thread went on.", {{s.workers_replaced}});
   to.counter(
@@ -109,6 +133,26 @@ void add_system(families& to, const troupe::statistics& s) {
       {{s.workers_stuck}});
   to.gauge("troupe_own_threads", "Threads of actors that have one of their own.",
            {{s.own_threads}});
+}
+
+void add_dispatchers(families& to, const std::vector<dispatcher_statistics>& all) {
+  using one = dispatcher_statistics;
+  to.of_dispatchers(
+      "troupe_dispatcher_workers", "Workers of one dispatcher.", MetricType::Gauge, all,
+      {{&one::workers_busy, "state", "busy"}, {&one::workers_parked, "state", "parked"}});
+  to.of_dispatchers("troupe_dispatcher_workers_limit", "Workers of one dispatcher that may run.",
+                    MetricType::Gauge, all, {{&one::workers_limit}});
+  to.of_dispatchers("troupe_dispatcher_threads", "Threads of one dispatcher.", MetricType::Gauge,
+                    all, {{&one::threads}});
+  to.of_dispatchers("troupe_dispatcher_threads_resting",
+                    "Threads of one dispatcher that end if nobody needs them.", MetricType::Gauge,
+                    all, {{&one::threads_resting}});
+  to.of_dispatchers("troupe_dispatcher_workers_replaced_total",
+                    "Handlers on one dispatcher that lasted, behind which another thread went on.",
+                    MetricType::Counter, all, {{&one::workers_replaced}});
+  to.of_dispatchers("troupe_dispatcher_workers_stuck_total",
+                    "Handlers on one dispatcher that lasted, behind which nobody went on.",
+                    MetricType::Counter, all, {{&one::workers_stuck}});
 }
 
 void add_server(families& to, const http::statistics& s) {
@@ -155,6 +199,7 @@ void add_server(families& to, const http::statistics& s) {
 std::string to_prometheus(const troupe::statistics& of_system, const http::statistics& of_server) {
   families all;
   add_system(all, of_system);
+  add_dispatchers(all, of_system.dispatchers);
   add_server(all, of_server);
   return all.text();
 }

@@ -13,6 +13,30 @@ namespace {
 
 using testing::HasSubstr;
 
+TEST(metrics, dispatchers_are_told_apart_by_a_label) {
+  troupe::statistics s;
+  s.dispatchers = {{.name = "pool", .workers_busy = 1, .workers_parked = 2, .threads = 3},
+                   {.name = "io",
+                    .workers_limit = 4,
+                    .threads = 5,
+                    .threads_resting = 6,
+                    .workers_replaced = 7,
+                    .workers_stuck = 8}};
+  const std::string text = detail::to_prometheus(s, {});
+  for (const char* line : {"troupe_dispatcher_workers{dispatcher=\"pool\",state=\"busy\"} 1\n",
+                           "troupe_dispatcher_workers{dispatcher=\"pool\",state=\"parked\"} 2\n",
+                           "# TYPE troupe_dispatcher_threads "
+                           "gauge\ntroupe_dispatcher_threads{dispatcher=\"pool\"} 3\n",
+                           "troupe_dispatcher_workers_limit{dispatcher=\"io\"} 4\n",
+                           "troupe_dispatcher_threads{dispatcher=\"io\"} 5\n",
+                           "troupe_dispatcher_threads_resting{dispatcher=\"io\"} 6\n",
+                           "# TYPE troupe_dispatcher_workers_replaced_total counter\n",
+                           "troupe_dispatcher_workers_replaced_total{dispatcher=\"io\"} 7\n",
+                           "troupe_dispatcher_workers_stuck_total{dispatcher=\"io\"} 8\n"}) {
+    EXPECT_THAT(text, testing::HasSubstr(line));
+  }
+}
+
 TEST(metrics, every_figure_is_there_under_its_name) {
   const std::string text = detail::to_prometheus({.actors_alive = 3,
                                                   .actors_collected = 24,

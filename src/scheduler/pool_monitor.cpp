@@ -14,7 +14,7 @@ void pool_monitor::start(duration stuck_after) {
   if (stuck_after <= duration::zero()) return;
   stuck_after_ = std::max<duration>(stuck_after, tuning::stuck_after_least);
   seen_.resize(pool_.size());
-  thread_ = start_thread("troupe/monitor", [this] { run(); });
+  thread_ = start_thread(pool_.thread_name("monitor"), [this] { run(); });
 }
 
 void pool_monitor::stop() noexcept {
@@ -78,6 +78,8 @@ void pool_monitor::look_at(worker& one, turn_seen& seen, bool behind, bool elsew
     seen.first = now;
     seen.cpu_time = by.probe().cpu_time();
   }
+  // [turn-over] relaxed: a look.
+  if (by.done().is_waited_for.load(relaxed)) by.end_turn_soon();
   seen.waited = behind || elsewhere ? seen.waited + 1 : 0;
   if (seen.waited == 0) return;
   if (behind) by.end_turn_soon();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -134,6 +135,17 @@ bool worker_pool::try_retire(worker_thread& t) noexcept {
   const std::lock_guard lock(threads_mutex_);
   retired_.push_back(&t);  // has room
   return true;
+}
+
+// The kernel keeps 15 bytes: of the name what there is room for, and all of what tells its threads apart.
+std::string worker_pool::thread_name(std::string_view which) const {
+  const std::string behind = "/" + std::string(which);
+  return name_.substr(0, 15 - std::min<std::size_t>(behind.size(), 15)) + behind;
+}
+
+// Whichever thread has the worker.
+void worker_pool::pin_here(const worker& w) const noexcept {
+  if (traits_.cpus().size() == size()) traits_.pin_here(w.index());
 }
 
 // Under the lock.

@@ -54,6 +54,11 @@ struct task : runnable {
     return self.asked.fetch_sub(1, acq_rel) == 1 ? turn_result::resting : turn_result::again;
   }
 
+  /// For a pool whose turns are not all scheduled by itself.
+  static turn_result turn_by_executor(runnable& r, activity& of_thread) noexcept {
+    return static_cast<task&>(r).runs_on.give_turn(r, turn, of_thread);
+  }
+
   executor& runs_on;
   std::function<void()> work;
   atomic<int> asked{0};

@@ -47,7 +47,8 @@ bool worker::run(worker_thread& by) {
   while (runnable* const r = next()) {
     for (;;) {
       by.begin_turn(*r);
-      const turn_result left = pool_.turn_(*r, by.mine());
+      // [turn-function] relaxed: it comes before what is scheduled for it.
+      const turn_result left = turn_.load(relaxed)(*r, by.mine());
       if (by.end_turn() == nullptr) {
         if (left == turn_result::again) pool_.inject(*r);
         return true;
@@ -63,6 +64,12 @@ bool worker::run(worker_thread& by) {
     }
   }
   return false;
+}
+
+void worker::push_behind(runnable& r) noexcept {
+  if (alone()) return push(r);
+  push_to_ring(r);
+  others_first_ = true;
 }
 
 // Too many are only those who get on: who is in a long turn does nothing for the rest.

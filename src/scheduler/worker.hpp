@@ -22,7 +22,8 @@ namespace troupe::detail {
 ///          the parker is notified by whoever takes the worker off the list of the parked.
 class worker {
  public:
-  worker(worker_pool& pool, unsigned index) noexcept : pool_(pool), random_(index) {}
+  worker(worker_pool& pool, turn_function turn, unsigned index) noexcept
+      : turn_(turn), pool_(pool), index_(index), random_(index + 1) {}
 
   /// Gives turns on this thread, until the pool stops; true if the thread has lost the worker before.
   [[nodiscard]] bool run(worker_thread& by);
@@ -32,12 +33,20 @@ class worker {
 
   /// Takes what this worker's own turn has woken.
   void push(runnable& r) noexcept;
+  /// Likewise, where the turn was used up: behind the others.
+  void push_behind(runnable& r) noexcept;
+
+  /// By any thread; it comes before what is scheduled afterwards.
+  void gives_turns_by(turn_function turn) noexcept {
+    turn_.store(turn, relaxed);  // [turn-function]
+  }
 
   // [unchecked] [run-by] release, acquire: that thread may have been made a moment ago, which the checker does not see.
   void is_run_by(worker_thread& by) noexcept { run_by_.store(&by, release); }
   /// Maybe not any more. It lives as long as the pool.
   // [unchecked] [run-by] acquire.
   [[nodiscard]] worker_thread& run_by() const noexcept { return *run_by_.load(acquire); }
+  [[nodiscard]] unsigned index() const noexcept { return index_; }
   [[nodiscard]] std::uint64_t turns_begun() const noexcept { return run_by().done().turns.value(); }
   [[nodiscard]] bool has_stealable() const noexcept { return !ring_.empty(); }
   /// Somebody waits for a turn here.
@@ -61,8 +70,10 @@ class worker {
   [[nodiscard]] bool is_time_to_look() noexcept;
   [[nodiscard]] bool are_too_many() noexcept;
 
+  atomic<turn_function> turn_;  // first: so each turn reads it with one instruction
   worker_pool& pool_;
   atomic<worker_thread*> run_by_{nullptr};
+  const unsigned index_;
   std::uint32_t random_;
   unsigned turns_until_look_ = tuning::injected_interval;
   unsigned slot_streak_ = 0;

@@ -35,10 +35,11 @@
 namespace troupe::detail {
 
 worker_pool::worker_pool(const pool_options& options, turn_function turn)
-    : turn_(turn),
-      max_threads_(std::max(options.workers, std::min(options.max_threads, tuning::most_threads))),
+    : max_threads_(std::max(options.workers, std::min(options.max_threads, tuning::most_threads))),
       settles_at_(options.settles_at),
       listener_(options.listener),
+      name_(options.name),
+      traits_(options.threads),
       limit_(options.workers),
       monitor_(std::make_unique<pool_monitor>(*this)) {
   workers_.reserve(options.workers);
@@ -47,7 +48,7 @@ worker_pool::worker_pool(const pool_options& options, turn_function turn)
   resting_.reserve(max_threads_);
   retired_.reserve(max_threads_);
   for (unsigned i = 0; i < options.workers; ++i) {
-    workers_.push_back(std::make_unique<worker>(*this, i + 1));
+    workers_.push_back(std::make_unique<worker>(*this, turn, i));
     threads_[i] = std::make_unique<worker_thread>(*this, i + 1, settles_at_);
     workers_[i]->is_run_by(*threads_[i]);
   }
@@ -117,13 +118,26 @@ bool worker_pool::is_current() const noexcept {
   return here != nullptr && &here->pool() == this;
 }
 
-void worker_pool::schedule(runnable& r) noexcept {
+template <class Push>
+inline void worker_pool::schedule(runnable& r, Push&& push) noexcept {
   worker_thread* const here = worker_thread::here();
   // On its way out of the pool, or in a hook, it is as good as foreign.
   if (here == nullptr || &here->pool() != this || !here->is_in_turn()) return inject(r);
-  if (here->with_worker([&r](worker& mine) { mine.push(r); })) [[likely]]
+  if (here->with_worker(push)) [[likely]]
     return;
   inject(r);
+}
+
+void worker_pool::schedule(runnable& r) noexcept {
+  schedule(r, [&r](worker& mine) { mine.push(r); });
+}
+
+void worker_pool::schedule_behind(runnable& r) noexcept {
+  schedule(r, [&r](worker& mine) { mine.push_behind(r); });
+}
+
+void worker_pool::gives_turns_by(turn_function turn) noexcept {
+  for (const auto& each : workers_) each->gives_turns_by(turn);
 }
 
 void worker_pool::wake_monitor() noexcept { monitor_->wake(); }

@@ -12,7 +12,7 @@
 namespace troupe::detail {
 
 void worker_thread::start() {
-  thread_ = start_thread("troupe/" + std::to_string(number_), [this] { run(); });
+  thread_ = start_thread(pool_.thread_name(std::to_string(number_)), [this] { run(); });
 }
 
 void worker_thread::join() {
@@ -21,8 +21,11 @@ void worker_thread::join() {
 
 void worker_thread::run() {
   here() = this;
+  pool_.traits_.apply_here();
   probe_.begin_here();
-  for (worker* mine = wait_for_worker(); mine != nullptr && mine->run(*this);) {
+  for (worker* mine = wait_for_worker(); mine != nullptr;) {
+    pool_.pin_here(*mine);
+    if (!mine->run(*this)) break;
     mine = pool_.rests(*this) ? wait_for_worker() : its_worker();
   }
   here() = nullptr;  // what thread_locals do in their destructors is done on a foreign thread

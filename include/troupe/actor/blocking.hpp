@@ -17,7 +17,7 @@ void begin_blocking() noexcept;
 ///   void on(load m) { auto text = troupe::blocking([&] { return read_file(m.path); }); … }
 ///
 /// In a handler of an actor on the pool: before, another thread takes over what waits behind it, so that nobody is
-/// held up, not even for system_options::stuck_after. Elsewhere it is a plain call.
+/// held up, not even for system_options::stuck_after; but for the others of its serial_group. Elsewhere it is a plain call.
 ///
 /// Threads: any.
 /// Cost:    waking a thread, or starting one; what the handler sends afterwards goes through the pool's shared

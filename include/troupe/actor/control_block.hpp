@@ -128,6 +128,8 @@ class control_block : public runnable {
   // ── The turn's ──────────────────────────────────────────────────────────────────────────────
   static turn_result turn(runnable& r, activity& mine) noexcept;  // up to a fixed number
   static turn_result turn_of(runnable& r, activity& mine, std::size_t most) noexcept;
+  /// The same as turn(), where not all runs_on() is the pool that runs it.
+  static turn_result turn_by_executor(runnable& r, activity& mine) noexcept;
   static void collect(runnable& r, activity& mine) noexcept;
   static turn_result turn_collected(runnable& r, activity& mine) noexcept;  // what was collected
   void now_handling(const dispatch& what) noexcept;

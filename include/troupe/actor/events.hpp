@@ -110,7 +110,7 @@ struct overload_event {
   std::string_view message;  // the type that was sent; empty for pause_timed_out
 };
 
-/// What became of the pool's threads, as system_options::on_pool is told.
+/// What became of a pool's threads, as system_options::on_pool is told.
 struct pool_event {
   enum class kind : std::uint8_t {
     grew,  // a handler blocks or computes for too long: another thread does what waits behind it
@@ -119,10 +119,11 @@ struct pool_event {
   };
 
   kind what = kind::shrank;
-  unsigned threads = 0;      // that the pool has from now on
-  address who;               // whose handler it is, or was: it may be over. None for `shrank`
-  std::string_view actor;    // its name, or its type's
-  std::string_view message;  // the type that it handles
+  std::string_view dispatcher;  // whose pool; «pool» is the system's own
+  unsigned threads = 0;         // that the pool has from now on
+  address who;                  // whose handler it is, or was: it may be over. None for `shrank`
+  std::string_view actor;       // its name, or its type's
+  std::string_view message;     // the type that it handles
   duration lasted{};  // so far, about; zero if the handler has said that it is about to block
 };
 

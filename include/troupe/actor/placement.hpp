@@ -21,7 +21,8 @@ class placement {
   troupe::pump* pump_;
 };
 
-/// On the system's workers, which all such actors share. A handler that blocks holds a worker up.
+/// On the workers of the system's own pool, or of spawn_options::dispatcher, which all such actors share. A handler that
+/// blocks holds a worker up.
 inline constexpr placement pool{placement::kind::pool};
 
 /// On a thread that nobody shares: for handlers that block or compute for long. Like all of the

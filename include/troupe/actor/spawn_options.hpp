@@ -8,6 +8,7 @@
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/overload.hpp>
 #include <troupe/actor/placement.hpp>
+#include <troupe/actor/serial_group.hpp>
 
 namespace troupe {
 
@@ -15,6 +16,12 @@ namespace troupe {
 struct spawn_options {
   std::string name = {};  // for logs and reports; empty: the type's
   placement where = troupe::pool;
+  /// Which pool, by its name; empty: the system's own. An unknown one is a std::invalid_argument, and one beside another
+  /// `where` than pool.
+  std::string dispatcher = {};
+  /// Never in parallel with the others of the group, on the group's dispatcher. A std::invalid_argument beside a
+  /// dispatcher, or another `where` than pool.
+  std::optional<serial_group> group = {};
 
   /// Messages that may wait in its mailbox; nothing: the system's, see system_options.
   /// At most 524,287, and a quarter of that with pause_senders; or no_limit.

@@ -2,8 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace troupe {
+
+/// The same of one dispatcher as of all together in `statistics`.
+struct dispatcher_statistics {
+  std::string name;  // «pool» is the system's own
+  std::uint64_t workers = 0;
+  std::uint64_t workers_busy = 0;
+  std::uint64_t workers_parked = 0;
+  std::uint64_t workers_limit = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t threads_resting = 0;
+  std::uint64_t workers_replaced = 0;
+  std::uint64_t workers_stuck = 0;
+};
 
 /// Counts since the system started, and gauges of now. Taken while everything runs: each figure is
 /// right, but they are not all of the same instant.
@@ -30,15 +45,16 @@ struct statistics {
   std::uint64_t answers_late = 0;         // of ask(): nobody waited any more
   std::uint64_t timers_armed = 0;         // gauge
   std::uint64_t ticks_skipped = 0;        // of send_every: the one before was still waiting
-  std::uint64_t workers = 0;
-  std::uint64_t workers_busy = 0;    // gauge: running or looking for work
-  std::uint64_t workers_parked = 0;  // gauge
+  std::uint64_t workers = 0;              // these and the following of all dispatchers together
+  std::uint64_t workers_busy = 0;         // gauge: running or looking for work
+  std::uint64_t workers_parked = 0;       // gauge
   std::uint64_t workers_limit = 0;  // gauge: so many may run, where more were measured to be slower
   std::uint64_t pool_threads = 0;   // gauge: those of the workers, and of handlers that last
   std::uint64_t pool_threads_resting = 0;  // gauge: of these, about to end if nobody needs them
   std::uint64_t workers_replaced = 0;  // handlers that lasted, behind which another thread went on
   std::uint64_t workers_stuck = 0;     // likewise, but there was no other thread to be had
   std::uint64_t own_threads = 0;       // gauge
+  std::vector<dispatcher_statistics> dispatchers = {};
 };
 
 }  // namespace troupe

@@ -14,6 +14,7 @@
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/actor_type.hpp>
+#include <troupe/actor/dispatcher.hpp>
 #include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/observer.hpp>
 #include <troupe/actor/overload.hpp>
@@ -43,7 +44,15 @@ struct system_options {
   /// a second.
   unsigned max_threads = 512;
 
-  /// Called when the pool gets another thread, cannot get one, and has one less: on a thread of the runtime, or within
+  /// Of the pool's threads; see dispatcher_options.
+  std::vector<unsigned> cpus = {};
+  int niceness = 0;
+
+  /// Further pools, for the actors that name one in spawn_options::dispatcher. Their names differ, and none is «pool»: that
+  /// is the system's own.
+  std::vector<dispatcher_options> dispatchers = {};
+
+  /// Called when a pool gets another thread, cannot get one, and has one less: on a thread of the runtime, or within
   /// the handler that calls blocking() or get(). It must not block. By default nothing; they are always counted.
   std::function<void(const pool_event&)> on_pool = {};
 
@@ -129,7 +138,8 @@ class spawning {
 class system {
  public:
   system() : system(system_options{}) {}
-  /// Errors: std::system_error if a thread cannot be started.
+  /// Errors: std::system_error if a thread cannot be started; std::invalid_argument for a dispatcher without a name,
+  ///         with that of another one, or with CPUs or a niceness that the program may not use. It says what it may.
   explicit system(system_options options);
   system(const system&) = delete;
   system& operator=(const system&) = delete;

@@ -57,6 +57,8 @@ struct alignas(cache_line_bytes) activity {
   /// Others wait, and the turn that runs on this thread has lasted for long: it ends behind the message that
   /// is being handled. Set by anybody, cleared by the turn that ends for it: the next one may be shorter for it.
   atomic<bool> is_turn_over{false};
+  /// Others wait for the end of the turn that runs on this thread, wherever they then get theirs.
+  atomic<bool> is_waited_for{false};
 
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   explicit activity(std::int64_t settles_at = never) noexcept

@@ -50,6 +50,10 @@ class runnable_list {
   runnable* last_ = nullptr;
 };
 
+/// Runs one turn on the thread whose activity is given. Handed to the executors from above: they
+/// know nothing of actors.
+using turn_function = turn_result (*)(runnable& r, activity& of_thread) noexcept;
+
 /// Sees to it that a runnable gets its next turn: a pool, a thread of its own, a pump.
 ///
 /// Threads: schedule() from anywhere.
@@ -68,12 +72,19 @@ class executor {
   /// get it elsewhere. False if there is no elsewhere.
   virtual bool will_block() noexcept { return true; }
 
+  /// A turn of `r`, which was scheduled here, on a thread of another executor that this one uses.
+  virtual turn_result give_turn(runnable& r, turn_function turn, activity& of_thread) noexcept {
+    return turn(r, of_thread);
+  }
+
+  /// True if those that are scheduled here get one turn at a time, on whichever thread.
+  [[nodiscard]] virtual bool is_serial() const noexcept { return false; }
+
+  /// On whose threads it gives the turns.
+  [[nodiscard]] virtual const executor& whose_threads() const noexcept { return *this; }
+
  protected:
   ~executor() = default;
 };
-
-/// Runs one turn on the thread whose activity is given. Handed to the executors from above: they
-/// know nothing of actors.
-using turn_function = turn_result (*)(runnable& r, activity& of_thread) noexcept;
 
 }  // namespace troupe::detail

@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <troupe/base/cache_line.hpp>
@@ -16,6 +18,7 @@
 #include <troupe/scheduler/worker_limit.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
+#include <troupe/sync/thread_traits.hpp>
 
 namespace troupe::detail {
 
@@ -48,6 +51,8 @@ struct pool_options {
   duration stuck_after{};      // zero: only turns that say so themselves give their workers away
   std::int64_t settles_at = activity::never;
   pool_listener* listener = nullptr;
+  std::string name = "troupe";  // of the threads, before their number
+  thread_traits threads = {};   // with as many CPUs as workers each worker has its own one
 };
 
 /// Gives turns on as many workers as it was made with. Each has a thread; who is in a turn for too long
@@ -80,6 +85,11 @@ class worker_pool final : public executor {
   void stop() noexcept;
 
   void schedule(runnable& r) noexcept override;
+  /// Within a turn that was used up: behind those that wait here.
+  void schedule_behind(runnable& r) noexcept;
+
+  /// From now on this one runs all turns that are scheduled afterwards, and maybe others.
+  void gives_turns_by(turn_function turn) noexcept;
 
   /// Another thread goes on with what waits here, or with max_threads the other workers do. False if there is
   /// neither.
@@ -156,15 +166,21 @@ class worker_pool final : public executor {
   bool replace(worker& w, worker_thread& by, duration lasted, bool is_told) noexcept;
   void tell(const stuck_turn& why, bool grew) const noexcept;
   [[nodiscard]] unsigned threads_there() const noexcept;
+  [[nodiscard]] std::string thread_name(std::string_view which) const;
+  void pin_here(const worker& w) const noexcept;
   bool rests(worker_thread& t) noexcept;
   bool try_retire(worker_thread& t) noexcept;
   template <class Look>
   void for_each_thread(Look&& look) const noexcept;
 
-  const turn_function turn_;
+  template <class Push>
+  void schedule(runnable& r, Push&& push) noexcept;
+
   const unsigned max_threads_;
   const std::int64_t settles_at_;
   pool_listener* const listener_;
+  const std::string name_;
+  const thread_traits traits_;
   std::vector<std::unique_ptr<worker>> workers_;
 
   alignas(cache_line_bytes) atomic<std::uint64_t> census_{0};

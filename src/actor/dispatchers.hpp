@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <troupe/actor/dispatcher.hpp>
+#include <troupe/actor/events.hpp>
+#include <troupe/actor/statistics.hpp>
+#include <troupe/scheduler/worker_pool.hpp>
+
+namespace troupe::detail {
+
+class runtime;
+
+/// The pools of a system: its own one, and those that have names.
+///
+/// Threads: open(), stop() and close() from the owner; the rest from any in between.
+class dispatchers {
+ public:
+  explicit dispatchers(runtime& home) noexcept : home_(home) {}
+
+  /// Starts them; the first one is the system's own. Throws std::invalid_argument for options that make no sense, or
+  /// that the system does not allow, and std::system_error.
+  void open(std::vector<dispatcher_options> all, std::int64_t settles_at);
+  /// Afterwards there are no threads, and nobody is told anything.
+  void stop() noexcept;
+  void close() noexcept;
+
+  [[nodiscard]] worker_pool& first() const noexcept { return *first_; }
+  /// Throws std::invalid_argument with the names that there are.
+  [[nodiscard]] worker_pool& named(std::string_view name) const;
+
+  template <class Look>
+  void for_each_activity(Look&& look) const {
+    for (const auto& each : all_) each->pool->for_each_activity(look);
+  }
+  void add_to(troupe::statistics& s) const;
+
+ private:
+  struct dispatcher final : pool_listener {
+    dispatcher(runtime& of, std::string its) : home(of), name(std::move(its)) {}
+    void grew(const stuck_turn& why) noexcept override;
+    void could_not_grow(const stuck_turn& why) noexcept override;
+    void shrank(unsigned threads) noexcept override;
+    void tell(pool_event::kind what, unsigned threads, const stuck_turn* why) const noexcept;
+    [[nodiscard]] dispatcher_statistics statistics() const;
+
+    runtime& home;
+    const std::string name;
+    std::unique_ptr<worker_pool> pool;
+  };
+
+  [[nodiscard]] dispatcher* find(std::string_view name) const noexcept;
+  [[nodiscard]] std::string names() const;
+  void open(dispatcher_options options, std::int64_t settles_at);
+
+  runtime& home_;
+  worker_pool* first_ = nullptr;
+  std::vector<std::unique_ptr<dispatcher>> all_;
+};
+
+}  // namespace troupe::detail
