@@ -59,6 +59,7 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
     home->start(std::move(options));
   } catch (...) {
     home->pool_.reset();
+    home->recorder_.reset();
     {
       std::shared_ptr<const hooks> told;  // ended without the lock
       const std::lock_guard lock(home->mutex_);
@@ -86,6 +87,7 @@ runtime::runtime(const system_bounds& bounds)
 }
 
 void runtime::start(system_options options) {
+  recorder_ = timeline_recorder::make(options.timeline);
   {
     const std::lock_guard lock(mutex_);
     hooks_ = std::make_shared<const hooks>(
@@ -123,7 +125,8 @@ void runtime::start(system_options options) {
                                                      .max_threads = options.max_threads,
                                                      .stuck_after = options.stuck_after,
                                                      .settles_at = settles_at_,
-                                                     .listener = &pool_changes_},
+                                                     .listener = &pool_changes_,
+                                                     .draws = draws()},
                                         control_block::turn);
   timers_.start();
 }
@@ -142,6 +145,7 @@ void runtime::close() {
     threads.swap(threads_);
     told.swap(hooks_);
   }
+  recorder_.reset();  // all that had lanes are gone
   // Nobody is left who could ask for one; what they destroy may be the user's.
   while (!extensions_.empty()) extensions_.pop_back();
   give_back();
@@ -187,7 +191,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
       break;
     case placement::kind::own_thread:
       reap_threads();
-      own = std::make_unique<thread_executor>(control_block::turn, settles_at_);
+      own = std::make_unique<thread_executor>(control_block::turn, settles_at_, draws());
       runs_on = own.get();
       break;
     case placement::kind::pump:

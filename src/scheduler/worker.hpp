@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <troupe/scheduler/runnable.hpp>
+#include <troupe/scheduler/timeline.hpp>
 #include <troupe/scheduler/tuning.hpp>
 #include <troupe/scheduler/worker_pool.hpp>
 #include <troupe/sync/parker.hpp>
@@ -22,7 +23,8 @@ namespace troupe::detail {
 ///          the parker is notified by whoever takes the worker off the list of the parked.
 class worker {
  public:
-  worker(worker_pool& pool, unsigned index) noexcept : pool_(pool), random_(index) {}
+  worker(worker_pool& pool, unsigned number) noexcept
+      : pool_(pool), number_(number), random_(number) {}
 
   /// Gives turns on this thread, until the pool stops; true if the thread has lost the worker before.
   [[nodiscard]] bool run(worker_thread& by);
@@ -50,6 +52,8 @@ class worker {
   runnable* next() noexcept;
   runnable* take_injected() noexcept;
   runnable* find_work(bool searching) noexcept;
+  runnable* wait_for_work(bool searching) noexcept;
+  void begins(timeline_slice::kind what) noexcept { run_by().begins(what, number_); }
   void sleep(bool searched, bool keeps_out) noexcept;
   void watch() noexcept;
   [[nodiscard]] bool sees_one_stuck() noexcept;
@@ -62,6 +66,7 @@ class worker {
   [[nodiscard]] bool are_too_many() noexcept;
 
   worker_pool& pool_;
+  const unsigned number_;  // from 1
   atomic<worker_thread*> run_by_{nullptr};
   std::uint32_t random_;
   unsigned turns_until_look_ = tuning::injected_interval;

@@ -39,6 +39,7 @@ worker_pool::worker_pool(const pool_options& options, turn_function turn)
       max_threads_(std::max(options.workers, std::min(options.max_threads, tuning::most_threads))),
       settles_at_(options.settles_at),
       listener_(options.listener),
+      timeline_(options.draws),
       limit_(options.workers),
       monitor_(std::make_unique<pool_monitor>(*this)) {
   workers_.reserve(options.workers);
@@ -48,7 +49,7 @@ worker_pool::worker_pool(const pool_options& options, turn_function turn)
   retired_.reserve(max_threads_);
   for (unsigned i = 0; i < options.workers; ++i) {
     workers_.push_back(std::make_unique<worker>(*this, i + 1));
-    threads_[i] = std::make_unique<worker_thread>(*this, i + 1, settles_at_);
+    threads_[i] = std::make_unique<worker_thread>(*this, i + 1, settles_at_, timeline_);
     workers_[i]->is_run_by(*threads_[i]);
   }
   thread_count_.store(options.workers, relaxed);  // [threads] relaxed: they start afterwards

@@ -20,6 +20,7 @@
 namespace troupe::detail {
 
 class pool_monitor;
+class timeline;
 class worker;
 class worker_thread;
 
@@ -48,6 +49,7 @@ struct pool_options {
   duration stuck_after{};      // zero: only turns that say so themselves give their workers away
   std::int64_t settles_at = activity::never;
   pool_listener* listener = nullptr;
+  timeline* draws = nullptr;  // what its threads do; null: nobody wants to know
 };
 
 /// Gives turns on as many workers as it was made with. Each has a thread; who is in a turn for too long
@@ -165,6 +167,7 @@ class worker_pool final : public executor {
   const unsigned max_threads_;
   const std::int64_t settles_at_;
   pool_listener* const listener_;
+  timeline* const timeline_;
   std::vector<std::unique_ptr<worker>> workers_;
 
   alignas(cache_line_bytes) atomic<std::uint64_t> census_{0};

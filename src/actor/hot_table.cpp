@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hot_table.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+namespace troupe::detail {
+
+namespace {
+
+using kind = timeline_slice::kind;
+
+constexpr std::size_t index(kind what) noexcept { return static_cast<std::size_t>(what); }
+
+double milliseconds(duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+double percent(duration part, duration all) {
+  return all > duration::zero() ? 100 * (milliseconds(part) / milliseconds(all)) : 0;
+}
+
+}  // namespace
+
+hot_table::row& hot_table::row_of(const timeline_label& label) {
+  const std::pair key{label.actor, label.message};
+  if (const auto at = rows_.find(key); at != rows_.end()) return at->second;
+  if (rows_.size() == rows_max) return others_;
+  return rows_[key];
+}
+
+void hot_table::add(const timeline_slice& slice) {
+  const duration time = slice.end - slice.begin - slice.waited;
+  all_[index(slice.what)] += time;
+  all_[index(kind::parked)] += slice.waited;
+  if (slice.what != kind::running && slice.what != kind::replaced) return;
+  row& its = row_of(slice.label);
+  its.time += time;
+  ++its.slices;
+}
+
+std::string hot_table::text(time_point now) const {
+  struct line {
+    std::string name;
+    row what;
+  };
+  std::vector<line> lines;
+  duration turns{};
+  for (const auto& [key, what] : rows_) {
+    const auto& [actor, message] = key;
+    const std::string name = std::string(actor) + ": " + std::string(message);
+    lines.push_back({actor.empty() ? "(too short for a name)" : name, what});
+    turns += what.time;
+  }
+  if (others_.slices != 0) lines.push_back({"(others)", others_});
+  turns += others_.time;
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const line& a, const line& b) { return a.what.time > b.what.time; });
+
+  std::array<char, 160> text;
+  std::string all;
+  const auto print = [&](const char* format, auto... values) {
+    const int bytes = std::snprintf(text.data(), text.size(), format, values...);
+    all.append(text.data(),
+               std::min(static_cast<std::size_t>(std::max(bytes, 0)), text.size() - 1));
+  };
+  print("%12s %7s %9s  %s\n", "ms", "%", "slices", "actor: message");
+  for (const line& each : lines) {
+    print("%12.1f %7.1f %9llu  ", milliseconds(each.what.time), percent(each.what.time, turns),
+          static_cast<unsigned long long>(each.what.slices));
+    all += each.name + '\n';
+  }
+  duration threads{};
+  for (const duration each : all_) threads += each;
+  print("\nthreads, in %.1f ms, %% of their time:", milliseconds(now - zero_));
+  const std::array<std::pair<kind, const char*>, 6> kinds{{{kind::running, "running"},
+                                                           {kind::searching, "searching"},
+                                                           {kind::parked, "parked"},
+                                                           {kind::replaced, "replaced"},
+                                                           {kind::resting, "resting"},
+                                                           {kind::away, "away"}}};
+  const char* between = " ";
+  for (const auto& [what, name] : kinds) {
+    if (all_[index(what)] == duration::zero()) continue;
+    print("%s%s %.1f", between, name, percent(all_[index(what)], threads));
+    between = ", ";
+  }
+  return all + '\n';
+}
+
+}  // namespace troupe::detail
