@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "short_name.hpp"
+
 namespace troupe::detail {
 
 namespace {
@@ -22,10 +24,10 @@ double percent(duration part, duration all) {
 }  // namespace
 
 hot_table::row& hot_table::row_of(const timeline_label& label) {
-  const std::pair key{label.actor, label.message};
-  if (const auto at = rows_.find(key); at != rows_.end()) return at->second;
+  const key its{label.actor, label.message};
+  if (const auto at = rows_.find(its); at != rows_.end()) return at->second;
   if (rows_.size() == rows_max) return others_;
-  return rows_[key];
+  return rows_[its];
 }
 
 void hot_table::add(const timeline_slice& slice) {
@@ -34,27 +36,33 @@ void hot_table::add(const timeline_slice& slice) {
   all_[index(kind::parked)] += slice.waited;
   if (slice.what != kind::running && slice.what != kind::replaced) return;
   row& its = row_of(slice.label);
-  its.time += time;
+  (slice.what == kind::running ? its.running : its.replaced) += time;
   ++its.slices;
 }
 
 std::string hot_table::text(time_point now) const {
+  const auto name = [](const key& of, auto&& part) {
+    return of.first.empty() ? std::string("(nothing that has a name)")
+                            : std::string(part(of.first)) + ": " + std::string(part(of.second));
+  };
+  const auto in_short = [&](const key& of) { return name(of, short_name); };
+  const auto in_full = [&](const key& of) {
+    return name(of, [](std::string_view n) { return n; });
+  };
+  std::map<std::string, int> names;
+  for (const auto& [its, what] : rows_) ++names[in_short(its)];
   struct line {
     std::string name;
     row what;
   };
   std::vector<line> lines;
-  duration turns{};
-  for (const auto& [key, what] : rows_) {
-    const auto& [actor, message] = key;
-    const std::string name = std::string(actor) + ": " + std::string(message);
-    lines.push_back({actor.empty() ? "(too short for a name)" : name, what});
-    turns += what.time;
+  for (const auto& [its, what] : rows_) {
+    const std::string called = in_short(its);
+    lines.push_back({names[called] == 1 ? called : in_full(its), what});
   }
   if (others_.slices != 0) lines.push_back({"(others)", others_});
-  turns += others_.time;
   std::stable_sort(lines.begin(), lines.end(),
-                   [](const line& a, const line& b) { return a.what.time > b.what.time; });
+                   [](const line& a, const line& b) { return a.what.time() > b.what.time(); });
 
   std::array<char, 160> text;
   std::string all;
@@ -63,9 +71,11 @@ std::string hot_table::text(time_point now) const {
     all.append(text.data(),
                std::min(static_cast<std::size_t>(std::max(bytes, 0)), text.size() - 1));
   };
-  print("%12s %7s %9s  %s\n", "ms", "%", "slices", "actor: message");
+  const duration running = all_[index(kind::running)];
+  print("%12s %7s %12s %9s  %s\n", "running, ms", "%", "replaced, ms", "slices", "actor: message");
   for (const line& each : lines) {
-    print("%12.1f %7.1f %9llu  ", milliseconds(each.what.time), percent(each.what.time, turns),
+    print("%12.1f %7.1f %12.1f %9llu  ", milliseconds(each.what.running),
+          percent(each.what.running, running), milliseconds(each.what.replaced),
           static_cast<unsigned long long>(each.what.slices));
     all += each.name + '\n';
   }
@@ -79,9 +89,9 @@ std::string hot_table::text(time_point now) const {
                                                            {kind::resting, "resting"},
                                                            {kind::away, "away"}}};
   const char* between = " ";
-  for (const auto& [what, name] : kinds) {
+  for (const auto& [what, called] : kinds) {
     if (all_[index(what)] == duration::zero()) continue;
-    print("%s%s %.1f", between, name, percent(all_[index(what)], threads));
+    print("%s%s %.1f", between, called, percent(all_[index(what)], threads));
     between = ", ";
   }
   return all + '\n';

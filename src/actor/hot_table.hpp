@@ -14,7 +14,7 @@
 
 namespace troupe::detail {
 
-/// How much time went where: by actor type and message type, and by what the threads did.
+/// How much time went where: by actor type and message type, and by what the threads did. Short waits count as parked.
 ///
 /// Threads: one at a time.
 class hot_table {
@@ -29,15 +29,18 @@ class hot_table {
 
  private:
   struct row {
-    duration time{};
+    duration running{};
+    duration replaced{};
+    [[nodiscard]] duration time() const noexcept { return running + replaced; }
     std::uint64_t slices = 0;
   };
   static constexpr std::size_t rows_max = 1000;
 
+  using key = std::pair<std::string_view, std::string_view>;
   row& row_of(const timeline_label& label);
 
   const time_point zero_;
-  std::map<std::pair<std::string_view, std::string_view>, row> rows_;
+  std::map<key, row> rows_;
   row others_;
   std::array<duration, timeline_slice::kinds> all_{};
 };

@@ -20,6 +20,7 @@
 
 #include "hot_table.hpp"
 #include "runtime.hpp"
+#include "short_name.hpp"
 #include "test_support.hpp"
 #include "trace_file.hpp"
 
@@ -137,8 +138,8 @@ TEST(timeline, the_table_has_the_hottest_first) {
     ASSERT_TRUE(done.wait());
   }
   const std::string text = text_of(file + ".txt");
-  const std::size_t hottest = text.find("worker_bee: {anonymous}::work");
-  const std::size_t next = text.find("worker_bee: {anonymous}::other_work");
+  const std::size_t hottest = text.find("worker_bee: work");
+  const std::size_t next = text.find("worker_bee: other_work");
   ASSERT_NE(hottest, std::string::npos) << text;
   ASSERT_NE(next, std::string::npos) << text;
   EXPECT_LT(hottest, next);
@@ -266,10 +267,44 @@ TEST(trace_file, text_is_json_whatever_a_name_is) {
   EXPECT_EQ(file.failure(), 0);
   const std::string text = text_of(name);
   EXPECT_THAT(text, HasSubstr("\"ts\":1.500,\"dur\":1998.500,"));
-  EXPECT_THAT(text, HasSubstr("\"name\":\"b<c::d>: say \\\"\\\\\\\" ?\xc3\xa4??\""));
+  EXPECT_THAT(text, HasSubstr("\"name\":\"b<d>: say \\\"\\\\\\\" ?\xc3\xa4??\""));
   EXPECT_THAT(text, HasSubstr("\"worker\":2,\"messages\":7,\"waited_us\":1.000"));
   EXPECT_THAT(text, HasSubstr("\"actor\":\"?\""));
   EXPECT_THAT(text, HasSubstr("\"slices_lost\":5,\"slices_left_out\":0"));
+}
+
+TEST(short_name, is_without_what_is_around_the_type) {
+  using detail::short_name;
+  EXPECT_EQ(short_name("plain"), "plain");
+  EXPECT_EQ(short_name("a::b::c"), "c");
+  EXPECT_EQ(short_name("a::{anonymous}::b<c::d, {anonymous}::e<f::g>>"), "b<d, e<g>>");
+  EXPECT_EQ(short_name("(anonymous namespace)::a"), "a");
+  EXPECT_EQ(short_name("a<b::c>::d"), "d");
+  EXPECT_EQ(short_name("a::f(b::c)::local"), "local");
+  EXPECT_EQ(short_name("waiting for room in a full mailbox"), "waiting for room in a full mailbox");
+  EXPECT_EQ(short_name("a>::b"), "a>b");
+  EXPECT_EQ(short_name("::"), "");
+}
+
+TEST(hot_table, calls_types_of_one_name_by_their_full_ones) {
+  const time_point now = clock::now();
+  detail::hot_table hot(now);
+  const auto add = [&](std::string_view actor, duration time, kind what) {
+    hot.add({.begin = now,
+             .end = now + time,
+             .label = {.actor = actor, .message = "x::m"},
+             .waited = {},
+             .messages = 1,
+             .what = what});
+  };
+  add("a::clerk", 10ms, kind::running);
+  add("b::clerk", 30ms, kind::running);
+  add("a::boss", 20ms, kind::replaced);
+  const std::string text = hot.text(now + 60ms);
+  EXPECT_THAT(text, HasSubstr("        30.0    75.0          0.0         1  b::clerk: x::m\n"
+                              "         0.0     0.0         20.0         1  boss: m\n"
+                              "        10.0    25.0          0.0         1  a::clerk: x::m\n"));
+  EXPECT_THAT(text, HasSubstr("running 66.7, replaced 33.3\n"));
 }
 
 TEST(hot_table, counts_beyond_the_first_thousand_kinds_together) {
@@ -286,7 +321,7 @@ TEST(hot_table, counts_beyond_the_first_thousand_kinds_together) {
              .what = kind::running});
   }
   const std::string text = hot.text(now + 1500ms);
-  EXPECT_THAT(text, HasSubstr("500.0    33.3       500  (others)"));
+  EXPECT_THAT(text, HasSubstr("500.0    33.3          0.0       500  (others)"));
   EXPECT_EQ(lines_with(text, ": m").size(), 1001u) << "one of them is the head";
 }
 

@@ -8,6 +8,8 @@
 #include <new>
 #include <system_error>
 
+#include "short_name.hpp"
+
 namespace troupe::detail {
 
 namespace {
@@ -48,16 +50,6 @@ std::string_view colour_of(timeline_slice::kind what) {
     default:
       return {};
   }
-}
-
-// Without the namespaces and classes around it; what is in brackets stays as it is.
-std::string_view unqualified(std::string_view name) noexcept {
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
-    if (name[i] == '<' || name[i] == '(') break;
-    if (name[i] == ':' && name[i + 1] == ':') begin = i + 2;
-  }
-  return name.substr(begin);
 }
 
 // How many bytes the character at the front has in UTF-8; 0 if it is none.
@@ -122,7 +114,7 @@ void trace_file::name_lane(unsigned lane, std::string_view name) noexcept {
         number(lane);
       } else {
         buffer_ += ",\"name\":\"thread_name\",\"args\":{\"name\":\"";
-        text(name);
+        text(short_name(name));
         buffer_ += '"';
       }
       buffer_ += '}';
@@ -148,9 +140,9 @@ void trace_file::write(unsigned lane, const timeline_slice& slice) noexcept {
     if (!has_label) {
       buffer_ += name_of(slice.what);
     } else {
-      text(unqualified(actor));
+      text(short_name(actor));
       buffer_ += ": ";
-      text(unqualified(message));
+      text(short_name(message));
       if (slice.what == kind::replaced) buffer_ += " (replaced)";
     }
     buffer_ += '"';
