@@ -7,14 +7,15 @@
 namespace troupe::detail {
 
 timeline_lane::timeline_lane(timeline& home, unsigned number, std::string name, activity& counts,
-                             duration shortest)
+                             duration shortest, std::size_t capacity)
     : home_(home),
       number_(number),
       name_(std::move(name)),
       counts_(counts),
       shortest_(shortest),
+      capacity_(capacity),
       handled_then_(counts.handled.value()),
-      ring_(std::make_unique<timeline_slice[]>(capacity)) {}
+      ring_(std::make_unique<watched<timeline_slice>[]>(capacity)) {}
 
 void timeline_lane::begins(kind what, unsigned worker) noexcept {
   const time_point now = clock::now();
@@ -84,11 +85,11 @@ void timeline_lane::push_held() noexcept {
 void timeline_lane::push(const timeline_slice& slice) noexcept {
   const std::size_t at = pushed_.load(relaxed);  // [lane] relaxed: its own
   // [lane-room] acquire: the recorder does not look at it any more.
-  if (at - taken_.load(acquire) == capacity) {
+  if (at - taken_.load(acquire) == capacity_) {
     lost_.add(1);
     return;
   }
-  ring_[at % capacity] = slice;
+  ring_[at % capacity_] = slice;
   pushed_.store(at + 1, release);  // [lane] release: the slice
 }
 
@@ -101,8 +102,8 @@ std::uint64_t timeline_lane::messages_since(std::uint64_t uncounted) noexcept {
 
 timeline::lane timeline::open(std::string name, activity& counts) {
   const std::lock_guard lock(mutex_);
-  lanes_.push_back(
-      std::make_unique<timeline_lane>(*this, opened_ + 1, std::move(name), counts, shortest_));
+  lanes_.push_back(std::make_unique<timeline_lane>(*this, opened_ + 1, std::move(name), counts,
+                                                   shortest_, capacity_));
   ++opened_;
   return lane(lanes_.back().get());
 }

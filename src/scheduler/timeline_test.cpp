@@ -131,9 +131,9 @@ TEST(timeline_lane, asks_what_a_thread_that_was_woken_runs) {
 TEST(timeline_lane, full) {
   drawing d(never_short);
   d.lane->begins(kind::running, 1);
-  for (std::size_t i = 0; i < timeline_lane::capacity + 7; ++i) d.lane->ticked(first, 0);
+  for (std::size_t i = 0; i < timeline::capacity_usual + 7; ++i) d.lane->ticked(first, 0);
   EXPECT_EQ(d.lane->lost(), 7u);
-  EXPECT_EQ(slices(d.all).size(), timeline_lane::capacity);
+  EXPECT_EQ(slices(d.all).size(), timeline::capacity_usual);
   d.lane->ticked(first, 0);
   EXPECT_EQ(d.lane->lost(), 7u);
   EXPECT_EQ(slices(d.all).size(), 1u);

@@ -15,6 +15,7 @@
 #include <troupe/scheduler/activity.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
+#include <troupe/sync/watched.hpp>
 
 namespace troupe::detail {
 
@@ -59,10 +60,8 @@ struct timeline_slice {
 class timeline_lane {
  public:
   using kind = timeline_slice::kind;
-  static constexpr std::size_t capacity = 2048;
-
   timeline_lane(timeline& home, unsigned number, std::string name, activity& counts,
-                duration shortest);
+                duration shortest, std::size_t capacity);
   timeline_lane(const timeline_lane&) = delete;
   timeline_lane& operator=(const timeline_lane&) = delete;
 
@@ -103,6 +102,7 @@ class timeline_lane {
   const std::string name_;
   activity& counts_;
   const duration shortest_;
+  const std::size_t capacity_;
   bool is_closed_ = false;  // under home_'s mutex
   atomic<duration::rep> lost_worker_{0};
   atomic<bool> is_running_{false};
@@ -118,7 +118,7 @@ class timeline_lane {
   std::size_t held_count_ = 0;
 
   own_counter lost_;
-  const std::unique_ptr<timeline_slice[]> ring_;
+  const std::unique_ptr<watched<timeline_slice>[]> ring_;
   alignas(cache_line_bytes) atomic<std::size_t> pushed_{0};
   alignas(cache_line_bytes) atomic<std::size_t> taken_{0};
 };
@@ -128,8 +128,11 @@ class timeline_lane {
 /// Threads: open() and closing from anywhere; the rest from the recorder.
 class timeline {
  public:
-  /// Who waits for less than `shortest` goes on with his slice.
-  explicit timeline(duration shortest) noexcept : shortest_(shortest) {}
+  static constexpr std::size_t capacity_usual = 2048;
+
+  /// Who waits for less than `shortest` goes on with his slice. `capacity`: so many slices wait in a lane for the recorder.
+  explicit timeline(duration shortest, std::size_t capacity = capacity_usual) noexcept
+      : shortest_(shortest), capacity_(capacity) {}
 
   struct closes {
     void operator()(timeline_lane* lane) const noexcept;
@@ -150,6 +153,7 @@ class timeline {
 
  private:
   const duration shortest_;
+  const std::size_t capacity_;
   mutex mutex_;  // guards what follows
   std::vector<std::unique_ptr<timeline_lane>> lanes_;
   unsigned opened_ = 0;
@@ -160,7 +164,8 @@ void timeline_lane::take_all(Take&& take) {
   // [lane] acquire: what its thread has written.
   const std::size_t end = pushed_.load(acquire);
   for (std::size_t at = taken_.load(relaxed); at != end; ++at) {  // [lane] relaxed: its own
-    take(ring_[at % capacity]);
+    const timeline_slice slice = ring_[at % capacity_];
+    take(slice);
     taken_.store(at + 1, release);  // [lane-room] release: it is not looked at any more
   }
 }
