@@ -17,8 +17,9 @@ namespace troupe::detail {
 namespace {
 
 constexpr duration interval_least = std::chrono::microseconds(10);
-constexpr int ticks_until_drained = 25;  // a lane has room for what a thread can do meanwhile
-constexpr int ticks_merged = 50;         // a slice that goes on has no more
+constexpr int ticks_until_drained = 5;  // a lane has room for what a thread can do meanwhile
+constexpr int ticks_merged = 10;        // a slice that goes on has no more
+constexpr int waits_in_a_tick = 50;     // one that is shorter is no slice
 
 struct systems_named {
   atomic<unsigned> so_far{0};
@@ -49,7 +50,7 @@ std::unique_ptr<timeline_recorder> timeline_recorder::make(timeline_options opti
 timeline_recorder::timeline_recorder(const timeline_options& options)
     : file_name_(options.file),
       interval_(std::max(options.interval, interval_least)),
-      lanes_(interval_ / 10),
+      lanes_(interval_ / waits_in_a_tick),
       file_(options.file, options.bytes_max, clock::now()),
       hot_(clock::now()),
       thread_(start_thread("troupe/timeline", [this] { run(); })) {}
@@ -101,7 +102,7 @@ void timeline_recorder::look_at(timeline_lane& lane, bool is_closed) {
 
 void timeline_recorder::take(unsigned lane, written& before, const timeline_slice& next) {
   hot_.add(next);
-  if (before.has_last && goes_on(before.last, next)) {
+  if (before.has_last && before.is_regular && goes_on(before.last, next)) {
     before.last.end = next.end;
     before.last.waited += next.waited;
     before.last.messages += next.messages;
@@ -110,6 +111,7 @@ void timeline_recorder::take(unsigned lane, written& before, const timeline_slic
   write_last(lane, before);
   before.last = next;
   before.has_last = true;
+  before.is_regular = is_regular(next);
 }
 
 void timeline_recorder::write_last(unsigned lane, written& before) {
@@ -117,13 +119,15 @@ void timeline_recorder::write_last(unsigned lane, written& before) {
 }
 
 // What lasts for longer than ticks do is a handler, and stays by itself.
+bool timeline_recorder::is_regular(const timeline_slice& slice) const noexcept {
+  return slice.end - slice.begin < 2 * interval_;
+}
+
 bool timeline_recorder::goes_on(const timeline_slice& before,
                                 const timeline_slice& next) const noexcept {
   return before.what == next.what && before.worker == next.worker && before.end == next.begin &&
-         before.label == next.label && next.end - next.begin < 3 * interval_ &&
-         next.end - before.begin < ticks_merged * interval_ &&
-         (before.messages == 0 ||
-          before.end - before.begin < 3 * interval_ * static_cast<duration::rep>(before.messages));
+         before.label == next.label && is_regular(next) &&
+         next.end - before.begin < ticks_merged * interval_;
 }
 
 void timeline_recorder::report() noexcept {

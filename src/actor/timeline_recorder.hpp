@@ -39,6 +39,7 @@ class timeline_recorder {
   struct written {
     timeline_slice last;  // not written yet: it may go on
     bool has_last = false;
+    bool is_regular = false;  // it is what a tick has cut off
     std::uint64_t lost = 0;
   };
 
@@ -47,6 +48,7 @@ class timeline_recorder {
   void look_at(timeline_lane& lane, bool is_closed);
   void take(unsigned lane, written& before, const timeline_slice& next);
   void write_last(unsigned lane, written& before);
+  [[nodiscard]] bool is_regular(const timeline_slice& slice) const noexcept;
   [[nodiscard]] bool goes_on(const timeline_slice& before,
                              const timeline_slice& next) const noexcept;
   void report() noexcept;

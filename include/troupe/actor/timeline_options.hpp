@@ -15,8 +15,8 @@ namespace troupe {
 ///
 /// A slice is made out of a look each `interval`: what is handled when that comes gives the slice its name. So short
 /// handlers have names by chance, as with a sampling profiler; one that lasts for longer than the interval has a slice that
-/// ends when it does and begins up to an interval too early. Waiting is recorded as it is; if it is for less than a tenth of
-/// the interval, the slice goes on.
+/// ends when it does and begins up to an interval too early. Waiting is recorded as it is; if it is for less than a
+/// 50th of the interval, the slice goes on.
 ///
 /// Without options the environment's TROUPE_TRACE names the file, for any program; a second system of the same process gets
 /// that name with `-2` before its extension.
@@ -24,11 +24,11 @@ namespace troupe {
 /// Threads: one more, `troupe/timeline`, and its system's constructor and destructor open and close the file.
 /// Errors:  the system's constructor throws std::system_error if the file cannot be made. If it cannot be written later,
 ///          what is missing is counted, and told on stderr at the end.
-/// Cost:    off, nothing. On, two per cent or so of the running threads; 200 KB for each thread; about 130 bytes of the file
+/// Cost:    off, nothing. On, two or three per cent, most of it for the timer of each interval; 230 KB for each thread; about 200 bytes of the file
 ///          for each slice.
 struct timeline_options {
   std::string file = {};  // empty: none
-  duration interval = std::chrono::microseconds(200);
+  duration interval = std::chrono::milliseconds(1);
   std::size_t bytes_max = std::size_t{256}
                           << 20;  // of the file. The table has what did not fit, too
 };
