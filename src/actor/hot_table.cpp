@@ -14,6 +14,9 @@ namespace {
 
 using kind = timeline_slice::kind;
 
+// What has no name is told only if it is worth a look.
+constexpr duration short_enough = std::chrono::microseconds(50);
+
 constexpr std::size_t index(kind what) noexcept { return static_cast<std::size_t>(what); }
 
 double milliseconds(duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
@@ -57,6 +60,7 @@ std::string hot_table::text(time_point now) const {
   };
   std::vector<line> lines;
   for (const auto& [its, what] : rows_) {
+    if (its.first.empty() && what.time() < short_enough) continue;
     const std::string called = in_short(its);
     lines.push_back({names[called] == 1 ? called : in_full(its), what});
   }
@@ -90,7 +94,7 @@ std::string hot_table::text(time_point now) const {
                                                            {kind::away, "away"}}};
   const char* between = " ";
   for (const auto& [what, called] : kinds) {
-    if (all_[index(what)] == duration::zero()) continue;
+    if (all_[index(what)] < short_enough) continue;
     print("%s%s %.1f", between, called, percent(all_[index(what)], threads));
     between = ", ";
   }
