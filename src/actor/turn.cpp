@@ -132,8 +132,10 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     if (in_life() == phase::starting) {
       move_to(phase::running);
       if (!call(type_->on_start, on_start_dispatch)) return end(exit_reason::failed, mine);
-      if (mine.asked.load(relaxed) != activity::nothing)
-        (void)is_asked_to_end(mine, 0);  // [turn-over]
+      // [turn-over] relaxed: as below.
+      if (mine.asked.load(relaxed) != activity::nothing) {
+        if (is_asked_to_end(mine, 0) && may_refill) most = 0;
+      }
       has_started();
       scope.here().after = after::nothing;
       if (pauses_now(scope.here())) return turn_result::resting;
@@ -251,7 +253,7 @@ bool control_block::is_asked_to_end(activity& mine, std::size_t handled) noexcep
     if ((what & activity::tick) != 0) {
       mine.lane->ticked(label, handled);
     } else {
-      mine.lane->learns(label);
+      mine.lane->learns(label, handled);
     }
   }
   return (what & activity::turn_over) != 0;

@@ -6,6 +6,14 @@
 
 namespace troupe::detail {
 
+namespace {
+
+// So many messages are looked at after a wake-up; and so much shorter than a wait may be one that has a slice of its own.
+constexpr unsigned learns_at_first = 16;
+constexpr int shorter_alone = 4;
+
+}  // namespace
+
 timeline_lane::timeline_lane(timeline& home, unsigned number, std::string name, activity& counts,
                              duration shortest, std::size_t capacity)
     : home_(home),
@@ -27,6 +35,7 @@ void timeline_lane::begins(kind what, unsigned worker) noexcept {
     since_ = before.begin;
     waited_ = before.waited + (now - before.end);
     handled_then_ -= before.messages;
+    learnt_ = now;  // a message that comes now has not lasted for the wait
     held_count_ = 0;
   } else {
     if (what == kind::running || what == kind::nothing || !is_short || held_count_ == held_.size())
@@ -35,6 +44,9 @@ void timeline_lane::begins(kind what, unsigned worker) noexcept {
     waited_ = {};
     if (what == kind::running) {
       label_ = {};
+      learnt_ = now;
+      longest_ = {};
+      left_to_learn_ = learns_at_first;
       counts_.ask(activity::label);
     }
   }
@@ -44,9 +56,31 @@ void timeline_lane::begins(kind what, unsigned worker) noexcept {
 }
 
 void timeline_lane::ticked(const timeline_label& label, std::uint64_t uncounted) noexcept {
+  learnt_ = clock::now();
   label_ = label;
-  cut(clock::now(), uncounted);
+  cut(learnt_, uncounted);
   push_held();
+  longest_ = {};
+  if (left_to_learn_ != 0) counts_.ask(activity::label);
+}
+
+void timeline_lane::learns(const timeline_label& label, std::uint64_t uncounted) noexcept {
+  const time_point before = std::exchange(learnt_, clock::now());
+  const duration took = learnt_ - before;
+  if (took >= shortest_ / shorter_alone) {
+    if (before > since_) {
+      cut(before, uncounted - 1);
+      push_held();
+    }
+    label_ = label;
+    cut(learnt_, uncounted);
+    push_held();
+    longest_ = {};
+  } else if (took >= longest_) {
+    label_ = label;
+    longest_ = took;
+  }
+  if (--left_to_learn_ != 0) counts_.ask(activity::label);
 }
 
 void timeline_lane::loses_worker() noexcept {

@@ -93,7 +93,7 @@ TEST(timeline_lane, who_hardly_waits_goes_on_with_his_slice) {
   drawing d(always_short);
   d.lane->begins(kind::running, 1);
   d.counts.handled.add(2);
-  d.lane->learns(first);
+  d.lane->learns(first, 0);
   d.lane->begins(kind::searching, 1);
   EXPECT_FALSE(d.lane->is_running());
   d.lane->begins(kind::parked, 1);
@@ -126,6 +126,46 @@ TEST(timeline_lane, asks_what_a_thread_that_was_woken_runs) {
   drawing d(never_short);
   d.lane->begins(kind::running, 1);
   EXPECT_EQ(d.counts.asked.load(relaxed), activity::label);
+}
+
+TEST(timeline_lane, the_first_messages_that_last_have_slices_of_their_own) {
+  drawing d(never_short);  // and each of them lasts
+  d.lane->begins(kind::running, 1);
+  d.lane->learns(first, 1);
+  d.lane->learns(second, 2);
+  const auto all = slices(d.all);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].label, first);
+  EXPECT_EQ(all[0].messages, 1u);
+  EXPECT_EQ(all[1].label, second);
+  EXPECT_EQ(all[1].messages, 1u);
+}
+
+TEST(timeline_lane, a_slice_of_short_messages_is_called_by_the_longest) {
+  drawing d(always_short);
+  const time_point begun = clock::now();
+  d.lane->begins(kind::running, 1);
+  d.lane->learns(first, 1);
+  const time_point between = clock::now();
+  while (clock::now() - between <= between - begun) std::this_thread::yield();
+  d.lane->learns(second, 2);
+  d.counts.handled.add(3);
+  d.lane.reset();
+  const auto all = slices(d.all);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].label, second);
+  EXPECT_EQ(all[0].messages, 3u);
+}
+
+TEST(timeline_lane, asks_for_the_first_messages_only) {
+  drawing d(always_short);
+  d.lane->begins(kind::running, 1);
+  int asked = 0;
+  while (d.counts.asked.exchange(activity::nothing, relaxed) != activity::nothing) {
+    d.lane->learns(first, 0);
+    ASSERT_LT(++asked, 1000);
+  }
+  EXPECT_GT(asked, 1);
 }
 
 TEST(timeline_lane, full) {

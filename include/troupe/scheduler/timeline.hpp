@@ -44,7 +44,7 @@ struct timeline_slice {
 
   time_point begin;
   time_point end;
-  timeline_label label;      // of running and replaced: the last that was learnt in it; or empty
+  timeline_label label;      // of running and replaced: the last that ran, or the longest; or empty
   duration waited;           // of these: within it, for so short that it is no slice of its own
   std::uint64_t messages;    // of these: handled in it, of any kind
   std::uint32_t worker = 0;  // from 1; 0: has none
@@ -56,7 +56,7 @@ struct timeline_slice {
 /// Threads:   begins(), ticked() and learns() from its thread, or by who knows that it has ended; loses_worker() from one
 ///            at a time; take_all() from the recorder; the rest from any.
 /// Invariant: the slices follow one another without gaps, but for nothing, and for those that were lost.
-/// Cost:      begins() and ticked(): a look at the clock. As much memory as `capacity` slices.
+/// Cost:      begins(), ticked() and learns(): a look at the clock. As much memory as `capacity` slices.
 class timeline_lane {
  public:
   using kind = timeline_slice::kind;
@@ -70,8 +70,9 @@ class timeline_lane {
 
   /// After a message, if it was asked for: what ran until now, and has handled so many more than are counted, is a slice.
   void ticked(const timeline_label& label, std::uint64_t uncounted) noexcept;
-  /// After a message, likewise: what runs.
-  void learns(const timeline_label& label) noexcept { label_ = label; }
+  /// Behind each of the first messages after it has begun to run, likewise. One that lasts has a slice of its own; the others
+  /// are called by the longest of them.
+  void learns(const timeline_label& label, std::uint64_t uncounted) noexcept;
 
   /// Another thread has its worker now, and its turn goes on.
   void loses_worker() noexcept;
@@ -113,6 +114,9 @@ class timeline_lane {
   time_point since_{};
   duration waited_{};
   timeline_label label_;
+  time_point learnt_{};  // when that was looked at
+  duration longest_{};   // of those that were learnt for this slice
+  unsigned left_to_learn_ = 0;
   std::uint64_t handled_then_ = 0;
   std::array<timeline_slice, 8> held_{};
   std::size_t held_count_ = 0;
