@@ -47,11 +47,12 @@ struct peers_options {
   lab::engine_folders folders{lab::built::engines, lab::built::cache};
 };
 
+std::string is_named(const std::string& file) {
+  return file.empty() ? std::string("the name of a file is empty") : std::string();
+}
+
 // `--requests FILE` and `--write FILE`.
 void add_input(CLI::App& command, const lab::input_file& input, lab::run_options& options) {
-  const auto is_named = [](const std::string& file) {
-    return file.empty() ? std::string("the name of a file is empty") : std::string();
-  };
   CLI::Option* const from =
       command.add_option("--" + std::string(input.name), options.input, std::string(input.help))
           ->check(is_named)
@@ -80,6 +81,11 @@ void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
   std::set<std::string> engines;
   for (const lab::variant& each : which.what.variants) engines.insert(each.engine);
   add_run_options(*command, options, engines);
+  command
+      ->add_option("--trace", options.trace,
+                   "record what Troupe's threads do, for ui.perfetto.dev, and print what was hot")
+      ->check(is_named)
+      ->type_name("FILE");
   command->callback([&] { result = lab::run_experiment(which, given, options); });
 }
 

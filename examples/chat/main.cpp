@@ -32,6 +32,10 @@ int main(int count, char** arguments) {
   app.add_option("--origin", options.allowed_origins,
                  "a site whose pages may connect besides our own, as https://example.org")
       ->take_all();
+  troupe::system_options run;
+  app.add_option("--trace", run.timeline.file,
+                 "record what the threads do, for ui.perfetto.dev; FILE.txt says what was hot")
+      ->type_name("FILE");
   try {
     app.parse(count, arguments);
   } catch (const CLI::CallForHelp& e) {
@@ -42,7 +46,7 @@ int main(int count, char** arguments) {
   }
 
   try {
-    troupe::system system;
+    troupe::system system(run);
     auto lobby = system.spawn<chat::lobby>();
 
     troupe::http::server server(system, options);
@@ -56,7 +60,7 @@ int main(int count, char** arguments) {
       std::cout << "serving http://" << options.address << ":" << server.port() << std::endl;
     });
   } catch (const std::system_error& e) {
-    std::cerr << "chat: " << e.what() << "; --address and --port say where else to listen\n";
+    std::cerr << "chat: " << e.what() << "; --address, --port and --trace say where else\n";
   } catch (const std::exception& e) {
     std::cerr << "chat: " << e.what() << "\n";
   }

@@ -94,7 +94,8 @@ measurements measure(const std::vector<subject>& subjects, unsigned rounds,
       const std::string what =
           "round " + std::to_string(round) + " of " + std::to_string(rounds) + ": " + name_of(who);
       shown.begin(what);
-      process_outcome outcome = run_process(who.command, {.limit = limit});
+      process_outcome outcome =
+          run_process(who.command, {.limit = limit, .folder = {}, .environment = who.environment});
       auto figures = read_figures(outcome.output);
       if (outcome.failure.empty() && !figures) outcome.failure = "printed no figures";
       if (!outcome.failure.empty()) {

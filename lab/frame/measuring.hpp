@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/frame/experiment.hpp"
@@ -16,6 +17,7 @@ struct subject {
   std::string engine;
   std::string variant;
   std::vector<std::string> command;
+  std::vector<std::pair<std::string, std::string>> environment = {};  ///< beside what is there
 };
 
 /// All values of one metric of one subject.

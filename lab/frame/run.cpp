@@ -9,6 +9,7 @@
 #include "lab/frame/progress.hpp"
 #include "lab/frame/report.hpp"
 #include "lab/frame/table.hpp"
+#include "lab/frame/traces.hpp"
 
 namespace troupe::lab {
 
@@ -50,6 +51,8 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
   const host where = look_at_host();
   std::vector<subject> subjects = subjects_of(which.name, which.what, chosen, options.input);
   std::erase_if(subjects, [&](const subject& s) { return !takes_part(s.engine, options); });
+  std::vector<std::string> traces;
+  if (!options.trace.empty()) traces = record_traces(subjects, options.trace);
   progress shown;
   const measurements found = measure(subjects, options.repeat, options.limit, shown);
   shown.clear();
@@ -60,6 +63,7 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
       << '\n';
   print_host(out, where);
   print_report(out, found, which.what.figures);
+  print_hot(out, traces);
   for (const std::string& failure : found.failures) out << "\nfailed: " << failure << '\n';
   if (json.wanted()) {
     nlohmann::ordered_json with = json_of(chosen);

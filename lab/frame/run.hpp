@@ -17,6 +17,7 @@ struct run_options {
   std::vector<std::string> engines;  ///< only these; empty: all
   std::chrono::seconds limit{120};   ///< for one run
   std::string input;                 ///< a file for experiment::input; empty for none
+  std::string trace;  ///< a file for the timelines of Troupe's variants; empty for none
   std::string write;  ///< where to write what it would generate, instead of measuring
 };
 

@@ -14,7 +14,7 @@
 namespace troupe::detail {
 
 bound_executor::bound_executor(runtime& home)
-    : pump_executor(home.settles_at()), home_(home), thread_(this_thread_id()) {
+    : pump_executor(home.settles_at(), home.draws()), home_(home), thread_(this_thread_id()) {
   home_.add(*this);
   ++this_turn().pumps;
 }
@@ -41,6 +41,8 @@ std::size_t bound_executor::drain() {
   const other_turns_scope others;
   const std::uint64_t before = done().handled.value();
   runnable_list now = take();
+  if (now.empty()) return 0;
+  const pumping drawn(*this);
   // First all of them, so that what one handles does not lead to more in the same round.
   for (runnable* r = now.first(); r != nullptr; r = r->next_runnable) {
     control_block::collect(*r, done());
@@ -56,6 +58,8 @@ std::size_t bound_executor::drain_at_most(std::size_t messages) {
   const other_turns_scope others;
   const std::uint64_t before = done().handled.value();
   runnable_list now = take();
+  if (now.empty()) return 0;
+  const pumping drawn(*this);
   for (std::uint64_t left = messages; left != 0 && !now.empty();) {
     runnable* const r = now.pop();
     const std::uint64_t then = done().handled.value();

@@ -51,7 +51,8 @@ void dispatchers::open(dispatcher_options options, std::int64_t settles_at) {
                    .listener = one.get(),
                    .name = is_first ? "troupe" : options.name,
                    .threads = thread_traits(std::move(options.cpus), options.niceness,
-                                            "the dispatcher \"" + options.name + "\"")},
+                                            "the dispatcher \"" + options.name + "\""),
+                   .draws = home_.draws()},
       control_block::turn);
   all_.push_back(std::move(one));
 }

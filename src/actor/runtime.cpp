@@ -73,6 +73,7 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
     home->start(std::move(options));
   } catch (...) {
     home->dispatchers_.close();
+    home->recorder_.reset();
     {
       std::shared_ptr<const hooks> told;  // ended without the lock
       const std::lock_guard lock(home->mutex_);
@@ -100,6 +101,7 @@ runtime::runtime(const system_bounds& bounds)
 }
 
 void runtime::start(system_options options) {
+  recorder_ = timeline_recorder::make(options.timeline);
   {
     const std::lock_guard lock(mutex_);
     hooks_ = std::make_shared<const hooks>(
@@ -150,6 +152,7 @@ void runtime::close() {
     threads.swap(threads_);
     told.swap(hooks_);
   }
+  recorder_.reset();  // all that had lanes are gone
   // Nobody is left who could ask for one; what they destroy may be the user's.
   while (!extensions_.empty()) extensions_.pop_back();
   give_back();
@@ -212,7 +215,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
       break;
     case placement::kind::own_thread:
       reap_threads();
-      own = std::make_unique<thread_executor>(control_block::turn, settles_at_);
+      own = std::make_unique<thread_executor>(control_block::turn, settles_at_, draws());
       runs_on = own.get();
       break;
     case placement::kind::pump:

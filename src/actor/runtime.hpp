@@ -26,6 +26,7 @@
 #include "memory_budget.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
+#include "timeline_recorder.hpp"
 #include "timer_service.hpp"
 
 namespace troupe::detail {
@@ -109,6 +110,10 @@ class runtime : public system_state {
   [[nodiscard]] std::size_t max_bytes() const noexcept { return bounds_.bytes; }
   /// So many bytes a thread counts for itself.
   [[nodiscard]] std::int64_t settles_at() const noexcept { return settles_at_; }
+  /// Null if nobody wants to know what the threads do.
+  [[nodiscard]] timeline* draws() const noexcept {
+    return recorder_ != nullptr ? &recorder_->lanes() : nullptr;
+  }
   [[nodiscard]] troupe::system* owner() const noexcept { return owner_; }
   /// Which of the systems that it has stood behind; wraps.
   [[nodiscard]] std::uint16_t epoch() const noexcept { return epoch_.load(relaxed); }  // [epoch]
@@ -159,6 +164,7 @@ class runtime : public system_state {
   void await(std::uint64_t more) noexcept;
 
   troupe::system* owner_ = nullptr;
+  std::unique_ptr<timeline_recorder> recorder_;  // before all that have lanes
   detail::dispatchers dispatchers_{*this};
   timer_service timers_{*this};
   detail::pauses pauses_{timers_};

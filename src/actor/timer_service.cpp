@@ -143,7 +143,7 @@ void timer_service::fire_due() noexcept {
   if (fire_due(lock, now, most_in_turn) >= most_in_turn) {
     // Behind those for whom these were.
     firing_->deliver_hidden(due_);
-    this_turn().counts->is_turn_over.store(true, relaxed);  // [turn-over] relaxed: its own
+    this_turn().counts->ask(activity::turn_over);
     return;
   }
   firing_since_ = never;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <troupe/actor/control_block.hpp>
+#include <troupe/scheduler/timeline.hpp>
 #include <troupe/scheduler/tuning.hpp>
 
 #include "handler_frame.hpp"
@@ -135,6 +136,10 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     if (in_life() == phase::starting) {
       move_to(phase::running);
       if (!call(type_->on_start, on_start_dispatch)) return end(exit_reason::failed, mine);
+      // [turn-over] relaxed: as below.
+      if (mine.asked.load(relaxed) != activity::nothing) {
+        if (is_asked_to_end(mine, 0) && may_refill) most = 0;
+      }
       has_started();
       scope.here().after = after::nothing;
       if (pauses_now(scope.here())) return turn_result::resting;
@@ -230,14 +235,32 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
       }
     }
     // [turn-over] relaxed: it comes soon enough.
-    if (mine.is_turn_over.load(relaxed)) [[unlikely]] {
-      mine.is_turn_over.store(false, relaxed);
-      if (may_refill) most = 0;
+    if (mine.asked.load(relaxed) != activity::nothing) [[unlikely]] {
+      if (is_asked_to_end(mine, handled) && may_refill) most = 0;
     }
   }
   handling_.store(nullptr, relaxed);  // [handling]
   count();
   return turn_result::again;
+}
+
+// Behind a message; `handled`: so many are not counted yet.
+bool control_block::is_asked_to_end(activity& mine, std::size_t handled) noexcept {
+  const std::uint8_t what = mine.asked.exchange(activity::nothing, relaxed);  // [turn-over]
+  if ((what & (activity::tick | activity::label)) != 0 && mine.lane != nullptr) {
+    timeline_label label{.actor = type_->name};
+    if (const dispatch* const how = handling()) label.message = how->message;
+    if (const side_block* const its = side_if_any()) {
+      // The end stays zero.
+      its->name.copy(label.name.data(), label.name.size() - 1);
+    }
+    if ((what & activity::tick) != 0) {
+      mine.lane->ticked(label, handled);
+    } else {
+      mine.lane->learns(label, handled);
+    }
+  }
+  return (what & activity::turn_over) != 0;
 }
 
 // After a handler that has sent to a full mailbox. True: somebody else gives it its next turn, and may

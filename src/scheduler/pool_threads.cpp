@@ -29,6 +29,7 @@ bool worker_pool::will_block() noexcept {
     grew = other != nullptr;
     if (grew) {
       here->give_up();
+      here->is_replaced();
       other->give(*mine);
       ++replacements_;
     } else {
@@ -58,6 +59,7 @@ bool worker_pool::replace(worker& w, worker_thread& by, duration lasted, bool is
       return true;
     }
     if (grew) {
+      by.is_replaced();
       other->give(w);
       ++replacements_;
     } else {
@@ -97,8 +99,8 @@ worker_thread* worker_pool::thread_to_spare() noexcept {
       return one;
     }
     if (count == max_threads_) return nullptr;
-    auto one =
-        std::make_unique<worker_thread>(*this, static_cast<unsigned>(count + 1), settles_at_);
+    auto one = std::make_unique<worker_thread>(*this, static_cast<unsigned>(count + 1), settles_at_,
+                                               timeline_);
     one->start();
     threads_[count] = std::move(one);
   } catch (const std::bad_alloc&) {

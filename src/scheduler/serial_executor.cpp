@@ -61,7 +61,7 @@ bool serial_executor::will_block() noexcept {
   {
     // Its thread may lose its worker, and is then told no more that the turn has lasted.
     const std::lock_guard lock(mutex_);
-    if (turn_on_ != nullptr) turn_on_->is_turn_over.store(true, relaxed);  // [turn-over]
+    if (turn_on_ != nullptr) turn_on_->ask(activity::turn_over);
   }
   return pool_.will_block();
 }

@@ -10,6 +10,8 @@ thread_executor::~thread_executor() {
 }
 
 void thread_executor::start(runnable& r, std::string name) {
+  if (timeline_ != nullptr) lane_ = timeline_->open(name, activity_);
+  activity_.lane = lane_.get();
   thread_ = start_thread(std::move(name), [this, &r] { run(r); });
 }
 
@@ -24,11 +26,14 @@ void thread_executor::retire(runnable&) noexcept {
 void thread_executor::run(runnable& r) noexcept {
   // Leaves only behind the token that retire() brings: until then it may still touch this.
   for (;;) {
+    begins(timeline_slice::kind::parked);
     parker_.park();
+    begins(timeline_slice::kind::running);
     if (retired_.load(relaxed)) break;  // [retired]
     while (turn_(r, activity_) == turn_result::again) {
     }
   }
+  begins(timeline_slice::kind::nothing);
   // [finished] release: the owner's acquire in finished(): the last turn is over.
   finished_.store(true, release);
 }

@@ -44,6 +44,7 @@ inline runnable* worker::next() noexcept {
 }
 
 bool worker::run(worker_thread& by) {
+  by.begins(timeline_slice::kind::running, index_ + 1);
   while (runnable* const r = next()) {
     for (;;) {
       by.begin_turn(*r);
@@ -114,11 +115,18 @@ void worker::hand_over() noexcept {
   if (count != 0) pool_.inject(mine.data(), count);
 }
 
-// The caller has been counted as searching, or not.
+// The caller has been counted as searching, or not. Null if the pool stops.
 runnable* worker::find_work(bool searching) noexcept {
+  runnable* const r = wait_for_work(searching);
+  begins(timeline_slice::kind::running);
+  return r;
+}
+
+runnable* worker::wait_for_work(bool searching) noexcept {
   for (;;) {
     const bool keeps_out = searching && !may_take();
     if (searching && !keeps_out) {
+      begins(timeline_slice::kind::searching);
       if (runnable* const r = search()) {
         pool_.stop_searching();
         return r;
@@ -143,6 +151,7 @@ bool worker::may_take() noexcept {
 
 // Parks, unless there is work that nobody else will come by.
 void worker::sleep(bool searched, bool keeps_out) noexcept {
+  begins(timeline_slice::kind::parked);
   pool_.register_parked(*this, searched);
   if (pool_.needs_me(keeps_out)) {
     if (!pool_.withdraw_parked(*this)) parker_.park();  // already woken: the token is on its way

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <troupe/scheduler/runnable.hpp>
+#include <troupe/scheduler/timeline.hpp>
 #include <troupe/scheduler/tuning.hpp>
 #include <troupe/scheduler/worker_pool.hpp>
 #include <troupe/sync/parker.hpp>
@@ -59,6 +60,8 @@ class worker {
   runnable* next() noexcept;
   runnable* take_injected() noexcept;
   runnable* find_work(bool searching) noexcept;
+  runnable* wait_for_work(bool searching) noexcept;
+  void begins(timeline_slice::kind what) noexcept { run_by().begins(what, index_ + 1); }
   void sleep(bool searched, bool keeps_out) noexcept;
   void watch() noexcept;
   [[nodiscard]] bool sees_one_stuck() noexcept;

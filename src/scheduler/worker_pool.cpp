@@ -40,6 +40,7 @@ worker_pool::worker_pool(const pool_options& options, turn_function turn)
       listener_(options.listener),
       name_(options.name),
       traits_(options.threads),
+      timeline_(options.draws),
       limit_(options.workers),
       monitor_(std::make_unique<pool_monitor>(*this)) {
   workers_.reserve(options.workers);
@@ -49,7 +50,7 @@ worker_pool::worker_pool(const pool_options& options, turn_function turn)
   retired_.reserve(max_threads_);
   for (unsigned i = 0; i < options.workers; ++i) {
     workers_.push_back(std::make_unique<worker>(*this, turn, i));
-    threads_[i] = std::make_unique<worker_thread>(*this, i + 1, settles_at_);
+    threads_[i] = std::make_unique<worker_thread>(*this, i + 1, settles_at_, timeline_);
     workers_[i]->is_run_by(*threads_[i]);
   }
   thread_count_.store(options.workers, relaxed);  // [threads] relaxed: they start afterwards

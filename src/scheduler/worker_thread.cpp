@@ -11,8 +11,17 @@
 
 namespace troupe::detail {
 
+worker_thread::worker_thread(worker_pool& pool, unsigned number, std::int64_t settles_at,
+                             timeline* draws)
+    : pool_(pool), number_(number), activity_(settles_at) {
+  if (draws != nullptr) lane_ = draws->open(name(), activity_);
+  activity_.lane = lane_.get();
+}
+
+std::string worker_thread::name() const { return pool_.thread_name(std::to_string(number_)); }
+
 void worker_thread::start() {
-  thread_ = start_thread(pool_.thread_name(std::to_string(number_)), [this] { run(); });
+  thread_ = start_thread(name(), [this] { run(); });
 }
 
 void worker_thread::join() {
@@ -28,11 +37,13 @@ void worker_thread::run() {
     if (!mine->run(*this)) break;
     mine = pool_.rests(*this) ? wait_for_worker() : its_worker();
   }
+  begins(timeline_slice::kind::nothing);
   here() = nullptr;  // what thread_locals do in their destructors is done on a foreign thread
 }
 
 // Null if the pool stops, or it has rested for long enough.
 worker* worker_thread::wait_for_worker() noexcept {
+  begins(timeline_slice::kind::resting);
   if (!parker_.park_until(clock::now() + tuning::rest_for)) {
     if (pool_.try_retire(*this)) return nullptr;
     parker_.park();  // somebody has just taken it off those that rest

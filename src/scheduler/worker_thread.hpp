@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <troupe/base/assert.hpp>
 #include <troupe/scheduler/activity.hpp>
 #include <troupe/scheduler/runnable.hpp>
+#include <troupe/scheduler/timeline.hpp>
 #include <troupe/sync/asymmetric.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/parker.hpp>
@@ -26,8 +28,8 @@ class worker_pool;
 ///          off those that rest.
 class worker_thread {
  public:
-  worker_thread(worker_pool& pool, unsigned number, std::int64_t settles_at) noexcept
-      : pool_(pool), number_(number), activity_(settles_at) {}
+  /// `draws`: null if there is no timeline; else throws std::bad_alloc.
+  worker_thread(worker_pool& pool, unsigned number, std::int64_t settles_at, timeline* draws);
 
   /// It rests until it is given a worker. Throws std::system_error.
   void start();
@@ -52,13 +54,17 @@ class worker_thread {
   [[nodiscard]] worker* its_worker() const noexcept;
   /// Within a turn of its own.
   void give_up() noexcept { has_.store(none, relaxed); }  // [has]
+  /// What it had has been given to another one.
+  void is_replaced() noexcept {
+    if (lane_ != nullptr) lane_->loses_worker();
+  }
   /// By another thread. False if it is not in a turn, or has not got that worker.
   [[nodiscard]] bool try_take_away(worker& w) noexcept;
   /// What has just been taken away.
   void give_back(worker& w) noexcept { has_.store(holds(w), release); }  // [give-back]
 
   /// Others wait: it ends behind the message that is being handled.
-  void end_turn_soon() noexcept { activity_.is_turn_over.store(true, relaxed); }  // [turn-over]
+  void end_turn_soon() noexcept { activity_.ask(activity::turn_over); }
 
   // [turn] relaxed: a look, or its own.
   [[nodiscard]] bool is_in_turn() const noexcept { return in_turn_.load(relaxed); }
@@ -66,6 +72,11 @@ class worker_thread {
     return turn_of_.load(relaxed);  // [turn-of]
   }
   [[nodiscard]] activity& mine() noexcept { return activity_; }
+  /// For the timeline. Cost: a test if there is none.
+  void begins(timeline_slice::kind what, unsigned worker = 0) noexcept {
+    if (lane_ != nullptr) [[unlikely]]
+      lane_->begins(what, worker);
+  }
   [[nodiscard]] const activity& done() const noexcept { return activity_; }
   [[nodiscard]] const thread_probe& probe() const noexcept { return probe_; }
   [[nodiscard]] const worker_pool& pool() const noexcept { return pool_; }
@@ -76,6 +87,7 @@ class worker_thread {
   }
 
  private:
+  [[nodiscard]] std::string name() const;
   void run();
   worker* wait_for_worker() noexcept;
   worker* keep_worker() noexcept;
@@ -94,7 +106,8 @@ class worker_thread {
   atomic<holding> has_{none};
   atomic<const runnable*> turn_of_{nullptr};
   activity activity_;
-  parker parker_;  // while it rests
+  timeline::lane lane_;  // null: there is no timeline
+  parker parker_;        // while it rests
   thread_probe probe_;
   thread thread_;
 };

@@ -82,6 +82,30 @@ class Command(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertIn("/nowhere/result.json", run.stderr)
 
+    def test_a_trace_is_json_with_the_slices_of_all_threads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "run.json")
+            run = troupe("lab", "pingpong", "--messages", "2000000", "--repeat", "1", "--trace", file)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertRegex(run.stdout, r"(?m)^ +\d+\.\d +\d+\.\d +0\.0 +\d+  player: ball$")
+            with open(file, encoding="utf-8") as text:
+                events = json.load(text)
+        lanes = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
+        self.assertEqual(lanes, {"troupe/1", "troupe/2"})
+        slices = [e for e in events if e["ph"] == "X"]
+        names = {e["name"] for e in slices}
+        self.assertLessEqual({"player: ball", "parked"}, names)
+        for lane in {e["tid"] for e in slices}:
+            end = 0
+            for each in sorted((e for e in slices if e["tid"] == lane), key=lambda e: e["ts"]):
+                self.assertGreaterEqual(each["ts"], end - 0.002)
+                end = each["ts"] + each["dur"]
+
+    def test_a_trace_that_cannot_be_written_is_a_failure_that_names_it(self):
+        run = troupe("lab", "pingpong", *QUICK, "--trace", "/nowhere/run.json")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("/nowhere/run.json", run.stdout)
+
     def test_a_run_that_does_not_end_is_killed_and_a_failure(self):
         run = troupe("lab", "pingpong", "--repeat", "1", "--timeout", "1", "--engine", "troupe",
                      "--messages", "4000000000", "--json", "-")

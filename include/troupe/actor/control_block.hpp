@@ -277,6 +277,7 @@ class control_block : public runnable {
   [[nodiscard]] const overload_rules* own_rules() const noexcept;
   void tell_overload(overload_event::kind what, const dispatch& how) noexcept;
   [[nodiscard]] bool pauses_now(turn_context& here) noexcept;
+  [[gnu::noinline]] bool is_asked_to_end(activity& mine, std::size_t handled) noexcept;
   bool refill(std::uint32_t low, activity& mine) noexcept;
   void tell_high() noexcept;
   void sort_waiting(bool with_pushed, activity& mine) noexcept;

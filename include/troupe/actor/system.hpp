@@ -22,6 +22,7 @@
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/statistics.hpp>
+#include <troupe/actor/timeline_options.hpp>
 
 namespace troupe {
 
@@ -74,6 +75,9 @@ struct system_options {
   /// Traces go through this system: see trace_scope. Cost: as an observer, and a block of 32 bytes for each
   /// message that belongs to one.
   bool traces = false;
+
+  /// What every thread does, as a picture; see timeline_options.
+  timeline_options timeline = {};
 
   /// For actors whose spawn_options do not say otherwise.
   std::size_t max_messages = 65'536;
@@ -138,8 +142,9 @@ class spawning {
 class system {
  public:
   system() : system(system_options{}) {}
-  /// Errors: std::system_error if a thread cannot be started; std::invalid_argument for a dispatcher without a name,
-  ///         with that of another one, or with CPUs or a niceness that the program may not use. It says what it may.
+  /// Errors: std::system_error if a thread cannot be started, or the timeline not be written; std::invalid_argument for
+  ///         a dispatcher without a name, with that of another one, or with CPUs or a niceness that the program may not
+  ///         use. It says what it may.
   explicit system(system_options options);
   system(const system&) = delete;
   system& operator=(const system&) = delete;

@@ -10,6 +10,8 @@
 
 namespace troupe::detail {
 
+class timeline_lane;
+
 /// A count that one thread keeps and any thread may look at.
 ///
 /// Cost: a load and a store of the owner's own cache line; no read-modify-write.
@@ -54,9 +56,21 @@ struct alignas(cache_line_bytes) activity {
 
   lives actors;
 
-  /// Others wait, and the turn that runs on this thread has lasted for long: it ends behind the message that
-  /// is being handled. Set by anybody, cleared by the turn that ends for it: the next one may be shorter for it.
-  atomic<bool> is_turn_over{false};
+  /// What the turn that runs on this thread is asked for, any of these. It looks behind each message, and takes them off:
+  /// the next turn may do what the one before was asked for.
+  ///   turn_over  others wait, and it has lasted for long: it ends here
+  ///   tick       a slice for the timeline
+  ///   label      what the timeline is to call it
+  enum request : std::uint8_t { nothing = 0, turn_over = 1, tick = 2, label = 4 };
+  atomic<std::uint8_t> asked{nothing};
+  timeline_lane* lane = nullptr;  // null: there is no timeline. Constant while turns are given
+
+  /// From anywhere.
+  void ask(request what) noexcept {
+    // [turn-over] relaxed: it comes soon enough.
+    if ((asked.load(relaxed) & what) == 0) asked.fetch_or(what, relaxed);
+  }
+
   /// Others wait for the end of the turn that runs on this thread, wherever they then get theirs.
   atomic<bool> is_waited_for{false};
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <troupe/scheduler/runnable.hpp>
+#include <troupe/scheduler/timeline.hpp>
 #include <troupe/sync/mutex.hpp>
 #include <troupe/sync/parker.hpp>
 
@@ -16,8 +17,12 @@ namespace troupe::detail {
 /// Cost:    schedule(): a mutex, and the wake-up callback if the list was empty.
 class pump_executor : public executor {
  public:
-  explicit pump_executor(std::int64_t settles_at = activity::never) noexcept
-      : activity_(settles_at) {}
+  /// `draws`: what is done with it; null: nobody wants to know. Throws std::bad_alloc if it is not null.
+  explicit pump_executor(std::int64_t settles_at = activity::never, timeline* draws = nullptr)
+      : activity_(settles_at) {
+    if (draws != nullptr) lane_ = draws->open("pump", activity_);
+    activity_.lane = lane_.get();
+  }
   pump_executor(const pump_executor&) = delete;
   pump_executor& operator=(const pump_executor&) = delete;
 
@@ -66,6 +71,22 @@ class pump_executor : public executor {
 
   [[nodiscard]] activity& done() noexcept { return activity_; }
 
+  /// While turns are given. By the thread that pumps.
+  class pumping {
+   public:
+    explicit pumping(pump_executor& with) noexcept : lane_(with.lane_.get()) {
+      if (lane_ != nullptr) lane_->begins(timeline_slice::kind::running);
+    }
+    pumping(const pumping&) = delete;
+    pumping& operator=(const pumping&) = delete;
+    ~pumping() {
+      if (lane_ != nullptr) lane_->begins(timeline_slice::kind::away);
+    }
+
+   private:
+    timeline_lane* const lane_;
+  };
+
  protected:
   ~pump_executor() = default;
 
@@ -80,6 +101,7 @@ class pump_executor : public executor {
   std::function<void()> wakeup_;
   parker parker_;
   activity activity_;
+  timeline::lane lane_;  // null: there is no timeline
 };
 
 }  // namespace troupe::detail

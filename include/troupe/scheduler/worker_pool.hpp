@@ -23,6 +23,7 @@
 namespace troupe::detail {
 
 class pool_monitor;
+class timeline;
 class worker;
 class worker_thread;
 
@@ -53,6 +54,7 @@ struct pool_options {
   pool_listener* listener = nullptr;
   std::string name = "troupe";  // of the threads, before their number
   thread_traits threads = {};   // with as many CPUs as workers each worker has its own one
+  timeline* draws = nullptr;    // what its threads do; null: nobody wants to know
 };
 
 /// Gives turns on as many workers as it was made with. Each has a thread; who is in a turn for too long
@@ -181,6 +183,7 @@ class worker_pool final : public executor {
   pool_listener* const listener_;
   const std::string name_;
   const thread_traits traits_;
+  timeline* const timeline_;
   std::vector<std::unique_ptr<worker>> workers_;
 
   alignas(cache_line_bytes) atomic<std::uint64_t> census_{0};

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/frame/traces.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace troupe::lab {
+
+namespace {
+
+// "run.json", "each, said" → "run-each-said.json"
+std::string name_for(const std::filesystem::path& file, const std::string& variant) {
+  std::string name = variant.empty() ? "" : "-";
+  for (const char c : variant) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      name += c;
+    } else if (name.back() != '-') {
+      name += '-';
+    }
+  }
+  name = file.stem().string() + name + file.extension().string();
+  return (file.parent_path() / name).string();
+}
+
+std::string table_of(const std::string& file) { return file + ".txt"; }
+
+}  // namespace
+
+std::vector<std::string> record_traces(std::vector<subject>& subjects, const std::string& file) {
+  std::vector<std::string> files;
+  const auto is_ours = [](const subject& s) { return s.engine == "troupe"; };
+  const auto ours = std::count_if(subjects.begin(), subjects.end(), is_ours);
+  for (subject& each : subjects) {
+    if (!is_ours(each)) continue;
+    files.push_back(ours == 1 ? file : name_for(file, each.variant));
+    each.environment.emplace_back("TROUPE_TRACE", files.back());
+    std::error_code none;
+    std::filesystem::remove(files.back(), none);
+    std::filesystem::remove(table_of(files.back()), none);
+  }
+  return files;
+}
+
+void print_hot(std::ostream& out, const std::vector<std::string>& files) {
+  for (const std::string& each : files) {
+    if (std::ifstream table{table_of(each)}) {
+      out << '\n' << each << ", of the last run\n" << table.rdbuf();
+    }
+  }
+}
+
+}  // namespace troupe::lab

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <cstdint>
+#include <troupe/scheduler/timeline.hpp>
+
+namespace troupe::detail {
+namespace {
+
+using model::expect_holds;
+using model::require;
+using kind = timeline_slice::kind;
+
+constexpr duration never_short{};
+
+TEST(timeline_lane, a_place_is_written_anew_only_after_it_was_read) {
+  expect_holds([] {
+    timeline all(never_short, 1);
+    activity counts;
+    timeline::lane lane = all.open("thread", counts);
+    std::uint64_t next = 0;
+    std::uint64_t taken = 0;
+    std::uint64_t lost = 0;
+    const auto take = [&](const timeline_slice& slice) {
+      require(slice.messages > next, "slices come in their order");
+      next = slice.messages;
+      ++taken;
+    };
+    const auto look = [&](timeline_lane& at, bool) {
+      at.take_all(take);
+      lost = at.lost();
+    };
+    lane->begins(kind::running, 1);
+    {
+      jthread writer([&] {
+        for (std::uint64_t i = 1; i <= 3; ++i) {
+          counts.handled.add(i);
+          lane->ticked({}, 0);
+        }
+      });
+      all.for_each_lane(look);
+    }
+    all.for_each_lane(look);
+    require(taken + lost == 3, "what is not taken is counted");
+  });
+}
+
+}  // namespace
+}  // namespace troupe::detail
