@@ -90,10 +90,10 @@ control_block::control_block(const actor_type& type, runtime& home, executor& ru
       epoch_(home.epoch()),
       handling_(&constructor_dispatch) {}
 
-void control_block::deliver_hidden(envelope& message) noexcept {
+bool control_block::deliver_hidden(envelope& message) noexcept {
   const mailbox::pushed result = mailbox_.push(message);
   TROUPE_ASSERT(result != mailbox::pushed::closed, "a hidden actor has ended");
-  if (result == mailbox::pushed::to_idle) executor_->schedule(*this);
+  return result == mailbox::pushed::to_idle;
 }
 
 // Null if nothing is asked for that needs one.

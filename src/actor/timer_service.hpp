@@ -1,55 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include <troupe/actor/timer.hpp>
 #include <troupe/base/cache_line.hpp>
 #include <troupe/memory/surplus.hpp>
+#include <troupe/sync/adaptive_mutex.hpp>
 #include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
 #include <troupe/sync/parker.hpp>
 #include <troupe/sync/thread.hpp>
 #include <troupe/time/timer_wheel.hpp>
 
+#include "timer_entry.hpp"
+
 namespace troupe::detail {
 
 class runtime;
-class timer_service;
-
-/// One armed timer: the envelope of its tick, a node of the wheel, and a place in its actor's list.
-/// Entries are used again and never freed, so that a `timer` may ask at any time.
-///
-/// It is free once it is neither live nor queued. All members are under the service's mutex, except
-/// as the tick passes through the mailbox.
-///
-/// Two cache lines: firing touches only the first one, which is what makes a million of them cost little.
-struct alignas(cache_line_bytes) timer_entry : envelope, timer_node {
-  timer_entry() noexcept : envelope{} {}
-
-  bool live = false;                // neither cancelled nor done
-  bool queued = false;              // its tick is in the mailbox, or being handled
-  bool cloning = false;             // the message is being copied outside the lock
-  bool alarm = false;               // says only that it is time; holds nobody
-  bool own = false;                 // armed by its actor's object
-  control_block* target = nullptr;  // held
-  envelope* message = nullptr;      // what is sent, or copied
-
-  timer_entry* previous_of_actor = nullptr;
-  timer_entry* next_of_actor = nullptr;  // or among the free
-  timer_service* service = nullptr;
-  std::uint64_t generation = 1;
-  clone_function clone = nullptr;  // null: once
-  duration period{};
-  time_point deadline{};
-  std::uint64_t trace = 0;
-};
-static_assert(sizeof(timer_entry) == 2 * cache_line_bytes);
 
 /// The timers of one system: a wheel, a mutex and a thread that sleeps until the next is due. When
 /// free memory has gathered in the pool the same thread gives it back to the operating system: some
@@ -122,7 +93,7 @@ class timer_service final : surplus_listener {
 
   static constexpr time_point never = time_point::max();
   static constexpr duration patience = std::chrono::milliseconds(1);  // with the pool
-  static constexpr std::size_t most_at_once = 64;                     // under the mutex
+  static constexpr std::size_t most_at_once = 16;                     // under the mutex
   static constexpr std::size_t most_in_turn = 1'024;                  // they stay in a cache
 
   static void run_due(void* actor, envelope& due);
@@ -131,24 +102,25 @@ class timer_service final : surplus_listener {
       .run = run_due, .discard = discard_due, .message = "timers are due", .internal = true};
 
   void run() noexcept;
-  [[nodiscard]] time_point see_to_due(std::unique_lock<mutex>& lock, time_point now) noexcept;
+  [[nodiscard]] time_point see_to_due(std::unique_lock<adaptive_mutex>& lock,
+                                      time_point now) noexcept;
   void fire_due() noexcept;
-  std::size_t fire_due(std::unique_lock<mutex>& lock, time_point now, std::size_t most) noexcept;
+  std::size_t fire_due(std::unique_lock<adaptive_mutex>& lock, time_point now,
+                       std::size_t most) noexcept;
   [[nodiscard]] time_point pauses(time_point now) noexcept;
   [[nodiscard]] time_point trim(time_point now) noexcept;
   void fire(timer_entry& entry, time_point now) noexcept;
   void handle(timer_entry& entry, void* actor);
+  static void prefetch_after(const timer_entry& entry) noexcept;
   void fire_alarm(timer_entry& entry) noexcept;
   void handle_alarm(timer_entry& entry);
   timer_entry& take_free();
   void retire(timer_entry& entry, remains& left) noexcept;
   void free_if_done(timer_entry& entry) noexcept;
 
-  mutable mutex mutex_;  // guards everything up to stopping_
+  mutable adaptive_mutex mutex_;  // guards everything up to stopping_
   timer_wheel wheel_;
-  using chunk = std::array<timer_entry, 256>;
-  std::vector<std::unique_ptr<chunk>> chunks_;
-  std::size_t fresh_ = 0;  // of the last chunk, not used yet
+  entry_store entries_;
   timer_entry* free_ = nullptr;
   time_point sleeps_until_ = time_point::min();  // the thread; min: who arms need not wake it
   time_point wakes_at_ = time_point::max();      // likewise, also while the actor fires

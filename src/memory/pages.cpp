@@ -84,6 +84,10 @@ void discard_pages(void* begin, std::size_t bytes) noexcept {
   if (first < last) (void)::madvise(as_pointer(first), last - first, MADV_DONTNEED);
 }
 
+void prefer_large_pages(void* begin, std::size_t bytes) noexcept {
+  (void)::madvise(begin, bytes, MADV_HUGEPAGE);  // refused where there are none
+}
+
 #else
 
 void* obtain_pages(std::size_t bytes, std::size_t align) {
@@ -98,6 +102,8 @@ void return_pages(void* begin, std::size_t bytes, std::size_t align) noexcept {
 }
 
 void discard_pages(void*, std::size_t) noexcept {}
+
+void prefer_large_pages(void*, std::size_t) noexcept {}
 
 #endif
 

@@ -59,8 +59,13 @@ bool worker::run(worker_thread& by) {
         steps_back_ = is_time_to_look() && are_too_many();
         if (!steps_back_) continue;
       }
-      push_to_ring(*r);
       others_first_ = true;
+      // Nobody need steal it while it waits for something short.
+      if (!has_waiting() && pool_.injected_is_short_.load(relaxed)) {  // [short]
+        push(*r);
+      } else {
+        push_to_ring(*r);
+      }
       break;
     }
   }

@@ -133,6 +133,16 @@ void worker_pool::schedule(runnable& r) noexcept {
   schedule(r, [&r](worker& mine) { mine.push(r); });
 }
 
+void worker_pool::schedule_for_the_running(runnable& r) noexcept {
+  const std::lock_guard lock(injected_mutex_);
+  injected_.push(r);
+  const bool is_alone = injected_count_.fetch_add(1, seq_cst) == 0;  // [idle] W
+  if (is_alone) injected_is_short_.store(true, relaxed);             // [short]
+  // Under the lock, as in inject(). Who runs at this look sees it, at the latest before he parks.
+  if (running() != 0) return wake_monitor_if_asleep();
+  wake_one_if_needed();
+}
+
 void worker_pool::schedule_behind(runnable& r) noexcept {
   schedule(r, [&r](worker& mine) { mine.push_behind(r); });
 }
@@ -151,6 +161,8 @@ void worker_pool::inject(runnable& r) noexcept {
 void worker_pool::inject(runnable* const* some, std::size_t count) noexcept {
   const std::lock_guard lock(injected_mutex_);
   for (std::size_t i = 0; i < count; ++i) injected_.push(*some[i]);
+  // [short] relaxed: only a hint where one turn waits for another.
+  injected_is_short_.store(false, relaxed);
   injected_count_.fetch_add(count, seq_cst);  // [idle] W
   // Under the lock: a worker must take it to see what was brought, so until here that cannot have
   // ended, nor this pool with it.

@@ -117,8 +117,9 @@ class control_block : public runnable {
   [[nodiscard]] bool try_deliver(envelope& message) noexcept;
   /// The same, before others if it is high.
   [[nodiscard]] bool try_deliver_by_priority(envelope& message) noexcept;
-  /// To one that is hidden, and has not ended: not counted, neither now nor when it is handled.
-  void deliver_hidden(envelope& message) noexcept;
+  /// To one that is hidden, and has not ended: not counted, neither now nor when it is handled. True: the caller is to
+  /// schedule it.
+  [[nodiscard]] bool deliver_hidden(envelope& message) noexcept;
 
   // ── The spawner's ───────────────────────────────────────────────────────────────────────────
   [[nodiscard]] void* object() noexcept;  // its place, while it is made
@@ -146,6 +147,10 @@ class control_block : public runnable {
   [[nodiscard]] envelope* take_next(const dispatch& how, std::size_t most,
                                     handled_messages& counts) noexcept;
   void handled_too(const dispatch& how, const handled_messages& counts) noexcept;
+  /// In run(): the message that comes next, if it is there; null: not yet. It may be put behind others still.
+  [[nodiscard]] const envelope* comes_next() const noexcept {
+    return mailbox_.has_ready() ? &mailbox_.first_ready() : nullptr;
+  }
   [[nodiscard]] bool has_exclusive() const noexcept {
     return (phase_.load(relaxed) & exclusive) != 0;  // [phase] relaxed: the turn's own part
   }

@@ -29,4 +29,11 @@ void return_pages(void* begin, std::size_t bytes, std::size_t align) noexcept;
 /// Gives the memory back but keeps the addresses. What is there is lost, and may read as zero.
 void discard_pages(void* begin, std::size_t bytes) noexcept;
 
+/// What large pages are multiples of, where there are any.
+inline constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
+
+/// Asks for large pages there: for much memory that is used here and there, and not given back in parts. Each
+/// is then one entry in the processor's cache of addresses, and costs one fault. Only an advice.
+void prefer_large_pages(void* begin, std::size_t bytes) noexcept;
+
 }  // namespace troupe::detail

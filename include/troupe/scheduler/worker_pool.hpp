@@ -87,6 +87,9 @@ class worker_pool final : public executor {
   void stop() noexcept;
 
   void schedule(runnable& r) noexcept override;
+  /// From a foreign thread, for a short turn that can wait as long as another one lasts: whoever runs comes by it, in
+  /// whose cache it may leave something for the turns there. Wakes a worker only if none runs.
+  void schedule_for_the_running(runnable& r) noexcept;
   /// Within a turn that was used up: behind those that wait here.
   void schedule_behind(runnable& r) noexcept;
 
@@ -194,7 +197,8 @@ class worker_pool final : public executor {
   worker_limit limit_;
 
   alignas(cache_line_bytes) atomic<std::size_t> injected_count_{0};
-  mutex injected_mutex_;  // guards injected_; injected_count_ changes under it
+  atomic<bool> injected_is_short_{false};  // nothing else is there
+  mutex injected_mutex_;                   // guards injected_; the two before change under it
   runnable_list injected_;
 
   mutable mutex threads_mutex_;  // guards what follows; and who has which worker changes under it

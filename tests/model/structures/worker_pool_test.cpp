@@ -51,6 +51,35 @@ TEST(worker_pool, work_from_two_threads_gets_its_turn) {
   });
 }
 
+TEST(worker_pool, what_waits_for_the_running_gets_its_turn_and_holds_nobody_up) {
+  expect_holds({.random = 10'000}, [] {
+    std::array<task, 3> tasks;
+    std::array<parker, 3> done;
+    worker_pool pool(2, turn);
+    for (std::size_t i = 0; i < 3; ++i) tasks[i].done = &done[i];
+    tasks[0].also = [&] { pool.schedule(tasks[2]); };
+    pool.schedule(tasks[0]);
+    pool.schedule_for_the_running(tasks[1]);
+    for (parker& each : done) each.park();
+    for (const task& each : tasks) require(each.turns == 1, "it has had one turn");
+  });
+}
+
+// Nobody runs any more, or somebody is about to park.
+TEST(worker_pool, what_waits_for_the_running_is_not_left_behind_by_the_last_of_them) {
+  expect_holds({.preemptions = 1}, [] {
+    std::array<task, 2> tasks;
+    std::array<parker, 2> done;
+    worker_pool pool(1, turn);
+    tasks[0].done = &done[0];
+    tasks[1].done = &done[1];
+    pool.schedule(tasks[0]);
+    pool.schedule_for_the_running(tasks[1]);
+    done[0].park();
+    done[1].park();
+  });
+}
+
 TEST(worker_pool, what_a_turn_schedules_gets_its_turn) {
   expect_holds({.random = 20'000}, [] {
     std::array<task, 3> tasks;

@@ -25,4 +25,8 @@ inline void discard_pages(void* begin, std::size_t bytes) noexcept {
   model::detail::given_back(begin, bytes);
 }
 
+inline constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
+
+inline void prefer_large_pages(void*, std::size_t) noexcept {}
+
 }  // namespace troupe::detail
