@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A system in which nothing happens, and then something does.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <troupe/troupe.hpp>
+
+#include "lab/frame/experiment.hpp"
+#include "lab/waiting/sample.hpp"
+
+namespace troupe::lab::experiments {
+
+namespace {
+
+struct note {
+  time_point sent;
+};
+
+/// Says how long the message was on its way.
+class idler : public actor {
+ public:
+  explicit idler(atomic<std::int64_t>& took) : took_(took) {}
+  void on(const note& n) {
+    const auto on_its_way = std::chrono::nanoseconds(clock::now() - n.sent).count();
+    took_.store(std::max<std::int64_t>(on_its_way, 1), release);  // [took] release: its end
+  }
+
+ private:
+  atomic<std::int64_t>& took_;
+};
+
+void run(trial& t) {
+  const std::uint64_t count = t["actors"];
+  const std::uint64_t wakes = t["wakes"];
+  const std::chrono::milliseconds idle(t["ms"]);
+  const std::chrono::microseconds pause(t["pause"]);
+  atomic<std::int64_t> took{0};
+  class system system({.workers = static_cast<unsigned>(t["workers"])});
+  std::vector<ref<idler>> all;
+  all.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) all.push_back(system.spawn<idler>(took));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // till all have parked
+
+  const double before = cpu_ns();
+  std::this_thread::sleep_for(idle);
+  t.report("idle_cpu", "us/s",
+           (cpu_ns() - before) / 1e3 / std::chrono::duration<double>(idle).count());
+
+  sample late(wakes);
+  const double begin = cpu_ns();
+  double waiting = 0;  // of this thread, which spins for the answer
+  for (std::uint64_t i = 0; i < wakes; ++i) {
+    std::this_thread::sleep_for(pause);
+    all[i % count].send(note{clock::now()});
+    const time_point sent = clock::now();
+    std::int64_t each = 0;
+    while ((each = took.exchange(0, acquire)) == 0) {  // [took] acquire
+      std::this_thread::yield();
+    }
+    waiting += std::chrono::duration<double, std::nano>(clock::now() - sent).count();
+    late.add(static_cast<double>(each) / 1e3);
+  }
+  t.report("wake_p50", "us", late.percentile(0.5));
+  t.report("wake_p99", "us", late.percentile(0.99));
+  t.report("wake_cpu", "us", (cpu_ns() - begin - waiting) / 1e3 / static_cast<double>(wakes));
+}
+
+}  // namespace
+
+experiment asleep() {
+  return {
+      .asks = "What does a system cost in which nothing happens, and how soon does it wake?",
+      .options = {{"workers", "worker threads", 2, 2, 1, 1'024},
+                  {"actors", "that wait for messages", 1'000'000, 10'000},
+                  {"ms", "milliseconds without a message", 2'000, 100},
+                  {"wakes", "messages from outside, one after the other", 5'000, 100},
+                  {"pause", "microseconds before each of them", 200, 200}},
+      .variants = {{"troupe", "", run}},
+  };
+}
+
+}  // namespace troupe::lab::experiments
