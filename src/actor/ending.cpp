@@ -107,7 +107,7 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
 
   if (side_if_any() != nullptr) tell_of_end(*this, counts.of_users);
   runtime& home = this->home();
-  if (home.looked_at) {
+  if (home.looked_at && !type_->is_hidden) {
     const observer::actor_event told{where(), name()};
     home.observe([&](observer& to) { to.ended(told, reason); });
   }

@@ -55,7 +55,12 @@ void timer_service::start() {
   firing_ = &home_.make_hidden(firing_type);
   stopping_ = false;
   skipped_ = 0;
-  thread_ = start_thread("troupe/timers", [this] { run(); });
+  try {
+    thread_ = start_thread("troupe/timers", [this] { run(); });
+  } catch (...) {
+    end();
+    throw;
+  }
   pool_listen(*this);
 }
 
@@ -95,59 +100,77 @@ void timer_service::run() noexcept {
 
 // ── What is due ───────────────────────────────────────────────────────────────────────────────
 
-// Under the mutex. Returns when to come again.
+// Under the mutex, which it may let go. Returns when to come again.
 time_point timer_service::see_to_due(std::unique_lock<adaptive_mutex>& lock,
                                      time_point now) noexcept {
   const auto next = [this] { return wheel_.next_expiry().value_or(never); };
   if (firing_since_ == never) {
     if (next() > now) return wakes_at_ = sleeps_until_ = next();
     firing_since_ = now;
-    wakes_at_ = now + patience;
+    has_woken_ = false;
+    wakes_at_ = now + patience_with_the_running;
     lock.unlock();
     if (firing_->deliver_hidden(due_)) {
       home_.pool({}).schedule_for_the_running(*firing_);
     }
     lock.lock();
+  } else if (!has_woken_ && now >= firing_since_ + patience_with_the_running) {
+    // Who runs is in something that lasts, and does not come by it.
+    has_woken_ = true;
+    wakes_at_ = firing_since_ + patience;
+    lock.unlock();
+    home_.pool({}).wake_for_the_injected();
+    lock.lock();
   } else if (now >= firing_since_ + patience) {
-    // All the workers are busy with something long.
-    while (fire_due(lock, now, most_at_once) == most_at_once) continue;
-    return wakes_at_ = sleeps_until_ = next();
+    return fire_instead(lock, now);
   } else {
     wakes_at_ = firing_since_ + patience;
   }
   return wakes_at_;
 }
 
-// Lets others to the mutex between some and some. Less than `most`: no more are due.
-std::size_t timer_service::fire_due(std::unique_lock<adaptive_mutex>& lock, time_point now,
-                                    std::size_t most) noexcept {
-  std::size_t fired = 0;
-  for (;;) {
-    const std::size_t some = wheel_.advance(
-        now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); }, most_at_once);
-    fired += some;
-    if (some < most_at_once || fired >= most) return fired;
+// By the thread: all the workers are busy with something that lasts. Until the turn comes.
+time_point timer_service::fire_instead(std::unique_lock<adaptive_mutex>& lock,
+                                       time_point now) noexcept {
+  const time_point since = firing_since_;
+  while (fire_some(now) == most_at_once) {
     lock.unlock();
     lock.lock();
+    if (firing_since_ != since) return now;  // looks again
   }
+  return wakes_at_ = sleeps_until_ = wheel_.next_expiry().value_or(never);
+}
+
+// Under the mutex. Less than so many at once: no more are due.
+std::size_t timer_service::fire_some(time_point now) noexcept {
+  return wheel_.advance(
+      now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); }, most_at_once);
 }
 
 void timer_service::run_due(void*, envelope&) {
-  const turn_context& here = this_turn();
-  here.counts->handled.add(static_cast<std::uint64_t>(-1));  // its own message, which is hidden
+  turn_context& here = this_turn();
+  here.after |= after::uncounted;
   here.running->home().timers().fire_due();
 }
 void timer_service::discard_due(envelope&) noexcept {}
 
+// In the turn of firing_. Lets others to the mutex between some and some.
 void timer_service::fire_due() noexcept {
   std::unique_lock lock(mutex_);
   const time_point now = clock::now();
   firing_since_ = now;
-  if (fire_due(lock, now, most_in_turn) >= most_in_turn) {
-    // Behind those for whom these were.
-    (void)firing_->deliver_hidden(due_);  // it is not idle
-    this_turn().counts->ask(activity::turn_over);
-    return;
+  std::size_t fired = 0;
+  while (fire_some(now) == most_at_once) {
+    fired += most_at_once;
+    if (fired == most_in_turn) {
+      // The rest behind those for whom these were.
+      (void)firing_->deliver_hidden(due_);  // it is not idle
+      this_turn().counts->ask(activity::turn_over);
+      return;
+    }
+    firing_since_ = clock::now();  // the thread need not come
+    lock.unlock();
+    lock.lock();
   }
   firing_since_ = never;
   const bool wakes = stopping_ || wheel_.next_expiry().value_or(never) < wakes_at_;
@@ -401,11 +424,17 @@ void timer_service::alarm_by(control_block& of, time_point when) {
 
 // Under the mutex. The actor has not gone over its timers yet, so that its slot is still its own.
 void timer_service::fire_alarm(timer_entry& entry) noexcept {
-  control_block* const target = control_block::hold(entry.target->where());
-  if (target == nullptr) return;  // it is ending
+  control_block& target = *entry.target;
+  lifeline& line = target.line();
+  const lifeline::state seen = line.now_after_others();
+  if (!line.try_hold(seen.generation())) {
+    // Whether it ends is being decided by the search for cycles, which is not to be waited for under the mutex.
+    if (!seen.ending() || seen.undecided()) wheel_.insert(entry, clock::now());
+    return;
+  }
   entry.queued = true;
-  if (!target->try_deliver(entry)) entry.queued = false;
-  target->let_go();
+  if (!target.try_deliver(entry)) entry.queued = false;
+  target.let_go();
 }
 
 void timer_service::handle_alarm(timer_entry& entry) {

@@ -93,8 +93,9 @@ class timer_service final : surplus_listener {
 
   static constexpr time_point never = time_point::max();
   static constexpr duration patience = std::chrono::milliseconds(1);  // with the pool
-  static constexpr std::size_t most_at_once = 16;                     // under the mutex
-  static constexpr std::size_t most_in_turn = 1'024;                  // they stay in a cache
+  static constexpr duration patience_with_the_running = std::chrono::microseconds(250);
+  static constexpr std::size_t most_at_once = 16;     // under the mutex
+  static constexpr std::size_t most_in_turn = 1'024;  // they stay in a cache
 
   static void run_due(void* actor, envelope& due);
   static void discard_due(envelope& due) noexcept;
@@ -105,8 +106,9 @@ class timer_service final : surplus_listener {
   [[nodiscard]] time_point see_to_due(std::unique_lock<adaptive_mutex>& lock,
                                       time_point now) noexcept;
   void fire_due() noexcept;
-  std::size_t fire_due(std::unique_lock<adaptive_mutex>& lock, time_point now,
-                       std::size_t most) noexcept;
+  [[nodiscard]] time_point fire_instead(std::unique_lock<adaptive_mutex>& lock,
+                                        time_point now) noexcept;
+  std::size_t fire_some(time_point now) noexcept;
   [[nodiscard]] time_point pauses(time_point now) noexcept;
   [[nodiscard]] time_point trim(time_point now) noexcept;
   void fire(timer_entry& entry, time_point now) noexcept;
@@ -124,6 +126,7 @@ class timer_service final : surplus_listener {
   timer_entry* free_ = nullptr;
   time_point sleeps_until_ = time_point::min();  // the thread; min: who arms need not wake it
   time_point wakes_at_ = time_point::max();      // likewise, also while the actor fires
+  bool has_woken_ = false;                       // a worker for the actor
   time_point firing_since_ = never;              // the actor has been asked, or has fired some
   std::uint64_t armed_ = 0;
   std::uint64_t skipped_ = 0;

@@ -53,7 +53,7 @@ class turn_scope {
 
 void control_block::started() noexcept {
   handling_.store(nullptr, relaxed);  // [handling]
-  if (home_->looked_at && type_->on_start == nullptr) [[unlikely]]
+  if (home_->looked_at && type_->on_start == nullptr && !type_->is_hidden) [[unlikely]]
     tell_started();
   if (type_->on_start == nullptr && mailbox_.rest()) return;
   executor_->schedule(*this);
@@ -228,6 +228,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
         count();
         return end(exit_reason::failed, mine);
       }
+      if ((also & after::uncounted) != 0) --handled;
       if ((also & after::batch) != 0) most -= std::min(most, scope.here().handled_too);
       is_exclusive = has_exclusive();
       scope.here().after = after::nothing;

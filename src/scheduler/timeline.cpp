@@ -69,7 +69,7 @@ void timeline_lane::learns(const timeline_label& label, std::uint64_t uncounted)
   const duration took = learnt_ - before;
   if (took >= shortest_ / shorter_alone) {
     if (before > since_) {
-      cut(before, uncounted - 1);
+      cut(before, uncounted != 0 ? uncounted - 1 : 0);
       push_held();
     }
     label_ = label;

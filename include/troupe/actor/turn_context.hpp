@@ -20,10 +20,11 @@ struct handler_frame;
 /// What is to be done after the message that is being handled, besides counting it: any of these.
 namespace after {
 inline constexpr std::uint8_t nothing = 0;
-inline constexpr std::uint8_t pause = 1;      // it has sent to a full mailbox
-inline constexpr std::uint8_t keep = 2;       // it is not handled yet
-inline constexpr std::uint8_t exclusive = 4;  // a handler has become exclusive, or is over
-inline constexpr std::uint8_t batch = 8;      // it was one of several: turn_context::handled_too
+inline constexpr std::uint8_t pause = 1;       // it has sent to a full mailbox
+inline constexpr std::uint8_t keep = 2;        // it is not handled yet
+inline constexpr std::uint8_t exclusive = 4;   // a handler has become exclusive, or is over
+inline constexpr std::uint8_t uncounted = 16;  // it was hidden
+inline constexpr std::uint8_t batch = 8;       // it was one of several: turn_context::handled_too
 }  // namespace after
 
 /// What this thread is doing for Troupe at the moment.

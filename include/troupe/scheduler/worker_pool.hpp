@@ -90,6 +90,10 @@ class worker_pool final : public executor {
   /// From a foreign thread, for a short turn that can wait as long as another one lasts: whoever runs comes by it, in
   /// whose cache it may leave something for the turns there. Wakes a worker only if none runs.
   void schedule_for_the_running(runnable& r) noexcept;
+  /// For that, if it has waited for too long.
+  void wake_for_the_injected() noexcept {
+    if (has_injected()) wake_one_if_needed();
+  }
   /// Within a turn that was used up: behind those that wait here.
   void schedule_behind(runnable& r) noexcept;
 
