@@ -72,7 +72,7 @@ struct group {
 };
 
 TEST(serial_executor, turns_that_two_threads_ask_for_come_one_after_the_other) {
-  expect_holds({.random = 20'000}, [] {
+  expect_holds({.random = 8'000}, [] {
     std::array<parker, 2> done;
     worker_pool pool(2, member::turn_by_executor);
     group<2> both(pool);
@@ -91,7 +91,7 @@ TEST(serial_executor, turns_that_two_threads_ask_for_come_one_after_the_other) {
 }
 
 TEST(serial_executor, what_a_turn_schedules_in_its_group_gets_its_turn) {
-  expect_holds({.random = 20'000}, [] {
+  expect_holds({.random = 8'000}, [] {
     parker done;
     worker_pool pool(2, member::turn_by_executor);
     group<3> all(pool);
@@ -109,7 +109,7 @@ TEST(serial_executor, what_a_turn_schedules_in_its_group_gets_its_turn) {
 }
 
 TEST(serial_executor, one_that_has_more_to_do_comes_behind_the_others) {
-  expect_holds({.random = 20'000}, [] {
+  expect_holds({.random = 8'000}, [] {
     std::array<parker, 2> done;
     worker_pool pool(2, member::turn_by_executor);
     group<2> both(pool);
@@ -132,7 +132,7 @@ TEST(serial_executor, one_that_has_more_to_do_comes_behind_the_others) {
 }
 
 TEST(serial_executor, ends_with_whoever_has_used_it_last) {
-  expect_holds({.random = 20'000}, [] {
+  expect_holds({.random = 8'000}, [] {
     std::array<parker, 2> done;
     shared book;
     std::array<member, 2> members;

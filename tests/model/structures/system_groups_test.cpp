@@ -18,7 +18,7 @@ using model::require;
 
 // Both write into the same record, which no lock guards.
 TEST(system_groups, members_of_one_do_not_race_and_end_with_their_system) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'500}, [] {
     record shared;
     {
       troupe::system in(small(2));
@@ -33,7 +33,7 @@ TEST(system_groups, members_of_one_do_not_race_and_end_with_their_system) {
 }
 
 TEST(system_groups, a_group_made_while_others_run_on_its_workers_does_not_race) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'500}, [] {
     record alone;
     record shared;
     {
@@ -71,7 +71,7 @@ class relay : public actor {
 };
 
 TEST(system_groups, a_message_from_one_dispatcher_to_another_is_handled) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'500}, [] {
     record done;
     parker told;
     {

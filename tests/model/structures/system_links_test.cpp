@@ -59,7 +59,7 @@ class bound_to_end : public counter {
 };
 
 TEST(link, is_told_of_once_whether_asked_for_before_or_after_the_end) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'000}, [] {
     record one, other;
     plain<int> downs{0};
     parker heard, ended;
@@ -77,7 +77,7 @@ TEST(link, is_told_of_once_whether_asked_for_before_or_after_the_end) {
 }
 
 TEST(link, from_both_sides_is_one_link) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'000}, [] {
     record one, other;
     plain<int> downs{0};
     parker heard, ended;
@@ -95,7 +95,7 @@ TEST(link, from_both_sides_is_one_link) {
 }
 
 TEST(link, that_is_ended_while_the_other_ends_is_told_of_before_that_or_not_at_all) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'000}, [] {
     record one, other;
     plain<int> downs{0};
     parker heard, ended;
@@ -114,7 +114,7 @@ TEST(link, that_is_ended_while_the_other_ends_is_told_of_before_that_or_not_at_a
 }
 
 TEST(link, takes_the_other_one_along_whoever_of_the_two_has_asked_for_it) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'000}, [] {
     record one, other;
     parker one_ended, other_ended;
     {
@@ -131,7 +131,7 @@ TEST(link, takes_the_other_one_along_whoever_of_the_two_has_asked_for_it) {
 }
 
 TEST(link, of_two_that_are_ended_at_the_same_time_ends_each_once) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'000}, [] {
     record one, other;
     parker one_ended, other_ended;
     {
@@ -175,7 +175,7 @@ class waiting : public actor {
 };
 
 TEST(end_of, goes_on_once_at_the_end_or_when_its_time_is_over) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'000}, [] {
     record done;
     plain<int> ends{0};
     plain<int> timeouts{0};
@@ -195,7 +195,7 @@ TEST(end_of, goes_on_once_at_the_end_or_when_its_time_is_over) {
 }
 
 TEST(end_of, whose_actor_ends_at_the_same_time_leaves_nothing) {
-  expect_holds({.random = 3'000}, [] {
+  expect_holds({.random = 1'000}, [] {
     record done;
     plain<int> ends{0};
     plain<int> timeouts{0};
