@@ -254,7 +254,8 @@ control_block& runtime::make_hidden(const actor_type& type) {
 }
 
 void runtime::end_hidden(control_block& block) noexcept {
-  foreign().actors.spawned.fetch_add(1, seq_cst);  // [alive] its end is counted
+  // [alive] relaxed: its end is counted next, by this thread, and who sees that sees this.
+  foreign().actors.spawned.fetch_add(1, relaxed);
   block.abandon();
   block.let_go();
 }
