@@ -82,11 +82,13 @@ turn_result control_block::turn_of(runnable& r, activity& mine, std::size_t most
 }
 
 inline bool control_block::refill(std::uint32_t low, activity& mine) noexcept {
+  const std::uint32_t before = mailbox_.has_one_ready() ? 1 : 0;
   const mailbox::refilled got = mailbox_.refill(low);
   if (got.room) [[unlikely]]
     home().pauses().release_waiters_of(*this);
-  if (got.messages == 0) return false;
-  mine.depth_highest.raise_to(got.messages);
+  const std::uint32_t found = before + got.messages;
+  if (found == 0) return false;
+  mine.depth_highest.raise_to(found);
   return true;
 }
 
@@ -147,6 +149,8 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     is_exclusive = has_exclusive();
   }
   const sending_rules& bounds = rules();
+  // The message that found it idle is not to be handled alone if others have come behind it.
+  if (may_refill && mailbox_.has_one_ready()) (void)refill(bounds.low, mine);
   void* const actor = object();
   std::size_t handled = 0;
   std::size_t bytes = 0;

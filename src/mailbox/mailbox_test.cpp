@@ -102,6 +102,41 @@ TEST(mailbox, does_not_rest_while_there_is_something_to_read) {
   EXPECT_TRUE(box.rest());
 }
 
+TEST(mailbox, the_message_that_finds_it_idle_is_on_the_readers_list) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(3);
+  ASSERT_TRUE(box.rest());
+  EXPECT_FALSE(box.has_ready());
+  ASSERT_EQ(box.push(some[0]), mailbox::pushed::to_idle);
+  EXPECT_TRUE(box.has_one_ready());
+  EXPECT_FALSE(box.is_empty());
+  EXPECT_FALSE(box.rest());
+  for (const int i : {1, 2}) EXPECT_EQ(box.push(some[std::size_t(i)]), mailbox::pushed::to_busy);
+  EXPECT_TRUE(box.has_one_ready()) << "the others are not yet taken";
+  EXPECT_EQ(box.refill(0), (mailbox::refilled{2, false}));
+  EXPECT_FALSE(box.has_one_ready());
+  for (numbered& each : some) EXPECT_EQ(&box.pop_ready(), &each);
+  EXPECT_FALSE(box.has_ready());
+  EXPECT_TRUE(box.rest());
+}
+
+TEST(mailbox, the_message_that_finds_it_idle_counts_until_it_is_handled) {
+  mailbox box;
+  box.open_busy();
+  auto some = messages(3);
+  ASSERT_TRUE(box.rest());
+  ASSERT_EQ(box.push(some[0], 1, 2), mailbox::pushed::to_idle);
+  EXPECT_EQ(box.push(some[1], 1, 2), mailbox::pushed::to_busy);
+  EXPECT_EQ(box.push(some[2], 1, 2), mailbox::pushed::full);
+  EXPECT_EQ(&box.pop_ready(), &some[0]);
+  EXPECT_EQ(box.push(some[2], 1, 2), mailbox::pushed::full) << "it is not handled yet";
+  EXPECT_FALSE(box.handled(1, 100));
+  EXPECT_EQ(box.refill(0), (mailbox::refilled{1, false})) << "counts it off";
+  EXPECT_EQ(box.push(some[2], 1, 2), mailbox::pushed::to_busy);
+  EXPECT_EQ(box.close().messages, &some[1]);
+}
+
 TEST(mailbox, what_is_collected_in_parts_stays_in_order) {
   mailbox box;
   box.open_busy();
@@ -313,7 +348,7 @@ TEST(mailbox, who_wants_room_is_told_when_what_was_kept_has_been_handled) {
   EXPECT_TRUE(box.rest(2, 1)) << "it would read for ever";
   EXPECT_TRUE(box.want_room(1)) << "it still does";
   EXPECT_EQ(box.push(some[2], 1, 9), pushed::to_idle);
-  EXPECT_EQ(box.refill(1), (refilled{1, false}));
+  EXPECT_EQ(box.refill(1), refilled{}) << "it is on the reader's list";
   EXPECT_EQ(&box.pop_ready(), &some[2]);
   EXPECT_FALSE(box.handled(1, 100));
   box.put_in_front(some[0], some[0]);

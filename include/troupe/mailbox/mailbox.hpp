@@ -20,7 +20,8 @@ namespace troupe::detail {
 /// reverses it into a list of its own. (Treiber's stack, whose pop is the hard part, is only ever
 /// emptied at once, so there is no ABA; the arrangement is acto's, «Lock-free queue in MPSC»,
 /// 2009.) The newest message and the units that are not yet handled share one word, so that a limit
-/// is kept exactly and costs no access of its own. A message that weighs nothing is never refused.
+/// is kept exactly and costs no access of its own. A message that weighs nothing is never refused. Who
+/// finds nobody reading puts his message onto the reader's list himself: then nobody has to take it.
 ///
 /// Threads:   push(), want_room() and try_begin_reading() from anywhere; the rest from the one reader: who
 ///            was told `to_idle` by push(), or has begun to read, or who opened the mailbox busy, until
@@ -28,7 +29,8 @@ namespace troupe::detail {
 /// Invariant: between two readers lies exactly one rest() that returned true. The units
 ///            of what was pushed and not counted as handled never exceed a sender's `most`. After a
 ///            want_room() that returned true the reader is told, once, that there is room.
-/// Cost:      push: one compare-and-swap; pop: one in a batch. 24 bytes, of which senders touch the
+/// Cost:      push: one compare-and-swap; pop: one in a batch, none for a message that found nobody
+///            reading. 24 bytes, of which senders touch the
 ///            first 8 and, while it reads, only the reader the others. Messages bring their own
 ///            memory, aligned to 16, at an address of at most 48 bits.
 class mailbox {
@@ -131,6 +133,10 @@ class mailbox {
   }
 
   [[nodiscard]] bool has_ready() const noexcept { return ready_ != nullptr; }
+  /// Just one, as when nobody was reading when it was pushed.
+  [[nodiscard]] bool has_one_ready() const noexcept {
+    return ready_ != nullptr && first_ready().next == nullptr;
+  }
 
   /// Units pushed and not handled; for the reader.
   [[nodiscard]] std::uint32_t units() const noexcept {
@@ -212,11 +218,18 @@ inline mailbox::pushed mailbox::push(envelope& message, std::size_t units,
   do {
     if (head == closed) return pushed::closed;
     if (units != 0 && (units > most || units_of(head) > most - units)) return pushed::full;
-    message.next = has_message(head) ? message_of(head) : nullptr;
-    next = address | ((head & (units_mask | room_wanted)) + units);
+    next = (head & (units_mask | room_wanted)) + units;
+    if (!is_idle(head)) {
+      message.next = has_message(head) ? message_of(head) : nullptr;
+      next |= address;
+    }
     // [mailbox] release: the message's content is visible to the reader that takes it in refill().
   } while (!head_.compare_exchange_weak(head, next, acq_rel, acquire));
-  return is_idle(head) ? pushed::to_idle : pushed::to_busy;
+  if (!is_idle(head)) return pushed::to_busy;
+  // Until the caller has appointed a reader, he is it.
+  message.next = nullptr;
+  ready_ = &message;
+  return pushed::to_idle;
 }
 
 inline mailbox::refilled mailbox::refill_from(word head, std::uint32_t low) noexcept {
