@@ -35,19 +35,53 @@ asker answers_to(control_block& me, const waiting_place& at) noexcept {
 
 }  // namespace
 
-waiting_place begin_waiting(control_block& me, waiter& who, time_point until) {
+namespace {
+
+wait_table& table_of(control_block& me) {
   side_block& its = me.side();
   if (its.waits == nullptr) its.waits = std::make_unique<wait_table>();
-  wait_table& table = *its.waits;
+  return *its.waits;
+}
+
+// Throws std::bad_alloc.
+void look_by(control_block& me, wait_table& table, time_point when) {
+  if (when >= table.alarm_at) return;
+  me.home().timers().alarm_by(me, when);
+  table.alarm_at = when;
+}
+
+waiting_place add(control_block& me, wait_table& table, waiter& who, time_point until) {
   const waiting_place at = table.add(who, until);
-  if (until >= table.alarm_at) return at;
   try {
-    me.home().timers().alarm_by(me, until);
+    look_by(me, table, until);
   } catch (...) {
     (void)table.take(at);
     throw;
   }
-  table.alarm_at = until;
+  return at;
+}
+
+}  // namespace
+
+waiting_place begin_waiting(control_block& me, waiter& who, time_point until) {
+  return add(me, table_of(me), who, until);
+}
+
+waiting_place begin_waiting(control_block& me, waiter& who, duration time) {
+  wait_table& table = table_of(me);
+  if (time == no_timeout) return table.add(who, time_point::max());
+  if (table.hurries_with(time)) return table.add_to_begin(who, time);
+  const time_point now = clock::now();
+  const waiting_place at = add(me, table, who, later(now, time));
+  if (table.looked(now)) {
+    try {
+      look_by(me, table, now + wait_table::hurry_lasts);
+    } catch (...) {
+      (void)table.begin_all(now);
+      (void)table.take(at);
+      throw;
+    }
+  }
   return at;
 }
 
@@ -65,6 +99,10 @@ void send_no_answer(request& asked) noexcept {
 
 void bring_answer(request& answered) noexcept {
   if (answered.from.place == asker::in_a_slot) return answered.from.slot->answer(answered);
+  lifeline* const line = answered.from.line;
+  if (line == nullptr) return answered.how->discard(answered);
+  // Most who wait for an answer are idle.
+  if (control_block::try_deliver_to_idle(*line, answered.from.generation, answered)) return;
   control_block* const to = control_block::hold(answered.from.who());
   if (to == nullptr) return answered.how->discard(answered);
   const bool taken = to->try_deliver(answered);
@@ -103,28 +141,25 @@ void control_block::look_at_the_time() {
   wait_table& table = *side_if_any()->waits;
   table.alarm_at = time_point::max();
   const time_point now = clock::now();
+  if (table.begin_all(now)) look_by(*this, table, now + wait_table::hurry_lasts);
   while (waiter* const who = table.take_due(now)) {
     who->now = waiter::state::late;
     if (who->handler != nullptr) resume_handler(*who->handler);
   }
-  const time_point next = table.next_due();
-  if (next >= table.alarm_at) return;
-  home().timers().alarm_by(*this, next);
-  table.alarm_at = next;
+  look_by(*this, table, table.next_due());
 }
 
 // ── Questions ─────────────────────────────────────────────────────────────────────────────────
 
-asking_base::asking_base(control_block& to, request& question, duration timeout)
-    : deadline_(timeout == no_timeout ? time_point::max() : later(clock::now(), timeout)),
-      to_(to.where()) {
+asking_base::asking_base(control_block& to, request& question, duration timeout) : to_(to.where()) {
   const turn_context& here = this_turn();
   try {
     if (here.coroutine != nullptr && here.constructors == 0) {
       me_ = here.running;
-      at_ = begin_waiting(*me_, *this, deadline_);
+      at_ = begin_waiting(*me_, *this, timeout);
       question.from = answers_to(*me_, at_);
     } else {
+      if (timeout != no_timeout) deadline_ = later(clock::now(), timeout);
       slot_ = &answer_slot::make(to.home());
       question.from.slot = slot_;
       question.from.place = asker::in_a_slot;
@@ -202,15 +237,11 @@ bool asking_base::is_decided_later() {
 }
 
 void asking_base::shorten(time_point deadline) {
-  if (deadline >= deadline_ || now != state::waiting) return;
-  deadline_ = deadline;
+  if (now != state::waiting) return;
+  deadline_ = std::min(deadline_, deadline);
   if (me_ == nullptr) return;
   wait_table& table = table_of_mine();
-  table.shorten(at_, deadline);
-  if (deadline < table.alarm_at) {
-    me_->home().timers().alarm_by(*me_, deadline);
-    table.alarm_at = deadline;
-  }
+  if (table.shorten(at_, deadline)) look_by(*me_, table, deadline);
 }
 
 void asking_base::wait(handler_frame& who) {

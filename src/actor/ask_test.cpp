@@ -150,6 +150,34 @@ TEST(ask, no_answer_in_time_is_a_timeout_and_a_late_one_reaches_nobody) {
   EXPECT_EQ(on.system.statistics().answers_late, 1u);
 }
 
+TEST(ask, one_who_asks_often_and_then_in_vain_is_told_and_not_too_early) {
+  talk on;
+  on.begin([&on](asker_actor& me) -> task<> {
+    for (int i = 0; i < 1'000; ++i) (void)co_await on.it.ask<add>(120ms, i, 1);
+    const time_point began = clock::now();
+    const auto got = co_await on.silent.ask<add>(120ms, 1, 2);
+    const auto late = clock::now() - began - 120ms;
+    me.log.write(text(got));
+    me.log.write(late < 0ms ? "too early" : "not too early");
+    // And again, now that it is not in a hurry any more.
+    me.log.write(text(co_await on.silent.ask<add>(5ms, 1, 2)));
+  });
+  ASSERT_TRUE(on.log.wait_for(3));
+  EXPECT_THAT(on.log.lines(), ElementsAre("timeout", "not too early", "timeout"));
+}
+
+TEST(ask, questions_of_one_in_a_hurry_are_over_by_the_deadline_that_they_share) {
+  talk on;
+  on.begin([&on](asker_actor& me) -> task<> {
+    for (int i = 0; i < 1'000; ++i) (void)co_await on.it.ask<add>(10s, i, 1);
+    auto question = on.silent.ask<add>(10s, 1, 2);
+    question.no_later_than(clock::now() + 5ms);
+    me.log.write(text(co_await std::move(question)));
+  });
+  ASSERT_TRUE(on.log.wait_for(1));
+  EXPECT_THAT(on.log.lines(), ElementsAre("timeout"));
+}
+
 TEST(ask, a_late_answer_does_not_reach_the_next_question_of_a_coroutine) {
   journal log;
   stage on;

@@ -24,14 +24,14 @@ void followers::count() noexcept { this_turn().running->handled_too(how_, counts
 inline envelope* control_block::next_of(const dispatch& how) noexcept {
   const std::uint8_t now = urgent_.load(relaxed);  // [urgent]
   if ((now & ~high_sorted) != 0) return nullptr;
-  if (mailbox_.has_ready()) {
-    const envelope& next = mailbox_.first_ready();
-    if (next.how == &how) return &mailbox_.pop_ready();
-    if (is_marked_as(next, how)) return &unmarked(mailbox_.pop_ready());
+  if (inbox().has_ready()) {
+    const envelope& next = inbox().first_ready();
+    if (next.how == &how) return &inbox().pop_ready();
+    if (is_marked_as(next, how)) return &unmarked(inbox().pop_ready());
     if (!is_ring_token(next)) return nullptr;
-    envelope& token = mailbox_.pop_ready();
+    envelope& token = inbox().pop_ready();
     envelope* const message = drop_ring::of(token).take_if(token, how);
-    if (message == nullptr) mailbox_.put_in_front(token, token);
+    if (message == nullptr) inbox().put_in_front(token, token);
     return message;
   }
   if (now != high_sorted) return nullptr;
@@ -83,7 +83,7 @@ void control_block::handled_too(const dispatch& how, const handled_messages& cou
   give_back_to_budget(counts.bytes);
   count_gone(*home_, counts.messages, counts.bytes);
   const sending_rules& bounds = rules();
-  if (mailbox_.handled(counts.units, bounds.quantum) && mailbox_.make_room(bounds.low)) {
+  if (inbox().handled(counts.units, bounds.quantum) && inbox().make_room(bounds.low)) {
     home().pauses().release_waiters_of(*this);
   }
 }

@@ -20,7 +20,7 @@ namespace troupe::detail {
 
 namespace {
 
-using slots = stable_pool<lifeline>;
+using slots = stable_pool<slot_head>;
 
 // ── The runtime's own messages ────────────────────────────────────────────────────────────────
 
@@ -90,8 +90,23 @@ control_block::control_block(const actor_type& type, runtime& home, executor& ru
       epoch_(home.epoch()),
       handling_(&constructor_dispatch) {}
 
+bool control_block::try_deliver_to_idle(lifeline& line, std::uint32_t generation,
+                                        envelope& message) noexcept {
+  const slot_head::reader now = slot_head::of(line).try_begin_reading(generation);
+  if (now == slot_head::reader::nobody) return false;
+  control_block& block = of(line);
+  if (now == slot_head::reader::of_another) [[unlikely]] {
+    block.thaw();
+    return false;
+  }
+  block.inbox().begin_with(message);
+  count_accepted(*block.home_, 0);
+  block.executor_->schedule(block);
+  return true;
+}
+
 bool control_block::deliver_hidden(envelope& message) noexcept {
-  const mailbox::pushed result = mailbox_.push(message);
+  const mailbox::pushed result = inbox().push(message);
   TROUPE_ASSERT(result != mailbox::pushed::closed, "a hidden actor has ended");
   return result == mailbox::pushed::to_idle;
 }
@@ -127,22 +142,22 @@ control_block& control_block::make(const actor_type& type, runtime& home, execut
   void* const memory =
       elsewhere ? ::operator new(type.object_bytes, std::align_val_t{type.object_alignment})
                 : nullptr;
-  lifeline* line;
+  slot_head* slot;
   try {
-    line = slots::take(slot_bytes(type));
+    slot = slots::take(slot_bytes(type));
   } catch (...) {
     if (elsewhere) ::operator delete(memory, std::align_val_t{type.object_alignment});
     throw;
   }
-  auto* const block = ::new (line + 1) control_block(type, home, runs_on);
+  auto* const block = ::new (slot + 1) control_block(type, home, runs_on);
   if (elsewhere) *reinterpret_cast<void**>(block + 1) = memory;
   if (side != nullptr && side->own != nullptr) block->type_ = &side->own->type;
   TROUPE_ASSERT(reinterpret_cast<std::uintptr_t>(block->last_reference_) % alignof(envelope) == 0,
                 "the layout of control_block has changed: its envelope is not aligned");
   ::new (block->last_reference_) envelope{nullptr, &last_reference_dispatch};
-  block->mailbox_.open_busy();
+  block->inbox().open_busy();
   block->side_.store(side.release(), relaxed);  // [life-open] published by open()
-  line->open();
+  slot->life.open();
   return *block;
 }
 
@@ -155,10 +170,10 @@ void control_block::free_object_memory() noexcept {
 void control_block::free_slot() noexcept {
   const std::size_t bytes = slot_bytes(*type_);  // the type may be in the side block
   delete side_if_any();
-  lifeline& slot = line();
+  slot_head& slot = head();
   std::destroy_at(this);
   // A slot whose generations are used up is left alone for ever, lest an old address fit it.
-  if (slot.free()) slots::give_back(&slot, bytes);
+  if (slot.life.free()) slots::give_back(&slot, bytes);
 }
 
 side_block& control_block::side() {

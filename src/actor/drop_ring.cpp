@@ -58,7 +58,7 @@ envelope* drop_ring::pop_oldest(line& of) noexcept {
   return message;
 }
 
-drop_ring::outcome drop_ring::push(envelope& message, mailbox& to) noexcept {
+drop_ring::outcome drop_ring::push(envelope& message, mailbox to) noexcept {
   outcome result{mailbox::pushed::to_busy, nullptr};
   envelope** end = &result.dropped;
   const auto drop = [&end](envelope& one) {

@@ -36,7 +36,7 @@ class drop_ring {
   };
   /// Takes the message, unless the mailbox is closed; drops what is too much. A message that alone is
   /// larger than the limit drops itself.
-  outcome push(envelope& message, mailbox& to) noexcept;
+  outcome push(envelope& message, mailbox to) noexcept;
 
   /// A token has arrived: the oldest message, or null if it was dropped meanwhile.
   [[nodiscard]] envelope* take(envelope& token) noexcept;

@@ -79,11 +79,11 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
   put_all_back();  // nobody will handle it: it is among what is left
   side_block* const its = side_if_any();
   if (its != nullptr && its->once_more != nullptr) {
-    mailbox_.put_in_front(*its->once_more, *its->once_more);
+    inbox().put_in_front(*its->once_more, *its->once_more);
     its->once_more = nullptr;
   }
   if (!alone) line().end();
-  const mailbox::remains remains = alone ? mailbox_.close_alone() : mailbox_.close();
+  const mailbox::remains remains = alone ? inbox().close_alone() : inbox().close();
   if (alone && remains.messages != nullptr) {
     // What is discarded runs code of the user's, which may name this actor, and take its time.
     line().hold_again();

@@ -47,7 +47,7 @@ control_block* control_block::hold_when_decided(lifeline& line, std::uint32_t ge
 
 bool control_block::has_something_to_do() const noexcept {
   // [urgent] relaxed: it comes with a message.
-  if (!mailbox_.is_empty() || is_told_to_stop()) return true;
+  if (taken_.has_ready() || head().pushed.has_pushed() || is_told_to_stop()) return true;
   const side_block* const its = side_if_any();
   return its != nullptr && (its->kept != nullptr || its->again != nullptr || waits_for_something());
 }

@@ -112,9 +112,9 @@ turn_result control_block::end_incarnation(exit_reason reason, activity& mine) n
   const bool has_high = !its.sorted.empty();
   put_all_back();
   if (its.again->forgets_mailbox()) forget_mailbox(mine);
-  if (mailbox_.make_room(rules().low)) home().pauses().release_waiters_of(*this);
+  if (inbox().make_room(rules().low)) home().pauses().release_waiters_of(*this);
   if (its.once_more != nullptr) {
-    mailbox_.put_in_front(*its.once_more, *its.once_more);
+    inbox().put_in_front(*its.once_more, *its.once_more);
     its.once_more = nullptr;
   }
   if (has_high) urgent_.fetch_or(high_pushed, relaxed);  // [high] the turn's
@@ -189,20 +189,20 @@ void control_block::forget_mailbox(activity& mine) noexcept {
   envelope** end = &first;
   envelope* last = nullptr;
   unhandled_messages counts;
-  const bool is_room_wanted = mailbox_.refill(bounds.low).room;
-  while (mailbox_.has_ready()) {
-    envelope& message = mailbox_.pop_ready();
+  const bool is_room_wanted = inbox().refill(bounds.low).room;
+  while (inbox().has_ready()) {
+    envelope& message = inbox().pop_ready();
     if (message.how->internal && !is_ring_token(message) && !is_wrapped(message)) {
       message.next = nullptr;
       last = *end = &message;
       end = &message.next;
       continue;
     }
-    (void)mailbox_.handled(bounds.units(message.how->charge(message), message.how->weight),
-                           bounds.quantum);
+    (void)inbox().handled(bounds.units(message.how->charge(message), message.how->weight),
+                          bounds.quantum);
     discard_unhandled(message, counts);
   }
-  if (first != nullptr) mailbox_.put_in_front(*first, *last);
+  if (first != nullptr) inbox().put_in_front(*first, *last);
   give_back_to_budget(counts.bytes);
   (void)mine.count_gone(counts.messages, counts.bytes);
   if (home_->has_budget) settle(*home_, mine);

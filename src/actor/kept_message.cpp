@@ -92,8 +92,7 @@ void control_block::handle_kept_again() noexcept {
   side_block* const its = side_if_any();
   if (its == nullptr || its->kept == nullptr) return;
   its->kept_units = 0;
-  mailbox_.put_in_front(*std::exchange(its->kept, nullptr),
-                        *std::exchange(its->kept_last, nullptr));
+  inbox().put_in_front(*std::exchange(its->kept, nullptr), *std::exchange(its->kept_last, nullptr));
 }
 
 }  // namespace troupe::detail

@@ -207,7 +207,7 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
     return to != nullptr ? to->send(bare) : refuse(bare);
   }
   // [budget] relaxed: only a look.
-  if (home_->over_budget.load(relaxed) && rules().per_message != 0 && !mailbox_.is_closed()) {
+  if (home_->over_budget.load(relaxed) && rules().per_message != 0 && !is_closed()) {
     return overflow(message, may_redirect);
   }
   if (how.most != 0 && !take_place(how)) return overflow(message, may_redirect);
@@ -221,7 +221,7 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
   bool itself_dropped = false;
   mailbox::pushed pushed;
   if (own != nullptr && own->ring != nullptr) {
-    const drop_ring::outcome outcome = own->ring->push(message, mailbox_);
+    const drop_ring::outcome outcome = own->ring->push(message, inbox());
     pushed = outcome.pushed;
     if (pushed != mailbox::pushed::closed) count_accepted(home, bytes);
     itself_dropped = outcome.dropped == &message;
@@ -231,9 +231,9 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
   } else {
     const sending_rules& bounds = rules();
     const std::size_t units = bounds.units(bytes, how.weight);
-    pushed = mailbox_.push(message, units, bounds.soft);
+    pushed = inbox().push(message, units, bounds.soft);
     if (pushed == mailbox::pushed::full && bounds.hard > bounds.soft && !is_pumped_here()) {
-      pushed = mailbox_.push(message, units, bounds.hard);
+      pushed = inbox().push(message, units, bounds.hard);
       pauses = pushed < mailbox::pushed::closed;
     }
     if (pushed < mailbox::pushed::closed) count_accepted(home, bytes);

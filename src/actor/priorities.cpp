@@ -36,7 +36,7 @@ void control_block::tell_high() noexcept {
 bool control_block::try_deliver_by_priority(envelope& message) noexcept {
   if (!message.how->high) return try_deliver(message);
   hold();
-  const mailbox::pushed result = mailbox_.push(message);
+  const mailbox::pushed result = inbox().push(message);
   if (result != mailbox::pushed::closed) count_accepted(*home_, 0);
   if (result == mailbox::pushed::to_busy) tell_high();
   if (result == mailbox::pushed::to_idle) executor_->schedule(*this);
@@ -56,13 +56,13 @@ void control_block::sort_waiting(bool with_pushed, activity& mine) noexcept {
   }
   sorted_messages& sorted = its->sorted;
   // Later, what is on the reader's list is what was kept: older than all that is sorted.
-  if ((now & high_sorted) == 0) sorted.add(mailbox_.exchange_ready(nullptr));
+  if ((now & high_sorted) == 0) sorted.add(inbox().exchange_ready(nullptr));
   if (with_pushed) {
     // [high] acquire: what was pushed before the flag was set is found below.
     urgent_.fetch_and(static_cast<std::uint8_t>(~high_pushed), acquire);
-    envelope* const kept = mailbox_.exchange_ready(nullptr);
-    const mailbox::refilled got = mailbox_.refill(rules().low);
-    sorted.add(mailbox_.exchange_ready(kept));
+    envelope* const kept = inbox().exchange_ready(nullptr);
+    const mailbox::refilled got = inbox().refill(rules().low);
+    sorted.add(inbox().exchange_ready(kept));
     mine.depth_highest.raise_to(got.messages);
     if (got.room) home().pauses().release_waiters_of(*this);
   }
@@ -79,10 +79,10 @@ bool control_block::bring_next(bool may_handle, bool may_refill, activity& mine)
       (before != nullptr && before->sorted.is_to_look());
   sort_waiting(may_refill && is_to_look, mine);
   side_block* const its = side_if_any();
-  if (mailbox_.has_ready() || its == nullptr || its->sorted.empty()) return true;
+  if (inbox().has_ready() || its == nullptr || its->sorted.empty()) return true;
   if (!may_handle) return false;
   envelope& next = its->sorted.pop();
-  (void)mailbox_.exchange_ready(&next);
+  (void)inbox().exchange_ready(&next);
   if (its->sorted.empty()) {
     urgent_.fetch_and(static_cast<std::uint8_t>(~high_sorted), relaxed);  // [high] the turn's
   }
@@ -102,11 +102,11 @@ control_block::urgent control_block::look_at_urgent(std::size_t most, bool may_r
 void control_block::put_all_back() noexcept {
   side_block* const its = side_if_any();
   if (its == nullptr) return;
-  envelope* list = mailbox_.exchange_ready(nullptr);
+  envelope* list = inbox().exchange_ready(nullptr);
   envelope** end = &list;
   while (*end != nullptr) end = &(*end)->next;
   while (!its->sorted.empty()) end = &(*end = &its->sorted.pop())->next;
-  (void)mailbox_.exchange_ready(list);
+  (void)inbox().exchange_ready(list);
   handle_kept_again();
 }
 

@@ -231,9 +231,9 @@ void runtime::for_each_activity(Function&& fn) const {
 
 template <class Function>
 void runtime::for_each_actor(Function&& fn) {
-  stable_pool<lifeline>::for_each_slot([&](lifeline& line) {
-    if (!line.try_hold_in_use()) return;
-    control_block& block = control_block::of(line);
+  stable_pool<slot_head>::for_each_slot([&](slot_head& slot) {
+    if (!slot.life.try_hold_in_use()) return;
+    control_block& block = control_block::of(slot.life);
     struct let_go {
       control_block& held;
       ~let_go() { held.let_go(); }

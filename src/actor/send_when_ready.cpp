@@ -66,7 +66,7 @@ taken control_block::take_in(envelope& message, std::uint32_t most) noexcept {
   const overload_rules* const own = own_rules();
   // [budget] relaxed: only a look.
   if (home_->over_budget.load(relaxed) && bounds.per_message != 0) {
-    return mailbox_.is_closed() ? taken::by_nobody : taken::never;
+    return is_closed() ? taken::by_nobody : taken::never;
   }
   if (how.most != 0 && !take_place(how)) return taken::never;
   shared_budget* const budget = own != nullptr ? own->budget.get() : nullptr;
@@ -80,7 +80,7 @@ taken control_block::take_in(envelope& message, std::uint32_t most) noexcept {
   const std::uint64_t trace = trace_of(message);
   const bool holds = how.high || home.looked_at;
   if (holds) hold();
-  const mailbox::pushed pushed = mailbox_.push(message, bounds.units(bytes, how.weight), most);
+  const mailbox::pushed pushed = inbox().push(message, bounds.units(bytes, how.weight), most);
   if (holds) [[unlikely]] {
     if (how.high && pushed == mailbox::pushed::to_busy) tell_high();
     if (home.looked_at && pushed < mailbox::pushed::closed) tell_sent(how, trace);

@@ -55,7 +55,7 @@ void control_block::started() noexcept {
   handling_.store(nullptr, relaxed);  // [handling]
   if (home_->looked_at && type_->on_start == nullptr && !type_->is_hidden) [[unlikely]]
     tell_started();
-  if (type_->on_start == nullptr && mailbox_.rest()) return;
+  if (type_->on_start == nullptr && inbox().rest()) return;
   executor_->schedule(*this);
 }
 
@@ -82,8 +82,8 @@ turn_result control_block::turn_of(runnable& r, activity& mine, std::size_t most
 }
 
 inline bool control_block::refill(std::uint32_t low, activity& mine) noexcept {
-  const std::uint32_t before = mailbox_.has_one_ready() ? 1 : 0;
-  const mailbox::refilled got = mailbox_.refill(low);
+  const std::uint32_t before = inbox().has_one_ready() ? 1 : 0;
+  const mailbox::refilled got = inbox().refill(low);
   if (got.room) [[unlikely]]
     home().pauses().release_waiters_of(*this);
   const std::uint32_t found = before + got.messages;
@@ -111,7 +111,7 @@ turn_result control_block::turn_collected(runnable& r, activity& mine) noexcept 
 inline bool control_block::rests(bool is_exclusive, std::uint32_t low) noexcept {
   const side_block* const its = side_if_any();
   handling_.store(is_exclusive ? its->exclusive->how : nullptr, relaxed);  // [handling]
-  return mailbox_.rest(its != nullptr ? its->kept_units : 0, low);
+  return inbox().rest(its != nullptr ? its->kept_units : 0, low);
 }
 
 void control_block::thaw() noexcept {
@@ -150,7 +150,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
   }
   const sending_rules& bounds = rules();
   // The message that found it idle is not to be handled alone if others have come behind it.
-  if (may_refill && mailbox_.has_one_ready()) (void)refill(bounds.low, mine);
+  if (may_refill && inbox().has_one_ready()) (void)refill(bounds.low, mine);
   void* const actor = object();
   std::size_t handled = 0;
   std::size_t bytes = 0;
@@ -173,10 +173,10 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
         return end_for(what, mine);
       }
     }
-    if (mailbox_.has_ready()) {
+    if (inbox().has_ready()) {
       if (most == 0) break;
     } else {
-      if ((most == 0 || !may_refill) && !mailbox_.is_empty()) break;
+      if ((most == 0 || !may_refill) && !inbox().is_empty()) break;
       if (refill(bounds.low, mine)) {
         if (most == 0) [[unlikely]]
           break;
@@ -195,7 +195,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
         continue;
       }
     }
-    envelope& message = mailbox_.pop_ready();
+    envelope& message = inbox().pop_ready();
     const dispatch& how = *message.how;
     const std::size_t charge = how.charge(message);
     --most;
@@ -215,7 +215,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
       report_failure(handling()->message);
       count();
       // It may have a next object, and does not wait for that.
-      (void)mailbox_.handled(bounds.units(charge, how.weight), bounds.quantum);
+      (void)inbox().handled(bounds.units(charge, how.weight), bounds.quantum);
       return end(exit_reason::failed, mine);
     }
     const std::uint8_t also = scope.here().after;
@@ -224,8 +224,8 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
       bytes -= charge;
       side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));
       if (how.most != 0) keep_place(how);
-    } else if (mailbox_.handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
-      if (mailbox_.make_room(bounds.low)) home().pauses().release_waiters_of(*this);
+    } else if (inbox().handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
+      if (inbox().make_room(bounds.low)) home().pauses().release_waiters_of(*this);
     }
     if (also != after::nothing) [[unlikely]] {
       if ((also & after::exclusive) != 0 && !go_on_with_held_up()) {
@@ -276,7 +276,7 @@ bool control_block::pauses_now(turn_context& here) noexcept {
   control_block* const receiver = std::exchange(here.waits_for, nullptr);
   if (receiver == nullptr) return false;
   // Who has much to do himself goes on, lest two that wait for each other stand still.
-  if (mailbox_.units() > rules().low) {
+  if (inbox().units() > rules().low) {
     receiver->let_go();
     return false;
   }

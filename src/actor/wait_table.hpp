@@ -15,12 +15,22 @@ namespace troupe::detail {
 /// What the handlers of one actor wait for: answers, and the end of a time. Each has a place; a
 /// generation, called turn, tells an answer that comes late from that of who has the place now.
 ///
+/// Who asks often does not look at the clock each time: that is a sixth of a question. From the hurry_after-th
+/// look within hurry_within on, a long time begins at the next look, which comes hurry_lasts later at the most: it may be over
+/// by so much too late, never too early. Most are answered before that, and nobody will have looked for
+/// them.
+///
 /// Threads: the actor's turn's.
 /// Cost:    add() and remove(): a few instructions, and a step in a binary heap for each doubling of
 ///          those that end later and came before: none where all wait for the same time. 32 bytes for
 ///          each that waits at the same time; that memory is kept.
 class wait_table {
  public:
+  static constexpr std::uint32_t hurry_after = 32;
+  static constexpr duration hurry_within = std::chrono::milliseconds(1);
+  static constexpr duration hurry_lasts = std::chrono::milliseconds(4);
+  static constexpr duration long_time = std::chrono::milliseconds(100);
+
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
   /// Throws std::bad_alloc.
@@ -31,15 +41,52 @@ class wait_table {
     free_ = e.next_free;
     e.who = &who;
     e.until = until;
-    if (until == time_point::max()) {
-      e.at = none;
-    } else {
-      e.at = static_cast<std::uint32_t>(heap_.size());
-      heap_.push_back(place);  // there is room: grow() saw to it
-      rise(e.at);
-    }
+    e.at = none;
+    if (until != time_point::max()) into_heap(place);
     ++count_;
     return {place, e.turn};
+  }
+
+  /// True: so long a time may be added without a look at the clock.
+  [[nodiscard]] bool hurries_with(duration time) const noexcept {
+    return in_hurry_ && time >= long_time;
+  }
+
+  /// The same, for a time that begins when begin_all() is called. Throws std::bad_alloc.
+  waiting_place add_to_begin(waiter& who, duration time) {
+    const waiting_place at = add(who, time_point::max());
+    entry& e = entries_[at.place];
+    e.until = time_point(time);
+    e.at = to_begin | static_cast<std::uint32_t>(to_begin_.size());
+    to_begin_.push_back(at.place);  // there is room: grow() saw to it
+    ++looks_;
+    return at;
+  }
+
+  /// Somebody has looked at the clock for a time. True: from now on he need not, if begin_all() is called within
+  /// hurry_lasts; else it is to be called at once.
+  [[nodiscard]] bool looked(time_point now) noexcept {
+    if (in_hurry_) return false;
+    if (now - looks_from_ > hurry_within) {
+      looks_from_ = now;
+      looks_ = 0;
+    }
+    in_hurry_ = ++looks_ == hurry_after;
+    return in_hurry_;
+  }
+
+  /// All times begin at the latest now. True: it is to be called once more within hurry_lasts.
+  bool begin_all(time_point now) noexcept {
+    for (const std::uint32_t place : to_begin_) {
+      entry& e = entries_[place];
+      e.until = later(now, e.until.time_since_epoch());
+      into_heap(place);
+    }
+    to_begin_.clear();
+    in_hurry_ = in_hurry_ && looks_ >= hurry_after;
+    looks_ = 0;
+    looks_from_ = now;
+    return in_hurry_;
   }
 
   /// Who waits there; null if that is over. It is off the table then.
@@ -53,14 +100,17 @@ class wait_table {
   /// The waiter has moved.
   void moved(const waiting_place& at, waiter& to) noexcept { entries_[at.place].who = &to; }
 
-  /// Its time is over sooner.
-  void shorten(const waiting_place& at, time_point until) {
+  /// Its time is over by then, if it would be over later. False: it would not.
+  bool shorten(const waiting_place& at, time_point until) noexcept {
     entry& e = entries_[at.place];
-    if (e.at != none) leave_heap(e.at);
+    if (e.at != none) {
+      // One that has not begun is over later than this says.
+      if (!is_to_begin(e) && e.until <= until) return false;
+      leave(e);
+    }
     e.until = until;
-    e.at = static_cast<std::uint32_t>(heap_.size());
-    heap_.push_back(at.place);  // there is room: grow() saw to it
-    rise(e.at);
+    into_heap(at.place);
+    return true;
   }
 
   /// The one whose time is over first, if it is; off the table.
@@ -81,19 +131,23 @@ class wait_table {
 
  private:
   static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
+  static constexpr std::uint32_t to_begin = 0x8000'0000;
 
   struct entry {
     waiter* who = nullptr;
-    time_point until{};
+    time_point until{};  // while it has not begun: how long, from the beginning of time
     std::uint32_t turn = 1;
-    std::uint32_t at = none;  // in the heap
+    std::uint32_t at = none;  // in the heap; or to_begin, and where among those
     std::uint32_t next_free = none;
   };
+
+  static bool is_to_begin(const entry& e) noexcept { return e.at != none && e.at >= to_begin; }
 
   void grow() {
     const std::size_t before = entries_.size();
     const std::size_t more = before == 0 ? 4 : before;
     heap_.reserve(before + more);
+    to_begin_.reserve(before + more);
     entries_.resize(before + more);
     for (std::size_t i = before + more; i-- > before;) {
       entries_[i].next_free = std::exchange(free_, static_cast<std::uint32_t>(i));
@@ -102,13 +156,27 @@ class wait_table {
 
   void remove(std::uint32_t place) noexcept {
     entry& e = entries_[place];
-    if (e.at != none) leave_heap(e.at);
+    if (e.at != none) leave(e);
     e.who = nullptr;
     --count_;
     // A place whose turns are used up is left alone, lest an old answer fit it.
     if (++e.turn != 0) e.next_free = std::exchange(free_, place);
   }
 
+  void into_heap(std::uint32_t place) noexcept {
+    entry& e = entries_[place];
+    e.at = static_cast<std::uint32_t>(heap_.size());
+    heap_.push_back(place);  // there is room: grow() saw to it
+    rise(e.at);
+  }
+  void leave(const entry& e) noexcept {
+    if (!is_to_begin(e)) return leave_heap(e.at);
+    const std::uint32_t last = to_begin_.back();
+    to_begin_.pop_back();
+    if (entries_[last].at == e.at) return;
+    to_begin_[e.at - to_begin] = last;
+    entries_[last].at = e.at;
+  }
   void leave_heap(std::uint32_t at) noexcept {
     const std::uint32_t last = heap_.back();
     heap_.pop_back();
@@ -148,7 +216,11 @@ class wait_table {
   }
 
   std::vector<entry> entries_;
-  std::vector<std::uint32_t> heap_;  // places, by time
+  std::vector<std::uint32_t> heap_;      // places, by time
+  std::vector<std::uint32_t> to_begin_;  // places, in no order
+  time_point looks_from_{};
+  std::uint32_t looks_ = 0;  // since then
+  bool in_hurry_ = false;
   std::uint32_t free_ = none;
   std::uint32_t count_ = 0;
 };
@@ -156,5 +228,6 @@ class wait_table {
 /// In its turn: has `who` wait in its actor's table, and its actor look at the time by then. Throws
 /// std::bad_alloc, with nothing done.
 [[nodiscard]] waiting_place begin_waiting(control_block& me, waiter& who, time_point until);
+[[nodiscard]] waiting_place begin_waiting(control_block& me, waiter& who, duration time);
 
 }  // namespace troupe::detail

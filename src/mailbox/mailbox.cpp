@@ -6,13 +6,13 @@
 namespace troupe::detail {
 
 void mailbox::open_busy() noexcept {
-  ready_ = nullptr;
-  handled_ = 0;
+  list_.ready_ = nullptr;
+  list_.handled_ = 0;
   // [life-open] relaxed: nobody can name the mailbox yet; opening the lifeline publishes it.
-  head_.store(0, relaxed);
+  shared_.head_.store(0, relaxed);
 }
 
-std::uint32_t mailbox::append_all_reversed(envelope* newest) noexcept {
+std::uint32_t mailbox::append_all_reversed(mailbox_list& list, envelope* newest) noexcept {
   envelope* oldest = nullptr;
   std::uint32_t count = 0;
   while (newest != nullptr) {
@@ -23,9 +23,9 @@ std::uint32_t mailbox::append_all_reversed(envelope* newest) noexcept {
     ++count;
   }
   // A reader that collects before its turn, and close(), find messages on the list; both are rare.
-  envelope* last = ready_;
+  envelope* last = list.ready_;
   if (last == nullptr) {
-    ready_ = oldest;
+    list.ready_ = oldest;
     return count;
   }
   while (last->next != nullptr) last = last->next;
@@ -34,55 +34,44 @@ std::uint32_t mailbox::append_all_reversed(envelope* newest) noexcept {
 }
 
 // Somebody wants room, and there is.
-mailbox::refilled mailbox::refill_with_room(word head) noexcept {
+mailbox::refilled mailbox::refill_with_room(mailbox of, word head) noexcept {
   word left;
   do {
-    left = left_of(head);
+    left = of.left_of(head);
     // [mailbox] acquire: as in refill_from().
-  } while (!head_.compare_exchange_weak(head, left, acquire, relaxed));
-  handled_ = 0;
-  return {has_message(head) ? append_reversed(message_of(head)) : 0, true};
+  } while (!of.shared_.head_.compare_exchange_weak(head, left, acquire, relaxed));
+  of.list_.handled_ = 0;
+  return {has_message(head) ? of.append_reversed(message_of(head)) : 0, true};
 }
 
 bool mailbox::want_room(std::uint32_t low) noexcept {
-  word head = head_.load(relaxed);  // [room] relaxed: checked by the exchange
+  word head = shared_.head_.load(relaxed);  // [room] relaxed: checked by the exchange
   do {
     if (head == closed || units_of(head) <= low) return false;
     if ((head & room_wanted) != 0) return true;
     // [room] relaxed: it hands nothing over. The reader cannot rest, nor count below `low`, without
     // an exchange of this word that finds the mark. [mailbox] Both orders continue the release
     // sequences of the pushes before.
-  } while (!head_.compare_exchange_weak(head, head | room_wanted, relaxed, relaxed));
+  } while (!shared_.head_.compare_exchange_weak(head, head | room_wanted, relaxed, relaxed));
   return true;
-}
-
-bool mailbox::try_begin_reading() noexcept {
-  word head = head_.load(relaxed);  // [mailbox] relaxed: checked by the exchange
-  while (is_idle(head)) {
-    // [mailbox] acquire: as in push(), for who finds it idle.
-    if (head_.compare_exchange_weak(head, head & (units_mask | room_wanted), acquire, relaxed)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 bool mailbox::make_room(std::uint32_t low) noexcept {
   // [room] relaxed: the count says how much, and hands over no message. Only the reader lowers it, so
   // it is still that much when it is taken off.
-  const word off = std::min<std::uint32_t>(handled_, units_of(head_.load(relaxed)));
-  handled_ = 0;
-  const word before = head_.fetch_sub(off, relaxed);  // [room]
+  const word off = std::min<std::uint32_t>(list_.handled_, units_of(shared_.head_.load(relaxed)));
+  list_.handled_ = 0;
+  const word before = shared_.head_.fetch_sub(off, relaxed);  // [room]
   const word left = units_of(before) - off;
   if ((before & room_wanted) == 0 || left > low) return false;
-  head_.fetch_and(~room_wanted, relaxed);  // [room] likewise
+  shared_.head_.fetch_and(~room_wanted, relaxed);  // [room] likewise
   return true;
 }
 
 mailbox::remains mailbox::close() noexcept {
   // [mailbox] acquire: as in refill(): the messages left behind are about to be read.
   // [mailbox-close] release: pairs with push().
-  return remains_of(head_.exchange(closed, acq_rel));
+  return remains_of(shared_.head_.exchange(closed, acq_rel));
 }
 
 }  // namespace troupe::detail

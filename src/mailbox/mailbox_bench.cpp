@@ -18,6 +18,7 @@ namespace {
 
 using troupe::detail::envelope;
 using troupe::detail::mailbox;
+using troupe::detail::whole_mailbox;
 
 template <class Run>
 void report(const char* what, std::size_t messages, Run&& run) {
@@ -28,7 +29,7 @@ void report(const char* what, std::size_t messages, Run&& run) {
 }
 
 void one_thread(const char* what, std::size_t messages, std::size_t batch) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   std::vector<envelope> some(batch);
   report(what, messages, [&] {
@@ -42,7 +43,7 @@ void one_thread(const char* what, std::size_t messages, std::size_t batch) {
 
 // As a turn does it: idle, one message, idle again.
 void idle_in_between(std::size_t messages) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   (void)box.rest();
   envelope one;
@@ -56,7 +57,7 @@ void idle_in_between(std::size_t messages) {
 }
 
 void many_to_one(const char* what, std::size_t messages, std::size_t senders) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   troupe::parker reader;
   std::vector<std::vector<envelope>> sent(senders);

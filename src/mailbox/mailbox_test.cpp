@@ -42,13 +42,13 @@ struct order_of_senders {
 // ── One thread ────────────────────────────────────────────────────────────────────────────────
 
 TEST(mailbox, takes_nothing_before_it_is_opened) {
-  mailbox box;
+  whole_mailbox box;
   numbered message;
   EXPECT_EQ(box.push(message), mailbox::pushed::closed);
 }
 
 TEST(mailbox, empty) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   EXPECT_TRUE(box.is_empty());
   EXPECT_EQ(box.pop(), nullptr);
@@ -58,7 +58,7 @@ TEST(mailbox, empty) {
 }
 
 TEST(mailbox, order) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(100);
   for (numbered& each : some) EXPECT_EQ(box.push(each), mailbox::pushed::to_busy);
@@ -68,7 +68,7 @@ TEST(mailbox, order) {
 }
 
 TEST(mailbox, is_never_full_of_what_weighs_nothing) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(100'000);
   for (numbered& each : some) ASSERT_EQ(box.push(each), mailbox::pushed::to_busy);
@@ -77,7 +77,7 @@ TEST(mailbox, is_never_full_of_what_weighs_nothing) {
 }
 
 TEST(mailbox, only_the_first_push_after_a_rest_finds_it_idle) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(2);
   for (int round = 0; round < 3; ++round) {
@@ -90,7 +90,7 @@ TEST(mailbox, only_the_first_push_after_a_rest_finds_it_idle) {
 }
 
 TEST(mailbox, does_not_rest_while_there_is_something_to_read) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(2);
   EXPECT_EQ(box.push(some[0]), mailbox::pushed::to_busy);
@@ -103,7 +103,7 @@ TEST(mailbox, does_not_rest_while_there_is_something_to_read) {
 }
 
 TEST(mailbox, the_message_that_finds_it_idle_is_on_the_readers_list) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(3);
   ASSERT_TRUE(box.rest());
@@ -122,7 +122,7 @@ TEST(mailbox, the_message_that_finds_it_idle_is_on_the_readers_list) {
 }
 
 TEST(mailbox, the_message_that_finds_it_idle_counts_until_it_is_handled) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(3);
   ASSERT_TRUE(box.rest());
@@ -138,7 +138,7 @@ TEST(mailbox, the_message_that_finds_it_idle_counts_until_it_is_handled) {
 }
 
 TEST(mailbox, what_is_collected_in_parts_stays_in_order) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(30);
   for (std::size_t i = 0; i < some.size(); ++i) {
@@ -152,7 +152,7 @@ TEST(mailbox, what_is_collected_in_parts_stays_in_order) {
 
 TEST(mailbox, what_is_left_when_it_closes_is_in_order) {
   for (const bool alone : {false, true}) {
-    mailbox box;
+    whole_mailbox box;
     box.open_busy();
     auto some = messages(6);
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
@@ -166,7 +166,7 @@ TEST(mailbox, what_is_left_when_it_closes_is_in_order) {
 }
 
 TEST(mailbox, can_be_opened_again) {
-  mailbox box;
+  whole_mailbox box;
   auto some = messages(2);
   for (int round = 0; round < 3; ++round) {
     box.open_busy();
@@ -183,7 +183,7 @@ using pushed = mailbox::pushed;
 using refilled = mailbox::refilled;
 
 TEST(mailbox, full) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(6);
   EXPECT_EQ(box.push(some[0], 2, 5), pushed::to_busy);
@@ -195,7 +195,7 @@ TEST(mailbox, full) {
 }
 
 TEST(mailbox, more_than_it_can_count_to_is_full) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(2);
   constexpr std::size_t most = mailbox_limits::units_max;
@@ -207,7 +207,7 @@ TEST(mailbox, more_than_it_can_count_to_is_full) {
 }
 
 TEST(mailbox, popped_is_not_yet_handled) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(3);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(box.push(some[i], 1, 2), pushed::to_busy);
@@ -220,7 +220,7 @@ TEST(mailbox, popped_is_not_yet_handled) {
 }
 
 TEST(mailbox, handled_says_when_a_quantum_is_together) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   EXPECT_FALSE(box.handled(1, 3));
   EXPECT_FALSE(box.handled(1, 3));
@@ -228,7 +228,7 @@ TEST(mailbox, handled_says_when_a_quantum_is_together) {
 }
 
 TEST(mailbox, what_was_handled_is_counted_off_by_a_refill) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(3);
   EXPECT_EQ(box.push(some[0], 2, 3), pushed::to_busy);
@@ -241,7 +241,7 @@ TEST(mailbox, what_was_handled_is_counted_off_by_a_refill) {
 }
 
 TEST(mailbox, rests_with_nothing_counted) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(2);
   EXPECT_EQ(box.push(some[0], 3, 3), pushed::to_busy);
@@ -253,7 +253,7 @@ TEST(mailbox, rests_with_nothing_counted) {
 }
 
 TEST(mailbox, there_is_room_to_want_only_above_the_low_mark_and_while_it_is_read) {
-  mailbox box;
+  whole_mailbox box;
   EXPECT_FALSE(box.want_room(0)) << "closed";
   box.open_busy();
   EXPECT_FALSE(box.want_room(0)) << "empty";
@@ -267,7 +267,7 @@ TEST(mailbox, there_is_room_to_want_only_above_the_low_mark_and_while_it_is_read
 }
 
 TEST(mailbox, who_wants_room_is_told_once_by_make_room) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(4);
   for (numbered& each : some) EXPECT_EQ(box.push(each, 1, 9), pushed::to_busy);
@@ -285,7 +285,7 @@ TEST(mailbox, who_wants_room_is_told_once_by_make_room) {
 }
 
 TEST(mailbox, who_wants_room_is_told_by_the_refill_that_finds_it) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(4);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(box.push(some[i], 1, 9), pushed::to_busy);
@@ -304,7 +304,7 @@ TEST(mailbox, who_wants_room_is_told_by_the_refill_that_finds_it) {
 }
 
 TEST(mailbox, who_wants_room_is_told_when_it_is_empty) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(2);
   for (numbered& each : some) EXPECT_EQ(box.push(each, 1, 9), pushed::to_busy);
@@ -320,7 +320,7 @@ TEST(mailbox, who_wants_room_is_told_when_it_is_empty) {
 }
 
 TEST(mailbox, what_is_kept_stays_counted_while_nobody_reads) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(4);
   EXPECT_EQ(box.push(some[0], 2, 3), pushed::to_busy);
@@ -339,7 +339,7 @@ TEST(mailbox, what_is_kept_stays_counted_while_nobody_reads) {
 }
 
 TEST(mailbox, who_wants_room_is_told_when_what_was_kept_has_been_handled) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(4);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(box.push(some[i], 1, 9), pushed::to_busy);
@@ -360,7 +360,7 @@ TEST(mailbox, who_wants_room_is_told_when_what_was_kept_has_been_handled) {
 }
 
 TEST(mailbox, who_wants_room_of_one_that_only_keeps_is_told_later) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(3);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(box.push(some[i], 1, 9), pushed::to_busy);
@@ -376,7 +376,7 @@ TEST(mailbox, who_wants_room_of_one_that_only_keeps_is_told_later) {
 }
 
 TEST(mailbox, one_that_collects_before_it_reads_keeps_who_wants_room_waiting) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   auto some = messages(3);
   for (numbered& each : some) EXPECT_EQ(box.push(each, 1, 9), pushed::to_busy);
@@ -390,7 +390,7 @@ TEST(mailbox, one_that_collects_before_it_reads_keeps_who_wants_room_waiting) {
 // The reader sleeps when it rests, and who finds it idle wakes it: the last message arrives only if
 // no wake-up is lost.
 void many_to_one(int senders, int each) {
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   parker reader;
   std::vector<std::vector<numbered>> sent;
@@ -425,7 +425,7 @@ TEST(mailbox, many_to_one) { many_to_one(4, 50'000); }
 TEST(mailbox, stampede) {
   constexpr int senders = 4;
   constexpr int each = 50'000;
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   ASSERT_TRUE(box.rest());
   order_of_senders order(senders);
@@ -475,7 +475,7 @@ TEST(mailbox, close_races_push) {
   constexpr int senders = 3;
   constexpr int each = 200;
   for (int round = 0; round < 200; ++round) {
-    mailbox box;
+    whole_mailbox box;
     box.open_busy();
     int last_words = 0;  // not atomic
     std::vector<std::vector<numbered>> sent;
@@ -522,7 +522,7 @@ constexpr dispatch discard_only{
 TEST(mailbox, destroys_all) {
   constexpr int each = 5'000;
   atomic<int> alive{0};
-  mailbox box;
+  whole_mailbox box;
   box.open_busy();
   std::vector<jthread> threads;
   for (int s = 0; s < 2; ++s) {

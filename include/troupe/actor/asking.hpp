@@ -71,7 +71,7 @@ class asking_base : public waiter {
   control_block* me_ = nullptr;  // who asks, if the answer comes to its mailbox: to this place
   answer_slot* slot_ = nullptr;  // else
   waiting_place at_{};
-  time_point deadline_;
+  time_point deadline_ = time_point::max();  // as far as it is not on the table of `me_`
   address to_;
   std::unique_ptr<std::string> circle_;  // in which actors waited when the time was over
   bool in_circles_ = false;              // others may look for whom its actor waits

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include <troupe/actor/events.hpp>
-#include <troupe/actor/lifeline.hpp>
 #include <troupe/actor/observer.hpp>
 #include <troupe/actor/sending_rules.hpp>
+#include <troupe/actor/slot_head.hpp>
 #include <troupe/actor/turn_context.hpp>
 #include <troupe/base/cache_line.hpp>
 #include <troupe/base/clock.hpp>
@@ -74,7 +74,7 @@ enum class phase : std::uint8_t { starting, running, ended };
 /// Threads:   any thread that holds a reference, unless a member says otherwise. «The turn» is the
 ///            thread that runs turn(): one at a time.
 /// Invariant: scheduled once between two rests of the mailbox; not touched by a turn after its rest.
-/// Cost:      96 bytes behind the lifeline.
+/// Cost:      88 bytes behind the head of its slot.
 class control_block : public runnable {
  public:
   /// A slot for an actor of this type, with one reference and its mailbox busy: nothing runs until
@@ -83,11 +83,15 @@ class control_block : public runnable {
                              const spawn_options* options, std::unique_ptr<incarnations> again);
 
   [[nodiscard]] static control_block& of(lifeline& line) noexcept {
-    return *std::launder(reinterpret_cast<control_block*>(&line + 1));
+    return *std::launder(reinterpret_cast<control_block*>(&slot_head::of(line) + 1));
   }
-  [[nodiscard]] lifeline& line() noexcept {
-    return *std::launder(reinterpret_cast<lifeline*>(this) - 1);
+  [[nodiscard]] slot_head& head() noexcept {
+    return *std::launder(reinterpret_cast<slot_head*>(this) - 1);
   }
+  [[nodiscard]] const slot_head& head() const noexcept {
+    return *std::launder(reinterpret_cast<const slot_head*>(this) - 1);
+  }
+  [[nodiscard]] lifeline& line() noexcept { return head().life; }
   [[nodiscard]] address where() noexcept {
     return address_access::make(&line(), line().now().generation());
   }
@@ -114,6 +118,10 @@ class control_block : public runnable {
 
   /// As deliver(), but false if the mailbox is closed: the message is still the caller's.
   [[nodiscard]] bool try_deliver(envelope& message) noexcept;
+  /// Without a reference: to whom the address names, if he is idle. False: he may not be, or may be
+  /// somebody else by now; the message is still the caller's.
+  [[nodiscard]] static bool try_deliver_to_idle(lifeline& line, std::uint32_t generation,
+                                                envelope& message) noexcept;
   /// The same, before others if it is high.
   [[nodiscard]] bool try_deliver_by_priority(envelope& message) noexcept;
   /// To one that is hidden, and has not ended: not counted, neither now nor when it is handled. True: the caller is to
@@ -148,7 +156,7 @@ class control_block : public runnable {
   void handled_too(const dispatch& how, const handled_messages& counts) noexcept;
   /// In run(): the message that comes next, if it is there; null: not yet. It may be put behind others still.
   [[nodiscard]] const envelope* comes_next() const noexcept {
-    return mailbox_.has_ready() ? &mailbox_.first_ready() : nullptr;
+    return taken_.has_ready() ? &taken_.first_ready() : nullptr;
   }
   [[nodiscard]] bool has_exclusive() const noexcept {
     return (phase_.load(relaxed) & exclusive) != 0;  // [phase] relaxed: the turn's own part
@@ -179,7 +187,7 @@ class control_block : public runnable {
 
   // ── The search's for cycles: frozen_actors.cpp ───────────────────────────────────────────────────
   /// The caller has its turns, if it was idle, until thaw() or end_unreachable().
-  [[nodiscard]] bool try_freeze() noexcept { return mailbox_.try_begin_reading(); }
+  [[nodiscard]] bool try_freeze() noexcept { return inbox().try_begin_reading(); }
   void thaw() noexcept;
   /// Of a frozen one: whether it would do something without being sent anything.
   [[nodiscard]] bool has_something_to_do() const noexcept;
@@ -194,7 +202,7 @@ class control_block : public runnable {
     return type_->rules != nullptr ? *type_->rules : home_->rules;
   }
   /// Marks that somebody waits for room; false if there is some. Under the mutex of the pauses.
-  [[nodiscard]] bool want_room() noexcept { return mailbox_.want_room(rules().low); }
+  [[nodiscard]] bool want_room() noexcept { return inbox().want_room(rules().low); }
   [[nodiscard]] bool is_told_to_stop() const noexcept {
     return told_in(urgent_.load(relaxed)) != urgent::nothing;  // [urgent]
   }
@@ -202,8 +210,8 @@ class control_block : public runnable {
   /// Of a router: who gets this message now; null: nobody is left. Else itself.
   [[nodiscard]] control_block* routed(const envelope& message) noexcept;
   /// From anywhere: about how much there is to do, 0 if nothing; and whether it takes no more.
-  [[nodiscard]] std::uint32_t load() const noexcept { return mailbox_.load(); }
-  [[nodiscard]] bool is_closed() const noexcept { return mailbox_.is_closed(); }
+  [[nodiscard]] std::uint32_t load() const noexcept { return head().pushed.load(); }
+  [[nodiscard]] bool is_closed() const noexcept { return head().pushed.is_closed(); }
   /// Has it look, after the message that is being handled, whether a link is broken.
   void link_broken() noexcept;
 
@@ -327,14 +335,16 @@ class control_block : public runnable {
   static constexpr std::uint32_t between = 0x400;  // two incarnations, from the end of the first on
   static constexpr std::uint32_t for_good = 0x800;  // there will be no further one
 
-  // The first cache line of the slot, with the lifeline before it: what senders look at, and the word
-  // that they change. From the mailbox's second word on it is the reader's, with the object behind it.
+  [[nodiscard]] mailbox inbox() noexcept { return {head().pushed, taken_}; }
+
+  // The first cache line of the slot, with its head: what senders look at, and the word that they change.
+  // From `taken_` on it is the reader's, with the object behind it.
   system_state* const home_;
   executor* const executor_;
   const actor_type* type_;  // constant once the lifeline is open
   atomic<side_block*> side_{nullptr};
   atomic<std::uint32_t> phase_;
-  [[no_unique_address]] mailbox mailbox_;  // its last 4 bytes are the next three members
+  [[no_unique_address]] mailbox_list taken_;  // its last 4 bytes are the next three members
   atomic<std::uint8_t> urgent_{0};
   exit_reason reason_ = exit_reason::unknown;  // the turn's, until the mailbox is closed
   const std::uint16_t epoch_;                  // of home_: whether it is still the same system
@@ -344,15 +354,15 @@ class control_block : public runnable {
   atomic<const dispatch*> handling_;
 };
 
-static_assert(sizeof(lifeline) + sizeof(control_block) == 104,
+static_assert(sizeof(slot_head) + sizeof(control_block) == 104,
               "with the base class and 16 bytes of state an actor takes 128");
 
-inline constexpr std::size_t head_bytes = sizeof(lifeline) + sizeof(control_block);
+inline constexpr std::size_t head_bytes = sizeof(slot_head) + sizeof(control_block);
 
 /// Where behind its control block an object of this size lies.
 constexpr std::uint32_t object_offset(std::size_t bytes, std::size_t alignment) noexcept {
   const std::size_t begin = (head_bytes + alignment - 1) / alignment * alignment;
-  if (alignment > cache_line_bytes || begin + bytes > stable_pool<lifeline>::bytes_max) {
+  if (alignment > cache_line_bytes || begin + bytes > stable_pool<slot_head>::bytes_max) {
     return actor_type::elsewhere;
   }
   return static_cast<std::uint32_t>(begin - head_bytes);
@@ -407,7 +417,7 @@ inline bool control_block::try_deliver(envelope& message) noexcept {
   // With the last reference the message may take the block along: after the push to a busy reader
   // nothing of it may be touched. An idle one waits for schedule().
   system_state& home = *home_;
-  const mailbox::pushed result = mailbox_.push(message);
+  const mailbox::pushed result = inbox().push(message);
   if (result == mailbox::pushed::closed) return false;
   count_accepted(home, 0);
   if (result == mailbox::pushed::to_idle) executor_->schedule(*this);
@@ -423,7 +433,7 @@ inline delivery control_block::send(envelope& message) noexcept {
     return send_slowly(message, bytes);
   // As in try_deliver().
   const mailbox::pushed result =
-      mailbox_.push(message, bounds.units(bytes, how.weight), bounds.soft);
+      inbox().push(message, bounds.units(bytes, how.weight), bounds.soft);
   if (result >= mailbox::pushed::closed) [[unlikely]]
     return send_slowly(message, bytes);
   count_accepted(home, bytes);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/actor/lifeline.hpp>
+#include <troupe/actor/slot_head.hpp>
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <checker/check.hpp>
 #include <cstdint>
 #include <troupe/mailbox/mailbox.hpp>
@@ -200,7 +201,7 @@ TEST(lifeline, who_holds_to_the_end_sees_all_of_one_that_ends_alone) {
 TEST(lifeline, who_comes_by_one_that_has_ended_alone_finds_its_mailbox_closed) {
   expect_holds([] {
     slot actor;
-    mailbox box;
+    whole_mailbox box;
     envelope left;
     envelope late;
     plain<bool> is_taken{false};
@@ -320,6 +321,89 @@ TEST(lifeline, a_timer_armed_at_the_end_is_seen_by_one_of_the_two) {
   });
 }
 
+// ── By address, without a reference ───────────────────────────────────────────────────────────
+
+// A slot with its mailbox, whose actors have one message each, which ends them.
+struct slot_with_mailbox {
+  slot_head head;
+  mailbox_list list;
+  plain<std::uint32_t> who{0};
+  plain<int> answers{0};
+  int answered = 0;
+  int others_looked_at = 0;
+
+  mailbox box() { return {head.pushed, list}; }
+  void open(std::uint32_t generation) {
+    who = generation;
+    box().open_busy();
+    head.life.open();
+  }
+  void rest_or_read(envelope& answer) {
+    if (!box().rest()) turn(answer);
+  }
+  // What is no answer is the end.
+  void turn(envelope& answer) {
+    do {
+      while (envelope* const message = box().pop()) {
+        if (message != &answer) return end();
+        require(who == 0, "the answer is for the first one");
+        answers = answers + 1;
+      }
+    } while (!box().rest());
+  }
+  void end() {
+    head.life.begin_end();
+    (void)head.life.let_go();  // the spawner's
+    require(head.life.try_end_alone(), "nobody holds it");
+    for (const envelope* each = box().close_alone().messages; each != nullptr; each = each->next) {
+      require(false, "nobody sends to it who does not hold it");
+    }
+    (void)head.life.free();
+  }
+  void bring(envelope& answer) {
+    switch (head.try_begin_reading(0)) {
+      case slot_head::reader::of_it:
+        ++answered;
+        box().begin_with(answer);
+        return turn(answer);
+      case slot_head::reader::of_another:
+        ++others_looked_at;
+        require(who != 0, "it is another one");
+        return rest_or_read(answer);
+      case slot_head::reader::nobody:
+        return;
+    }
+  }
+};
+
+TEST(lifeline, an_answer_by_address_reaches_who_has_asked_or_nobody) {
+  bool reached = false;
+  bool another = false;
+  expect_holds([&] {
+    slot_with_mailbox slot;
+    envelope answer;
+    std::array<envelope, 2> ends;
+    slot.open(0);
+    require(slot.box().rest(), "it is idle");
+    {
+      jthread who_answers([&] { slot.bring(answer); });
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        if (slot.box().push(ends[i]) == mailbox::pushed::to_idle) slot.turn(answer);
+        // Where the other thread reads, that one ends it, sooner or later.
+        if (slot.head.life.now_after_others().generation() != i + 1) break;
+        if (i == 1) break;
+        slot.open(1);
+        slot.rest_or_read(answer);
+      }
+    }
+    require(slot.answers == slot.answered, "what was taken was handled");
+    reached = reached || slot.answered != 0;
+    another = another || slot.others_looked_at != 0;
+  });
+  EXPECT_TRUE(reached);
+  EXPECT_TRUE(another);
+}
+
 // ── The search for cycles ─────────────────────────────────────────────────────────────────────
 
 // An actor that is idle and holds itself; whoever ends it does so in a turn that the search has begun.
@@ -392,7 +476,7 @@ TEST(lifeline, of_two_that_hold_each_other_both_end_or_none_if_the_second_is_loc
 TEST(lifeline, what_was_sent_by_somebody_who_came_by_is_seen_when_it_is_marked) {
   expect_holds([] {
     idle_slot actor;
-    mailbox box;
+    whole_mailbox box;
     envelope sent;
     plain<bool> is_sent{false};
     box.open_busy();

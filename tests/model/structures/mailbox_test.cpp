@@ -25,7 +25,7 @@ struct note : envelope {
 
 // An actor as far as its mailbox is concerned: what it keeps is touched by its reader alone.
 struct reader {
-  mailbox box;
+  whole_mailbox box;
   plain<int> turns{0};
   std::array<plain<int>, 2> last{plain<int>{0}, plain<int>{0}};
   plain<int> handled{0};
@@ -225,7 +225,7 @@ TEST(mailbox, a_sender_finds_room_only_after_it_was_made) {
 // A sender to a full mailbox waits as pauses.cpp has it: he is on the list before he leaves his mark,
 // both under one mutex, and whoever finds the mark looks at the list. If he is not told he hangs.
 struct bounded_reader {
-  mailbox box;
+  whole_mailbox box;
   mutex guard;
   parker* waits = nullptr;
   plain<int> handled{0};
@@ -304,7 +304,7 @@ TEST(mailbox, who_waits_for_room_is_told_when_it_closes) {
 // or to the end of the line. Where there is a line the mailbox is marked, or its reader is on his way
 // to let in as many as there is room for. Who is forgotten stays in the line.
 struct reader_with_line {
-  mailbox box;
+  whole_mailbox box;
   mutex guard;
   std::array<note*, 3> line{};
   std::size_t first = 0;
