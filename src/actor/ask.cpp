@@ -73,11 +73,11 @@ waiting_place begin_waiting(control_block& me, waiter& who, duration time) {
   if (table.hurries_with(time)) return table.add_to_begin(who, time);
   const time_point now = clock::now();
   const waiting_place at = add(me, table, who, later(now, time));
-  if (table.looked(now)) {
+  if (time >= wait_table::long_time && table.looked(now)) {
     try {
       look_by(me, table, now + wait_table::hurry_lasts);
     } catch (...) {
-      (void)table.begin_all(now);
+      table.no_hurry();
       (void)table.take(at);
       throw;
     }
@@ -241,7 +241,7 @@ void asking_base::shorten(time_point deadline) {
   deadline_ = std::min(deadline_, deadline);
   if (me_ == nullptr) return;
   wait_table& table = table_of_mine();
-  if (table.shorten(at_, deadline)) look_by(*me_, table, deadline);
+  if (table.shorten(at_, deadline)) look_by(*me_, table, table.next_due());
 }
 
 void asking_base::wait(handler_frame& who) {

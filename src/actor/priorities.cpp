@@ -55,6 +55,8 @@ void control_block::sort_waiting(bool with_pushed, activity& mine) noexcept {
     return;
   }
   sorted_messages& sorted = its->sorted;
+  // Who found it idle put his message there.
+  const std::uint32_t before = inbox().has_one_ready() ? 1 : 0;
   // Later, what is on the reader's list is what was kept: older than all that is sorted.
   if ((now & high_sorted) == 0) sorted.add(inbox().exchange_ready(nullptr));
   if (with_pushed) {
@@ -63,7 +65,7 @@ void control_block::sort_waiting(bool with_pushed, activity& mine) noexcept {
     envelope* const kept = inbox().exchange_ready(nullptr);
     const mailbox::refilled got = inbox().refill(rules().low);
     sorted.add(inbox().exchange_ready(kept));
-    mine.depth_highest.raise_to(got.messages);
+    mine.depth_highest.raise_to(before + got.messages);
     if (got.room) home().pauses().release_waiters_of(*this);
   }
   if ((now & high_sorted) == 0 && !sorted.empty())

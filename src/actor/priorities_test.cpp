@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -300,6 +301,51 @@ TEST(priority, what_comes_while_an_exclusive_handler_waits_is_kept_in_its_order)
     return log.lines().size() == 6;
   }));
   EXPECT_THAT(log.lines(), ElementsAre("begins", "ends", "n1", "h1", "n2", "h2"));
+}
+
+TEST(priority, what_is_handled_again_does_not_let_newer_ones_before_what_is_sorted) {
+  struct wait_for_it {};
+  struct asks {};
+  class keeper : public actor {
+   public:
+    explicit keeper(std::optional<reply<int>>& owed) : owed_(owed) {}
+    void on(asks, reply<int> owed) { owed_.emplace(std::move(owed)); }
+
+   private:
+    std::optional<reply<int>>& owed_;
+  };
+  class exclusive : public actor {
+   public:
+    exclusive(journal& log, ref<keeper> to) : log_(log), to_(std::move(to)) {}
+    exclusive_task<> on(wait_for_it) {
+      (void)co_await to_.ask<asks>(no_timeout);
+      log_.write("ends");
+    }
+    void on(high m) { log_.write(named('h', m.number)); }
+    void on(normal m) { log_.write(named('n', m.number)); }
+
+   private:
+    journal& log_;
+    const ref<keeper> to_;
+  };
+  journal log;
+  std::optional<reply<int>> owed;
+  system s;
+  pump p(s);
+  const auto to = s.spawn<exclusive>({.where = bound_to(p)}, log,
+                                     s.spawn<keeper>({.where = bound_to(p)}, owed));
+  to.send(wait_for_it{});
+  p.run_until_idle();
+  ASSERT_TRUE(owed);
+  owed->fulfil(1);
+  to.send(normal{1});
+  to.send(high{1});
+  // The high one, which is kept, and the answer.
+  (void)p.drain_at_most(2);
+  EXPECT_THAT(log.lines(), ElementsAre("ends"));
+  to.send(normal{2});
+  (void)p.drain_at_most(10);
+  EXPECT_THAT(log.lines(), ElementsAre("ends", "h1", "n1", "n2"));
 }
 
 // ── Limits ────────────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@
 #include <list>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <troupe/actor/incarnations.hpp>
@@ -254,6 +255,9 @@ control_block& runtime::make_hidden(const actor_type& type) {
 }
 
 void runtime::end_hidden(control_block& block) noexcept {
+  // It is idle; or somebody who brings an answer by an old address has found it so, and is about to see that
+  // it is not meant.
+  while (!block.try_freeze()) std::this_thread::yield();
   // [alive] relaxed: its end is counted next, by this thread, and who sees that sees this.
   foreign().actors.spawned.fetch_add(1, relaxed);
   block.abandon();

@@ -149,8 +149,11 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     is_exclusive = has_exclusive();
   }
   const sending_rules& bounds = rules();
-  // The message that found it idle is not to be handled alone if others have come behind it.
-  if (may_refill && inbox().has_one_ready()) (void)refill(bounds.low, mine);
+  // The message that found it idle is not to be handled alone if others have come behind it. What is sorted,
+  // and older than those, comes first. [urgent] relaxed: as below.
+  if (may_refill && inbox().has_one_ready() && urgent_.load(relaxed) == 0) {
+    (void)refill(bounds.low, mine);
+  }
   void* const actor = object();
   std::size_t handled = 0;
   std::size_t bytes = 0;

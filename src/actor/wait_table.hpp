@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -75,6 +76,12 @@ class wait_table {
     return in_hurry_;
   }
 
+  /// As before it was true.
+  void no_hurry() noexcept {
+    in_hurry_ = false;
+    looks_ = 0;
+  }
+
   /// All times begin at the latest now. True: it is to be called once more within hurry_lasts.
   bool begin_all(time_point now) noexcept {
     for (const std::uint32_t place : to_begin_) {
@@ -103,11 +110,12 @@ class wait_table {
   /// Its time is over by then, if it would be over later. False: it would not.
   bool shorten(const waiting_place& at, time_point until) noexcept {
     entry& e = entries_[at.place];
-    if (e.at != none) {
-      // One that has not begun is over later than this says.
-      if (!is_to_begin(e) && e.until <= until) return false;
-      leave(e);
+    if (is_to_begin(e)) {
+      until = std::min(until, later(clock::now(), e.until.time_since_epoch()));
+    } else if (e.until <= until && (e.at != none || until == time_point::max())) {
+      return false;
     }
+    if (e.at != none) leave(e);
     e.until = until;
     into_heap(at.place);
     return true;

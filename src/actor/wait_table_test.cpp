@@ -84,6 +84,27 @@ TEST(wait_table, a_time_is_made_shorter_whether_it_has_begun_or_not) {
   EXPECT_EQ(table.take_due(start + 500ms), &exact);
 }
 
+TEST(wait_table, a_time_is_never_made_longer) {
+  wait_table table;
+  const time_point now = clock::now();
+  hurry(table, now);
+  waiter endless;
+  waiter other;
+  waiter later;
+  const waiting_place one = table.add(endless, time_point::max());
+  const waiting_place two = table.add_to_begin(other, 1h);
+  const waiting_place three = table.add_to_begin(later, 2h);
+  EXPECT_FALSE(table.shorten(one, time_point::max()));
+  EXPECT_EQ(table.next_due(), time_point::max());
+  EXPECT_TRUE(table.shorten(two, time_point::max()));
+  EXPECT_GE(table.next_due(), now + 1h);
+  EXPECT_LT(table.next_due(), now + 2h);
+  EXPECT_TRUE(table.shorten(three, now + 24h));
+  EXPECT_EQ(table.take_due(clock::now() + 1h), &other);
+  EXPECT_EQ(table.take_due(clock::now() + 2h), &later);
+  EXPECT_EQ(table.take(one), &endless);
+}
+
 // Against the same in the simplest form.
 TEST(wait_table, those_whose_time_is_over_come_in_the_order_of_their_times) {
   std::mt19937 draw(1);

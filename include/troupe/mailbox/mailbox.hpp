@@ -211,7 +211,7 @@ class mailbox {
   /// read-modify-write.
   [[nodiscard]] remains close_alone() noexcept {
     const word last = shared_.head_.load(relaxed);  // [mailbox] relaxed: it comes after every push
-    shared_.head_.store(closed, relaxed);           // [mailbox-close] relaxed: nobody looks
+    shared_.head_.store(closed, relaxed);  // [mailbox-close] relaxed: who looks finds nobody idle
     return remains_of(last);
   }
 
