@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <troupe/actor/conductor.hpp>
 #include <troupe/memory/pool.hpp>
 #include <troupe/sync/per_thread.hpp>
 
@@ -241,6 +242,8 @@ namespace {
 // Where a select begins to look, so that no channel starves. A turn taken in order would: two selects
 // that alternate on one thread would each begin with the same one always.
 std::size_t random_below(std::size_t end) noexcept {
+  if (conductor* const by = conductor::here()) [[unlikely]]
+    return by->choose(end, "where a select begins");
   struct xorshift {
     std::uint32_t state = 2463534242;  // G. Marsaglia, Xorshift RNGs, 2003
   };

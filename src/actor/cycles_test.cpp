@@ -393,6 +393,8 @@ TEST(cycles, are_found_without_being_searched_for) {
     }
     EXPECT_TRUE(eventually([&] { return all.statistics().actors_alive == 0; }));
   }
+  // They are counted when all of them have been told to end.
+  EXPECT_TRUE(eventually([&] { return all.statistics().actors_collected >= 6; }));
   EXPECT_EQ(all.statistics().actors_collected, 6u);
 }
 

@@ -30,7 +30,11 @@ void dispatchers::open(std::vector<dispatcher_options> all, std::int64_t settles
   first_ = all_.front()->pool.get();
 }
 
-void dispatchers::open(dispatcher_options options, std::int64_t settles_at) {
+void dispatchers::simulate(const std::vector<dispatcher_options>& all) {
+  for (const dispatcher_options& each : all) all_.push_back(fresh(each));
+}
+
+std::unique_ptr<dispatchers::dispatcher> dispatchers::fresh(const dispatcher_options& options) {
   if (options.name.empty()) {
     throw std::invalid_argument(
         "troupe: one of system_options::dispatchers has no name: give it one, by which actors are "
@@ -41,7 +45,11 @@ void dispatchers::open(dispatcher_options options, std::int64_t settles_at) {
                                 options.name + "\": give one of them another; those so far are " +
                                 names());
   }
-  auto one = std::make_unique<dispatcher>(home_, options.name);
+  return std::make_unique<dispatcher>(home_, options.name);
+}
+
+void dispatchers::open(dispatcher_options options, std::int64_t settles_at) {
+  auto one = fresh(options);
   const bool is_first = all_.empty();
   one->pool = std::make_unique<worker_pool>(
       pool_options{.workers = workers_of(options),
@@ -59,7 +67,9 @@ void dispatchers::open(dispatcher_options options, std::int64_t settles_at) {
 
 // First all of them: until then the listener of one may ask about the others.
 void dispatchers::stop() noexcept {
-  for (const auto& each : all_) each->pool->stop();
+  for (const auto& each : all_) {
+    if (each->pool != nullptr) each->pool->stop();
+  }
 }
 
 void dispatchers::close() noexcept {
@@ -83,7 +93,12 @@ std::string dispatchers::names() const {
 }
 
 worker_pool& dispatchers::named(std::string_view name) const {
-  if (dispatcher* const found = find(name)) return *found->pool;
+  check(name);
+  return *find(name)->pool;
+}
+
+void dispatchers::check(std::string_view name) const {
+  if (find(name) != nullptr) return;
   throw std::invalid_argument("troupe: there is no dispatcher \"" + std::string(name) +
                               "\" in this system: there are " + names() +
                               "; see system_options::dispatchers");
@@ -92,9 +107,10 @@ worker_pool& dispatchers::named(std::string_view name) const {
 // ── Telling and counting ──────────────────────────────────────────────────────────────────────
 
 dispatcher_statistics dispatchers::dispatcher::statistics() const {
-  const worker_pool::population threads = pool->threads();
   dispatcher_statistics s;
   s.name = name;
+  if (pool == nullptr) return s;  // a simulation has no threads
+  const worker_pool::population threads = pool->threads();
   s.workers = pool->size();
   s.workers_parked = pool->parked();
   s.workers_busy = s.workers - std::min(s.workers, s.workers_parked);

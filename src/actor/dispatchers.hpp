@@ -26,6 +26,8 @@ class dispatchers {
   /// Starts them; the first one is the system's own. Throws std::invalid_argument for options that make no sense, or
   /// that the system does not allow, and std::system_error.
   void open(std::vector<dispatcher_options> all, std::int64_t settles_at);
+  /// Instead: they have names only. Throws std::invalid_argument as open() does for those.
+  void simulate(const std::vector<dispatcher_options>& all);
   /// Afterwards there are no threads, and nobody is told anything.
   void stop() noexcept;
   void close() noexcept;
@@ -33,10 +35,14 @@ class dispatchers {
   [[nodiscard]] worker_pool& first() const noexcept { return *first_; }
   /// Throws std::invalid_argument with the names that there are.
   [[nodiscard]] worker_pool& named(std::string_view name) const;
+  /// The same, where they have names only.
+  void check(std::string_view name) const;
 
   template <class Look>
   void for_each_activity(Look&& look) const {
-    for (const auto& each : all_) each->pool->for_each_activity(look);
+    for (const auto& each : all_) {
+      if (each->pool != nullptr) each->pool->for_each_activity(look);
+    }
   }
   void add_to(troupe::statistics& s) const;
 
@@ -51,12 +57,13 @@ class dispatchers {
 
     runtime& home;
     const std::string name;
-    std::unique_ptr<worker_pool> pool;
+    std::unique_ptr<worker_pool> pool;  // null: in a simulation
   };
 
   [[nodiscard]] dispatcher* find(std::string_view name) const noexcept;
   [[nodiscard]] std::string names() const;
   void open(dispatcher_options options, std::int64_t settles_at);
+  [[nodiscard]] std::unique_ptr<dispatcher> fresh(const dispatcher_options& options);
 
   runtime& home_;
   worker_pool* first_ = nullptr;

@@ -53,6 +53,8 @@ spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 // ── Opening and closing ───────────────────────────────────────────────────────────────────────
 
 runtime& runtime::open(troupe::system& owner, system_options options) {
+  conductor* const by = conductor::here();
+  if (by != nullptr) options.observer = by->observed_by(std::move(options.observer));
   const system_bounds bounds{options.max_messages, options.max_bytes, options.memory_budget,
                              options.observer != nullptr || options.traces, options.traces};
   runtime* home = nullptr;
@@ -70,10 +72,12 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
     }
   }
   home->owner_ = &owner;
+  home->conductor_ = by;
   try {
     home->start(std::move(options));
   } catch (...) {
     home->dispatchers_.close();
+    home->conducted_.reset();
     home->recorder_.reset();
     {
       std::shared_ptr<const hooks> told;  // ended without the lock
@@ -134,7 +138,12 @@ void runtime::start(system_options options) {
   budget_.start();
   pauses_.start(options.pause_max);
   stopping_.store(false, relaxed);
-  dispatchers_.open(pools_of(options), settles_at_);
+  if (conductor_ != nullptr) {
+    conducted_ = std::make_unique<conducted_executor>(*conductor_, settles_at_);
+    dispatchers_.simulate(pools_of(options));
+  } else {
+    dispatchers_.open(pools_of(options), settles_at_);
+  }
   timers_.start();
 }
 
@@ -143,6 +152,7 @@ void runtime::close() {
   dispatchers_.stop();  // until then somebody may be told of them, and ask
   timers_.end();
   dispatchers_.close();
+  conducted_.reset();
   {
     // Ended without the lock: threads may still be on their way out of actor_ended(), and the hooks
     // are the user's.
@@ -188,6 +198,12 @@ system_extension& extension_of(troupe::system& of, make_extension make) {
 
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────
 
+executor& runtime::executor_of(std::string_view dispatcher) const {
+  if (conducted_ == nullptr) return pool(dispatcher);
+  if (!dispatcher.empty()) dispatchers_.check(dispatcher);
+  return *conducted_;
+}
+
 // Where it runs if it has no other place.
 executor& runtime::pool_for(const spawn_options& options) const {
   const bool is_placed = options.where.where() != placement::kind::pool;
@@ -202,19 +218,20 @@ executor& runtime::pool_for(const spawn_options& options) const {
         " and another `where` than pool: choose one of them");
   }
   if (options.group) return serial_group_access::executor_in(*this, *options.group);
-  return pool(options.dispatcher);
+  return executor_of(options.dispatcher);
 }
 
 control_block& runtime::make_actor(const actor_type& type, const spawn_options* options,
                                    std::unique_ptr<incarnations> again) {
   std::unique_ptr<thread_executor> own;
-  executor* runs_on = options != nullptr ? &pool_for(*options) : &dispatchers_.first();
+  executor* runs_on = options != nullptr ? &pool_for(*options) : &executor_of({});
   bound_executor* bound = nullptr;
   const placement where = options != nullptr ? options->where : troupe::pool;
   switch (where.where()) {
     case placement::kind::pool:
       break;
     case placement::kind::own_thread:
+      if (conducted_ != nullptr) break;
       reap_threads();
       own = std::make_unique<thread_executor>(control_block::turn, settles_at_, draws());
       runs_on = own.get();
@@ -249,7 +266,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
 }
 
 control_block& runtime::make_hidden(const actor_type& type) {
-  control_block& block = control_block::make(type, *this, dispatchers_.first(), nullptr, nullptr);
+  control_block& block = control_block::make(type, *this, executor_of({}), nullptr, nullptr);
   block.started();
   return block;
 }

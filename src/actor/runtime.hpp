@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <troupe/actor/conductor.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/extension.hpp>
 #include <troupe/actor/system.hpp>
@@ -63,10 +64,14 @@ class runtime : public system_state {
   void end_hidden(control_block& block) noexcept;
   /// `mine`: of the turn in which it ended; null: it ended in none.
   void actor_ended(activity* mine) noexcept;
-  /// Empty: the system's own. Throws std::invalid_argument.
+  /// Empty: the system's own. Throws std::invalid_argument. Not in a simulation.
   [[nodiscard]] worker_pool& pool(std::string_view dispatcher) const {
     return dispatcher.empty() ? dispatchers_.first() : dispatchers_.named(dispatcher);
   }
+  /// The same, or who stands in for it.
+  [[nodiscard]] executor& executor_of(std::string_view dispatcher) const;
+  /// In a simulation; else null.
+  [[nodiscard]] conductor* conducted_by() const noexcept { return conductor_; }
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
 
   // ── Ending ──────────────────────────────────────────────────────────────────────────────────
@@ -164,7 +169,9 @@ class runtime : public system_state {
   void await(std::uint64_t more) noexcept;
 
   troupe::system* owner_ = nullptr;
-  std::unique_ptr<timeline_recorder> recorder_;  // before all that have lanes
+  std::unique_ptr<timeline_recorder> recorder_;    // before all that have lanes
+  conductor* conductor_ = nullptr;                 // null: there are threads
+  std::unique_ptr<conducted_executor> conducted_;  // null: likewise
   detail::dispatchers dispatchers_{*this};
   timer_service timers_{*this};
   detail::pauses pauses_{timers_};
@@ -225,6 +232,7 @@ void runtime::observe(Tell&& tell) noexcept {
 template <class Function>
 void runtime::for_each_activity(Function&& fn) const {
   dispatchers_.for_each_activity([&](const activity& done) { fn(done); });
+  if (conducted_ != nullptr) fn(conducted_->done());
   for (const auto& each : threads_) fn(each->done());
   for (bound_executor* each : pumps_) fn(each->done());
 }

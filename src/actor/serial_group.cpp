@@ -10,9 +10,10 @@ namespace {
 
 std::shared_ptr<detail::serial_executor> make_executor(detail::runtime& home,
                                                        std::string_view dispatcher) {
-  detail::worker_pool& pool = home.pool(dispatcher);
-  pool.gives_turns_by(detail::control_block::turn_by_executor);
-  return {&detail::serial_executor::make(pool),
+  if (home.conducted_by() == nullptr) {
+    home.pool(dispatcher).gives_turns_by(detail::control_block::turn_by_executor);
+  }
+  return {&detail::serial_executor::make(home.executor_of(dispatcher)),
           [](detail::serial_executor* one) noexcept { one->let_go(); }};
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/base/clock.hpp>
@@ -26,9 +27,16 @@ time_point timer_service::see_to_due(std::unique_lock<adaptive_mutex>& lock,
     wakes_at_ = now + patience_with_the_running;
     lock.unlock();
     if (firing_->deliver_hidden(due_)) {
-      home_.pool({}).schedule_for_the_running(*firing_);
+      if (home_.conducted_by() != nullptr) {
+        firing_->runs_on().schedule(*firing_);
+      } else {
+        home_.pool({}).schedule_for_the_running(*firing_);
+      }
     }
     lock.lock();
+    if (home_.conducted_by() != nullptr) wakes_at_ = never;  // it gets its turn
+  } else if (home_.conducted_by() != nullptr) {
+    return wakes_at_ = never;
   } else if (!has_woken_ && now >= firing_since_ + patience_with_the_running) {
     // Who runs is in something that lasts, and does not come by it.
     has_woken_ = true;
@@ -58,8 +66,23 @@ time_point timer_service::fire_instead(std::unique_lock<adaptive_mutex>& lock,
 
 // Under the mutex. Less than so many at once: no more are due.
 std::size_t timer_service::fire_some(time_point now) noexcept {
+  if (conductor* const by = home_.conducted_by()) return fire_in_some_order(now, *by);
   return wheel_.advance(
       now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); }, most_at_once);
+}
+
+// In a simulation: all, in an order that is chosen.
+std::size_t timer_service::fire_in_some_order(time_point now, conductor& by) noexcept {
+  std::vector<timer_entry*> due;
+  (void)wheel_.advance(now,
+                       [&](timer_node& node) { due.push_back(&static_cast<timer_entry&>(node)); });
+  while (!due.empty()) {
+    const std::size_t which = by.choose(due.size(), "which timer fires");
+    timer_entry& entry = *due[which];
+    due.erase(due.begin() + static_cast<std::ptrdiff_t>(which));
+    fire(entry, now);
+  }
+  return 0;
 }
 
 void timer_service::run_due(void*, envelope&) {

@@ -55,6 +55,14 @@ void timer_service::start() {
   firing_ = &home_.make_hidden(firing_type);
   stopping_ = false;
   skipped_ = 0;
+  // The system before may have had another time.
+  wheel_.restart(clock::now());
+  sleeps_until_ = time_point::min();
+  wakes_at_ = time_point::max();
+  if (home_.conducted_by() != nullptr) {
+    looks_at_ = time_point::min();
+    return home_.conducted_by()->opened(*this);
+  }
   try {
     thread_ = start_thread("troupe/timers", [this] { run(); });
   } catch (...) {
@@ -70,6 +78,10 @@ void timer_service::stop() {
     stopping_ = true;
   }
   parker_.notify();
+  if (conductor* const by = home_.conducted_by()) {
+    while (firing_since_ != never) thread_host::here()->sleep_until(never);
+    return by->closed(*this);
+  }
   thread_.join();
   // [surplus] relaxed: joined, and what comes after it is told to somebody else.
   const bool owes = trim_at_ != time_point::max() || surplus_.load(relaxed);
@@ -96,6 +108,21 @@ void timer_service::run() noexcept {
     lock.lock();
     sleeps_until_ = time_point::min();  // awake: arming need not notify
   }
+}
+
+// What the thread does, if it was notified or it is time.
+time_point timer_service::look() noexcept {
+  const bool is_notified = parker_.park_until(time_point::min());
+  if (!is_notified && clock::now() < looks_at_) return looks_at_;
+  const bool must_not_wait = std::exchange(this_turn().must_not_wait, true);
+  std::unique_lock lock(mutex_);
+  sleeps_until_ = time_point::min();
+  const time_point now = clock::now();
+  looks_at_ = see_to_due(lock, now);
+  lock.unlock();
+  looks_at_ = std::min({looks_at_, pauses(now), home_.cycles().look(now)});
+  this_turn().must_not_wait = must_not_wait;
+  return looks_at_;
 }
 
 // ── Senders that wait for room ────────────────────────────────────────────────────────────────

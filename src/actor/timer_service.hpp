@@ -7,6 +7,7 @@
 #include <new>
 #include <vector>
 
+#include <troupe/actor/conductor.hpp>
 #include <troupe/actor/timer.hpp>
 #include <troupe/base/cache_line.hpp>
 #include <troupe/memory/surplus.hpp>
@@ -36,7 +37,7 @@ class runtime;
 ///            No user code runs under the mutex but the wake-up callbacks of pumps.
 /// Cost:      arm and cancel: the mutex and O(1). Nothing runs while no timer is due and no memory
 ///            is left over.
-class timer_service final : surplus_listener {
+class timer_service final : surplus_listener, chore {
  public:
   explicit timer_service(runtime& home);
   void start();         // the pool is there
@@ -103,12 +104,14 @@ class timer_service final : surplus_listener {
       .run = run_due, .discard = discard_due, .message = "timers are due", .internal = true};
 
   void run() noexcept;
+  time_point look() noexcept override;  // in a simulation
   [[nodiscard]] time_point see_to_due(std::unique_lock<adaptive_mutex>& lock,
                                       time_point now) noexcept;
   void fire_due() noexcept;
   [[nodiscard]] time_point fire_instead(std::unique_lock<adaptive_mutex>& lock,
                                         time_point now) noexcept;
   std::size_t fire_some(time_point now) noexcept;
+  std::size_t fire_in_some_order(time_point now, conductor& by) noexcept;
   [[nodiscard]] time_point pauses(time_point now) noexcept;
   [[nodiscard]] time_point trim(time_point now) noexcept;
   void fire(timer_entry& entry, time_point now) noexcept;
@@ -135,8 +138,9 @@ class timer_service final : surplus_listener {
   runtime& home_;
   control_block* firing_ = nullptr;  // the actor
   envelope due_{nullptr, &due_dispatch};
-  atomic<bool> surplus_{false};             // told, and not yet heard
-  time_point trim_at_ = time_point::max();  // the thread's own
+  atomic<bool> surplus_{false};              // told, and not yet heard
+  time_point trim_at_ = time_point::max();   // the thread's own
+  time_point looks_at_ = time_point::min();  // likewise, in a simulation
   parker parker_;
   thread thread_;
 };

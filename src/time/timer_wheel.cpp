@@ -19,6 +19,11 @@ timer_wheel::timer_wheel(time_point now) noexcept : now_(tick_before(now)) {
   for (timer_node& head : slots_) head.previous_ = head.next_ = &head;
 }
 
+void timer_wheel::restart(time_point now) noexcept {
+  TROUPE_ASSERT(size_ == 0, "timer_wheel: restarted with timers in it");
+  now_ = tick_before(now);
+}
+
 void timer_wheel::insert(timer_node& node, time_point deadline) noexcept {
   TROUPE_ASSERT(!node.linked(), "timer_wheel: inserted twice");
   node.deadline_ = std::max(tick_after(deadline), now_ + 1);

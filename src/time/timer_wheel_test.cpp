@@ -329,5 +329,21 @@ TEST(timer_wheel, does_what_a_sorted_map_does) {
   std::cout << count << " timers fired\n";
 }
 
+TEST(timer_wheel, begins_anew_at_an_earlier_time) {
+  struct node : timer_node {};
+  timer_wheel wheel(time_point(std::chrono::hours(24)));
+  (void)wheel.advance(time_point(std::chrono::hours(48)), [](timer_node&) {});
+  wheel.restart(time_point(std::chrono::hours(1)));
+  node one;
+  wheel.insert(one, time_point(std::chrono::hours(2)));
+  EXPECT_LE(wheel.next_expiry(), time_point(std::chrono::hours(2)) + timer_wheel::tick);
+  std::size_t count = 0;
+  EXPECT_EQ(wheel.advance(time_point(std::chrono::hours(2)), [&](timer_node&) { ++count; }),
+            0u + count);
+  (void)wheel.advance(time_point(std::chrono::hours(2)) + 2 * timer_wheel::tick,
+                      [&](timer_node&) { ++count; });
+  EXPECT_EQ(count, 1u);
+}
+
 }  // namespace
 }  // namespace troupe

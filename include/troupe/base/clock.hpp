@@ -3,11 +3,27 @@
 
 #include <chrono>
 
+#include <troupe/base/thread_host.hpp>
+
 namespace troupe {
 
-/// The one clock that deadlines are measured on. On Linux it is CLOCK_MONOTONIC, which the futex
-/// of the sync layer relies on.
-using clock = std::chrono::steady_clock;
+/// The one clock that deadlines are measured on: std::chrono::steady_clock, whose time points it has. On
+/// Linux that is CLOCK_MONOTONIC, which the futex of the sync layer relies on. On the thread of a
+/// simulation it is that one's.
+struct clock {
+  using time_point = std::chrono::steady_clock::time_point;
+  using duration = time_point::duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  static constexpr bool is_steady = true;
+
+  [[nodiscard]] static time_point now() noexcept {
+    if (const detail::thread_host* const host = detail::thread_host::here()) [[unlikely]] {
+      return host->now();
+    }
+    return std::chrono::steady_clock::now();
+  }
+};
 using time_point = clock::time_point;
 using duration = clock::duration;
 

@@ -62,6 +62,9 @@ class executor {
   /// `r` has work and no turn to come; this gives it one.
   virtual void schedule(runnable& r) noexcept = 0;
 
+  /// The same, behind those that wait already.
+  virtual void schedule_behind(runnable& r) noexcept { schedule(r); }
+
   /// `r` has ended, or will never start. Called by its last turn, or by its maker.
   virtual void retire(runnable&) noexcept {}
 

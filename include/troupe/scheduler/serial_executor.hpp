@@ -5,13 +5,12 @@
 
 #include <troupe/scheduler/activity.hpp>
 #include <troupe/scheduler/runnable.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 
 namespace troupe::detail {
 
-/// Runnables of which one at a time has a place in a pool: their turns never overlap, and each sees what the one
+/// Runnables of which one at a time has a place in a pool, or in another executor: their turns never overlap, and each sees what the one
 /// before it did. The others wait here, first in, first out. Who gives the turns calls give_turn().
 ///
 /// Threads:   any; give_turn() and will_block() on a thread of the pool, give_turn() by the pool's turn function.
@@ -20,9 +19,7 @@ namespace troupe::detail {
 class serial_executor final : public executor {
  public:
   /// With one reference: one for each runnable, and for each who may bring one. It ends with the last.
-  [[nodiscard]] static serial_executor& make(worker_pool& pool) {
-    return *new serial_executor(pool);
-  }
+  [[nodiscard]] static serial_executor& make(executor& pool) { return *new serial_executor(pool); }
   serial_executor(const serial_executor&) = delete;
   serial_executor& operator=(const serial_executor&) = delete;
 
@@ -41,10 +38,10 @@ class serial_executor final : public executor {
   [[nodiscard]] const executor& whose_threads() const noexcept override { return pool_; }
 
  private:
-  explicit serial_executor(worker_pool& pool) noexcept : pool_(pool) {}
+  explicit serial_executor(executor& pool) noexcept : pool_(pool) {}
   ~serial_executor() = default;
 
-  worker_pool& pool_;
+  executor& pool_;
   atomic<std::uint32_t> references_{1};
   mutex mutex_;  // guards what follows
   runnable_list waiting_;

@@ -95,7 +95,7 @@ class worker_pool final : public executor {
     if (has_injected()) wake_one_if_needed();
   }
   /// Within a turn that was used up: behind those that wait here.
-  void schedule_behind(runnable& r) noexcept;
+  void schedule_behind(runnable& r) noexcept override;
 
   /// From now on this one runs all turns that are scheduled afterwards, and maybe others.
   void gives_turns_by(turn_function turn) noexcept;

@@ -56,6 +56,9 @@ class timer_wheel {
   /// Must be empty: advance(time_point::max(), ...) fires whatever is left.
   ~timer_wheel() { TROUPE_ASSERT(size_ == 0, "timer_wheel: destroyed with timers in it"); }
 
+  /// While it is empty: begins anew at another time, which may be an earlier one.
+  void restart(time_point now) noexcept;
+
   /// The node stays where it is until it fires or is removed.
   void insert(timer_node& node, time_point deadline) noexcept;
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+namespace troupe::detail {
+
+/// Who stands in for the clock and for sleep on one thread: a simulation. On other threads nobody does.
+///
+/// Threads: its own.
+class thread_host {
+ public:
+  [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const noexcept = 0;
+
+  /// In the place of sleeping: lets others do something, and returns when there may be a reason to look again,
+  /// at the deadline at the latest.
+  virtual void sleep_until(std::chrono::steady_clock::time_point deadline) noexcept = 0;
+
+  /// Of this thread; usually null.
+#if defined(__clang__)
+  // As for per_thread: a coroutine may go on with it on another thread.
+  [[nodiscard, gnu::noinline]] static thread_host*& here() noexcept {
+    asm volatile("");
+    return here_;
+  }
+#else
+  [[nodiscard]] static thread_host*& here() noexcept { return here_; }
+#endif
+
+ protected:
+  thread_host() = default;
+  ~thread_host() = default;
+
+ private:
+  static constinit inline thread_local thread_host* here_ = nullptr;
+};
+
+}  // namespace troupe::detail

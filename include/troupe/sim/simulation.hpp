@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <troupe/base/clock.hpp>
+#include <troupe/sim/choices.hpp>
+
+namespace troupe::sim {
+
+struct simulation_options {
+  /// How long a turn takes: so time passes also where there is always something to do.
+  duration turn_takes = std::chrono::microseconds(1);
+
+  /// So much of the trace is kept, from its end.
+  std::size_t trace_lines = 10'000;
+};
+
+/// As long as there is one, the systems that are made on its thread run in it: on this thread alone, without any
+/// other, in an order that a seed decides, and in a time of their own, which passes when they have nothing to
+/// do. Everything else is as it is outside: the same actors, the same code.
+///
+///   troupe::sim::simulation sim(seed);
+///   troupe::system system;
+///   const auto till = system.spawn<cashier>();
+///   till.send(pay{100});
+///   sim.run_until_idle();
+///
+/// Whatever waits on this thread (get(), join(), a channel's receive(), a pump, the end of a system) lets the
+/// actors run meanwhile, and time pass. troupe::clock, and so all of Troupe, tells the simulation's time.
+///
+/// The same seed makes the same run, and the same trace, byte for byte, as long as the program itself does the
+/// same: it looks at no other clock, draws its random numbers from a seed, does not depend on the order of
+/// pointers or hashes, and starts no threads.
+///
+/// Threads:   the one that made it. A message from another one ends the program.
+/// Invariant: one at a time on a thread; systems that were made in it end before it does.
+/// Cost:      a turn and its lines of trace; memory for 16 bytes a choice, of which a turn makes two.
+class simulation {
+ public:
+  explicit simulation(std::uint64_t seed, simulation_options options = {});
+  /// As it was decided before; where the log ends, by what comes first.
+  explicit simulation(choice_log replayed, simulation_options options = {});
+  ~simulation();
+  simulation(const simulation&) = delete;
+  simulation& operator=(const simulation&) = delete;
+
+  /// TROUPE_SIM_SEED, if that is a number; else `otherwise`.
+  [[nodiscard]] static std::uint64_t seed_or(std::uint64_t otherwise);
+
+  [[nodiscard]] std::uint64_t seed() const noexcept;
+  /// It begins at a day after the beginning of the clock.
+  [[nodiscard]] time_point now() const noexcept;
+
+  // ── Letting it run ──────────────────────────────────────────────────────────────────────────
+
+  /// Until nobody has anything to do, before time has to pass for the next timer. Returns how many turns there were.
+  std::size_t run_until_idle();
+  /// For so long, all that is due included. At the end it is exactly so much later, or by the last turn more.
+  std::size_t advance(duration by);
+  /// Until that is true, looked at before each turn; false if it is not after so long.
+  bool run_until(const std::function<bool()>& condition, duration limit);
+
+  // ── Looking back ────────────────────────────────────────────────────────────────────────────
+
+  /// What has happened: a line for each start, message, failure, end and so on, the last ones.
+  [[nodiscard]] std::string trace() const;
+  /// Of all lines: equal runs have equal ones.
+  [[nodiscard]] std::uint64_t trace_hash() const noexcept;
+  [[nodiscard]] std::uint64_t turns() const noexcept;
+  [[nodiscard]] const choice_log& choices() const noexcept;
+
+ private:
+  class world;
+  const std::unique_ptr<world> world_;
+};
+
+}  // namespace troupe::sim

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/actor/conductor.hpp>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/sync/per_thread.hpp>
+
+namespace troupe::detail {
+
+namespace {
+
+struct of_this_thread {
+  conductor* one = nullptr;
+};
+
+turn_result turn_of_one(runnable& r, activity& mine) noexcept {
+  return control_block::turn_of(r, mine, 1);
+}
+
+}  // namespace
+
+conductor*& conductor::here() noexcept { return per_thread<of_this_thread>::here().one; }
+
+turn_result conducted_executor::give(runnable& r, bool only_one) noexcept {
+  return static_cast<control_block&>(r).runs_on().give_turn(
+      r, only_one ? turn_of_one : control_block::turn, activity_);
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/sim/choices.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe::sim {
+
+namespace {
+
+constexpr std::string_view first_word = "seed ";
+
+// Of the beginning of `line`, which is cut off with the blank behind it.
+template <class Number>
+bool take(std::string_view& line, Number& into) {
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), into);
+  if (error != std::errc{}) return false;
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+  if (!line.empty()) {
+    if (line.front() != ' ') return false;
+    line.remove_prefix(1);
+  }
+  return true;
+}
+
+[[noreturn]] void refuse(std::size_t number, std::string_view line, const char* expected) {
+  throw std::invalid_argument("troupe: line " + std::to_string(number) + " of a choice log is \"" +
+                              std::string(line) + "\": expected " + expected);
+}
+
+}  // namespace
+
+// ── The log ───────────────────────────────────────────────────────────────────────────────────
+
+std::string choice_log::text() const {
+  std::string all = std::string(first_word) + std::to_string(seed) + '\n';
+  for (const choice& each : choices) {
+    all += std::to_string(each.chosen) + ' ' + std::to_string(each.count) + ' ' + each.of + '\n';
+  }
+  return all;
+}
+
+choice_log choice_log::parse(std::string_view text) {
+  choice_log log;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view rest = line;
+    if (number == 1) {
+      if (rest.substr(0, first_word.size()) != first_word)
+        refuse(number, line, "\"seed\" and a number");
+      rest.remove_prefix(first_word.size());
+      if (!take(rest, log.seed) || !rest.empty()) refuse(number, line, "\"seed\" and a number");
+      continue;
+    }
+    choice one;
+    if (!take(rest, one.chosen) || !take(rest, one.count) || one.chosen >= one.count) {
+      refuse(number, line, "two numbers, the first the smaller one, and what was chosen");
+    }
+    log.choices.push_back(one);
+  }
+  return log;
+}
+
+// ── Choosing ──────────────────────────────────────────────────────────────────────────────────
+
+choices::choices(std::uint64_t seed) : numbers_(seed) { made_.seed = seed; }
+
+choices::choices(choice_log replayed)
+    : replayed_(std::move(replayed.choices)), replays_(true), numbers_(replayed.seed) {
+  made_.seed = replayed.seed;
+}
+
+std::size_t choices::choose(std::size_t count, const char* of) {
+  if (count < 2) return 0;
+  std::size_t chosen = 0;
+  if (const std::size_t at = made_.choices.size(); !replays_) {
+    chosen = static_cast<std::size_t>(((numbers_() >> 32) * count) >> 32);
+  } else if (at < replayed_.size()) {
+    // An edited log may not fit exactly.
+    chosen = std::min<std::size_t>(replayed_[at].chosen, count - 1);
+  }
+  made_.choices.push_back(
+      {static_cast<std::uint32_t>(chosen), static_cast<std::uint32_t>(count), of});
+  return chosen;
+}
+
+}  // namespace troupe::sim

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder.hpp"
+
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+namespace troupe::sim {
+
+namespace {
+
+void replace_all(std::string& in, std::string_view what, std::string_view by) {
+  for (std::size_t at = in.find(what); at != std::string::npos; at = in.find(what, at)) {
+    in.replace(at, what.size(), by);
+    at += by.size();
+  }
+}
+
+// From `begin` to the bracket that closes the one at its end.
+std::size_t end_of_brackets(std::string_view text, std::size_t from, char open, char close) {
+  int depth = 0;
+  for (std::size_t at = from; at < text.size(); ++at) {
+    if (text[at] == open) ++depth;
+    if (text[at] == close && --depth == 0) return at + 1;
+  }
+  return text.size();
+}
+
+std::string_view name_of_kind(overload_event::kind what) noexcept {
+  switch (what) {
+    case overload_event::kind::refused:
+      return "refused";
+    case overload_event::kind::dropped:
+      return "dropped";
+    case overload_event::kind::redirected:
+      return "redirected";
+    case overload_event::kind::paused:
+      return "paused the sender of";
+    case overload_event::kind::pause_timed_out:
+      return "a pause timed out";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string normal_name(std::string_view name) {
+  std::string text(name);
+  // Clang writes the namespace in which the function lies that names types, GCC does not.
+  constexpr std::string_view own = "troupe::";
+  for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) {
+    const bool is_whole = at == 0 || (std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0 &&
+                                      text[at - 1] != '_' && text[at - 1] != ':');
+    is_whole ? static_cast<void>(text.erase(at, own.size())) : static_cast<void>(at += own.size());
+  }
+  replace_all(text, "{anonymous}", "(anonymous namespace)");
+  replace_all(text, "> >", ">>");
+  // GCC: <lambda(int)>, Clang: (lambda at file.cpp:1:2).
+  for (std::size_t at = 0; (at = text.find("<lambda(", at)) != std::string::npos;) {
+    text.replace(at, end_of_brackets(text, at, '<', '>') - at, "(lambda)");
+  }
+  for (std::size_t at = 0; (at = text.find("(lambda at ", at)) != std::string::npos; ++at) {
+    text.replace(at, end_of_brackets(text, at, '(', ')') - at, "(lambda)");
+  }
+  return text;
+}
+
+const std::string& recorder::name_of(std::string_view type) {
+  const auto at = names_.find(type);
+  if (at != names_.end()) return at->second;
+  return names_.emplace(type, normal_name(type)).first->second;
+}
+
+void recorder::write(const address& who, std::string_view actor, std::string_view what,
+                     std::string_view more) {
+  const auto [known, is_new] = numbers_.try_emplace(
+      {detail::address_access::line(who), detail::address_access::generation(who)},
+      numbers_.size() + 1);
+  const long long since =
+      std::chrono::nanoseconds(now_.time_since_epoch() - std::chrono::hours(24)).count();
+  char head[64];
+  std::snprintf(head, sizeof head, "%6lld.%06lld s  #%llu ", since / 1'000'000'000,
+                since / 1'000 % 1'000'000, static_cast<unsigned long long>(known->second));
+  std::string line = head;
+  if (!actor.empty()) (line += name_of(actor)) += "  ";
+  line += what;
+  if (!more.empty()) (line += "  ") += name_of(more);
+  line += '\n';
+  for (const char c : line) {
+    hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x0000'0100'0000'01b3;
+  }
+  if (keeps_ == 0) return;
+  if (lines_.size() == keeps_) lines_.pop_front();
+  lines_.push_back(std::move(line));
+}
+
+std::string recorder::text() const {
+  std::string all;
+  for (const std::string& each : lines_) all += each;
+  return all;
+}
+
+void recording::started(const actor_event& e) {
+  into_->write(e.who, e.actor, "started");
+  if (users_ != nullptr) users_->started(e);
+}
+void recording::restarted(const actor_event& e) {
+  into_->write(e.who, e.actor, "restarted");
+  if (users_ != nullptr) users_->restarted(e);
+}
+void recording::ended(const actor_event& e, exit_reason why) {
+  into_->write(e.who, e.actor, "ended", to_string(why));
+  if (users_ != nullptr) users_->ended(e, why);
+}
+void recording::sent(const message_event& e) {
+  into_->write(e.who, e.actor, "gets", e.message);
+  if (users_ != nullptr) users_->sent(e);
+}
+void recording::begun(const message_event& e) {
+  into_->write(e.who, e.actor, "handles", e.message);
+  if (users_ != nullptr) users_->begun(e);
+}
+void recording::done(const message_event& e) {
+  into_->write(e.who, e.actor, "has handled", e.message);
+  if (users_ != nullptr) users_->done(e);
+}
+void recording::failed(const failure& f) {
+  into_->write(f.who, f.actor, "failed: " + std::string(f.what) + "; in", f.message);
+  if (users_ != nullptr) users_->failed(f);
+}
+void recording::dead(const dead_letter& d) {
+  into_->write(d.to, {}, "will not get", d.message);
+  if (users_ != nullptr) users_->dead(d);
+}
+void recording::overloaded(const overload_event& o) {
+  into_->write(o.to, o.actor, name_of_kind(o.what), o.message);
+  if (users_ != nullptr) users_->overloaded(o);
+}
+
+}  // namespace troupe::sim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <troupe/actor/observer.hpp>
+#include <troupe/base/clock.hpp>
+
+namespace troupe::sim {
+
+/// A type's name without what compilers spell differently: unnamed namespaces, lambdas, `> >`.
+[[nodiscard]] std::string normal_name(std::string_view name);
+
+/// Writes lines: when, who and what. Actors are numbered in the order in which they are first seen, so that no
+/// address is in a line.
+class recorder {
+ public:
+  recorder(const time_point& now, std::size_t keeps) noexcept : now_(now), keeps_(keeps) {}
+  recorder(const recorder&) = delete;
+  recorder& operator=(const recorder&) = delete;
+
+  void write(const address& who, std::string_view actor, std::string_view what,
+             std::string_view more = {});
+
+  /// The last lines.
+  [[nodiscard]] std::string text() const;
+  /// Of all lines.
+  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
+
+ private:
+  const std::string& name_of(std::string_view type);
+
+  const time_point& now_;
+  const std::size_t keeps_;
+  std::deque<std::string> lines_;
+  std::uint64_t hash_ = 0xcbf2'9ce4'8422'2325;  // FNV-1a
+  // Both are only looked up in, never walked.
+  std::map<std::pair<const void*, std::uint32_t>, std::uint64_t> numbers_;
+  std::map<std::string, std::string, std::less<>> names_;
+};
+
+/// Has the actors of one system written down, and tells its user's observer as well.
+class recording final : public observer {
+ public:
+  recording(std::shared_ptr<recorder> into, std::shared_ptr<observer> users)
+      : into_(std::move(into)), users_(std::move(users)) {}
+
+  void started(const actor_event& e) override;
+  void restarted(const actor_event& e) override;
+  void ended(const actor_event& e, exit_reason why) override;
+  void sent(const message_event& e) override;
+  void begun(const message_event& e) override;
+  void done(const message_event& e) override;
+  void failed(const failure& f) override;
+  void dead(const dead_letter& d) override;
+  void overloaded(const overload_event& o) override;
+
+ private:
+  const std::shared_ptr<recorder> into_;
+  const std::shared_ptr<observer> users_;  // null: none
+};
+
+}  // namespace troupe::sim
