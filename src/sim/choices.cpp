@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -72,6 +75,27 @@ choices::choices(std::uint64_t seed) : numbers_(seed) { made_.seed = seed; }
 choices::choices(choice_log replayed)
     : replayed_(std::move(replayed.choices)), replays_(true), numbers_(replayed.seed) {
   made_.seed = replayed.seed;
+}
+
+choices choices::from_environment(std::uint64_t seed) {
+  if (const char* const path = std::getenv("TROUPE_SIM_LOG"); path != nullptr && *path != '\0') {
+    std::ifstream file(path);
+    if (!file) {
+      throw std::invalid_argument("troupe: the file \"" + std::string(path) +
+                                  "\" of TROUPE_SIM_LOG cannot be read");
+    }
+    return choices(choice_log::parse(
+        std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>())));
+  }
+  if (const char* const text = std::getenv("TROUPE_SIM_SEED"); text != nullptr && *text != '\0') {
+    const std::string_view all = text;
+    const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), seed);
+    if (error != std::errc{} || end != all.data() + all.size()) {
+      throw std::invalid_argument("troupe: TROUPE_SIM_SEED is \"" + std::string(all) +
+                                  "\": expected a number from 0 to 18446744073709551615");
+    }
+  }
+  return choices(seed);
 }
 
 std::size_t choices::choose(std::size_t count, const char* of) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recorder.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <cstdio>
@@ -95,9 +96,11 @@ void recorder::write(const address& who, std::string_view actor, std::string_vie
   lines_.push_back(std::move(line));
 }
 
-std::string recorder::text() const {
+std::string recorder::last(std::size_t lines) const {
   std::string all;
-  for (const std::string& each : lines_) all += each;
+  for (std::size_t i = lines_.size() - std::min(lines, lines_.size()); i < lines_.size(); ++i) {
+    all += lines_[i];
+  }
   return all;
 }
 

@@ -29,8 +29,9 @@ class recorder {
   void write(const address& who, std::string_view actor, std::string_view what,
              std::string_view more = {});
 
-  /// The last lines.
-  [[nodiscard]] std::string text() const;
+  /// All lines that are kept; the last ones.
+  [[nodiscard]] std::string text() const { return last(lines_.size()); }
+  [[nodiscard]] std::string last(std::size_t lines) const;
   /// Of all lines.
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 

@@ -2,12 +2,10 @@
 #include <troupe/sim/simulation.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
+#include <optional>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +37,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   ~world() {
     TROUPE_EXPECTS(chores_.empty(),
                    "a system outlives the simulation in which it was made: destroy it first");
+    if (broken_) std::fprintf(stderr, "troupe: nobody has asked: %s", broken_->what.c_str());
     detail::thread_host::here() = nullptr;
     detail::conductor::here() = nullptr;
   }
@@ -83,19 +82,35 @@ class simulation::world final : public detail::thread_host, public detail::condu
     now_ += options_.turn_takes;
     const detail::other_turns_scope others;
     if (next.at->give(*next.to, only_one) == detail::turn_result::again) ready_.push_back(next);
+    look_at_invariants();
     return true;
+  }
+
+  // ── What is to be true ──────────────────────────────────────────────────────────────────────
+  void always(std::string name, std::function<bool()> holds) {
+    invariants_.push_back({std::move(name), std::move(holds)});
+    look_at_invariants();
+  }
+
+  void check() {
+    if (!broken_) return;
+    const broken told = *std::exchange(broken_, std::nullopt);
+    invariants_.clear();
+    throw broken_invariant(told.name, told.what);
   }
 
   std::size_t run_until_idle() {
     const std::uint64_t before = turns_;
-    while (step()) {
-    }
+    do {
+      check();
+    } while (step());
     return turns_ - before;
   }
 
   bool run_until(const std::function<bool()>& condition, duration limit) {
     const time_point end = later(now_, limit);
     for (;;) {
+      check();
       if (condition != nullptr && condition()) return true;
       if (now_ >= end) return false;
       if (!step()) now_ = std::max(now_, std::min(next_chore_, end));
@@ -111,6 +126,36 @@ class simulation::world final : public detail::thread_host, public detail::condu
     detail::conducted_executor* at;
     detail::runnable* to;
   };
+
+  struct invariant {
+    std::string name;
+    std::function<bool()> holds;
+  };
+  struct broken {
+    std::string name;
+    std::string what;
+  };
+
+  void look_at_invariants() noexcept {
+    if (is_looking_) return;
+    is_looking_ = true;
+    for (const invariant& each : invariants_) {
+      if (broken_) break;
+      std::string why = "is not true";
+      try {
+        if (each.holds()) continue;
+      } catch (const std::exception& e) {
+        why = std::string("threw: ") + e.what();
+      } catch (...) {
+        why = "threw an exception that is no std::exception";
+      }
+      broken_ = broken{each.name,
+                       "\"" + each.name + "\" " + why + " after turn " + std::to_string(turns_) +
+                           " of the run with the seed " + std::to_string(choices_.seed()) +
+                           " (TROUPE_SIM_SEED). The last that happened:\n" + recorder_->last(20)};
+    }
+    is_looking_ = false;
+  }
 
   [[nodiscard]] time_point next_chore() noexcept {
     time_point next = time_point::max();
@@ -135,29 +180,25 @@ class simulation::world final : public detail::thread_host, public detail::condu
   std::vector<turn_to_give> ready_;
   std::vector<detail::chore*> chores_;
   std::uint64_t turns_ = 0;
+  std::vector<invariant> invariants_;
+  std::optional<broken> broken_;
+  bool is_looking_ = false;
 };
 
 simulation::simulation(std::uint64_t seed, simulation_options options)
     : world_(std::make_unique<world>(sim::choices(seed), options)) {}
 simulation::simulation(choice_log replayed, simulation_options options)
     : world_(std::make_unique<world>(sim::choices(std::move(replayed)), options)) {}
+simulation::simulation(sim::choices by, simulation_options options)
+    : world_(std::make_unique<world>(std::move(by), options)) {}
 simulation::~simulation() = default;
-
-std::uint64_t simulation::seed_or(std::uint64_t otherwise) {
-  const char* const text = std::getenv("TROUPE_SIM_SEED");
-  if (text == nullptr || *text == '\0') return otherwise;
-  const std::string_view all = text;
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), seed);
-  if (error != std::errc{} || end != all.data() + all.size()) {
-    throw std::invalid_argument("troupe: TROUPE_SIM_SEED is \"" + std::string(all) +
-                                "\": expected a number from 0 to 18446744073709551615");
-  }
-  return seed;
-}
 
 std::uint64_t simulation::seed() const noexcept { return world_->choices().seed(); }
 time_point simulation::now() const noexcept { return world_->now(); }
+void simulation::always(std::string name, std::function<bool()> holds) {
+  world_->always(std::move(name), std::move(holds));
+}
+void simulation::check() { world_->check(); }
 std::size_t simulation::run_until_idle() { return world_->run_until_idle(); }
 std::size_t simulation::advance(duration by) {
   const std::uint64_t before = world_->turns();

@@ -39,6 +39,10 @@ class choices {
   explicit choices(std::uint64_t seed);
   explicit choices(choice_log replayed);
 
+  /// By the log in the file TROUPE_SIM_LOG, or by TROUPE_SIM_SEED, if there is one of these in the environment;
+  /// else by `seed`. Throws std::invalid_argument for one that is no log, or no number.
+  [[nodiscard]] static choices from_environment(std::uint64_t seed);
+
   /// One of so many, from 0; no choice is recorded where there is only one.
   [[nodiscard]] std::size_t choose(std::size_t count, const char* of);
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <troupe/base/clock.hpp>
 #include <troupe/sim/choices.hpp>
@@ -18,6 +20,18 @@ struct simulation_options {
 
   /// So much of the trace is kept, from its end.
   std::size_t trace_lines = 10'000;
+};
+
+/// Something that is to be true in every run was not. what() says which, when, and how to have the same run again.
+class broken_invariant : public std::runtime_error {
+ public:
+  broken_invariant(std::string name, const std::string& what)
+      : std::runtime_error(what), name_(std::move(name)) {}
+  /// As it was given to always().
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  std::string name_;
 };
 
 /// As long as there is one, the systems that are made on its thread run in it: on this thread alone, without any
@@ -45,18 +59,29 @@ class simulation {
   explicit simulation(std::uint64_t seed, simulation_options options = {});
   /// As it was decided before; where the log ends, by what comes first.
   explicit simulation(choice_log replayed, simulation_options options = {});
+  explicit simulation(sim::choices by, simulation_options options = {});
   ~simulation();
   simulation(const simulation&) = delete;
   simulation& operator=(const simulation&) = delete;
-
-  /// TROUPE_SIM_SEED, if that is a number; else `otherwise`.
-  [[nodiscard]] static std::uint64_t seed_or(std::uint64_t otherwise);
 
   [[nodiscard]] std::uint64_t seed() const noexcept;
   /// It begins at a day after the beginning of the clock.
   [[nodiscard]] time_point now() const noexcept;
 
+  // ── What is to be true ──────────────────────────────────────────────────────────────────────
+
+  /// From now on `holds` is true after each turn, wherever that runs. It must not send, ask or wait. If it is
+  /// not, or throws, nobody gets a turn any more before check() or one of those below has thrown broken_invariant;
+  /// but who waits on this thread meanwhile gets what he waits for. Only the first one is told; then none is
+  /// looked at any more.
+  void always(std::string name, std::function<bool()> holds);
+
+  /// Throws broken_invariant if one is broken.
+  void check();
+
   // ── Letting it run ──────────────────────────────────────────────────────────────────────────
+
+  // Errors, of all three: broken_invariant.
 
   /// Until nobody has anything to do, before time has to pass for the next timer. Returns how many turns there were.
   std::size_t run_until_idle();

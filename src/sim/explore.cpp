@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/sim/explore.hpp>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace troupe::sim {
+
+namespace {
+
+[[noreturn]] void refuse(const char* what) {
+  throw std::system_error(errno, std::generic_category(), std::string("troupe: explore: ") + what);
+}
+
+bool is_chosen(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr && *text != '\0';
+}
+
+std::size_t not_the_plainest(const choice_log& log) {
+  return static_cast<std::size_t>(std::count_if(log.choices.begin(), log.choices.end(),
+                                                [](const auto& c) { return c.chosen != 0; }));
+}
+
+// ── One run ───────────────────────────────────────────────────────────────────────────────────
+
+struct outcome {
+  bool failed = false;
+  std::string kind;  // what is the same in all that fail in the same way
+  std::string why;
+  std::string log;
+  std::string trace;
+};
+
+outcome run_here(choices by, const simulation_options& options,
+                 const std::function<void(simulation&)>& run) {
+  simulation sim(std::move(by), options);
+  outcome came;
+  const auto failed = [&](std::string kind, std::string why) {
+    came.failed = true;
+    came.kind = std::move(kind);
+    came.why = std::move(why);
+  };
+  try {
+    run(sim);
+    sim.check();
+  } catch (const broken_invariant& e) {
+    failed("invariant " + e.name(), e.what());
+  } catch (const std::exception& e) {
+    failed(std::string("exception ") + e.what(), std::string("threw: ") + e.what());
+  } catch (...) {
+    failed("exception", "threw an exception that is no std::exception");
+  }
+  if (came.failed) {
+    came.log = sim.choices().text();
+    came.trace = sim.trace();
+  }
+  return came;
+}
+
+// ── In another process ────────────────────────────────────────────────────────────────────────
+
+// Texts on their way through a pipe: each behind its length.
+void put(std::string& to, std::string_view text) {
+  const std::uint64_t size = text.size();
+  to.append(reinterpret_cast<const char*>(&size), sizeof size);
+  to.append(text);
+}
+bool take(std::string_view& from, std::string& into) {
+  std::uint64_t size = 0;
+  if (from.size() < sizeof size) return false;
+  std::memcpy(&size, from.data(), sizeof size);
+  if (from.size() - sizeof size < size) return false;
+  into.assign(from.substr(sizeof size, size));
+  from.remove_prefix(sizeof size + size);
+  return true;
+}
+
+void write_all(int to, std::string_view what) {
+  while (!what.empty()) {
+    const ssize_t written = ::write(to, what.data(), what.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // nobody reads any more
+    what.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+/// A copy of this process that does some runs, one after the other, and what it has said so far.
+class worker {
+ public:
+  // Its runs: `log`, or the seeds from `from` to before `to`, each `step`-th.
+  struct order {
+    const exploration* how;
+    const std::function<void(simulation&)>* run;
+    const choice_log* log = nullptr;
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    std::uint64_t step = 1;
+  };
+
+  explicit worker(const order& what) {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) refuse("no pipe");
+    std::fflush(nullptr);
+    process_ = ::fork();
+    if (process_ < 0) {
+      ::close(ends[0]);
+      ::close(ends[1]);
+      refuse("no process");
+    }
+    if (process_ == 0) {
+      ::close(ends[0]);
+      work(what, ends[1]);
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    from_ = ends[0];
+  }
+  worker(const worker&) = delete;
+  worker& operator=(const worker&) = delete;
+  ~worker() {
+    if (from_ >= 0) ::close(from_);
+    if (process_ > 0) {
+      ::kill(process_, SIGKILL);
+      while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+
+  [[nodiscard]] int pipe() const noexcept { return from_; }
+  /// Reads what there is; false: that was all, and it has ended.
+  bool read() {
+    std::array<char, 65'536> some;
+    const ssize_t got = ::read(from_, some.data(), some.size());
+    if (got < 0 && errno == EINTR) return true;
+    if (got > 0) {
+      said_.append(some.data(), static_cast<std::size_t>(got));
+      return true;
+    }
+    while (::waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
+    }
+    process_ = -1;
+    return false;
+  }
+
+  struct report {
+    std::uint64_t runs = 0;
+    std::uint64_t seed = 0;  // of the last one
+    outcome last;
+  };
+  [[nodiscard]] report heard() const {
+    report all;
+    std::string_view rest = said_;
+    while (!rest.empty()) {
+      const char what = rest.front();
+      rest.remove_prefix(1);
+      std::string text;
+      if (what == 'b') {
+        if (!take(rest, text)) break;
+        std::from_chars(text.data(), text.data() + text.size(), all.seed);
+        ++all.runs;
+      } else if (!take(rest, all.last.kind) || !take(rest, all.last.why) ||
+                 !take(rest, all.last.log) || !take(rest, all.last.trace)) {
+        break;
+      } else {
+        all.last.failed = true;
+      }
+    }
+    if (all.last.failed || process_ > 0) return all;
+    if (WIFSIGNALED(status_)) {
+      all.last.failed = true;
+      const int signal = WTERMSIG(status_);
+      all.last.why = signal == SIGALRM ? "lasted for too long"
+                                       : std::string("ended its process: ") + ::strsignal(signal);
+      all.last.kind = all.last.why;
+    } else if (WEXITSTATUS(status_) != 0) {
+      all.last.failed = true;
+      all.last.why = "ended its process with " + std::to_string(WEXITSTATUS(status_));
+      all.last.kind = all.last.why;
+    }
+    return all;
+  }
+
+ private:
+  static void work(const order& what, int to) {
+    std::signal(SIGALRM, SIG_DFL);
+    const auto one = [&](choices by) {
+      std::string begins = "b";
+      put(begins, std::to_string(by.seed()));
+      write_all(to, begins);
+      ::alarm(static_cast<unsigned>(what.how->longest_run.count()));
+      const outcome came = run_here(std::move(by), what.how->options, *what.run);
+      ::alarm(0);
+      if (!came.failed) return true;
+      std::string says = "f";
+      for (const std::string* each : {&came.kind, &came.why, &came.log, &came.trace})
+        put(says, *each);
+      write_all(to, says);
+      return false;
+    };
+    if (what.log != nullptr) {
+      one(choices(*what.log));
+      return;
+    }
+    for (std::uint64_t seed = what.from; seed < what.to; seed += what.step) {
+      if (!one(choices(seed))) return;
+    }
+  }
+
+  pid_t process_ = -1;
+  int from_ = -1;
+  int status_ = 0;
+  std::string said_;
+};
+
+outcome run_alone(const exploration& how, const std::function<void(simulation&)>& run,
+                  const choice_log& log) {
+  worker one({.how = &how, .run = &run, .log = &log});
+  while (one.read()) {
+  }
+  return one.heard().last;
+}
+
+// ── A simpler one ─────────────────────────────────────────────────────────────────────────────
+
+/// Makes the choices of a log plainer as long as the run fails in the same way.
+class shrinking {
+ public:
+  shrinking(const exploration& how, const std::function<void(simulation&)>& run, failed_run& best,
+            std::string kind)
+      : how_(how), run_(run), best_(best), kind_(std::move(kind)), left_(how.shrinks) {}
+
+  void shrink() {
+    // Only the beginning, first: most of what is chosen behind the cause means nothing.
+    for (std::size_t length = best_.log.choices.size() / 2; length > 0; length /= 2) {
+      const std::size_t now = best_.log.choices.size();
+      if (length >= now) continue;
+      (void)tries(now - length, now);
+    }
+    for (std::size_t size = std::max<std::size_t>(best_.log.choices.size() / 2, 1); left_ > 0;) {
+      bool is_plainer = false;
+      for (std::size_t at = 0; at < best_.log.choices.size() && left_ > 0; at += size) {
+        is_plainer = tries(at, at + size) || is_plainer;
+      }
+      if (size == 1 && !is_plainer) return;
+      size = std::max<std::size_t>(size / 2, 1);
+    }
+  }
+
+ private:
+  // True if it fails with the plainest choices from here to there, and they were not that already.
+  bool tries(std::size_t from, std::size_t to) {
+    if (left_ == 0) return false;
+    choice_log log = best_.log;
+    to = std::min(to, log.choices.size());
+    bool is_new = false;
+    for (std::size_t i = from; i < to; ++i) {
+      is_new = is_new || log.choices[i].chosen != 0;
+      log.choices[i].chosen = 0;
+    }
+    if (!is_new) return false;
+    --left_;
+    outcome came = run_alone(how_, run_, log);
+    if (!came.failed || came.kind != kind_ || came.log.empty()) return false;
+    choice_log made = choice_log::parse(came.log);
+    // Plainer choices may lead to more of others.
+    if (not_the_plainest(made) >= best_.chosen) return false;
+    while (!made.choices.empty() && made.choices.back().chosen == 0) made.choices.pop_back();
+    best_.log = std::move(made);
+    best_.chosen = not_the_plainest(best_.log);
+    best_.why = std::move(came.why);
+    best_.trace = std::move(came.trace);
+    return true;
+  }
+
+  const exploration& how_;
+  const std::function<void(simulation&)>& run_;
+  failed_run& best_;
+  const std::string kind_;
+  std::size_t left_;
+};
+
+// Empty if it cannot be written.
+std::string keep(const choice_log& log) {
+  const char* const folder = std::getenv("TROUPE_SIM_LOGS");
+  std::error_code none;
+  const std::filesystem::path in =
+      folder != nullptr && *folder != '\0' ? folder : std::filesystem::temp_directory_path(none);
+  const std::filesystem::path path =
+      in / ("troupe-sim-" + std::to_string(log.seed) + "-" + std::to_string(::getpid()) + ".log");
+  std::ofstream file(path);
+  file << log.text();
+  return file.flush() ? path.string() : std::string();
+}
+
+std::string last_lines(const std::string& text, std::size_t lines) {
+  std::size_t at = text.size();
+  for (std::size_t i = 0; i <= lines && at != 0 && at != std::string::npos; ++i) {
+    at = at < 2 ? std::string::npos : text.rfind('\n', at - 2);
+    if (at != std::string::npos) ++at;
+    if (i == lines - 1) break;
+  }
+  return at == std::string::npos ? text : text.substr(at);
+}
+
+}  // namespace
+
+std::string explored::text() const {
+  if (!failure) return "all " + std::to_string(runs) + " runs went well";
+  const failed_run& f = *failure;
+  std::string all = "the run with the seed " + std::to_string(f.seed) + " failed (" +
+                    std::to_string(runs) + " were tried): " + f.why + "\n";
+  if (!f.log.choices.empty() || !f.trace.empty()) {
+    all += "The simplest that was found has " + std::to_string(f.chosen) +
+           " choices that are not the plainest, of " + std::to_string(f.chosen_at_first) +
+           ". Its end:\n" + last_lines(f.trace, 30);
+  }
+  all += "To have it again: TROUPE_SIM_SEED=" + std::to_string(f.seed);
+  if (!f.log_file.empty()) all += ", or the simplest: TROUPE_SIM_LOG=" + f.log_file;
+  return all + "\n";
+}
+
+explored explore(const exploration& how, const std::function<void(simulation&)>& run) {
+  explored all;
+  if (is_chosen("TROUPE_SIM_SEED") || is_chosen("TROUPE_SIM_LOG")) {
+    simulation sim(choices::from_environment(how.first_seed), how.options);
+    run(sim);
+    sim.check();
+    all.runs = 1;
+    return all;
+  }
+  const unsigned processes = static_cast<unsigned>(std::clamp<std::uint64_t>(
+      how.processes != 0 ? how.processes : std::max(1u, std::thread::hardware_concurrency()), 1,
+      std::max<std::uint64_t>(how.seeds, 1)));
+  std::vector<std::unique_ptr<worker>> workers;
+  for (unsigned i = 0; i < processes; ++i) {
+    workers.push_back(std::make_unique<worker>(worker::order{.how = &how,
+                                                             .run = &run,
+                                                             .from = how.first_seed + i,
+                                                             .to = how.first_seed + how.seeds,
+                                                             .step = processes}));
+  }
+  std::string kind;
+  while (!workers.empty() && !all.failure) {
+    std::vector<pollfd> pipes;
+    for (const auto& each : workers) pipes.push_back({each->pipe(), POLLIN, 0});
+    if (::poll(pipes.data(), pipes.size(), -1) < 0 && errno != EINTR) refuse("poll");
+    for (std::size_t i = pipes.size(); i-- > 0;) {
+      if (pipes[i].revents == 0 || workers[i]->read()) continue;
+      worker::report said = workers[i]->heard();
+      all.runs += said.runs;
+      workers.erase(workers.begin() + static_cast<std::ptrdiff_t>(i));
+      if (!said.last.failed || (all.failure && all.failure->seed < said.seed)) continue;
+      kind = said.last.kind;
+      all.failure = {.seed = said.seed,
+                     .why = std::move(said.last.why),
+                     .log = said.last.log.empty() ? choice_log{.seed = said.seed, .choices = {}}
+                                                  : choice_log::parse(said.last.log),
+                     .trace = std::move(said.last.trace)};
+    }
+  }
+  for (const auto& each : workers) all.runs += each->heard().runs;
+  workers.clear();
+  if (all.failure && !all.failure->log.choices.empty()) {
+    failed_run& best = *all.failure;
+    best.chosen = best.chosen_at_first = not_the_plainest(best.log);
+    shrinking(how, run, best, kind).shrink();
+    best.log_file = keep(best.log);
+  }
+  return all;
+}
+
+}  // namespace troupe::sim
