@@ -56,12 +56,12 @@ void run(trial& t) {
   for (std::uint64_t i = 0; i < wakes; ++i) {
     std::this_thread::sleep_for(pause);
     all[i % count].send(note{clock::now()});
-    const time_point sent = clock::now();
+    const double sent = thread_cpu_ns();
     std::int64_t each = 0;
     while ((each = took.exchange(0, acquire)) == 0) {  // [took] acquire
       std::this_thread::yield();
     }
-    waiting += std::chrono::duration<double, std::nano>(clock::now() - sent).count();
+    waiting += thread_cpu_ns() - sent;
     late.add(static_cast<double>(each) / 1e3);
   }
   t.report("wake_p50", "us", late.percentile(0.5));
