@@ -19,6 +19,7 @@
 #include <troupe/actor/serial_group.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/task.hpp>
+#include <troupe/supervision/names.hpp>
 #include <troupe/supervision/supervisor.hpp>
 
 #include "recorder.hpp"
@@ -341,6 +342,23 @@ TEST(simulation, a_channel_is_received_from_by_the_thread) {
   int sum = 0;
   while (const auto next = numbers.receive()) sum += *next;
   EXPECT_EQ(sum, 45);
+}
+
+TEST(simulation, a_thread_waits_for_a_name_in_its_time) {
+  class late : public actor {
+   public:
+    void on(begin) { (void)names(system()).add("late", self(this)); }
+  };
+  simulation sim(1);
+  troupe::system system;
+  const time_point began = clock::now();
+  EXPECT_FALSE(names(system).wait_for<late>("late", began + 1h));
+  EXPECT_EQ(clock::now(), began + 1h);
+  const auto it = system.spawn<late>();
+  it.send_after(1min, begin{});
+  EXPECT_TRUE(names(system).wait_for<late>("late", began + 2h));
+  EXPECT_GE(clock::now(), began + 61min);
+  EXPECT_LT(clock::now(), began + 62min);
 }
 
 // ── Placement ─────────────────────────────────────────────────────────────────────────────────

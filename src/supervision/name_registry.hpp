@@ -15,6 +15,7 @@
 #include <troupe/actor/extension.hpp>
 #include <troupe/base/cache_line.hpp>
 #include <troupe/supervision/names.hpp>
+#include <troupe/sync/event_count.hpp>
 #include <troupe/sync/mutex.hpp>
 
 namespace troupe::detail {
@@ -86,8 +87,7 @@ class name_registry final : public system_extension {
 
   struct alignas(cache_line_bytes) part {
     mutex guard;  // guards what follows
-    condition_variable added;
-    unsigned sleepers = 0;
+    event_count added;
     std::unordered_map<std::string_view, name_entry*> names;
     using waiters = std::unordered_map<name_waiter_key, name_waiter*, name_waiter_key::hash>;
     std::unordered_map<std::string, waiters, name_hash, std::equal_to<>> waiting;

@@ -86,7 +86,7 @@ registration names::add_block(std::string_view name, control_block& who,
   name_entry& added = *fresh.release();
   added.in_table = true;
   tell_waiters(here, added);
-  if (here.sleepers != 0) here.added.notify_all();
+  here.added.notify_all();
   return {outcome::registered, added.who};
 }
 
@@ -188,11 +188,16 @@ control_block* names::wait_for_block(std::string_view name, const detail::named_
   for (;;) {
     control_block* const held = hold_if_it_is(look(here, name), name, type, none);
     if (held != nullptr || none.why == not_found::another_type) return held;
-    ++here.sleepers;
-    const bool late = here.added.wait_until(lock, deadline) == std::cv_status::timeout;
-    --here.sleepers;
-    if (!late) continue;
-    return hold_if_it_is(look(here, name), name, type, none);
+    const event_count::ticket since = here.added.prepare_wait();
+    lock.unlock();
+    bool is_late = false;
+    if (deadline == time_point::max()) {
+      here.added.wait(since);
+    } else {
+      is_late = !here.added.wait_until(since, deadline);
+    }
+    lock.lock();
+    if (is_late) return hold_if_it_is(look(here, name), name, type, none);
   }
 }
 

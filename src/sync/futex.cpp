@@ -10,23 +10,13 @@
 #include <climits>
 #include <ctime>
 #include <troupe/base/assert.hpp>
-#include <troupe/base/thread_host.hpp>
 #include <troupe/sync/futex.hpp>
+
+#include "wait_in_simulation.hpp"
 
 namespace troupe {
 inline namespace native {
 namespace {
-
-// True: this thread does not sleep. It has been somewhere else, if the word is as expected.
-bool wait_in_simulation(const atomic<std::uint32_t>& word, std::uint32_t expected,
-                        time_point deadline) noexcept {
-  detail::thread_host* const host = detail::thread_host::here();
-  if (host == nullptr) [[likely]]
-    return false;
-  // [futex] relaxed: the caller looks again.
-  if (word.load(relaxed) == expected) host->sleep_until(deadline);
-  return true;
-}
 
 static_assert(sizeof(atomic<std::uint32_t>) == sizeof(std::uint32_t),
               "the kernel reads the word where the atomic lies");
@@ -48,13 +38,13 @@ int wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
 }  // namespace
 
 void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-  if (wait_in_simulation(word, expected, time_point::max())) return;
+  if (detail::wait_in_simulation(word, expected, time_point::max())) return;
   wait(word, expected, nullptr);
 }
 
 bool futex_wait_until(const atomic<std::uint32_t>& word, std::uint32_t expected,
                       time_point deadline) noexcept {
-  if (wait_in_simulation(word, expected, deadline)) return clock::now() >= deadline;
+  if (detail::wait_in_simulation(word, expected, deadline)) return clock::now() >= deadline;
   using std::chrono::duration_cast;
   using std::chrono::nanoseconds;
   using std::chrono::seconds;

@@ -7,24 +7,14 @@
 #include <cstdint>
 #include <mutex>
 #include <troupe/base/cache_line.hpp>
-#include <troupe/base/thread_host.hpp>
 #include <troupe/sync/futex.hpp>
 #include <troupe/sync/per_process.hpp>
+
+#include "wait_in_simulation.hpp"
 
 namespace troupe {
 inline namespace native {
 namespace {
-
-// True: this thread does not sleep. It has been somewhere else, if the word is as expected.
-bool wait_in_simulation(const atomic<std::uint32_t>& word, std::uint32_t expected,
-                        time_point deadline) noexcept {
-  detail::thread_host* const host = detail::thread_host::here();
-  if (host == nullptr) [[likely]]
-    return false;
-  // [futex] relaxed: the caller looks again.
-  if (word.load(relaxed) == expected) host->sleep_until(deadline);
-  return true;
-}
 
 /// Where those sleep whose words fall into it. Who wakes one of them wakes all: a wait may return without
 /// a wake, and the others look at their words and come back.
@@ -53,7 +43,7 @@ bucket& bucket_of(const void* word) noexcept { return per_process<buckets>::here
 // Whoever changed the word takes the guard afterwards, in order to wake: so either this sees the change, or
 // it is asleep by then.
 void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-  if (wait_in_simulation(word, expected, time_point::max())) return;
+  if (detail::wait_in_simulation(word, expected, time_point::max())) return;
   bucket& in = bucket_of(&word);
   std::unique_lock lock(in.guard);
   // [futex] relaxed: the guard orders it.
@@ -62,7 +52,7 @@ void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexc
 
 bool futex_wait_until(const atomic<std::uint32_t>& word, std::uint32_t expected,
                       time_point deadline) noexcept {
-  if (wait_in_simulation(word, expected, deadline)) return clock::now() >= deadline;
+  if (detail::wait_in_simulation(word, expected, deadline)) return clock::now() >= deadline;
   bucket& in = bucket_of(&word);
   std::unique_lock lock(in.guard);
   // [futex] relaxed: as above.

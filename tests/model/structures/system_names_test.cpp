@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names in a whole system: who waits for one is told, whoever is first, and a wait that ends leaves nothing.
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <troupe/supervision/names.hpp>
+#include <troupe/troupe.hpp>
+
+#include "small_system.hpp"
+
+namespace troupe {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+struct begin {};
+
+class seeker : public actor {
+ public:
+  explicit seeker(plain<int>& found) : found_(found) {}
+  task<> on(begin) {
+    const auto it = co_await names(system()).wait<counter>("it");
+    require(static_cast<bool>(it), "without a deadline it waits until it is there");
+    found_ = found_ + 1;
+    stop();
+  }
+
+ private:
+  plain<int>& found_;
+};
+
+TEST(names, a_handler_that_waits_is_told_whoever_is_first) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    plain<int> found{0};
+    troupe::system all{small(1)};
+    const auto who = all.spawn<seeker>(found);
+    who.send(begin{});
+    const auto it = all.spawn<counter>(done);
+    require(static_cast<bool>(names(all).add("it", it)), "nobody else has it");
+    require(who.join() == exit_reason::stopped, "it is told, and stops");
+    require(found == 1, "once");
+  });
+}
+
+TEST(names, a_thread_that_waits_is_told_whoever_is_first) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    troupe::system all{small(1)};
+    const auto it = all.spawn<counter>(done);
+    jthread other([&] { require(static_cast<bool>(names(all).add("it", it)), "it is free"); });
+    require(static_cast<bool>(names(all).wait_for<counter>("it", time_point::max())), "it comes");
+  });
+}
+
+TEST(names, who_ends_while_it_waits_is_not_told_any_more) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    plain<int> found{0};
+    {
+      troupe::system all{small(1)};
+      const auto who = all.spawn<seeker>(found);
+      who.send(begin{});
+      const auto it = all.spawn<counter>(done);
+      jthread other([&] { who.stop_now(); });
+      (void)names(all).add("it", it);
+      (void)who.join();
+    }
+    require(found == 0 || found == 1, "at most once");
+    require(done.ends == 1, "who has the name ends with the system");
+  });
+}
+
+TEST(names, a_name_is_free_when_its_actor_has_ended) {
+  expect_holds({.random = 3'000}, [] {
+    record done;
+    troupe::system all{small(1)};
+    const auto one = all.spawn<counter>(done);
+    const auto other = all.spawn<counter>(done);
+    require(static_cast<bool>(names(all).add("it", one)), "it is free");
+    one.stop();
+    (void)one.join();
+    require(static_cast<bool>(names(all).add("it", other)), "it is free again");
+    const auto found = names(all).find<counter>("it");
+    require(found && *found == other, "it is the other one's");
+  });
+}
+
+}  // namespace
+}  // namespace troupe
