@@ -153,6 +153,7 @@ void runtime::close() {
   timers_.end();
   dispatchers_.close();
   conducted_.reset();
+  spawned_.clear();
   {
     // Ended without the lock: threads may still be on their way out of actor_ended(), and the hooks
     // are the user's.
@@ -248,6 +249,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
   const bool in_turn = here.counts != nullptr && &here.running->home() == this;
   lives& counted = in_turn ? here.counts->actors : foreign().actors;
   counted.spawned.fetch_add(1, seq_cst);  // [alive] [stopping] seq_cst: see shutdown()
+  if (conducted_ != nullptr) remember(block.where());
   if (bound != nullptr) bound->actor_bound();
   if (type.references != nullptr && cycles_.spawned()) [[unlikely]]
     timers_.wake();
@@ -263,6 +265,19 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
     }
   }
   return block;
+}
+
+// In a simulation.
+void runtime::remember(const address& spawned) {
+  if (spawned_.size() == spawned_.capacity()) {
+    std::erase_if(spawned_, [](const address& each) {
+      control_block* const block = control_block::hold_to_the_end(each);
+      if (block != nullptr) block->let_go();
+      return block == nullptr;
+    });
+    spawned_.reserve(2 * spawned_.size() + 16);
+  }
+  spawned_.push_back(spawned);
 }
 
 control_block& runtime::make_hidden(const actor_type& type) {

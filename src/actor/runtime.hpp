@@ -163,6 +163,7 @@ class runtime : public system_state {
   void reap_threads() noexcept;
   [[nodiscard]] std::vector<shutdown_report::straggler> stragglers();
   [[nodiscard]] std::string doing(const control_block& block) const;
+  void remember(const address& spawned);
   [[nodiscard]] executor& pool_for(const spawn_options& options) const;
   static void add_activity(troupe::statistics& to, const activity& done) noexcept;
   void is_gone(const activity& done) noexcept;
@@ -172,6 +173,7 @@ class runtime : public system_state {
   std::unique_ptr<timeline_recorder> recorder_;    // before all that have lanes
   conductor* conductor_ = nullptr;                 // null: there are threads
   std::unique_ptr<conducted_executor> conducted_;  // null: likewise
+  std::vector<address> spawned_;                   // in a simulation: in order, some of them ended
   detail::dispatchers dispatchers_{*this};
   timer_service timers_{*this};
   detail::pauses pauses_{timers_};
@@ -239,6 +241,16 @@ void runtime::for_each_activity(Function&& fn) const {
 
 template <class Function>
 void runtime::for_each_actor(Function&& fn) {
+  if (conducted_ != nullptr) {
+    // Where slots lie depends on what was there before.
+    for (const address& each : std::vector<address>(spawned_)) {
+      control_block* const block = control_block::hold_to_the_end(each);
+      if (block == nullptr) continue;
+      fn(*block);
+      block->let_go();
+    }
+    return;
+  }
   stable_pool<slot_head>::for_each_slot([&](slot_head& slot) {
     if (!slot.life.try_hold_in_use()) return;
     control_block& block = control_block::of(slot.life);

@@ -16,11 +16,14 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <troupe/base/thread_host.hpp>
 
 namespace troupe::sim {
 
@@ -128,7 +131,12 @@ class worker {
     }
     if (process_ == 0) {
       ::close(ends[0]);
-      work(what, ends[1]);
+      // What it throws must not go on in a copy of the caller's program.
+      try {
+        work(what, ends[1]);
+      } catch (...) {
+        ::_exit(1);
+      }
       ::_exit(0);
     }
     ::close(ends[1]);
@@ -168,6 +176,7 @@ class worker {
   };
   [[nodiscard]] report heard() const {
     report all;
+    bool is_over = false;
     std::string_view rest = said_;
     while (!rest.empty()) {
       const char what = rest.front();
@@ -177,6 +186,8 @@ class worker {
         if (!take(rest, text)) break;
         std::from_chars(text.data(), text.data() + text.size(), all.seed);
         ++all.runs;
+      } else if (what == 'e') {
+        is_over = true;
       } else if (!take(rest, all.last.kind) || !take(rest, all.last.why) ||
                  !take(rest, all.last.log) || !take(rest, all.last.trace)) {
         break;
@@ -191,7 +202,7 @@ class worker {
       all.last.why = signal == SIGALRM ? "lasted for too long"
                                        : std::string("ended its process: ") + ::strsignal(signal);
       all.last.kind = all.last.why;
-    } else if (WEXITSTATUS(status_) != 0) {
+    } else if (!is_over) {
       all.last.failed = true;
       all.last.why = "ended its process with " + std::to_string(WEXITSTATUS(status_));
       all.last.kind = all.last.why;
@@ -217,12 +228,13 @@ class worker {
       return false;
     };
     if (what.log != nullptr) {
-      one(choices(*what.log));
-      return;
+      if (!one(choices(*what.log))) return;
+    } else {
+      for (std::uint64_t seed = what.from; seed < what.to; seed += what.step) {
+        if (!one(choices(seed))) return;
+      }
     }
-    for (std::uint64_t seed = what.from; seed < what.to; seed += what.step) {
-      if (!one(choices(seed))) return;
-    }
+    write_all(to, "e");  // all went well
   }
 
   pid_t process_ = -1;
@@ -237,6 +249,15 @@ outcome run_alone(const exploration& how, const std::function<void(simulation&)>
   while (one.read()) {
   }
   return one.heard().last;
+}
+
+// The seed, and so many choices.
+std::string log_text_of(const std::string& text, std::size_t choices) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i <= choices && end != text.size(); ++i) {
+    end = std::min(text.find('\n', end), text.size() - 1) + 1;
+  }
+  return text.substr(0, end);
 }
 
 // ── A simpler one ─────────────────────────────────────────────────────────────────────────────
@@ -284,6 +305,7 @@ class shrinking {
     // Plainer choices may lead to more of others.
     if (not_the_plainest(made) >= best_.chosen) return false;
     while (!made.choices.empty() && made.choices.back().chosen == 0) made.choices.pop_back();
+    best_.log_text = log_text_of(came.log, made.choices.size());
     best_.log = std::move(made);
     best_.chosen = not_the_plainest(best_.log);
     best_.why = std::move(came.why);
@@ -299,7 +321,7 @@ class shrinking {
 };
 
 // Empty if it cannot be written.
-std::string keep(const choice_log& log) {
+std::string keep(const choice_log& log, const std::string& text) {
   const char* const folder = std::getenv("TROUPE_SIM_LOGS");
   std::error_code none;
   const std::filesystem::path in =
@@ -307,7 +329,7 @@ std::string keep(const choice_log& log) {
   const std::filesystem::path path =
       in / ("troupe-sim-" + std::to_string(log.seed) + "-" + std::to_string(::getpid()) + ".log");
   std::ofstream file(path);
-  file << log.text();
+  file << text;
   return file.flush() ? path.string() : std::string();
 }
 
@@ -347,6 +369,9 @@ explored explore(const exploration& how, const std::function<void(simulation&)>&
     all.runs = 1;
     return all;
   }
+  if (detail::thread_host::here() != nullptr) {
+    throw std::logic_error("troupe: explore() within a simulation: let that one end before");
+  }
   const unsigned processes = static_cast<unsigned>(std::clamp<std::uint64_t>(
       how.processes != 0 ? how.processes : std::max(1u, std::thread::hardware_concurrency()), 1,
       std::max<std::uint64_t>(how.seeds, 1)));
@@ -370,10 +395,12 @@ explored explore(const exploration& how, const std::function<void(simulation&)>&
       workers.erase(workers.begin() + static_cast<std::ptrdiff_t>(i));
       if (!said.last.failed || (all.failure && all.failure->seed < said.seed)) continue;
       kind = said.last.kind;
+      const std::string log_text = said.last.log;
       all.failure = {.seed = said.seed,
                      .why = std::move(said.last.why),
                      .log = said.last.log.empty() ? choice_log{.seed = said.seed, .choices = {}}
                                                   : choice_log::parse(said.last.log),
+                     .log_text = log_text,
                      .trace = std::move(said.last.trace)};
     }
   }
@@ -383,7 +410,7 @@ explored explore(const exploration& how, const std::function<void(simulation&)>&
     failed_run& best = *all.failure;
     best.chosen = best.chosen_at_first = not_the_plainest(best.log);
     shrinking(how, run, best, kind).shrink();
-    best.log_file = keep(best.log);
+    best.log_file = keep(best.log, best.log_text);
   }
   return all;
 }

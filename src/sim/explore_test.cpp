@@ -85,7 +85,8 @@ TEST(explore, finds_a_seed_that_fails_and_a_simpler_run_that_fails_likewise) {
   }
   std::ifstream file(found.log_file);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  EXPECT_EQ(text, found.log.text());
+  EXPECT_EQ(text, found.log_text);
+  EXPECT_EQ(choice_log::parse(text).choices, found.log.choices);
   std::filesystem::remove(found.log_file);
 }
 
@@ -117,6 +118,17 @@ TEST(explore, a_run_that_ends_its_process_or_lasts_for_ever_is_a_failure) {
   });
   ASSERT_FALSE(endless);
   EXPECT_THAT(endless.failure->why, HasSubstr("too long"));
+}
+
+TEST(explore, a_run_that_leaves_the_process_as_if_all_was_well_is_a_failure) {
+  const explored all = explore({.seeds = 10}, [](simulation&) { std::exit(0); });
+  ASSERT_FALSE(all);
+  EXPECT_THAT(all.failure->why, HasSubstr("ended its process with 0"));
+}
+
+TEST(explore, is_not_called_within_a_simulation) {
+  simulation sim(1);
+  EXPECT_THROW((void)explore({.seeds = 1}, [](simulation&) {}), std::logic_error);
 }
 
 TEST(explore, with_a_seed_in_the_environment_there_is_one_run_and_it_throws) {

@@ -13,6 +13,7 @@
 #include <troupe/actor/turn_context.hpp>
 #include <troupe/base/assert.hpp>
 #include <troupe/base/thread_host.hpp>
+#include <troupe/time/timer_wheel.hpp>
 
 #include "recorder.hpp"
 
@@ -46,10 +47,14 @@ class simulation::world final : public detail::thread_host, public detail::condu
   [[nodiscard]] time_point now() const noexcept override { return now_; }
 
   void sleep_until(time_point deadline) noexcept override {
-    if (deadline <= now_ || step()) return;
-    const time_point next = std::min(next_chore(), deadline);
-    if (next == time_point::max()) never_wakes();
-    now_ = std::max(now_, next);
+    if (deadline <= now_) return;
+    ++waits_within_;
+    if (!step()) {
+      const time_point next = std::min(next_chore_, deadline);
+      if (next == time_point::max()) never_wakes();
+      now_ = std::max(now_, next);
+    }
+    --waits_within_;
   }
 
   // ── The systems ─────────────────────────────────────────────────────────────────────────────
@@ -109,11 +114,18 @@ class simulation::world final : public detail::thread_host, public detail::condu
 
   bool run_until(const std::function<bool()>& condition, duration limit) {
     const time_point end = later(now_, limit);
+    // A timer that is due at the end fires in the tick behind it. Who is always busy ends there, too.
+    const time_point with_due = later(end, timer_wheel::tick);
     for (;;) {
       check();
       if (condition != nullptr && condition()) return true;
-      if (now_ >= end) return false;
-      if (!step()) now_ = std::max(now_, std::min(next_chore_, end));
+      if (now_ >= with_due) return false;
+      if (step()) continue;
+      if (next_chore_ > with_due) {
+        now_ = std::max(now_, end);
+        return condition != nullptr && condition();
+      }
+      now_ = std::max(now_, next_chore_);
     }
   }
 
@@ -157,18 +169,26 @@ class simulation::world final : public detail::thread_host, public detail::condu
     is_looking_ = false;
   }
 
+  // As the threads would whose chores these are, in no turn; until none has anything to do for another one.
   [[nodiscard]] time_point next_chore() noexcept {
+    const detail::other_turns_scope others;
     time_point next = time_point::max();
-    for (detail::chore* each : chores_) next = std::min(next, each->look());
+    for (time_point before = time_point::min(); next != before;) {
+      before = std::exchange(next, time_point::max());
+      for (std::size_t i = 0; i < chores_.size(); ++i) next = std::min(next, chores_[i]->look());
+    }
     return next;
   }
 
   [[noreturn]] void never_wakes() const noexcept {
-    std::fprintf(stderr,
-                 "troupe: in a simulation with the seed %llu a thread waits for what will never "
-                 "come: nobody has "
-                 "anything to do, and no timer is armed. The last that happened:\n%s",
-                 static_cast<unsigned long long>(choices_.seed()), recorder_->text().c_str());
+    std::fprintf(
+        stderr,
+        "troupe: in a simulation with the seed %llu a thread waits for what will never "
+        "come: nobody has "
+        "anything to do, and no timer is armed%s. The last that happened:\n%s",
+        static_cast<unsigned long long>(choices_.seed()),
+        waits_within_ > 1 ? "; it waits within a handler that another one waits below" : "",
+        recorder_->text().c_str());
     std::terminate();
   }
 
@@ -183,6 +203,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   std::vector<invariant> invariants_;
   std::optional<broken> broken_;
   bool is_looking_ = false;
+  unsigned waits_within_ = 0;
 };
 
 simulation::simulation(std::uint64_t seed, simulation_options options)

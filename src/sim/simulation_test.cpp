@@ -190,6 +190,18 @@ TEST(simulation, an_hour_passes_at_once) {
   EXPECT_LT(clock::now(), began + 61min + 1s);
 }
 
+TEST(simulation, what_is_due_at_the_end_of_the_time_comes) {
+  simulation sim(1);
+  std::vector<std::string> told;
+  troupe::system system;
+  system.spawn<scribe>(told).send_after(1h, say{"just then"});
+  const time_point end = clock::now() + 1h;
+  sim.advance(1h);
+  EXPECT_THAT(told, ElementsAre("just then"));
+  EXPECT_GE(clock::now(), end);
+  EXPECT_LE(clock::now(), end + 1ms);
+}
+
 TEST(simulation, timers_are_never_early_and_at_most_a_tick_late_while_nobody_works) {
   class late : public actor {
    public:
@@ -392,6 +404,32 @@ TEST(simulation, actors_run_on_its_thread_wherever_they_are_placed) {
     EXPECT_EQ(system.statistics().pool_threads, 0u);
   }
   EXPECT_THAT(on, ElementsAre(std::this_thread::get_id()));
+}
+
+TEST(simulation, a_system_ends_in_the_same_order_wherever_its_actors_lie) {
+  const auto run = [] {
+    simulation sim(3);
+    {
+      troupe::system system;
+      std::vector<ref<adder>> all;
+      for (int i = 0; i < 5; ++i) all.push_back(system.spawn<adder>());
+      sim.run_until_idle();
+    }
+    return sim.trace();
+  };
+  const std::string before = run();
+  {
+    // Slots come back in another order.
+    troupe::system system;
+    std::vector<ref<adder>> all;
+    for (int i = 0; i < 9; ++i) all.push_back(system.spawn<adder>());
+    for (const std::size_t i : {4u, 7u, 0u, 2u}) {
+      all[i].stop();
+      EXPECT_EQ(all[i].join(), exit_reason::stopped);
+      all[i] = {};
+    }
+  }
+  EXPECT_EQ(run(), before);
 }
 
 // ── Failures ──────────────────────────────────────────────────────────────────────────────────

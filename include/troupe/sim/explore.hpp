@@ -28,6 +28,7 @@ struct failed_run {
   std::uint64_t seed = 0;
   std::string why = {};             // what it threw, or how its process ended
   choice_log log = {};              // of the simplest run that was found to fail in the same way
+  std::string log_text = {};        // the same, and what each choice was of
   std::size_t chosen = 0;           // how many of its choices are not the plainest
   std::size_t chosen_at_first = 0;  // the same of the run that the seed makes
   std::string trace = {};           // of the simplest
@@ -47,7 +48,8 @@ struct explored {
 
 /// Does `run` once with each of so many seeds, in processes of their own, and stops when one fails: it throws, ends
 /// its process, or lasts for too long. Then it looks for a simpler run that fails in the same way, by making
-/// choices of its log the plainest: later, fewer, and fewer of those that are left.
+/// choices of its log the plainest: later, fewer, and fewer of those that are left. One that ends its process or
+/// lasts for too long leaves no log: its seed is told.
 ///
 ///   const auto all = sim::explore({.seeds = 10'000}, [](sim::simulation& sim) {
 ///     troupe::system system;

@@ -85,7 +85,8 @@ class simulation {
 
   /// Until nobody has anything to do, before time has to pass for the next timer. Returns how many turns there were.
   std::size_t run_until_idle();
-  /// For so long, all that is due included. At the end it is exactly so much later, or by the last turn more.
+  /// For so long, all included that is due by then; what is due just at the end fires in the half millisecond
+  /// behind it (see send_after()), which then has passed as well.
   std::size_t advance(duration by);
   /// Until that is true, looked at before each turn; false if it is not after so long.
   bool run_until(const std::function<bool()>& condition, duration limit);
