@@ -60,7 +60,9 @@ struct question {
 class player : public actor {
  public:
   player(int me, ledger& into, std::uint64_t seed)
-      : me_(me), into_(into), numbers_(static_cast<std::mt19937::result_type>(seed + me)) {
+      : me_(me),
+        into_(into),
+        numbers_(static_cast<std::mt19937::result_type>(seed) + static_cast<unsigned>(me)) {
     require(++into_.objects[std::size_t(me_)] == 1, "one object at a time");
   }
   ~player() { --into_.objects[std::size_t(me_)]; }
