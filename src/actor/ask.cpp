@@ -33,10 +33,6 @@ asker answers_to(control_block& me, const waiting_place& at) noexcept {
   throw std::logic_error("get() in a handler of " + std::string(who) + ' ' + why);
 }
 
-}  // namespace
-
-namespace {
-
 wait_table& table_of(control_block& me) {
   side_block& its = me.side();
   if (its.waits == nullptr) its.waits = std::make_unique<wait_table>();

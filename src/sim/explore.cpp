@@ -109,13 +109,12 @@ void write_all(int to, std::string_view what) {
 /// A copy of this process that does some runs, one after the other, and what it has said so far.
 class worker {
  public:
-  // Its runs: `log`, or the seeds from `from` to before `to`, each `step`-th.
+  // Its runs: `log`, or each `step`-th of how->seeds, from the one at `from` on.
   struct order {
     const exploration* how;
     const std::function<void(simulation&)>* run;
     const choice_log* log = nullptr;
     std::uint64_t from = 0;
-    std::uint64_t to = 0;
     std::uint64_t step = 1;
   };
 
@@ -230,8 +229,8 @@ class worker {
     if (what.log != nullptr) {
       if (!one(choices(*what.log))) return;
     } else {
-      for (std::uint64_t seed = what.from; seed < what.to; seed += what.step) {
-        if (!one(choices(seed))) return;
+      for (std::uint64_t i = what.from; i < what.how->seeds; i += what.step) {
+        if (!one(choices(what.how->first_seed + i))) return;
       }
     }
     write_all(to, "e");  // all went well
@@ -377,11 +376,8 @@ explored explore(const exploration& how, const std::function<void(simulation&)>&
       std::max<std::uint64_t>(how.seeds, 1)));
   std::vector<std::unique_ptr<worker>> workers;
   for (unsigned i = 0; i < processes; ++i) {
-    workers.push_back(std::make_unique<worker>(worker::order{.how = &how,
-                                                             .run = &run,
-                                                             .from = how.first_seed + i,
-                                                             .to = how.first_seed + how.seeds,
-                                                             .step = processes}));
+    workers.push_back(std::make_unique<worker>(
+        worker::order{.how = &how, .run = &run, .from = i, .step = processes}));
   }
   std::string kind;
   while (!workers.empty() && !all.failure) {

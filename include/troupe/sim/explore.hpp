@@ -18,7 +18,7 @@ struct exploration {
   std::uint64_t first_seed = 0;
   std::uint64_t seeds = 1'000;
   unsigned processes = 0;                // at once; 0: one for each core
-  std::chrono::seconds longest_run{10};  // of the real clock, rounded up; a longer one has failed
+  std::chrono::seconds longest_run{10};  // of the real clock; a longer one has failed. 0: no limit
   std::size_t shrinks = 300;  // runs that are tried to find a simpler one that fails; 0: none
   simulation_options options = {};
 };
@@ -64,7 +64,7 @@ struct explored {
 /// folder for temporary files.
 ///
 /// Threads: the process has no other threads at that time: it is copied as it is.
-/// Errors:  std::system_error if there can be no process or pipe.
+/// Errors:  std::system_error if there can be no process or pipe; std::logic_error within a simulation.
 [[nodiscard]] explored explore(const exploration& how, const std::function<void(simulation&)>& run);
 
 }  // namespace troupe::sim

@@ -51,7 +51,8 @@ class broken_invariant : public std::runtime_error {
 /// same: it looks at no other clock, draws its random numbers from a seed, does not depend on the order of
 /// pointers or hashes, and starts no threads.
 ///
-/// Threads:   the one that made it. A message from another one ends the program.
+/// Threads:   the one that made it. A message from another one is an error: where it finds its actor idle it ends
+///            the program.
 /// Invariant: one at a time on a thread; systems that were made in it end before it does.
 /// Cost:      a turn and its lines of trace; memory for 16 bytes a choice, of which a turn makes two.
 class simulation {
@@ -70,10 +71,10 @@ class simulation {
 
   // ── What is to be true ──────────────────────────────────────────────────────────────────────
 
-  /// From now on `holds` is true after each turn, wherever that runs. It must not send, ask or wait. If it is
-  /// not, or throws, nobody gets a turn any more before check() or one of those below has thrown broken_invariant;
-  /// but who waits on this thread meanwhile gets what he waits for. Only the first one is told; then none is
-  /// looked at any more.
+  /// From now on `holds` is true after each turn that the simulation gives; a pump's are not looked at. It must
+  /// not send, ask or wait. If it is not true, or throws, the next check(), or the function below that runs the
+  /// actors, throws broken_invariant; who waits on this thread gets what he waits for before. Only the first
+  /// one is told; then none is looked at any more.
   void always(std::string name, std::function<bool()> holds);
 
   /// Throws broken_invariant if one is broken.
@@ -88,7 +89,8 @@ class simulation {
   /// For so long, all included that is due by then; what is due just at the end fires in the half millisecond
   /// behind it (see send_after()), which then has passed as well.
   std::size_t advance(duration by);
-  /// Until that is true, looked at before each turn; false if it is not after so long.
+  /// Until that is true, looked at before each turn; false if it is not after so long, and what a timer may
+  /// take more, as in advance().
   bool run_until(const std::function<bool()>& condition, duration limit);
 
   // ── Looking back ────────────────────────────────────────────────────────────────────────────
