@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -124,6 +125,14 @@ TEST(explore, a_run_that_leaves_the_process_as_if_all_was_well_is_a_failure) {
   const explored all = explore({.seeds = 10}, [](simulation&) { std::exit(0); });
   ASSERT_FALSE(all);
   EXPECT_THAT(all.failure->why, HasSubstr("ended its process with 0"));
+}
+
+TEST(explore, may_begin_with_the_last_seed) {
+  const explored all = explore({.first_seed = UINT64_MAX, .seeds = 3}, [](simulation& sim) {
+    if (sim.seed() == 1) throw std::runtime_error("the third one");
+  });
+  ASSERT_FALSE(all);
+  EXPECT_EQ(all.failure->seed, 1u);
 }
 
 TEST(explore, is_not_called_within_a_simulation) {
