@@ -90,6 +90,13 @@ void last_until_ticked(std::chrono::milliseconds at_least) {
   while ((mine.asked.load(relaxed) & detail::activity::tick) == 0) std::this_thread::yield();
 }
 
+/// Until the one worker has been without work for so long that it is a slice of its own.
+void wait_for_a_slice_of_parking(const system& s) {
+  ASSERT_TRUE(test::eventually([&] { return s.statistics().workers_parked == 1; }));
+  const time_point since = clock::now();
+  ASSERT_TRUE(test::eventually([&] { return clock::now() - since > 20ms; }));
+}
+
 class worker_bee : public actor {
  public:
   explicit worker_bee(event& done) : done_(done) {}
@@ -118,6 +125,7 @@ TEST(timeline, a_long_handler_is_a_slice_with_its_name) {
     bee.send(work{});
     bee.send(other_work{});
     ASSERT_TRUE(done.wait());
+    wait_for_a_slice_of_parking(s);
   }
   const std::string text = text_of(file);
   const auto slices = lines_with(text, "\"name\":\"worker_bee: work\"");
@@ -144,6 +152,7 @@ TEST(timeline, the_table_has_the_hottest_first) {
     bee.send(work{});
     bee.send(other_work{});
     ASSERT_TRUE(done.wait());
+    wait_for_a_slice_of_parking(s);
   }
   const std::string text = text_of(file + ".txt");
   const std::size_t hottest = text.find("worker_bee: work");
