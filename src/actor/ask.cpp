@@ -301,7 +301,9 @@ void asking_base::wait_in_turn(control_block& me, time_point end) {
     refuse_to_wait(me.name(), "would wait for itself: use co_await, or then()");
   bool others_run = true;
   if (control_block* const asked = control_block::hold(to_)) {
-    const bool same_thread = &asked->runs_on() == asked->home().pump_of_this_thread();
+    const bool same_thread =
+        &asked->runs_on() == asked->home().pump_of_this_thread() ||
+        (&asked->runs_on() == &me.runs_on() && me.home().is_pump(me.runs_on()));
     const bool same_group = &asked->runs_on() == &me.runs_on() && me.runs_on().is_serial();
     const bool same = &asked->runs_on().whose_threads() == &me.runs_on().whose_threads();
     asked->let_go();

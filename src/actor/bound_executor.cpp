@@ -5,6 +5,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include <troupe/actor/conductor.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/system.hpp>
@@ -19,8 +20,16 @@ bound_executor::bound_executor(runtime& home)
   ++this_turn().pumps;
 }
 
+bound_executor::bound_executor(runtime& home, conducted_executor& by)
+    : pump_executor(home.settles_at(), home.draws()),
+      home_(home),
+      by_(&by),
+      thread_(this_thread_id()) {
+  home_.add(*this);
+}
+
 bound_executor::~bound_executor() {
-  if (this_thread_id() == thread_) --this_turn().pumps;
+  if (is_pumped_by(this_thread_id())) --this_turn().pumps;
   home_.remove(*this);
 }
 
@@ -91,13 +100,17 @@ void bound_executor::actor_bound() noexcept {
   ++bound_;
 }
 
+void bound_executor::schedule(runnable& r) noexcept {
+  by_ != nullptr ? by_->schedule(r) : pump_executor::schedule(r);
+}
+
 void bound_executor::retire(runnable&) noexcept {
   // All of it under the lock: the pump takes it to see that nobody is bound any more, and may then
   // end.
   const std::lock_guard lock(bound_mutex_);
   --bound_;
   // From another thread if its constructor threw there: somebody may be joining it here.
-  if (bound_ == 0 || this_thread_id() != thread_) wake();
+  if (bound_ == 0 || !is_pumped_by(this_thread_id())) wake();
 }
 
 }  // namespace troupe::detail
@@ -106,10 +119,19 @@ namespace troupe {
 
 pump::pump(system& of) : executor_(std::make_unique<detail::bound_executor>(*of.runtime_)) {}
 
+pump::pump(detail::runtime& of, detail::conducted_executor& by)
+    : executor_(std::make_unique<detail::bound_executor>(of, by)) {}
+
 pump::~pump() {
   if (executor_->bound() == 0) return;
   executor_->home().stop_bound_to(*executor_);
   executor_->run_until_stopped();
+}
+
+std::unique_ptr<pump> detail::conducted_pump(system& of) {
+  runtime& home = system_access::of(of);
+  if (home.conducted() == nullptr) return nullptr;
+  return std::unique_ptr<pump>(new pump(home, *home.conducted()));
 }
 
 std::size_t pump::drain() { return executor_->drain(); }

@@ -13,6 +13,7 @@ class pump;
 
 namespace troupe::detail {
 
+class conducted_executor;
 class control_block;
 class runtime;
 
@@ -20,6 +21,8 @@ class runtime;
 class bound_executor final : public pump_executor {
  public:
   explicit bound_executor(runtime& home);
+  /// `by`: who gives the turns; nobody pumps.
+  bound_executor(runtime& home, conducted_executor& by);
   ~bound_executor();
 
   /// The executor that a placement names.
@@ -49,15 +52,20 @@ class bound_executor final : public pump_executor {
 
   [[nodiscard]] std::size_t bound() const noexcept;  // actors that have not ended
   void actor_bound() noexcept;
+  void schedule(runnable& r) noexcept override;
   void retire(runnable& r) noexcept override;
 
-  [[nodiscard]] thread_id thread() const noexcept { return thread_; }
+  /// Which pumps, if one does.
+  [[nodiscard]] bool is_pumped_by(thread_id thread) const noexcept {
+    return by_ == nullptr && thread_ == thread;
+  }
   [[nodiscard]] runtime& home() const noexcept { return home_; }
 
  private:
   void check_caller() const;
 
   runtime& home_;
+  conducted_executor* const by_ = nullptr;  // null: a thread pumps
   const thread_id thread_;
   mutable mutex bound_mutex_;  // guards bound_
   std::size_t bound_ = 0;

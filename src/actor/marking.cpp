@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include <troupe/actor/conductor.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/observer.hpp>
 #include <troupe/actor/trace.hpp>
@@ -52,6 +53,16 @@ const dispatch& inner_of(const envelope& message) noexcept {
   return *static_cast<const marked_dispatch&>(*message.how).inner;
 }
 
+void may_fail_instead(conductor& by, control_block& me, envelope& message) {
+  try {
+    by.before_handler(me);
+  } catch (...) {
+    const no_answer_scope why(ask_error::failed);
+    message.how->discard(message);
+    throw;
+  }
+}
+
 // Begun and done; what leaves the handler is told as a failure.
 void run_and_tell(void* actor, envelope& message) {
   turn_context& here = this_turn();
@@ -59,6 +70,7 @@ void run_and_tell(void* actor, envelope& message) {
   const dispatch& how = *message.how;
   const observer::message_event told{me.where(), me.name(), how.message, here.trace};
   me.home().observe([&](observer& to) { to.begun(told); });
+  if (conductor* const by = me.home().conducted_by()) may_fail_instead(*by, me, message);
   how.run(actor, message);
   me.home().observe([&](observer& to) { to.done(told); });
   here.trace = 0;

@@ -193,7 +193,25 @@ void control_block::give_place_back(const dispatch& how) noexcept {
 // ── Sending ───────────────────────────────────────────────────────────────────────────────────
 
 delivery control_block::send_slowly(envelope& message, std::size_t bytes) noexcept {
-  return send_within(marked(message, *home_), bytes, true);
+  envelope& told = marked(message, *home_);
+  if (conductor* const by = home().conducted_by(); by != nullptr && told.how->weight != 0) {
+    control_block* const from = this_turn().running;
+    switch (by->fate_of(from, *this)) {
+      case fate::arrives:
+        break;
+      case fate::is_late:
+        hold();
+        by->keeps(home().timers().as_chore(), from, *this, told);
+        return delivery::accepted;
+      case fate::finds_it_full:
+        return overflow(told, true);
+    }
+  }
+  return send_within(told, bytes, true);
+}
+
+void control_block::arrive(envelope& message) noexcept {
+  (void)send_within(message, message.how->charge(message), true);
 }
 
 // `may_redirect`: it has not been redirected yet.

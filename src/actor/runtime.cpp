@@ -355,7 +355,7 @@ void runtime::reap_threads() noexcept {
 void runtime::add(bound_executor& pump) {
   const std::lock_guard lock(mutex_);
   for (const bound_executor* each : pumps_) {
-    if (each->thread() == pump.thread()) {
+    if (pump.is_pumped_by(this_thread_id()) && each->is_pumped_by(this_thread_id())) {
       throw std::logic_error("this thread has a troupe::pump of this system already: use that one");
     }
   }
@@ -371,9 +371,15 @@ void runtime::remove(bound_executor& pump) noexcept {
 bound_executor* runtime::pump_of_this_thread() const noexcept {
   const std::lock_guard lock(mutex_);
   for (bound_executor* each : pumps_) {
-    if (each->thread() == this_thread_id()) return each;
+    if (each->is_pumped_by(this_thread_id())) return each;
   }
   return nullptr;
+}
+
+bool runtime::is_pump(const executor& one) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(pumps_.begin(), pumps_.end(),
+                     [&](const bound_executor* each) { return each == &one; });
 }
 
 }  // namespace troupe::detail

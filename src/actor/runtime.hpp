@@ -72,6 +72,7 @@ class runtime : public system_state {
   [[nodiscard]] executor& executor_of(std::string_view dispatcher) const;
   /// In a simulation; else null.
   [[nodiscard]] conductor* conducted_by() const noexcept { return conductor_; }
+  [[nodiscard]] conducted_executor* conducted() const noexcept { return conducted_.get(); }
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
 
   // ── Ending ──────────────────────────────────────────────────────────────────────────────────
@@ -125,6 +126,7 @@ class runtime : public system_state {
   void add(bound_executor& pump);
   void remove(bound_executor& pump) noexcept;
   [[nodiscard]] bound_executor* pump_of_this_thread() const noexcept;
+  [[nodiscard]] bool is_pump(const executor& one) const noexcept;
 
  private:
   struct hooks {

@@ -80,7 +80,11 @@ std::size_t timer_service::fire_in_some_order(time_point now, conductor& by) noe
     const std::size_t which = by.choose(due.size(), "which timer fires");
     timer_entry& entry = *due[which];
     due.erase(due.begin() + static_cast<std::ptrdiff_t>(which));
-    fire(entry, now);
+    if (const duration late = by.lateness(); late > duration::zero()) {
+      wheel_.insert(entry, now + late);
+    } else {
+      fire(entry, now);
+    }
   }
   return 0;
 }

@@ -47,6 +47,9 @@ class timer_service final : surplus_listener, chore {
   /// Has the thread look at the pauses by then.
   void look_by(time_point when) noexcept;
 
+  /// What it is to a conductor.
+  [[nodiscard]] chore& as_chore() noexcept { return *this; }
+
   /// Has the thread look at all it looks at.
   void wake() noexcept { parker_.notify(); }
 

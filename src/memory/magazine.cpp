@@ -3,6 +3,7 @@
 #include <new>
 #include <span>
 #include <troupe/base/assert.hpp>
+#include <troupe/base/thread_host.hpp>
 #include <troupe/memory/depot.hpp>
 #include <troupe/memory/magazine.hpp>
 #include <troupe/memory/page_depot.hpp>
@@ -46,6 +47,17 @@ void thread_cache<Depot>::open(Depot* all) noexcept {
   depots = all;
   any_thread_cache::open(
       [](any_thread_cache& cache) noexcept { static_cast<thread_cache&>(cache).hand_all_over(); });
+}
+
+template <class Depot>
+void thread_cache<Depot>::ask_host(Depot* all, bool does) noexcept {
+  if (state == phase::unused) open(all);
+  if (does && state == phase::open) {
+    hand_all_over();
+    state = phase::asking;
+  } else if (!does && state == phase::asking) {
+    state = phase::open;
+  }
 }
 
 template <class Depot>
@@ -94,6 +106,10 @@ void* thread_cache<Depot>::refill(Depot* from, std::size_t index) {
     mine.next = mine.begin + count;
     return take(from, index, home.shape());
   }
+  if (state == phase::asking) {
+    thread_host* const host = thread_host::here();
+    if (host != nullptr && host->allocation_fails()) throw std::bad_alloc();
+  }
   std::array<void*, batch_max> got;
   const std::size_t count = home.take(got);
   if (count > 1) home.give(std::span(got).subspan(1, count - 1));
@@ -106,7 +122,7 @@ void thread_cache<Depot>::overflow(Depot* to, std::size_t index, void* block) no
   if (state == phase::unused) open(to);
   magazine& mine = magazines[index];
   Depot& home = to[index];
-  if (state == phase::closed || !has_array(mine, home.shape())) return home.give({&block, 1});
+  if (state != phase::open || !has_array(mine, home.shape())) return home.give({&block, 1});
   if (mine.next == mine.end) {
     // The older half; what was freed last may still be in the processor's cache.
     void** const half = mine.begin + home.shape().batch;

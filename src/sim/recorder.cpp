@@ -78,15 +78,27 @@ void recorder::write(const address& who, std::string_view actor, std::string_vie
   const auto [known, is_new] = numbers_.try_emplace(
       {detail::address_access::line(who), detail::address_access::generation(who)},
       numbers_.size() + 1);
-  const long long since =
-      std::chrono::nanoseconds(now_.time_since_epoch() - std::chrono::hours(24)).count();
-  char head[64];
-  std::snprintf(head, sizeof head, "%6lld.%06lld s  #%llu ", since / 1'000'000'000,
-                since / 1'000 % 1'000'000, static_cast<unsigned long long>(known->second));
-  std::string line = head;
+  std::string line = time() + '#' + std::to_string(known->second) + ' ';
   if (!actor.empty()) (line += name_of(actor)) += "  ";
   line += what;
   if (!more.empty()) (line += "  ") += name_of(more);
+  keep(std::move(line));
+}
+
+void recorder::write(std::string_view whom, std::string_view what) {
+  keep(((time() += whom) += "  ") += what);
+}
+
+std::string recorder::time() const {
+  const long long since =
+      std::chrono::nanoseconds(now_.time_since_epoch() - std::chrono::hours(24)).count();
+  char text[48];
+  std::snprintf(text, sizeof text, "%6lld.%06lld s  ", since / 1'000'000'000,
+                since / 1'000 % 1'000'000);
+  return text;
+}
+
+void recorder::keep(std::string line) {
   line += '\n';
   for (const char c : line) {
     hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x0000'0100'0000'01b3;

@@ -28,6 +28,8 @@ class recorder {
 
   void write(const address& who, std::string_view actor, std::string_view what,
              std::string_view more = {});
+  /// Of one who is no actor.
+  void write(std::string_view whom, std::string_view what);
 
   /// All lines that are kept; the last ones.
   [[nodiscard]] std::string text() const { return last(lines_.size()); }
@@ -37,6 +39,8 @@ class recorder {
 
  private:
   const std::string& name_of(std::string_view type);
+  [[nodiscard]] std::string time() const;
+  void keep(std::string line);
 
   const time_point& now_;
   const std::size_t keeps_;

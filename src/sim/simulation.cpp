@@ -4,15 +4,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include <troupe/actor/conductor.hpp>
+#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/turn_context.hpp>
 #include <troupe/base/assert.hpp>
 #include <troupe/base/thread_host.hpp>
+#include <troupe/memory/pool.hpp>
 #include <troupe/time/timer_wheel.hpp>
 
 #include "recorder.hpp"
@@ -38,6 +41,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   ~world() {
     TROUPE_EXPECTS(chores_.empty(),
                    "a system outlives the simulation in which it was made: destroy it first");
+    detail::pool_asks_its_host(false);
     if (broken_) std::fprintf(stderr, "troupe: nobody has asked: %s", broken_->what.c_str());
     detail::thread_host::here() = nullptr;
     detail::conductor::here() = nullptr;
@@ -62,15 +66,108 @@ class simulation::world final : public detail::thread_host, public detail::condu
     return std::make_shared<recording>(recorder_, std::move(users));
   }
   void opened(detail::chore& of_system) override { chores_.push_back(&of_system); }
-  void closed(detail::chore& of_system) noexcept override { std::erase(chores_, &of_system); }
+  void closed(detail::chore& of_system) noexcept override {
+    std::erase(chores_, &of_system);
+    std::erase_if(late_, [&](const auto& each) {
+      if (each.second.of_system != &of_system) return false;
+      each.second.message->how->discard(*each.second.message);
+      each.second.to->let_go();
+      return true;
+    });
+  }
 
   void schedule(detail::conducted_executor& at, detail::runnable& r) noexcept override {
     TROUPE_EXPECTS(detail::thread_host::here() == this,
                    "a message from another thread came into a simulation: it has one thread only");
-    ready_.push_back({&at, &r});
+    ready_.push_back({.at = &at, .to = &r});
+  }
+  void schedule(detail::errand& e) noexcept override {
+    for (const turn_to_give& each : ready_) {
+      if (each.of == &e) return;
+    }
+    ready_.push_back({.of = &e});
+  }
+  void opened(detail::errand& e) override { errands_.push_back(&e); }
+  void closed(detail::errand& e) noexcept override {
+    std::erase(errands_, &e);
+    std::erase_if(ready_, [&](const turn_to_give& each) { return each.of == &e; });
   }
   [[nodiscard]] std::size_t choose(std::size_t count, const char* of) noexcept override {
     return choices_.choose(count, of);
+  }
+  [[nodiscard]] bool strikes(unsigned one_in, const char* of) noexcept override {
+    if (one_in == 0 || faults_are_over_) return false;
+    // The plainest choice is that it does not. One in one: always.
+    if (one_in != 1 && choices_.choose(one_in, of) != one_in - 1) return false;
+    ++faults_so_far_;
+    return true;
+  }
+  void note(std::string_view whom, std::string_view what) noexcept override {
+    recorder_->write(whom, what);
+  }
+
+  // ── What goes wrong ─────────────────────────────────────────────────────────────────────────
+  void inject(const faults& those) {
+    for_all_ = those;
+    detail::pool_asks_its_host(those.failed_allocations_one_in != 0);
+  }
+  void inject(const address& into, const faults& those) { of_one_[key_of(into)] = those; }
+  void inject(const address& from, const address& to, const faults& those) {
+    of_pairs_[{key_of(from), key_of(to)}] = those;
+  }
+  void fail_at_one_of(const address& whom, std::size_t messages) {
+    fails_at_[key_of(whom)] = choices_.choose(messages + 1, "at which message an actor fails");
+  }
+  void end_faults() {
+    faults_are_over_ = true;
+    fails_at_.clear();
+    detail::pool_asks_its_host(false);
+  }
+  [[nodiscard]] std::uint64_t faults_so_far() const noexcept { return faults_so_far_; }
+
+  [[nodiscard]] bool allocation_fails() noexcept override {
+    detail::control_block* const running = detail::this_turn().running;
+    if (running == nullptr || running->handling() == nullptr) return false;
+    if (!strikes(for_all_.failed_allocations_one_in, "an allocation fails")) return false;
+    recorder_->write(running->where(), running->name(), "finds no memory");
+    return true;
+  }
+
+  [[nodiscard]] detail::fate fate_of(detail::control_block* from,
+                                     detail::control_block& to) noexcept override {
+    const faults& may = faults_of(from, to);
+    if (strikes(may.full_mailboxes_one_in, "a mailbox is full")) return detail::fate::finds_it_full;
+    late_by_ = duration::zero();
+    if (strikes(may.late_messages_one_in, "a message is late")) {
+      late_by_ = part_of(may.message_late_max, "how late a message is");
+      return detail::fate::is_late;
+    }
+    const auto before = late_until_.find({key_of(from), key_of(to.where())});
+    return before != late_until_.end() && before->second > now_ ? detail::fate::is_late
+                                                                : detail::fate::arrives;
+  }
+  void keeps(detail::chore& of_system, detail::control_block* from, detail::control_block& to,
+             detail::envelope& message) noexcept override {
+    time_point& until = late_until_[{key_of(from), key_of(to.where())}];
+    until = std::max(until, now_ + late_by_);
+    late_.emplace(until, late_message{&of_system, &to, &message});
+    recorder_->write(to.where(), to.name(), "will get later", message.how->message);
+  }
+  void before_handler(detail::control_block& of) override {
+    if (const auto counted = fails_at_.find(key_of(of.where())); counted != fails_at_.end()) {
+      if (counted->second != 0 && --counted->second == 0) {
+        fails_at_.erase(counted);
+        ++faults_so_far_;
+        throw injected_fault("a fault of the simulation, at the message that was chosen");
+      }
+    }
+    if (strikes(faults_of(of).failures_one_in, "a handler fails")) {
+      throw injected_fault("a fault of the simulation");
+    }
+  }
+  [[nodiscard]] duration lateness() noexcept override {
+    if (!strikes(for_all_.late_timers_one_in, "a timer fires late")) return {};
+    return part_of(for_all_.timer_late_max, "how late a timer fires");
   }
 
   // ── Running ─────────────────────────────────────────────────────────────────────────────────
@@ -78,15 +175,20 @@ class simulation::world final : public detail::thread_host, public detail::condu
   /// One turn of one of those who have something to do. False: there is none.
   bool step() noexcept {
     next_chore_ = next_chore();
-    if (ready_.empty()) return false;
+    bring_what_is_due();
+    if (ready_.empty()) return run_an_errand();
     const std::size_t which = choices_.choose(ready_.size(), "whose turn it is");
     const turn_to_give next = ready_[which];
     ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(which));
-    const bool only_one = choices_.choose(2, "a whole turn, or one message") != 0;
-    ++turns_;
-    now_ += options_.turn_takes;
-    const detail::other_turns_scope others;
-    if (next.at->give(*next.to, only_one) == detail::turn_result::again) ready_.push_back(next);
+    if (next.to != nullptr && pauses(next)) return true;
+    if (next.of != nullptr) {
+      if (begin_turn(); run(*next.of)) schedule(*next.of);
+    } else {
+      const bool only_one = choices_.choose(2, "a whole turn, or one message") != 0;
+      begin_turn();
+      const detail::other_turns_scope others;
+      if (next.at->give(*next.to, only_one) == detail::turn_result::again) ready_.push_back(next);
+    }
     look_at_invariants();
     return true;
   }
@@ -95,6 +197,16 @@ class simulation::world final : public detail::thread_host, public detail::condu
   void always(std::string name, std::function<bool()> holds) {
     invariants_.push_back({std::move(name), std::move(holds)});
     look_at_invariants();
+  }
+
+  void must_happen(const std::string& name, const std::function<bool()>& condition,
+                   duration limit) {
+    if (run_until(condition, limit)) return;
+    const double seconds = std::chrono::duration<double>(limit).count();
+    char within[32];
+    std::snprintf(within, sizeof within, "%g s", seconds);
+    throw broken_invariant(
+        name, "\"" + name + "\" has not happened within " + within + ", seen" + where_we_are());
   }
 
   void check() {
@@ -135,8 +247,9 @@ class simulation::world final : public detail::thread_host, public detail::condu
 
  private:
   struct turn_to_give {
-    detail::conducted_executor* at;
-    detail::runnable* to;
+    detail::conducted_executor* at = nullptr;
+    detail::runnable* to = nullptr;
+    detail::errand* of = nullptr;  // if not null, it is for this
   };
 
   struct invariant {
@@ -147,6 +260,88 @@ class simulation::world final : public detail::thread_host, public detail::condu
     std::string name;
     std::string what;
   };
+
+  // Where an actor is, as a number that is never told.
+  using key = std::pair<const void*, std::uint32_t>;
+  [[nodiscard]] static key key_of(const address& of) noexcept {
+    return {detail::address_access::line(of), detail::address_access::generation(of)};
+  }
+  [[nodiscard]] static key key_of(detail::control_block* of) noexcept {
+    return of != nullptr ? key_of(of->where()) : key{};
+  }
+  struct late_message {
+    const detail::chore* of_system;
+    detail::control_block* to;  // held
+    detail::envelope* message;
+  };
+
+  [[nodiscard]] const faults& faults_of(detail::control_block& one) const noexcept {
+    if (of_one_.empty()) return for_all_;
+    const auto found = of_one_.find(key_of(one.where()));
+    return found != of_one_.end() ? found->second : for_all_;
+  }
+  [[nodiscard]] const faults& faults_of(detail::control_block* from,
+                                        detail::control_block& to) const noexcept {
+    if (of_pairs_.empty() || from == nullptr) return faults_of(to);
+    const auto found = of_pairs_.find({key_of(from), key_of(to.where())});
+    return found != of_pairs_.end() ? found->second : faults_of(to);
+  }
+
+  // The plainest is as little as there is.
+  [[nodiscard]] duration part_of(duration most, const char* of) noexcept {
+    constexpr std::size_t steps = 16;
+    return most * static_cast<duration::rep>(choices_.choose(steps, of) + 1) /
+           static_cast<duration::rep>(steps);
+  }
+
+  // It has been chosen, and gets no turn yet.
+  [[nodiscard]] bool pauses(const turn_to_give& one) noexcept {
+    auto& block = static_cast<detail::control_block&>(*one.to);
+    const faults& may = faults_of(block);
+    if (!strikes(may.pauses_one_in, "an actor pauses")) return false;
+    const time_point until = now_ + part_of(may.pause_max, "how long an actor pauses");
+    recorder_->write(block.where(), block.name(), "gets no turn for a while");
+    paused_.emplace(until, one);
+    return true;
+  }
+
+  void bring_what_is_due() noexcept {
+    while (!paused_.empty() && paused_.begin()->first <= now_) {
+      ready_.push_back(paused_.extract(paused_.begin()).mapped());
+    }
+    while (!late_.empty() && late_.begin()->first <= now_) {
+      const late_message one = late_.extract(late_.begin()).mapped();
+      const detail::other_turns_scope others;
+      one.to->arrive(*one.message);
+      one.to->let_go();
+    }
+    if (late_.empty()) late_until_.clear();
+    if (!paused_.empty()) next_chore_ = std::min(next_chore_, paused_.begin()->first);
+    if (!late_.empty()) next_chore_ = std::min(next_chore_, late_.begin()->first);
+  }
+
+  void begin_turn() noexcept {
+    ++turns_;
+    now_ += options_.turn_takes;
+  }
+
+  static bool run(detail::errand& e) noexcept {
+    const detail::other_turns_scope others;
+    return e.run();
+  }
+
+  // Nobody has said that he has something to do; some cannot say it.
+  bool run_an_errand() noexcept {
+    for (std::size_t i = 0; i < errands_.size(); ++i) {
+      detail::errand& each = *errands_[i];
+      if (!run(each)) continue;
+      begin_turn();
+      schedule(each);
+      look_at_invariants();
+      return true;
+    }
+    return false;
+  }
 
   void look_at_invariants() noexcept {
     if (is_looking_) return;
@@ -161,12 +356,15 @@ class simulation::world final : public detail::thread_host, public detail::condu
       } catch (...) {
         why = "threw an exception that is no std::exception";
       }
-      broken_ = broken{each.name,
-                       "\"" + each.name + "\" " + why + " after turn " + std::to_string(turns_) +
-                           " of the run with the seed " + std::to_string(choices_.seed()) +
-                           " (TROUPE_SIM_SEED). The last that happened:\n" + recorder_->last(20)};
+      broken_ = broken{each.name, "\"" + each.name + "\" " + why + where_we_are()};
     }
     is_looking_ = false;
+  }
+
+  [[nodiscard]] std::string where_we_are() const {
+    return " after turn " + std::to_string(turns_) + " of the run with the seed " +
+           std::to_string(choices_.seed()) + " (TROUPE_SIM_SEED). The last that happened:\n" +
+           recorder_->last(20);
   }
 
   // As the threads would whose chores these are, in no turn; until none has anything to do for another one.
@@ -199,6 +397,20 @@ class simulation::world final : public detail::thread_host, public detail::condu
   const std::shared_ptr<recorder> recorder_;
   std::vector<turn_to_give> ready_;
   std::vector<detail::chore*> chores_;
+  std::vector<detail::errand*> errands_;
+
+  bool faults_are_over_ = false;
+  std::uint64_t faults_so_far_ = 0;
+  faults for_all_;
+  // These are only looked up in, never walked.
+  std::map<key, faults> of_one_;
+  std::map<std::pair<key, key>, faults> of_pairs_;
+  std::map<key, std::size_t> fails_at_;
+  std::map<std::pair<key, key>, time_point> late_until_;
+  // These in the order of time, and of coming.
+  std::multimap<time_point, late_message> late_;
+  std::multimap<time_point, turn_to_give> paused_;
+  duration late_by_{};
   std::uint64_t turns_ = 0;
   std::vector<invariant> invariants_;
   std::optional<broken> broken_;
@@ -220,6 +432,20 @@ void simulation::always(std::string name, std::function<bool()> holds) {
   world_->always(std::move(name), std::move(holds));
 }
 void simulation::check() { world_->check(); }
+void simulation::must_happen(const std::string& name, const std::function<bool()>& condition,
+                             duration limit) {
+  world_->must_happen(name, condition, limit);
+}
+void simulation::inject(const faults& those) { world_->inject(those); }
+void simulation::inject(const address& into, const faults& those) { world_->inject(into, those); }
+void simulation::inject(const address& from, const address& to, const faults& those) {
+  world_->inject(from, to, those);
+}
+void simulation::fail_at_one_of(const address& whom, std::size_t messages) {
+  world_->fail_at_one_of(whom, messages);
+}
+void simulation::end_faults() { world_->end_faults(); }
+std::uint64_t simulation::faults_so_far() const noexcept { return world_->faults_so_far(); }
 std::size_t simulation::run_until_idle() { return world_->run_until_idle(); }
 std::size_t simulation::advance(duration by) {
   const std::uint64_t before = world_->turns();

@@ -109,6 +109,7 @@ class control_block : public runnable {
   // ── Sending ─────────────────────────────────────────────────────────────────────────────────
   delivery send(envelope& message) noexcept;     // within the actor's limits
   delivery deliver(envelope& message) noexcept;  // what is promised: whatever its limits are
+  void arrive(envelope& message) noexcept;       // what a conductor has kept
   void stop();                                   // behind what was sent before
   void stop_now();                               // after the message that is being handled
   void end_object();                             // likewise; see incarnations.hpp

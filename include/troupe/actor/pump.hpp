@@ -9,10 +9,14 @@
 
 namespace troupe {
 
+class pump;
 class system;
 
 namespace detail {
 class bound_executor;
+class conducted_executor;
+class runtime;
+std::unique_ptr<pump> conducted_pump(system& of);
 }  // namespace detail
 
 /// Gives turns to actors on the thread that made it: the main thread, a user interface, an event
@@ -54,6 +58,9 @@ class pump {
  private:
   friend class detail::bound_executor;
   friend class system;
+  friend std::unique_ptr<pump> detail::conducted_pump(system& of);
+
+  pump(detail::runtime& of, detail::conducted_executor& by);
 
   std::unique_ptr<detail::bound_executor> executor_;
 };

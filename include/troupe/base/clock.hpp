@@ -24,6 +24,23 @@ struct clock {
     return std::chrono::steady_clock::now();
   }
 };
+/// The date: std::chrono::system_clock. A simulation begins on the second of January 1970, and there it passes
+/// as clock does. For what people read; deadlines are measured on clock.
+struct wall_clock {
+  using time_point = std::chrono::system_clock::time_point;
+  using duration = time_point::duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  static constexpr bool is_steady = false;
+
+  [[nodiscard]] static time_point now() noexcept {
+    if (const detail::thread_host* const host = detail::thread_host::here()) [[unlikely]] {
+      return time_point(std::chrono::duration_cast<duration>(host->now().time_since_epoch()));
+    }
+    return std::chrono::system_clock::now();
+  }
+};
+
 using time_point = clock::time_point;
 using duration = clock::duration;
 

@@ -16,6 +16,9 @@ class thread_host {
   /// at the deadline at the latest.
   virtual void sleep_until(std::chrono::steady_clock::time_point deadline) noexcept = 0;
 
+  /// A block is asked for, and pool_asks_its_host() has been called. True: there is to be no memory for it.
+  [[nodiscard]] virtual bool allocation_fails() noexcept { return false; }
+
   /// Of this thread; usually null.
 #if defined(__clang__)
   // As for per_thread: a coroutine may go on with it on another thread.

@@ -22,7 +22,7 @@ struct magazine {
 
 /// A thread's cache of any pool, as the end of the thread sees it.
 struct any_thread_cache {
-  enum class phase : std::uint8_t { unused, open, closed };
+  enum class phase : std::uint8_t { unused, open, closed, asking };
 
   any_thread_cache* next;
   void (*close)(any_thread_cache& cache) noexcept;
@@ -37,7 +37,8 @@ struct any_thread_cache {
 /// The magazines of one thread and one pool. All zero is the state before the first use, so that it
 /// is a thread_local without a guard; the first block that comes or goes takes the slow path, which
 /// opens the cache and has it closed when the thread ends. A closed cache holds nothing: each block
-/// goes from and to the depot, as in the destructor of another thread_local.
+/// goes from and to the depot, as in the destructor of another thread_local. One that asks is closed for a while, and
+/// the thread's host says of each block whether there is memory for it.
 ///
 /// Threads:   the one that it belongs to.
 /// Invariant: not open → every magazine is empty and has no room.
@@ -67,6 +68,9 @@ struct thread_cache : any_thread_cache {
       return overflow(to, index, block);
     *mine.next++ = block;
   }
+
+  /// From now on, or no more. By its thread; `all`: its depots.
+  void ask_host(Depot* all, bool does) noexcept;
 
  private:
   void* refill(Depot* from, std::size_t index);

@@ -73,6 +73,12 @@ inline pool_thread_cache& pool_cache() noexcept {
   return per_thread<pool_thread_cache, pool_tag>::here();
 }
 
+/// From now on, or no more, thread_host::allocation_fails() says of each block that this thread asks for whether
+/// there is one. It costs a visit to the depot for each.
+inline void pool_asks_its_host(bool does) noexcept {
+  pool_cache().ask_host(pool_depots.data(), does);
+}
+
 [[nodiscard]] void* allocate_elsewhere(std::size_t bytes, std::size_t align);
 void release_elsewhere(void* block, std::size_t align) noexcept;
 

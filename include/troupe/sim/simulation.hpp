@@ -10,7 +10,9 @@
 #include <utility>
 
 #include <troupe/base/clock.hpp>
+#include <troupe/message/address.hpp>
 #include <troupe/sim/choices.hpp>
+#include <troupe/sim/faults.hpp>
 
 namespace troupe::sim {
 
@@ -79,6 +81,26 @@ class simulation {
 
   /// Throws broken_invariant if one is broken.
   void check();
+
+  /// Lets it run until that is true; throws broken_invariant if it is not within `limit`: nothing has happened that
+  /// should have. Usually behind end_faults().
+  void must_happen(const std::string& name, const std::function<bool()>& condition, duration limit);
+
+  // ── What may go wrong ───────────────────────────────────────────────────────────────────────
+
+  /// From now on, in all actors.
+  void inject(const faults& those);
+  /// In that one: its handlers, its turns, and what is sent to it. In the place of what is for all.
+  void inject(const address& into, const faults& those);
+  /// What the one sends to the other, in the place of what is for that one: late_messages and full_mailboxes.
+  void inject(const address& from, const address& to, const faults& those);
+  /// It fails at one of its next messages, of so many, or not at all: that is chosen now.
+  void fail_at_one_of(const address& whom, std::size_t messages);
+  /// From now on nothing goes wrong any more: neither what has been injected, nor what a simulated network may do. What
+  /// is late or paused already stays so.
+  void end_faults();
+  /// How often something has.
+  [[nodiscard]] std::uint64_t faults_so_far() const noexcept;
 
   // ── Letting it run ──────────────────────────────────────────────────────────────────────────
 

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a simulation lets go wrong, and what a program sees of it.
+#include <troupe/sim/faults.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <troupe/sim/explore.hpp>
+#include <troupe/sim/simulation.hpp>
+#include <troupe/troupe.hpp>
+
+namespace troupe::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Gt;
+using testing::HasSubstr;
+using testing::Lt;
+
+struct number {
+  int value;
+};
+
+class list : public actor {
+ public:
+  explicit list(std::vector<int>& into) : into_(into) {}
+  void on(number n) { into_.push_back(n.value); }
+
+ private:
+  std::vector<int>& into_;
+};
+
+std::vector<int> up_to(int count) {
+  std::vector<int> all;
+  for (int i = 0; i < count; ++i) all.push_back(i);
+  return all;
+}
+
+TEST(faults, there_are_none_that_nobody_has_asked_for) {
+  simulation sim(1);
+  system s;
+  std::vector<int> got;
+  const auto it = s.spawn<list>(got);
+  for (int i = 0; i < 100; ++i) it.send(number{i});
+  sim.run_until_idle();
+  EXPECT_EQ(got, up_to(100));
+  EXPECT_EQ(sim.faults_so_far(), 0u);
+}
+
+TEST(faults, a_handler_fails_and_its_message_is_lost) {
+  int failed = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    simulation sim(seed);
+    system s({.on_failure = [](const failure&) {}});
+    std::vector<int> got;
+    const auto it = s.spawn<list>(got);
+    sim.inject({.failures_one_in = 20});
+    for (int i = 0; i < 10; ++i) it.send(number{i});
+    sim.run_until_idle();
+    if (sim.faults_so_far() == 0) {
+      EXPECT_EQ(got.size(), 10u);
+      continue;
+    }
+    ++failed;
+    EXPECT_EQ(it.join(), exit_reason::failed);
+    EXPECT_LT(got.size(), 10u);
+    EXPECT_EQ(got, up_to(static_cast<int>(got.size())));
+    EXPECT_THAT(sim.trace(), HasSubstr("failed: a fault of the simulation; in  "));
+  }
+  EXPECT_GT(failed, 40);
+  EXPECT_LT(failed, 140);
+}
+
+TEST(faults, one_actor_fails_at_a_message_that_is_chosen) {
+  std::vector<int> at(6);
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    simulation sim(seed);
+    system s({.on_failure = [](const failure&) {}});
+    std::vector<int> got;
+    std::vector<int> of_other;
+    const auto it = s.spawn<list>(got);
+    const auto other = s.spawn<list>(of_other);
+    sim.fail_at_one_of(it, 5);
+    for (int i = 0; i < 10; ++i) {
+      it.send(number{i});
+      other.send(number{i});
+    }
+    sim.run_until_idle();
+    EXPECT_EQ(of_other.size(), 10u);
+    EXPECT_TRUE(got.size() < 5 || got.size() == 10);
+    ++at[got.size() == 10 ? 0 : got.size() + 1];
+  }
+  EXPECT_THAT(at, testing::Each(Gt(20)));  // never, and at each of them
+}
+
+TEST(faults, who_asks_a_handler_that_fails_hears_of_it) {
+  struct question {};
+  class oracle : public actor {
+   public:
+    int on(question) { return 42; }
+  };
+  simulation sim(1);
+  system s({.on_failure = [](const failure&) {}});
+  const auto it = s.spawn<oracle>();
+  sim.inject(it, {.failures_one_in = 1});
+  const auto answer = it.ask<question>(10s).get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error(), ask_error::failed);
+}
+
+TEST(faults, a_full_mailbox_does_what_it_was_told_to) {
+  simulation sim(1);
+  system s;
+  std::vector<int> got;
+  const auto refusing = s.spawn<list>({.when_full = overload::refuse}, got);
+  const auto dropping = s.spawn<list>({.when_full = overload::drop_newest}, got);
+  const auto usual = s.spawn<list>(got);
+  sim.inject({.full_mailboxes_one_in = 1});
+  EXPECT_EQ(refusing.send(number{1}), delivery::refused);
+  EXPECT_EQ(dropping.send(number{2}), delivery::dropped);
+  EXPECT_EQ(usual.send(number{3}), delivery::refused);
+  sim.end_faults();
+  EXPECT_EQ(refusing.send(number{4}), delivery::accepted);
+  sim.run_until_idle();
+  EXPECT_THAT(got, ElementsAre(4));
+  EXPECT_THAT(sim.trace(), AllOf(HasSubstr("list  refused  "), HasSubstr("list  dropped  ")));
+}
+
+TEST(faults, an_actor_that_pauses_goes_on_afterwards) {
+  duration longest{};
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    simulation sim(seed);
+    system s;
+    std::vector<int> got;
+    const auto it = s.spawn<list>(got);
+    sim.inject({.pauses_one_in = 2, .pause_max = 1s});
+    const time_point before = sim.now();
+    for (int i = 0; i < 5; ++i) it.send(number{i});
+    ASSERT_TRUE(sim.run_until([&] { return got.size() == 5; }, 1h));
+    EXPECT_EQ(got, up_to(5));
+    longest = std::max(longest, sim.now() - before);
+    sim.inject(faults{});
+  }
+  EXPECT_THAT(longest, AllOf(Gt(900ms), Lt(10s)));
+}
+
+class relay : public actor {
+ public:
+  explicit relay(ref<list> to) : to_(std::move(to)) {}
+  void on(number n) { to_.send(n); }
+
+ private:
+  const ref<list> to_;
+};
+
+TEST(faults, between_two_actors_messages_are_late_and_stay_in_order) {
+  int overtaken = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    simulation sim(seed);
+    system s;
+    std::vector<int> got;
+    const auto last = s.spawn<list>(got);
+    const auto slow = s.spawn<relay>(last);
+    const auto quick = s.spawn<relay>(last);
+    sim.inject(slow, last, {.late_messages_one_in = 3, .message_late_max = 1s});
+    for (int i = 0; i < 10; ++i) {
+      slow.send(number{i});
+      quick.send(number{100 + i});
+    }
+    sim.run_until_idle();
+    const std::size_t at_once = got.size();
+    sim.advance(11s);
+    ASSERT_EQ(got.size(), 20u);
+    std::vector<int> of_slow;
+    for (const int each : got) {
+      if (each < 100) of_slow.push_back(each);
+    }
+    EXPECT_EQ(of_slow, up_to(10));
+    if (at_once < 20) ++overtaken;
+  }
+  EXPECT_GT(overtaken, 40);
+}
+
+TEST(faults, what_is_late_for_one_that_ends_is_a_dead_letter) {
+  simulation sim(1);
+  system s;
+  std::vector<int> got;
+  const auto last = s.spawn<list>(got);
+  sim.inject(last, {.late_messages_one_in = 1});
+  EXPECT_EQ(last.send(number{1}), delivery::accepted);
+  last.stop_now();
+  sim.advance(1s);
+  EXPECT_TRUE(got.empty());
+  EXPECT_EQ(s.statistics().dead_letters, 1u);
+}
+
+TEST(faults, what_is_late_when_its_system_ends_is_dropped) {
+  simulation sim(1);
+  std::vector<int> got;
+  {
+    system s;
+    const auto last = s.spawn<list>(got);
+    sim.inject(last, {.late_messages_one_in = 1});
+    last.send(number{1});
+  }
+  EXPECT_TRUE(got.empty());
+}
+
+TEST(faults, timers_are_late_and_not_early) {
+  duration latest{};
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    simulation sim(seed);
+    system s;
+    std::vector<int> got;
+    const auto it = s.spawn<list>(got);
+    sim.inject({.late_timers_one_in = 2, .timer_late_max = 100ms});
+    it.send_after(1s, number{0});
+    sim.advance(999ms);
+    EXPECT_TRUE(got.empty());
+    const time_point before = sim.now();
+    ASSERT_TRUE(sim.run_until([&] { return !got.empty(); }, 1h));
+    latest = std::max(latest, sim.now() - before);
+  }
+  EXPECT_GT(latest, 100ms);
+}
+
+TEST(faults, an_allocation_fails_in_a_handler) {
+  int failed = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    simulation sim(seed);
+    system s({.on_failure = [&](const failure& f) {
+      EXPECT_EQ(f.what, "std::bad_alloc");
+      ++failed;
+    }});
+    std::vector<int> got;
+    const auto last = s.spawn<list>(got);
+    const auto first = s.spawn<relay>(last);
+    sim.inject({.failed_allocations_one_in = 10});
+    for (int i = 0; i < 5; ++i) first.send(number{i});
+    sim.run_until_idle();
+    if (sim.faults_so_far() != 0) {
+      EXPECT_THAT(sim.trace(), HasSubstr("relay  finds no memory"));
+    } else {
+      EXPECT_EQ(got, up_to(5));
+    }
+    sim.end_faults();
+  }
+  EXPECT_GT(failed, 10);
+}
+
+TEST(faults, end_when_they_are_told_to) {
+  simulation sim(1);
+  system s;
+  std::vector<int> got;
+  const auto it = s.spawn<list>(got);
+  sim.inject({.failures_one_in = 1, .full_mailboxes_one_in = 1, .pauses_one_in = 1});
+  sim.end_faults();
+  for (int i = 0; i < 10; ++i) it.send(number{i});
+  sim.must_happen(
+      "all are there", [&] { return got.size() == 10; }, 1s);
+  EXPECT_EQ(sim.faults_so_far(), 0u);
+}
+
+TEST(faults, what_must_happen_and_does_not_breaks_the_run) {
+  simulation sim(77);
+  const system s;
+  try {
+    sim.must_happen(
+        "somebody answers", [] { return false; }, 5s);
+    FAIL();
+  } catch (const broken_invariant& e) {
+    EXPECT_EQ(e.name(), "somebody answers");
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("has not happened within 5 s"), HasSubstr("seed 77")));
+  }
+}
+
+TEST(faults, the_same_seed_has_the_same_ones) {
+  const auto hash = [](std::uint64_t seed) {
+    simulation sim(seed);
+    system s({.on_failure = [](const failure&) {}});
+    std::vector<int> got;
+    const auto last = s.spawn<list>(got);
+    const auto first = s.spawn<relay>(last);
+    sim.inject({.failures_one_in = 30,
+                .full_mailboxes_one_in = 20,
+                .pauses_one_in = 10,
+                .late_messages_one_in = 10,
+                .late_timers_one_in = 3,
+                .failed_allocations_one_in = 20});
+    for (int i = 0; i < 20; ++i) (void)first.send_after(i * 10ms, number{i});
+    sim.advance(5s);
+    sim.end_faults();
+    return sim.trace_hash();
+  };
+  for (std::uint64_t seed = 0; seed < 50; ++seed) EXPECT_EQ(hash(seed), hash(seed)) << seed;
+}
+
+TEST(faults, a_shrunk_run_has_as_few_as_will_do) {
+  const explored all = explore({.seeds = 200, .processes = 2}, [](simulation& sim) {
+    system s({.on_failure = [](const failure&) {}});
+    std::vector<int> got;
+    const auto it = s.spawn<list>(got);
+    sim.inject({.full_mailboxes_one_in = 4, .pauses_one_in = 4});
+    for (int i = 0; i < 20; ++i) it.send(number{i});
+    sim.advance(1min);
+    sim.must_happen(
+        "all are there", [&] { return got.size() == 20; }, 1min);
+  });
+  ASSERT_FALSE(all);
+  EXPECT_GT(all.failure->chosen_at_first, 4u);
+  EXPECT_EQ(all.failure->chosen, 1u);  // one refused message is enough
+}
+
+}  // namespace
+}  // namespace troupe::sim
