@@ -2,6 +2,7 @@
 
 #include "gate.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
@@ -55,7 +56,7 @@ void gate::admit(net::accepted m) {
   if (error) return;  // gone already
   m.connection.set_option(net::protocol::no_delay(true), error);
 
-  visitor v{.who = {}, .from = plain(from.address()), .as = entry::admitted};
+  visitor v{.number = ++came_, .who = {}, .from = plain(from.address()), .as = entry::admitted};
   if (!give_place(v)) return;
   try {
     v.who = system().spawn<connection>(without_limits(m.onto->pump()), on_, std::move(m.connection),
@@ -106,14 +107,27 @@ void gate::on(const down& m) {
 
 void gate::on(drain) {
   shut();
-  for (const auto& [key, one] : visitors_) one.who.send(leave{});
+  for (const ref<connection>& one : in_order()) one.send(leave{});
   end_when_empty();
 }
 
 void gate::on(cut) {
   shut();
-  for (const auto& [key, one] : visitors_) one.who.stop_now();
+  for (const ref<connection>& one : in_order()) one.stop_now();
   end_when_empty();
+}
+
+// Not in that of the table, which depends on where they lie in memory.
+std::vector<ref<connection>> gate::in_order() const {
+  std::vector<const visitor*> all;
+  all.reserve(visitors_.size());
+  for (const auto& [key, one] : visitors_) all.push_back(&one);
+  std::sort(all.begin(), all.end(),
+            [](const visitor* a, const visitor* b) { return a->number < b->number; });
+  std::vector<ref<connection>> those;
+  those.reserve(all.size());
+  for (const visitor* each : all) those.push_back(each->who);
+  return those;
 }
 
 void gate::shut() {

@@ -3,6 +3,7 @@
 
 #include <boost/asio/ip/address.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -52,6 +53,7 @@ class gate : public actor {
  private:
   using entry = connection::entry;
   struct visitor {
+    std::uint64_t number;  // in the order in which they came
     ref<connection> who;
     admission::address from;
     entry as;
@@ -63,6 +65,7 @@ class gate : public actor {
   void take_place_back(const visitor& v);
   void shut();
   void end_when_empty();
+  [[nodiscard]] std::vector<ref<connection>> in_order() const;
 
   const std::shared_ptr<const site> on_;
   const std::vector<net::loop*> loops_;
@@ -71,6 +74,7 @@ class gate : public actor {
   ref<net::listener> listener_;
   admission admission_;
   std::unordered_map<address, visitor> visitors_;
+  std::uint64_t came_ = 0;
   std::size_t refusals_ = 0;
   bool shut_ = false;
 };

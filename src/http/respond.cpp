@@ -34,8 +34,7 @@ struct context {
 
 void add_common(bh::fields& to) {
   to.set(field::server, "Troupe");
-  to.set(field::date,
-         to_http_date(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())));
+  to.set(field::date, to_http_date(std::chrono::floor<std::chrono::seconds>(wall_clock::now())));
 }
 
 // A head without a body: for HEAD, 304 and 204.

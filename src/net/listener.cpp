@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "simulated_network_access.hpp"
+
 namespace troupe::net {
 namespace {
 
@@ -50,8 +52,11 @@ bool concerns_one_connection(const error_code& error) {
 
 acceptor listen(io_context& on, const std::string& address, std::uint16_t port) {
   const protocol::endpoint where = resolve(on, address, port);
-  acceptor result{on};
   error_code error;
+  if (auto simulated = detail::simulated_listener(on, where, error)) {
+    return acceptor{on, std::move(simulated)};
+  }
+  acceptor result{on};
   // Each step is skipped once one has failed.
   if (!error) result.open(where.protocol(), error);
   // A restarted server may bind while connections of its predecessor linger in TIME_WAIT.
@@ -69,7 +74,7 @@ void listener::on(accept m) {
   // The handler must not touch this object, which may have ended by then: it sends a message. The
   // reference in it keeps the actor alive while it waits for a connection.
   ref<listener> me = self(this);
-  acceptor_.async_accept(m.onto->context().get_executor(),
+  acceptor_.async_accept(m.onto->context(),
                          [me, onto = m.onto](error_code error, socket connection) {
                            if (error == asio::error::operation_aborted) return;
                            me.send(arrived{onto, error, std::move(connection)});

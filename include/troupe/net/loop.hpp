@@ -23,6 +23,9 @@ namespace troupe::net {
 /// Errors:    an exception out of a completion handler is reported to stderr and costs that
 ///            operation alone: the loop goes on.
 ///
+/// In a simulation it has no thread: completion handlers run one by one when their turn has come among the
+/// actors', and so do the actors that are bound to it.
+///
 /// Its end ends the actors that are still bound to it, and drops operations that are outstanding
 /// without completing them.
 class loop {
@@ -38,11 +41,13 @@ class loop {
   [[nodiscard]] boost::asio::io_context& context() noexcept;
 
  private:
-  void run(troupe::system& on);
-
   struct state;
+  struct with_thread;
+  struct conducted;
+  void run(with_thread& with, troupe::system& on);
+
   std::unique_ptr<state> state_;
-  troupe::pump* pump_ = nullptr;  // lives on the thread's stack
+  troupe::pump* pump_ = nullptr;  // lives on the thread's stack, or in the state
 };
 
 }  // namespace troupe::net
