@@ -17,13 +17,13 @@ constexpr auto linger_time = 10min;
 
 std::int64_t now_ms() {
   using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+  return duration_cast<milliseconds>(troupe::wall_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
 
 void room::on(enter m) {
-  const auto same_name = [&](const auto& each) { return each.second.name == m.name; };
+  const auto same_name = [&](const person& each) { return each.name == m.name; };
   if (std::any_of(people_.begin(), people_.end(), same_name)) {
     m.member.send(turned_away{"the name \"" + m.name + "\" is taken in this room"});
     return;
@@ -32,10 +32,10 @@ void room::on(enter m) {
   tell_everybody(arrived(m.name));
   const troupe::address who = m.member.address();
   watch(who);
-  people_.emplace(who, person{m.name, m.client});
+  people_.push_back({who, m.name, m.client});
 
   std::vector<std::string> names;
-  for (const auto& [address, each] : people_) names.push_back(each.name);
+  for (const person& each : people_) names.push_back(each.name);
   std::sort(names.begin(), names.end());
   // The member first: its client may speak as soon as it hears that it is in.
   m.member.send(entered{self(this)});
@@ -43,9 +43,9 @@ void room::on(enter m) {
 }
 
 void room::on(const say& m, troupe::address who) {
-  const auto speaker = people_.find(who);
+  const auto speaker = find(who);
   if (speaker == people_.end()) return;  // has left meanwhile
-  history_.push_back({next_id_++, speaker->second.name, m.text, now_ms()});
+  history_.push_back({next_id_++, speaker->name, m.text, now_ms()});
   if (history_.size() > history_max) history_.pop_front();
   tell_everybody(said(history_.back()));
 }
@@ -55,15 +55,22 @@ void room::on(leave, troupe::address who) { remove(who); }
 void room::on(const troupe::down& m) { remove(m.who); }
 
 void room::remove(troupe::address who) {
-  const auto gone = people_.extract(who);
-  if (gone.empty()) return;  // left before its connection went
-  tell_everybody(left(gone.mapped().name));
+  const auto gone = find(who);
+  if (gone == people_.end()) return;  // left before its connection went
+  const event last = left(gone->name);
+  people_.erase(gone);
+  tell_everybody(last);
   if (people_.empty()) linger_ = self(this).send_after(linger_time, nobody_came{});
+}
+
+std::vector<room::person>::iterator room::find(const troupe::address& who) {
+  return std::find_if(people_.begin(), people_.end(),
+                      [&](const person& each) { return each.who == who; });
 }
 
 void room::tell_everybody(const event& e) const {
   // A client that is too slow is closed by the server, and its member's `down` removes it.
-  for (const auto& [address, each] : people_) each.client.send(e);
+  for (const person& each : people_) each.client.send(e);
 }
 
 }  // namespace chat

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <string>
+#include <vector>
 
 #include <troupe/http/http.hpp>
 #include <troupe/troupe.hpp>
@@ -62,6 +62,7 @@ class room : public troupe::actor {
 
  private:
   struct person {
+    troupe::address who;
     std::string name;
     troupe::http::websocket client;
   };
@@ -70,7 +71,9 @@ class room : public troupe::actor {
   void remove(troupe::address who);
 
   const std::string name_;
-  std::map<troupe::address, person> people_;
+  [[nodiscard]] std::vector<person>::iterator find(const troupe::address& who);
+
+  std::vector<person> people_;  // in the order in which they came
   std::deque<message> history_;
   std::uint64_t next_id_ = 1;
   troupe::timer linger_;

@@ -57,8 +57,10 @@ void may_fail_instead(conductor& by, control_block& me, envelope& message) {
   try {
     by.before_handler(me);
   } catch (...) {
-    const no_answer_scope why(ask_error::failed);
-    message.how->discard(message);
+    if (!message.how->redelivered || !handle_after_restart(message)) {
+      const no_answer_scope why(ask_error::failed);
+      message.how->discard(message);
+    }
     throw;
   }
 }

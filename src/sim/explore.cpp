@@ -344,15 +344,20 @@ std::string last_lines(const std::string& text, std::size_t lines) {
 
 }  // namespace
 
+// Without the end of the trace, which is below.
+static std::string without_trace(const std::string& why) {
+  return why.substr(0, why.find(" The last that happened:"));
+}
+
 std::string explored::text() const {
   if (!failure) return "all " + std::to_string(runs) + " runs went well";
   const failed_run& f = *failure;
   std::string all = "the run with the seed " + std::to_string(f.seed) + " failed (" +
-                    std::to_string(runs) + " were tried): " + f.why + "\n";
+                    std::to_string(runs) + " were tried): " + without_trace(f.why) + "\n";
   if (!f.log.choices.empty() || !f.trace.empty()) {
     all += "The simplest that was found has " + std::to_string(f.chosen) +
            " choices that are not the plainest, of " + std::to_string(f.chosen_at_first) +
-           ". Its end:\n" + last_lines(f.trace, 30);
+           ". Its end:\n" + last_lines(f.trace, 40);
   }
   all += "To have it again: TROUPE_SIM_SEED=" + std::to_string(f.seed);
   if (!f.log_file.empty()) all += ", or the simplest: TROUPE_SIM_LOG=" + f.log_file;

@@ -103,7 +103,7 @@ void recorder::keep(std::string line) {
   for (const char c : line) {
     hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x0000'0100'0000'01b3;
   }
-  if (keeps_ == 0) return;
+  if (keeps_ == 0 || has_ended_) return;
   if (lines_.size() == keeps_) lines_.pop_front();
   lines_.push_back(std::move(line));
 }

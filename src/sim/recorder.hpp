@@ -31,6 +31,9 @@ class recorder {
   /// Of one who is no actor.
   void write(std::string_view whom, std::string_view what);
 
+  /// What comes from now on is in the hash, and is not kept.
+  void keep_no_more() noexcept { has_ended_ = true; }
+
   /// All lines that are kept; the last ones.
   [[nodiscard]] std::string text() const { return last(lines_.size()); }
   [[nodiscard]] std::string last(std::size_t lines) const;
@@ -45,6 +48,7 @@ class recorder {
   const time_point& now_;
   const std::size_t keeps_;
   std::deque<std::string> lines_;
+  bool has_ended_ = false;
   std::uint64_t hash_ = 0xcbf2'9ce4'8422'2325;  // FNV-1a
   // Both are only looked up in, never walked.
   std::map<std::pair<const void*, std::uint32_t>, std::uint64_t> numbers_;

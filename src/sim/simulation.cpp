@@ -202,6 +202,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   void must_happen(const std::string& name, const std::function<bool()>& condition,
                    duration limit) {
     if (run_until(condition, limit)) return;
+    recorder_->keep_no_more();
     const double seconds = std::chrono::duration<double>(limit).count();
     char within[32];
     std::snprintf(within, sizeof within, "%g s", seconds);
@@ -356,6 +357,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
       } catch (...) {
         why = "threw an exception that is no std::exception";
       }
+      recorder_->keep_no_more();
       broken_ = broken{each.name, "\"" + each.name + "\" " + why + where_we_are()};
     }
     is_looking_ = false;
@@ -445,6 +447,10 @@ void simulation::fail_at_one_of(const address& whom, std::size_t messages) {
   world_->fail_at_one_of(whom, messages);
 }
 void simulation::end_faults() { world_->end_faults(); }
+bool simulation::strikes(unsigned one_in, const char* of) { return world_->strikes(one_in, of); }
+std::size_t simulation::choose(std::size_t count, const char* of) {
+  return world_->choose(count, of);
+}
 std::uint64_t simulation::faults_so_far() const noexcept { return world_->faults_so_far(); }
 std::size_t simulation::run_until_idle() { return world_->run_until_idle(); }
 std::size_t simulation::advance(duration by) {

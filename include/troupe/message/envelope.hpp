@@ -47,6 +47,8 @@ struct dispatch {
   bool high = false;
   /// False: there is more to sending it than the limits of the mailbox.
   bool plain = true;
+  /// What fails its actor is handled once more after a restart.
+  bool redelivered = false;
 
   [[nodiscard]] std::size_t charge(const envelope& one) const noexcept {
     return bytes + (owned != nullptr ? owned(one) : 0);
@@ -228,6 +230,7 @@ constexpr dispatch make_dispatch() noexcept {
   }
   d.high = priority_of<M> == priority::high;
   d.plain = !d.high && d.most == 0;
+  d.redelivered = redelivers<A, M>();
   return d;
 }
 

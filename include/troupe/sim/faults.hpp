@@ -10,7 +10,7 @@ namespace troupe::sim {
 
 /// What may go wrong in a run. Each strikes by choice, once in so many times; 0: never.
 struct faults {
-  /// A handler fails: it throws injected_fault in the place of running; its message is lost.
+  /// A handler fails: it throws injected_fault in the place of running.
   unsigned failures_one_in = 0;
 
   /// A message finds the mailbox full, and what its receiver does then happens: it is refused, dropped, goes elsewhere,

@@ -102,6 +102,12 @@ class simulation {
   /// How often something has.
   [[nodiscard]] std::uint64_t faults_so_far() const noexcept;
 
+  /// For what goes wrong in the program's own world: whether it does so now, once in so many times; not after
+  /// end_faults(). `of`: what it is, a constant.
+  [[nodiscard]] bool strikes(unsigned one_in, const char* of);
+  /// For whatever else a test leaves open: one of so many, from 0, the plainest. `count` is not 0.
+  [[nodiscard]] std::size_t choose(std::size_t count, const char* of);
+
   // ── Letting it run ──────────────────────────────────────────────────────────────────────────
 
   // Errors, of all three: broken_invariant.
@@ -117,7 +123,8 @@ class simulation {
 
   // ── Looking back ────────────────────────────────────────────────────────────────────────────
 
-  /// What has happened: a line for each start, message, failure, end and so on, the last ones.
+  /// What has happened: a line for each start, message, failure, end and so on, the last ones. It ends where
+  /// something was found not to be true.
   [[nodiscard]] std::string trace() const;
   /// Of all lines: equal runs have equal ones.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept;
