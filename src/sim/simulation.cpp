@@ -25,8 +25,9 @@ namespace troupe::sim {
 /// The thread's host and conductor.
 class simulation::world final : public detail::thread_host, public detail::conductor {
  public:
-  world(sim::choices by, const simulation_options& options)
-      : options_(options),
+  world(simulation& of, sim::choices by, const simulation_options& options)
+      : of_(of),
+        options_(options),
         choices_(std::move(by)),
         recorder_(std::make_shared<recorder>(now_, options.trace_lines)) {
     if (detail::thread_host::here() != nullptr) {
@@ -242,6 +243,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     }
   }
 
+  [[nodiscard]] simulation& of() const noexcept { return of_; }
   [[nodiscard]] const sim::choices& choices() const noexcept { return choices_; }
   [[nodiscard]] const recorder& record() const noexcept { return *recorder_; }
   [[nodiscard]] std::uint64_t turns() const noexcept { return turns_; }
@@ -347,6 +349,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   void look_at_invariants() noexcept {
     if (is_looking_) return;
     is_looking_ = true;
+    const detail::other_turns_scope others;  // a handler may wait below
     for (const invariant& each : invariants_) {
       if (broken_) break;
       std::string why = "is not true";
@@ -392,6 +395,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     std::terminate();
   }
 
+  simulation& of_;
   const simulation_options options_;
   sim::choices choices_;
   time_point now_{std::chrono::hours(24)};
@@ -421,12 +425,17 @@ class simulation::world final : public detail::thread_host, public detail::condu
 };
 
 simulation::simulation(std::uint64_t seed, simulation_options options)
-    : world_(std::make_unique<world>(sim::choices(seed), options)) {}
+    : world_(std::make_unique<world>(*this, sim::choices(seed), options)) {}
 simulation::simulation(choice_log replayed, simulation_options options)
-    : world_(std::make_unique<world>(sim::choices(std::move(replayed)), options)) {}
+    : world_(std::make_unique<world>(*this, sim::choices(std::move(replayed)), options)) {}
 simulation::simulation(sim::choices by, simulation_options options)
-    : world_(std::make_unique<world>(std::move(by), options)) {}
+    : world_(std::make_unique<world>(*this, std::move(by), options)) {}
 simulation::~simulation() = default;
+
+simulation* simulation::here() noexcept {
+  auto* const mine = static_cast<world*>(detail::conductor::here());
+  return mine != nullptr ? &mine->of() : nullptr;
+}
 
 std::uint64_t simulation::seed() const noexcept { return world_->choices().seed(); }
 time_point simulation::now() const noexcept { return world_->now(); }

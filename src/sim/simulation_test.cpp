@@ -487,6 +487,16 @@ TEST(normal_name, is_the_same_whatever_compiler_wrote_it) {
   EXPECT_EQ(normal_name("a<b<int> >"), "a<b<int>>");
 }
 
+TEST(simulation, a_thread_knows_its_own) {
+  EXPECT_EQ(simulation::here(), nullptr);
+  {
+    simulation sim(1);
+    EXPECT_EQ(simulation::here(), &sim);
+    std::thread([] { EXPECT_EQ(simulation::here(), nullptr); }).join();
+  }
+  EXPECT_EQ(simulation::here(), nullptr);
+}
+
 TEST(simulation, there_is_one_at_a_time_on_a_thread) {
   simulation sim(1);
   EXPECT_THROW(simulation(2), std::logic_error);

@@ -67,6 +67,9 @@ class simulation {
   simulation(const simulation&) = delete;
   simulation& operator=(const simulation&) = delete;
 
+  /// The one of this thread; null if there is none.
+  [[nodiscard]] static simulation* here() noexcept;
+
   [[nodiscard]] std::uint64_t seed() const noexcept;
   /// It begins at a day after the beginning of the clock.
   [[nodiscard]] time_point now() const noexcept;
