@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What find_package(troupe COMPONENTS core net http) finds after an installation.
+# What find_package(troupe COMPONENTS core testkit net http) finds after an installation.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)

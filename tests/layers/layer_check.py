@@ -11,8 +11,8 @@ is one.
 The rules:
   - include/troupe/<layer>/ and src/<layer>/ are the only places for code, and <layer> is known.
   - A file includes its own layer or a lower one; siblings do not know each other.
-  - The core includes nothing foreign: only the C++ standard library and headers of Linux. Its tests
-    may include GoogleTest. <atomic> goes through troupe/sync/, where another implementation
+  - The core includes nothing foreign: only the C++ standard library and headers of Linux; nor does testkit, but
+    for the header that binds GoogleTest. Tests of both may include that. <atomic> goes through troupe/sync/, where another implementation
     can take its place.
   - A public header includes no private one; an example includes only public headers and its own.
   - lab and cli may include everything, but lab not cli; nothing else includes them.
@@ -38,7 +38,7 @@ ROWS = [
     ["actor"],
     ["supervision"],
     ["sim"],
-    ["net"],
+    ["net", "testkit"],
     ["http", "cluster"],
     ["lua"],
     ["server"],
@@ -48,6 +48,10 @@ CORE = {layer for layer, height in HEIGHT.items() if height <= HEIGHT["sim"]}
 
 # Programs about the library, from the lowest to the highest. They may include all that lies lower.
 TOOLS = ["lab", "cli"]
+
+# Likewise, though above it.
+PLAIN = CORE | {"testkit"}
+BINDING = "troupe/testkit/gtest.hpp"
 
 UMBRELLA = "troupe/troupe.hpp"
 ATOMIC = "troupe/sync/atomic.hpp"
@@ -172,8 +176,8 @@ class Check:
         if target is None:
             if include.quoted or include.name.startswith("troupe/"):
                 self.report(path, include, "there is no such file")
-            elif layer in CORE:
-                self.check_foreign(path, include)
+            elif layer in PLAIN:
+                self.check_foreign(path, layer, include)
             return
         if layer is None:
             if self.tool_of(path) is None:
@@ -219,16 +223,18 @@ class Check:
         if other is not None and TOOLS.index(other) > TOOLS.index(tool):
             self.report(path, include, f"{other} lies above {tool}")
 
-    def check_foreign(self, path: Path, include: Include) -> None:
+    def check_foreign(self, path: Path, layer: str, include: Include) -> None:
         folder = include.name.split("/")[0] if "/" in include.name else ""
         if include.name == "atomic" and path not in {self.root / "include" / name for name in KNOWS_ATOMIC}:
             self.report(path, include, f"atomics go through <{ATOMIC}>")
             return
         if include.name in STANDARD or include.name in LINUX or folder in LINUX_FOLDERS:
             return
-        if folder in GOOGLETEST_FOLDERS and path.stem.endswith("_test"):
+        if folder in GOOGLETEST_FOLDERS and (path.stem.endswith("_test")
+                                             or path == self.root / "include" / BINDING):
             return
-        self.report(path, include, "the core uses only the C++ standard library and Linux")
+        self.report(path, include, "the core uses only the C++ standard library and Linux" if layer in CORE
+                    else f"{layer} uses only the C++ standard library and Linux, but for <{BINDING}>")
 
     def target_of(self, path: Path, include: Include) -> Optional[Path]:
         """The file of this project that is included, if it is one."""

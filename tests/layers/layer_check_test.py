@@ -27,6 +27,8 @@ CLEAN = {
     "src/actor/ref.cpp": '#include "scheduler/deque.hpp"\n#include <sys/syscall.h>\n',
     "src/actor/ref_test.cpp": "#include <troupe/troupe.hpp>\n",
     "src/http/server.cpp": "#include <nlohmann/json.hpp>\n",
+    "include/troupe/testkit/gtest.hpp": "#include <gtest/gtest-spi.h>\n#include <troupe/actor/ref.hpp>\n",
+    "src/testkit/gtest_test.cpp": "#include <gtest/gtest.h>\n#include <troupe/testkit/gtest.hpp>\n",
     "examples/chat/room.hpp": "#include <troupe/troupe.hpp>\n",
     "examples/chat/main.cpp": '#include "room.hpp"\n#include <fmt/format.h>\n',
     "lab/frame/run.hpp": "#include <atomic>\n#include <nlohmann/json.hpp>\n",
@@ -146,6 +148,11 @@ class LayerCheck(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("include/troupe/troupe.hpp:1: <troupe/http/server.hpp>: "
                       "the umbrella includes layers of the core only", found)
+
+    def test_what_is_foreign_in_the_test_kit_is_found(self):
+        self.write("include/troupe/testkit/probe.hpp", "#include <gtest/gtest.h>\n#include <vector>\n")
+        self.assert_found("include/troupe/testkit/probe.hpp:1: <gtest/gtest.h>: testkit uses only the C++ "
+                          "standard library and Linux, but for <troupe/testkit/gtest.hpp>")
 
     def test_an_include_of_nothing_is_found(self):
         self.write("src/actor/ref.cpp", '#include <troupe/actor/gone.hpp>\n#include "gone.hpp"\n')

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <troupe/actor/events.hpp>
+#include <troupe/actor/recipient.hpp>
+#include <troupe/actor/ref.hpp>
+#include <troupe/actor/spawn_options.hpp>
+#include <troupe/actor/system.hpp>
+#include <troupe/base/clock.hpp>
+#include <troupe/testkit/mismatch.hpp>
+#include <troupe/testkit/probe_box.hpp>
+#include <troupe/testkit/question.hpp>
+#include <troupe/testkit/stand_in.hpp>
+
+namespace troupe::testkit {
+
+struct probe_options {
+  std::string name = "probe";  // in reports and traces
+  /// How long an expectation waits that does not say it: time of the simulation, if there is one.
+  duration within = std::chrono::seconds(5);
+  /// Messages that nobody has looked at yet. What comes then is destroyed (a question is not answered), and when
+  /// the test gets there its expectation fails.
+  std::size_t keeps = 4'096;
+};
+
+/// An actor for a test: it takes these messages, and the test looks at them in the order in which they came.
+///
+///   troupe::testkit::probe<shipped, question<in_stock, int>> p(system);
+///   const auto orders = system.spawn<order_desk>(p.ref());
+///   orders.send(order{"tea"});
+///   p.expect<in_stock>().reply(3);
+///   EXPECT_EQ(p.expect<shipped>().what, "tea");
+///   p.expect_nothing(50ms);
+///
+/// It stands for any recipient of its messages. Who asks needs a ref (a recipient cannot be asked): its class is
+/// probe<…>::actor.
+///
+/// What waits lets a simulation on this thread run meanwhile; with threads it sleeps.
+///
+/// Threads:   the test's, one at a time; std::logic_error within an actor's turn. The messages come from any.
+/// Invariant: it ends, and its actor with it, before the system does.
+/// Errors:    an expectation that fails goes to the hook, and throws: see mismatch.hpp. What came instead stays.
+/// Cost:      that of an actor; a mutex and a place in a queue for each message.
+template <class... Items>
+class probe {
+  template <class M>
+  using named = detail::named<M, Items...>;
+  template <class... Ms>
+  struct result_of {
+    using type = std::variant<typename named<Ms>::type...>;
+  };
+  template <class M>
+  struct result_of<M> {
+    using type = typename named<M>::type;
+  };
+
+ public:
+  using actor = detail::stand_in<Items...>;
+  /// What expect<M>() returns: M, or the question; of several a variant.
+  template <class... Ms>
+  using received = typename result_of<Ms...>::type;
+
+  /// Errors: as system::spawn().
+  explicit probe(troupe::system& system, probe_options options = {})
+      : within_(options.within),
+        box_(std::make_shared<detail::probe_box<Items...>>(options.keeps)),
+        actor_(system.spawn<actor>(spawn_options{.name = std::move(options.name)}, box_)) {}
+  probe(const probe&) = delete;
+  probe& operator=(const probe&) = delete;
+  ~probe() { actor_.stop_now(); }
+
+  [[nodiscard]] const troupe::ref<actor>& ref() const noexcept { return actor_; }
+  template <message... Ms>
+  operator recipient<Ms...>() const noexcept {
+    return actor_;
+  }
+  operator address() const noexcept { return actor_; }
+
+  // ── Messages ────────────────────────────────────────────────────────────────────────────────
+
+  /// The next message, which is an M, or one of these. With a time of zero it is there already.
+  template <class... Ms>
+  received<Ms...> expect(std::optional<duration> within = {},
+                         std::source_location where = std::source_location::current()) {
+    return next<Ms...>(false, "expect()", within, where);
+  }
+  /// The next M, or the next one of these; what comes before it is passed over.
+  template <class... Ms>
+  received<Ms...> expect_eventually(std::optional<duration> within = {},
+                                    std::source_location where = std::source_location::current()) {
+    return next<Ms...>(true, "expect_eventually()", within, where);
+  }
+  /// No message comes, and no end, for so long, and none is there.
+  void expect_nothing(duration for_so_long,
+                      std::source_location where = std::source_location::current()) {
+    detail::refuse_in_a_turn("expect_nothing()");
+    const auto came = box_->anything(later(clock::now(), for_so_long));
+    if (came) fail("nothing for " + detail::to_text(for_so_long), *came, where);
+  }
+
+  /// From now on no M is seen, also of those that are here already.
+  template <class M>
+  void ignore() {
+    box_->ignore(named<M>::place, true);
+  }
+  /// From now on those are seen that come.
+  template <class M>
+  void heed() {
+    box_->ignore(named<M>::place, false);
+  }
+
+  /// How many messages are here that are not ignored.
+  [[nodiscard]] std::size_t waiting() const { return box_->waiting(); }
+
+  // ── Ends ────────────────────────────────────────────────────────────────────────────────────
+
+  /// Its end is seen by expect_end(): of a ref, a recipient, or an address (see actor::watch()). Waits until the
+  /// probe's actor watches.
+  template <class Other>
+  void watch(const Other& other, std::source_location where = std::source_location::current()) {
+    detail::refuse_in_a_turn("watch()");
+    watched_.push_back(other);
+    std::function<void(actor&)> how = [other](actor& self) { self.watches(other); };
+    const auto done =
+        actor_.template ask<typename actor::watch_order>(within_, std::move(how)).get();
+    if (!done) fail("to watch an actor", std::string(to_string(done.error())), where);
+  }
+  /// The end of one that is watched, once for each watch; it is not in line with the messages. What he had sent
+  /// before has come.
+  /// Errors: std::logic_error if it is not watched.
+  down expect_end(const address& of, std::optional<duration> within = {},
+                  std::source_location where = std::source_location::current()) {
+    detail::refuse_in_a_turn("expect_end()");
+    if (std::find(watched_.begin(), watched_.end(), of) == watched_.end()) {
+      throw std::logic_error(
+          "troupe: a probe waits for the end of an actor that it does not watch: call watch() "
+          "before");
+    }
+    const duration time = within.value_or(within_);
+    auto got = box_->end_of(of, later(clock::now(), time));
+    if (!got) fail("the end of an actor within " + detail::to_text(time), "nothing", where);
+    return *std::move(got);
+  }
+
+ private:
+  template <class... Ms>
+  received<Ms...> next(bool skips_others, const char* what, std::optional<duration> within,
+                       const std::source_location& where) {
+    static_assert(sizeof...(Ms) > 0, "name a message: expect<hello>()");
+    detail::refuse_in_a_turn(what);
+    const duration time = within.value_or(within_);
+    typename detail::probe_box<Items...>::kinds wanted{};
+    ((wanted[named<Ms>::place] = true), ...);
+    auto next = box_->next(wanted, skips_others, later(clock::now(), time));
+    if (!next.got) {
+      std::string names;
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (wanted[i]) (names += names.empty() ? "" : " or ") += box_->names[i];
+      }
+      fail(names + " within " + detail::to_text(time), std::move(next.came), where);
+    }
+    if constexpr (sizeof...(Ms) == 1) {
+      return std::get<received<Ms...>>(*std::move(next.got));
+    } else {
+      return one_of<received<Ms...>, Ms...>(*next.got);
+    }
+  }
+  template <class Result, class... Ms>
+  static Result one_of(std::variant<Items...>& got) {
+    std::optional<Result> found;
+    (void)((std::holds_alternative<typename named<Ms>::type>(got) &&
+            (found.emplace(std::get<typename named<Ms>::type>(std::move(got))), true)) ||
+           ...);
+    return *std::move(found);
+  }
+
+  const duration within_;
+  const std::shared_ptr<detail::probe_box<Items...>> box_;
+  const troupe::ref<actor> actor_;
+  std::vector<address> watched_;
+};
+
+}  // namespace troupe::testkit

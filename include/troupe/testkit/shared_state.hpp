@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+
+#include <troupe/base/clock.hpp>
+#include <troupe/sync/event_count.hpp>
+#include <troupe/sync/mutex.hpp>
+
+namespace troupe::testkit::detail {
+
+/// What a test and an actor share: a mutex, and a wait for what changes under it. In a simulation who waits lets the
+/// others run.
+///
+/// Threads: any.
+class shared_state {
+ public:
+  [[nodiscard]] std::unique_lock<mutex> lock() const { return std::unique_lock(mutex_); }
+
+  /// Behind each change, without the lock.
+  void changed() noexcept { changes_.notify_all(); }
+
+  /// Until `holds`, which is looked at under the lock; false if it does not by then.
+  template <class Condition>
+  bool wait_until(std::unique_lock<mutex>& lock, time_point until, Condition holds) {
+    while (!holds()) {
+      // A change after this look is behind the ticket, since it takes the lock before.
+      const event_count::ticket ticket = changes_.prepare_wait();
+      lock.unlock();
+      const bool has_changed = changes_.wait_until(ticket, until);
+      lock.lock();
+      if (!has_changed) return holds();
+    }
+    return true;
+  }
+
+ private:
+  mutable mutex mutex_;
+  event_count changes_;
+};
+
+}  // namespace troupe::testkit::detail
