@@ -121,7 +121,7 @@ void tell_of_end(control_block& who, std::size_t unhandled) noexcept {
   bonds& its = who.side_if_any()->bonds;
   release_listeners(its);
   watch* watchers;
-  std::unique_ptr<std::unordered_map<address, link_end>> links;
+  std::unique_ptr<link_table> links;
   {
     const std::lock_guard lock(its.guard);
     its.now = bonds::phase::told;
@@ -132,9 +132,9 @@ void tell_of_end(control_block& who, std::size_t unhandled) noexcept {
   const end_cause why = cause_of(who, unhandled);
   if (links != nullptr) {
     const address me = who.where();
-    for (const auto& [peer, mine] : *links) {
-      free_link_message(mine.told);
-      tell_link(peer, me, why);
+    for (const auto& each : *links) {
+      free_link_message(each.value.told);
+      tell_link(each.key, me, why);
     }
   }
   while (watchers != nullptr) {

@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/end_listener.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/sync/mutex.hpp>
+
+#include "base/ordered_table.hpp"
 
 namespace troupe::detail {
 
@@ -34,6 +35,9 @@ struct link_end {
   std::shared_ptr<const std::string> what;  // then; null: there was no memory
 };
 
+/// By the other one; in the order in which the links were made.
+using link_table = ordered_table<address, link_end>;
+
 /// Who is to be told of an actor's end.
 ///
 ///   open       anybody may be added
@@ -52,7 +56,7 @@ struct bonds {
   end_listener* listeners = nullptr;
   watch* watchers = nullptr;  // the oldest first
   watch* last_watcher = nullptr;
-  std::unique_ptr<std::unordered_map<address, link_end>> links;
+  std::unique_ptr<link_table> links;
 
   bonds() = default;
   bonds(const bonds&) = delete;

@@ -42,10 +42,8 @@ message_ptr make_message(control_block& of) {
 
 // Under the mutex. Throws std::bad_alloc, with nothing added.
 void add(bonds& its, const address& other, message_ptr& told) {
-  if (its.links == nullptr) {
-    its.links = std::make_unique<std::unordered_map<address, link_end>>();
-  }
-  link_end& fresh = (*its.links)[other];
+  if (its.links == nullptr) its.links = std::make_unique<link_table>();
+  link_end& fresh = *its.links->try_add(other, {}).first;
   fresh.tells = told != nullptr;
   fresh.told = told.release();
 }
@@ -91,9 +89,7 @@ std::string broken_by(control_block& who, exit_reason reason, const std::string&
 }
 
 link_end* bonds::find(const address& other) noexcept {
-  if (links == nullptr) return nullptr;
-  const auto at = links->find(other);
-  return at != links->end() ? &at->second : nullptr;
+  return links != nullptr ? links->find(other) : nullptr;
 }
 
 void link(control_block& me, const address& other, control_block* target) {
@@ -175,10 +171,10 @@ void tell_link(const address& peer, const address& who, const end_cause& why) no
 bool take_broken_link(bonds& its, std::string& what) noexcept {
   const std::lock_guard lock(its.guard);
   if (its.links == nullptr) return false;
-  for (const auto& [other, end] : *its.links) {
-    if (!end.broken) continue;
+  for (const auto& each : *its.links) {
+    if (!each.value.broken) continue;
     try {
-      if (end.what != nullptr) what = *end.what;
+      if (each.value.what != nullptr) what = *each.value.what;
     } catch (...) {
       // No memory for the text: the rest is what matters.
     }
@@ -190,7 +186,11 @@ bool take_broken_link(bonds& its, std::string& what) noexcept {
 void forget_broken_links(bonds& its) noexcept {
   const std::lock_guard lock(its.guard);
   if (its.links == nullptr) return;
-  std::erase_if(*its.links, [](const auto& each) { return each.second.broken; });
+  for (auto at = its.links->begin(); at != its.links->end();) {
+    const auto each = *at;
+    ++at;
+    if (each.value.broken) its.links->erase(each.key);
+  }
 }
 
 std::optional<link_down> take_link_down(envelope& message) noexcept {

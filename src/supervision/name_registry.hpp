@@ -18,6 +18,8 @@
 #include <troupe/sync/event_count.hpp>
 #include <troupe/sync/mutex.hpp>
 
+#include "base/ordered_table.hpp"
+
 namespace troupe::detail {
 
 class awaited_name;
@@ -89,7 +91,7 @@ class name_registry final : public system_extension {
     mutex guard;  // guards what follows
     event_count added;
     std::unordered_map<std::string_view, name_entry*> names;
-    using waiters = std::unordered_map<name_waiter_key, name_waiter*, name_waiter_key::hash>;
+    using waiters = ordered_table<name_waiter_key, name_waiter*, name_waiter_key::hash>;
     std::unordered_map<std::string, waiters, name_hash, std::equal_to<>> waiting;
   };
 

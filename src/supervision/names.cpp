@@ -34,7 +34,8 @@ bool is_there(const address& who) noexcept {
 void tell_waiters(name_registry::part& here, const name_entry& added) noexcept {
   const auto at = here.waiting.find(added.name);
   if (at == here.waiting.end()) return;
-  for (const auto& [key, each] : at->second) {
+  for (const auto& waiter : at->second) {
+    name_waiter* const each = waiter.value;
     each->in_table = false;
     // Who is ending is freed by its last turn.
     control_block* const held = control_block::hold_to_the_end(each->key.who);
@@ -239,17 +240,16 @@ void name_registry::tell(std::string_view name, control_block& whom, name_notice
       if (at->second.empty()) here.waiting.erase(at);
     }
   } guard{here, group};
-  const auto [at, is_new] = group->second.try_emplace(fresh->key, fresh.get());
-  if (!is_new) return;
+  if (!group->second.try_add(fresh->key, fresh.get()).second) return;
   bool lives = false;
   try {
     lives = detail::listen_to_end(whom, *fresh);
   } catch (...) {
-    group->second.erase(at);
+    group->second.erase(fresh->key);
     throw;
   }
   if (!lives) {
-    group->second.erase(at);
+    group->second.erase(fresh->key);
     return;
   }
   fresh.release()->in_table = true;
@@ -262,10 +262,10 @@ bool name_registry::stop_telling(std::string_view name, const address& whom,
   const std::lock_guard lock(here.guard);
   const auto group = here.waiting.find(name);
   if (group == here.waiting.end()) return false;
-  const auto at = group->second.find({whom, handler});
-  if (at == group->second.end()) return false;
-  name_waiter& one = *at->second;
-  group->second.erase(at);
+  name_waiter** const at = group->second.find({whom, handler});
+  if (at == nullptr) return false;
+  name_waiter& one = **at;
+  group->second.erase(one.key);
   if (group->second.empty()) here.waiting.erase(group);
   if (take_out(one)) own.reset(&one);
   return true;
