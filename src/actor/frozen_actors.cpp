@@ -73,8 +73,12 @@ void frozen_actors::freeze(which those) {
     nodes_.push_back({.block = &block, .references = 0});
     if (!block.try_freeze()) nodes_.pop_back();
   });
-  std::sort(nodes_.begin(), nodes_.end(),
-            [](const node& a, const node& b) { return std::less<>{}(a.block, b.block); });
+  places_.reserve(nodes_.size());
+  for (const node& each : nodes_) {
+    places_.push_back({each.block, static_cast<std::uint32_t>(&each - nodes_.data())});
+  }
+  std::sort(places_.begin(), places_.end(),
+            [](const place& a, const place& b) { return std::less<>{}(a.block, b.block); });
   open_.reserve(nodes_.size());
   listed_references found;
   for (node& each : nodes_) list_references_of(each, found);
@@ -103,11 +107,11 @@ void frozen_actors::list_references_of(node& one, listed_references& found) {
   for (const listed_references::one& each : found.all) {
     if (std::exchange(last, each.handle) == each.handle) continue;
     const auto target = std::lower_bound(
-        nodes_.begin(), nodes_.end(), each.target,
-        [](const node& a, const control_block* b) { return std::less<>{}(a.block, b); });
-    if (target == nodes_.end() || target->block != each.target) continue;  // it is not frozen
-    edges_.push_back(static_cast<std::uint32_t>(target - nodes_.begin()));
-    ++target->listed;
+        places_.begin(), places_.end(), each.target,
+        [](const place& a, const control_block* b) { return std::less<>{}(a.block, b); });
+    if (target == places_.end() || target->block != each.target) continue;  // it is not frozen
+    edges_.push_back(target->in_nodes);
+    ++nodes_[target->in_nodes].listed;
   }
 }
 

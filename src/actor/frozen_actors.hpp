@@ -28,7 +28,7 @@ struct listed_references {
 ///
 /// Threads:   one; one object of it for each system at a time.
 /// Invariant: who was frozen is thawed or has begun to end, when this is destroyed.
-/// Cost:      a search of a sorted array for each reference; 24 bytes for each actor and 4 for each
+/// Cost:      a search of a sorted array for each reference; 40 bytes for each actor and 4 for each
 ///            reference.
 class frozen_actors {
  public:
@@ -71,7 +71,13 @@ class frozen_actors {
   void thaw_living(bool others_too) noexcept;
 
   runtime& home_;
-  std::vector<node> nodes_;           // by the address of the block
+  struct place {
+    const control_block* block;
+    std::uint32_t in_nodes;
+  };
+
+  std::vector<node> nodes_;           // in the order of for_each_actor(): so they end
+  std::vector<place> places_;         // by the address of the block
   std::vector<std::uint32_t> edges_;  // to whom
   std::vector<std::uint32_t> open_;   // living ones whose references are to be followed
 };
