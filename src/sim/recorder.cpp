@@ -75,10 +75,9 @@ const std::string& recorder::name_of(std::string_view type) {
 
 void recorder::write(const address& who, std::string_view actor, std::string_view what,
                      std::string_view more) {
-  const auto [known, is_new] = numbers_.try_emplace(
-      {detail::address_access::line(who), detail::address_access::generation(who)},
-      numbers_.size() + 1);
-  std::string line = time() + '#' + std::to_string(known->second) + ' ';
+  const std::uint64_t number =
+      number_of(detail::address_access::line(who), detail::address_access::generation(who));
+  std::string line = time() + '#' + std::to_string(number) + ' ';
   if (!actor.empty()) (line += name_of(actor)) += "  ";
   line += what;
   if (!more.empty()) (line += "  ") += name_of(more);

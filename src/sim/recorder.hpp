@@ -34,6 +34,11 @@ class recorder {
   /// What comes from now on is in the hash, and is not kept.
   void keep_no_more() noexcept { has_ended_ = true; }
 
+  /// Of an actor: that of its slot, and which one there. Begins at 1.
+  [[nodiscard]] std::uint64_t number_of(const void* line, std::uint32_t generation) {
+    return numbers_.try_emplace({line, generation}, numbers_.size() + 1).first->second;
+  }
+
   /// All lines that are kept; the last ones.
   [[nodiscard]] std::string text() const { return last(lines_.size()); }
   [[nodiscard]] std::string last(std::size_t lines) const;

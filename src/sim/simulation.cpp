@@ -50,6 +50,9 @@ class simulation::world final : public detail::thread_host, public detail::condu
 
   // ── The thread ──────────────────────────────────────────────────────────────────────────────
   [[nodiscard]] time_point now() const noexcept override { return now_; }
+  [[nodiscard]] std::uint64_t number_of(const void* what, std::uint32_t generation) override {
+    return recorder_->number_of(what, generation);
+  }
 
   void sleep_until(time_point deadline) noexcept override {
     if (deadline <= now_) return;

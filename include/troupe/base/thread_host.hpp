@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace troupe::detail {
 
@@ -18,6 +19,10 @@ class thread_host {
 
   /// A block is asked for, and pool_asks_its_host() has been called. True: there is to be no memory for it.
   [[nodiscard]] virtual bool allocation_fails() noexcept { return false; }
+
+  /// In the place of an address in a text, which is another one in each process: of what lies there, in the order
+  /// in which it was first named. `generation`: of those that have lain there.
+  [[nodiscard]] virtual std::uint64_t number_of(const void* what, std::uint32_t generation) = 0;
 
   /// Of this thread; usually null.
 #if defined(__clang__)

@@ -45,7 +45,7 @@ class address {
   std::uint32_t generation_ = 0;
 };
 
-/// A short text for logs, the same for equal addresses: "4f3a80.2".
+/// A short text for logs, the same for equal addresses: "4f3a80.2". In a simulation "#7", as in its trace.
 [[nodiscard]] std::string to_string(const address& of);
 
 namespace detail {
