@@ -17,14 +17,24 @@ int hex_digit(char c) noexcept {
 
 bool is_control(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// "http://host/a" → "/a"; what has no scheme stays.
+bool is_scheme(std::string_view text) noexcept {
+  const auto is_letter = [](char c) { return to_lower(c) >= 'a' && to_lower(c) <= 'z'; };
+  return !text.empty() && is_letter(text.front()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+         });
+}
+
+// "http://host/a" → "/a"; what begins with a slash stays; of all else nothing is left.
 std::string_view without_authority(std::string_view raw) noexcept {
   constexpr std::string_view separator = "://";
   if (raw.starts_with('/')) return raw;
   const std::size_t scheme = raw.find(separator);
-  if (scheme == std::string_view::npos) return raw;
-  const std::size_t path = raw.find_first_of("/?", scheme + separator.size());
-  return path == std::string_view::npos ? "/" : raw.substr(path);
+  if (scheme == std::string_view::npos || !is_scheme(raw.substr(0, scheme))) return {};
+  raw.remove_prefix(scheme + separator.size());
+  const std::size_t host_bytes = std::min(raw.find_first_of("/?"), raw.size());
+  if (host_bytes == 0) return {};
+  return host_bytes == raw.size() ? "/" : raw.substr(host_bytes);
 }
 
 }  // namespace
@@ -48,8 +58,7 @@ std::optional<std::string> percent_decoded(std::string_view encoded) {
 }
 
 std::optional<target> parse_target(std::string_view raw) {
-  raw = without_authority(raw);
-  raw = raw.substr(0, raw.find('#'));
+  raw = without_authority(raw.substr(0, raw.find('#')));
   const std::size_t question = raw.find('?');
   auto path = percent_decoded(raw.substr(0, question));
   if (!path) return std::nullopt;

@@ -43,6 +43,20 @@ TEST(target, the_absolute_form_loses_its_authority) {
   EXPECT_EQ(t->query, "x=1");
 }
 
+TEST(target, a_fragment_means_nothing_wherever_it_begins) {
+  EXPECT_EQ(parse_target("/a#b?c")->path, "/a");
+  EXPECT_EQ(parse_target("/a?b#c")->query, "b");
+  EXPECT_EQ(parse_target("http://example.org#b/c")->path, "/");
+}
+
+TEST(target, what_has_no_scheme_or_no_host_is_refused) {
+  EXPECT_FALSE(parse_target("a?b=http://example.org/c"));
+  EXPECT_FALSE(parse_target("://example.org/a"));
+  EXPECT_FALSE(parse_target("http:///a"));
+  EXPECT_FALSE(parse_target("http://?a"));
+  EXPECT_FALSE(parse_target("http://"));
+}
+
 TEST(target, what_is_no_path_is_refused) {
   EXPECT_FALSE(parse_target(""));
   EXPECT_FALSE(parse_target("*"));
