@@ -68,10 +68,11 @@ std::optional<request> request_access::make(parsed_request& from, std::string_vi
   result.target_ = add(raw);
   result.path_ = add(where->path);
   result.peer_ = add(peer);
-  result.query_ = {
-      result.target_.begin + static_cast<std::uint32_t>(where->query.data() - raw.data()),
-      static_cast<std::uint32_t>(where->query.size())};
-  if (where->query.empty()) result.query_ = {};
+  if (!where->query.empty()) {  // otherwise it may lie elsewhere
+    result.query_ = {
+        result.target_.begin + static_cast<std::uint32_t>(where->query.data() - raw.data()),
+        static_cast<std::uint32_t>(where->query.size())};
+  }
   for (const auto& f : from) {
     const auto name = add(f.name_string());
     result.fields_.push_back({name, add(f.value())});
