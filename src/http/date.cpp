@@ -25,6 +25,10 @@ std::optional<unsigned> number(std::string_view text) {
 
 std::string to_http_date(date when) {
   using namespace std::chrono;
+  // There are four digits for the year. A file may be of any.
+  constexpr date first = sys_days{year{0} / January / 1};
+  constexpr date last = sys_days{year{10'000} / January / 1} - seconds{1};
+  when = std::clamp(when, first, last);
   const sys_days day = floor<days>(when);
   const year_month_day d{day};
   const hh_mm_ss time{when - day};
@@ -45,13 +49,16 @@ std::optional<date> parse_http_date(std::string_view text) {
       text[16] != ' ' || text[19] != ':' || text[22] != ':' || text.substr(25) != " GMT") {
     return std::nullopt;
   }
+  const auto weekday_name = std::find(weekdays.begin(), weekdays.end(), text.substr(0, 3));
   const auto month_name = std::find(months.begin(), months.end(), text.substr(8, 3));
   const auto day_number = number(text.substr(5, 2));
   const auto year_number = number(text.substr(12, 4));
   const auto hour = number(text.substr(17, 2));
   const auto minute = number(text.substr(20, 2));
   const auto second = number(text.substr(23, 2));
-  if (month_name == months.end() || !day_number || !year_number || !hour || !minute || !second) {
+  // Whether it was that day of the week is not looked at.
+  if (weekday_name == weekdays.end() || month_name == months.end() || !day_number || !year_number ||
+      !hour || !minute || !second) {
     return std::nullopt;
   }
   const year_month_day d{year{static_cast<int>(*year_number)},

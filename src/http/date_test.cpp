@@ -19,12 +19,21 @@ TEST(http_date, is_read_as_it_is_written) {
   }
 }
 
+TEST(http_date, is_written_in_four_digits_of_the_year) {
+  using std::chrono::seconds;
+  EXPECT_EQ(to_http_date(date{seconds{253402300799}}), "Fri, 31 Dec 9999 23:59:59 GMT");
+  EXPECT_EQ(to_http_date(date{seconds{253402300800}}), "Fri, 31 Dec 9999 23:59:59 GMT");
+  EXPECT_EQ(to_http_date(date{seconds::max()}), "Fri, 31 Dec 9999 23:59:59 GMT");
+  EXPECT_EQ(to_http_date(date{seconds::min()}), "Sat, 01 Jan 0000 00:00:00 GMT");
+}
+
 TEST(http_date, other_texts_are_none) {
   EXPECT_FALSE(parse_http_date(""));
   EXPECT_FALSE(parse_http_date("Sunday, 06-Nov-94 08:49:37 GMT"));
   EXPECT_FALSE(parse_http_date("Sun, 31 Feb 1994 08:49:37 GMT"));
   EXPECT_FALSE(parse_http_date("Sun, 06 Nov 1994 24:49:37 GMT"));
   EXPECT_FALSE(parse_http_date("Sun, 06 Nov 1994 08:49:37 CET"));
+  EXPECT_FALSE(parse_http_date("???, 06 Nov 1994 08:49:37 GMT"));
   EXPECT_FALSE(parse_http_date("Sun, 0x Nov 1994 08:49:37 GMT"));
 }
 
