@@ -39,6 +39,7 @@ std::optional<parts> parse(std::string_view origin) {
   }
   std::string scheme = lower(origin.substr(0, at));
   std::string rest = without_port(lower(authority), scheme);
+  if (rest.empty() || rest.front() == ':') return std::nullopt;
   return parts{std::move(scheme), std::move(rest)};
 }
 

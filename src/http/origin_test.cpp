@@ -35,6 +35,8 @@ TEST(origin_policy, what_is_no_origin_is_refused) {
   const origin_policy policy{true, {}};
   EXPECT_FALSE(policy.allows("null", "null"));
   EXPECT_FALSE(policy.allows("example.org", "example.org"));
+  EXPECT_FALSE(policy.allows("http://:80", ""));
+  EXPECT_FALSE(policy.allows("http://:8080", ":8080"));
   EXPECT_FALSE(policy.allows("http://user@example.org", "example.org"));
   EXPECT_FALSE(policy.allows("http://example.org/path", "example.org"));
 }
@@ -52,6 +54,7 @@ TEST(origin_policy, allowed_origins_pass_with_their_scheme_only) {
 TEST(origin_policy, an_allowed_origin_that_is_none_is_an_error) {
   EXPECT_THROW((origin_policy{true, {"example.org"}}), std::invalid_argument);
   EXPECT_THROW((origin_policy{true, {"https://example.org/"}}), std::invalid_argument);
+  EXPECT_THROW((origin_policy{true, {"https://:443"}}), std::invalid_argument);
 }
 
 TEST(origin_policy, switched_off_lets_all_pass) {
