@@ -45,6 +45,8 @@ descriptor open_stepwise(int root, const std::string& path) {
     at = descriptor{::openat(at ? at.get() : root, name.c_str(), flags | O_NOFOLLOW | more)};
     if (!at) return {};
   }
+  // "." and the like: the root itself.
+  if (!at) at = descriptor{::openat(root, ".", flags | O_DIRECTORY)};
   return at;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
@@ -61,6 +62,12 @@ TEST_P(file_root_in, a_directory_is_its_index) {
   EXPECT_EQ(std::get<file_root::file>(found).name, "index.html");
   EXPECT_TRUE(is_missing(root().open("sub/")));
   EXPECT_TRUE(std::holds_alternative<file_root::is_directory>(root().open("sub")));
+}
+
+TEST_P(file_root_in, a_dot_is_the_directory_whatever_failed_before) {
+  errno = EAGAIN;
+  EXPECT_TRUE(std::holds_alternative<file_root::is_directory>(root().open(".")));
+  EXPECT_TRUE(std::holds_alternative<file_root::is_directory>(root().open("sub/.")));
 }
 
 TEST_P(file_root_in, dots_do_not_lead_out) {
