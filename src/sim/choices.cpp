@@ -28,9 +28,18 @@ bool take(std::string_view& line, Number& into) {
   return true;
 }
 
+// It may be of any file: what cannot be shown is a question mark, and the beginning will do.
+std::string shown(std::string_view line) {
+  constexpr std::size_t most = 60;
+  std::string text(line.substr(0, most));
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return line.size() > most ? text + "..." : text;
+}
+
 [[noreturn]] void refuse(std::size_t number, std::string_view line, const char* expected) {
   throw std::invalid_argument("troupe: line " + std::to_string(number) + " of a choice log is \"" +
-                              std::string(line) + "\": expected " + expected);
+                              shown(line) + "\": expected " + expected);
 }
 
 }  // namespace
@@ -47,7 +56,8 @@ std::string choice_log::text() const {
 
 choice_log choice_log::parse(std::string_view text) {
   choice_log log;
-  for (std::size_t number = 1; !text.empty(); ++number) {
+  // An empty text has an empty line: what was to be a log may be a file that was never written.
+  for (std::size_t number = 1; number == 1 || !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));

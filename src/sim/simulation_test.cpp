@@ -157,7 +157,7 @@ TEST(simulation, where_a_log_ends_what_comes_first_is_chosen) {
 
 TEST(choice_log, a_line_that_is_none_is_named) {
   for (const auto& [text, why] :
-       {std::pair{"sed 1\n", "line 1"}, std::pair{"seed x\n", "line 1"},
+       {std::pair{"", "line 1"}, std::pair{"sed 1\n", "line 1"}, std::pair{"seed x\n", "line 1"},
         std::pair{"seed 1\n2 2 who\n", "line 2"}, std::pair{"seed 1\n0 2 who\nabc\n", "line 3"},
         std::pair{"seed 1\n-1 2 who\n", "line 2"}}) {
     try {
@@ -168,6 +168,16 @@ TEST(choice_log, a_line_that_is_none_is_named) {
     }
   }
   EXPECT_EQ(choice_log::parse("seed 12\n").seed, 12u);
+}
+
+TEST(choice_log, what_is_expected_is_said_whatever_the_line_is) {
+  try {
+    (void)choice_log::parse(std::string("ELF\0\x7f", 5) + std::string(100'000, 'x'));
+    ADD_FAILURE();
+  } catch (const std::invalid_argument& e) {
+    EXPECT_THAT(e.what(), HasSubstr("\"ELF??xxx"));
+    EXPECT_THAT(e.what(), HasSubstr("x...\": expected "));
+  }
 }
 
 // ── Time ──────────────────────────────────────────────────────────────────────────────────────
