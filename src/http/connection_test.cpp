@@ -117,6 +117,20 @@ TEST_F(connection_in_memory, speaks_http) {
   EXPECT_THAT(exchange("GET /nothing HTTP/1.1\r\nHost: here\r\n\r\n"), HasSubstr("404 Not Found"));
 }
 
+TEST_F(connection_in_memory, counts_what_comes_ahead_of_a_websocket_as_one_malformed_request) {
+  EXPECT_THAT(exchange(upgrade_to("/parrot") + "x"), HasSubstr("400 Bad Request"));
+  EXPECT_EQ(site_->counts.requests.value(), 1u);
+  EXPECT_EQ(site_->counts.malformed_requests.value(), 1u);
+}
+
+TEST_F(connection_in_memory, counts_a_websocket_request_with_a_body_as_malformed) {
+  std::string asked = upgrade_to("/parrot");
+  asked.insert(asked.size() - 2, "Content-Length: 1\r\n");
+  EXPECT_THAT(exchange(asked + "x"), HasSubstr("400 Bad Request"));
+  EXPECT_EQ(site_->counts.requests.value(), 1u);
+  EXPECT_EQ(site_->counts.malformed_requests.value(), 1u);
+}
+
 TEST_F(connection_in_memory, speaks_websocket) {
   EXPECT_THAT(exchange(upgrade_to("/parrot")), HasSubstr("101 Switching Protocols"));
   using test::raw_client;

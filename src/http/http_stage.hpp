@@ -81,7 +81,8 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void on_body(net::error_code error, std::size_t);
   void not_a_request(net::error_code error);
   void answer();
-  void fail(unsigned status, std::string_view why = {});
+  void fail(unsigned status, std::string_view why = {});  // what has not been counted
+  void refuse(unsigned status, std::string_view why = {});
   void write(reply r);
   void on_written(net::error_code error, std::size_t);
   void linger();

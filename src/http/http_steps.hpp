@@ -103,7 +103,10 @@ void http_stage<Stream>::answer() {
   auto result = respond(this->on(), asked, peer_, keep_alive_);
   if (auto* to = std::get_if<upgrade>(&result)) {
     // Nothing may follow before the answer: whoever wrote it would be read as WebSocket frames.
-    if (buffer_.size() > 0) return fail(400, "data before the WebSocket was there");
+    if (buffer_.size() > 0) {
+      this->counts().malformed_requests.add();
+      return refuse(400, "data before the WebSocket was there");
+    }
     phase_ = phase::over;
     return this->owner().switch_to_websocket(std::move(stream_), asked, std::move(*to));
   }
@@ -112,6 +115,12 @@ void http_stage<Stream>::answer() {
 
 template <class Stream>
 void http_stage<Stream>::fail(unsigned status, std::string_view why) {
+  this->counts().requests.add();
+  refuse(status, why);
+}
+
+template <class Stream>
+void http_stage<Stream>::refuse(unsigned status, std::string_view why) {
   keep_alive_ = false;
   unread_ = true;
   write(respond_error(this->on(), status, why));

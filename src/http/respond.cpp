@@ -185,7 +185,10 @@ reply of_handler(const context& c, const request& asked, const handler& answer) 
 
 std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, const route& at,
                                           bool has_body) {
-  if (has_body) return to_reply(c, response::error(400, "a WebSocket request has no body"));
+  if (has_body) {
+    c.on.counts.malformed_requests.add();
+    return to_reply(c, response::error(400, "a WebSocket request has no body"));
+  }
   if (!c.on.origins.allows(asked.header("Origin"), asked.header("Host"))) {
     c.on.counts.refused_origin.add();
     return to_reply(c, response::error(403, "this origin is not allowed"));
@@ -237,7 +240,6 @@ std::variant<reply, upgrade> respond(const site& on, parsed_request& handshake,
 }
 
 reply respond_error(const site& on, unsigned status, std::string_view why) {
-  on.counts.requests.add();
   return to_reply({.on = on}, response::error(status, why));
 }
 

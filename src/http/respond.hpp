@@ -27,7 +27,7 @@ struct upgrade {
                                                    std::string_view peer, bool keep_alive);
 
 /// A text that says what is wrong, after which the connection is closed: for what has not become a
-/// request.
+/// request. It is not counted.
 [[nodiscard]] reply respond_error(const site& on, unsigned status, std::string_view why = {});
 
 }  // namespace troupe::http::detail
