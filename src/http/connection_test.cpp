@@ -117,6 +117,15 @@ TEST_F(connection_in_memory, speaks_http) {
   EXPECT_THAT(exchange("GET /nothing HTTP/1.1\r\nHost: here\r\n\r\n"), HasSubstr("404 Not Found"));
 }
 
+TEST_F(connection_in_memory, counts_request_line_and_headers_together_however_they_come) {
+  const std::size_t half = site_->limits().header_bytes * 3 / 5;
+  const std::string line = "GET /hello?" + std::string(half, 'x') + " HTTP/1.1\r\n";
+  const std::string headers = "Host: here\r\nX: " + std::string(half, 'x') + "\r\n\r\n";
+  EXPECT_EQ(exchange(line), "");
+  EXPECT_THAT(exchange(headers), HasSubstr("431 Request Header Fields Too Large"));
+  EXPECT_EQ(site_->counts.headers_too_large.value(), 1u);
+}
+
 TEST_F(connection_in_memory, counts_what_comes_ahead_of_a_websocket_as_one_malformed_request) {
   EXPECT_THAT(exchange(upgrade_to("/parrot") + "x"), HasSubstr("400 Bad Request"));
   EXPECT_EQ(site_->counts.requests.value(), 1u);

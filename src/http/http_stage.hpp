@@ -75,7 +75,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void await_request();
   void on_first_bytes(net::error_code error, std::size_t bytes);
   void read_request();
-  void on_header(net::error_code error, std::size_t);
+  void on_header(net::error_code error, std::size_t bytes);
   void on_continued(net::error_code error, std::size_t);
   void read_body();
   void on_body(net::error_code error, std::size_t);

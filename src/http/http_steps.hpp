@@ -44,7 +44,9 @@ void http_stage<Stream>::read_request() {
 }
 
 template <class Stream>
-void http_stage<Stream>::on_header(net::error_code error, std::size_t) {
+void http_stage<Stream>::on_header(net::error_code error, std::size_t bytes) {
+  // Beast does not count the request line with the headers if they come later than it.
+  if (!error && bytes > this->limits().header_bytes) error = beast::http::error::header_limit;
   if (error) return not_a_request(error);
   handshake_due_ = time_point::max();
   if (parser_->is_done()) return answer();
