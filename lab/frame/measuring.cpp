@@ -4,36 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <exception>
-#include <optional>
-#include <sstream>
 #include <stdexcept>
 
 #include "lab/frame/catalogue.hpp"
+#include "lab/frame/figures.hpp"
 #include "lab/frame/human.hpp"
 #include "lab/frame/process.hpp"
 
 namespace troupe::lab {
 
 namespace {
-
-// What a run printed; nothing if a line is none of `METRIC UNIT VALUE`.
-std::optional<std::vector<figure>> read_figures(const std::string& text) {
-  std::vector<figure> found;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    figure next;
-    std::string rest;
-    if (!(words >> next.metric >> next.unit >> next.value) || words >> rest) return std::nullopt;
-    if (!std::isfinite(next.value)) return std::nullopt;
-    found.push_back(std::move(next));
-  }
-  if (found.empty()) return std::nullopt;
-  return found;
-}
 
 // What an experiment reports of the part that it measures takes precedence.
 void add_usage(std::vector<figure>& figures, const process_usage& usage) {
@@ -150,9 +132,7 @@ int run_variant(const std::vector<std::string>& arguments) {
       if (each.engine != arguments[1] || each.name != arguments[2]) continue;
       trial one(std::move(chosen), arguments[3]);
       each.run(one);
-      for (const figure& f : one.figures()) {
-        ::dprintf(out, "%s %s %.17g\n", f.metric.c_str(), f.unit.c_str(), f.value);
-      }
+      ::dprintf(out, "%s", print_figures(one.figures()).c_str());
       return 0;
     }
     throw std::invalid_argument("no such variant");
