@@ -140,6 +140,14 @@ TEST_F(connection_in_memory, counts_a_websocket_request_with_a_body_as_malformed
   EXPECT_EQ(site_->counts.malformed_requests.value(), 1u);
 }
 
+TEST_F(connection_in_memory, says_that_it_closes_after_a_handshake_of_another_version) {
+  std::string asked = upgrade_to("/parrot");
+  asked.replace(asked.find("Version: 13"), 11, "Version: 12");
+  const std::string answer = exchange(asked);
+  EXPECT_THAT(answer, HasSubstr("426 Upgrade Required"));
+  EXPECT_THAT(answer, HasSubstr("Connection: close"));
+}
+
 TEST_F(connection_in_memory, speaks_websocket) {
   EXPECT_THAT(exchange(upgrade_to("/parrot")), HasSubstr("101 Switching Protocols"));
   using test::raw_client;

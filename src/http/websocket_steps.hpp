@@ -37,8 +37,10 @@ websocket_stage<Stream>::websocket_stage(basic_connection<Stream>& owner,
   // Time is the connection's business: it knows what the peer has to do next.
   codec_.set_option(
       bw::stream_base::timeout{bw::stream_base::none(), bw::stream_base::none(), false});
-  codec_.set_option(bw::stream_base::decorator(
-      [](bw::response_type& r) { r.set(beast::http::field::server, "Troupe"); }));
+  codec_.set_option(bw::stream_base::decorator([](bw::response_type& r) {
+    r.set(beast::http::field::server, "Troupe");
+    if (r.result() != beast::http::status::switching_protocols) r.keep_alive(false);
+  }));
   codec_.read_message_max(this->limits().message_bytes);
   codec_.auto_fragment(false);  // one frame and one system call for each message
   metered().meter().on_teardown = [this] {
