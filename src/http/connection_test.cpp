@@ -117,6 +117,21 @@ TEST_F(connection_in_memory, speaks_http) {
   EXPECT_THAT(exchange("GET /nothing HTTP/1.1\r\nHost: here\r\n\r\n"), HasSubstr("404 Not Found"));
 }
 
+TEST_F(connection_in_memory, takes_the_last_chunk_byte_by_byte) {
+  site_->routes.at("/hello").methods.push_back(
+      {"POST", [](const request& r) { return response::text(r.body()); }});
+  EXPECT_EQ(exchange("POST /hello HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            "");
+  EXPECT_EQ(exchange("2\r\nhi\r\n"), "");
+  for (const char* byte : {"0", "\r", "\n", "\r"}) EXPECT_EQ(exchange(byte), "");
+  EXPECT_THAT(exchange("\n"), HasSubstr("\r\n\r\nhi"));
+
+  EXPECT_EQ(exchange("POST /hello HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            "");
+  for (const char* byte : {"0", "\r", "\n", "\r"}) EXPECT_EQ(exchange(byte), "");
+  EXPECT_THAT(exchange("\n"), HasSubstr("200 OK"));
+}
+
 TEST_F(connection_in_memory, counts_request_line_and_headers_together_however_they_come) {
   const std::size_t half = site_->limits().header_bytes * 3 / 5;
   const std::string line = "GET /hello?" + std::string(half, 'x') + " HTTP/1.1\r\n";
