@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+// What fuzz targets are written with. See README.md.
+
+/// What each target defines: one input, and all that has to be true of it.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace troupe::fuzz {
+
+/// Ends the process if that is not so: the fuzzer then keeps the input, and a replay fails.
+inline void require(bool holds, const char* promise,
+                    std::source_location where = std::source_location::current()) {
+  if (holds) return;
+  std::fprintf(stderr, "broken promise: %s (%s:%u)\n", promise, where.file_name(),
+               static_cast<unsigned>(where.line()));
+  std::abort();
+}
+
+/// Not copied: where a view of it ends AddressSanitizer sees who reads on.
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) noexcept {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+/// Cuts off what lies before the next line feed; all of it if there is none.
+inline std::string_view take_line(std::string_view& from) noexcept {
+  const std::string_view line = from.substr(0, from.find('\n'));
+  from.remove_prefix(std::min(from.size(), line.size() + 1));
+  return line;
+}
+
+/// Of the same input the same: for what an input decides without saying so. FNV-1a.
+inline std::uint64_t hash_of(std::string_view input) noexcept {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+  for (const char c : input) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
+  return hash;
+}
+
+inline char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+inline char upper(char c) noexcept { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
+inline std::string lower(std::string_view text) {
+  std::string all{text};
+  for (char& c : all) c = lower(c);
+  return all;
+}
+inline std::string upper(std::string_view text) {
+  std::string all{text};
+  for (char& c : all) c = upper(c);
+  return all;
+}
+
+inline bool is_control(char c) noexcept {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+/// As RFC 3629 has it: nothing overlong, no surrogates, nothing beyond U+10FFFF.
+inline bool is_utf8(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t more = byte(i) < 0x80             ? 0
+                             : (byte(i) & 0xe0) == 0xc0 ? 1
+                             : (byte(i) & 0xf0) == 0xe0 ? 2
+                             : (byte(i) & 0xf8) == 0xf0 ? 3
+                                                        : 4;
+    if (more == 4 || text.size() - i <= more) return false;
+    std::uint32_t point = more == 0 ? byte(i) : byte(i) & (0x3fu >> more);
+    for (std::size_t k = 1; k <= more; ++k) {
+      if ((byte(i + k) & 0xc0) != 0x80) return false;
+      point = point << 6 | (byte(i + k) & 0x3fu);
+    }
+    constexpr std::uint32_t least[] = {0, 0x80, 0x800, 0x1'0000};
+    if (point < least[more] || point > 0x10'ffff || (point >= 0xd800 && point < 0xe000)) {
+      return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}
+
+}  // namespace troupe::fuzz
