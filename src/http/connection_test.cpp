@@ -170,6 +170,21 @@ TEST_F(connection_in_memory, speaks_websocket) {
   EXPECT_EQ(exchange(raw_client::frame(raw_client::ping, "?")), "\x8a\x01?");
 }
 
+TEST_F(connection_in_memory, refuses_a_text_that_ends_within_a_character) {
+  using test::raw_client;
+  exchange(upgrade_to("/parrot"));
+  EXPECT_EQ(exchange(raw_client::frame(raw_client::text, "\xc3", false)), "");
+  EXPECT_EQ(exchange(raw_client::frame(raw_client::continuation, "\xa4", false)), "");
+  EXPECT_EQ(exchange(raw_client::frame(raw_client::continuation, "")), "\x81\x04\xc3\xa4\xc3\xa4");
+
+  EXPECT_EQ(exchange(raw_client::frame(raw_client::text, "a\xc3", false)), "");
+  const std::string answer = exchange(raw_client::frame(raw_client::continuation, ""));
+  EXPECT_TRUE(answer.starts_with('\x88')) << answer;
+  EXPECT_EQ(answer.substr(2, 2), "\x03\xef");  // 1007
+  EXPECT_EQ(site_->counts.messages_in.value(), 1u);
+  EXPECT_EQ(site_->counts.protocol_errors.value(), 1u);
+}
+
 TEST_F(connection_in_memory, offers_what_was_refused_as_soon_as_the_session_has_caught_up) {
   site_->routes.at("/small").session = [this](http::websocket client) {
     // It is pumped where the connection offers, so the second message would be one too many.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
-// ASCII, as HTTP's own words are: locales and Unicode do not come into it.
+// ASCII, as HTTP's own words are: locales do not come into it. WebSocket's texts are UTF-8.
 
 namespace troupe::http::detail {
 
@@ -24,6 +25,16 @@ namespace troupe::http::detail {
   const std::size_t begin = s.find_first_not_of(blank);
   if (begin == std::string_view::npos) return {};
   return s.substr(begin, s.find_last_not_of(blank) - begin + 1);
+}
+
+/// Of what is UTF-8 so far: the last character lacks bytes.
+[[nodiscard]] constexpr bool ends_within_character(std::string_view s) noexcept {
+  for (std::size_t back = 1; back <= 3 && back <= s.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(s[s.size() - back]);
+    if (byte < 0x80) return false;
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4u : byte >= 0xe0 ? 3u : 2u);
+  }
+  return false;
 }
 
 }  // namespace troupe::http::detail

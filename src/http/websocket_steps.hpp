@@ -11,6 +11,7 @@
 #include "close_reason.hpp"
 #include "connection.hpp"
 #include "linger.hpp"
+#include "text.hpp"
 #include "websocket_stage.hpp"
 
 namespace troupe::http::detail {
@@ -100,6 +101,15 @@ template <class Stream>
 void websocket_stage<Stream>::on_read(net::error_code error, std::size_t) {
   reading_ = false;
   if (error) return lost(error);
+  // Beast does not look at how a text ends if its last fragment is empty.
+  const auto bytes = buffer_.cdata();
+  if (codec_.got_text() &&
+      ends_within_character({static_cast<const char*>(bytes.data()), bytes.size()})) {
+    this->counts().protocol_errors.add();
+    buffer_.consume(buffer_.size());
+    if (phase_ == phase::open) close({.code = 1007, .reason = "a text that is not UTF-8"});
+    return;
+  }
   hand_over();
 }
 
