@@ -55,7 +55,8 @@ model-orders:
 	@scripts/install-dependencies test
 	cmake --preset release
 	cmake --build --preset release --parallel $(JOBS) --target model
-	tests/model/orders.py build/release/bin/model_structures_test .
+	tests/model/orders.py build/release/bin/model_structures_test . \
+	  --hints tests/model/orders.hints --write-hints
 
 format:
 	@$(SOURCES) | xargs -0 -r $(CLANG_FORMAT) -i

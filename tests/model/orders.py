@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weakens every memory order of the code that the library is made of, one at a time, and runs the checks.
 
-usage: orders.py PROGRAM ROOT [--only PART] [--jobs N] [--all]
+usage: orders.py PROGRAM ROOT [--only PART] [--jobs N] [--all] [--hints FILE [--write-hints]]
 
 PROGRAM is a test program of the model checker, ROOT the folder of the code whose orders are tried.
 Prints a table: each order, what it was weakened to, and the check that found it. Exits with 1 if one
@@ -10,6 +10,9 @@ was not found. Not tried, but with --all, are those whose comment says why no ch
 
   [unchecked]  the order is needed for what the checker does not show
   [spare]      something weaker would do, and it is better as it is
+
+FILE says which check found an order the last time. That one is tried first, and then all the others: it saves time,
+and decides nothing.
 
 The mark stands in the comment above the statement or behind it; [spare: failure] marks one of a line's
 operations (load, store, change, failure).
@@ -84,6 +87,17 @@ def found_by(program, environment, stages, file, line, operation, weaker):
     return None
 
 
+def names_of(tries, root):
+    """For each what it is called in the hints: lines move, so its number among those that are alike in its file."""
+    seen = {}
+    names = []
+    for file, _, operation, order, weaker in tries:
+        alike = (str(Path(file).relative_to(root)), operation, order, weaker)
+        seen[alike] = seen.get(alike, 0) + 1
+        names.append(" ".join(alike) + f" {seen[alike]}")
+    return names
+
+
 def mark(file, line, operation):
     """[unchecked], [spare], or nothing: from the operation's line up to the end of what comes before."""
     lines = Path(file).read_text(encoding="utf-8").splitlines()
@@ -106,6 +120,8 @@ def main():
     parser.add_argument("--only", default="", help="a part of the file names to try")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--all", action="store_true", help="try those with a mark too")
+    parser.add_argument("--hints", type=Path, help="what found an order the last time")
+    parser.add_argument("--write-hints", action="store_true", help="for the next time")
     arguments = parser.parse_args()
     environment = dict(os.environ)
     root = arguments.root.resolve()
@@ -117,19 +133,32 @@ def main():
              if arguments.only in file
              for weaker in WEAKER.get((operation, order), [])]
 
-    def attempt(one):
+    names = names_of(tries, root)
+    hints = {}
+    if arguments.hints and arguments.hints.exists():
+        for text in arguments.hints.read_text(encoding="utf-8").splitlines():
+            name, check = text.rsplit(" ", 1)
+            hints[name] = check
+
+    def attempt(one, name):
         file, line, operation, _, weaker = one
         if mark(file, line, operation) and not arguments.all:
             return mark(file, line, operation)
         checks = [each for each in all_sites[one[:4]] if each in seconds]
-        stages = [[each for each in checks if seconds[each] <= QUICK],
+        stages = [[each for each in checks if each == hints.get(name)],
+                  [each for each in checks if seconds[each] <= QUICK],
                   [each for each in checks if QUICK < seconds[each] <= SLOW],
                   [each for each in checks if seconds[each] > SLOW]]
         return (found_by(arguments.program, environment, stages, file, line, operation, weaker)
                 or mark(file, line, operation) or "NOT FOUND")
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        results = list(pool.map(attempt, tries))
+        results = list(pool.map(attempt, tries, names))
+
+    if arguments.hints and arguments.write_hints:
+        found_again = {name: found for name, found in zip(names, results) if "." in found and " " not in found}
+        arguments.hints.write_text("".join(f"{name} {check}\n" for name, check in sorted(found_again.items())),
+                                   encoding="utf-8")
 
     print(f"{'order':<58} {'weakened to':<12} found by")
     # Those that were not found come last: the end of a long log is what is looked at.
