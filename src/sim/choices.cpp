@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <troupe/sim/choices.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace troupe::sim {
@@ -120,6 +124,18 @@ std::size_t choices::choose(std::size_t count, const char* of) {
   made_.choices.push_back(
       {static_cast<std::uint32_t>(chosen), static_cast<std::uint32_t>(count), of});
   return chosen;
+}
+
+std::string write_log(std::uint64_t seed, const std::string& text) {
+  const char* const folder = std::getenv("TROUPE_SIM_LOGS");
+  std::error_code none;
+  const std::filesystem::path in =
+      folder != nullptr && *folder != '\0' ? folder : std::filesystem::temp_directory_path(none);
+  const std::filesystem::path path =
+      in / ("troupe-sim-" + std::to_string(seed) + "-" + std::to_string(::getpid()) + ".log");
+  std::ofstream file(path);
+  file << text;
+  return file.flush() ? path.string() : std::string();
 }
 
 }  // namespace troupe::sim

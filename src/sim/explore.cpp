@@ -10,12 +10,11 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -53,9 +52,14 @@ struct outcome {
   std::string trace;
 };
 
-outcome run_here(choices by, const simulation_options& options,
+// What runs in this process, for who has to say how it ended.
+simulation* running = nullptr;
+
+outcome run_here(choices by, simulation_options options,
                  const std::function<void(simulation&)>& run) {
+  options.writes_log = false;
   simulation sim(std::move(by), options);
+  running = &sim;
   outcome came;
   const auto failed = [&](std::string kind, std::string why) {
     came.failed = true;
@@ -76,6 +80,7 @@ outcome run_here(choices by, const simulation_options& options,
     came.log = sim.choices().text();
     came.trace = sim.trace();
   }
+  running = nullptr;
   return came;
 }
 
@@ -104,6 +109,51 @@ void write_all(int to, std::string_view what) {
     if (written <= 0) return;  // nobody reads any more
     what.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void say_failed(int to, const outcome& came) {
+  std::string says = "f";
+  for (const std::string* each : {&came.kind, &came.why, &came.log, &came.trace}) put(says, *each);
+  write_all(to, says);
+}
+
+constexpr std::string_view too_long = "lasted for too long";
+std::string how_ended(int signal) {
+  return signal == SIGALRM ? std::string(too_long)
+                           : std::string("ended its process: ") + ::strsignal(signal);
+}
+
+// ── The last words of a run that ends its process ─────────────────────────────────────────────
+
+volatile std::sig_atomic_t crashes_to = -1;
+
+// In the middle of anything, memory not excepted: if it gets no further the process ends as it would have, by the
+// signal or the alarm, and only the log is missing.
+void say_last_words(int signal) {
+  const int to = std::exchange(crashes_to, -1);
+  std::signal(signal, SIG_DFL);
+  std::signal(SIGALRM, SIG_DFL);
+  ::alarm(5);
+  if (to >= 0 && running != nullptr) {
+    const std::string how = how_ended(signal);
+    say_failed(to, {true, how, how, running->choices().text(), running->trace()});
+    ::_exit(1);
+  }
+  std::raise(signal);
+}
+
+void hear_of_crashes() {
+  static std::array<std::byte, 256 * 1024> stack;  // its own may be what is used up
+  const stack_t other{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
+  (void)::sigaltstack(&other, nullptr);
+  struct sigaction action {};
+  action.sa_handler = say_last_words;
+  action.sa_flags = SA_ONSTACK;
+  for (const int each : {SIGALRM, SIGABRT, SIGILL, SIGFPE})
+    (void)::sigaction(each, &action, nullptr);
+#if !defined(__SANITIZE_ADDRESS__)  // which has more to say of these
+  for (const int each : {SIGSEGV, SIGBUS}) (void)::sigaction(each, &action, nullptr);
+#endif
 }
 
 /// A copy of this process that does some runs, one after the other, and what it has said so far.
@@ -197,9 +247,7 @@ class worker {
     if (all.last.failed || process_ > 0) return all;
     if (WIFSIGNALED(status_)) {
       all.last.failed = true;
-      const int signal = WTERMSIG(status_);
-      all.last.why = signal == SIGALRM ? "lasted for too long"
-                                       : std::string("ended its process: ") + ::strsignal(signal);
+      all.last.why = how_ended(WTERMSIG(status_));
       all.last.kind = all.last.why;
     } else if (!is_over) {
       all.last.failed = true;
@@ -211,19 +259,18 @@ class worker {
 
  private:
   static void work(const order& what, int to) {
-    std::signal(SIGALRM, SIG_DFL);
+    hear_of_crashes();
     const auto one = [&](choices by) {
       std::string begins = "b";
       put(begins, std::to_string(by.seed()));
       write_all(to, begins);
+      crashes_to = to;
       ::alarm(static_cast<unsigned>(what.how->longest_run.count()));
       const outcome came = run_here(std::move(by), what.how->options, *what.run);
       ::alarm(0);
+      crashes_to = -1;
       if (!came.failed) return true;
-      std::string says = "f";
-      for (const std::string* each : {&came.kind, &came.why, &came.log, &came.trace})
-        put(says, *each);
-      write_all(to, says);
+      say_failed(to, came);
       return false;
     };
     if (what.log != nullptr) {
@@ -319,19 +366,6 @@ class shrinking {
   std::size_t left_;
 };
 
-// Empty if it cannot be written.
-std::string keep(const choice_log& log, const std::string& text) {
-  const char* const folder = std::getenv("TROUPE_SIM_LOGS");
-  std::error_code none;
-  const std::filesystem::path in =
-      folder != nullptr && *folder != '\0' ? folder : std::filesystem::temp_directory_path(none);
-  const std::filesystem::path path =
-      in / ("troupe-sim-" + std::to_string(log.seed) + "-" + std::to_string(::getpid()) + ".log");
-  std::ofstream file(path);
-  file << text;
-  return file.flush() ? path.string() : std::string();
-}
-
 std::string last_lines(const std::string& text, std::size_t lines) {
   std::size_t at = text.size();
   for (std::size_t i = 0; i <= lines && at != 0 && at != std::string::npos; ++i) {
@@ -410,8 +444,8 @@ explored explore(const exploration& how, const std::function<void(simulation&)>&
   if (all.failure && !all.failure->log.choices.empty()) {
     failed_run& best = *all.failure;
     best.chosen = best.chosen_at_first = not_the_plainest(best.log);
-    shrinking(how, run, best, kind).shrink();
-    best.log_file = keep(best.log, best.log_text);
+    if (kind != too_long) shrinking(how, run, best, kind).shrink();  // each try would last as long
+    best.log_file = write_log(best.log.seed, best.log_text);
   }
   return all;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -121,6 +122,27 @@ TEST(explore, a_run_that_ends_its_process_or_lasts_for_ever_is_a_failure) {
   EXPECT_THAT(endless.failure->why, HasSubstr("too long"));
 }
 
+TEST(explore, a_run_that_ends_its_process_leaves_its_log_and_is_made_simpler) {
+  for (const bool by_abort : {true, false}) {
+    const explored all = explore({.seeds = 50}, [&](simulation& sim) {
+      std::size_t sum = 0;
+      for (int i = 0; i < 20; ++i) sum += sim.choose(3, "how much");
+      if (sum < 15) return;
+      if (by_abort) std::abort();
+      ::raise(SIGFPE);
+    });
+    ASSERT_FALSE(all);
+    EXPECT_THAT(all.failure->why, HasSubstr("ended its process"));
+    EXPECT_THAT(all.failure->log_text, HasSubstr("how much"));
+    EXPECT_FALSE(all.failure->log_file.empty());
+    std::size_t sum = 0;
+    for (const auto& each : all.failure->log.choices) sum += each.chosen;
+    EXPECT_GE(sum, 15u);
+    EXPECT_LE(all.failure->chosen, all.failure->chosen_at_first);
+    std::filesystem::remove(all.failure->log_file);
+  }
+}
+
 TEST(explore, a_run_that_leaves_the_process_as_if_all_was_well_is_a_failure) {
   const explored all = explore({.seeds = 10}, [](simulation&) { std::exit(0); });
   ASSERT_FALSE(all);
@@ -157,7 +179,7 @@ TEST(explore, with_a_seed_in_the_environment_there_is_one_run_and_it_throws) {
 }
 
 TEST(simulation, a_broken_invariant_is_told_once_with_the_seed_and_the_end_of_the_trace) {
-  simulation sim(3);
+  simulation sim(3, {.writes_log = false});
   int cents = 100;
   troupe::system system;
   const auto account = system.spawn<careless_account>(cents);

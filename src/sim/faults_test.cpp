@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -272,6 +275,7 @@ TEST(faults, end_when_they_are_told_to) {
 TEST(faults, what_must_happen_and_does_not_breaks_the_run) {
   simulation sim(77);
   const system s;
+  (void)sim.choose(5, "something");
   try {
     sim.must_happen(
         "somebody answers", [] { return false; }, 5s);
@@ -279,6 +283,16 @@ TEST(faults, what_must_happen_and_does_not_breaks_the_run) {
   } catch (const broken_invariant& e) {
     EXPECT_EQ(e.name(), "somebody answers");
     EXPECT_THAT(e.what(), AllOf(HasSubstr("has not happened within 5 s"), HasSubstr("seed 77")));
+    // And where the log is.
+    const std::string text = e.what();
+    const std::string before = "choices are in ";
+    const std::size_t from = text.find(before) + before.size();
+    const std::string file = text.substr(from, text.find(" (TROUPE_SIM_LOG)") - from);
+    std::ifstream in(file);
+    const std::string log{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_EQ(choice_log::parse(log).choices, sim.choices().choices);
+    EXPECT_EQ(sim.choices().choices.size(), 1u);
+    std::filesystem::remove(file);
   }
 }
 

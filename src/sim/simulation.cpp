@@ -370,9 +370,13 @@ class simulation::world final : public detail::thread_host, public detail::condu
   }
 
   [[nodiscard]] std::string where_we_are() const {
-    return " after turn " + std::to_string(turns_) + " of the run with the seed " +
-           std::to_string(choices_.seed()) + " (TROUPE_SIM_SEED). The last that happened:\n" +
-           recorder_->last(20);
+    std::string text = " after turn " + std::to_string(turns_) + " of the run with the seed " +
+                       std::to_string(choices_.seed()) + " (TROUPE_SIM_SEED).";
+    if (options_.writes_log) {
+      const std::string file = write_log(choices_.seed(), choices_.log().text());
+      if (!file.empty()) text += " Its choices are in " + file + " (TROUPE_SIM_LOG).";
+    }
+    return text + " The last that happened:\n" + recorder_->last(20);
   }
 
   // As the threads would whose chores these are, in no turn; until none has anything to do for another one.

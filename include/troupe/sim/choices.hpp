@@ -30,6 +30,10 @@ struct choice_log {
   [[nodiscard]] static choice_log parse(std::string_view text);
 };
 
+/// The text of a log, in a file in TROUPE_SIM_LOGS, or else in the folder for temporary files. Returns where that is;
+/// empty if it could not be written.
+[[nodiscard]] std::string write_log(std::uint64_t seed, const std::string& text);
+
 /// Who decides: a seed, or a log as far as it goes, and then the first of all that there is.
 ///
 /// Threads: one.

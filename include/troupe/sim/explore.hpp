@@ -48,8 +48,9 @@ struct explored {
 
 /// Does `run` once with each of so many seeds, in processes of their own, and stops when one fails: it throws, ends
 /// its process, or lasts for too long. Then it looks for a simpler run that fails in the same way, by making
-/// choices of its log the plainest: later, fewer, and fewer of those that are left. One that ends its process or
-/// lasts for too long leaves no log: its seed is told.
+/// choices of its log the plainest: later, fewer, and fewer of those that are left. One that lasts for too long
+/// is not made simpler; one that ends its process without a signal, or has destroyed too much, leaves no log: its seed is
+/// told.
 ///
 ///   const auto all = sim::explore({.seeds = 10'000}, [](sim::simulation& sim) {
 ///     troupe::system system;

@@ -22,6 +22,9 @@ struct simulation_options {
 
   /// So much of the trace is kept, from its end.
   std::size_t trace_lines = 10'000;
+
+  /// What is found not to be true says where the log of all choices is, which is written then: see write_log().
+  bool writes_log = true;
 };
 
 /// Something that is to be true in every run was not. what() says which, when, and how to have the same run again.
