@@ -41,6 +41,8 @@ struct ledger {
   std::uint64_t handled = 0;
   std::uint64_t dead = 0;
   std::uint64_t refused = 0;  // or dropped, by a full mailbox
+  std::uint64_t failed = 0;   // their handlers, by a fault of the simulation
+  std::string broken = {};    // what an actor has found not to hold
   std::uint64_t watches = 0;
   std::uint64_t downs = 0;
   std::uint64_t asked = 0;
@@ -139,8 +141,8 @@ class player : public actor {
     const auto whom = somebody();
     if (!whom) return;
     for (int i = up_to(4); i >= 0; --i) {
-      ++into_.sent;
       (void)whom.send(numbered{me_, ++sent_});
+      ++into_.sent;  // unless there was no memory
     }
   }
 
@@ -155,7 +157,7 @@ bool is_numbered(std::string_view message) {
 }
 
 // A program of some players in all kinds of places, who do things until they are stopped.
-void play(simulation& sim) {
+void play(simulation& sim, const faults& what_goes_wrong = {}) {
   constexpr int players = 8;
   constexpr int acts = 60;
   ledger all;
@@ -163,7 +165,14 @@ void play(simulation& sim) {
   std::vector<ref<player>> everybody;
   player::everybody = &everybody;
   {
-    troupe::system system({.on_failure = [](const failure&) {},
+    troupe::system system({.on_failure =
+                               [&](const failure& f) {
+                                 if (f.what == "a fault of the simulation") {
+                                   if (is_numbered(f.message)) ++all.failed;
+                                 } else if (f.what != "on purpose" && f.what != "std::bad_alloc") {
+                                   all.broken = f.what;
+                                 }
+                               },
                            .on_dead_letter =
                                [&](const dead_letter& d) {
                                  if (is_numbered(d.message)) ++all.dead;
@@ -184,6 +193,7 @@ void play(simulation& sim) {
       if (i % 4 == 3) options.max_messages = 4;
       everybody.push_back(system.spawn<player>(options, i, all, sim.seed()));
     }
+    sim.inject(what_goes_wrong);
     for (int i = 0; i < acts; ++i) {
       for (const auto& each : everybody) {
         if (i % 3 == 0) {
@@ -195,13 +205,15 @@ void play(simulation& sim) {
       if (i % 10 == 9) sim.advance(1ms);
     }
     sim.advance(100ms);
+    sim.end_faults();
     const std::vector<ref<player>> those = std::exchange(everybody, {});
     for (const auto& each : those) each.stop();
     const shutdown_report report = system.shutdown(10s);
     require(report.complete(), "a shutdown ends");
     require(system.statistics().actors_alive == 0, "nobody is left");
   }
-  require(all.sent == all.handled + all.dead + all.refused,
+  require(all.broken.empty(), all.broken.c_str());
+  require(all.sent == all.handled + all.dead + all.refused + all.failed,
           "what was sent is handled, a dead letter, or refused by a full mailbox");
   require(all.asked == all.answered, "each question is over");
   require(all.downs <= all.watches, "a watch has one `down` at the most");
@@ -209,9 +221,24 @@ void play(simulation& sim) {
 }
 
 TEST(promises, hold_in_random_programs) {
-  const explored all = explore({.seeds = 2'000, .shrinks = 100}, play);
+  const explored all =
+      explore({.seeds = 2'000, .shrinks = 100}, [](simulation& sim) { play(sim); });
   EXPECT_TRUE(all) << all.text();
   EXPECT_EQ(all.runs, 2'000u);
+}
+
+TEST(promises, hold_whatever_goes_wrong) {
+  const explored all = explore({.seeds = 1'000, .shrinks = 100}, [](simulation& sim) {
+    play(sim, {.failures_one_in = 200,
+               .full_mailboxes_one_in = 50,
+               .pauses_one_in = 20,
+               .pause_max = 10ms,
+               .late_timers_one_in = 10,
+               .timer_late_max = 5ms,
+               .failed_allocations_one_in = 500});
+  });
+  EXPECT_TRUE(all) << all.text();
+  EXPECT_EQ(all.runs, 1'000u);
 }
 
 TEST(promises, the_same_seed_makes_the_same_run_of_a_random_program) {

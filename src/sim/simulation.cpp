@@ -184,14 +184,16 @@ class simulation::world final : public detail::thread_host, public detail::condu
     const std::size_t which = choices_.choose(ready_.size(), "whose turn it is");
     const turn_to_give next = ready_[which];
     ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(which));
-    if (next.to != nullptr && pauses(next)) return true;
+    if (next.to != nullptr && !next.has_paused && pauses(next)) return true;
     if (next.of != nullptr) {
       if (begin_turn(); run(*next.of)) schedule(*next.of);
     } else {
       const bool only_one = choices_.choose(2, "a whole turn, or one message") != 0;
       begin_turn();
       const detail::other_turns_scope others;
-      if (next.at->give(*next.to, only_one) == detail::turn_result::again) ready_.push_back(next);
+      if (next.at->give(*next.to, only_one) == detail::turn_result::again) {
+        ready_.push_back({.at = next.at, .to = next.to});
+      }
     }
     look_at_invariants();
     return true;
@@ -256,6 +258,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     detail::conducted_executor* at = nullptr;
     detail::runnable* to = nullptr;
     detail::errand* of = nullptr;  // if not null, it is for this
+    bool has_paused = false;       // just now, and does not again
   };
 
   struct invariant {
@@ -307,7 +310,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     if (!strikes(may.pauses_one_in, "an actor pauses")) return false;
     const time_point until = now_ + part_of(may.pause_max, "how long an actor pauses");
     recorder_->write(block.where(), block.name(), "gets no turn for a while");
-    paused_.emplace(until, one);
+    paused_.emplace(until, one)->second.has_paused = true;
     return true;
   }
 
