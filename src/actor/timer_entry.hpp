@@ -32,6 +32,7 @@ struct alignas(cache_line_bytes) timer_entry : envelope, timer_node {
   bool cloning = false;             // the message is being copied outside the lock
   bool alarm = false;               // says only that it is time; holds nobody
   bool own = false;                 // armed by its actor's object
+  bool was_late = false;            // a simulation has had it fire later, and does so now
   control_block* target = nullptr;  // held
   envelope* message = nullptr;      // what is sent, or copied
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <troupe/actor/control_block.hpp>
@@ -80,7 +81,9 @@ std::size_t timer_service::fire_in_some_order(time_point now, conductor& by) noe
     const std::size_t which = by.choose(due.size(), "which timer fires");
     timer_entry& entry = *due[which];
     due.erase(due.begin() + static_cast<std::ptrdiff_t>(which));
-    if (const duration late = by.lateness(); late > duration::zero()) {
+    const duration late = std::exchange(entry.was_late, false) ? duration::zero() : by.lateness();
+    if (late > duration::zero()) {
+      entry.was_late = true;
       wheel_.insert(entry, now + late);
     } else {
       fire(entry, now);

@@ -207,6 +207,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   const time_point now = clock::now();
   entry.deadline = later(now, delay);
   entry.live = true;
+  entry.was_late = false;
   entry.queued = entry.cloning = entry.alarm = false;
   entry.own = this_turn().running == &to;
   entry.trace = home_.traces ? this_turn().trace : 0;
@@ -342,6 +343,7 @@ void timer_service::alarm_by(control_block& of, time_point when) {
   if (entry.queued) return;  // it looks, and then says when to look again
   wheel_.remove(entry);
   entry.deadline = when;
+  entry.was_late = false;
   wheel_.insert(entry, when);
   const bool sooner = when < sleeps_until_;
   lock.unlock();

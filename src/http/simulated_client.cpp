@@ -105,8 +105,10 @@ class simulated_client::state : public std::enable_shared_from_this<state> {
     std::string text(static_cast<const char*>(bytes.data()), bytes.size());
     buffer_.consume(buffer_.size());
     ++messages_in_;
-    does_ ? does_(std::move(text)) : came_.push_back(std::move(text));
     read();
+    if (!does_) return came_.push_back(std::move(text));
+    const auto does = does_;  // it may set another one
+    does(std::move(text));
   }
 
   void write() {

@@ -70,12 +70,22 @@ struct loop::conducted final : state, troupe::detail::errand {
     by->closed(*this);
   }
 
+  // A handler that waits has others run meanwhile, but not this loop's.
   bool run() noexcept override {
+    if (is_running_) return false;
+    is_running_ = true;
+    const bool one_has_run = call_one();
+    is_running_ = false;
+    return one_has_run;
+  }
+
+  bool call_one() noexcept {
     return reporting(name, [this] { return context.poll_one(); }) != 0;
   }
 
   std::unique_ptr<troupe::pump> pump;
   const work stays{context.get_executor()};
+  bool is_running_ = false;
 };
 
 loop::loop(troupe::system& on, std::string name) {

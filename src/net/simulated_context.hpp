@@ -46,6 +46,7 @@ class simulated_context : public boost::asio::execution_context::service {
 
  private:
   void shutdown() override {
+    runs_ = nullptr;           // it may have gone already
     while (!those_.empty()) {  // what one drops may end others
       waiting_on_context* const last = those_.back();
       those_.pop_back();
@@ -53,7 +54,7 @@ class simulated_context : public boost::asio::execution_context::service {
     }
   }
 
-  troupe::detail::errand* const runs_;
+  troupe::detail::errand* runs_;
   std::vector<waiting_on_context*> those_;
 };
 

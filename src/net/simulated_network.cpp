@@ -169,6 +169,7 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
 
   void connect(const endpoint& to, std::unique_ptr<completion<>> done) {
     if (peer_ != nullptr) return complete(std::move(done), asio::error::already_connected);
+    if (connecting_) return complete(std::move(done), asio::error::already_started);
     if (!is_open_) {
       local_ = {to.address(), in_.free_port()};
       is_open_ = true;
@@ -181,6 +182,8 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
   void read(asio::mutable_buffer into, simulated_socket::transferred done) {
     if (!is_open_) return complete(std::move(done), asio::error::bad_descriptor, 0u);
     if (into.size() == 0) return complete(std::move(done), error_code{}, 0u);
+    if (peer_ == nullptr) return complete(std::move(done), asio::error::not_connected, 0u);
+    TROUPE_EXPECTS(!reading_, "a simulated socket has one read at a time");
     into_ = into;
     reading_ = std::move(done);
     go_on_reading();
@@ -189,6 +192,7 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
   void write(std::span<const asio::const_buffer> from, simulated_socket::transferred done) {
     if (!is_open_) return complete(std::move(done), asio::error::bad_descriptor, 0u);
     if (asio::buffer_size(from) == 0) return complete(std::move(done), error_code{}, 0u);
+    TROUPE_EXPECTS(!writing_, "a simulated socket has one write at a time");
     from_count_ = from.size();
     std::copy(from.begin(), from.end(), from_.begin());
     writing_ = std::move(done);
@@ -260,8 +264,8 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
     const std::size_t bytes = std::min(into_.size(), unread_.size() - unread_from_);
     std::memcpy(into_.data(), unread_.data() + unread_from_, bytes);
     unread_from_ += bytes;
-    if (unread_from_ == unread_.size()) {
-      unread_.clear();
+    if (unread_from_ == unread_.size() || unread_from_ > in_.options().socket_bytes) {
+      unread_.erase(0, unread_from_);
       unread_from_ = 0;
     }
     complete(std::move(reading_), error_code{}, bytes);
@@ -481,19 +485,19 @@ class listening final : public simulated_acceptor, public waiting_on_context {
 
   void context_ends() noexcept override {
     on_ = nullptr;
-    accepting_.reset();
+    const std::deque<pending> dropped = std::move(accepting_);  // what it holds may hold this
+    accepting_.clear();
     close();
   }
 
   void accept(asio::io_context& onto, accepted done) override {
-    onto_ = &onto;
-    accepting_ = std::move(done);
+    accepting_.push_back({&onto, std::move(done)});
     if (!is_open_) return complete(asio::error::bad_descriptor, nullptr);
     go_on();
   }
 
   void cancel() override {
-    if (accepting_) complete(asio::error::operation_aborted, nullptr);
+    while (!accepting_.empty()) complete(asio::error::operation_aborted, nullptr);
   }
 
   void close() override {
@@ -521,15 +525,21 @@ class listening final : public simulated_acceptor, public waiting_on_context {
   }
 
  private:
+  struct pending {
+    asio::io_context* onto;
+    accepted done;
+  };
+
   void go_on() {
-    if (!accepting_ || waiting_.empty()) return;
+    if (accepting_.empty() || waiting_.empty()) return;
     std::shared_ptr<end> next = std::move(waiting_.front());
     waiting_.pop_front();
-    next->move_to(*onto_);
+    next->move_to(*accepting_.front().onto);
     complete({}, std::make_unique<socket_of_end>(in_, std::move(next)));
   }
   void complete(error_code error, std::unique_ptr<simulated_socket> connection) {
-    const accepted done = std::move(accepting_);
+    const accepted done = std::move(accepting_.front().done);
+    accepting_.pop_front();
     (*done)(error, std::move(connection));
     if (on_ != nullptr) on_->wake();
   }
@@ -539,12 +549,11 @@ class listening final : public simulated_acceptor, public waiting_on_context {
   endpoint at_;
   bool is_open_ = true;
   std::deque<std::shared_ptr<end>> waiting_;
-  asio::io_context* onto_ = nullptr;
-  accepted accepting_;
+  std::deque<pending> accepting_;
 };
 
 void end::arrives_at_listener() {
-  if (!connecting_) return;  // given up meanwhile
+  if (!connecting_ || peer_ != nullptr) return;  // given up meanwhile, or for the second time
   const auto found = in_.listeners.find(remote_.port());
   const bool refused = in_.strikes(in_.options().refuses_one_in, "a connection is refused");
   std::shared_ptr<end> other;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <boost/asio/error.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
@@ -327,6 +328,64 @@ TEST(simulated_network, a_loop_that_ends_drops_what_waits_on_it) {
   }
   EXPECT_FALSE(completed);
   EXPECT_EQ(lives.use_count(), 1);
+}
+
+TEST(simulated_network, a_socket_that_was_closed_connects_again) {
+  world w(6);
+  ASSERT_TRUE(w.connect());
+  error_code error = asio::error::eof;
+  w.there.close(error);
+  EXPECT_FALSE(error);
+  w.came.clear();
+  ASSERT_TRUE(w.connect());
+  EXPECT_FALSE(w.write(w.there, "again"));
+  EXPECT_EQ(w.read_all(w.here(), 5), "again");
+}
+
+TEST(simulated_network, who_is_asked_twice_accepts_two) {
+  sim::simulation sim(1);
+  simulated_network network;
+  system s;
+  loop net(s);
+  acceptor on = listen(net.context(), "127.0.0.1", 8080);
+  std::vector<socket> came;
+  for (int i = 0; i < 2; ++i) {
+    on.async_accept(net.context(), [&](error_code error, socket one) {
+      EXPECT_FALSE(error);
+      came.push_back(std::move(one));
+    });
+  }
+  socket one(net.context());
+  socket other(net.context());
+  for (socket* each : {&one, &other}) {
+    each->async_connect({asio::ip::make_address("127.0.0.1"), 8080}, [](error_code) {});
+  }
+  EXPECT_TRUE(sim.run_until([&] { return came.size() == 2; }, 1s));
+}
+
+TEST(simulated_network, a_loop_that_ends_drops_what_holds_others_of_its_own) {
+  sim::simulation sim(1);
+  simulated_network network;
+  system s;
+  {
+    loop net(s);
+    const auto on = std::make_shared<acceptor>(listen(net.context(), "127.0.0.1", 8080));
+    const auto both = std::make_shared<std::vector<socket>>();
+    on->async_accept(net.context(), [&net, on, both](error_code, socket one) {
+      both->push_back(std::move(one));
+      on->async_accept(net.context(), [on, both](error_code, socket) {});
+    });
+    const auto there = std::make_shared<socket>(net.context());
+    there->async_connect({asio::ip::make_address("127.0.0.1"), 8080}, [](error_code) {});
+    ASSERT_TRUE(sim.run_until([&] { return !both->empty(); }, 1s));
+    (void)sim.advance(1s);
+    const auto byte = std::make_shared<std::array<char, 2>>();
+    there->async_read_some(asio::buffer(&(*byte)[0], 1),
+                           [there, both, byte](error_code, std::size_t) {});
+    both->front().async_read_some(asio::buffer(&(*byte)[1], 1),
+                                  [there, both, byte](error_code, std::size_t) {});
+  }
+  (void)sim.advance(1s);  // nothing of it is called any more
 }
 
 TEST(simulated_network, the_same_seed_is_the_same_run) {

@@ -235,6 +235,44 @@ TEST(faults, timers_are_late_and_not_early) {
   EXPECT_GT(latest, 100ms);
 }
 
+TEST(faults, a_timer_that_is_always_late_fires_all_the_same) {
+  simulation sim(1);
+  system s;
+  std::vector<int> got;
+  const auto it = s.spawn<list>(got);
+  sim.inject({.late_timers_one_in = 1, .timer_late_max = 100ms});
+  it.send_after(1s, number{0});
+  sim.must_happen(
+      "it fires", [&] { return !got.empty(); }, 1200ms);
+}
+
+class talker : public actor {
+ public:
+  talker(ref<list> to, int most) : to_(std::move(to)), most_(most) {}
+  void on(number n) {
+    to_.send(n);
+    if (n.value + 1 < most_) self(this).send(number{n.value + 1});
+  }
+
+ private:
+  const ref<list> to_;
+  const int most_;
+};
+
+TEST(faults, nothing_overtakes_what_is_late_though_it_is_sent_when_that_is_due) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    simulation sim(seed);
+    system s;
+    std::vector<int> got;
+    const auto last = s.spawn<list>(got);
+    const auto first = s.spawn<talker>(last, 200);
+    sim.inject(first, last, {.late_messages_one_in = 5, .message_late_max = 20us});
+    first.send(number{0});
+    sim.advance(1s);
+    ASSERT_EQ(got, up_to(200)) << seed;
+  }
+}
+
 TEST(faults, an_allocation_fails_in_a_handler) {
   int failed = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {

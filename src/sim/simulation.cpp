@@ -74,6 +74,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     std::erase(chores_, &of_system);
     std::erase_if(late_, [&](const auto& each) {
       if (each.second.of_system != &of_system) return false;
+      is_late_no_more(each.second.between);
       each.second.message->how->discard(*each.second.message);
       each.second.to->let_go();
       return true;
@@ -146,15 +147,16 @@ class simulation::world final : public detail::thread_host, public detail::condu
       late_by_ = part_of(may.message_late_max, "how late a message is");
       return detail::fate::is_late;
     }
-    const auto before = late_until_.find({key_of(from), key_of(to.where())});
-    return before != late_until_.end() && before->second > now_ ? detail::fate::is_late
-                                                                : detail::fate::arrives;
+    return late_between_.contains({key_of(from), key_of(to.where())}) ? detail::fate::is_late
+                                                                      : detail::fate::arrives;
   }
   void keeps(detail::chore& of_system, detail::control_block* from, detail::control_block& to,
              detail::envelope& message) noexcept override {
-    time_point& until = late_until_[{key_of(from), key_of(to.where())}];
-    until = std::max(until, now_ + late_by_);
-    late_.emplace(until, late_message{&of_system, &to, &message});
+    const pair between{key_of(from), key_of(to.where())};
+    late_pair& those = late_between_[between];
+    ++those.count;
+    those.until = std::max(those.until, now_ + late_by_);
+    late_.emplace(those.until, late_message{&of_system, &to, &message, between});
     recorder_->write(to.where(), to.name(), "will get later", message.how->message);
   }
   void before_handler(detail::control_block& of) override {
@@ -278,10 +280,20 @@ class simulation::world final : public detail::thread_host, public detail::condu
   [[nodiscard]] static key key_of(detail::control_block* of) noexcept {
     return of != nullptr ? key_of(of->where()) : key{};
   }
+  using pair = std::pair<key, key>;  // who sends to whom
+  struct late_pair {
+    time_point until{};
+    std::size_t count = 0;  // that are still kept: what comes behind them is late, too
+  };
+  void is_late_no_more(const pair& between) noexcept {
+    const auto those = late_between_.find(between);
+    if (--those->second.count == 0) late_between_.erase(those);
+  }
   struct late_message {
     const detail::chore* of_system;
     detail::control_block* to;  // held
     detail::envelope* message;
+    pair between;
   };
 
   [[nodiscard]] const faults& faults_of(detail::control_block& one) const noexcept {
@@ -320,11 +332,12 @@ class simulation::world final : public detail::thread_host, public detail::condu
     }
     while (!late_.empty() && late_.begin()->first <= now_) {
       const late_message one = late_.extract(late_.begin()).mapped();
+      is_late_no_more(one.between);
       const detail::other_turns_scope others;
+      const no_waiting_scope none;  // for room: this is nobody's turn
       one.to->arrive(*one.message);
       one.to->let_go();
     }
-    if (late_.empty()) late_until_.clear();
     if (!paused_.empty()) next_chore_ = std::min(next_chore_, paused_.begin()->first);
     if (!late_.empty()) next_chore_ = std::min(next_chore_, late_.begin()->first);
   }
@@ -334,8 +347,18 @@ class simulation::world final : public detail::thread_host, public detail::condu
     now_ += options_.turn_takes;
   }
 
+  // Who sends to a full mailbox meanwhile does not wait for room, as one with a pump does not.
+  class no_waiting_scope {
+   public:
+    no_waiting_scope() noexcept { ++detail::this_turn().pumps; }
+    no_waiting_scope(const no_waiting_scope&) = delete;
+    no_waiting_scope& operator=(const no_waiting_scope&) = delete;
+    ~no_waiting_scope() { --detail::this_turn().pumps; }
+  };
+
   static bool run(detail::errand& e) noexcept {
     const detail::other_turns_scope others;
+    const no_waiting_scope none;  // as on the thread of a loop
     return e.run();
   }
 
@@ -422,7 +445,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   std::map<key, faults> of_one_;
   std::map<std::pair<key, key>, faults> of_pairs_;
   std::map<key, std::size_t> fails_at_;
-  std::map<std::pair<key, key>, time_point> late_until_;
+  std::map<pair, late_pair> late_between_;
   // These in the order of time, and of coming.
   std::multimap<time_point, late_message> late_;
   std::multimap<time_point, turn_to_give> paused_;

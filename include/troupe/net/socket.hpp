@@ -38,7 +38,7 @@ class socket : public asio_socket {
   using asio_socket::asio_socket;
   using asio_socket::lowest_layer_type;
   socket(asio_socket&& other) noexcept : asio_socket(std::move(other)) {}
-  socket(io_context& on, std::unique_ptr<detail::simulated_socket> simulated) noexcept
+  socket(io_context& on, std::unique_ptr<detail::simulated_socket> simulated)
       : asio_socket(on), simulated_(std::move(simulated)) {}
 
   template <class Buffers, class Token>
@@ -97,10 +97,14 @@ class socket : public asio_socket {
     simulated_ ? simulated_->shutdown(what, error) : void(asio_socket::shutdown(what, error));
   }
   void cancel(error_code& error) {
-    simulated_ ? simulated_->cancel() : void(asio_socket::cancel(error));
+    if (!simulated_) return void(asio_socket::cancel(error));
+    error = {};
+    simulated_->cancel();
   }
   void close(error_code& error) {
-    simulated_ ? simulated_->close() : void(asio_socket::close(error));
+    if (!simulated_) return void(asio_socket::close(error));
+    error = {};
+    simulated_.reset();  // it may connect again
   }
   [[nodiscard]] bool is_open() const {
     return simulated_ ? simulated_->is_open() : asio_socket::is_open();
@@ -129,7 +133,7 @@ class socket : public asio_socket {
 class acceptor : public asio_acceptor {
  public:
   using asio_acceptor::asio_acceptor;
-  acceptor(io_context& on, std::unique_ptr<detail::simulated_acceptor> simulated) noexcept
+  acceptor(io_context& on, std::unique_ptr<detail::simulated_acceptor> simulated)
       : asio_acceptor(on), simulated_(std::move(simulated)) {}
 
   /// `onto`: where the connection will live. The handler takes an error_code and a socket.
@@ -149,10 +153,14 @@ class acceptor : public asio_acceptor {
   }
 
   void cancel(error_code& error) {
-    simulated_ ? simulated_->cancel() : void(asio_acceptor::cancel(error));
+    if (!simulated_) return void(asio_acceptor::cancel(error));
+    error = {};
+    simulated_->cancel();
   }
   void close(error_code& error) {
-    simulated_ ? simulated_->close() : void(asio_acceptor::close(error));
+    if (!simulated_) return void(asio_acceptor::close(error));
+    error = {};
+    simulated_->close();
   }
   [[nodiscard]] protocol::endpoint local_endpoint() const {
     return simulated_ ? simulated_->local() : asio_acceptor::local_endpoint();

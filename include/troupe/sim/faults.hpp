@@ -23,7 +23,7 @@ struct faults {
 
   /// A message is on its way for so long at most; what the same actor sends behind it to the same one, too. Between
   /// actors of one process that does not happen: a message that is sent later, because of this one, may be there
-  /// before it. For actors that stand for other processes.
+  /// before it. For actors that stand for other processes. What is still late when its system ends is dropped.
   unsigned late_messages_one_in = 0;
   duration message_late_max = std::chrono::milliseconds(100);
 
