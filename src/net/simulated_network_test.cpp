@@ -174,7 +174,7 @@ TEST(simulated_network, who_listens_no_more_resets_those_that_wait) {
   there.async_read_some(asio::buffer(&byte, 1),
                         [&](error_code error, std::size_t) { done = error; });
   ASSERT_TRUE(sim.run_until([&] { return done.has_value(); }, 1s));
-  EXPECT_EQ(*done, asio::error::eof);
+  EXPECT_EQ(*done, asio::error::connection_reset);
 }
 
 TEST(simulated_network, a_port_that_is_taken_is_an_error_that_names_it) {

@@ -18,6 +18,7 @@
 #include <troupe/memory/pool.hpp>
 #include <troupe/time/timer_wheel.hpp>
 
+#include "late_messages.hpp"
 #include "recorder.hpp"
 
 namespace troupe::sim {
@@ -72,13 +73,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   void opened(detail::chore& of_system) override { chores_.push_back(&of_system); }
   void closed(detail::chore& of_system) noexcept override {
     std::erase(chores_, &of_system);
-    std::erase_if(late_, [&](const auto& each) {
-      if (each.second.of_system != &of_system) return false;
-      is_late_no_more(each.second.between);
-      each.second.message->how->discard(*each.second.message);
-      each.second.to->let_go();
-      return true;
-    });
+    late_.drop(of_system);
   }
 
   void schedule(detail::conducted_executor& at, detail::runnable& r) noexcept override {
@@ -147,16 +142,12 @@ class simulation::world final : public detail::thread_host, public detail::condu
       late_by_ = part_of(may.message_late_max, "how late a message is");
       return detail::fate::is_late;
     }
-    return late_between_.contains({key_of(from), key_of(to.where())}) ? detail::fate::is_late
-                                                                      : detail::fate::arrives;
+    return late_.is_one_between({key_of(from), key_of(to.where())}) ? detail::fate::is_late
+                                                                    : detail::fate::arrives;
   }
   void keeps(detail::chore& of_system, detail::control_block* from, detail::control_block& to,
              detail::envelope& message) noexcept override {
-    const pair between{key_of(from), key_of(to.where())};
-    late_pair& those = late_between_[between];
-    ++those.count;
-    those.until = std::max(those.until, now_ + late_by_);
-    late_.emplace(those.until, late_message{&of_system, &to, &message, between});
+    late_.keep(now_ + late_by_, {&of_system, &to, &message, {key_of(from), key_of(to.where())}});
     recorder_->write(to.where(), to.name(), "will get later", message.how->message);
   }
   void before_handler(detail::control_block& of) override {
@@ -272,30 +263,13 @@ class simulation::world final : public detail::thread_host, public detail::condu
     std::string what;
   };
 
-  // Where an actor is, as a number that is never told.
-  using key = std::pair<const void*, std::uint32_t>;
+  using key = actor_key;
   [[nodiscard]] static key key_of(const address& of) noexcept {
     return {detail::address_access::line(of), detail::address_access::generation(of)};
   }
   [[nodiscard]] static key key_of(detail::control_block* of) noexcept {
     return of != nullptr ? key_of(of->where()) : key{};
   }
-  using pair = std::pair<key, key>;  // who sends to whom
-  struct late_pair {
-    time_point until{};
-    std::size_t count = 0;  // that are still kept: what comes behind them is late, too
-  };
-  void is_late_no_more(const pair& between) noexcept {
-    const auto those = late_between_.find(between);
-    if (--those->second.count == 0) late_between_.erase(those);
-  }
-  struct late_message {
-    const detail::chore* of_system;
-    detail::control_block* to;  // held
-    detail::envelope* message;
-    pair between;
-  };
-
   [[nodiscard]] const faults& faults_of(detail::control_block& one) const noexcept {
     if (of_one_.empty()) return for_all_;
     const auto found = of_one_.find(key_of(one.where()));
@@ -330,16 +304,14 @@ class simulation::world final : public detail::thread_host, public detail::condu
     while (!paused_.empty() && paused_.begin()->first <= now_) {
       ready_.push_back(paused_.extract(paused_.begin()).mapped());
     }
-    while (!late_.empty() && late_.begin()->first <= now_) {
-      const late_message one = late_.extract(late_.begin()).mapped();
-      is_late_no_more(one.between);
+    while (const auto one = late_.take_due(now_)) {
       const detail::other_turns_scope others;
       const no_waiting_scope none;  // for room: this is nobody's turn
-      one.to->arrive(*one.message);
-      one.to->let_go();
+      one->to->arrive(*one->message);
+      one->to->let_go();
     }
     if (!paused_.empty()) next_chore_ = std::min(next_chore_, paused_.begin()->first);
-    if (!late_.empty()) next_chore_ = std::min(next_chore_, late_.begin()->first);
+    next_chore_ = std::min(next_chore_, late_.next());
   }
 
   void begin_turn() noexcept {
@@ -445,10 +417,9 @@ class simulation::world final : public detail::thread_host, public detail::condu
   std::map<key, faults> of_one_;
   std::map<std::pair<key, key>, faults> of_pairs_;
   std::map<key, std::size_t> fails_at_;
-  std::map<pair, late_pair> late_between_;
   // These in the order of time, and of coming.
-  std::multimap<time_point, late_message> late_;
   std::multimap<time_point, turn_to_give> paused_;
+  late_messages late_;
   duration late_by_{};
   std::uint64_t turns_ = 0;
   std::vector<invariant> invariants_;

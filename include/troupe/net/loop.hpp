@@ -24,7 +24,8 @@ namespace troupe::net {
 ///            operation alone: the loop goes on.
 ///
 /// In a simulation it has no thread: completion handlers run one by one when their turn has come among the
-/// actors', and so do the actors that are bound to it.
+/// actors', and so do the actors that are bound to it. Where an actor of it waits, with get() for one, handlers run
+/// meanwhile, as other actors do.
 ///
 /// Its end ends the actors that are still bound to it, and drops operations that are outstanding
 /// without completing them.
