@@ -13,11 +13,11 @@
 #include <system_error>
 #include <utility>
 
+#include "log_text.hpp"
+
 namespace troupe::sim {
 
 namespace {
-
-constexpr std::string_view first_word = "seed ";
 
 // Of the beginning of `line`, which is cut off with the blank behind it.
 template <class Number>
@@ -51,10 +51,8 @@ std::string shown(std::string_view line) {
 // ── The log ───────────────────────────────────────────────────────────────────────────────────
 
 std::string choice_log::text() const {
-  std::string all = std::string(first_word) + std::to_string(seed) + '\n';
-  for (const choice& each : choices) {
-    all += std::to_string(each.chosen) + ' ' + std::to_string(each.count) + ' ' + each.of + '\n';
-  }
+  std::string all;
+  text_of(*this, [&](std::string_view piece) { all += piece; });
   return all;
 }
 
@@ -67,10 +65,11 @@ choice_log choice_log::parse(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     std::string_view rest = line;
     if (number == 1) {
-      if (rest.substr(0, first_word.size()) != first_word)
+      const bool begins = rest.substr(0, first_word_of_log.size()) == first_word_of_log;
+      if (begins) rest.remove_prefix(first_word_of_log.size());
+      if (!begins || !take(rest, log.seed) || !rest.empty()) {
         refuse(number, line, "\"seed\" and a number");
-      rest.remove_prefix(first_word.size());
-      if (!take(rest, log.seed) || !rest.empty()) refuse(number, line, "\"seed\" and a number");
+      }
       continue;
     }
     choice one;

@@ -9,12 +9,15 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <limits>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -24,12 +27,21 @@
 
 #include <troupe/base/thread_host.hpp>
 
+#include "log_text.hpp"
+#include "recorder.hpp"
+
 namespace troupe::sim {
 
 namespace {
 
 [[noreturn]] void refuse(const char* what) {
   throw std::system_error(errno, std::generic_category(), std::string("troupe: explore: ") + what);
+}
+
+// What an alarm can be set to.
+std::chrono::seconds limit_of(const exploration& how) {
+  return std::clamp<std::chrono::seconds>(how.longest_run, std::chrono::seconds(0),
+                                          std::chrono::hours(24 * 1'000));
 }
 
 bool is_chosen(const char* variable) {
@@ -126,17 +138,40 @@ std::string how_ended(int signal) {
 // ── The last words of a run that ends its process ─────────────────────────────────────────────
 
 volatile std::sig_atomic_t crashes_to = -1;
+constexpr std::chrono::seconds time_for_last_words(3);
 
-// In the middle of anything, memory not excepted: if it gets no further the process ends as it would have, by the
-// signal or the alarm, and only the log is missing.
+// A text whose pieces `give(take)` hands out, twice: what comes first is how long it is. Allocates nothing.
+template <class Give>
+void put_pieces(int to, const Give& give) {
+  std::uint64_t size = 0;
+  give([&](std::string_view piece) { size += piece.size(); });
+  std::array<char, 4'096> some;
+  std::size_t filled = sizeof size;
+  std::memcpy(some.data(), &size, sizeof size);
+  give([&](std::string_view piece) {
+    if (piece.size() > some.size() - filled) {
+      write_all(to, {some.data(), std::exchange(filled, 0)});
+      if (piece.size() > some.size()) return write_all(to, piece);
+    }
+    filled += piece.copy(some.data() + filled, piece.size());
+  });
+  write_all(to, {some.data(), filled});
+}
+
+// In the middle of anything, so it calls nothing that a handler may not, and only reads. What it reads may be half
+// changed: if it gets no further the process ends as it would have, by the signal or the alarm, and only the log is
+// missing.
 void say_last_words(int signal) {
   const int to = std::exchange(crashes_to, -1);
   std::signal(signal, SIG_DFL);
   std::signal(SIGALRM, SIG_DFL);
-  ::alarm(5);
+  ::alarm(static_cast<unsigned>(time_for_last_words.count()));
   if (to >= 0 && running != nullptr) {
-    const std::string how = how_ended(signal);
-    say_failed(to, {true, how, how, running->choices().text(), running->trace()});
+    write_all(to, "c");
+    const auto number = static_cast<char>(signal);
+    put_pieces(to, [&](const auto& take) { take(std::string_view(&number, 1)); });
+    put_pieces(to, [&](const auto& take) { text_of(running->choices(), take); });
+    put_pieces(to, [&](const auto& take) { record_of(*running).each_line(take); });
     ::_exit(1);
   }
   std::raise(signal);
@@ -168,7 +203,7 @@ class worker {
     std::uint64_t step = 1;
   };
 
-  explicit worker(const order& what) {
+  explicit worker(const order& what) : longest_run_(limit_of(*what.how)) {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) refuse("no pipe");
     std::fflush(nullptr);
@@ -190,6 +225,7 @@ class worker {
     }
     ::close(ends[1]);
     from_ = ends[0];
+    hear();
   }
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
@@ -202,7 +238,30 @@ class worker {
     }
   }
 
-  [[nodiscard]] int pipe() const noexcept { return from_; }
+  /// Waits until something is to be read from at least one of them, or has ended; `ready` is told of each. One that
+  /// has not been heard of for too long is ended first: it is deaf to its alarm.
+  template <class Ready>
+  static void wait(std::span<worker* const> all, const Ready& ready) {
+    std::vector<pollfd> pipes;
+    auto until = clock::time_point::max();
+    for (const worker* each : all) {
+      pipes.push_back({each->from_, POLLIN, 0});
+      until = std::min(until, each->ends_at_);
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
+    const int limit = until == clock::time_point::max()
+                          ? -1
+                          : static_cast<int>(std::clamp<decltype(left)>(
+                                left, 0, std::numeric_limits<int>::max()));
+    if (::poll(pipes.data(), pipes.size(), limit) < 0 && errno != EINTR) refuse("poll");
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (pipes[i].revents != 0) {
+        ready(*all[i]);
+      } else if (all[i]->ends_at_ <= clock::now()) {
+        all[i]->end_as_too_long();
+      }
+    }
+  }
   /// Reads what there is; false: that was all, and it has ended.
   bool read() {
     std::array<char, 65'536> some;
@@ -210,6 +269,7 @@ class worker {
     if (got < 0 && errno == EINTR) return true;
     if (got > 0) {
       said_.append(some.data(), static_cast<std::size_t>(got));
+      hear();
       return true;
     }
     while (::waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
@@ -237,6 +297,11 @@ class worker {
         ++all.runs;
       } else if (what == 'e') {
         is_over = true;
+      } else if (what == 'c') {
+        if (!take(rest, text) || text.empty()) break;
+        all.last.why = all.last.kind = how_ended(text.front());
+        if (!take(rest, all.last.log) || !take(rest, all.last.trace)) break;
+        all.last.failed = true;
       } else if (!take(rest, all.last.kind) || !take(rest, all.last.why) ||
                  !take(rest, all.last.log) || !take(rest, all.last.trace)) {
         break;
@@ -247,7 +312,7 @@ class worker {
     if (all.last.failed || process_ > 0) return all;
     if (WIFSIGNALED(status_)) {
       all.last.failed = true;
-      all.last.why = how_ended(WTERMSIG(status_));
+      all.last.why = how_ended(was_too_long_ ? SIGALRM : WTERMSIG(status_));
       all.last.kind = all.last.why;
     } else if (!is_over) {
       all.last.failed = true;
@@ -258,6 +323,19 @@ class worker {
   }
 
  private:
+  using clock = std::chrono::steady_clock;  // not a simulation's
+
+  void hear() {
+    const bool has_limit = longest_run_.count() != 0;
+    ends_at_ =
+        has_limit ? clock::now() + longest_run_ + time_for_last_words : clock::time_point::max();
+  }
+  void end_as_too_long() {
+    was_too_long_ = true;
+    ends_at_ = clock::time_point::max();
+    ::kill(process_, SIGKILL);
+  }
+
   static void work(const order& what, int to) {
     hear_of_crashes();
     const auto one = [&](choices by) {
@@ -265,7 +343,7 @@ class worker {
       put(begins, std::to_string(by.seed()));
       write_all(to, begins);
       crashes_to = to;
-      ::alarm(static_cast<unsigned>(what.how->longest_run.count()));
+      ::alarm(static_cast<unsigned>(limit_of(*what.how).count()));
       const outcome came = run_here(std::move(by), what.how->options, *what.run);
       ::alarm(0);
       crashes_to = -1;
@@ -286,13 +364,18 @@ class worker {
   pid_t process_ = -1;
   int from_ = -1;
   int status_ = 0;
+  const std::chrono::seconds longest_run_;
+  clock::time_point ends_at_;
+  bool was_too_long_ = false;
   std::string said_;
 };
 
 outcome run_alone(const exploration& how, const std::function<void(simulation&)>& run,
                   const choice_log& log) {
   worker one({.how = &how, .run = &run, .log = &log});
-  while (one.read()) {
+  worker* const only[] = {&one};
+  for (bool goes_on = true; goes_on;) {
+    worker::wait(only, [&](worker& each) { goes_on = each.read(); });
   }
   return one.heard().last;
 }
@@ -420,14 +503,16 @@ explored explore(const exploration& how, const std::function<void(simulation&)>&
   }
   std::string kind;
   while (!workers.empty() && !all.failure) {
-    std::vector<pollfd> pipes;
-    for (const auto& each : workers) pipes.push_back({each->pipe(), POLLIN, 0});
-    if (::poll(pipes.data(), pipes.size(), -1) < 0 && errno != EINTR) refuse("poll");
-    for (std::size_t i = pipes.size(); i-- > 0;) {
-      if (pipes[i].revents == 0 || workers[i]->read()) continue;
-      worker::report said = workers[i]->heard();
+    std::vector<worker*> at_work;
+    for (const auto& each : workers) at_work.push_back(each.get());
+    std::vector<worker*> ended;
+    worker::wait(at_work, [&](worker& each) {
+      if (!each.read()) ended.push_back(&each);
+    });
+    for (worker* const each : ended) {
+      worker::report said = each->heard();
       all.runs += said.runs;
-      workers.erase(workers.begin() + static_cast<std::ptrdiff_t>(i));
+      std::erase_if(workers, [&](const auto& one) { return one.get() == each; });
       if (!said.last.failed || (all.failure && all.failure->seed < said.seed)) continue;
       kind = said.last.kind;
       const std::string log_text = said.last.log;

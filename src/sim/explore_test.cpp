@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <chrono>
+
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -120,6 +122,15 @@ TEST(explore, a_run_that_ends_its_process_or_lasts_for_ever_is_a_failure) {
   });
   ASSERT_FALSE(endless);
   EXPECT_THAT(endless.failure->why, HasSubstr("too long"));
+}
+
+TEST(explore, a_run_that_does_not_hear_its_alarm_is_ended_from_outside) {
+  const explored deaf = explore({.seeds = 1, .longest_run = 1s}, [](simulation&) {
+    std::signal(SIGALRM, SIG_IGN);
+    for (;;) ::pause();
+  });
+  ASSERT_FALSE(deaf);
+  EXPECT_THAT(deaf.failure->why, HasSubstr("too long"));
 }
 
 TEST(explore, a_run_that_ends_its_process_leaves_its_log_and_is_made_simpler) {

@@ -12,6 +12,7 @@
 
 #include <troupe/actor/observer.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/sim/simulation.hpp>
 
 namespace troupe::sim {
 
@@ -39,6 +40,11 @@ class recorder {
     return numbers_.try_emplace({line, generation}, numbers_.size() + 1).first->second;
   }
 
+  /// `take` gets each line that is kept, from the first one on. Allocates nothing itself.
+  template <class Take>
+  void each_line(Take&& take) const {
+    for (const std::string& line : lines_) take(std::string_view(line));
+  }
   /// All lines that are kept; the last ones.
   [[nodiscard]] std::string text() const { return last(lines_.size()); }
   [[nodiscard]] std::string last(std::size_t lines) const;
@@ -59,6 +65,9 @@ class recorder {
   std::map<std::pair<const void*, std::uint32_t>, std::uint64_t> numbers_;
   std::map<std::string, std::string, std::less<>> names_;
 };
+
+/// That of a simulation.
+[[nodiscard]] const recorder& record_of(const simulation& of) noexcept;
 
 /// Has the actors of one system written down, and tells its user's observer as well.
 class recording final : public observer {

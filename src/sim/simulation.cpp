@@ -474,6 +474,7 @@ std::size_t simulation::advance(duration by) {
 bool simulation::run_until(const std::function<bool()>& condition, duration limit) {
   return world_->run_until(condition, limit);
 }
+const recorder& record_of(const simulation& of) noexcept { return of.world_->record(); }
 std::string simulation::trace() const { return world_->record().text(); }
 std::uint64_t simulation::trace_hash() const noexcept { return world_->record().hash(); }
 std::uint64_t simulation::turns() const noexcept { return world_->turns(); }

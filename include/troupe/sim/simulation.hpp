@@ -16,6 +16,8 @@
 
 namespace troupe::sim {
 
+class recorder;
+
 struct simulation_options {
   /// How long a turn takes: so time passes also where there is always something to do.
   duration turn_takes = std::chrono::microseconds(1);
@@ -139,6 +141,7 @@ class simulation {
 
  private:
   class world;
+  friend const recorder& record_of(const simulation& of) noexcept;
   const std::unique_ptr<world> world_;
 };
 
