@@ -65,11 +65,13 @@ time_point timer_service::fire_instead(std::unique_lock<adaptive_mutex>& lock,
   return wakes_at_ = sleeps_until_ = wheel_.next_expiry().value_or(never);
 }
 
-// Under the mutex. Less than so many at once: no more are due.
+// Under the mutex. Less than so many steps at once: no more are due.
 std::size_t timer_service::fire_some(time_point now) noexcept {
   if (conductor* const by = home_.conducted_by()) return fire_in_some_order(now, *by);
-  return wheel_.advance(
-      now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); }, most_at_once);
+  return wheel_
+      .advance(
+          now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); }, most_at_once)
+      .steps();
 }
 
 // In a simulation: all, in an order that is chosen.

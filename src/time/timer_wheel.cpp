@@ -15,7 +15,8 @@ constexpr auto last_tick = static_cast<std::uint64_t>(duration::max().count() >>
 }  // namespace
 
 timer_wheel::timer_wheel(time_point now) noexcept : now_(tick_before(now)) {
-  static_assert(last_tick >> (levels * digit_bits) == 0, "the levels reach further than the clock");
+  static_assert(last_tick >> ((levels - 1) * reach) < slots,
+                "the levels reach further than the clock");
   for (timer_node& head : slots_) head.previous_ = head.next_ = &head;
 }
 
@@ -27,7 +28,13 @@ void timer_wheel::restart(time_point now) noexcept {
 void timer_wheel::insert(timer_node& node, time_point deadline) noexcept {
   TROUPE_ASSERT(!node.linked(), "timer_wheel: inserted twice");
   node.deadline_ = std::max(tick_after(deadline), now_ + 1);
-  link(node);
+  const unsigned place = place_of(node.deadline_, level_of(node.deadline_));
+  timer_node& head = slots_[place];
+  node.previous_ = head.previous_;
+  node.next_ = &head;
+  head.previous_->next_ = &node;
+  head.previous_ = &node;
+  fill(place);
   ++size_;
 }
 
@@ -35,19 +42,17 @@ bool timer_wheel::remove(timer_node& node) noexcept {
   if (!node.linked()) return false;
   node.previous_->next_ = node.next_;
   node.next_->previous_ = node.previous_;
-  if (node.previous_ == node.next_) {  // only the head is left
-    const unsigned level = level_of(node.deadline_);
-    occupied_[level] &= ~(std::uint64_t{1} << digit_of(node.deadline_, level));
-  }
+  // Only the head is left.
+  if (node.previous_ == node.next_) empty(static_cast<unsigned>(node.next_ - slots_.data()));
   node.previous_ = node.next_ = nullptr;
   --size_;
   return true;
 }
 
 std::optional<time_point> timer_wheel::next_expiry() const noexcept {
-  const auto first = first_occupied();
+  const auto first = first_event();
   if (!first) return std::nullopt;
-  return time_point{duration{static_cast<duration::rep>(first->start << tick_bits)}};
+  return time_point{duration{static_cast<duration::rep>(first->at << tick_bits)}};
 }
 
 std::uint64_t timer_wheel::tick_before(time_point at) noexcept {
@@ -63,48 +68,71 @@ std::uint64_t timer_wheel::tick_after(time_point at) noexcept {
 }
 
 unsigned timer_wheel::level_of(std::uint64_t deadline) const noexcept {
-  const std::uint64_t differing = (deadline ^ now_) | 1;
-  return (static_cast<unsigned>(std::bit_width(differing)) - 1) / digit_bits;
+  static_assert(slots == 1u << (reach + 1));
+  const auto digits = static_cast<unsigned>(std::bit_width((deadline - now_) | (slots - 1)));
+  const unsigned level = (digits - 2) / reach;
+  // So far in slots, or one more if it is nearer to the end of its own than now is.
+  const bool is_too_far = (deadline >> (level * reach)) - (now_ >> (level * reach)) >= slots;
+  return level + (is_too_far ? 1 : 0);
 }
 
-unsigned timer_wheel::digit_of(std::uint64_t deadline, unsigned level) noexcept {
-  return static_cast<unsigned>(deadline >> (level * digit_bits)) % digits;
+unsigned timer_wheel::place_of(std::uint64_t deadline, unsigned level) noexcept {
+  return level * slots + static_cast<unsigned>(deadline >> (level * reach)) % slots;
 }
 
-void timer_wheel::link(timer_node& node) noexcept {
-  const unsigned level = level_of(node.deadline_);
-  const unsigned digit = digit_of(node.deadline_, level);
-  timer_node& head = slot(level, digit);
-  node.previous_ = head.previous_;
-  node.next_ = &head;
-  head.previous_->next_ = &node;
-  head.previous_ = &node;
-  occupied_[level] |= std::uint64_t{1} << digit;
+void timer_wheel::fill(unsigned place) noexcept {
+  ++slots_[place].deadline_;
+  occupied_[place / slots] |= std::uint64_t{1} << place % slots;
 }
 
-// Now has reached the slot's start, so its nodes belong further down. Nodes of one deadline are
-// always in one slot; taking them from the front keeps them in order.
-void timer_wheel::cascade(const place& from) noexcept {
-  timer_node& head = slot(from.level, from.digit);
-  timer_node* node = std::exchange(head.next_, &head);
-  head.previous_ = &head;
-  occupied_[from.level] &= ~(std::uint64_t{1} << from.digit);
-  while (node != &head) {
-    timer_node* next = node->next_;
-    link(*node);
-    node = next;
+void timer_wheel::empty(unsigned place) noexcept {
+  slots_[place].deadline_ = 0;
+  occupied_[place / slots] &= ~(std::uint64_t{1} << place % slots);
+}
+
+// In time to be empty when it begins, and not before the level below has room for it.
+std::uint64_t timer_wheel::moves_at(const timer_node& head, unsigned level,
+                                    std::uint64_t begin) noexcept {
+  return begin - std::min(head.deadline_ >> a_tick, std::uint64_t{1} << (level * reach));
+}
+
+// From the end of one list to the beginning of another: where there are nodes of one tick, they are newer.
+std::size_t timer_wheel::move_down(const event& from, std::size_t most) noexcept {
+  timer_node& head = slots_[from.slot];
+  std::size_t moved = 0;
+  while (moved < most && head.previous_ != &head &&
+         moves_at(head, from.level, from.begin) <= now_) {
+    timer_node& node = *head.previous_;
+    __builtin_prefetch(node.previous_->previous_);
+    head.previous_ = node.previous_;
+    node.previous_->next_ = &head;
+    --head.deadline_;
+    const unsigned place = place_of(node.deadline_, from.level - 1);
+    timer_node& to = slots_[place];
+    node.next_ = to.next_;
+    node.previous_ = &to;
+    to.next_->previous_ = &node;
+    to.next_ = &node;
+    fill(place);
+    ++moved;
   }
+  if (head.previous_ == &head) empty(from.slot);
+  return moved;
 }
 
-std::optional<timer_wheel::place> timer_wheel::first_occupied() const noexcept {
-  for (unsigned level = 0; level < levels; ++level) {
+std::optional<timer_wheel::event> timer_wheel::first_event() const noexcept {
+  std::optional<event> first;
+  for (unsigned level = levels; level-- > 0;) {
     if (occupied_[level] == 0) continue;
-    const auto digit = static_cast<unsigned>(std::countr_zero(occupied_[level]));
-    const unsigned shift = level * digit_bits;
-    const std::uint64_t above = now_ >> (shift + digit_bits) << (shift + digit_bits);
-    return place{level, digit, above | (std::uint64_t{digit} << shift)};
+    const std::uint64_t here = now_ >> (level * reach);
+    const auto turned = std::rotr(occupied_[level], static_cast<int>(here % slots));
+    const std::uint64_t number = here + static_cast<unsigned>(std::countr_zero(turned));
+    const std::uint64_t begin = number << (level * reach);
+    const unsigned place = level * slots + static_cast<unsigned>(number % slots);
+    const std::uint64_t at = level == 0 ? begin : moves_at(slots_[place], level, begin);
+    if (!first || at < first->at) first = event{level, place, begin, at};
   }
-  return std::nullopt;
+  return first;
 }
 
 }  // namespace troupe

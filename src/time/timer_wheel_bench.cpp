@@ -60,8 +60,12 @@ int main(int count, char** arguments) {
   report("fire and insert again", firings, [&] {
     while (fired < firings) {
       const time_point now = *wheel.next_expiry();
-      fired += wheel.advance(
-          now, [&](timer_node& due) { wheel.insert(due, now + some[++calls % some.size()]); });
+      fired += wheel
+                   .advance(now,
+                            [&](timer_node& due) {
+                              wheel.insert(due, now + some[++calls % some.size()]);
+                            })
+                   .fired;
     }
   });
   report("next_expiry", operations, [&] {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -9,6 +10,7 @@
 #include <random>
 #include <stdexcept>
 #include <troupe/time/timer_wheel.hpp>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -37,8 +39,11 @@ class rig {
   timer& operator[](std::size_t i) { return *timers[i]; }
   std::vector<int> advance(time_point now) {
     std::vector<int> numbers;
-    const std::size_t count = wheel.advance(
-        now, [&](timer_node& node) { numbers.push_back(static_cast<timer&>(node).number); });
+    const std::size_t count =
+        wheel
+            .advance(now,
+                     [&](timer_node& node) { numbers.push_back(static_cast<timer&>(node).number); })
+            .fired;
     EXPECT_EQ(count, numbers.size());
     return numbers;
   }
@@ -98,17 +103,64 @@ TEST(timer_wheel, stops_after_so_many_and_goes_on_there) {
     return r.wheel.advance(
         now, [&](timer_node& node) { all.push_back(static_cast<timer&>(node).number); }, most);
   };
+  const auto fires = [&](time_point now, std::size_t most) { return some(now, most).fired; };
   const time_point now = start + 400 * tick;
-  EXPECT_EQ(some(now, 4), 4u);
+  EXPECT_EQ(fires(now, 4), 4u);
   EXPECT_LE(r.wheel.next_expiry().value(), now) << "there are more";
   r.wheel.insert(r[10], start);
   EXPECT_TRUE(r.wheel.remove(r[4]));
-  EXPECT_EQ(some(now, 0), 0u);
-  EXPECT_EQ(some(now, 4), 2u);
+  EXPECT_EQ(fires(now, 0), 0u);
+  EXPECT_EQ(fires(now, 4), 2u);
   EXPECT_EQ(all, (fired{0, 1, 2, 3, 5, 10}));
   EXPECT_GT(r.wheel.next_expiry().value(), now);
-  EXPECT_EQ(some(now + 200 * tick, 4), 4u);
+  // They come down by a level first, which is a step for each.
+  const auto came_down = some(now + 200 * tick, 3);
+  EXPECT_EQ(came_down.moved, 3u);
+  EXPECT_EQ(came_down.fired, 0u);
+  EXPECT_EQ(fires(now + 200 * tick, 4), 3u);
+  EXPECT_EQ(fires(now + 200 * tick, 4), 1u);
   EXPECT_EQ(all, (fired{0, 1, 2, 3, 5, 10, 6, 7, 8, 9}));
+}
+
+// Else all that are due meanwhile would wait for it. Others come and go as it does.
+TEST(timer_wheel, a_full_slot_moves_down_a_part_at_a_time_and_keeps_its_order) {
+  constexpr std::size_t at_first = 150'000;
+  constexpr std::size_t later = 100'000;
+  const time_point begin{1'000'000 * tick};
+  std::mt19937_64 random(7);
+  std::deque<timer> timers;
+  std::vector<std::int64_t> due;
+  timer_wheel wheel(begin);
+  std::int64_t now = 0;  // ticks since then
+  const auto add = [&](std::int64_t in) {
+    timers.emplace_back(static_cast<int>(timers.size()));
+    due.push_back(now + in);
+    wheel.insert(timers.back(), begin + (now + in) * tick);
+  };
+  const auto up_to = [&](std::uint64_t most) { return static_cast<std::int64_t>(random() % most); };
+  for (std::size_t i = 0; i < at_first; ++i)
+    add(i % 10 == 0 ? 1 + up_to(5'000) : 5'000 + up_to(900));
+
+  std::size_t ended = 0;
+  std::size_t most_moved = 0;
+  std::pair<std::int64_t, int> before;
+  while (ended < timers.size()) {
+    ++now;
+    const auto done = wheel.advance(begin + now * tick, [&](timer_node& node) {
+      const int number = static_cast<timer&>(node).number;
+      const std::pair it(due[static_cast<std::size_t>(number)], number);
+      ASSERT_EQ(it.first, now);
+      ASSERT_LT(before, it);
+      before = it;
+    });
+    ended += done.fired;
+    most_moved = std::max(most_moved, done.moved);
+    for (int i = 0; i < 20 && timers.size() < at_first + later; ++i) add(1 + up_to(6'000 - 1));
+    for (int i = 0; i < 4; ++i) ended += wheel.remove(timers[random() % timers.size()]) ? 1 : 0;
+  }
+  // More levels than one may be moving at once.
+  EXPECT_LE(most_moved, 2 * 4'096u + 100u);
+  EXPECT_GT(most_moved, 2'000u);
 }
 
 TEST(timer_wheel, a_deadline_that_has_passed_fires_with_the_next_tick) {
@@ -338,8 +390,8 @@ TEST(timer_wheel, begins_anew_at_an_earlier_time) {
   wheel.insert(one, time_point(std::chrono::hours(2)));
   EXPECT_LE(wheel.next_expiry(), time_point(std::chrono::hours(2)) + timer_wheel::tick);
   std::size_t count = 0;
-  EXPECT_EQ(wheel.advance(time_point(std::chrono::hours(2)), [&](timer_node&) { ++count; }),
-            0u + count);
+  EXPECT_EQ(wheel.advance(time_point(std::chrono::hours(2)), [&](timer_node&) { ++count; }).fired,
+            count);
   (void)wheel.advance(time_point(std::chrono::hours(2)) + 2 * timer_wheel::tick,
                       [&](timer_node&) { ++count; });
   EXPECT_EQ(count, 1u);

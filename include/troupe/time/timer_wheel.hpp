@@ -39,12 +39,16 @@ class timer_node {
 /// tick, and one that has passed counts as the tick after the last advance(): so a timer fires
 /// never early, and late by up to a tick more than the caller of advance() is.
 ///
+/// A slot above the lowest level reaches over 32 slots of the level below, and must be empty by the time it begins.
+/// There is room for what is in it 32 slots before. So a full one begins to move down early, some of it each
+/// tick, and timers that are due do not wait until all of it has moved.
+///
 /// Threads:   one at a time.
-/// Invariant: a node's slot follows from its deadline and now alone: on the level of the highest
-///            digit (base 64) in which the two differ, in the slot of the deadline's digit. Every
-///            node has a deadline after now. Eight levels reach further than the clock.
+/// Invariant: every node has a deadline after now. On its level it lies less than 64 slots ahead of now; above the
+///            lowest one, it is not in the slot that now is in. Of one tick, what lies higher is older. Nine levels
+///            reach further than the clock.
 /// Cost:      insert() and remove(): O(1). A node moves down at most once per level. advance() and
-///            next_expiry() skip empty slots with the bitmaps. 8 KiB and 24 bytes a timer.
+///            next_expiry() skip empty slots with the bitmaps. 14 KiB and 24 bytes a timer.
 class timer_wheel {
  public:
   static constexpr duration tick = std::chrono::nanoseconds{1 << 19};
@@ -65,72 +69,86 @@ class timer_wheel {
   /// Returns false if it was not in the wheel.
   bool remove(timer_node& node) noexcept;
 
+  /// What advance() has done.
+  struct progress {
+    std::size_t fired = 0;
+    std::size_t moved = 0;  // down by a level
+    [[nodiscard]] std::size_t steps() const noexcept { return fired + moved; }
+  };
+
   /// Calls fired(timer_node&) for each node whose deadline has passed, in the order of deadlines,
   /// and in that of insertion within a tick. The node is out of the wheel by then: `fired` may
   /// insert it again, delete it, and insert and remove others, due ones too. What it inserts fires
-  /// in the same call if it is due, but not before a later tick. After `most` it stops, and goes on where it was
-  /// when it is called again. Returns how many fired.
+  /// in the same call if it is due, but not before a later tick. After `most` steps it stops, and goes on where it was
+  /// when it is called again.
   template <class Fired>
-  std::size_t advance(time_point now, Fired&& fired,
-                      std::size_t most = std::numeric_limits<std::size_t>::max()) {
+  progress advance(time_point now, Fired&& fired,
+                   std::size_t most = std::numeric_limits<std::size_t>::max()) {
     const std::uint64_t target = tick_before(now);
-    std::size_t count = 0;
-    while (const auto at = first_occupied()) {
-      if (at->start > target) break;
-      now_ = at->start;
-      if (at->level > 0) {
-        cascade(*at);
+    progress done;
+    while (const auto next = first_event()) {
+      if (next->at > target) break;
+      now_ = std::max(now_, next->at);
+      if (next->level > 0) {
+        done.moved += move_down(*next, most - done.steps());
+        if (done.steps() == most) return done;
         continue;
       }
       // Nothing is added to this slot meanwhile: what `fired` inserts is for a later tick.
-      timer_node& head = slot(at->level, at->digit);
+      timer_node& head = slots_[next->slot];
       while (head.next_ != &head) {
-        if (count == most) return count;
+        if (done.steps() == most) return done;
         timer_node& due = *head.next_;
         remove(due);
-        ++count;
+        ++done.fired;
         fired(due);
       }
     }
     now_ = std::max(now_, target);
-    return count;
+    return done;
   }
 
-  /// No later than the first deadline. Advancing to it fires a timer or brings a group of them
-  /// closer; that happens at most seven times before a timer fires.
+  /// No later than the first deadline. Advancing to it fires a timer or brings some closer; for one timer alone that
+  /// happens at most eight times before it fires.
   [[nodiscard]] std::optional<time_point> next_expiry() const noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
-  static constexpr unsigned digit_bits = 6;
-  static constexpr unsigned digits = 1u << digit_bits;
-  static constexpr unsigned levels = 8;
+  static constexpr unsigned slots = 64;  // of a level
+  static constexpr unsigned reach = 5;   // a slot covers 2^5 of those below
+  static constexpr unsigned levels = 9;
+  static constexpr unsigned a_tick =
+      12;  // 2^12 nodes move down within one, in less than half of it
 
-  struct place {
+  struct event {
     unsigned level;
-    unsigned digit;
-    std::uint64_t start;  // tick
+    unsigned slot;        // in slots_
+    std::uint64_t begin;  // of the slot: tick
+    std::uint64_t at;     // when something is to be done there: tick
   };
 
   static std::uint64_t tick_before(time_point at) noexcept;
   static std::uint64_t tick_after(time_point at) noexcept;
 
-  timer_node& slot(unsigned level, unsigned digit) noexcept {
-    return slots_[level * digits + digit];
-  }
   unsigned level_of(std::uint64_t deadline) const noexcept;
-  static unsigned digit_of(std::uint64_t deadline, unsigned level) noexcept;
-  void link(timer_node& node) noexcept;
-  void cascade(const place& from) noexcept;
+  static unsigned place_of(std::uint64_t deadline, unsigned level) noexcept;
+  void fill(unsigned place) noexcept;
+  void empty(unsigned place) noexcept;
+  /// Some nodes of its slot; all, if now has reached it.
+  std::size_t move_down(const event& from, std::size_t most) noexcept;
+  static std::uint64_t moves_at(const timer_node& head, unsigned level,
+                                std::uint64_t begin) noexcept;
 
-  /// Its slot holds the first deadline: nodes of a lower level agree with now in more digits.
-  std::optional<place> first_occupied() const noexcept;
+  /// A slot that is to be moved down, or the next one whose nodes fire. Of several at once one of the highest level.
+  std::optional<event> first_event() const noexcept;
 
   std::uint64_t now_;  // tick
   std::size_t size_ = 0;
-  std::array<std::uint64_t, levels> occupied_{};   // a bit for each slot that is not empty
-  std::array<timer_node, levels * digits> slots_;  // heads of circular lists
+  std::array<std::uint64_t, levels> occupied_{};  // a bit for each slot that is not empty
+  // Heads of circular lists, level by level. Their deadline_ is a number of nodes, no less than there are: what is
+  // removed stays in it until the slot is empty.
+  std::array<timer_node, levels * slots> slots_;
 };
 
 }  // namespace troupe
