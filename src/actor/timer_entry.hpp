@@ -17,35 +17,83 @@ namespace troupe::detail {
 class control_block;
 class timer_service;
 
-/// One armed timer: the envelope of its tick, a node of the wheel, and a place in its actor's list.
+struct timer_entry;
+
+/// What only some timers have: those that fire again and again, whose tick may be on its way while they are in the wheel,
+/// and those that belong to a trace.
+struct timer_details {
+  envelope tick;
+  timer_entry* entry;
+  envelope* message;
+  clone_function clone;  // null: once
+  duration period;
+  time_point deadline;  // not rounded
+  std::uint64_t trace;
+};
+
+/// One armed timer: a node of the wheel, or else the envelope of its tick, and a place in its actor's list.
 /// Entries are used again and never freed, so that a `timer` may ask at any time.
 ///
 /// It is free once it is neither live nor queued. All members are under the service's mutex, except
 /// as the tick passes through the mailbox.
 ///
-/// Two cache lines: firing touches only the first one, which is what makes a million of them cost little.
-struct alignas(cache_line_bytes) timer_entry : envelope, timer_node {
-  timer_entry() noexcept : envelope{} {}
+/// One cache line: of a million timers each that fires is a miss of the cache.
+struct alignas(cache_line_bytes) timer_entry {
+  timer_entry() noexcept { ::new (place) timer_node; }
 
-  bool live = false;                // neither cancelled nor done
-  bool queued = false;              // its tick is in the mailbox, or being handled
-  bool cloning = false;             // the message is being copied outside the lock
-  bool alarm = false;               // says only that it is time; holds nobody
-  bool own = false;                 // armed by its actor's object
-  bool was_late = false;            // a simulation has had it fire later, and does so now
-  control_block* target = nullptr;  // held
-  envelope* message = nullptr;      // what is sent, or copied
+  /// In the wheel, or free.
+  [[nodiscard]] timer_node& node() noexcept {
+    return *std::launder(reinterpret_cast<timer_node*>(place));
+  }
+  [[nodiscard]] static timer_entry& of(timer_node& one) noexcept {
+    return *reinterpret_cast<timer_entry*>(&one);
+  }
 
+  /// Out of the wheel, and into a mailbox.
+  [[nodiscard]] envelope& begin_tick(const dispatch& how) noexcept {
+    queued = true;
+    return *::new (place) envelope{nullptr, &how};
+  }
+  [[nodiscard]] static timer_entry& of(envelope& tick) noexcept {
+    return *reinterpret_cast<timer_entry*>(&tick);
+  }
+  [[nodiscard]] static const timer_entry& of(const envelope& tick) noexcept {
+    return *reinterpret_cast<const timer_entry*>(&tick);
+  }
+  void end_tick() noexcept {
+    queued = false;
+    if (!has_details) ::new (place) timer_node;
+  }
+  /// Not as an envelope of its own.
+  [[nodiscard]] bool is_node() const noexcept { return !queued || has_details; }
+
+  [[nodiscard]] envelope*& message() noexcept {
+    return has_details ? what.details->message : what.message;
+  }
+  [[nodiscard]] bool is_periodic() const noexcept {
+    return has_details && what.details->clone != nullptr;
+  }
+
+  alignas(envelope) std::byte place[sizeof(timer_node)];
+  std::uint64_t generation : 56 = 1;
+  bool live : 1 = false;            // neither cancelled nor done
+  bool queued : 1 = false;          // its tick is in the mailbox, or being handled
+  bool cloning : 1 = false;         // the message is being copied outside the lock
+  bool alarm : 1 = false;           // says only that it is time; holds nobody
+  bool own : 1 = false;             // armed by its actor's object
+  bool was_late : 1 = false;        // a simulation has had it fire later, and does so now
+  bool high : 1 = false;            // its message is
+  bool has_details : 1 = false;     // what they are is in `what`
+  control_block* target = nullptr;  // from arming until it is free; held as long as it lives
+  union {
+    envelope* message = nullptr;  // what is sent
+    timer_details* details;
+  } what;
   timer_entry* previous_of_actor = nullptr;
   timer_entry* next_of_actor = nullptr;  // or among the free
-  timer_service* service = nullptr;
-  std::uint64_t generation = 1;
-  clone_function clone = nullptr;  // null: once
-  duration period{};
-  time_point deadline{};
-  std::uint64_t trace = 0;
 };
-static_assert(sizeof(timer_entry) == 2 * cache_line_bytes);
+static_assert(sizeof(timer_entry) == cache_line_bytes);
+static_assert(sizeof(timer_node) >= sizeof(envelope));
 
 /// Entries that have not been used yet, in chunks, each twice as large as the one before, up to a large page.
 class entry_store {

@@ -70,23 +70,23 @@ std::size_t timer_service::fire_some(time_point now) noexcept {
   if (conductor* const by = home_.conducted_by()) return fire_in_some_order(now, *by);
   return wheel_
       .advance(
-          now, [&](timer_node& node) { fire(static_cast<timer_entry&>(node), now); }, most_at_once)
+          now, [&](timer_node& node) { fire(timer_entry::of(node), now); }, most_at_once)
       .steps();
 }
 
 // In a simulation: all, in an order that is chosen.
 std::size_t timer_service::fire_in_some_order(time_point now, conductor& by) noexcept {
   std::vector<timer_entry*> due;
-  (void)wheel_.advance(now,
-                       [&](timer_node& node) { due.push_back(&static_cast<timer_entry&>(node)); });
+  (void)wheel_.advance(now, [&](timer_node& node) { due.push_back(&timer_entry::of(node)); });
   while (!due.empty()) {
     const std::size_t which = by.choose(due.size(), "which timer fires");
     timer_entry& entry = *due[which];
     due.erase(due.begin() + static_cast<std::ptrdiff_t>(which));
-    const duration late = std::exchange(entry.was_late, false) ? duration::zero() : by.lateness();
+    const duration late = entry.was_late ? duration::zero() : by.lateness();
+    entry.was_late = false;
     if (late > duration::zero()) {
       entry.was_late = true;
-      wheel_.insert(entry, now + late);
+      wheel_.insert(entry.node(), now + late);
     } else {
       fire(entry, now);
     }
@@ -129,21 +129,28 @@ void timer_service::fire_due() noexcept {
 // Under the mutex. The mailbox and the scheduler take no lock of the timers; of the user's code
 // only a pump's wake-up callback can run here, which must not use Troupe.
 void timer_service::fire(timer_entry& entry, time_point now) noexcept {
-  if (entry.clone != nullptr) {
+  if (entry.is_periodic()) {
+    timer_details& of = *entry.what.details;
     // Periods that have passed altogether are not made up for.
-    const auto missed = (now - entry.deadline) / entry.period;
-    entry.deadline += (missed + 1) * entry.period;
+    const auto missed = (now - of.deadline) / of.period;
+    of.deadline += (missed + 1) * of.period;
     skipped_ += static_cast<std::uint64_t>(missed);
-    wheel_.insert(entry, entry.deadline);
+    wheel_.insert(entry.node(), of.deadline);
     if (entry.queued) {
       ++skipped_;
       return;
     }
   }
   if (entry.alarm) return fire_alarm(entry);
-  entry.queued = true;
+  envelope* tick = nullptr;
+  if (entry.has_details) {
+    entry.queued = true;
+    tick = &entry.what.details->tick;
+  } else {
+    tick = &entry.begin_tick(entry.high ? high_tick_dispatch : tick_dispatch);
+  }
   // A closed mailbox belongs to an actor that is about to cancel this timer.
-  if (!entry.target->try_deliver_by_priority(entry)) entry.queued = false;
+  if (!entry.target->try_deliver_by_priority(*tick)) entry.end_tick();
 }
 
 }  // namespace troupe::detail

@@ -14,16 +14,16 @@
 
 namespace troupe {
 
-bool timer::cancel() noexcept {
-  return entry_ != nullptr && entry_->service->cancel(*entry_, generation_);
-}
+bool timer::cancel() noexcept { return entry_ != nullptr && of_->cancel(*entry_, generation_); }
 
 }  // namespace troupe
 
 namespace troupe::detail {
 
 struct timer_access {
-  static timer make(timer_entry& entry) noexcept { return {&entry, entry.generation}; }
+  static timer make(timer_service& of, timer_entry& entry) noexcept {
+    return {of, entry, entry.generation};
+  }
 };
 
 timer arm(control_block& to, envelope& message, duration delay, duration period,
@@ -187,6 +187,17 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
       if (message != nullptr) message->how->discard(*message);
     }
   } guard{&message};
+  const std::uint64_t trace = home_.traces ? this_turn().trace : 0;
+  struct free_unless_armed {
+    timer_details* details = nullptr;
+    ~free_unless_armed() {
+      if (details != nullptr) pool_release(details, sizeof(timer_details), alignof(timer_details));
+    }
+  } more;
+  if (clone != nullptr || trace != 0) {
+    more.details =
+        ::new (pool_allocate(sizeof(timer_details), alignof(timer_details))) timer_details{};
+  }
   side_block& side = to.side();
   std::unique_lock lock(mutex_);
   if (to.line().now_in_order().ended()) {
@@ -195,28 +206,33 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
     return {};
   }
   timer_entry& entry = take_free();
-  const timer handle = timer_access::make(entry);
+  const timer handle = timer_access::make(*this, entry);
   to.hold();
   entry.target = &to;
-  entry.how = message.how->high ? &high_tick_dispatch : &tick_dispatch;
-  entry.message = std::exchange(guard.message, nullptr);
-  entry.clone = clone;
-  // The wheel knows nothing shorter than its tick.
-  entry.period = std::max<duration>(period, timer_wheel::tick);
+  entry.high = message.how->high;
   // The clock is read afresh, so that nothing is early.
-  const time_point now = clock::now();
-  entry.deadline = later(now, delay);
+  const time_point deadline = later(clock::now(), delay);
+  entry.has_details = more.details != nullptr;
+  if (entry.has_details) {
+    // The wheel knows no period shorter than its tick.
+    *more.details = {.tick = {nullptr, entry.high ? &high_details_dispatch : &details_dispatch},
+                     .entry = &entry,
+                     .message = nullptr,
+                     .clone = clone,
+                     .period = std::max<duration>(period, timer_wheel::tick),
+                     .deadline = deadline,
+                     .trace = trace};
+    entry.what.details = std::exchange(more.details, nullptr);
+  }
+  entry.message() = std::exchange(guard.message, nullptr);
   entry.live = true;
   entry.was_late = false;
   entry.queued = entry.cloning = entry.alarm = false;
   entry.own = this_turn().running == &to;
-  entry.trace = home_.traces ? this_turn().trace : 0;
-  entry.previous_of_actor = nullptr;
-  entry.next_of_actor = std::exchange(side.timers, &entry);
-  if (entry.next_of_actor != nullptr) entry.next_of_actor->previous_of_actor = &entry;
+  insert_first(side, entry);
   ++armed_;
-  wheel_.insert(entry, entry.deadline);
-  const bool sooner = entry.deadline < sleeps_until_;
+  wheel_.insert(entry.node(), deadline);
+  const bool sooner = deadline < sleeps_until_;
   lock.unlock();
   if (sooner) parker_.notify();
   return handle;
@@ -269,38 +285,46 @@ void timer_service::cancel_own(control_block& of) noexcept {
   while (references-- != 0) of.let_go();
 }
 
+// Under the mutex.
+void timer_service::insert_first(side_block& of, timer_entry& entry) noexcept {
+  entry.previous_of_actor = nullptr;
+  entry.next_of_actor = std::exchange(of.timers, &entry);
+  if (entry.next_of_actor != nullptr) entry.next_of_actor->previous_of_actor = &entry;
+}
+
 // Under the mutex. Not live any more; out of the wheel and of its actor's list. What was held is
 // handed out in `left`.
 void timer_service::retire(timer_entry& entry, remains& left) noexcept {
   entry.live = false;
   if (!entry.alarm) --armed_;
-  wheel_.remove(entry);
+  if (entry.is_node()) wheel_.remove(entry.node());
   (entry.previous_of_actor != nullptr ? entry.previous_of_actor->next_of_actor
                                       : entry.target->side_if_any()->timers) = entry.next_of_actor;
   if (entry.next_of_actor != nullptr)
     entry.next_of_actor->previous_of_actor = entry.previous_of_actor;
-  if (!entry.cloning) left.message = std::exchange(entry.message, nullptr);
-  control_block* const target = std::exchange(entry.target, nullptr);
+  if (!entry.cloning) left.message = std::exchange(entry.message(), nullptr);
   if (entry.alarm) {
-    target->side_if_any()->alarm = nullptr;
+    entry.target->side_if_any()->alarm = nullptr;
   } else {
-    left.target = target;
+    left.target = entry.target;
   }
   free_if_done(entry);
 }
 
 void timer_service::free_if_done(timer_entry& entry) noexcept {
   if (entry.live || entry.queued) return;
+  if (entry.has_details) {
+    pool_release(entry.what.details, sizeof(timer_details), alignof(timer_details));
+    entry.has_details = false;
+  }
+  entry.what.message = nullptr;
+  entry.target = nullptr;
   ++entry.generation;
   entry.next_of_actor = std::exchange(free_, &entry);
 }
 
 timer_entry& timer_service::take_free() {
-  if (free_ == nullptr) {
-    timer_entry& fresh = entries_.fresh();
-    fresh.service = this;
-    return fresh;
-  }
+  if (free_ == nullptr) return entries_.fresh();
   return *std::exchange(free_, free_->next_of_actor);
 }
 
@@ -309,16 +333,40 @@ void timer_service::remains::dispose() noexcept {
   if (target != nullptr) target->let_go();
 }
 
-void timer_service::run_tick(void* actor, envelope& tick) {
-  timer_entry& entry = static_cast<timer_entry&>(tick);
-  entry.service->handle(entry, actor);
+namespace {
+
+timer_entry& of_details(envelope& tick) noexcept {
+  return *reinterpret_cast<timer_details*>(&tick)->entry;
 }
 
+timer_service& service_of_this_turn() noexcept { return this_turn().running->home().timers(); }
+
+}  // namespace
+
+void timer_service::run_tick(void* actor, envelope& tick) {
+  service_of_this_turn().handle(timer_entry::of(tick), actor);
+}
+void timer_service::run_tick_of_details(void* actor, envelope& tick) {
+  service_of_this_turn().handle(of_details(tick), actor);
+}
+void timer_service::run_alarm(void*, envelope& tick) {
+  service_of_this_turn().handle_alarm(timer_entry::of(tick));
+}
+
+// The mailbox in which it was belongs to the target, which is there as long as it is.
 void timer_service::discard_tick(envelope& tick) noexcept {
-  timer_entry& entry = static_cast<timer_entry&>(tick);
-  const std::lock_guard lock(entry.service->mutex_);
-  entry.queued = false;
-  entry.service->free_if_done(entry);
+  timer_entry& entry = timer_entry::of(tick);
+  entry.target->home().timers().end_tick(entry);
+}
+void timer_service::discard_tick_of_details(envelope& tick) noexcept {
+  timer_entry& entry = of_details(tick);
+  entry.target->home().timers().end_tick(entry);
+}
+
+void timer_service::end_tick(timer_entry& entry) noexcept {
+  const std::lock_guard lock(mutex_);
+  entry.end_tick();
+  free_if_done(entry);
 }
 
 // ── Alarms ────────────────────────────────────────────────────────────────────────────────────
@@ -329,22 +377,16 @@ void timer_service::alarm_by(control_block& of, time_point when) {
   if (side.alarm == nullptr) {
     timer_entry& entry = take_free();
     entry.target = &of;
-    entry.how = &alarm_dispatch;
-    entry.message = nullptr;
-    entry.clone = nullptr;
     entry.live = entry.alarm = true;
-    entry.queued = entry.cloning = false;
-    entry.previous_of_actor = nullptr;
-    entry.next_of_actor = std::exchange(side.timers, &entry);
-    if (entry.next_of_actor != nullptr) entry.next_of_actor->previous_of_actor = &entry;
+    entry.queued = entry.cloning = entry.own = entry.high = false;
+    insert_first(side, entry);
     side.alarm = &entry;
   }
   timer_entry& entry = *side.alarm;
   if (entry.queued) return;  // it looks, and then says when to look again
-  wheel_.remove(entry);
-  entry.deadline = when;
+  wheel_.remove(entry.node());
   entry.was_late = false;
-  wheel_.insert(entry, when);
+  wheel_.insert(entry.node(), when);
   const bool sooner = when < sleeps_until_;
   lock.unlock();
   if (sooner) parker_.notify();
@@ -357,18 +399,17 @@ void timer_service::fire_alarm(timer_entry& entry) noexcept {
   const lifeline::state seen = line.now_after_others();
   if (!line.try_hold(seen.generation())) {
     // Whether it ends is being decided by the search for cycles, which is not to be waited for under the mutex.
-    if (!seen.ending() || seen.undecided()) wheel_.insert(entry, clock::now());
+    if (!seen.ending() || seen.undecided()) wheel_.insert(entry.node(), clock::now());
     return;
   }
-  entry.queued = true;
-  if (!target.try_deliver(entry)) entry.queued = false;
+  if (!target.try_deliver(entry.begin_tick(alarm_dispatch))) entry.end_tick();
   target.let_go();
 }
 
 void timer_service::handle_alarm(timer_entry& entry) {
   {
     const std::lock_guard lock(mutex_);
-    entry.queued = false;
+    entry.end_tick();
     if (!entry.live) return free_if_done(entry);
   }
   this_turn().running->look_at_the_time();
@@ -377,24 +418,22 @@ void timer_service::handle_alarm(timer_entry& entry) {
 // ── A tick is handled ─────────────────────────────────────────────────────────────────────────
 
 // Timers that are due lie anywhere in memory, and each brings three lines that nothing else has touched.
-void timer_service::prefetch_after(const timer_entry& entry) noexcept {
+void timer_service::prefetch_after(const dispatch* how) noexcept {
   const control_block* const me = this_turn().running;
   const envelope* const next = me->comes_next();
-  if (next == nullptr || next->how != entry.how) return;
-  const auto& soon = static_cast<const timer_entry&>(*next);
-  __builtin_prefetch(soon.message);
+  if (next == nullptr || next->how != how) return;
+  const timer_entry& soon = timer_entry::of(*next);
+  __builtin_prefetch(soon.what.message);
   if (soon.next_of_actor != nullptr) __builtin_prefetch(&soon.next_of_actor->previous_of_actor, 1);
   if (soon.previous_of_actor != nullptr) {
     __builtin_prefetch(&soon.previous_of_actor->next_of_actor, 1);
   }
-  if (next->next == nullptr || next->next->how != entry.how) return;
-  const auto& later = static_cast<const timer_entry&>(*next->next);
-  __builtin_prefetch(&later.previous_of_actor, 1);
+  if (next->next == nullptr || next->next->how != how) return;
+  __builtin_prefetch(&timer_entry::of(*next->next), 1);
 }
 
 // In the turn of the timer's actor.
 void timer_service::handle(timer_entry& entry, void* actor) {
-  if (entry.alarm) return handle_alarm(entry);
   envelope* message = nullptr;
   struct dispose_at_the_end {
     remains left;
@@ -402,19 +441,20 @@ void timer_service::handle(timer_entry& entry, void* actor) {
   } guard;
   std::unique_lock lock(mutex_);
   if (!entry.live) {
-    entry.queued = false;
+    entry.end_tick();
     free_if_done(entry);
     return;
   }
-  const std::uint64_t trace = entry.trace;
-  if (entry.clone == nullptr) {
-    prefetch_after(entry);
-    message = std::exchange(entry.message, nullptr);
-    entry.queued = false;
+  const std::uint64_t trace = entry.has_details ? entry.what.details->trace : 0;
+  if (!entry.is_periodic()) {
+    if (!entry.has_details) prefetch_after(entry.high ? &high_tick_dispatch : &tick_dispatch);
+    message = std::exchange(entry.message(), nullptr);
+    entry.end_tick();
     retire(entry, guard.left);
   } else {
     // Copying is the user's code. The entry stays queued, so that it is not freed meanwhile.
     entry.cloning = true;
+    const timer_details& original = *entry.what.details;
     lock.unlock();
     struct over {
       timer_service& service;
@@ -422,12 +462,13 @@ void timer_service::handle(timer_entry& entry, void* actor) {
       envelope*& cancelled;
       ~over() {
         const std::lock_guard again(service.mutex_);
-        entry.cloning = entry.queued = false;
-        if (!entry.live) cancelled = std::exchange(entry.message, nullptr);
+        entry.cloning = false;
+        entry.end_tick();
+        if (!entry.live) cancelled = std::exchange(entry.message(), nullptr);
         service.free_if_done(entry);
       }
     } until_copied{*this, entry, guard.left.message};
-    message = entry.clone(*entry.message);
+    message = original.clone(*original.message);
   }
   if (lock.owns_lock()) lock.unlock();
   this_turn().running->now_handling(*message->how);

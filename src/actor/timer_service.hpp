@@ -22,6 +22,7 @@
 namespace troupe::detail {
 
 class runtime;
+struct side_block;
 
 /// The timers of one system: a wheel, a mutex and a thread that sleeps until the next is due. When
 /// free memory has gathered in the pool the same thread gives it back to the operating system: some
@@ -73,6 +74,10 @@ class timer_service final : surplus_listener, chore {
  private:
   static void run_tick(void* actor, envelope& tick);
   static void discard_tick(envelope& tick) noexcept;
+  static void run_tick_of_details(void* actor, envelope& tick);
+  static void discard_tick_of_details(envelope& tick) noexcept;
+  static void run_alarm(void* actor, envelope& tick);
+  void end_tick(timer_entry& entry) noexcept;
   static constexpr dispatch tick_dispatch{
       .run = run_tick, .discard = discard_tick, .message = "a timer's tick", .internal = true};
   static constexpr dispatch high_tick_dispatch{.run = run_tick,
@@ -80,7 +85,16 @@ class timer_service final : surplus_listener, chore {
                                                .message = "a timer's tick",
                                                .internal = true,
                                                .high = true};
-  static constexpr dispatch alarm_dispatch{.run = run_tick,
+  static constexpr dispatch details_dispatch{.run = run_tick_of_details,
+                                             .discard = discard_tick_of_details,
+                                             .message = "a timer's tick",
+                                             .internal = true};
+  static constexpr dispatch high_details_dispatch{.run = run_tick_of_details,
+                                                  .discard = discard_tick_of_details,
+                                                  .message = "a timer's tick",
+                                                  .internal = true,
+                                                  .high = true};
+  static constexpr dispatch alarm_dispatch{.run = run_alarm,
                                            .discard = discard_tick,
                                            .message = "the time",
                                            .internal = true,
@@ -119,7 +133,8 @@ class timer_service final : surplus_listener, chore {
   [[nodiscard]] time_point trim(time_point now) noexcept;
   void fire(timer_entry& entry, time_point now) noexcept;
   void handle(timer_entry& entry, void* actor);
-  static void prefetch_after(const timer_entry& entry) noexcept;
+  static void prefetch_after(const dispatch* how) noexcept;
+  static void insert_first(side_block& of, timer_entry& entry) noexcept;
   void fire_alarm(timer_entry& entry) noexcept;
   void handle_alarm(timer_entry& entry);
   timer_entry& take_free();

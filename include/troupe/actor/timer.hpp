@@ -14,6 +14,7 @@ namespace troupe {
 namespace detail {
 struct timer_entry;
 struct timer_access;
+class timer_service;
 }  // namespace detail
 
 /// Names one armed timer so that it can be cancelled; letting go of it changes nothing.
@@ -30,9 +31,10 @@ class timer {
 
  private:
   friend struct detail::timer_access;
-  timer(detail::timer_entry* entry, std::uint64_t generation) noexcept
-      : entry_(entry), generation_(generation) {}
+  timer(detail::timer_service& of, detail::timer_entry& entry, std::uint64_t generation) noexcept
+      : of_(&of), entry_(&entry), generation_(generation) {}
 
+  detail::timer_service* of_ = nullptr;
   detail::timer_entry* entry_ = nullptr;
   std::uint64_t generation_ = 0;
 };
