@@ -14,7 +14,8 @@ constexpr auto last_tick = static_cast<std::uint64_t>(duration::max().count() >>
 
 }  // namespace
 
-timer_wheel::timer_wheel(time_point now) noexcept : now_(tick_before(now)) {
+timer_wheel::timer_wheel(time_point now, unsigned pace) noexcept
+    : now_(tick_before(now)), pace_(pace) {
   static_assert(last_tick >> ((levels - 1) * reach) < slots,
                 "the levels reach further than the clock");
   for (timer_node& head : slots_) head.previous_ = head.next_ = &head;
@@ -52,7 +53,9 @@ bool timer_wheel::remove(timer_node& node) noexcept {
 std::optional<time_point> timer_wheel::next_expiry() const noexcept {
   const auto first = first_event();
   if (!first) return std::nullopt;
-  return time_point{duration{static_cast<duration::rep>(first->at << tick_bits)}};
+  // At the end of the clock there is no later tick.
+  return time_point{
+      duration{static_cast<duration::rep>(std::min(first->at, last_tick) << tick_bits)}};
 }
 
 std::uint64_t timer_wheel::tick_before(time_point at) noexcept {
@@ -92,8 +95,8 @@ void timer_wheel::empty(unsigned place) noexcept {
 
 // In time to be empty when it begins, and not before the level below has room for it.
 std::uint64_t timer_wheel::moves_at(const timer_node& head, unsigned level,
-                                    std::uint64_t begin) noexcept {
-  return begin - std::min(head.deadline_ >> a_tick, std::uint64_t{1} << (level * reach));
+                                    std::uint64_t begin) const noexcept {
+  return begin - std::min(head.deadline_ >> pace_, std::uint64_t{1} << (level * reach));
 }
 
 // From the end of one list to the beginning of another: where there are nodes of one tick, they are newer.

@@ -289,7 +289,8 @@ TEST(timer_wheel, a_handler_that_throws_loses_no_other_timer) {
 // in and outside handlers.
 class model {
  public:
-  model(unsigned seed, std::size_t timers) : random_(seed) {
+  // Full slots are those of so few that they move down in parts here, too.
+  model(unsigned seed, std::size_t timers, unsigned pace) : random_(seed), wheel_(start, pace) {
     for (std::size_t i = 0; i < timers; ++i) {
       timers_.push_back(std::make_unique<timer>(static_cast<int>(i)));
     }
@@ -337,7 +338,7 @@ class model {
 
   void advance(time_point now) {
     const std::int64_t target = tick_before(now);
-    wheel_.advance(now, [&](timer_node& node) {
+    const auto fired = [&](timer_node& node) {
       ASSERT_FALSE(due_.empty());
       ASSERT_EQ(due_.begin()->second, &static_cast<timer&>(node));
       ASSERT_LE(due_.begin()->first, target);
@@ -345,7 +346,13 @@ class model {
       due_.erase(due_.begin());
       ++fired_;
       for (unsigned n = pick(3); n > 0; --n) change();
-    });
+    };
+    // All at once, or a few steps at a time.
+    for (std::size_t most = pick(2) == 0 ? 1'000'000 : 1 + pick(8);;) {
+      const auto done = wheel_.advance(now, fired, most);
+      ASSERT_LE(done.steps(), most);
+      if (done.steps() < most || testing::Test::HasFatalFailure()) break;
+    }
     ASSERT_TRUE(due_.empty() || due_.begin()->first > target);
     now_ = now;
     now_tick_ = target;
@@ -363,7 +370,7 @@ class model {
   std::mt19937_64 random_;
   time_point now_ = start;
   std::int64_t now_tick_ = tick_before(start);
-  timer_wheel wheel_{start};
+  timer_wheel wheel_;
   std::vector<std::unique_ptr<timer>> timers_;
   ticks due_;
 };
@@ -373,12 +380,73 @@ TEST(timer_wheel, does_what_a_sorted_map_does) {
   std::cout << "seed " << seed << "\n";
   std::size_t count = 0;
   for (unsigned i = 0; i < 20; ++i) {
-    model one(seed + i, 5 + 10 * i);
+    model one(seed + i, 5 + 10 * i, i % 2 == 0 ? 12 : i / 2 % 4);
     one.run(2'000);
     count += one.fired();
     ASSERT_FALSE(testing::Test::HasFatalFailure()) << "seed " << seed << " + " << i;
   }
   std::cout << count << " timers fired\n";
+}
+
+TEST(timer_wheel, every_distance_near_the_reach_of_a_level_fires_in_its_tick) {
+  const std::int64_t day = 24h / tick;
+  for (std::int64_t first = 64 * day; first < 64 * day + 64; ++first) {
+    for (int bits = 6; bits <= 41; bits += 5) {
+      for (const std::int64_t off : {-1, 0, 1}) {
+        const std::int64_t due = first + (std::int64_t{1} << bits) + off;
+        timer_wheel wheel(time_point(first * tick));
+        timer one(0);
+        wheel.insert(one, time_point(due * tick));
+        int wakeups = 0;
+        for (std::size_t count = 0; count == 0; ++wakeups) {
+          const time_point next = wheel.next_expiry().value();
+          ASSERT_LE(next, time_point(due * tick));
+          count = wheel.advance(next, [](timer_node&) {}).fired;
+          ASSERT_EQ(count, next == time_point(due * tick) ? 1u : 0u);
+        }
+        ASSERT_LE(wakeups, 9);
+      }
+    }
+  }
+}
+
+TEST(timer_wheel, one_that_is_left_of_many_fires_in_its_tick) {
+  const time_point begin(1'000'000 * tick);
+  timer_wheel wheel(begin);
+  std::deque<timer> timers;
+  for (int i = 0; i < 200'000; ++i) {
+    wheel.insert(timers.emplace_back(i), begin + (5'000 + i % 30) * tick);
+  }
+  for (int i = 1; i < 200'000; ++i) wheel.remove(timers[static_cast<std::size_t>(i)]);
+  int wakeups = 0;
+  for (std::size_t count = 0; count == 0; ++wakeups) {
+    const time_point next = wheel.next_expiry().value();
+    ASSERT_LE(next, begin + 5'000 * tick);
+    count = wheel.advance(next, [](timer_node&) {}).fired;
+    ASSERT_EQ(count, next == begin + 5'000 * tick ? 1u : 0u);
+  }
+  EXPECT_LE(wakeups, 4);
+}
+
+TEST(timer_wheel, more_than_can_move_in_time_are_not_late) {
+  const time_point begin(1'000'000 * tick);
+  timer_wheel wheel(begin);
+  std::deque<timer> timers;
+  for (int i = 0; i < 300'000; ++i) {
+    wheel.insert(timers.emplace_back(i), begin + (320 + i % 32) * tick);
+  }
+  std::size_t all = 0;
+  for (std::int64_t now = 1; all < timers.size(); ++now) {
+    std::size_t count = 0;
+    for (;;) {
+      const auto done = wheel.advance(
+          begin + now * tick, [](timer_node&) {}, 16);
+      count += done.fired;
+      if (done.steps() < 16) break;
+    }
+    ASSERT_EQ(count, now < 320 ? 0u : 300'000u / 32) << now;
+    all += count;
+  }
 }
 
 TEST(timer_wheel, begins_anew_at_an_earlier_time) {
