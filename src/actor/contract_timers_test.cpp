@@ -177,6 +177,49 @@ TEST(contract, cancel_within_a_running_actors_turn_takes_back_a_tick_in_the_mail
   }
 }
 
+TEST(contract, cancel_takes_back_a_tick_in_the_mailbox_and_frees_it_at_once) {
+  for (const bool repeated : {false, true}) {
+    stage s;
+    const auto a = s.spawn<receiver>();
+    s.play();
+    timer t = arm_and_wait_until_it_fires(
+        s, [&] { return repeated ? a.send_every(1us, parcel{}) : a.send_after(1us, parcel{}); });
+    EXPECT_TRUE(t.cancel());
+    EXPECT_EQ(parcels(), 0);
+    EXPECT_EQ(armed(s), 0u);
+    EXPECT_FALSE(t.cancel());
+    // Its tick is still on its way; those that are armed now are none of its business.
+    std::vector<timer> more;
+    for (int i = 0; i < 5; ++i) {
+      more.push_back(arm_and_wait_until_it_fires(s, [&] { return a.send_after(1us, parcel{}); }));
+    }
+    EXPECT_FALSE(t.cancel());
+    EXPECT_TRUE(more.back().cancel());
+    a.send(act{[](receiver& me) { EXPECT_EQ(me.arrived, 4); }});
+    s.play();
+    EXPECT_EQ(parcels(), 0);
+    EXPECT_EQ(armed(s), 0u);
+    for (timer& each : more) EXPECT_FALSE(each.cancel());
+  }
+}
+
+TEST(contract, a_tick_in_the_mailbox_of_an_actor_that_stops_now_is_freed) {
+  for (const bool repeated : {false, true}) {
+    stage s;
+    const auto a = s.spawn<receiver>();
+    s.play();
+    timer t = arm_and_wait_until_it_fires(
+        s, [&] { return repeated ? a.send_every(1us, parcel{}) : a.send_after(1us, parcel{}); });
+    a.stop_now();
+    s.play();
+    EXPECT_EQ(a.join(), exit_reason::stopped_now);
+    EXPECT_EQ(parcels(), 0);
+    EXPECT_EQ(armed(s), 0u);
+    EXPECT_FALSE(t.cancel());
+    EXPECT_THAT(s.told.dead_letters(), IsEmpty());
+  }
+}
+
 TEST(contract, cancel_of_a_stopping_actors_timer_cancels) {
   journal log;
   stage s;

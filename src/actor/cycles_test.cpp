@@ -378,6 +378,17 @@ TEST(suspects, are_not_those_that_will_be_collected_or_have_something_to_do_or_a
   EXPECT_THAT(q.system.unreachable_suspects(), SizeIs(2)) << "the test holds them";
 }
 
+TEST(suspects, are_those_whose_timers_have_been_handled) {
+  quiet q;
+  const ref<secretive> one = q.spawn<secretive>();
+  q.play();
+  const auto before = q.system.statistics().messages_accepted;
+  (void)one.send_after(0s, hold{});
+  ASSERT_TRUE(eventually([&] { return q.system.statistics().messages_accepted > before; }));
+  q.play();
+  EXPECT_THAT(q.system.unreachable_suspects(), SizeIs(1));
+}
+
 // ── When ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST(cycles, are_found_without_being_searched_for) {

@@ -177,7 +177,7 @@ class runtime : public system_state {
   std::unique_ptr<conducted_executor> conducted_;  // null: likewise
   std::vector<address> spawned_;                   // in a simulation: in order, some of them ended
   detail::dispatchers dispatchers_{*this};
-  timer_service timers_{*this};
+  mutable timer_service timers_{*this};  // who counts them takes back what has been handled
   detail::pauses pauses_{timers_};
   detail::circles circles_;
   cycle_search cycles_{*this};

@@ -10,6 +10,7 @@
 #include <troupe/base/cache_line.hpp>
 #include <troupe/base/clock.hpp>
 #include <troupe/message/envelope.hpp>
+#include <troupe/sync/atomic.hpp>
 #include <troupe/time/timer_wheel.hpp>
 
 namespace troupe::detail {
@@ -34,8 +35,9 @@ struct timer_details {
 /// One armed timer: a node of the wheel, or else the envelope of its tick, and a place in its actor's list.
 /// Entries are used again and never freed, so that a `timer` may ask at any time.
 ///
-/// It is free once it is neither live nor queued. All members are under the service's mutex, except
-/// as the tick passes through the mailbox.
+/// It is free once it is neither live nor queued. All members are under the service's mutex, except those that the
+/// actor of a tick looks at: how, target and message, which stay as they are while it is queued, and `claimed`. The tick's
+/// `next` is whose it is: the mailbox's, then the actor's.
 ///
 /// One cache line: of a million timers each that fires is a miss of the cache.
 struct alignas(cache_line_bytes) timer_entry {
@@ -47,6 +49,11 @@ struct alignas(cache_line_bytes) timer_entry {
   }
   [[nodiscard]] static timer_entry& of(timer_node& one) noexcept {
     return *reinterpret_cast<timer_entry*>(&one);
+  }
+
+  /// In a mailbox, or being handled.
+  [[nodiscard]] envelope& tick() noexcept {
+    return *std::launder(reinterpret_cast<envelope*>(place));
   }
 
   /// Out of the wheel, and into a mailbox.
@@ -64,6 +71,13 @@ struct alignas(cache_line_bytes) timer_entry {
     queued = false;
     if (!has_details) ::new (place) timer_node;
   }
+  /// True for one of those who may want the message of a tick that is queued.
+  [[nodiscard]] bool claim() noexcept {
+    // [tick] relaxed: who is first, and nothing else. The message came with the tick to the one, and with the mutex
+    // to the other.
+    return !claimed.exchange(true, relaxed);
+  }
+
   /// Not as an envelope of its own.
   [[nodiscard]] bool is_node() const noexcept { return !queued || has_details; }
 
@@ -75,15 +89,17 @@ struct alignas(cache_line_bytes) timer_entry {
   }
 
   alignas(envelope) std::byte place[sizeof(timer_node)];
-  std::uint64_t generation : 56 = 1;
-  bool live : 1 = false;            // neither cancelled nor done
-  bool queued : 1 = false;          // its tick is in the mailbox, or being handled
-  bool cloning : 1 = false;         // the message is being copied outside the lock
-  bool alarm : 1 = false;           // says only that it is time; holds nobody
-  bool own : 1 = false;             // armed by its actor's object
-  bool was_late : 1 = false;        // a simulation has had it fire later, and does so now
-  bool high : 1 = false;            // its message is
-  bool has_details : 1 = false;     // what they are is in `what`
+  std::uint64_t generation : 48 = 1;
+  bool live : 1 = false;         // neither cancelled nor done
+  bool queued : 1 = false;       // its tick is in the mailbox, or being handled
+  bool cloning : 1 = false;      // the message is being copied outside the lock
+  bool alarm : 1 = false;        // says only that it is time; holds nobody
+  bool own : 1 = false;          // armed by its actor's object
+  bool was_late : 1 = false;     // a simulation has had it fire later, and does so now
+  bool high : 1 = false;         // its message is
+  bool has_details : 1 = false;  // what they are is in `what`
+  atomic<bool> claimed{
+      false};  // of a tick without details: its actor has the message, or who cancels it
   control_block* target = nullptr;  // from arming until it is free; held as long as it lives
   union {
     envelope* message = nullptr;  // what is sent

@@ -67,6 +67,7 @@ time_point timer_service::fire_instead(std::unique_lock<adaptive_mutex>& lock,
 
 // Under the mutex. Less than so many steps at once: no more are due.
 std::size_t timer_service::fire_some(time_point now) noexcept {
+  take_back(most_taken_back);
   if (conductor* const by = home_.conducted_by()) return fire_in_some_order(now, *by);
   return wheel_
       .advance(

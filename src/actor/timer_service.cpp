@@ -74,7 +74,9 @@ void timer_service::start() {
 
 void timer_service::stop() {
   {
+    const bool is_none = armed() == 0;
     const std::lock_guard lock(mutex_);
+    TROUPE_ASSERT(is_none && returning_ == nullptr, "timer_service: stopped with timers armed");
     stopping_ = true;
   }
   parker_.notify();
@@ -225,6 +227,8 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
     entry.what.details = std::exchange(more.details, nullptr);
   }
   entry.message() = std::exchange(guard.message, nullptr);
+  // [tick] relaxed: the mutex and the mailbox hand it over.
+  entry.claimed.store(false, relaxed);
   entry.live = true;
   entry.was_late = false;
   entry.queued = entry.cloning = entry.alarm = false;
@@ -243,6 +247,7 @@ bool timer_service::cancel(timer_entry& entry, std::uint64_t generation) noexcep
   {
     const std::lock_guard lock(mutex_);
     if (entry.generation != generation || !entry.live) return false;
+    if (!entry.is_node() && !entry.claim()) return false;  // it is being handled, or has been
     retire(entry, left);
   }
   left.dispose();
@@ -256,7 +261,14 @@ void timer_service::cancel_all(control_block& of) noexcept {
     {
       const std::lock_guard lock(mutex_);
       if (side.timers == nullptr) return;
-      retire(*side.timers, left);
+      // Its ticks are handled in its turns, of which this is the last one: those that are not are claimed here.
+      timer_entry& first = *side.timers;
+      if (is_handled(first)) {
+        unlink(first);
+        continue;
+      }
+      if (!first.is_node() && !first.alarm) (void)first.claim();
+      retire(first, left);
     }
     left.dispose();
   }
@@ -271,6 +283,7 @@ void timer_service::cancel_own(control_block& of) noexcept {
     for (timer_entry* one = of.side_if_any()->timers; one != nullptr;) {
       timer_entry& each = *std::exchange(one, one->next_of_actor);
       if (!each.own || each.alarm) continue;
+      if (!each.is_node() && !each.claim()) continue;  // handled
       remains left;
       retire(each, left);
       ++references;
@@ -295,20 +308,52 @@ void timer_service::insert_first(side_block& of, timer_entry& entry) noexcept {
 // Under the mutex. Not live any more; out of the wheel and of its actor's list. What was held is
 // handed out in `left`.
 void timer_service::retire(timer_entry& entry, remains& left) noexcept {
-  entry.live = false;
-  if (!entry.alarm) --armed_;
   if (entry.is_node()) wheel_.remove(entry.node());
-  (entry.previous_of_actor != nullptr ? entry.previous_of_actor->next_of_actor
-                                      : entry.target->side_if_any()->timers) = entry.next_of_actor;
-  if (entry.next_of_actor != nullptr)
-    entry.next_of_actor->previous_of_actor = entry.previous_of_actor;
-  if (!entry.cloning) left.message = std::exchange(entry.message(), nullptr);
+  unlink(entry);
+  if (!entry.is_node()) {
+    left.message = entry.what.message;  // it stays as it is: the actor may be looking
+  } else if (!entry.cloning) {
+    left.message = std::exchange(entry.message(), nullptr);
+  }
   if (entry.alarm) {
     entry.target->side_if_any()->alarm = nullptr;
   } else {
     left.target = entry.target;
   }
   free_if_done(entry);
+}
+
+// Under the mutex. Not live any more.
+void timer_service::unlink(timer_entry& entry) noexcept {
+  entry.live = false;
+  if (!entry.alarm) --armed_;
+  (entry.previous_of_actor != nullptr ? entry.previous_of_actor->next_of_actor
+                                      : entry.target->side_if_any()->timers) = entry.next_of_actor;
+  if (entry.next_of_actor != nullptr)
+    entry.next_of_actor->previous_of_actor = entry.previous_of_actor;
+}
+
+// Under the mutex. Its actor has it, so that nobody cancels it any more.
+bool timer_service::is_handled(timer_entry& entry) noexcept {
+  // [tick] relaxed: where it says no it may be yes by now; who asks of his own actor knows.
+  return !entry.is_node() && !entry.alarm && entry.claimed.load(relaxed);
+}
+
+// Under the mutex: the entries of ticks that have been handled. False: there may be more.
+bool timer_service::take_back(std::size_t most) noexcept {
+  if (returning_ == nullptr) returning_ = handled_.take_all();
+  for (; returning_ != nullptr && most != 0; --most) {
+    timer_entry& entry = timer_entry::of(*std::exchange(returning_, returning_->next));
+    if (returning_ != nullptr) {
+      const timer_entry& soon = timer_entry::of(*returning_);
+      if (soon.next_of_actor != nullptr) __builtin_prefetch(soon.next_of_actor, 1);
+      if (soon.previous_of_actor != nullptr) __builtin_prefetch(soon.previous_of_actor, 1);
+    }
+    if (entry.live) unlink(entry);
+    entry.end_tick();
+    free_if_done(entry);
+  }
+  return returning_ == nullptr;
 }
 
 void timer_service::free_if_done(timer_entry& entry) noexcept {
@@ -324,6 +369,7 @@ void timer_service::free_if_done(timer_entry& entry) noexcept {
 }
 
 timer_entry& timer_service::take_free() {
+  if (free_ == nullptr) take_back(most_at_once);
   if (free_ == nullptr) return entries_.fresh();
   return *std::exchange(free_, free_->next_of_actor);
 }
@@ -344,7 +390,7 @@ timer_service& service_of_this_turn() noexcept { return this_turn().running->hom
 }  // namespace
 
 void timer_service::run_tick(void* actor, envelope& tick) {
-  service_of_this_turn().handle(timer_entry::of(tick), actor);
+  service_of_this_turn().handle_once(timer_entry::of(tick), actor);
 }
 void timer_service::run_tick_of_details(void* actor, envelope& tick) {
   service_of_this_turn().handle(of_details(tick), actor);
@@ -417,19 +463,26 @@ void timer_service::handle_alarm(timer_entry& entry) {
 
 // ── A tick is handled ─────────────────────────────────────────────────────────────────────────
 
-// Timers that are due lie anywhere in memory, and each brings three lines that nothing else has touched.
-void timer_service::prefetch_after(const dispatch* how) noexcept {
-  const control_block* const me = this_turn().running;
-  const envelope* const next = me->comes_next();
-  if (next == nullptr || next->how != how) return;
-  const timer_entry& soon = timer_entry::of(*next);
-  __builtin_prefetch(soon.what.message);
-  if (soon.next_of_actor != nullptr) __builtin_prefetch(&soon.next_of_actor->previous_of_actor, 1);
-  if (soon.previous_of_actor != nullptr) {
-    __builtin_prefetch(&soon.previous_of_actor->next_of_actor, 1);
-  }
-  if (next->next == nullptr || next->next->how != how) return;
-  __builtin_prefetch(&timer_entry::of(*next->next), 1);
+// Messages of timers that are due lie anywhere in memory. What is looked at here does not change while it is queued.
+void timer_service::prefetch_after(const envelope& tick) noexcept {
+  const envelope* const next = this_turn().running->comes_next();
+  if (next == nullptr || next->how != tick.how) return;
+  __builtin_prefetch(timer_entry::of(*next).what.message);
+  if (next->next != nullptr) __builtin_prefetch(next->next);
+}
+
+// In the turn of the timer's actor, without the mutex.
+void timer_service::handle_once(timer_entry& entry, void* actor) {
+  prefetch_after(entry.tick());
+  remains left;
+  if (entry.claim()) left = {entry.what.message, entry.target};
+  handled_.push(entry.tick());
+  if (left.message == nullptr) return;  // cancelled
+  struct let_go_at_the_end {
+    control_block& target;
+    ~let_go_at_the_end() { target.let_go(); }
+  } const guard{*left.target};
+  run_message(*left.message, actor, 0);
 }
 
 // In the turn of the timer's actor.
@@ -445,16 +498,15 @@ void timer_service::handle(timer_entry& entry, void* actor) {
     free_if_done(entry);
     return;
   }
-  const std::uint64_t trace = entry.has_details ? entry.what.details->trace : 0;
+  const timer_details& original = *entry.what.details;
+  const std::uint64_t trace = original.trace;
   if (!entry.is_periodic()) {
-    if (!entry.has_details) prefetch_after(entry.high ? &high_tick_dispatch : &tick_dispatch);
     message = std::exchange(entry.message(), nullptr);
     entry.end_tick();
     retire(entry, guard.left);
   } else {
     // Copying is the user's code. The entry stays queued, so that it is not freed meanwhile.
     entry.cloning = true;
-    const timer_details& original = *entry.what.details;
     lock.unlock();
     struct over {
       timer_service& service;
@@ -471,23 +523,36 @@ void timer_service::handle(timer_entry& entry, void* actor) {
     message = original.clone(*original.message);
   }
   if (lock.owns_lock()) lock.unlock();
-  this_turn().running->now_handling(*message->how);
+  run_message(*message, actor, trace);
+}
+
+void timer_service::run_message(envelope& message, void* actor, std::uint64_t trace) {
+  this_turn().running->now_handling(*message.how);
   if (home_.looked_at) {
     this_turn().trace = trace;
-    mark_in_place(*message, home_);
+    mark_in_place(message, home_);
   }
   const unwrapped_scope scope;
-  message->how->run(actor, *message);
+  message.how->run(actor, message);
 }
 
-bool timer_service::has_timers(const control_block& of) const noexcept {
-  const side_block* const its = of.side_if_any();
+bool timer_service::has_timers(const control_block& of) noexcept {
+  side_block* const its = of.side_if_any();
   const std::lock_guard lock(mutex_);
-  return its != nullptr && its->timers != nullptr;
+  if (its == nullptr) return false;
+  while (its->timers != nullptr && is_handled(*its->timers)) unlink(*its->timers);
+  return its->timers != nullptr;
 }
 
-std::uint64_t timer_service::armed() const noexcept {
-  const std::lock_guard lock(mutex_);
+std::uint64_t timer_service::armed() noexcept {
+  std::unique_lock lock(mutex_);
+  // What is left of before, and then those that are handled by now.
+  for (int list = 0; list < 2; ++list) {
+    while (!take_back(most_taken_back)) {
+      lock.unlock();
+      lock.lock();
+    }
+  }
   return armed_;
 }
 

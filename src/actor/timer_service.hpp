@@ -17,6 +17,7 @@
 #include <troupe/sync/thread.hpp>
 #include <troupe/time/timer_wheel.hpp>
 
+#include "handled_ticks.hpp"
 #include "timer_entry.hpp"
 
 namespace troupe::detail {
@@ -35,7 +36,9 @@ struct side_block;
 ///
 /// Threads:   any; start(), stop() and end() from the owner.
 /// Invariant: every live entry is in its actor's list, and in the wheel unless it has fired once.
-///            No user code runs under the mutex but the wake-up callbacks of pumps.
+///            A tick that fires once is handled without the mutex: its actor claims the message, and returns the
+///            entry, which is live until somebody takes it back: who fires, who needs one to arm, who counts them; or
+///            until its actor ends. No user code runs under the mutex but the wake-up callbacks of pumps.
 /// Cost:      arm and cancel: the mutex and O(1). Nothing runs while no timer is due and no memory
 ///            is left over.
 class timer_service final : surplus_listener, chore {
@@ -67,8 +70,9 @@ class timer_service final : surplus_listener, chore {
   /// Those that it has armed itself, of one whose object is gone.
   void cancel_own(control_block& of) noexcept;
 
-  [[nodiscard]] bool has_timers(const control_block& of) const noexcept;
-  [[nodiscard]] std::uint64_t armed() const noexcept;
+  [[nodiscard]] bool has_timers(const control_block& of) noexcept;
+  /// Cost: the mutex, for some at a time of those that have been handled just now.
+  [[nodiscard]] std::uint64_t armed() noexcept;
   [[nodiscard]] std::uint64_t skipped() const noexcept;
 
  private:
@@ -113,6 +117,7 @@ class timer_service final : surplus_listener, chore {
   static constexpr duration patience = std::chrono::milliseconds(1);  // with the pool
   static constexpr duration patience_with_the_running = std::chrono::microseconds(250);
   static constexpr std::size_t most_at_once = 16;     // under the mutex
+  static constexpr std::size_t most_taken_back = 64;  // likewise: more than fire
   static constexpr std::size_t most_in_turn = 1'024;  // they stay in a cache
 
   static void run_due(void* actor, envelope& due);
@@ -133,11 +138,16 @@ class timer_service final : surplus_listener, chore {
   [[nodiscard]] time_point trim(time_point now) noexcept;
   void fire(timer_entry& entry, time_point now) noexcept;
   void handle(timer_entry& entry, void* actor);
-  static void prefetch_after(const dispatch* how) noexcept;
+  void handle_once(timer_entry& entry, void* actor);
+  void run_message(envelope& message, void* actor, std::uint64_t trace);
+  static void prefetch_after(const envelope& tick) noexcept;
   static void insert_first(side_block& of, timer_entry& entry) noexcept;
   void fire_alarm(timer_entry& entry) noexcept;
   void handle_alarm(timer_entry& entry);
   timer_entry& take_free();
+  bool take_back(std::size_t most) noexcept;
+  static bool is_handled(timer_entry& entry) noexcept;
+  void unlink(timer_entry& entry) noexcept;
   void retire(timer_entry& entry, remains& left) noexcept;
   void free_if_done(timer_entry& entry) noexcept;
 
@@ -145,6 +155,7 @@ class timer_service final : surplus_listener, chore {
   timer_wheel wheel_;
   entry_store entries_;
   timer_entry* free_ = nullptr;
+  envelope* returning_ = nullptr;                // of handled_, and the next ones to be free
   time_point sleeps_until_ = time_point::min();  // the thread; min: who arms need not wake it
   time_point wakes_at_ = time_point::max();      // likewise, also while the actor fires
   bool has_woken_ = false;                       // a worker for the actor
@@ -161,6 +172,8 @@ class timer_service final : surplus_listener, chore {
   time_point looks_at_ = time_point::min();  // likewise, in a simulation
   parker parker_;
   thread thread_;
+  // Live until they are taken back, but nothing to cancel. On a line of its own, for each that is handled writes to it.
+  alignas(cache_line_bytes) handled_ticks handled_;
 };
 
 }  // namespace troupe::detail

@@ -222,6 +222,52 @@ TEST(timer, may_be_cancelled_by_the_handler_of_its_own_message) {
   EXPECT_EQ(s.system.statistics().timers_armed, 0u);
 }
 
+TEST(timer, is_not_armed_any_more_while_its_message_is_handled) {
+  struct again {};
+  class rearming : public actor {
+   public:
+    void on(again) {
+      EXPECT_EQ(system().statistics().timers_armed, 0u);
+      if (++times_ == 200) return stop();
+      self(this).send_after(0s, again{});
+      EXPECT_EQ(system().statistics().timers_armed, 1u);
+    }
+
+   private:
+    int times_ = 0;
+  };
+  system s{{.workers = 1}};
+  const auto a = s.spawn<rearming>();
+  a.send_after(0s, again{});
+  EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+}
+
+TEST(timer, may_be_cancelled_by_the_copy_of_its_own_message) {
+  struct here {};
+  struct canceller {
+    explicit canceller(timer& which) : of(&which) {}
+    canceller(canceller&&) noexcept = default;
+    canceller(const canceller& other) : of(other.of) { EXPECT_TRUE(of->cancel()); }
+    timer* of;
+    counted<here> alive;
+  };
+  class taker : public actor {
+   public:
+    void on(const canceller&) {}
+  };
+  stage s;
+  const auto a = s.spawn<taker>();
+  s.play();
+  timer every;
+  const auto before = s.system.statistics().messages_accepted;
+  every = a.send_every(1us, canceller{every});
+  ASSERT_TRUE(eventually([&] { return s.system.statistics().messages_accepted > before; }));
+  s.play();
+  EXPECT_EQ(s.system.statistics().timers_armed, 0u);
+  EXPECT_EQ(counted<here>::alive(), 0);
+  EXPECT_FALSE(every.cancel());
+}
+
 TEST(timer, that_was_never_armed_cannot_be_cancelled) {
   timer t;
   EXPECT_FALSE(t.cancel());
@@ -338,7 +384,7 @@ TEST(timer, many_are_armed_and_cancelled_from_many_threads) {
   };
   {
     system s{{.workers = 2}};
-    const auto a = s.spawn<taker>();
+    auto a = s.spawn<taker>();
     std::vector<std::thread> threads;
     for (int n = 0; n < 3; ++n) {
       threads.emplace_back([&, n] {
@@ -354,8 +400,9 @@ TEST(timer, many_are_armed_and_cancelled_from_many_threads) {
     }
     for (std::thread& each : threads) each.join();
     EXPECT_EQ(s.statistics().timers_armed, 0u);
-    a.stop();
-    a.join();
+    // Nothing of them holds it any more.
+    a = {};
+    EXPECT_TRUE(eventually([&] { return s.statistics().actors_alive == 0; }));
   }
   EXPECT_EQ(counted<here>::alive(), 0);
 }

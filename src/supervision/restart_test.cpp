@@ -199,6 +199,24 @@ TEST(restart, its_own_timers_are_cancelled) {
   EXPECT_EQ(on.does.log.lines().size(), lines);
 }
 
+TEST(restart, of_ticks_in_the_mailbox_only_its_own_are_cancelled) {
+  clinic<pupil> on;
+  on.open();
+  const auto accepted = [&] { return on.system.statistics().messages_accepted; };
+  const auto before = accepted();
+  on.it.send(std::function<void(pupil&)>([&](pupil& p) {
+    (void)p.me().send_after(1us, say{"its own"});
+    EXPECT_TRUE(eventually([&] { return accepted() == before + 3; })) << "this, and two ticks";
+    throw std::runtime_error("why not");
+  }));
+  (void)on.it.send_after(1us, say{"from outside"});
+  on.play();
+  EXPECT_EQ(on.does.objects, 2);
+  EXPECT_THAT(on.does.log.lines(), ::testing::Not(::testing::Contains("its own")));
+  EXPECT_EQ(on.does.log.lines().back(), "from outside");
+  EXPECT_EQ(on.system.statistics().timers_armed, 1u);  // the supervisor's
+}
+
 TEST(restart, timers_that_others_have_armed_stay) {
   clinic<pupil> on;
   on.open();

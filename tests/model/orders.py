@@ -157,6 +157,8 @@ def main():
 
     if arguments.hints and arguments.write_hints:
         found_again = {name: found for name, found in zip(names, results) if "." in found and " " not in found}
+        if arguments.only:  # what was not tried is as it was
+            found_again = hints | found_again
         arguments.hints.write_text("".join(f"{name} {check}\n" for name, check in sorted(found_again.items())),
                                    encoding="utf-8")
 
