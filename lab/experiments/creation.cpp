@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Something is made, does nothing, ends, and somebody has waited for that.
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <troupe/troupe.hpp>
+
+#include "lab/frame/experiment.hpp"
+#include "lab/lightness/cycles.hpp"
+#include "lab/waiting/sample.hpp"
+
+namespace troupe::lab::experiments {
+
+namespace {
+
+constexpr std::size_t megabyte = std::size_t{1} << 20;
+
+[[noreturn]] void refuse(int error, const char* what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+// ── What a process has in its memory when it makes another one ────────────────────────────────
+
+enum class pages { never_touched, small, large };
+
+class image {
+ public:
+  image(std::size_t megabytes, pages kind) : bytes_(megabytes * megabyte) {
+    if (bytes_ == 0) return;
+    void* const at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) refuse(errno, "no memory for the image");
+    at_ = static_cast<std::byte*>(at);
+    // Only a wish: where the kernel does not know of it, the figures are those of its usual pages.
+    (void)::madvise(at, bytes_, kind == pages::large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    if (kind != pages::never_touched) touch();
+  }
+  image(const image&) = delete;
+  image& operator=(const image&) = delete;
+  ~image() {
+    if (at_ != nullptr) ::munmap(at_, bytes_);
+  }
+
+  /// Writes into each page, so that there is one.
+  void touch() noexcept {
+    for (std::size_t i = 0; i < bytes_; i += 4'096) {
+      *const_cast<volatile std::byte*>(at_ + i) = std::byte{1};
+    }
+  }
+
+ private:
+  std::size_t bytes_;
+  std::byte* at_ = nullptr;
+};
+
+void wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) refuse(errno, "the process that was made cannot be waited for");
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    throw std::runtime_error("the process that was made has failed");
+  }
+}
+
+// ── Measuring ─────────────────────────────────────────────────────────────────────────────────
+
+/// Of `times` calls, each of which makes `of_each`; the first one, which finds nothing in any cache, does not count.
+template <class Make>
+void measure(trial& t, std::uint64_t times, double of_each, Make&& make) {
+  sample took(times);
+  make();
+  for (std::uint64_t i = 0; i < times; ++i) {
+    const std::uint64_t began = cycles();
+    make();
+    took.add(static_cast<double>(cycles() - began) / of_each);
+  }
+  const double median = took.percentile(0.5);
+  t.report("each", "us", median / cycles_per_us());
+  t.report("each_p99", "us", took.percentile(0.99) / cycles_per_us());
+  t.report("each_cycles", "cycles", median);
+  report_counter(t);
+}
+
+template <std::size_t Megabytes, pages Kind>
+void run_fork(trial& t) {
+  const image mine(Megabytes, Kind);
+  measure(t, t["times"], 1, [] {
+    const pid_t child = ::fork();
+    if (child < 0) refuse(errno, "no process can be made");
+    if (child == 0) ::_exit(0);
+    wait_for(child);
+  });
+}
+
+// Where each has to have pages of its own.
+template <std::size_t Megabytes>
+void run_fork_that_writes(trial& t) {
+  image mine(Megabytes, pages::small);
+  measure(t, std::max<std::uint64_t>(t["times"] / 10, 1), 1, [&] {
+    const pid_t child = ::fork();
+    if (child < 0) refuse(errno, "no process can be made");
+    if (child == 0) {
+      mine.touch();
+      ::_exit(0);
+    }
+    wait_for(child);
+  });
+}
+
+// A program that ends at once: most of this is loading it.
+template <std::size_t Megabytes>
+void run_posix_spawn(trial& t) {
+  const image mine(Megabytes, pages::small);
+  measure(t, t["times"], 1, [] {
+    std::string name = "true";
+    char* const arguments[] = {name.data(), nullptr};
+    pid_t child = 0;
+    const int error = ::posix_spawnp(&child, "true", nullptr, nullptr, arguments, ::environ);
+    if (error != 0) refuse(error, "the program \"true\" cannot be started");
+    wait_for(child);
+  });
+}
+
+void run_vfork(trial& t) {
+  measure(t, t["times"], 1, [] {
+    const pid_t child = ::vfork();
+    if (child < 0) refuse(errno, "no process can be made");
+    if (child == 0) {
+      ::execlp("true", "true", static_cast<char*>(nullptr));
+      ::_exit(127);
+    }
+    wait_for(child);
+  });
+}
+
+void run_thread(trial& t) {
+  measure(t, t["times"], 1, [] { std::thread([] {}).join(); });
+}
+
+// ── In one process ────────────────────────────────────────────────────────────────────────────
+
+constexpr std::uint64_t at_once = 1'000;
+
+/// Waits where it begins.
+struct routine {
+  struct promise_type {
+    routine get_return_object() {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+// Takes something, so that its frame is not left out.
+routine add_one(std::uint64_t& to) {
+  ++to;
+  co_return;
+}
+
+void run_coroutine(trial& t) {
+  std::uint64_t ran = 0;
+  std::vector<routine> all;
+  all.reserve(at_once);
+  measure(t, t["times"], static_cast<double>(at_once), [&] {
+    for (std::uint64_t i = 0; i < at_once; ++i) all.push_back(add_one(ran));
+    for (const routine& each : all) each.handle.resume();
+    for (const routine& each : all) each.handle.destroy();
+    all.clear();
+  });
+  if (ran != (t["times"] + 1) * at_once) throw std::runtime_error("a coroutine did not run");
+}
+
+struct end {};
+
+class short_lived : public actor {
+ public:
+  void on(end) { stop(); }
+};
+
+// As with the thread: made, told to end, and waited for by a thread that is not of the pool.
+void run_actor(trial& t) {
+  class system system({.workers = static_cast<unsigned>(t["workers"])});
+  measure(t, t["times"], 1, [&] {
+    const auto one = system.spawn<short_lived>();
+    one.send(end{});
+    one.join();
+  });
+}
+
+void run_actors(trial& t) {
+  class system system({.workers = static_cast<unsigned>(t["workers"])});
+  std::vector<ref<short_lived>> all;
+  all.reserve(at_once);
+  measure(t, t["times"], static_cast<double>(at_once), [&] {
+    for (std::uint64_t i = 0; i < at_once; ++i) all.push_back(system.spawn<short_lived>());
+    for (const auto& each : all) each.send(end{});
+    for (const auto& each : all) each.join();
+    all.clear();
+  });
+}
+
+constexpr const char* qnx = "QNX 6.2.1, 535 MHz";
+
+}  // namespace
+
+experiment creation() {
+  return {
+      .asks =
+          "What does it cost to make a process, a thread, a coroutine or an actor that ends at "
+          "once?",
+      .options = {{"times", "of each, one after the other; the median counts", 200, 3, 1,
+                   1'000'000},
+                  {"workers", "worker threads, for actors", 2, 2, 1, 1'024}},
+      .variants = {{"fork", "0 MB", run_fork<0, pages::small>},
+                   {"fork", "1 MB", run_fork<1, pages::small>},
+                   {"fork", "2 MB", run_fork<2, pages::small>},
+                   {"fork", "5 MB", run_fork<5, pages::small>},
+                   {"fork", "20 MB", run_fork<20, pages::small>},
+                   {"fork", "50 MB", run_fork<50, pages::small>},
+                   {"fork", "100 MB", run_fork<100, pages::small>},
+                   {"fork", "100 MB, never touched", run_fork<100, pages::never_touched>},
+                   {"fork", "100 MB, in large pages", run_fork<100, pages::large>},
+                   {"fork", "100 MB, and the child writes all", run_fork_that_writes<100>},
+                   {"exec", "posix_spawn", run_posix_spawn<0>},
+                   {"exec", "posix_spawn, 100 MB", run_posix_spawn<100>},
+                   {"exec", "vfork", run_vfork},
+                   {"thread", "", run_thread},
+                   {"coroutine", "1,000 at once", run_coroutine},
+                   {"troupe", "actor", run_actor},
+                   {"troupe", "1,000 actors at once", run_actors}},
+      .figures = {{"fork", "0 MB", "each", 3'433.3, qnx},
+                  {"fork", "1 MB", "each", 17'070.6, qnx},
+                  {"fork", "2 MB", "each", 31'525.7, qnx},
+                  {"fork", "5 MB", "each", 70'723.4, qnx},
+                  {"fork", "20 MB", "each", 264'042, qnx},
+                  {"fork", "50 MB", "each", 661'312, qnx},
+                  {"fork", "100 MB", "each", 1'169'450, qnx},
+                  {"thread", "", "each", 147.139, qnx},
+                  {"thread", "", "each_cycles", 78'667, qnx}},
+  };
+}
+
+}  // namespace troupe::lab::experiments

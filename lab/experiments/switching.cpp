@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two take turns on one processor: each time one of them stops in the middle and the other goes on.
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <latch>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include <troupe/sync/atomic.hpp>
+#include <troupe/troupe.hpp>
+
+#include "lab/frame/experiment.hpp"
+#include "lab/lightness/cycles.hpp"
+
+namespace troupe::lab::experiments {
+
+namespace {
+
+[[noreturn]] void refuse(int error, const char* what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+// Both have to be on it, or they would not take turns. Threads and processes made from now on inherit it.
+void stay_on_one_processor() {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  const int here = ::sched_getcpu();
+  if (here < 0) refuse(errno, "the processor is not known");
+  CPU_SET(static_cast<std::size_t>(here), &mine);
+  if (::sched_setaffinity(0, sizeof mine, &mine) != 0) refuse(errno, "a thread cannot be pinned");
+}
+
+void report(trial& t, std::uint64_t began, double switches) {
+  const double all = static_cast<double>(cycles() - began);
+  t.report("switch", "cycles", all / switches);
+  t.report("switch_ns", "ns", 1e3 * all / switches / cycles_per_us());
+  report_counter(t);
+}
+
+// ── By sched_yield(), as in the text ──────────────────────────────────────────────────────────
+
+// The scheduler need not go over to the other one; so what it did is asked, and not what it was told.
+double switches_so_far() {
+  rusage mine{};
+  rusage childrens{};
+  ::getrusage(RUSAGE_SELF, &mine);
+  ::getrusage(RUSAGE_CHILDREN, &childrens);
+  return static_cast<double>(mine.ru_nvcsw + mine.ru_nivcsw + childrens.ru_nvcsw +
+                             childrens.ru_nivcsw);
+}
+
+void yield(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) ::sched_yield();
+}
+
+// The child runs `theirs` and this process `ours`.
+template <class Ours, class Theirs>
+void beside_a_process(Ours&& ours, Theirs&& theirs) {
+  const pid_t child = ::fork();
+  if (child < 0) refuse(errno, "no process can be made");
+  if (child == 0) {
+    // What it throws must not go on in a copy of this program.
+    try {
+      theirs();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  ours();
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0) throw std::runtime_error("the other process has failed");
+}
+
+template <class Both>
+void report_yields(trial& t, std::uint64_t times, Both&& both) {
+  stay_on_one_processor();
+  const double before = switches_so_far();
+  const std::uint64_t began = cycles();
+  both();
+  const double switches = switches_so_far() - before;
+  report(t, began, switches);
+  t.report("switches_per_yield", "1", switches / (2 * static_cast<double>(times)));
+}
+
+void run_processes_that_yield(trial& t) {
+  const std::uint64_t times = t["times"];
+  report_yields(t, times, [&] { beside_a_process([&] { yield(times); }, [&] { yield(times); }); });
+}
+
+void run_threads_that_yield(trial& t) {
+  const std::uint64_t times = t["times"];
+  report_yields(t, times, [&] {
+    std::jthread other([&] { yield(times); });
+    yield(times);
+  });
+}
+
+// ── By a byte in a pipe: one cannot go on before the other ────────────────────────────────────
+
+class two_pipes {
+ public:
+  two_pipes() {
+    for (auto& each : ends_) {
+      if (::pipe(each.data()) != 0) refuse(errno, "no pipe");
+    }
+  }
+  two_pipes(const two_pipes&) = delete;
+  two_pipes& operator=(const two_pipes&) = delete;
+  ~two_pipes() {
+    for (const auto& each : ends_) {
+      ::close(each[0]);
+      ::close(each[1]);
+    }
+  }
+
+  void begin(std::uint64_t times) const {
+    for (std::uint64_t i = 0; i < times; ++i) {
+      put(ends_[0][1]);
+      get(ends_[1][0]);
+    }
+  }
+  void answer(std::uint64_t times) const {
+    for (std::uint64_t i = 0; i < times; ++i) {
+      get(ends_[0][0]);
+      put(ends_[1][1]);
+    }
+  }
+
+ private:
+  static void put(int to) {
+    const char byte = 'x';
+    while (::write(to, &byte, 1) != 1) {
+      if (errno != EINTR) refuse(errno, "write to a pipe");
+    }
+  }
+  static void get(int from) {
+    char byte = 0;
+    for (;;) {
+      const ssize_t got = ::read(from, &byte, 1);
+      if (got == 1) return;
+      if (got == 0) throw std::runtime_error("the other end of a pipe is closed");
+      if (errno != EINTR) refuse(errno, "read from a pipe");
+    }
+  }
+
+  std::array<std::array<int, 2>, 2> ends_{};
+};
+
+void run_processes_with_pipes(trial& t) {
+  stay_on_one_processor();
+  const std::uint64_t times = t["times"];
+  const two_pipes between;
+  const std::uint64_t began = cycles();
+  beside_a_process([&] { between.begin(times); }, [&] { between.answer(times); });
+  report(t, began, 2 * static_cast<double>(times));
+}
+
+void run_threads_with_pipes(trial& t) {
+  stay_on_one_processor();
+  const std::uint64_t times = t["times"];
+  const two_pipes between;
+  const std::uint64_t began = cycles();
+  {
+    std::jthread other([&] { between.answer(times); });
+    between.begin(times);
+  }
+  report(t, began, 2 * static_cast<double>(times));
+}
+
+// ── In user space ─────────────────────────────────────────────────────────────────────────────
+
+/// One of two that always go over to the other.
+struct player {
+  struct promise_type {
+    player get_return_object() {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+// To who resumed it, which is a loop: going over directly is no tail call everywhere.
+player count(std::uint64_t& turns) {
+  for (;;) {
+    ++turns;
+    co_await std::suspend_always{};
+  }
+}
+
+void run_coroutines(trial& t) {
+  const std::uint64_t times = t["times"];
+  std::uint64_t turns = 0;
+  const player one = count(turns);
+  const player other = count(turns);
+  const std::uint64_t began = cycles();
+  for (std::uint64_t i = 0; i < times; ++i) {
+    one.handle.resume();
+    other.handle.resume();
+  }
+  report(t, began, 2 * static_cast<double>(times));
+  one.handle.destroy();
+  other.handle.destroy();
+  if (turns != 2 * times) throw std::runtime_error("a coroutine did not have its turns");
+}
+
+struct ball {
+  std::uint64_t left;
+};
+
+class hitter : public actor {
+ public:
+  explicit hitter(std::latch& done) : done_(done) {}
+  void on(const ref<hitter>& other) { other_ = other; }
+  void on(ball b) {
+    if (b.left == 0) {
+      other_ = {};
+      return done_.count_down();
+    }
+    other_.send(ball{b.left - 1});
+    if (b.left == 1) other_ = {};
+  }
+
+ private:
+  std::latch& done_;
+  ref<hitter> other_;
+};
+
+void run_actors(trial& t) {
+  const std::uint64_t times = t["times"];
+  std::latch done(1);
+  class system system({.workers = 1});
+  const auto one = system.spawn<hitter>(done);
+  const auto other = system.spawn<hitter>(done);
+  one.send(other);
+  other.send(one);
+  const std::uint64_t began = cycles();
+  one.send(ball{2 * times});
+  done.wait();
+  report(t, began, 2 * static_cast<double>(times));
+}
+
+constexpr const char* qnx = "QNX 6.2.1, 535 MHz";
+
+}  // namespace
+
+experiment switching() {
+  return {
+      .asks = "What does it cost to go over from one to another on the same processor?",
+      .options = {{"times", "that each of the two goes over to the other", 300'000, 500, 1,
+                   1'000'000'000}},
+      .variants = {{"processes", "sched_yield", run_processes_that_yield},
+                   {"processes", "pipe", run_processes_with_pipes},
+                   {"threads", "sched_yield", run_threads_that_yield},
+                   {"threads", "pipe", run_threads_with_pipes},
+                   {"coroutines", "", run_coroutines},
+                   {"troupe", "actors", run_actors}},
+      .figures = {{"processes", "sched_yield", "switch", 617, qnx},
+                  {"threads", "sched_yield", "switch", 374, qnx}},
+  };
+}
+
+}  // namespace troupe::lab::experiments
