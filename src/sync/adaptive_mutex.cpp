@@ -14,9 +14,10 @@ bool adaptive_mutex::lock_slowly(word mine, const time_point* deadline) noexcept
   TROUPE_EXPECTS((found | sleepers) != (mine | sleepers),
                  "adaptive_mutex: locked by the thread that holds it, which would wait for ever");
   // Where others sleep there are more threads than it is good for; one more that spins burns more than it brings.
-  const bool taken = (found & sleepers) == 0 && spin_.until([&] {
+  const auto is_mine = [&] {
     return state_.load(relaxed) == free && take(mine);  // [mutex] relaxed: as above
-  });
+  };
+  const bool taken = (found & sleepers) == 0 && spin_.until(is_mine, spin_gap);
   if (taken) return true;
   // Who has slept cannot know whether it was the last one.
   for (word as = mine;; as = mine | sleepers) {

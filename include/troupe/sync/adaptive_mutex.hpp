@@ -63,8 +63,11 @@ class adaptive_mutex {
   bool is_known_to_be_waited_for(word& found) noexcept;
   void unlock_slowly(word before, word mine) noexcept;
 
-  // A microsecond or so, which is less than a sleep and a wake.
-  static constexpr std::uint32_t spin_most = 32;
+  // Some microseconds, which is less than a sleep and a wake; and a quarter of it from one look to the next. For who
+  // comes back to it again and again would have to fetch the line again as often as another one looks: meanwhile
+  // it is alone with it.
+  static constexpr std::uint32_t spin_most = 64;
+  static constexpr std::uint32_t spin_gap = 16;
 
   atomic<word> state_{free};
   adaptive_spin spin_{spin_most};

@@ -24,16 +24,17 @@ class adaptive_spin {
   constexpr adaptive_spin() noexcept : adaptive_spin(most_unless_told) {}
   constexpr explicit adaptive_spin(std::uint32_t most) noexcept : most_(most) {}
 
-  /// Returns true as soon as look() does, false if it has not.
+  /// Returns true as soon as look() does, false if it has not. Between two looks it pauses `gap` times: who takes
+  /// something away from others by looking does not look at once.
   template <class Look>
-  [[nodiscard]] bool until(Look&& look) noexcept {
+  [[nodiscard]] bool until(Look&& look, std::uint32_t gap = 1) noexcept {
     // [spin] relaxed: a guess, and one thread's lesson may overwrite another's.
     const std::uint32_t mean = mean_.load(relaxed);
     const std::uint32_t times = std::min(most_, least + 2 * mean / scale);
-    for (std::uint32_t i = 0; i < times; ++i) {
-      cpu_relax();
+    for (std::uint32_t i = 0; i < times; i += gap) {
+      for (std::uint32_t pause = 0; pause < gap; ++pause) cpu_relax();
       if (!look()) continue;
-      learn(mean, mean - mean / scale + i);
+      learn(mean, mean - mean / scale + i + gap - 1);
       return true;
     }
     learn(mean, mean - mean / scale);

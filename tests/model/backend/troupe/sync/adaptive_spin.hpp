@@ -14,7 +14,7 @@ class adaptive_spin {
   constexpr explicit adaptive_spin(std::uint32_t) noexcept {}
 
   template <class Look>
-  [[nodiscard]] bool until(Look&& look) noexcept {
+  [[nodiscard]] bool until(Look&& look, std::uint32_t = 1) noexcept {
     return look();
   }
 };
