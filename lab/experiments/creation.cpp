@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -23,6 +21,7 @@
 
 #include "lab/frame/experiment.hpp"
 #include "lab/lightness/cycles.hpp"
+#include "lab/lightness/routine.hpp"
 #include "lab/waiting/sample.hpp"
 
 namespace troupe::lab::experiments {
@@ -157,20 +156,6 @@ void run_thread(trial& t) {
 // ── In one process ────────────────────────────────────────────────────────────────────────────
 
 constexpr std::uint64_t at_once = 1'000;
-
-/// Waits where it begins.
-struct routine {
-  struct promise_type {
-    routine get_return_object() {
-      return {std::coroutine_handle<promise_type>::from_promise(*this)};
-    }
-    std::suspend_always initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() noexcept {}
-    void unhandled_exception() noexcept { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> handle;
-};
 
 // Takes something, so that its frame is not left out.
 routine add_one(std::uint64_t& to) {

@@ -11,7 +11,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <latch>
 #include <new>
 #include <stdexcept>
@@ -23,6 +22,7 @@
 
 #include "lab/frame/experiment.hpp"
 #include "lab/lightness/cycles.hpp"
+#include "lab/lightness/routine.hpp"
 
 namespace troupe::lab::experiments {
 
@@ -184,22 +184,8 @@ void run_threads_with_pipes(trial& t) {
 
 // ── In user space ─────────────────────────────────────────────────────────────────────────────
 
-/// One of two that always go over to the other.
-struct player {
-  struct promise_type {
-    player get_return_object() {
-      return {std::coroutine_handle<promise_type>::from_promise(*this)};
-    }
-    std::suspend_always initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() noexcept {}
-    void unhandled_exception() noexcept { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> handle;
-};
-
 // To who resumed it, which is a loop: going over directly is no tail call everywhere.
-player count(std::uint64_t& turns) {
+routine count(std::uint64_t& turns) {
   for (;;) {
     ++turns;
     co_await std::suspend_always{};
@@ -209,8 +195,8 @@ player count(std::uint64_t& turns) {
 void run_coroutines(trial& t) {
   const std::uint64_t times = t["times"];
   std::uint64_t turns = 0;
-  const player one = count(turns);
-  const player other = count(turns);
+  const routine one = count(turns);
+  const routine other = count(turns);
   const std::uint64_t began = cycles();
   for (std::uint64_t i = 0; i < times; ++i) {
     one.handle.resume();
