@@ -32,6 +32,26 @@ TEST(adaptive_spin, looks_longer_where_that_helps) {
   EXPECT_GT(looks(spin), 60u);
 }
 
+TEST(adaptive_spin, looks_after_each_gap_and_learns_in_pauses) {
+  constexpr std::uint32_t gap = 16;
+  adaptive_spin spin(64);
+  const auto looks_in_vain = [&] {
+    std::uint32_t count = 0;
+    EXPECT_FALSE(spin.until([&] { return ++count == 0; }, gap));
+    return count;
+  };
+  EXPECT_EQ(looks_in_vain(), 1u);
+  for (std::uint32_t look = 1; look <= 3; ++look) {
+    for (int i = 0; i < 20; ++i) {
+      std::uint32_t count = 0;
+      (void)spin.until([&] { return ++count == look; }, gap);
+    }
+  }
+  EXPECT_EQ(looks_in_vain(), 4u) << "64 pauses";
+  for (int i = 0; i < 1'000; ++i) (void)looks_in_vain();
+  EXPECT_EQ(looks_in_vain(), 1u);
+}
+
 TEST(adaptive_spin, never_looks_longer_than_it_may) {
   adaptive_spin spin(20);
   for (int i = 0; i < 1'000; ++i) (void)comes_after(spin, 19);

@@ -13,7 +13,7 @@ inline namespace native {
 /// all.
 ///
 /// Threads:   any; what they learn they learn together.
-/// Invariant: never more than `most` pauses in a row, and never fewer than `least`, so that it notices when
+/// Invariant: never more than `most` pauses in a row (and what is left of a gap), and never fewer than `least`, so that it notices when
 ///            things come sooner again.
 /// Cost:      pauses. One is 10 to 140 cycles, which depends on the processor.
 class adaptive_spin {
