@@ -58,6 +58,11 @@ auto arm_and_wait_until_it_fires(const stage& s, Arm&& arm) {
   return armed;
 }
 
+timer arm_into_the_mailbox(const stage& s, const ref<receiver>& to, bool repeated) {
+  return arm_and_wait_until_it_fires(
+      s, [&] { return repeated ? to.send_every(1us, parcel{}) : to.send_after(1us, parcel{}); });
+}
+
 TEST(contract, send_after_to_a_starting_actor_is_armed) {
   stage s;
   const auto a = s.spawn<receiver>();
@@ -165,8 +170,7 @@ TEST(contract, cancel_within_a_running_actors_turn_takes_back_a_tick_in_the_mail
     s.play();
     timer t;
     a.send(act{[&](receiver&) { EXPECT_TRUE(t.cancel()); }});
-    t = arm_and_wait_until_it_fires(
-        s, [&] { return repeated ? a.send_every(1us, parcel{}) : a.send_after(1us, parcel{}); });
+    t = arm_into_the_mailbox(s, a, repeated);
     EXPECT_EQ(parcels(), 1) << "in the mailbox, behind the message that cancels";
     s.play();
     EXPECT_EQ(parcels(), 0);
@@ -182,8 +186,7 @@ TEST(contract, cancel_takes_back_a_tick_in_the_mailbox_and_frees_it_at_once) {
     stage s;
     const auto a = s.spawn<receiver>();
     s.play();
-    timer t = arm_and_wait_until_it_fires(
-        s, [&] { return repeated ? a.send_every(1us, parcel{}) : a.send_after(1us, parcel{}); });
+    timer t = arm_into_the_mailbox(s, a, repeated);
     EXPECT_TRUE(t.cancel());
     EXPECT_EQ(parcels(), 0);
     EXPECT_EQ(armed(s), 0u);
@@ -208,8 +211,7 @@ TEST(contract, a_tick_in_the_mailbox_of_an_actor_that_stops_now_is_freed) {
     stage s;
     const auto a = s.spawn<receiver>();
     s.play();
-    timer t = arm_and_wait_until_it_fires(
-        s, [&] { return repeated ? a.send_every(1us, parcel{}) : a.send_after(1us, parcel{}); });
+    timer t = arm_into_the_mailbox(s, a, repeated);
     a.stop_now();
     s.play();
     EXPECT_EQ(a.join(), exit_reason::stopped_now);
