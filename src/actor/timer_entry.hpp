@@ -16,8 +16,6 @@
 namespace troupe::detail {
 
 class control_block;
-class timer_service;
-
 struct timer_entry;
 
 /// What only some timers have: those that fire again and again, whose tick may be on its way while they are in the wheel,
@@ -98,8 +96,8 @@ struct alignas(cache_line_bytes) timer_entry {
   bool was_late : 1 = false;     // a simulation has had it fire later, and does so now
   bool high : 1 = false;         // its message is
   bool has_details : 1 = false;  // what they are is in `what`
-  atomic<bool> claimed{
-      false};  // of a tick without details: its actor has the message, or who cancels it
+  // Of a tick without details: its actor has the message, or who cancels it.
+  atomic<bool> claimed{false};
   control_block* target = nullptr;  // from arming until it is free; held as long as it lives
   union {
     envelope* message = nullptr;  // what is sent
