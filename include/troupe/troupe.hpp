@@ -27,6 +27,7 @@
 #include <troupe/actor/select_when_ready.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/serial_group.hpp>
+#include <troupe/actor/settings.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/state_diagram.hpp>

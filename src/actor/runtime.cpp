@@ -41,7 +41,9 @@ std::vector<dispatcher_options> pools_of(system_options& options) {
                                        .cpus = std::move(options.cpus),
                                        .niceness = options.niceness,
                                        .stuck_after = options.stuck_after,
-                                       .max_threads = options.max_threads}};
+                                       .max_threads = options.max_threads,
+                                       .turn_messages = options.turn_messages,
+                                       .search_rounds = options.search_rounds}};
   std::move(options.dispatchers.begin(), options.dispatchers.end(), std::back_inserter(all));
   return all;
 }

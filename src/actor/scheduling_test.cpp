@@ -36,6 +36,14 @@ TEST(scheduling, no_wake_up_from_a_foreign_thread_is_lost) {
   }
 }
 
+// A worker that is woken finds by a look what it was woken for.
+TEST(scheduling, no_wake_up_is_lost_by_workers_that_hardly_look_around) {
+  for (const unsigned rounds : {0u, 1u}) {
+    system s{{.workers = 2, .search_rounds = rounds}};
+    wake_and_wait(s, sanitized ? 500 : 2'000);
+  }
+}
+
 TEST(scheduling, no_wake_up_from_several_foreign_threads_is_lost) {
   system s{{.workers = 2}};
   std::vector<std::thread> threads;
@@ -208,6 +216,40 @@ TEST(scheduling, one_that_sends_to_itself_for_ever_does_not_starve_others) {
   for (int i = 0; i < 1'000; ++i) b.send(i);
   wake_and_wait(s, 200);
   b.stop_now();
+}
+
+// Both have all their messages before the only worker gives anybody a turn.
+TEST(scheduling, a_turn_ends_after_as_many_messages_as_it_is_told) {
+  class writer : public actor {
+   public:
+    writer(char sign, std::string& into) : sign_(sign), into_(into) {}
+    void on(int) { into_ += sign_; }
+
+   private:
+    const char sign_;
+    std::string& into_;
+  };
+  const auto written = [](unsigned turn_messages) {
+    std::string text;
+    journal log;
+    event go_on;
+    system s{{.workers = 1, .stuck_after = duration::zero(), .turn_messages = turn_messages}};
+    const auto gate = s.spawn<probe>(log);
+    gate.send(call{[&](probe&) { go_on.wait(); }});
+    const auto a = s.spawn<writer>('a', text);
+    const auto b = s.spawn<writer>('b', text);
+    for (int i = 0; i < 6; ++i) a.send(i);
+    for (int i = 0; i < 6; ++i) b.send(i);
+    go_on.set();
+    a.stop();
+    b.stop();
+    a.join();
+    b.join();
+    return text;
+  };
+  EXPECT_EQ(written(1), "abababababab");
+  EXPECT_EQ(written(2), "aabbaabbaabb");
+  EXPECT_EQ(written(100), "aaaaaabbbbbb");
 }
 
 TEST(scheduling, two_systems_do_not_disturb_each_other) {

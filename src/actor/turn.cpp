@@ -70,7 +70,7 @@ void control_block::abandon() noexcept {
 // ── The turn's ────────────────────────────────────────────────────────────────────────────────
 
 turn_result control_block::turn(runnable& r, activity& mine) noexcept {
-  return static_cast<control_block&>(r).run_turn(mine, tuning::turn_messages, true);
+  return static_cast<control_block&>(r).run_turn(mine, mine.turn_messages, true);
 }
 
 turn_result control_block::turn_by_executor(runnable& r, activity& mine) noexcept {
@@ -78,7 +78,7 @@ turn_result control_block::turn_by_executor(runnable& r, activity& mine) noexcep
 }
 
 turn_result control_block::turn_of(runnable& r, activity& mine, std::size_t most) noexcept {
-  return static_cast<control_block&>(r).run_turn(mine, std::min(most, tuning::turn_messages), true);
+  return static_cast<control_block&>(r).run_turn(mine, std::min(most, mine.turn_messages), true);
 }
 
 inline bool control_block::refill(std::uint32_t low, activity& mine) noexcept {

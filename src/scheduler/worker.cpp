@@ -206,7 +206,7 @@ bool worker::sees_one_stuck() noexcept {
 }
 
 runnable* worker::search() noexcept {
-  for (unsigned round = 0; round < tuning::search_rounds; ++round) {
+  for (unsigned round = 0; round < pool_.search_rounds_; ++round) {
     if (runnable* const r = steal()) return r;
     if (runnable* const r = take_injected()) return r;
     for (unsigned i = 0; i < tuning::search_pauses; ++i) cpu_relax();

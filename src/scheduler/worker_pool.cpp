@@ -36,6 +36,8 @@ namespace troupe::detail {
 
 worker_pool::worker_pool(const pool_options& options, turn_function turn)
     : max_threads_(std::max(options.workers, std::min(options.max_threads, tuning::most_threads))),
+      turn_messages_(options.turn_messages),
+      search_rounds_(options.search_rounds),
       settles_at_(options.settles_at),
       listener_(options.listener),
       name_(options.name),

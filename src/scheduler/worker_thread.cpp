@@ -13,7 +13,7 @@ namespace troupe::detail {
 
 worker_thread::worker_thread(worker_pool& pool, unsigned number, std::int64_t settles_at,
                              timeline* draws)
-    : pool_(pool), number_(number), activity_(settles_at) {
+    : pool_(pool), number_(number), activity_(settles_at, pool.turn_messages_) {
   if (draws != nullptr) lane_ = draws->open(name(), activity_);
   activity_.lane = lane_.get();
 }

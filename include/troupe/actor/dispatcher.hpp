@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
+#include <troupe/scheduler/tuning.hpp>
 
 namespace troupe {
 
@@ -28,6 +29,8 @@ struct dispatcher_options {
   // As in system_options.
   duration stuck_after = std::chrono::milliseconds(10);
   unsigned max_threads = 512;
+  unsigned turn_messages = detail::tuning::turn_messages;
+  unsigned search_rounds = detail::tuning::search_rounds;
 };
 
 }  // namespace troupe

@@ -23,6 +23,7 @@
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/statistics.hpp>
 #include <troupe/actor/timeline_options.hpp>
+#include <troupe/scheduler/tuning.hpp>
 
 namespace troupe {
 
@@ -44,6 +45,14 @@ struct system_options {
   /// So many threads the pool has at the most, but one for each worker at least; those that it needs no more end after
   /// a second.
   unsigned max_threads = 512;
+
+  /// A turn ends after so many messages, one at least, so that the others get theirs. More of them spare a busy actor
+  /// the way through the queue of the pool, and make the others wait longer.
+  unsigned turn_messages = detail::tuning::turn_messages;
+
+  /// How often a worker without work looks around, some pauses apart, before it sleeps: once at least, since that is how
+  /// it finds what it was woken for. More of them find sooner what comes soon, and burn the core meanwhile.
+  unsigned search_rounds = detail::tuning::search_rounds;
 
   /// Of the pool's threads; see dispatcher_options.
   std::vector<unsigned> cpus = {};

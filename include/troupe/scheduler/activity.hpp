@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <troupe/base/cache_line.hpp>
+#include <troupe/scheduler/tuning.hpp>
 #include <troupe/sync/atomic.hpp>
 
 namespace troupe::detail {
@@ -74,9 +75,13 @@ struct alignas(cache_line_bytes) activity {
   /// Others wait for the end of the turn that runs on this thread, wherever they then get theirs.
   atomic<bool> is_waited_for{false};
 
+  /// A turn on this thread ends after so many.
+  const std::size_t turn_messages;
+
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-  explicit activity(std::int64_t settles_at = never) noexcept
-      : bytes_high(settles_at), bytes_low(-settles_at) {}
+  explicit activity(std::int64_t settles_at = never,
+                    std::size_t messages_in_turn = tuning::turn_messages) noexcept
+      : bytes_high(settles_at), bytes_low(-settles_at), turn_messages(messages_in_turn) {}
 
   /// How much has been done here, for comparing. It may go down by a few: some messages are taken
   /// off the count of the handled ones again.

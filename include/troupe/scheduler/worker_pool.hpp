@@ -15,6 +15,7 @@
 #include <troupe/base/clock.hpp>
 #include <troupe/scheduler/activity.hpp>
 #include <troupe/scheduler/runnable.hpp>
+#include <troupe/scheduler/tuning.hpp>
 #include <troupe/scheduler/worker_limit.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
@@ -50,6 +51,8 @@ struct pool_options {
   unsigned workers = 1;
   unsigned max_threads = 512;  // as many as workers at the least, and not more than most_threads
   duration stuck_after{};      // zero: only turns that say so themselves give their workers away
+  std::size_t turn_messages = tuning::turn_messages;
+  unsigned search_rounds = tuning::search_rounds;
   std::int64_t settles_at = activity::never;
   pool_listener* listener = nullptr;
   std::string name = "troupe";  // of the threads, before their number
@@ -186,6 +189,8 @@ class worker_pool final : public executor {
   void schedule(runnable& r, Push&& push) noexcept;
 
   const unsigned max_threads_;
+  const std::size_t turn_messages_;
+  const unsigned search_rounds_;
   const std::int64_t settles_at_;
   pool_listener* const listener_;
   const std::string name_;
