@@ -6,19 +6,21 @@ CLANG_FORMAT ?= clang-format-16
 SOURCES = git ls-files -z --cached --others --exclude-standard '*.hpp' '*.cpp'
 
 .DEFAULT_GOAL = help
-.PHONY: help run test bench lab model model-orders format format-check clean
+.PHONY: help run test bench lab peers model model-orders format format-check clean
 
 help:
 	@echo 'make run            build the chat and serve it; ARGS="--port 9000" goes to it'
 	@echo 'make test           build everything and run all tests; CONFIGURE="-D..." goes to CMake'
 	@echo 'make bench          build and run the benchmarks; ARGS=--smoke for a short run'
+	@echo 'make bench REV=main~3   what is slower or faster than there; ARGS="--rounds 20 --filter pool"'
 	@echo 'make lab            build the lab and list its experiments; ARGS=pingpong runs one'
+	@echo 'make peers          measure all engines, and write docs/performance.md; takes 20 minutes'
 	@echo 'make model          run the model checker and print its tables'
 	@echo 'make model-orders   weaken every memory order: does a check find it?'
 	@echo 'make format         format all sources with clang-format 16'
 	@echo 'make format-check   report what is not formatted'
 	@echo 'make clean          remove build/'
-	@echo 'The first six install what is missing: see scripts/install-dependencies.'
+	@echo 'The first seven install what is missing: see scripts/install-dependencies.'
 
 # Tests are left out of the first configuration, and with them what only they need.
 run:
@@ -33,17 +35,31 @@ test:
 	cmake --build --preset release --parallel $(JOBS)
 	ctest --preset release
 
+# With REV it never fails because of what it measures.
+ifdef REV
+bench:
+	@scripts/install-dependencies run
+	@exec scripts/bench-compare --jobs $(JOBS) $(ARGS) -- '$(REV)'
+else
 bench:
 	@scripts/install-dependencies run
 	cmake --preset bench
 	cmake --build --preset bench --parallel $(JOBS)
 	@for program in build/bench/bin/*_bench; do echo "== $$program"; $$program $(ARGS) || exit; done
+endif
 
 lab:
 	@scripts/install-dependencies run
 	@[ -e build/bench/build.ninja ] || cmake --preset bench
 	@cmake --build --preset bench --parallel $(JOBS) --target troupe
 	@exec build/bench/bin/troupe lab $(ARGS)
+
+peers:
+	@scripts/install-dependencies run
+	@[ -e build/bench/build.ninja ] || cmake --preset bench
+	@cmake --build --preset bench --parallel $(JOBS) --target troupe
+	build/bench/bin/troupe lab peers all --repeat 5 --json build/bench/peers.json $(ARGS)
+	scripts/peers-table build/bench/peers.json
 
 model:
 	@scripts/install-dependencies test

@@ -12,33 +12,41 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/lab_all.hpp"
+#include "cli/wrong_usage.hpp"
+#include "lab/advice/advice.hpp"
 #include "lab/built.hpp"
 #include "lab/frame/catalogue.hpp"
 #include "lab/frame/measuring.hpp"
 #include "lab/frame/run.hpp"
 #include "lab/peers/peers.hpp"
+#include "lab/report/page.hpp"
 
 namespace {
 
 namespace lab = troupe::lab;
+using troupe::cli::add_number, troupe::cli::is_named, troupe::cli::one_of;
 
 constexpr int wrong_usage = 2;
 
 void add_run_options(CLI::App& command, lab::run_options& options,
                      const std::set<std::string>& engines) {
-  command.add_option("--repeat", options.repeat, "how often each runs; the median is shown")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command.add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?");
-  command.add_option("--json", options.json, "write one JSON object to a file, or to stdout: -");
+  add_number(command, "--repeat", {1, 1'000}, "how often each runs; the median is shown",
+             [&](std::uint64_t value) { options.repeat = static_cast<unsigned>(value); })
+      ->default_str("3");
+  command.add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?")
+      ->disable_flag_override();
+  command.add_option("--json", options.json, "write one JSON object to a file, or to stdout: -")
+      ->check(is_named)
+      ->type_name("FILE");
   command.add_option("--engine", options.engines, "only this one; may be given several times")
-      ->check(CLI::IsMember(engines))
+      ->check(one_of("engine", {engines.begin(), engines.end()}))
+      ->type_name("NAME")
       ->allow_extra_args(false);
-  command
-      .add_option_function<unsigned>(
-          "--timeout", [&](unsigned seconds) { options.limit = std::chrono::seconds(seconds); },
-          "seconds after which a run has failed")
-      ->check(CLI::Range(1, 86'400))
+  add_number(command, "--timeout", {1, 86'400}, "seconds after which a run has failed",
+             [&](std::uint64_t value) {
+               options.limit = std::chrono::seconds(static_cast<std::int64_t>(value));
+             })
       ->default_str("120");
 }
 
@@ -46,10 +54,6 @@ struct peers_options {
   std::vector<std::string> workloads;
   lab::engine_folders folders{lab::built::engines, lab::built::cache};
 };
-
-std::string is_named(const std::string& file) {
-  return file.empty() ? std::string("the name of a file is empty") : std::string();
-}
 
 // `--requests FILE` and `--write FILE`.
 void add_input(CLI::App& command, const lab::input_file& input, lab::run_options& options) {
@@ -69,12 +73,9 @@ void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
   CLI::App* command =
       lab_command.add_subcommand(std::string(which.name), std::string(which.what.asks));
   for (const lab::size_option& size : which.what.options) {
-    command
-        ->add_option_function<std::uint64_t>(
-            "--" + std::string(size.name),
-            [&given, size](std::uint64_t value) { given.set(size.name, value); },
-            std::string(size.help))
-        ->check(CLI::Range(size.least, size.most))
+    add_number(*command, "--" + std::string(size.name), {size.least, size.most},
+               std::string(size.help),
+               [&given, size](std::uint64_t value) { given.set(size.name, value); })
         ->default_str(std::to_string(size.value));
   }
   if (which.what.input) add_input(*command, *which.what.input, options);
@@ -92,22 +93,21 @@ void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
 // `troupe lab peers WORKLOAD…`
 void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& options,
                lab::sizes& given, int& result) {
-  CLI::App* command = lab_command.add_subcommand(
-      "peers", "How do other engines do with the same workloads, in the same run?");
+  CLI::App* command =
+      lab_command.add_subcommand(std::string(lab::peers_name), std::string(lab::peers_asks));
   const std::vector<std::string> all = lab::peer_workloads();
   std::vector<std::string> choices = all;
   choices.emplace_back("all");
   command->add_option("WORKLOAD", peers.workloads, "one or several; all: a table of Markdown")
       ->required()
-      ->check(CLI::IsMember(choices));
-  command
-      ->add_option_function<std::uint64_t>(
-          "--workers", [&given](std::uint64_t value) { given.set("workers", value); },
-          "worker threads of each engine")
-      ->check(CLI::Range(1, 1024))
+      ->check(one_of("workload", choices))
+      ->type_name("NAME");
+  add_number(*command, "--workers", {1, 1'024}, "worker threads of each engine",
+             [&given](std::uint64_t value) { given.set("workers", value); })
       ->default_str("2");
   command->add_option("--engines", peers.folders.sources, "the folder of the engines' sources")
-      ->check(CLI::ExistingDirectory)
+      ->check(troupe::cli::is_folder)
+      ->type_name("DIR")
       ->capture_default_str();
   const std::vector<std::string> engines = lab::engine_names();
   add_run_options(*command, options, {engines.begin(), engines.end()});
@@ -121,7 +121,45 @@ void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& op
   });
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+// `troupe lab advise`
+void add_advise(CLI::App& lab_command, lab::advice_options& options, int& result) {
+  CLI::App* command =
+      lab_command.add_subcommand("advise", "Recommends settings of the runtime for this machine");
+  command
+      ->add_option("--rounds", options.rounds,
+                   "how often each runs; in fewer than 5 everything counts as noise")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?");
+  command->add_option("--json", options.json, "write one JSON object to a file, or to stdout: -");
+  command->add_option("--write", options.write, "a file for troupe::read_settings()")
+      ->check(is_named)
+      ->type_name("FILE");
+  command->callback([&] { result = lab::advise(options); });
+}
+
+struct report_options {
+  std::vector<std::string> files;
+  std::string html;
+};
+
+// `troupe lab report --html FILE RESULT…`
+void add_report(CLI::App& lab_command, report_options& report, int& result) {
+  CLI::App* command = lab_command.add_subcommand("report", "makes one page of HTML of results");
+  command->add_option("RESULT", report.files, "what --json wrote, and what --trace wrote")
+      ->required()
+      ->check(is_named);
+  command->add_option("--html", report.html, "the file for the page; stdout: -")
+      ->required()
+      ->check(is_named)
+      ->type_name("FILE");
+  command->callback([&report, &result] {
+    if (lab::is_one_of(report.html, report.files)) {
+      throw CLI::ValidationError("--html", "would overwrite the result " + report.html);
+    }
+    result = lab::write_report(report.files, report.html);
+  });
+}
 
 int run(int count, char** arguments) {
   CLI::App program("The Troupe actor runtime's tool", "troupe");
@@ -141,6 +179,12 @@ int run(int count, char** arguments) {
   }
   peers_options peers;
   add_peers(*lab_command, peers, options, given, result);
+  lab::all_options all;
+  troupe::cli::add_all(*lab_command, all, result);
+  lab::advice_options advice;
+  add_advise(*lab_command, advice, result);
+  report_options report;
+  add_report(*lab_command, report, result);
   lab_command->callback([lab_command] {
     if (lab_command->get_subcommands().empty() || lab_command->got_subcommand("list")) {
       lab::list_experiments();
@@ -152,7 +196,7 @@ int run(int count, char** arguments) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return program.exit(asked);
   } catch (const CLI::ParseError& wrong) {
-    std::cerr << "troupe: " << first_line(wrong.what()) << "; try --help\n";
+    std::cerr << "troupe: " << troupe::cli::what_is_wrong(program, wrong) << '\n';
     return wrong_usage;
   }
   return result;

@@ -8,13 +8,18 @@ experiment ask() {
   return {
       .asks = "How long does a question between two actors take until its answer is there?",
       .options = {workloads::workers,
-                  {"messages", "questions, one after the other", 1'000'000, 10'000}},
+                  {"messages", "questions, one after the other", 1'000'000, 10'000, 1,
+                   most_by_default, 1'000'000}},
       .variants = {{"troupe", "", workloads::ask}},
       .figures = {{"caf", "", "rate", 2.25e6, workloads::measured_2026},
                   {"sobjectizer", "", "rate", 0.56e6, workloads::measured_2026},
                   {"tokio", "", "rate", 4.26e6, workloads::measured_2026},
                   {"go", "", "rate", 3.15e6, workloads::measured_2026}},
       .peers = {{""}},
+      .means =
+          "A question costs two messages and a time limit, and no thread. Ask where you need "
+          "the answer; where you do not, a plain message is cheaper. A thread that asks has "
+          "to be woken by the operating system, which takes far longer.",
   };
 }
 

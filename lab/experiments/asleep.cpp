@@ -80,6 +80,9 @@ experiment asleep() {
                   {"wakes", "messages from outside, one after the other", 5'000, 100},
                   {"pause", "microseconds before each of them", 200, 200}},
       .variants = {{"troupe", "", run}},
+      .means =
+          "Actors that wait cost memory and next to no processor time, so a system may be mostly "
+          "asleep; the first message after a pause pays for waking a thread.",
   };
 }
 

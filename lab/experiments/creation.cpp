@@ -2,7 +2,6 @@
 // Something is made, does nothing, ends, and somebody has waited for that.
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,6 +19,7 @@
 
 #include "lab/frame/experiment.hpp"
 #include "lab/lightness/cycles.hpp"
+#include "lab/lightness/processes.hpp"
 #include "lab/lightness/routine.hpp"
 #include "lab/waiting/sample.hpp"
 
@@ -29,10 +28,6 @@ namespace troupe::lab::experiments {
 namespace {
 
 constexpr std::size_t megabyte = std::size_t{1} << 20;
-
-[[noreturn]] void refuse(int error, const char* what) {
-  throw std::system_error(error, std::generic_category(), what);
-}
 
 // ── What a process has in its memory when it makes another one ────────────────────────────────
 
@@ -68,16 +63,6 @@ class image {
   std::byte* at_ = nullptr;
 };
 
-void wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) refuse(errno, "the process that was made cannot be waited for");
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw std::runtime_error("the process that was made has failed");
-  }
-}
-
 // ── Measuring ─────────────────────────────────────────────────────────────────────────────────
 
 /// Of `times` calls, each of which makes `of_each`; the first one, which finds nothing in any cache, does not count.
@@ -100,27 +85,15 @@ void measure(trial& t, std::uint64_t times, double of_each, Make&& make) {
 template <std::size_t Megabytes, pages Kind>
 void run_fork(trial& t) {
   const image mine(Megabytes, Kind);
-  measure(t, t["times"], 1, [] {
-    const pid_t child = ::fork();
-    if (child < 0) refuse(errno, "no process can be made");
-    if (child == 0) ::_exit(0);
-    wait_for(child);
-  });
+  measure(t, t["times"], 1, [] { wait_for_process(make_process([] {})); });
 }
 
 // Where each has to have pages of its own.
 template <std::size_t Megabytes>
 void run_fork_that_writes(trial& t) {
   image mine(Megabytes, pages::small);
-  measure(t, std::max<std::uint64_t>(t["times"] / 10, 1), 1, [&] {
-    const pid_t child = ::fork();
-    if (child < 0) refuse(errno, "no process can be made");
-    if (child == 0) {
-      mine.touch();
-      ::_exit(0);
-    }
-    wait_for(child);
-  });
+  measure(t, std::max<std::uint64_t>(t["times"] / 10, 1), 1,
+          [&] { wait_for_process(make_process([&] { mine.touch(); })); });
 }
 
 // A program that ends at once: most of this is loading it.
@@ -133,7 +106,7 @@ void run_posix_spawn(trial& t) {
     pid_t child = 0;
     const int error = ::posix_spawnp(&child, "true", nullptr, nullptr, arguments, ::environ);
     if (error != 0) refuse(error, "the program \"true\" cannot be started");
-    wait_for(child);
+    wait_for_process(child);
   });
 }
 
@@ -145,7 +118,7 @@ void run_vfork(trial& t) {
       ::execlp("true", "true", static_cast<char*>(nullptr));
       ::_exit(127);
     }
-    wait_for(child);
+    wait_for_process(child);
   });
 }
 
@@ -243,6 +216,10 @@ experiment creation() {
                   {"fork", "100 MB", "each", 1'169'450, qnx},
                   {"thread", "", "each", 147.139, qnx},
                   {"thread", "", "each_cycles", 78'667, qnx}},
+      .means =
+          "Make an actor for each thing that lives, such as a connection or a request, and "
+          "do not pool them. Many at a time are far cheaper than one that a thread waits "
+          "for; a process pays for all the memory that its parent has touched.",
   };
 }
 

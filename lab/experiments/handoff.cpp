@@ -287,7 +287,8 @@ experiment handoff() {
       .asks = "What does a message cost when its memory changes hands?",
       .options = {{"cycles", "cycles of each thread", 1'000'000, 2'000},
                   {"threads", "threads in the ring",
-                   std::max(1u, std::thread::hardware_concurrency()), 2, 1, 1'024},
+                   std::max(1u, std::thread::hardware_concurrency()), 2, 1, 1'024,
+                   std::max(1u, std::thread::hardware_concurrency())},
                   {"objects", "objects of 48 bytes in a cycle", 1, 1, 1, objects_max},
                   {"wait", "0: yield, 1: pause instruction", 0, 0, 0, 1}},
       .variants = std::move(variants),
@@ -299,6 +300,10 @@ experiment handoff() {
                   {"assigns", "shift 1", "rate", 6'153'846, msvc},
                   {"allocs", "shift 0, MSVC", "rate", 23'809'524, msvc},
                   {"assigns", "shift 0", "rate", 266'666'667, msvc}},
+      .means =
+          "Memory that one thread takes and another gives back costs the most when they take "
+          "turns for every object. Send copies rather than pointers, and do not have the "
+          "receiver free what the sender took.",
   };
 }
 

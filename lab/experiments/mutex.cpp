@@ -257,6 +257,10 @@ experiment mutex() {
                   {"cas", "sched_yield, SCHED_RR", "payload_cpu_to_std", 1.06, published_2018},
                   {"cas", "nanosleep 4 ns", "payload_to_std", 0.988, published_2018},
                   {"cas", "nanosleep 4 ns", "payload_cpu_to_std", 0.84, published_2018}},
+      .means =
+          "A lock that spins is good only while its owner runs: with more threads than cores "
+          "it burns processor time and falls behind. Take one that spins briefly and then "
+          "sleeps; better still, let one actor own what the lock protects.",
   };
 }
 

@@ -190,8 +190,8 @@ experiment neighbours() {
   return {
       .asks =
           "How long does a message between two actors take while others are in handlers that last?",
-      .options = {{"workers", "of the pool", 2, 2},
-                  {"neighbours", "actors that are always in a handler", 1, 1},
+      .options = {{"workers", "of the pool", 2, 2, 1, 1'024},
+                  {"neighbours", "actors that are always in a handler", 1, 1, 1, 65'536},
                   {"hops", "of the ball, at the most", 5'000'000, 2'000},
                   {"seconds", "at the most, beside neighbours", 5, 1},
                   {"rounds", "in which all workers block", 50, 2}},
@@ -201,6 +201,10 @@ experiment neighbours() {
                    {"troupe", "blocking 0.9 ms", blocking_short},
                    {"troupe", "blocking 50 ms", blocking_long},
                    {"troupe", "all workers block", all_block}},
+      .means =
+          "A handler that lasts does not hold up the actors beside it, since others get its "
+          "worker. Who blocks should say so with troupe::blocking(): what is not said is "
+          "found out only after a while.",
   };
 }
 

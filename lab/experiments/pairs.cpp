@@ -8,8 +8,10 @@ experiment pairs() {
   return {
       .asks = "What does a message cost when many actors talk at the same time?",
       .options = {workloads::workers,
-                  {"actors", "actors, in pairs with two messages each", 50'000, 500, 2},
-                  {"messages", "messages in all", 10'000'000, 100'000}},
+                  {"actors", "actors, in pairs with two messages each", 50'000, 500, 2,
+                   most_by_default, 50'000},
+                  {"messages", "messages in all", 10'000'000, 100'000, 1, most_by_default,
+                   10'000'000}},
       .variants = {{"troupe", "", workloads::pairs}},
       .figures = {{"caf", "", "rate", 7.8e6, workloads::measured_2026},
                   {"sobjectizer", "", "rate", 2.8e6, workloads::measured_2026},
@@ -17,6 +19,9 @@ experiment pairs() {
                   {"tokio", "", "rate", 25.5e6, workloads::measured_2026},
                   {"go", "", "rate", 12.4e6, workloads::measured_2026}},
       .peers = {{""}},
+      .means =
+          "Many actors that talk in pairs share the workers well: messages that stay on one "
+          "worker are cheap, and more cores help.",
   };
 }
 

@@ -9,7 +9,8 @@ experiment pingpong() {
       .asks = "How long does one message take between two actors?",
       .options = {workloads::workers,
                   {"actors", "actors, in pairs with one message each", 2, 2, 2},
-                  {"messages", "messages in all", 4'000'000, 40'000}},
+                  {"messages", "messages in all", 4'000'000, 40'000, 1, most_by_default,
+                   4'000'000}},
       .variants = {{"troupe", "", workloads::pingpong}},
       .figures = {{"caf", "", "rate", 4.1e6, workloads::measured_2026},
                   {"sobjectizer", "", "rate", 1.2e6, workloads::measured_2026},
@@ -17,6 +18,10 @@ experiment pingpong() {
                   {"tokio", "", "rate", 8.4e6, workloads::measured_2026},
                   {"go", "", "rate", 6.2e6, workloads::measured_2026}},
       .peers = {{""}},
+      .means =
+          "One message at a time is the worst case for any runtime: nothing can be done in "
+          "parallel or in batches. Take this as what each step costs in a chain of actors "
+          "that wait for each other.",
   };
 }
 

@@ -27,10 +27,12 @@ experiment pipeline() {
       .asks =
           "How near to what its cores can do comes a server whose requests compute, yield and "
           "sleep?",
-      .options = {{"count", "requests, if they are generated", 100'000, 1'000, 100, 10'000'000},
+      .options = {{"count", "requests, if they are generated", 100'000, 1'000, 100, 10'000'000,
+                   4'000},
                   {"longest", "milliseconds of their longest sleep", 1'000, 20, 1, 60'000},
                   {"cores", "cores of the bound, threads of the first pool, workers of Troupe",
-                   std::max(1u, std::thread::hardware_concurrency()), 2, 1, 1'024},
+                   std::max(1u, std::thread::hardware_concurrency()), 2, 1, 1'024,
+                   std::max(1u, std::thread::hardware_concurrency())},
                   {"threads", "threads of the other pool", 8, 8, 1, 1'024},
                   {"in-flight", "requests in flight, where each has an actor", 1'000, 100, 1,
                    1'000'000},
@@ -49,6 +51,10 @@ experiment pipeline() {
                   {"std", "pool, one queue, more threads", "wall_s", 3.381, published_8},
                   {"std", "pool, one queue, more threads", "rate", 29'575, published_8}},
       .input = input_file{"requests", "take the requests from this file", check, write},
+      .means =
+          "Let requests begin what they have to wait for before others compute, with timers "
+          "or with threads that are replaced: then the cores are never idle. No number of "
+          "threads in a pool makes up for a bad order.",
   };
 }
 

@@ -78,6 +78,10 @@ experiment queue() {
                   {"std", "mutex + deque", "rate", 23e6, measured_2026},
                   {"std", "mutex + vector", "rate", 34e6, measured_2026},
                   {"boost", "lockfree::queue", "rate", 4e6, measured_2026}},
+      .means =
+          "The cheapest queue is the one that moves many values at a time. Limits keep "
+          "memory in the cache; without them, whoever pushes faster than is read pays in "
+          "memory.",
   };
 }
 

@@ -115,6 +115,10 @@ experiment sharing() {
                    {"troupe", "pairs, two balls each", pairs},
                    {"troupe", "wall", wall},
                    {"troupe", "one pair", one_pair}},
+      .means =
+          "More workers help where actors compute or have nothing to do with each other; a "
+          "single chain of messages, or one actor that all talk to, gains nothing. Leave the "
+          "number of workers to the cores.",
   };
 }
 

@@ -7,7 +7,8 @@ namespace troupe::lab::experiments {
 experiment spawn() {
   return {
       .asks = "How many actors can begin, answer one message and end in a second?",
-      .options = {workloads::workers, {"actors", "actors", 1'000'000, 10'000}},
+      .options = {workloads::workers,
+                  {"actors", "actors", 1'000'000, 10'000, 1, most_by_default, 1'000'000}},
       .variants = {{"troupe", "", workloads::spawn}},
       .figures = {{"caf", "", "rate", 0.4e6, workloads::measured_2026},
                   {"sobjectizer", "", "rate", 0.14e6, workloads::measured_2026},
@@ -15,6 +16,9 @@ experiment spawn() {
                   {"tokio", "", "rate", 0.6e6, workloads::measured_2026},
                   {"go", "", "rate", 1.04e6, workloads::measured_2026}},
       .peers = {{""}},
+      .means =
+          "Actors are cheap enough to be made for each job and to end with it. A pool of "
+          "actors is seldom worth its complexity.",
   };
 }
 

@@ -1,46 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two take turns on one processor: each time one of them stops in the middle and the other goes on.
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <coroutine>
-#include <cstddef>
 #include <cstdint>
 #include <latch>
-#include <new>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 
-#include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 
 #include "lab/frame/experiment.hpp"
 #include "lab/lightness/cycles.hpp"
+#include "lab/lightness/processes.hpp"
 #include "lab/lightness/routine.hpp"
+#include "lab/lightness/streams.hpp"
 
 namespace troupe::lab::experiments {
 
 namespace {
-
-[[noreturn]] void refuse(int error, const char* what) {
-  throw std::system_error(error, std::generic_category(), what);
-}
-
-// Both have to be on it, or they would not take turns. Threads and processes made from now on inherit it.
-void stay_on_one_processor() {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  const int here = ::sched_getcpu();
-  if (here < 0) refuse(errno, "the processor is not known");
-  CPU_SET(static_cast<std::size_t>(here), &mine);
-  if (::sched_setaffinity(0, sizeof mine, &mine) != 0) refuse(errno, "a thread cannot be pinned");
-}
 
 void report(trial& t, std::uint64_t began, double switches) {
   const double all = static_cast<double>(cycles() - began);
@@ -68,22 +48,9 @@ void yield(std::uint64_t times) {
 // The child runs `theirs` and this process `ours`.
 template <class Ours, class Theirs>
 void beside_a_process(Ours&& ours, Theirs&& theirs) {
-  const pid_t child = ::fork();
-  if (child < 0) refuse(errno, "no process can be made");
-  if (child == 0) {
-    // What it throws must not go on in a copy of this program.
-    try {
-      theirs();
-    } catch (...) {
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
+  const pid_t child = make_process(theirs);
   ours();
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status != 0) throw std::runtime_error("the other process has failed");
+  wait_for_process(child);
 }
 
 template <class Both>
@@ -112,61 +79,28 @@ void run_threads_that_yield(trial& t) {
 
 // ── By a byte in a pipe: one cannot go on before the other ────────────────────────────────────
 
-class two_pipes {
- public:
-  two_pipes() {
-    for (auto& each : ends_) {
-      if (::pipe(each.data()) != 0) refuse(errno, "no pipe");
-    }
+void begin(const two_pipes& with, std::uint64_t times) {
+  const auto mine = with.first();
+  for (char byte = 'x'; times > 0; --times) {
+    mine.send(byte);
+    mine.receive(byte);
   }
-  two_pipes(const two_pipes&) = delete;
-  two_pipes& operator=(const two_pipes&) = delete;
-  ~two_pipes() {
-    for (const auto& each : ends_) {
-      ::close(each[0]);
-      ::close(each[1]);
-    }
-  }
+}
 
-  void begin(std::uint64_t times) const {
-    for (std::uint64_t i = 0; i < times; ++i) {
-      put(ends_[0][1]);
-      get(ends_[1][0]);
-    }
+void reply(const two_pipes& with, std::uint64_t times) {
+  const auto mine = with.second();
+  for (char byte = 'x'; times > 0; --times) {
+    mine.receive(byte);
+    mine.send(byte);
   }
-  void answer(std::uint64_t times) const {
-    for (std::uint64_t i = 0; i < times; ++i) {
-      get(ends_[0][0]);
-      put(ends_[1][1]);
-    }
-  }
-
- private:
-  static void put(int to) {
-    const char byte = 'x';
-    while (::write(to, &byte, 1) != 1) {
-      if (errno != EINTR) refuse(errno, "write to a pipe");
-    }
-  }
-  static void get(int from) {
-    char byte = 0;
-    for (;;) {
-      const ssize_t got = ::read(from, &byte, 1);
-      if (got == 1) return;
-      if (got == 0) throw std::runtime_error("the other end of a pipe is closed");
-      if (errno != EINTR) refuse(errno, "read from a pipe");
-    }
-  }
-
-  std::array<std::array<int, 2>, 2> ends_{};
-};
+}
 
 void run_processes_with_pipes(trial& t) {
   stay_on_one_processor();
   const std::uint64_t times = t["times"];
   const two_pipes between;
   const std::uint64_t began = cycles();
-  beside_a_process([&] { between.begin(times); }, [&] { between.answer(times); });
+  beside_a_process([&] { begin(between, times); }, [&] { reply(between, times); });
   report(t, began, 2 * static_cast<double>(times));
 }
 
@@ -176,8 +110,8 @@ void run_threads_with_pipes(trial& t) {
   const two_pipes between;
   const std::uint64_t began = cycles();
   {
-    std::jthread other([&] { between.answer(times); });
-    between.begin(times);
+    std::jthread other([&] { reply(between, times); });
+    begin(between, times);
   }
   report(t, began, 2 * static_cast<double>(times));
 }
@@ -261,6 +195,10 @@ experiment switching() {
                    {"troupe", "actors", run_actors}},
       .figures = {{"processes", "sched_yield", "switch", 617, qnx},
                   {"threads", "sched_yield", "switch", 374, qnx}},
+      .means =
+          "To change from one actor to another is a matter of a function call and a look "
+          "into a queue; threads and processes go through the kernel. Use threads for what "
+          "blocks, and actors for the rest.",
   };
 }
 

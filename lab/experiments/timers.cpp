@@ -84,9 +84,9 @@ constexpr const char* measured_2026 = "2026, 2 cores";
 experiment timers() {
   return {
       .asks = "How late are a million timers, and what do they cost?",
-      .options = {{"timers", "timers that fire once", 1'000'000, 20'000, 1, 100'000'000},
+      .options = {{"timers", "timers that fire once", 1'000'000, 20'000, 1, 100'000'000, 1'000'000},
                   {"longest", "milliseconds; they are spread evenly from 1 to this", 1'000, 50, 1,
-                   3'600'000},
+                   3'600'000, 1'000},
                   {"workers", "worker threads", 2, 2, 1, 1'024}},
       .variants = {{"troupe", "", run}},
       .figures = {{"sobjectizer", "wheel", "wall_s", 1.59, measured_2026},
@@ -104,6 +104,9 @@ experiment timers() {
                   {"caf", "", "wall_s", 51, measured_2026},
                   {"caf", "", "late_p50", 0.48, measured_2026},
                   {"caf", "", "late_p99", 4.1, measured_2026}},
+      .means =
+          "Arm a timer for each request and each time limit without a second thought. Look "
+          "at the late ones: 99 of 100 tell more than the median when a burst expires.",
   };
 }
 

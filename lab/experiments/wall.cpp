@@ -10,8 +10,9 @@ experiment wall() {
   return {
       .asks = "How fast is an actor that all others talk to?",
       .options = {workloads::workers,
-                  {"actors", "players, with a ball each", 50'000, 500},
-                  {"messages", "messages in all", 10'000'000, 100'000, 2}},
+                  {"actors", "players, with a ball each", 50'000, 500, 1, most_by_default, 50'000},
+                  {"messages", "messages in all", 10'000'000, 100'000, 2, most_by_default,
+                   10'000'000}},
       .variants = {{"troupe", "", workloads::wall}},
       .figures = {{"acto", "", "rate", 400e3, "2007, Core Duo"},
                   {"acto", "mailbox with a mutex", "rate", 730e3, "2009, Core 2 Duo"},
@@ -22,6 +23,10 @@ experiment wall() {
                   {"tokio", "", "rate", 4.21e6, workloads::measured_2026},
                   {"go", "", "rate", 2.66e6, workloads::measured_2026}},
       .peers = {{""}},
+      .means =
+          "An actor that everybody talks to is handled by one worker at a time, whatever the "
+          "number of cores. If it limits you, split its state, or let it only pass things "
+          "on.",
   };
 }
 

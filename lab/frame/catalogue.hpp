@@ -19,4 +19,14 @@ const std::vector<catalogue_entry>& catalogue();
 /// Null if there is none of that name.
 const catalogue_entry* find_experiment(std::string_view name);
 
+/// `troupe lab peers` is no experiment, but has a name and texts like one.
+inline constexpr std::string_view peers_name = "peers";
+inline constexpr std::string_view peers_asks =
+    "How do other engines do with the same workloads, in the same run?";
+inline constexpr std::string_view peers_means =
+    "Read the ratios within a workload: the engines ran in turns, so that what else the "
+    "machine did hit all of them. Choose by the workload that resembles yours; where two "
+    "spreads overlap, there is no difference to choose by. The floor is no engine, but a "
+    "sketch of the least that could be done.";
+
 }  // namespace troupe::lab

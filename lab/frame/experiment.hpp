@@ -12,6 +12,8 @@
 
 namespace troupe::lab {
 
+struct measurements;
+
 /// One way to do what the experiment asks about.
 struct variant {
   std::string engine;   ///< whose: "troupe", "glibc", "moodycamel"
@@ -55,6 +57,9 @@ struct experiment {
   std::vector<published> figures = {};
   std::vector<peer_form> peers = {};  ///< not empty: a workload of lab/engines
   std::optional<input_file> input = {};
+  /// The answer as one sentence, from what was measured; empty if that is not enough for one.
+  std::string (*answer)(const measurements& found) = nullptr;
+  std::string_view means = {};  ///< what follows for a user, on any machine: one or two sentences
 };
 
 }  // namespace troupe::lab

@@ -12,6 +12,7 @@
 #include "lab/frame/figures.hpp"
 #include "lab/frame/human.hpp"
 #include "lab/frame/process.hpp"
+#include "lab/frame/statistics.hpp"
 
 namespace troupe::lab {
 
@@ -65,10 +66,24 @@ std::string name_of(const subject& who) {
   return who.variant.empty() ? name : name + ", " + who.variant;
 }
 
+void add_once(std::vector<std::string>& to, const std::string& what) {
+  if (std::find(to.begin(), to.end(), what) == to.end()) to.push_back(what);
+}
+
 }  // namespace
 
+double measurements::median_of(std::string_view engine, std::string_view variant,
+                               std::string_view metric) const {
+  for (const series& each : all) {
+    if (each.engine == engine && each.variant == variant && each.metric == metric) {
+      return summarise(each.values).median;
+    }
+  }
+  return 0;
+}
+
 measurements measure(const std::vector<subject>& subjects, unsigned rounds,
-                     std::chrono::seconds limit, progress& shown) {
+                     std::chrono::seconds limit, progress& shown, int stop) {
   measurements result;
   collection found;
   for (unsigned round = 1; round <= rounds; ++round) {
@@ -77,7 +92,12 @@ measurements measure(const std::vector<subject>& subjects, unsigned rounds,
           "round " + std::to_string(round) + " of " + std::to_string(rounds) + ": " + name_of(who);
       shown.begin(what);
       process_outcome outcome =
-          run_process(who.command, {.limit = limit, .folder = {}, .environment = who.environment});
+          run_process(who.command,
+                      {.limit = limit, .folder = {}, .environment = who.environment, .stop = stop});
+      if (outcome.stopped) {
+        result.stopped = true;
+        return result;
+      }
       auto figures = read_figures(outcome.output);
       if (outcome.failure.empty() && !figures) outcome.failure = "printed no figures";
       if (!outcome.failure.empty()) {
@@ -86,6 +106,9 @@ measurements measure(const std::vector<subject>& subjects, unsigned rounds,
         continue;
       }
       shown.end(what + ": " + human(figures->front().value, figures->front().unit));
+      for (const std::string& note : read_notes(outcome.output)) {
+        add_once(result.notes, name_of(who) + ": " + note);
+      }
       add_usage(*figures, outcome.usage);
       found.add(who, *figures);
     }
@@ -132,7 +155,8 @@ int run_variant(const std::vector<std::string>& arguments) {
       if (each.engine != arguments[1] || each.name != arguments[2]) continue;
       trial one(std::move(chosen), arguments[3]);
       each.run(one);
-      ::dprintf(out, "%s", print_figures(one.figures()).c_str());
+      ::dprintf(out, "%s%s", print_figures(one.figures()).c_str(),
+                print_notes(one.notes()).c_str());
       return 0;
     }
     throw std::invalid_argument("no such variant");

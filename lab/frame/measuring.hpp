@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,8 +32,14 @@ struct series {
 };
 
 struct measurements {
-  std::vector<series> all;            ///< in the order of subjects, then of metrics
-  std::vector<std::string> failures;  ///< who failed, and how
+  std::vector<series> all;              ///< in the order of subjects, then of metrics
+  std::vector<std::string> failures;    ///< who failed, and how
+  bool stopped = false;                 ///< before all was measured
+  std::vector<std::string> notes = {};  ///< of whom, and what; the same one once
+
+  /// The median of one metric; 0 if it was not measured.
+  [[nodiscard]] double median_of(std::string_view engine, std::string_view variant,
+                                 std::string_view metric) const;
 };
 
 /// What the operating system says of a whole run, beside what the run itself reports.
@@ -40,9 +47,9 @@ inline const std::vector<std::string> process_metrics = {"cpu_s", "peak_rss", "s
                                                          "preemptions"};
 
 /// Runs every subject once in each round, so that what else the machine does hits all of them. A run
-/// that fails is counted, and the others go on.
+/// that fails is counted, and the others go on. When `stop` can be read it ends, and kills what runs.
 measurements measure(const std::vector<subject>& subjects, unsigned rounds,
-                     std::chrono::seconds limit, progress& shown);
+                     std::chrono::seconds limit, progress& shown, int stop = -1);
 
 /// The variants of an experiment as subjects: this program again, with a hidden command.
 std::vector<subject> subjects_of(std::string_view name, const experiment& what, const sizes& chosen,

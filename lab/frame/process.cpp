@@ -53,6 +53,9 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
                          const descriptor& output, const descriptor& errors, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // an interruption's mask is not for it
   if (::getppid() != parent) ::_exit(127);
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
@@ -67,17 +70,18 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
   ::_exit(127);
 }
 
-// Whether the process ended within the limit.
-bool ended_within(std::chrono::seconds limit, pid_t child) {
+enum class waited { ended, too_long, stopped };
+
+waited wait_for(pid_t child, std::chrono::seconds limit, int stop) {
   const descriptor watch(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   const auto until = std::chrono::steady_clock::now() + limit;
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(
         std::max(until - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration{}));
-    pollfd ready{watch.number(), POLLIN, 0};
-    const int n = ::poll(&ready, 1, static_cast<int>(left.count()));
-    if (n > 0) return true;
-    if (n == 0) return false;
+    pollfd ready[] = {{watch.number(), POLLIN, 0}, {stop, POLLIN, 0}};  // -1 is not looked at
+    const int n = ::poll(ready, 2, static_cast<int>(left.count()));
+    if (n > 0) return ready[0].revents != 0 ? waited::ended : waited::stopped;
+    if (n == 0) return waited::too_long;
     if (errno != EINTR) throw std::system_error(errno, std::system_category(), "poll");
   }
 }
@@ -117,8 +121,8 @@ process_outcome run_process(const std::vector<std::string>& command,
   if (child == 0) become(arguments, options, output, errors, parent);
 
   ::setpgid(child, child);  // by whichever of the two comes first
-  const bool ended = ended_within(options.limit, child);
-  if (!ended) ::kill(-child, SIGKILL);
+  const waited how = wait_for(child, options.limit, options.stop);
+  if (how != waited::ended) ::kill(-child, SIGKILL);
   int status = 0;
   rusage used{};
   while (::wait4(child, &status, 0, &used) < 0) {
@@ -126,14 +130,18 @@ process_outcome run_process(const std::vector<std::string>& command,
   }
 
   process_outcome outcome{.failure = {},
+                          .stopped = false,
                           .output = contents(output),
                           .errors = contents(errors),
                           .usage = {.cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime),
                                     .peak_rss_bytes = static_cast<double>(used.ru_maxrss) * 1024,
                                     .switches = static_cast<double>(used.ru_nvcsw),
                                     .preemptions = static_cast<double>(used.ru_nivcsw)}};
-  outcome.failure = ended ? failure_of(status, outcome.errors)
-                          : "no end within " + std::to_string(options.limit.count()) + " s";
+  outcome.failure = failure_of(status, outcome.errors);
+  if (how == waited::too_long) {
+    outcome.failure = "no end within " + std::to_string(options.limit.count()) + " s";
+  }
+  outcome.stopped = how == waited::stopped;
   return outcome;
 }
 

@@ -17,9 +17,10 @@ struct process_usage {
 };
 
 struct process_outcome {
-  std::string failure;  ///< empty if it exited with 0
-  std::string output;   ///< its stdout
-  std::string errors;   ///< its stderr
+  std::string failure;   ///< empty if it exited with 0
+  bool stopped = false;  ///< killed because of process_options::stop
+  std::string output;    ///< its stdout
+  std::string errors;    ///< its stderr
   process_usage usage;
 };
 
@@ -27,6 +28,7 @@ struct process_options {
   std::chrono::seconds limit{120};  ///< it is killed, with its group, if it takes longer
   std::string folder = {};          ///< where it runs; empty: here
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< beside what is there
+  int stop = -1;  ///< a descriptor: when it can be read, the program is killed; -1: none
 };
 
 /// Runs a program with nothing on its stdin and waits for its end. The program is looked for in PATH.

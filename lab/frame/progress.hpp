@@ -12,13 +12,15 @@ class progress {
   progress();
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
-  ~progress() { clear(); }
+  virtual ~progress() { clear(); }
 
-  void begin(const std::string& what);
-  void end(const std::string& what);
+  virtual void begin(const std::string& what);
+  virtual void end(const std::string& what);
 
   /// Before something else is printed.
   void clear();
+
+  bool on_terminal() const { return on_terminal_; }
 
  private:
   bool on_terminal_;

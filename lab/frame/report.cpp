@@ -42,7 +42,7 @@ class metric_table {
     const summary values = summarise(s.values);
     unit_ = s.unit;
     add(s.engine, s.variant,
-        {human(values.median, unit_), human(values.min, unit_), human(values.max, unit_)});
+        {marked_median(s), human(values.min, unit_), human(values.max, unit_)});
   }
 
   // What was published and not measured comes last.
@@ -88,12 +88,25 @@ table process_table(const measurements& found) {
       result.rows.back().resize(result.head.size());
     }
     result.rows.back()[2 + static_cast<std::size_t>(column - process_metrics.begin())] =
-        human(summarise(s.values).median, s.unit);
+        marked_median(s);
   }
   return result;
 }
 
 }  // namespace
+
+std::string marked_median(const series& of) {
+  return (is_noisy(of.values) ? "~" : "") + human(summarise(of.values).median, of.unit);
+}
+
+void print_legend(std::ostream& out, const measurements& found) {
+  if (std::none_of(found.all.begin(), found.all.end(),
+                   [](const series& s) { return is_noisy(s.values); })) {
+    return;
+  }
+  out << "\n~ varies: the greatest and the least are further apart than "
+      << human(100 * noisy_spread, "1") << " % of the median\n";
+}
 
 std::string join(const std::vector<std::string>& parts) {
   std::string text;
@@ -127,6 +140,14 @@ void print_report(std::ostream& out, const measurements& found,
   if (found.all.empty()) return;
   out << '\n';
   print_text(out, process_table(found));
+  print_legend(out, found);
+}
+
+void print_remarks(std::ostream& out, const measurements& found, const std::string& answer) {
+  if (!found.notes.empty()) out << '\n';
+  for (const std::string& note : found.notes) out << "note: " << note << '\n';
+  if (!answer.empty()) out << '\n' << answer << '\n';
+  for (const std::string& failure : found.failures) out << "\nfailed: " << failure << '\n';
 }
 
 void print_host(std::ostream& out, const host& where) {
@@ -143,7 +164,8 @@ nlohmann::ordered_json json_of(const sizes& chosen) {
 }
 
 nlohmann::ordered_json json_of(const std::string& name, const host& where,
-                               const nlohmann::ordered_json& options, const measurements& found) {
+                               const nlohmann::ordered_json& options, const measurements& found,
+                               const std::string& answer) {
   nlohmann::ordered_json result;
   result["experiment"] = name;
   result["host"] = {{"cpu", where.cpu},
@@ -169,9 +191,12 @@ nlohmann::ordered_json json_of(const std::string& name, const host& where,
                 {"median", values.median},
                 {"min", values.min},
                 {"max", values.max},
-                {"runs", s.values.size()}});
+                {"runs", s.values.size()},
+                {"noisy", is_noisy(s.values)}});
     result["results"].push_back(std::move(one));
   }
+  if (!found.notes.empty()) result["notes"] = found.notes;
+  if (!answer.empty()) result["answer"] = answer;
   result["failures"] = found.failures;
   return result;
 }

@@ -15,16 +15,26 @@
 namespace troupe::lab {
 
 /// For each metric that the experiment reports a table with what was published; then one of what the
-/// operating system says.
+/// operating system says. A median of values that vary too much is marked, see is_noisy().
 void print_report(std::ostream& out, const measurements& found,
                   const std::vector<published>& figures);
+
+/// A median as it stands in a table: "44.3 M", or "~44.3 M" where it varies too much.
+std::string marked_median(const series& of);
+
+/// What "~" means, if there is one.
+void print_legend(std::ostream& out, const measurements& found);
 
 /// One line about the machine and one about the program.
 void print_host(std::ostream& out, const host& where);
 
+/// The notes of the runs, the answer if there is one, and what has failed.
+void print_remarks(std::ostream& out, const measurements& found, const std::string& answer = {});
+
 /// The one object of --json.
 nlohmann::ordered_json json_of(const std::string& name, const host& where,
-                               const nlohmann::ordered_json& options, const measurements& found);
+                               const nlohmann::ordered_json& options, const measurements& found,
+                               const std::string& answer = {});
 nlohmann::ordered_json json_of(const sizes& chosen);
 
 /// Where the object of --json goes: a file, stdout if it is "-", nowhere if it is empty. The file is

@@ -25,19 +25,31 @@ sizes choose_sizes(const experiment& what, bool smoke, const sizes& given) {
   return chosen;
 }
 
+sizes quick_sizes(const experiment& what) {
+  sizes chosen;
+  for (const size_option& option : what.options) chosen.set(option.name, quick_value(option));
+  return chosen;
+}
+
 void list_experiments() {
   table all{.head = {"NAME", "asks"}, .rows = {}, .names = 2};
   for (const catalogue_entry& each : catalogue()) {
     all.rows.push_back({std::string(each.name), std::string(each.what.asks)});
   }
-  all.rows.push_back(
-      {"peers", "How do other engines do with the same workloads, in the same run?"});
+  all.rows.push_back({std::string(peers_name), std::string(peers_asks)});
+  all.rows.push_back({"advise", "Recommends settings of the runtime for this machine"});
+  all.rows.push_back({"report", "makes one page of HTML of the results of --json"});
+  all.rows.push_back({"all", "Runs every experiment, and writes the results to a folder"});
   print_text(std::cout, all);
 }
 
 bool takes_part(const std::string& engine, const run_options& options) {
   return options.engines.empty() ||
          std::find(options.engines.begin(), options.engines.end(), engine) != options.engines.end();
+}
+
+std::string answer_of(const experiment& what, const measurements& found) {
+  return what.answer == nullptr ? std::string() : what.answer(found);
 }
 
 int run_experiment(const catalogue_entry& which, const sizes& given, const run_options& options) {
@@ -64,12 +76,13 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
   print_host(out, where);
   print_report(out, found, which.what.figures);
   print_hot(out, traces);
-  for (const std::string& failure : found.failures) out << "\nfailed: " << failure << '\n';
+  const std::string answer = answer_of(which.what, found);
+  print_remarks(out, found, answer);
   if (json.wanted()) {
     nlohmann::ordered_json with = json_of(chosen);
     with["repeat"] = options.repeat;
     if (!options.input.empty()) with[which.what.input->name] = options.input;
-    json.write(json_of(std::string(which.name), where, with, found));
+    json.write(json_of(std::string(which.name), where, with, found, answer));
   }
   return found.failures.empty() && !found.all.empty() ? 0 : 1;
 }

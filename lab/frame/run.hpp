@@ -24,6 +24,12 @@ struct run_options {
 /// The experiment's sizes: published or smoke, but for those that were given.
 sizes choose_sizes(const experiment& what, bool smoke, const sizes& given);
 
+/// The answer as one sentence; empty if the experiment has none, or too little was measured.
+std::string answer_of(const experiment& what, const measurements& found);
+
+/// Those of `all --quick`.
+sizes quick_sizes(const experiment& what);
+
 /// One line for each experiment.
 void list_experiments();
 

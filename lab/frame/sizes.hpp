@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -11,6 +13,9 @@
 
 namespace troupe::lab {
 
+/// The most that a size may be that says nothing else.
+inline constexpr std::uint64_t most_by_default = std::numeric_limits<std::uint32_t>::max();
+
 /// A number that says how big an experiment is; on the command line `--<name> N`.
 struct size_option {
   std::string_view name;
@@ -18,8 +23,17 @@ struct size_option {
   std::uint64_t value;  ///< what was published
   std::uint64_t smoke;  ///< with --smoke: the whole experiment within seconds
   std::uint64_t least = 1;
-  std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  std::uint64_t most = most_by_default;
+  std::uint64_t quick = 0;  ///< with `all --quick`; 0: between the two, see quick_value()
 };
+
+/// The geometric mean of what was published and of what --smoke takes, unless the experiment says
+/// otherwise: a tenth of what was published where --smoke takes a hundredth.
+inline std::uint64_t quick_value(const size_option& of) {
+  if (of.quick != 0) return of.quick;
+  const double between = std::sqrt(static_cast<double>(of.value) * static_cast<double>(of.smoke));
+  return std::clamp(static_cast<std::uint64_t>(std::llround(between)), of.least, of.most);
+}
 
 /// The sizes of one run, by name.
 class sizes {
@@ -32,6 +46,13 @@ class sizes {
       if (each == name) return value;
     }
     throw std::out_of_range("the experiment has no size " + std::string(name));
+  }
+
+  std::uint64_t get(std::string_view name, std::uint64_t otherwise) const {
+    for (const auto& [each, value] : all_) {
+      if (each == name) return value;
+    }
+    return otherwise;
   }
 
   auto begin() const { return all_.begin(); }

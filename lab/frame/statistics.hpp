@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -20,6 +21,17 @@ inline summary summarise(std::vector<double> values) {
   const double median =
       values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
   return {median, values.front(), values.back()};
+}
+
+/// Values vary too much to say more than the order of magnitude if the greatest and the least are
+/// further apart than this part of the median. Of fewer runs nothing is said.
+inline constexpr double noisy_spread = 0.3;
+inline constexpr std::size_t noisy_runs = 3;
+
+inline bool is_noisy(const std::vector<double>& values) {
+  if (values.size() < noisy_runs) return false;
+  const summary all = summarise(values);
+  return all.max - all.min > noisy_spread * std::fabs(all.median);
 }
 
 }  // namespace troupe::lab

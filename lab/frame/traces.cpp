@@ -11,8 +11,12 @@ namespace troupe::lab {
 
 namespace {
 
-// "run.json", "each, said" → "run-each-said.json"
-std::string name_for(const std::filesystem::path& file, const std::string& variant) {
+std::string table_of(const std::string& file) { return file + ".txt"; }
+
+}  // namespace
+
+std::string traced_name(const std::string& file, const std::string& variant) {
+  const std::filesystem::path path(file);
   std::string name = variant.empty() ? "" : "-";
   for (const char c : variant) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
@@ -21,13 +25,9 @@ std::string name_for(const std::filesystem::path& file, const std::string& varia
       name += '-';
     }
   }
-  name = file.stem().string() + name + file.extension().string();
-  return (file.parent_path() / name).string();
+  name = path.stem().string() + name + path.extension().string();
+  return (path.parent_path() / name).string();
 }
-
-std::string table_of(const std::string& file) { return file + ".txt"; }
-
-}  // namespace
 
 std::vector<std::string> record_traces(std::vector<subject>& subjects, const std::string& file) {
   std::vector<std::string> files;
@@ -35,7 +35,7 @@ std::vector<std::string> record_traces(std::vector<subject>& subjects, const std
   const auto ours = std::count_if(subjects.begin(), subjects.end(), is_ours);
   for (subject& each : subjects) {
     if (!is_ours(each)) continue;
-    files.push_back(ours == 1 ? file : name_for(file, each.variant));
+    files.push_back(ours == 1 ? file : traced_name(file, each.variant));
     each.environment.emplace_back("TROUPE_TRACE", files.back());
     std::error_code none;
     std::filesystem::remove(files.back(), none);

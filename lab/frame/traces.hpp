@@ -9,6 +9,9 @@
 
 namespace troupe::lab {
 
+/// The file of one variant's timeline: "run.json", "each, said" → "run-each-said.json".
+std::string traced_name(const std::string& file, const std::string& variant);
+
 /// Has each subject of Troupe's record a timeline: into `file`, or, if they are several, into one each, with the
 /// variant's name before the extension. Returns the files. What was there is removed.
 std::vector<std::string> record_traces(std::vector<subject>& subjects, const std::string& file);

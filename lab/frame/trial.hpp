@@ -28,6 +28,11 @@ class trial {
 
   std::uint64_t operator[](std::string_view size) const { return sizes_[size]; }
 
+  /// The same, where the experiment need not have it.
+  std::uint64_t get(std::string_view size, std::uint64_t otherwise) const {
+    return sizes_.get(size, otherwise);
+  }
+
   /// The file that was given for experiment::input; empty if there is none.
   const std::string& input() const { return input_; }
 
@@ -35,12 +40,18 @@ class trial {
     figures_.push_back({std::move(metric), std::move(unit), value});
   }
 
+  /// What a reader of the figures has to know of this run: what the kernel did not allow, say, and what
+  /// was done instead. One line.
+  void note(std::string line) { notes_.push_back(std::move(line)); }
+
   const std::vector<figure>& figures() const { return figures_; }
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   sizes sizes_;
   std::string input_;
   std::vector<figure> figures_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace troupe::lab

@@ -75,10 +75,32 @@ std::string run_tool(const std::vector<std::string>& command, const path& folder
   return trimmed(outcome.output);
 }
 
+// What comes from elsewhere is built there, so that nobody takes it for what belongs to this program.
 path made_folder(const engine_folders& where, const char* name) {
-  path folder = path(where.cache) / name;
+  const bool is_ours = where.sources == built::engines;
+  path folder = (is_ours ? path(where.cache) : path(where.sources) / "build") / name;
   std::filesystem::create_directories(folder);
   return folder;
+}
+
+// The word of that number, of the first line.
+std::string word(const std::string& text, unsigned number) {
+  std::istringstream words(text);
+  std::string found;
+  for (unsigned i = 0; i <= number && words >> found; ++i) continue;
+  return words ? found : "?";
+}
+
+std::vector<std::string> joined(std::vector<std::string> some,
+                                const std::vector<std::string>& more) {
+  some.insert(some.end(), more.begin(), more.end());
+  return some;
+}
+
+std::string in_one_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& each : words) line += (line.empty() ? "" : " ") + each;
+  return line;
 }
 
 // ── Each engine ─────────────────────────────────────────────────────────────────────────────
@@ -86,7 +108,9 @@ path made_folder(const engine_folders& where, const char* name) {
 prepared_engine prepare_floor(const engine_folders&) {
   if (::access(built::floor, X_OK) != 0)
     throw left_out{std::string(built::floor) + " is not built"};
-  return {built::floor, "a sketch"};
+  return {.command = {built::floor},
+          .version = "a sketch",
+          .settings = "no references, failures, limits, counters or timers"};
 }
 
 prepared_engine prepare_go(const engine_folders& where) {
@@ -95,7 +119,11 @@ prepared_engine prepare_go(const engine_folders& where) {
   run_tool({"go", "build", "-o", program, "."}, source);
   std::string version = run_tool({"go", "env", "GOVERSION"}, source);
   if (version.starts_with("go")) version.erase(0, 2);
-  return {program, "Go " + version};
+  return {.command = {program},
+          .version = "Go " + version,
+          .settings =
+              "GOMAXPROCS {workers}; a channel has room for what can wait in it; ask without a "
+              "time-out"};
 }
 
 // The version that Cargo.lock pins.
@@ -111,26 +139,89 @@ prepared_engine prepare_tokio(const engine_folders& where) {
   const path source = path(where.sources) / "tokio";
   const path folder = made_folder(where, "tokio");
   run_tool({"cargo", "build", "--release", "--locked"}, source, {{"CARGO_TARGET_DIR", folder}});
-  std::istringstream rust(run_tool({"rustc", "--version"}, source));
-  std::string word, number;
-  rust >> word >> number;
-  return {folder / "release" / "workloads",
-          "tokio " + locked_version(contents(source / "Cargo.lock"), "tokio") + " (Rust " + number +
-              ")"};
+  const std::string rust = word(run_tool({"rustc", "--version"}, source), 1);
+  return {
+      .command = {folder / "release" / "workloads"},
+      .version = "tokio " + locked_version(contents(source / "Cargo.lock"), "tokio") + " (Rust " +
+                 rust + ")",
+      .settings =
+          "release, LTO; {workers} threads, neither I/O nor time driver; unbounded channels; the "
+          "wall and the consumer take up to 256 at once; ask (oneshot) without a time-out"};
 }
 
 // An engine whose folder has a CMakeLists.txt: it makes the program `workloads` and writes `version`.
-template <const char* const& Name>
-prepared_engine prepare_with_cmake(const engine_folders& where) {
-  const path folder = made_folder(where, Name);
-  run_tool({"cmake", "-S", path(where.sources) / Name, "-B", folder}, where.sources);
+prepared_engine prepare_with_cmake(const engine_folders& where, const char* name,
+                                   std::string settings) {
+  const path folder = made_folder(where, name);
+  run_tool({"cmake", "-S", path(where.sources) / name, "-B", folder}, where.sources);
   run_tool({"cmake", "--build", folder, "--target", "workloads"}, where.sources);
-  return {folder / "workloads", trimmed(contents(folder / "version"))};
+  return {.command = {folder / "workloads"},
+          .version = trimmed(contents(folder / "version")),
+          .settings = std::move(settings)};
 }
 
-constexpr const char* caf = "caf";
-constexpr const char* sobjectizer = "sobjectizer";
-constexpr const char* acto = "acto";
+// The program is written for 0.17, and CMakeLists.txt takes no other.
+prepared_engine prepare_caf(const engine_folders& where) {
+  prepared_engine ready = prepare_with_cmake(
+      where, "caf", "work stealing, in wall and spawn work sharing; ask with a time-out");
+  ready.newer = "1.1";
+  return ready;
+}
+
+prepared_engine prepare_sobjectizer(const engine_folders& where) {
+  return prepare_with_cmake(
+      where, "sobjectizer",
+      "thread_pool, with one worker one_thread; fanin with a limit goes through a message chain");
+}
+
+prepared_engine prepare_acto(const engine_folders& where) {
+  return prepare_with_cmake(where, "acto", "chooses the number of threads itself");
+}
+
+prepared_engine prepare_erlang(const engine_folders& where) {
+  const path folder = made_folder(where, "erlang");
+  run_tool({"erlc", "-o", folder, path(where.sources) / "erlang" / "workloads.erl"}, where.sources);
+  const std::string version =
+      run_tool({"erl", "-noinput", "-pa", folder, "-s", "workloads", "version"}, where.sources);
+  // As many schedulers as workers, and room for more processes than there are actors.
+  const std::vector<std::string> start = {"erl", "+S", "{workers}:{workers}", "+P", "2000000"};
+  return {.command = joined(start, {"-env", "ERL_CRASH_DUMP_BYTES", "0", "-noinput", "-pa", folder,
+                                    "-s", "workloads", "main", "-extra"}),
+          .version = "Erlang/OTP " + word(version, 0) + " (erts " + word(version, 1) + ", " +
+                     word(version, 2) + ")",
+          .settings = in_one_line(start) +
+                      "; the wall, the consumer and the collector have message_queue_data "
+                      "off_heap; ask is gen_server:call, with a time-out",
+          .newer = std::atoi(version.c_str()) < 28 ? "28" : ""};
+}
+
+// What stands in <name>…</name>, the first time.
+std::string element(const std::string& text, const std::string& name) {
+  const std::size_t at = text.find("<" + name + ">");
+  if (at == std::string::npos) return "?";
+  const std::size_t from = at + name.size() + 2;
+  return text.substr(from, text.find('<', from) - from);
+}
+
+prepared_engine prepare_pekko(const engine_folders& where) {
+  const path source = path(where.sources) / "pekko";
+  const path folder = made_folder(where, "pekko");
+  if (!is_installed("javac")) throw left_out{"javac is not installed"};
+  run_tool({"mvn", "-q", "-B", "-Dstyle.color=never", "compile", "-Dfolder=" + folder.string()},
+           source);
+  const std::string java = word(run_tool({"java", "--version"}, source), 1);
+  const std::string needed = trimmed(contents(folder / "classpath"));
+  const std::vector<std::string> start = {"java", "-XX:+UseParallelGC"};
+  return {
+      .command = joined(start, {"-cp", (folder / "classes").string() + ":" + needed, "Workloads"}),
+      .version = "Pekko " + element(contents(source / "pom.xml"), "pekko.version") + " (Java " +
+                 java + ")",
+      .settings =
+          in_one_line(start) +
+          "; classic actors, a fork-join dispatcher of {workers}, "
+          "SingleConsumerOnlyUnboundedMailbox; ask with a time-out; all but idle run for 3 s "
+          "before they are measured, which their peak memory includes; idle after a collection"};
+}
 
 }  // namespace
 
@@ -138,14 +229,23 @@ bool engine::has(std::string_view workload, std::string_view variant) const {
   return std::find(lacks.begin(), lacks.end(), std::pair{workload, variant}) == lacks.end();
 }
 
+std::string with_workers(std::string text, std::uint64_t workers) {
+  for (std::size_t at; (at = text.find(workers_here)) != std::string::npos;) {
+    text.replace(at, workers_here.size(), std::to_string(workers));
+  }
+  return text;
+}
+
 const std::vector<engine>& other_engines() {
   static const std::vector<engine> all = {
       {"floor", prepare_floor, {{"fanin", "bounded 1024"}, {"ask", ""}}},
-      {"caf", prepare_with_cmake<caf>, {{"fanin", "bounded 1024"}}},
+      {"caf", prepare_caf, {{"fanin", "bounded 1024"}}},
       {"go", prepare_go, {{"fanin", "unbounded"}}},
       {"tokio", prepare_tokio},
-      {"sobjectizer", prepare_with_cmake<sobjectizer>, {{"ask", ""}}},
-      {"acto", prepare_with_cmake<acto>, {{"fanin", "bounded 1024"}, {"ask", ""}}},
+      {"sobjectizer", prepare_sobjectizer, {{"ask", ""}}},
+      {"acto", prepare_acto, {{"fanin", "bounded 1024"}, {"ask", ""}}},
+      {"erlang", prepare_erlang, {{"fanin", "bounded 1024"}}},
+      {"pekko", prepare_pekko, {{"fanin", "bounded 1024"}}},
   };
   return all;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,9 +11,17 @@ namespace troupe::lab {
 
 /// Another engine's program, ready to run.
 struct prepared_engine {
-  std::string program;
+  std::vector<std::string> command;  ///< before the workload's name; may have workers_here in it
   std::string version;
+  std::string settings;    ///< what could have been chosen otherwise; may have workers_here in it
+  std::string newer = {};  ///< a version that has come out since, if that is known
 };
+
+/// Stands for the number of workers, in commands and settings.
+inline constexpr std::string_view workers_here = "{workers}";
+
+/// With their number instead.
+std::string with_workers(std::string text, std::uint64_t workers);
 
 /// Why an engine takes no part.
 struct left_out {
@@ -21,8 +30,8 @@ struct left_out {
 
 /// Where engines come from and where they are built.
 struct engine_folders {
-  std::string sources;  ///< lab/engines
-  std::string cache;
+  std::string sources;  ///< lab/engines; others are built in a folder `build` of theirs
+  std::string cache;    ///< where lab/engines is built
 };
 
 /// Another engine: a folder under lab/engines with a program that runs the workloads.

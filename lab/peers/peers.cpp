@@ -2,8 +2,10 @@
 #include "lab/peers/peers.hpp"
 
 #include <cstdio>
+#include <ctime>
 #include <iostream>
 #include <ostream>
+#include <utility>
 
 #include "lab/built.hpp"
 #include "lab/frame/host.hpp"
@@ -21,8 +23,10 @@ namespace {
 struct participant {
   std::string name;
   std::string version;
-  std::string program;     // empty: Troupe
-  const engine* external;  // null: Troupe
+  std::string settings;
+  std::string newer;
+  std::vector<std::string> command;  // before the workload's name
+  const engine* external;            // null: Troupe
 };
 
 struct attendance {
@@ -30,12 +34,28 @@ struct attendance {
   std::vector<std::pair<std::string, std::string>> absent;  // name, why
 };
 
-attendance gather(const run_options& options, const engine_folders& folders, progress& shown) {
+// With the number of workers in command and settings.
+participant ready_to_run(const engine& who, prepared_engine ready, std::uint64_t workers) {
+  for (std::string& part : ready.command) part = with_workers(std::move(part), workers);
+  return {.name = std::string(who.name),
+          .version = std::move(ready.version),
+          .settings = with_workers(ready.settings, workers),
+          .newer = std::move(ready.newer),
+          .command = std::move(ready.command),
+          .external = &who};
+}
+
+attendance gather(const run_options& options, const engine_folders& folders, std::uint64_t workers,
+                  progress& shown) {
   attendance result;
   if (takes_part("troupe", options)) {
     result.present.push_back(
-        {"troupe", std::string("Troupe ") + built::version + " (" + built::commit() + ")", "",
-         nullptr});
+        {.name = "troupe",
+         .version = std::string("Troupe ") + built::version + " (" + built::commit() + ")",
+         .settings = "references, failures, limits and counters; ask with a time-out",
+         .newer = {},
+         .command = {},
+         .external = nullptr});
   }
   for (const engine& each : other_engines()) {
     const std::string name(each.name);
@@ -44,7 +64,7 @@ attendance gather(const run_options& options, const engine_folders& folders, pro
     try {
       prepared_engine ready = each.prepare(folders);
       shown.end("build " + name + ": " + ready.version);
-      result.present.push_back({name, ready.version, ready.program, &each});
+      result.present.push_back(ready_to_run(each, std::move(ready), workers));
     } catch (const left_out& reason) {
       shown.end(name + " is left out: " + reason.why);
       result.absent.emplace_back(name, reason.why);
@@ -55,7 +75,8 @@ attendance gather(const run_options& options, const engine_folders& folders, pro
 
 std::vector<std::string> command_of(const participant& who, const std::string& workload,
                                     const sizes& chosen, const peer_form& form) {
-  std::vector<std::string> command{who.program, workload};
+  std::vector<std::string> command = who.command;
+  command.push_back(workload);
   for (const auto& [name, value] : chosen) {
     command.push_back("--" + name);
     command.push_back(std::to_string(value));
@@ -123,9 +144,8 @@ void print_workload(std::ostream& out, const catalogue_entry& workload, const at
       if (value == nullptr || peak == nullptr) continue;
       const summary s = summarise(value->values);
       unit = value->unit;
-      rows.rows.push_back({who.name, form.name, human(s.median, unit), human(s.min, unit),
-                           human(s.max, unit), ratio(troupe, *value),
-                           human(summarise(peak->values).median, peak->unit)});
+      rows.rows.push_back({who.name, form.name, marked_median(*value), human(s.min, unit),
+                           human(s.max, unit), ratio(troupe, *value), marked_median(*peak)});
     }
   }
   rows.head[0] += ", " + unit;
@@ -136,8 +156,8 @@ void print_workload(std::ostream& out, const catalogue_entry& workload, const at
 std::string spread(const series& s) {
   const summary values = summarise(s.values);
   if (s.values.size() == 1) return human(values.median, s.unit);
-  return human(values.median, s.unit) + " (" + human(values.min, s.unit) + " … " +
-         human(values.max, s.unit) + ")";
+  return marked_median(s) + " (" + human(values.min, s.unit) + " … " + human(values.max, s.unit) +
+         ")";
 }
 
 // Several workloads: one column for each form of each.
@@ -150,9 +170,7 @@ void print_all(std::ostream& out, const std::vector<std::string>& workloads, con
       rows.head.push_back(join({name, form.name}));
       for (std::size_t i = 0; i < all.present.size(); ++i) {
         const series* s = find(found, name, all.present[i].name, form.name, is_peak);
-        rows.rows[i].push_back(s == nullptr ? "–"
-                               : is_peak    ? human(summarise(s->values).median, s->unit)
-                                            : spread(*s));
+        rows.rows[i].push_back(s == nullptr ? "–" : is_peak ? marked_median(*s) : spread(*s));
       }
     }
   }
@@ -161,21 +179,34 @@ void print_all(std::ostream& out, const std::vector<std::string>& workloads, con
 }
 
 void print_notes(std::ostream& out, const attendance& all, const measurements& found) {
-  std::vector<std::string> versions;
+  out << '\n';
   for (const participant& who : all.present) {
-    versions.push_back(who.name + ": " + who.version);
+    out << who.name << ": " << who.version;
+    if (!who.newer.empty()) out << ", older than " << who.newer;
+    out << "; " << who.settings << '\n';
   }
-  out << '\n' << join(versions) << '\n';
   for (const auto& [name, why] : all.absent) out << name << " is left out: " << why << '\n';
   for (const std::string& failure : found.failures) out << "failed: " << failure << '\n';
 }
 
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", ::gmtime_r(&now, &utc));
+  return text;
+}
+
 nlohmann::ordered_json json_of_peers(const host& where, const nlohmann::ordered_json& with,
                                      const attendance& all, const measurements& found) {
-  nlohmann::ordered_json result = json_of("peers", where, with, found);
+  nlohmann::ordered_json result = json_of(std::string(peers_name), where, with, found);
+  result["date"] = today();
   result["engines"] = nlohmann::ordered_json::array();
   for (const participant& who : all.present) {
-    result["engines"].push_back({{"engine", who.name}, {"version", who.version}});
+    nlohmann::ordered_json one = {
+        {"engine", who.name}, {"version", who.version}, {"settings", who.settings}};
+    if (!who.newer.empty()) one["newer"] = who.newer;
+    result["engines"].push_back(std::move(one));
   }
   result["left_out"] = nlohmann::ordered_json::array();
   for (const auto& [name, why] : all.absent) {
@@ -204,7 +235,9 @@ int run_peers(const std::vector<std::string>& workloads, const sizes& given,
               const run_options& options, const engine_folders& folders) {
   json_target json(options.json);
   progress shown;
-  const attendance all = gather(options, folders, shown);
+  // All workloads have this size, with one default.
+  const sizes first = choose_sizes(find_experiment(workloads.front())->what, options.smoke, given);
+  const attendance all = gather(options, folders, first["workers"], shown);
   const host where = look_at_host();
   std::vector<subject> subjects;
   nlohmann::ordered_json with;
@@ -231,6 +264,7 @@ int run_peers(const std::vector<std::string>& workloads, const sizes& given,
     out << "\nPeak resident memory:\n";
     print_all(out, workloads, all, found, true);
   }
+  print_legend(out, found);
   print_notes(out, all, found);
   if (json.wanted()) json.write(json_of_peers(where, with, all, found));
   return found.failures.empty() && !found.all.empty() ? 0 : 1;

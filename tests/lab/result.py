@@ -8,11 +8,15 @@ HOST = {"cpu": str, "cores": int, "memory": float, "os": str, "kernel": str, "co
 NAMES = {"engine", "variant", "metric", "unit"}
 VALUES = {"min", "median", "max"}
 OF_PROCESS = {"cpu_s", "peak_rss", "switches", "preemptions"}
-MAY_BE_ZERO = {"cpu_s", "switches", "preemptions"}
+MAY_BE_ZERO = {"cpu_s", "switches", "preemptions", "tick_costs"}
 
 
 def is_positive(value, may_be_zero):
     return math.isfinite(value) and (value > 0 or may_be_zero and value == 0)
+
+
+def is_noisy(one):
+    return one["runs"] >= 3 and one["max"] - one["min"] > 0.3 * one["median"]
 
 
 def problems_of_one(one, runs):
@@ -26,6 +30,8 @@ def problems_of_one(one, runs):
         problems.append("the median is not between the least and the greatest")
     if not all(is_positive(one[v], one["metric"] in MAY_BE_ZERO) for v in VALUES):
         problems.append("a value is not positive and finite")
+    if one.get("noisy") != is_noisy(one):
+        problems.append("noisy: is not so")
     if one["runs"] != runs:
         problems.append(f"not {runs} runs")
     return [f"{one}: {problem}" for problem in problems]

@@ -19,11 +19,13 @@ def troupe(*arguments, **options):
 
 
 class Command(unittest.TestCase):
-    def assert_wrong_usage(self, *arguments):
+    def assert_wrong_usage(self, *arguments, says=()):
         run = troupe(*arguments)
         self.assertEqual(run.returncode, 2, run)
         self.assertEqual(run.stdout, "")
         self.assertRegex(run.stderr, r"\Atroupe: [^\n]*\n\Z")
+        for words in says:
+            self.assertIn(words, run.stderr)
 
     def test_wrong_usage_is_one_line_and_status_2(self):
         self.assert_wrong_usage()
@@ -42,10 +44,93 @@ class Command(unittest.TestCase):
         self.assert_wrong_usage("lab", "peers", "pingpong", "--engine", "nothing")
         self.assert_wrong_usage("lab", "peers", "pingpong", "--engines", "/nowhere")
 
+    def test_every_number_of_every_command_says_what_is_allowed(self):
+        commands = re.findall(r"(?m)^  (\w+)  ", troupe("lab", "list").stdout)[1:]
+        asked = set()
+        for command in commands:
+            numbers = re.findall(r"(?m)^  (--\S+) (\d+)\.\.(\d+)", troupe("lab", command, "--help").stdout)
+            asked.update((command, name) for name, _, _ in numbers)
+            for name, least, most in numbers:
+                wrong = ["-1", "1.5", "2e3", "many", str(int(most) + 1), "9" * 30]
+                if name in ["--workers", "--threads", "--repeat", "--timeout"]:
+                    self.assertEqual(least, "1", (command, name))
+                    self.assertLessEqual(int(most), 86_400, (command, name))
+                if int(least) > 0:
+                    wrong.append(str(int(least) - 1))
+                for value in wrong:
+                    with self.subTest(command=command, option=name, value=value):
+                        self.assert_wrong_usage(
+                            "lab", command, name, value,
+                            says=[f"{name}: '{value}' is no whole number from {least} to {most}"])
+        self.assertLess({("ring", "--workers"), ("ring", "--repeat"), ("semaphore", "--events"),
+                         ("peers", "--workers"), ("all", "--timeout")}, asked)
+
+    def test_an_unknown_name_is_named_with_the_nearest_that_there_is(self):
+        for arguments, says in [
+                (["labb"], "`troupe` has no 'labb'; did you mean lab?"),
+                (["lab", "pingpon"], "`troupe lab` has no 'pingpon'; did you mean pingpong?"),
+                (["lab", "rign", "--workers", "1"], "`troupe lab` has no 'rign'; did you mean ring?"),
+                (["lab", "nothing"], "`troupe lab` has no 'nothing'; see `troupe lab --help`"),
+                (["lab", "ring", "--mesages", "3"], "no option '--mesages'; did you mean --messages?"),
+                (["lab", "ring", "--mesages=3"], "no option '--mesages'; did you mean --messages?"),
+                (["lab", "ring", "-w", "3"], "`troupe lab ring` has no option '-w'; see "),
+                (["lab", "--smoke", "ring"], "`troupe lab` has no option '--smoke'; see "),
+                (["lab", "ring", "more"], "`troupe lab ring` takes no 'more'; see "),
+                (["lab", "ring", "--engine", "trope"], "--engine: there is no engine 'trope'; did you mean troupe?"),
+                (["lab", "ring", "--engine", "go"], "--engine: there is no engine 'go', only troupe; see "),
+                (["lab", "peers", "rign"], "WORKLOAD: there is no workload 'rign'; did you mean ring?"),
+                (["lab", "all", "--quick", "--only", "rign"], "there is no experiment 'rign'; did you mean ring?")]:
+            with self.subTest(arguments=arguments):
+                self.assert_wrong_usage(*arguments, says=[says])
+
+    def test_a_value_that_is_missing_or_one_too_many_is_named(self):
+        for arguments, says in [
+                ([], "a command is missing: lab"),
+                (["lab", "ring", "--messages"], "--messages needs a value"),
+                (["lab", "ring", "--json", ""], "--json: the name of a file is empty"),
+                (["lab", "ring", "--workers", "1", "--workers", "2"], "--workers is given more than once"),
+                (["lab", "ring", "--smoke=2"], "--smoke takes no value"),
+                (["lab", "peers"], "WORKLOAD is required"),
+                (["lab", "peers", "ring", "--engines", "/nowhere"], "--engines: '/nowhere' is no folder"),
+                (["lab", "all"], "one of --quick, --full and --smoke is required"),
+                (["lab", "all", "--quick", "--full"], "--quick excludes --full")]:
+            with self.subTest(arguments=arguments):
+                self.assert_wrong_usage(*arguments, says=[says])
+
     def test_version(self):
         run = troupe("--version")
         self.assertEqual(run.returncode, 0)
         self.assertRegex(run.stdout, r"\Atroupe \d+\.\d+\.\d+ \(\S+\)\n\Z")
+
+    def test_advice_is_a_table_an_object_and_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, advice = os.path.join(folder, "settings"), os.path.join(folder, "advice.json")
+            run = troupe("lab", "advise", "--smoke", "--rounds", "1", "--json", advice,
+                         "--write", file)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            for what in "waking a thread", "turn_messages", "recommended:", "noise":
+                self.assertIn(what, run.stdout)
+            with open(advice, encoding="utf-8") as text:
+                found = json.load(text)
+            with open(file, encoding="utf-8") as text:
+                written = text.read()
+        self.assertGreater(found["machine"]["wake_up_ns"], 0)
+        names = [each["setting"] for each in found["advice"]]
+        self.assertEqual(names, ["workers", "turn_messages", "search_rounds", "max_messages"])
+        for each in found["advice"]:
+            # One round is none that anybody should trust.
+            self.assertEqual(each["recommended"], each["default"])
+            self.assertTrue(all(one["noise"] for one in each["tried"]))
+            self.assertIn(f"# {each['setting']} = {each['default']}", written)
+
+    def test_advice_that_cannot_be_written_is_a_failure(self):
+        self.assert_wrong_usage("lab", "advise", "--rounds", "0")
+        run = troupe("lab", "advise", "--smoke", "--rounds", "1", "--json", "/nowhere/advice")
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.stderr, "troupe: /nowhere/advice cannot be written\n")
+        run = troupe("lab", "advise", "--smoke", "--rounds", "1", "--write", "/nowhere/settings")
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.stderr, "troupe: /nowhere/settings cannot be written\n")
 
     def test_lab_lists_experiments(self):
         run = troupe("lab")
@@ -76,6 +161,12 @@ class Command(unittest.TestCase):
             self.assertIn("median", run.stdout)
             with open(file, encoding="utf-8") as text:
                 self.assertEqual(json.load(text)["experiment"], "pingpong")
+
+    def test_a_figure_that_varies_is_marked_in_the_table_as_in_json(self):
+        run = troupe("lab", "pingpong", "--smoke", "--json", "-")
+        noisy = sum(one["noisy"] for one in json.loads(run.stdout)["results"])
+        self.assertEqual(len(re.findall(r" ~\d", run.stderr)), noisy)
+        self.assertEqual("\n~ varies: " in run.stderr, noisy > 0)
 
     def test_a_file_that_cannot_be_written_is_a_failure(self):
         run = troupe("lab", "pingpong", *QUICK, "--json", "/nowhere/result.json")
@@ -176,7 +267,7 @@ class Peers(unittest.TestCase):
         self.assertRegex(run.stdout, r"(?m)^ *ring, messages/s +median +least +greatest ")
         self.assertRegex(run.stdout, r"(?m)^ *troupe .* 1\.00 +\S+ [kMG]B$")
         self.assertRegex(run.stdout, r"(?m)^ *floor .* \d+\.\d\d +\S+ [kMG]B$")
-        self.assertRegex(run.stdout, r"(?m)^troupe: Troupe \S+ \(\S+\), floor: ")
+        self.assertRegex(run.stdout, r"(?m)^troupe: Troupe \S+ \(\S+\); .+\nfloor: a sketch; ")
 
     def test_several_workloads_make_tables_of_markdown(self):
         run = troupe("lab", "peers", "ring", "fanin", "ring", *QUICK, "--engine", "troupe",

@@ -48,7 +48,7 @@ void ask(trial& t) {
   const auto began = std::chrono::steady_clock::now();
   from.send(begin{t["messages"]});
   done.wait();
-  t.report("rate", "questions/s", static_cast<double>(t["messages"]) / seconds_since(began));
+  t.report("rate", "messages/s", static_cast<double>(t["messages"]) / seconds_since(began));
 }
 
 }  // namespace troupe::lab::workloads

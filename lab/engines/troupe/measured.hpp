@@ -15,7 +15,11 @@ namespace troupe::lab::workloads {
 using ::workloads::rss_bytes, ::workloads::seconds_since;
 
 inline system_options system_of(const trial& t) {
-  return {.workers = static_cast<unsigned>(t["workers"])};
+  system_options made{.workers = static_cast<unsigned>(t["workers"])};
+  made.turn_messages = static_cast<unsigned>(t.get("turn_messages", made.turn_messages));
+  made.search_rounds = static_cast<unsigned>(t.get("search_rounds", made.search_rounds));
+  made.max_messages = t.get("max_messages", made.max_messages);
+  return made;
 }
 
 }  // namespace troupe::lab::workloads

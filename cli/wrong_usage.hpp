@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace troupe::cli {
+
+/// What an option takes: whole numbers from least to most.
+struct range {
+  std::uint64_t least;
+  std::uint64_t most;
+};
+
+/// An option that takes a whole number, and says of anything else what it is and what is allowed.
+CLI::Option* add_number(CLI::App& command, const std::string& name, range allowed,
+                        const std::string& help, std::function<void(std::uint64_t)> set);
+
+/// For CLI::Option::check: "there is no <kind> 'rign'; did you mean ring?"
+CLI::Validator one_of(const std::string& kind, std::vector<std::string> names);
+
+/// For CLI::Option::check of a file or a folder.
+std::string is_named(const std::string& file);
+
+/// For CLI::Option::check: "'/nowhere' is no folder"
+std::string is_folder(const std::string& path);
+
+/// One line about what could not be parsed, and what to do.
+std::string what_is_wrong(const CLI::App& program, const CLI::ParseError& wrong);
+
+}  // namespace troupe::cli

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// More and more actors and messages on their way. The library whose sample this was crawled beyond a hundred
+// thousand of either, and may have started too many threads; so the threads are counted all the time.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <latch>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <troupe/troupe.hpp>
+
+#include "lab/engines/troupe/measured.hpp"
+#include "lab/engines/troupe/workloads.hpp"
+#include "lab/frame/experiment.hpp"
+#include "lab/frame/measuring.hpp"
+#include "lab/frame/stopwatch.hpp"
+
+namespace troupe::lab::experiments {
+
+namespace {
+
+using milliseconds = std::chrono::milliseconds;
+
+/// Counts this process' threads every so often, but for itself and who made it.
+class thread_count {
+ public:
+  /// How many there were, oldest first.
+  const std::vector<unsigned>& stop() {
+    counting_.request_stop();
+    counting_.join();
+    return seen_;
+  }
+
+ private:
+  static unsigned now() {
+    std::ifstream file("/proc/self/status");
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("Threads:")) {
+        return static_cast<unsigned>(std::stoul(line.substr(8))) - 2;
+      }
+    }
+    throw std::runtime_error("/proc/self/status says nothing of threads");
+  }
+
+  std::vector<unsigned> seen_;
+  std::jthread counting_{[this](const std::stop_token& stop) {
+    do {
+      seen_.push_back(now());
+      std::this_thread::sleep_for(milliseconds(5));
+    } while (!stop.stop_requested());
+  }};
+};
+
+struct ball {
+  std::uint64_t left;
+};
+
+// Sends each ball back, until it has flown far enough.
+class player : public actor {
+ public:
+  struct meet {
+    ref<player> next;
+  };
+  struct forget {};
+
+  player(milliseconds blocks_for, std::latch& done) : blocks_for_(blocks_for), done_(done) {}
+
+  void on(meet m) { next_ = std::move(m.next); }
+  void on(ball b) {
+    if (blocks_for_.count() != 0) std::this_thread::sleep_for(blocks_for_);
+    if (b.left == 0) return done_.count_down();
+    next_.send(ball{b.left - 1});
+  }
+  void on(forget) { next_ = {}; }
+
+ private:
+  const milliseconds blocks_for_;
+  std::latch& done_;
+  ref<player> next_;
+};
+
+void report_threads(trial& t, const std::vector<unsigned>& seen) {
+  unsigned most = 0;
+  double sum = 0;
+  for (const unsigned each : seen) {
+    most = std::max(most, each);
+    sum += each;
+  }
+  t.report("threads_most", "1", most);
+  t.report("threads_mean", "1", sum / static_cast<double>(seen.size()));
+  std::string over_time = "threads at each tenth of the run:";
+  for (std::size_t i = 0; i <= 10; ++i) {
+    over_time += ' ' + std::to_string(seen[i * (seen.size() - 1) / 10]);
+  }
+  t.note(over_time);
+}
+
+struct crowd_of {
+  std::uint64_t actors;
+  std::uint64_t messages;
+  std::uint64_t every_blocks = 0;  // 0: nobody does
+};
+
+// As many balls as actors, all of them on their way at once.
+void play(trial& t, const crowd_of& who) {
+  const std::uint64_t actors = std::min(who.actors, t["actors"] / 2 * 2);
+  const std::uint64_t hops = std::max<std::uint64_t>(who.messages / actors, 1);
+  std::latch done(static_cast<std::ptrdiff_t>(actors));
+  class system system(workloads::system_of(t));
+  std::vector<ref<player>> all;
+  all.reserve(actors);
+  for (std::uint64_t i = 0; i < actors; ++i) {
+    const bool blocks = who.every_blocks != 0 && i % who.every_blocks == 0;
+    all.push_back(system.spawn<player>(milliseconds(blocks ? 20 : 0), done));
+  }
+  for (std::uint64_t i = 0; i < actors; ++i) all[i].send(player::meet{all[i ^ 1]});
+  thread_count threads;
+  const stopwatch watch;
+  for (const auto& each : all) each.send(ball{hops - 1});
+  done.wait();
+  const double took = watch.wall_s();
+  t.report("each", "ns", 1e9 * took / static_cast<double>(actors * hops));
+  report_threads(t, threads.stop());
+  for (const auto& each : all) each.send(player::forget{});
+}
+
+template <std::uint64_t Actors>
+void run(trial& t) {
+  play(t, {Actors, t["messages"]});
+}
+
+void run_blocking(trial& t) { play(t, {100'000, t["messages"] / 10, 5'000}); }
+
+std::string answer(const measurements& found) {
+  const double few = found.median_of("troupe", "1,000 actors", "each");
+  const double many = found.median_of("troupe", "1,000,000 actors", "each");
+  if (few == 0 || many == 0) return {};
+  std::array<char, 300> text{};
+  std::snprintf(text.data(), text.size(),
+                "With a million actors and as many messages on their way a message takes %.2f "
+                "times what it takes "
+                "with a thousand, and Troupe has %.0f threads, those for timers and time included.",
+                many / few, found.median_of("troupe", "1,000,000 actors", "threads_most"));
+  return text.data();
+}
+
+}  // namespace
+
+experiment crowd() {
+  return {
+      .asks =
+          "Does a message cost the same with a million actors and messages on their way, and how "
+          "many "
+          "threads does that take?",
+      .options = {workloads::workers,
+                  {"actors", "at most, whatever the name says", 1'000'000, 1'000, 2, 10'000'000},
+                  {"messages", "messages in all, one for each actor at least", 10'000'000, 10'000,
+                   1, 1'000'000'000}},
+      .variants = {{"troupe", "10 actors", run<10>},
+                   {"troupe", "1,000 actors", run<1'000>},
+                   {"troupe", "100,000 actors", run<100'000>},
+                   {"troupe", "300,000 actors", run<300'000>},
+                   {"troupe", "1,000,000 actors", run<1'000'000>},
+                   {"troupe", "100,000 actors, of which 20 block", run_blocking}},
+      .answer = answer,
+      .means =
+          "An actor for each connection, player or device needs no more threads than there "
+          "are cores. Handlers that block are what costs threads: say so by blocking(), or "
+          "use timers.",
+  };
+}
+
+}  // namespace troupe::lab::experiments

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two talk to each other: processes by what the kernel or shared memory offers them, actors by messages.
+#include <semaphore.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <latch>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <troupe/base/cache_line.hpp>
+#include <troupe/troupe.hpp>
+
+#include "lab/frame/experiment.hpp"
+#include "lab/frame/measuring.hpp"
+#include "lab/frame/stopwatch.hpp"
+#include "lab/lightness/processes.hpp"
+#include "lab/lightness/streams.hpp"
+
+namespace troupe::lab::experiments {
+
+namespace {
+
+struct message {
+  std::uint64_t number;
+  std::array<std::byte, 56> content{};
+};
+static_assert(sizeof(message) == 64);
+
+// ── Ways between two processes ────────────────────────────────────────────────────────────────
+
+// A ring in each direction that both sides have in their memory. The semaphores are glibc's: a futex that is
+// only called for who sleeps.
+class shared_memory {
+  static constexpr std::size_t room = 1'024;
+
+  struct ring {
+    alignas(cache_line_bytes) sem_t free;
+    alignas(cache_line_bytes) sem_t full;
+    alignas(cache_line_bytes) std::array<message, room> messages;
+  };
+
+  static void wait(sem_t& on) {
+    while (::sem_wait(&on) != 0) {
+      if (errno != EINTR) refuse(errno, "sem_wait");
+    }
+  }
+
+ public:
+  class side {
+   public:
+    side(ring& in, ring& out) : in_(in), out_(out) {}
+
+    void send(const message& one) {
+      wait(out_.free);
+      out_.messages[sent_++ % room] = one;
+      ::sem_post(&out_.full);
+    }
+    void receive(message& one) {
+      wait(in_.full);
+      one = in_.messages[received_++ % room];
+      ::sem_post(&in_.free);
+    }
+
+   private:
+    ring& in_;
+    ring& out_;
+    std::size_t sent_ = 0;
+    std::size_t received_ = 0;
+  };
+
+  shared_memory() {
+    void* const at =
+        ::mmap(nullptr, sizeof(both), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) refuse(errno, "no shared memory");
+    rings_ = ::new (at) both;
+    for (ring& each : *rings_) {
+      ::sem_init(&each.free, 1, room);
+      ::sem_init(&each.full, 1, 0);
+    }
+  }
+  shared_memory(const shared_memory&) = delete;
+  shared_memory& operator=(const shared_memory&) = delete;
+  ~shared_memory() { ::munmap(rings_, sizeof(both)); }
+
+  side first() const { return {(*rings_)[1], (*rings_)[0]}; }
+  side second() const { return {(*rings_)[0], (*rings_)[1]}; }
+
+ private:
+  using both = std::array<ring, 2>;
+  both* rings_;
+};
+
+// ── Measuring ─────────────────────────────────────────────────────────────────────────────────
+
+void check(const message& one, std::uint64_t expected) {
+  if (one.number != expected) throw std::runtime_error("a message was lost, or came twice");
+}
+
+void report(trial& t, double round_trips_s, double stream_s) {
+  t.report("round_trip", "ns", 1e9 * round_trips_s / static_cast<double>(t["round_trips"]));
+  t.report("rate", "messages/s", static_cast<double>(t["messages"]) / stream_s);
+}
+
+// The other process sends each message back, and of those of the stream only the last one.
+template <class Way>
+void run_processes(trial& t) {
+  const std::uint64_t round_trips = t["round_trips"];
+  const std::uint64_t messages = t["messages"];
+  const Way way;
+  const pid_t other = make_process([&] {
+    auto side = way.second();
+    message one{};
+    for (std::uint64_t i = 0; i < round_trips; ++i) {
+      side.receive(one);
+      side.send(one);
+    }
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      side.receive(one);
+      check(one, i);
+    }
+    side.send(one);
+  });
+  auto side = way.first();
+  message one{};
+  const stopwatch back_and_forth;
+  for (std::uint64_t i = 0; i < round_trips; ++i) {
+    side.send(message{i});
+    side.receive(one);
+    check(one, i);
+  }
+  const double round_trips_s = back_and_forth.wall_s();
+  const stopwatch one_way;
+  for (std::uint64_t i = 0; i < messages; ++i) side.send(message{i});
+  side.receive(one);
+  check(one, messages - 1);
+  report(t, round_trips_s, one_way.wall_s());
+  wait_for_process(other);
+}
+
+struct outcome {
+  double round_trips_s = 0;
+  double stream_s = 0;
+  bool right = true;
+};
+
+class echo : public actor {
+ public:
+  struct back {
+    message what;
+  };
+  struct forward {
+    message what;
+  };
+  struct begin {
+    recipient<back> asker;
+  };
+
+  echo(std::uint64_t round_trips, std::uint64_t messages)
+      : round_trips_(round_trips), messages_(messages) {}
+
+  void on(begin b) { asker_ = std::move(b.asker); }
+  void on(const forward& f) {
+    if (round_trips_ > 0) {
+      --round_trips_;
+      asker_.send(back{f.what});
+      return;
+    }
+    const bool right = f.what.number == streamed_++;
+    if (!right || streamed_ == messages_) asker_.send(back{f.what});
+  }
+
+ private:
+  std::uint64_t round_trips_;
+  const std::uint64_t messages_;
+  std::uint64_t streamed_ = 0;
+  recipient<back> asker_;
+};
+
+// In the stream it sends as many as the other has room for, and goes on when it has room again.
+class asker : public actor {
+ public:
+  struct go_on {};
+
+  asker(const trial& t, ref<echo> other, outcome& result, std::latch& done)
+      : round_trips_(t["round_trips"]),
+        messages_(t["messages"]),
+        other_(std::move(other)),
+        result_(result),
+        done_(done) {}
+
+  void on(go_on) {
+    if (returned_ == 0) return static_cast<void>(send(returned_));
+    for (unsigned i = 0; i < 64 && streamed_ < messages_; ++i) {
+      if (!send(streamed_++)) break;
+    }
+    if (streamed_ < messages_) self(this).send(go_on{});
+  }
+  void on(const echo::back& b) {
+    if (ended_) return;
+    if (returned_ == round_trips_) {
+      ended_ = true;
+      result_.stream_s = watch_.wall_s();
+      if (b.what.number != messages_ - 1) result_.right = false;
+      other_ = {};
+      return done_.count_down();
+    }
+    if (b.what.number != returned_) result_.right = false;
+    if (++returned_ < round_trips_) return static_cast<void>(send(returned_));
+    result_.round_trips_s = watch_.wall_s();
+    watch_ = stopwatch();
+    self(this).send(go_on{});
+  }
+
+ private:
+  bool send(std::uint64_t number) {
+    return other_.send(echo::forward{{number}}) == delivery::accepted;
+  }
+
+  const std::uint64_t round_trips_;
+  const std::uint64_t messages_;
+  ref<echo> other_;
+  outcome& result_;
+  std::latch& done_;
+  stopwatch watch_;
+  std::uint64_t returned_ = 0;
+  std::uint64_t streamed_ = 0;
+  bool ended_ = false;
+};
+
+template <unsigned Workers>
+void run_actors(trial& t) {
+  outcome result;
+  std::latch done(1);
+  class system system({.workers = Workers});
+  const auto other = system.spawn<echo>({.max_messages = 1'024}, t["round_trips"], t["messages"]);
+  const auto one = system.spawn<asker>(t, other, result, done);
+  other.send(echo::begin{one});
+  one.send(asker::go_on{});
+  done.wait();
+  if (!result.right) throw std::runtime_error("a message was lost, or came twice");
+  report(t, result.round_trips_s, result.stream_s);
+}
+
+std::string answer(const measurements& found) {
+  const double actors = found.median_of("troupe", "2 workers", "round_trip");
+  if (actors == 0) return {};
+  std::array<char, 300> text{};
+  std::snprintf(text.data(), text.size(),
+                "There and back takes actors %.0f ns, %.0f times less than processes by a pipe, "
+                "%.0f times less "
+                "than by a socket pair, %.0f times less than by shared memory.",
+                actors, found.median_of("processes", "pipe", "round_trip") / actors,
+                found.median_of("processes", "socketpair", "round_trip") / actors,
+                found.median_of("processes", "shared memory", "round_trip") / actors);
+  return text.data();
+}
+
+}  // namespace
+
+experiment ipc() {
+  return {
+      .asks = "What does it cost to talk across processes, against a message between actors?",
+      .options = {{"round_trips", "messages of 64 bytes that come back, one at a time", 100'000,
+                   200, 1, 1'000'000'000},
+                  {"messages", "messages of 64 bytes in one direction, as fast as they go",
+                   1'000'000, 2'000, 1, 1'000'000'000}},
+      .variants = {{"processes", "pipe", run_processes<two_pipes>},
+                   {"processes", "socketpair", run_processes<socket_pair>},
+                   {"processes", "shared memory", run_processes<shared_memory>},
+                   {"troupe", "1 worker", run_actors<1>},
+                   {"troupe", "2 workers", run_actors<2>}},
+      .answer = answer,
+      .means =
+          "A message between actors of one process is far cheaper than any way between "
+          "processes. Divide a program into processes for protection, not for order; where "
+          "it must be divided, send many small messages in one.",
+  };
+}
+
+}  // namespace troupe::lab::experiments

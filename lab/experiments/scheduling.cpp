@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several do the same work on one processor, whose clock ticks faster and faster. Nobody waits for anything, so
+// what it takes beyond the work itself is what it costs to go from one to another.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <latch>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <troupe/troupe.hpp>
+
+#include "lab/frame/experiment.hpp"
+#include "lab/frame/measuring.hpp"
+#include "lab/lightness/cycles.hpp"
+#include "lab/lightness/processes.hpp"
+#include "lab/lightness/ticker.hpp"
+
+namespace troupe::lab::experiments {
+
+namespace {
+
+using microseconds = std::chrono::microseconds;
+
+struct task_list {
+  std::uint64_t branches;
+  std::uint64_t loops;  // of each
+};
+
+// Without a call of the system, so that nobody gives the processor away; and the same instructions wherever it is
+// called, in registers alone, since where a stack lies may make a difference of two.
+[[gnu::noinline]] void work(std::uint64_t loops) {
+  for (std::uint64_t i = 0; i < loops; ++i) {
+    for (std::uint32_t k = 0; k < 1'000; ++k) asm volatile("" : "+r"(k));
+  }
+}
+
+// ── By whom ───────────────────────────────────────────────────────────────────────────────────
+
+void in_one_thread(const task_list& all) { work(all.branches * all.loops); }
+
+void in_threads(const task_list& all) {
+  std::vector<std::jthread> threads;
+  for (std::uint64_t i = 0; i < all.branches; ++i) {
+    threads.emplace_back([&] { work(all.loops); });
+  }
+}
+
+void in_processes(const task_list& all) {
+  std::vector<pid_t> processes;
+  for (std::uint64_t i = 0; i < all.branches; ++i) {
+    processes.push_back(make_process([&] { work(all.loops); }));
+  }
+  for (const pid_t each : processes) wait_for_process(each);
+}
+
+// Does its work in as many turns as it is told, so that the others have theirs in between.
+class worker : public actor {
+ public:
+  struct go_on {};
+
+  worker(std::uint64_t loops, std::uint64_t turns, std::latch& done)
+      : loops_(loops), turns_(turns), done_(done) {}
+
+  void on(go_on) {
+    work(loops_ / turns_);
+    if (++worked_ < turns_) return static_cast<void>(self(this).send(go_on{}));
+    work(loops_ % turns_);
+    done_.count_down();
+  }
+
+ private:
+  const std::uint64_t loops_;
+  const std::uint64_t turns_;
+  std::uint64_t worked_ = 0;
+  std::latch& done_;
+};
+
+template <std::uint64_t Turns>
+void in_actors(const task_list& all) {
+  std::latch done(static_cast<std::ptrdiff_t>(all.branches));
+  class system system({.workers = 1});
+  std::vector<ref<worker>> actors;
+  for (std::uint64_t i = 0; i < all.branches; ++i) {
+    actors.push_back(system.spawn<worker>(all.loops, Turns, done));
+  }
+  for (const auto& each : actors) each.send(worker::go_on{});
+  done.wait();
+}
+
+// ── Measuring ─────────────────────────────────────────────────────────────────────────────────
+
+double cycles_of(const auto& what) {
+  const std::uint64_t began = cycles();
+  what();
+  return static_cast<double>(cycles() - began);
+}
+
+using way = void (*)(const task_list&);
+
+struct ticked {
+  double all;  // cycles
+  double ticks;
+};
+
+// A processor that has less left for work is not waited for.
+constexpr double enough = 0.25;
+constexpr double least = 0.01;
+
+// How much of the processor is left for work, from 50 ms of it. Where a tick takes longer than it is until the next
+// one, the kernel stops the ticks for a moment now and then: so it begins with the first of them.
+ticked look_at_ticks(trial& t, const ticker& clock, std::uint64_t began, double cycles_of_loop) {
+  constexpr std::uint64_t loops = 10;
+  double worked = 0;
+  double all = 0;
+  while (all < 50e3 * cycles_per_us()) {
+    work(loops);
+    worked += cycles_of_loop * static_cast<double>(loops);
+    all = static_cast<double>(cycles() - began);
+  }
+  t.report("left_for_work", "1", worked / all);
+  return {all / worked, static_cast<double>(clock.ticks()) / worked};
+}
+
+ticked measure_with_ticks(trial& t, way by, const task_list& what, microseconds tick,
+                          double of_work) {
+  const std::uint64_t first = cycles();
+  const ticker clock(tick, t["real_time"] == 1);
+  if (!clock.priority().empty()) t.note(clock.priority());
+  const ticked of_each =
+      look_at_ticks(t, clock, first, of_work / static_cast<double>(what.branches * what.loops));
+  if (of_each.all < 1 / enough) {
+    const std::uint64_t before = clock.ticks();
+    const double all = cycles_of([&] { by(what); });
+    return {all, static_cast<double>(clock.ticks() - before)};
+  }
+  // It would take minutes.
+  const std::string what_tick = "a tick of " + std::to_string(tick.count()) + " us leaves ";
+  t.note(of_each.all < 1 / least
+             ? what_tick + "so little of this processor that the rest is reckoned from 50 ms of it"
+             : what_tick +
+                   "less than a hundredth of this processor: it takes 100 times as long at "
+                   "the least");
+  const double times = std::min(1 / least, of_each.all);
+  return {of_work * times, of_work * of_each.ticks * times / of_each.all};
+}
+
+void measure(trial& t, way by, const task_list& what, microseconds tick) {
+  stay_on_one_processor();
+  const double per_us = cycles_per_us();
+  // In the same run, before and after: the machine is not equally fast at all times.
+  const auto alone = [&] { work(what.loops); };
+  const auto branches = static_cast<double>(what.branches);
+  alone();
+  const double before = cycles_of(alone);
+  const ticked seen = tick.count() == 0 ? ticked{cycles_of([&] { by(what); }), 0}
+                                        : measure_with_ticks(t, by, what, tick, before * branches);
+  const double of_work = branches * (before + cycles_of(alone)) / 2;
+
+  t.report("all", "ms", seen.all / per_us / 1e3);
+  t.report("against_work_alone", "1", seen.all / of_work);
+  // Of a few ticks it would be the noise of the rest.
+  if (tick.count() != 0 && tick < microseconds(100)) {
+    t.report("tick_costs", "cycles",
+             seen.ticks > 0 ? std::max(0.0, seen.all - of_work) / seen.ticks : 0);
+  }
+  report_counter(t);
+}
+
+template <way By, unsigned Tick>
+void run(trial& t) {
+  measure(t, By, {t["branches"], t["work"]}, microseconds(Tick));
+}
+
+// A tenth of the work each, because there are many of them.
+template <way By, unsigned Branches>
+void run_branches(trial& t) {
+  measure(t, By, {Branches, std::max<std::uint64_t>(t["work"] / 10, 1)}, microseconds(0));
+}
+
+template <way By>
+void add(std::vector<variant>& to, const char* engine, const std::string& name = {}) {
+  const std::string and_so = name.empty() ? name : name + ", ";
+  to.push_back({engine, and_so + "no tick", run<By, 0>});
+  to.push_back({engine, and_so + "1 ms", run<By, 1'000>});
+  to.push_back({engine, and_so + "50 us", run<By, 50>});
+  to.push_back({engine, and_so + "20 us", run<By, 20>});
+  to.push_back({engine, and_so + "11 us", run<By, 11>});
+  to.push_back({engine, and_so + "10 us", run<By, 10>});
+}
+
+template <way By>
+void add_branches(std::vector<variant>& to, const char* engine) {
+  to.push_back({engine, "2 branches", run_branches<By, 2>});
+  to.push_back({engine, "20 branches", run_branches<By, 20>});
+  to.push_back({engine, "200 branches", run_branches<By, 200>});
+}
+
+// ── What is known of it ───────────────────────────────────────────────────────────────────────
+
+constexpr const char* qnx = "QNX 6.2.1, 535 MHz";
+
+std::vector<published> figures() {
+  std::vector<published> all;
+  const auto of = [&](const char* engine, const std::vector<double>& by_tick,
+                      const std::vector<double>& by_branches) {
+    const std::vector<const char*> ticks{"1 ms", "50 us", "20 us", "11 us", "10 us"};
+    for (std::size_t i = 0; i < by_tick.size(); ++i) {
+      all.push_back({engine, ticks[i], "all", by_tick[i], qnx});
+    }
+    const std::vector<const char*> branches{"2 branches", "20 branches", "200 branches"};
+    for (std::size_t i = 0; i < by_branches.size(); ++i) {
+      all.push_back({engine, branches[i], "all", by_branches[i], qnx});
+    }
+  };
+  of("single", {5'928.8, 6'427.33, 6'745.37, 7'517.74, 7'937}, {});
+  of("threads", {5'919.82, 6'207.96, 6'762.69, 7'638.89, 8'136}, {1'555, 15'642, 161'112});
+  of("processes", {5'962.21, 6'029.23, 6'647.42, 7'679, 8'172}, {1'623, 16'682, 173'398});
+  all.push_back({"single", "10 us", "tick_costs", 1'256, qnx});
+  return all;
+}
+
+std::string answer(const measurements& found) {
+  const auto against = [&](const char* engine, const char* tick) {
+    return found.median_of(engine, tick, "against_work_alone");
+  };
+  if (against("threads", "no tick") == 0 || against("processes", "no tick") == 0) return {};
+  std::array<char, 300> text{};
+  std::snprintf(text.data(), text.size(),
+                "Against ten threads, ten processes take %+.1f %% when the clock is left alone and "
+                "%+.1f %% at a tick of 50 us; a tick costs a thread %.0f cycles.",
+                100 * (against("processes", "no tick") / against("threads", "no tick") - 1),
+                100 * (against("processes", "50 us") / against("threads", "50 us") - 1),
+                found.median_of("threads", "50 us", "tick_costs"));
+  return text.data();
+}
+
+}  // namespace
+
+experiment scheduling() {
+  std::vector<variant> variants;
+  add<in_one_thread>(variants, "single");
+  add<in_threads>(variants, "threads");
+  add<in_processes>(variants, "processes");
+  add<in_actors<1>>(variants, "troupe", "one turn");
+  add<in_actors<100>>(variants, "troupe", "100 turns");
+  add_branches<in_threads>(variants, "threads");
+  add_branches<in_processes>(variants, "processes");
+  add_branches<in_actors<1>>(variants, "troupe");
+  return {
+      .asks =
+          "What does it cost to do the same work in many threads, processes or actors, however "
+          "fast the "
+          "clock ticks?",
+      .options = {{"branches", "threads, processes or actors, where the name does not say", 10, 2,
+                   1, 1'000},
+                  {"work", "of each, in thousands of loops", 40'000, 20, 1, 100'000'000},
+                  {"real_time", "1: the tick has real-time priority, if that is allowed; 0: not", 1,
+                   0, 0, 1, 1}},
+      .variants = std::move(variants),
+      .figures = figures(),
+      .answer = answer,
+      .means =
+          "Whether work is shared by threads or by processes makes little difference while "
+          "nobody waits: choose by who may break whom. What counts is how often somebody is "
+          "interrupted, so actors that share one thread do not lose where the clock ticks "
+          "fast.",
+  };
+}
+
+}  // namespace troupe::lab::experiments

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/frame/nearest.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using troupe::lab::did_you_mean;
+using troupe::lab::distance;
+using troupe::lab::nearest;
+
+TEST(nearest, distance_counts_what_is_put_in_left_out_replaced_and_swapped) {
+  EXPECT_EQ(distance("", ""), 0u);
+  EXPECT_EQ(distance("ring", "ring"), 0u);
+  EXPECT_EQ(distance("", "ring"), 4u);
+  EXPECT_EQ(distance("ring", ""), 4u);
+  EXPECT_EQ(distance("ring", "rings"), 1u);
+  EXPECT_EQ(distance("rng", "ring"), 1u);
+  EXPECT_EQ(distance("rong", "ring"), 1u);
+  EXPECT_EQ(distance("rign", "ring"), 1u);
+  EXPECT_EQ(distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(distance("sitting", "kitten"), 3u);
+}
+
+TEST(nearest, a_slip_is_found_and_something_else_is_not) {
+  const std::vector<std::string> names{"pingpong", "pairs", "ring", "queue", "queue_sizes", "ask"};
+  EXPECT_EQ(nearest("pingpon", names), "pingpong");
+  EXPECT_EQ(nearest("pinpgong", names), "pingpong");
+  EXPECT_EQ(nearest("queue_size", names), "queue_sizes");
+  EXPECT_EQ(nearest("queues", names), "queue");
+  EXPECT_EQ(nearest("aks", names), "ask");
+  EXPECT_EQ(nearest("asc", names), "ask");
+  EXPECT_EQ(nearest("nothing", names), "");
+  EXPECT_EQ(nearest("", names), "");
+  EXPECT_EQ(nearest("x", {"y"}), "");
+}
+
+TEST(nearest, a_question_is_asked_only_if_there_is_something_to_ask) {
+  EXPECT_EQ(did_you_mean("--mesages", {"--messages"}), "; did you mean --messages?");
+  EXPECT_EQ(did_you_mean("--nothing", {"--messages"}), "");
+}
+
+}  // namespace

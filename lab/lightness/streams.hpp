@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+
+#include "lab/lightness/processes.hpp"
+
+namespace troupe::lab {
+
+/// A stream of bytes in each direction between two sides, which may be threads, or processes that were made
+/// meanwhile: each has an end for either.
+///
+/// Errors: std::system_error, and std::runtime_error where the other side has ended.
+class streams {
+ public:
+  struct side {
+    int in;
+    int out;
+
+    template <class T>
+    void send(const T& one) const {
+      static_assert(std::is_trivially_copyable_v<T>);
+      auto left = std::as_bytes(std::span(&one, 1));
+      while (!left.empty()) {
+        const ssize_t n = ::write(out, left.data(), left.size());
+        if (n < 0 && errno != EINTR) refuse(errno, "write");
+        if (n > 0) left = left.subspan(static_cast<std::size_t>(n));
+      }
+    }
+
+    template <class T>
+    void receive(T& one) const {
+      static_assert(std::is_trivially_copyable_v<T>);
+      auto left = std::as_writable_bytes(std::span(&one, 1));
+      while (!left.empty()) {
+        const ssize_t n = ::read(in, left.data(), left.size());
+        if (n == 0) throw std::runtime_error("the other side has ended");
+        if (n < 0 && errno != EINTR) refuse(errno, "read");
+        if (n > 0) left = left.subspan(static_cast<std::size_t>(n));
+      }
+    }
+  };
+
+  streams(const streams&) = delete;
+  streams& operator=(const streams&) = delete;
+
+  [[nodiscard]] side first() const { return {ends_[1][0], ends_[0][1]}; }
+  [[nodiscard]] side second() const { return {ends_[0][0], ends_[1][1]}; }
+
+ protected:
+  streams() = default;
+  ~streams() {
+    for (const auto& each : ends_) {
+      ::close(each[0]);
+      ::close(each[1]);
+    }
+  }
+
+  std::array<std::array<int, 2>, 2>
+      ends_{};  // of each direction, where it is read and where written
+};
+
+struct two_pipes : streams {
+  two_pipes() {
+    for (auto& each : ends_) {
+      if (::pipe(each.data()) != 0) refuse(errno, "no pipe");
+    }
+  }
+};
+
+/// One socket on each side, which takes both directions.
+struct socket_pair : streams {
+  socket_pair() {
+    std::array<int, 2> both{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, both.data()) != 0) refuse(errno, "no socket pair");
+    ends_ = {{{both[1], both[0]}, {::dup(both[0]), ::dup(both[1])}}};
+  }
+};
+
+}  // namespace troupe::lab
