@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What find_package(troupe COMPONENTS core testkit net http) finds after an installation.
+# What find_package(troupe COMPONENTS core testkit net http lua) finds after an installation.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -19,5 +19,6 @@ configure_package_config_file(cmake/troupe-config.cmake.in troupe-config.cmake
 write_basic_package_version_file(troupe-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/troupe-config.cmake
               ${PROJECT_BINARY_DIR}/troupe-config-version.cmake
+              cmake/FindLuaCxx.cmake
         DESTINATION ${package_folder})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a script does to get away with more than its share.
+
+#include "script_test.hpp"
+
+namespace troupe::lua::detail {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr auto out_of_time = "killed: ran for more than 50 ms without waiting";
+
+struct way {
+  std::string name;
+  std::string script;
+};
+
+class endless : public script, public testing::WithParamInterface<way> {};
+
+TEST_P(endless, is_ended_by_the_time_limit) { EXPECT_EQ(run(GetParam().script), out_of_time); }
+
+INSTANTIATE_TEST_SUITE_P(
+    ways, endless,
+    testing::Values(
+        way{"plain", "while true do end"}, way{"empty_goto", "::again:: goto again"},
+        way{"recursion", "local function f() return f() end f()"},
+        way{"in_pcall", "while true do pcall(function() while true do end end) end"},
+        way{"in_xpcall",
+            "while true do xpcall(function() while true do end end, function() while true do end "
+            "end) end"},
+        way{"handler_of_xpcall", "xpcall(error, function() while true do end end)"},
+        way{"in_a_coroutine", "coroutine.wrap(function() while true do end end)()"},
+        way{"coroutines_without_end",
+            "while true do local c = coroutine.create(function() while true do end end) "
+            "coroutine.resume(c) end"},
+        way{"made_before",
+            "local c = coroutine.create(function() coroutine.yield() while true do end end) "
+            "coroutine.resume(c) pcall(coroutine.resume, c) pcall(coroutine.resume, c)"},
+        way{"nested_coroutines",
+            "local function f() return coroutine.wrap(function() pcall(f) while true do end end)() "
+            "end f()"},
+        way{"index", "return setmetatable({}, {__index = function() while true do end end}).x"},
+        way{"newindex", "setmetatable({}, {__newindex = function() while true do end end}).x = 1"},
+        way{"call", "setmetatable({}, {__call = function() while true do end end})()"},
+        way{"comparison",
+            "local t = setmetatable({}, {__lt = function() while true do end end}) return t < t"},
+        way{"tostring",
+            "return tostring(setmetatable({}, {__tostring = function() while true do end end}))"},
+        way{"length", "return #setmetatable({}, {__len = function() while true do end end})"},
+        way{"concat",
+            "return setmetatable({}, {__concat = function() while true do end end}) .. 'a'"},
+        way{"close",
+            "do local x <close> = setmetatable({}, {__close = function() while true do end end}) "
+            "end"},
+        way{"close_after_the_end",
+            "local t = setmetatable({}, {__close = function() while true do end end}) "
+            "local a <close> = t local b <close> = t while true do end"},
+        way{"closing_a_coroutine",
+            "local c = coroutine.create(function() local x <close> = setmetatable({}, {__close = "
+            "function() "
+            "while true do end end}) coroutine.yield() end) coroutine.resume(c) "
+            "while true do coroutine.close(c) pcall(coroutine.close, c) end"},
+        way{"iterator", "for _ in function() return 1 end do end"},
+        way{"pairs",
+            "for _ in pairs(setmetatable({}, {__pairs = function() while true do end end})) do "
+            "end"},
+        way{"sort", "table.sort({3, 2, 1, 5, 4}, function() while true do end end)"},
+        way{"gsub", "return ('a'):gsub('a', function() while true do end end)"},
+        way{"load", "return load(function() while true do end end)"},
+        way{"errors_without_end", "while true do pcall(error) end"}),
+    [](const auto& which) { return which.param.name; });
+
+TEST_F(script, a_killed_run_does_not_harm_the_next_one) {
+  EXPECT_EQ(run("x = 1 while true do end"), out_of_time);
+  EXPECT_EQ(run("return x"), "1");
+}
+
+TEST_F(script, a_caught_error_is_none) {
+  EXPECT_EQ(run("return pcall(error, 'no')"), "false, no");
+  EXPECT_EQ(run("return xpcall(error, function(e) return e .. '!' end, 'no')"), "false, no!");
+  EXPECT_EQ(run("return pcall(function(...) return ... end, 1, nil, 3)"), "true, 1, nil, 3");
+}
+
+struct hungry : script {
+  hungry() : script({.memory_soft = 1'000'000, .memory_hard = 2'000'000}) {}
+};
+
+constexpr auto out_of_memory = "killed: needed more than 2000000 bytes of memory";
+
+TEST_F(hungry, more_than_the_hard_bound_fails) {
+  EXPECT_EQ(run("return ('x'):rep(3000000)"), "error: not enough memory");
+  EXPECT_EQ(run("local t = {} while true do t[#t + 1] = {} end"), "error: not enough memory");
+  EXPECT_EQ(run("return 1"), "1");
+}
+
+TEST_F(hungry, lack_of_memory_is_not_caught) {
+  EXPECT_THAT(run("while true do pcall(string.rep, 'x', 3000000) end"), StartsWith("killed: "));
+  EXPECT_THAT(run("local c = coroutine.wrap(function() return ('x'):rep(3000000) end) while true "
+                  "do pcall(c) end"),
+              StartsWith("killed: "));
+  EXPECT_THAT(run("local c = coroutine.create(function() return ('x'):rep(3000000) end) "
+                  "coroutine.resume(c)"),
+              StartsWith("killed: "));
+  EXPECT_EQ(run("return 1"), "1");
+}
+
+TEST_F(hungry, garbage_goes_when_there_is_much_of_it) {
+  run("x = ('x'):rep(500000) for i = 1, 100 do local y = ('y'):rep(500000 + i) end");
+  EXPECT_FALSE(state_.governor().collect(state_.main()));
+  EXPECT_LT(state_.governor().memory(), 1'000'000U);
+}
+
+TEST_F(hungry, it_is_said_once_that_little_is_left) {
+  EXPECT_EQ(run("x = ('x'):rep(600000) y = ('y'):rep(600000)"), "");
+  EXPECT_TRUE(state_.governor().collect(state_.main()));
+  EXPECT_FALSE(state_.governor().collect(state_.main()));
+  run("x = nil");
+  lua_gc(state_.main(), LUA_GCCOLLECT);
+  EXPECT_FALSE(state_.governor().collect(state_.main()));
+  run("x = ('x'):rep(600000)");
+  EXPECT_TRUE(state_.governor().collect(state_.main()));
+}
+
+TEST(state, without_room_for_the_libraries_it_cannot_be_made) {
+  EXPECT_THROW(state({.memory_soft = 1'000, .memory_hard = 1'000}), std::bad_alloc);
+  EXPECT_THROW(state({.memory_soft = 10'000, .memory_hard = 10'000}), std::bad_alloc);
+}
+
+// ── What is not there ─────────────────────────────────────────────────────────────────────────
+
+TEST_F(script, only_names_that_are_harmless_are_there) {
+  for (const char* name : {"io", "debug", "package", "require", "dofile", "loadfile", "print",
+                           "warn", "os.execute", "os.exit", "os.remove", "os.rename", "os.tmpname",
+                           "os.getenv", "os.setlocale", "string.dump"}) {
+    EXPECT_EQ(run(std::string("return ") + name), "nil") << name;
+  }
+}
+
+TEST_F(script, bytecode_is_refused) {
+  EXPECT_THAT(run("return load('\\27Lua')"),
+              HasSubstr("attempt to load a binary chunk (mode is 't')"));
+  EXPECT_THAT(run("return load('\\27Lua', 'x', 'b')"), HasSubstr("attempt to load a binary chunk"));
+  EXPECT_EQ(run("return load('return 7')()"), "7");
+  EXPECT_EQ(run("return load('return x', 'name', 't', {x = 8})()"), "8");
+}
+
+TEST_F(script, finalisers_are_refused) {
+  EXPECT_THAT(run("return setmetatable({}, {__gc = function() end})"),
+              HasSubstr("finalisers (__gc)"));
+  EXPECT_THAT(run("return setmetatable({}, {__gc = false})"), HasSubstr("finalisers (__gc)"));
+  EXPECT_EQ(run("local m = {} setmetatable({}, m) m.__gc = function() x = 1 end "
+                "for i = 1, 1000 do local t = ('x'):rep(10000) end return x"),
+            "nil");
+}
+
+TEST_F(script, garbage_can_be_counted_only) {
+  EXPECT_THAT(run("return collectgarbage('count') > 1"), "true");
+  EXPECT_THAT(run("collectgarbage('stop')"), HasSubstr("invalid option 'stop'"));
+  EXPECT_THAT(run("collectgarbage()"), HasSubstr("string expected, got no value"));
+}
+
+// ── Coroutines of the script's own ────────────────────────────────────────────────────────────
+
+TEST_F(script, coroutines_are_as_in_lua) {
+  EXPECT_EQ(run("local c = coroutine.create(function(a, b) local d = coroutine.yield(a + b) return "
+                "d * 2 end) "
+                "local _, x = coroutine.resume(c, 1, 2) local _, y = coroutine.resume(c, 5) "
+                "return x, y, coroutine.status(c), coroutine.resume(c)"),
+            "3, 10, dead, false, cannot resume dead coroutine");
+  EXPECT_EQ(run("local w = coroutine.wrap(function(...) return select('#', ...), "
+                "coroutine.yield(...) end) "
+                "local a, b = w('x', 'y') return a, b, w('z')"),
+            "x, y, 2, z");
+  EXPECT_EQ(run("return coroutine.resume(coroutine.create(function() error('no', 0) end))"),
+            "false, no");
+  EXPECT_EQ(run("return pcall(coroutine.wrap(function() error({}, 0) end)) == false"), "true");
+  EXPECT_EQ(run("local w = coroutine.wrap(function() end) w() w()"),
+            "error: script:1: cannot resume dead coroutine");
+  EXPECT_EQ(run("coroutine.resume(1)"),
+            "error: script:1: bad argument #1 to 'resume' (coroutine expected, got number)");
+}
+
+}  // namespace
+}  // namespace troupe::lua::detail

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "governor.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include <troupe/base/thread_host.hpp>
+
+namespace troupe::lua::detail {
+namespace {
+
+// What a look counts for in a simulation.
+constexpr duration simulated_look = std::chrono::microseconds(100);
+
+void on_count(lua_State* in, lua_Debug*) { governor::of(in).spend(in, SIZE_MAX); }
+
+}  // namespace
+
+governor& governor::of(lua_State* of) noexcept {
+  return **static_cast<governor**>(lua_getextraspace(of));
+}
+
+void* governor::allocate(void* self, void* block, std::size_t old_bytes,
+                         std::size_t bytes) noexcept {
+  auto& my = *static_cast<governor*>(self);
+  const std::size_t had = block != nullptr ? old_bytes : 0;  // else old_bytes says what it is for
+  if (bytes == 0) {
+    std::free(block);
+    my.used_ -= had;
+    return nullptr;
+  }
+  // Making smaller must not fail.
+  if (bytes > had &&
+      bytes - had > my.bounds_.memory_hard - std::min(my.used_, my.bounds_.memory_hard)) {
+    return nullptr;
+  }
+  void* const got = std::realloc(block, bytes);
+  if (got == nullptr) return bytes <= had ? block : nullptr;
+  my.used_ = my.used_ - had + bytes;
+  my.peak_ = std::max(my.peak_, my.used_);
+  return got;
+}
+
+void governor::govern(lua_State* main) noexcept {
+  *static_cast<governor**>(lua_getextraspace(main)) = this;
+  lua_sethook(main, on_count, LUA_MASKCOUNT, look_each);
+}
+
+void governor::begin(time_point now) noexcept {
+  over_at_ = later(now, bounds_.run_time);
+  unlooked_ = look_each;
+  verdict_ = verdict::none;
+}
+
+governor::verdict governor::end() noexcept {
+  over_at_ = time_point::max();
+  return std::exchange(verdict_, verdict::none);
+}
+
+void governor::look(lua_State* by) {
+  unlooked_ = look_each;
+  if (over_at_ == time_point::max()) return;
+  if (troupe::detail::thread_host::here() != nullptr) over_at_ -= simulated_look;
+  if (verdict_ == verdict::none && clock::now() >= over_at_) verdict_ = verdict::out_of_time;
+  raise_if_killed(by);
+}
+
+void governor::caught(lua_State* in, int status) {
+  if (status == LUA_ERRMEM && verdict_ == verdict::none) verdict_ = verdict::out_of_memory;
+  raise_if_killed(in);
+}
+
+void governor::raise(lua_State* in) {
+  push_reason(in, verdict_, bounds_);
+  lua_error(in);
+  std::abort();  // it does not return
+}
+
+bool governor::collect(lua_State* main) {
+  if (used_ <= std::max(bounds_.memory_soft, collect_above_)) {
+    if (used_ <= bounds_.memory_soft) {
+      warned_ = false;
+      collect_above_ = 0;
+    }
+    return false;
+  }
+  lua_gc(main, LUA_GCCOLLECT);
+  if (used_ <= bounds_.memory_soft) return false;
+  // Where most of it is in use, each further run would collect in vain.
+  collect_above_ = used_ + used_ / 8;
+  return !std::exchange(warned_, true);
+}
+
+void push_reason(lua_State* to, governor::verdict why, const bounds& allowed) {
+  switch (why) {
+    case governor::verdict::none:
+      lua_pushliteral(to, "");
+      return;
+    case governor::verdict::out_of_time:
+      lua_pushfstring(
+          to, "ran for more than %I ms without waiting",
+          static_cast<lua_Integer>(
+              std::chrono::duration_cast<std::chrono::milliseconds>(allowed.run_time).count()));
+      return;
+    case governor::verdict::out_of_memory:
+      lua_pushfstring(to, "needed more than %I bytes of memory",
+                      static_cast<lua_Integer>(allowed.memory_hard));
+      return;
+  }
+}
+
+}  // namespace troupe::lua::detail
