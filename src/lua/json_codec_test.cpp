@@ -109,8 +109,9 @@ TEST_F(json_codec, names_the_path_to_what_it_cannot_write) {
 }
 
 TEST_F(json_codec, long_paths_are_cut) {
-  EXPECT_EQ(to_json("{[('x'):rep(100)] = pcall}"),
-            "error: script:1: cannot encode a function at ." + std::string(40, 'x') + "…");
+  EXPECT_EQ(
+      to_json("{[('x'):rep(100)] = pcall}"),
+      std::string("error: script:1: cannot encode a function at .").append(40, 'x').append("…"));
   const std::string deep =
       run("local t = pcall for i = 1, 20 do t = {[('ä'):rep(15)] = t} end json.encode(t)");
   EXPECT_THAT(deep, testing::EndsWith("…"));

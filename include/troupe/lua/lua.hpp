@@ -4,5 +4,6 @@
 // All of troupe::lua.
 
 #include <troupe/lua/application.hpp>
+#include <troupe/lua/call.hpp>
 #include <troupe/lua/limits.hpp>
 #include <troupe/lua/log.hpp>

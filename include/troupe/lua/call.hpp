@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <troupe/troupe.hpp>
+
+namespace troupe::lua {
+
+/// What an application asks of another one, or of an actor in C++: a method and one value, in CBOR (RFC 8949).
+struct call {
+  std::string method;
+  std::string value;
+
+  [[nodiscard]] std::size_t owned_bytes() const noexcept {
+    return method.capacity() + value.capacity();
+  }
+};
+
+/// What comes back.
+struct answer {
+  bool ok = true;
+  std::string value;  // in CBOR; if it is not ok, why, for people
+
+  [[nodiscard]] static answer error(std::string why) {
+    return {.ok = false, .value = std::move(why)};
+  }
+};
+
+/// An actor that understands calls: `lua::answer on(const lua::call&)`, or with a reply or as a task.
+template <class A>
+concept callable = requires(const ref<A>& to, call c) {
+  { to.template ask<call>(no_timeout, std::move(c)) } -> std::same_as<asking<answer>>;
+};
+
+/// One who may be called, whatever its class.
+struct call_target {
+  std::function<asking<answer>(duration timeout, call what)> ask;
+  std::function<delivery(call what)> send;
+
+  template <callable A>
+  [[nodiscard]] static call_target of(ref<A> to) {
+    return {.ask = [to](duration timeout,
+                        call what) { return to.template ask<call>(timeout, std::move(what)); },
+            .send = [to](call what) { return to.send(std::move(what)); }};
+  }
+};
+
+}  // namespace troupe::lua

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <lua.hpp>
+#include <string>
+
+#include "program.hpp"
+#include "value_codec.hpp"
+
+namespace troupe::lua::detail {
+namespace {
+
+// log.info(…): what print() would print
+template <severity How>
+int log(program& whose, lua_State* in) {
+  std::string line;
+  const int arguments = lua_gettop(in);
+  for (int i = 1; i <= arguments; ++i) {
+    std::size_t size = 0;
+    const char* const one = luaL_tolstring(in, i, &size);
+    if (i > 1) line += '\t';
+    line.append(one, size);
+    lua_pop(in, 1);
+  }
+  whose.around().log(How, line);
+  return 0;
+}
+
+// require(name): what the module returned when it was run for the first time. The second upvalue has these.
+int require(program& whose, lua_State* in) {
+  const std::string name = luaL_checkstring(in, 1);
+  lua_settop(in, 1);
+  constexpr int loaded = lua_upvalueindex(2);
+  if (lua_getfield(in, loaded, name.c_str()) != LUA_TNIL) {
+    if (lua_toboolean(in, -1) == 0)
+      return luaL_error(in, "module '%s' requires itself", name.c_str());
+    return 1;
+  }
+  const auto text = whose.scripts().module(name);
+  if (!text)
+    return luaL_error(in, "there is no module '%s' in the application's folder", name.c_str());
+  lua_pushboolean(in, 0);
+  lua_setfield(in, loaded, name.c_str());
+  const std::string shown = "@" + text->name;
+  int status = luaL_loadbufferx(in, text->text.data(), text->text.size(), shown.c_str(), "t");
+  if (status == LUA_OK) {
+    lua_pushvalue(in, 1);
+    status = lua_pcall(in, 1, 1, 0);
+  }
+  if (status != LUA_OK) {
+    lua_pushnil(in);
+    lua_setfield(in, loaded, name.c_str());
+    return lua_error(in);
+  }
+  if (lua_isnil(in, -1)) lua_pushboolean(in, 1);
+  lua_pushvalue(in, -1);
+  lua_setfield(in, loaded, name.c_str());
+  return 1;
+}
+
+}  // namespace
+
+void open_application(lua_State* in, program& whose, const std::string& config) {
+  // json, cbor, null, array
+  open_codecs(in);
+  for (lua_pushnil(in); lua_next(in, -2) != 0;) {
+    lua_pushvalue(in, -2);
+    lua_insert(in, -2);
+    lua_settable(in, -5);
+  }
+  lua_pop(in, 1);
+  if (const auto wrong = push_decoded(in, config, encoding::json)) {
+    luaL_error(in, "the configuration is no JSON: %s", wrong->c_str());
+  }
+  lua_setfield(in, -2, "config");
+
+  const std::string_view name = whose.around().application();
+  lua_pushlstring(in, name.data(), name.size());
+  lua_setfield(in, -2, "application");
+  lua_pushinteger(in, static_cast<lua_Integer>(whose.around().instance_number()));
+  lua_setfield(in, -2, "instance");
+
+  lua_newtable(in);
+  constexpr api_function levels[] = {{"debug", api<log<severity::debug>>},
+                                     {"info", api<log<severity::info>>},
+                                     {"warning", api<log<severity::warning>>},
+                                     {"error", api<log<severity::error>>}};
+  set_functions(in, whose, levels);
+  lua_getfield(in, -1, "info");
+  lua_setglobal(in, "print");
+  lua_setfield(in, -2, "log");
+
+  lua_pushlightuserdata(in, &whose);
+  lua_newtable(in);
+  lua_pushcclosure(in, api<require>, 2);
+  lua_setglobal(in, "require");
+}
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <troupe/lua/application.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "running_application.hpp"
+
+namespace troupe::lua::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST_F(running_application, says_everything_back) {
+  start(
+      "return {on_message = function(client, data, binary) "
+      "if binary then client:send_binary(data) else client:send(data) end end}");
+  raw_client client = open();
+  client.say("hello");
+  EXPECT_EQ(client.hear(), "hello");
+  client.send(raw_client::frame(raw_client::binary, std::string("\xff\0\1", 3)));
+  const http::test::ws_frame got = client.read_frame();
+  EXPECT_EQ(got.opcode, 2);
+  EXPECT_EQ(got.payload, std::string("\xff\0\1", 3));
+  EXPECT_EQ(application_->kind(), application_kind::raw);
+  const application_statistics counts = application_->statistics();
+  EXPECT_EQ(counts.messages_in, 2U);
+  EXPECT_EQ(counts.messages_out, 2U);
+  EXPECT_EQ(counts.clients, 1U);
+}
+
+TEST_F(running_application, is_told_when_clients_come_and_go) {
+  start(
+      "local seen = {} return {"
+      "on_open = function(client) client.data.name = client:parameter('name') print('open', "
+      "client.data.name) end, "
+      "on_message = function(client) client:close(4001, 'enough') end, "
+      "on_close = function(client, code, reason) print('close', client.data.name, code, reason, "
+      "client:is_open(), "
+      "client:send('x')) end}");
+  raw_client client = open("/app?name=ann");
+  client.say("go");
+  EXPECT_EQ(client.read_close().code(), 4001);
+  EXPECT_THAT(log_.lines(2),
+              ElementsAre("info: open\tann", "info: close\tann\t4001\tenough\tfalse\tfalse"));
+}
+
+TEST_F(running_application, an_error_fails_one_message) {
+  start(
+      "return {on_message = function(client, data) if data == 'bad' then error('no ' .. data) end "
+      "client:send(data) end}");
+  raw_client client = open();
+  client.say("bad");
+  client.say("good");
+  EXPECT_EQ(client.hear(), "good");
+  const auto lines = log_.lines(1);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], AllOf(StartsWith("error: "), HasSubstr("main.lua:1: no bad"),
+                              HasSubstr("stack traceback:"), HasSubstr("in function")));
+  EXPECT_EQ(application_->statistics().failures, 1U);
+}
+
+TEST_F(running_application, an_endless_loop_fails_one_message) {
+  options_.limits.run_time = std::chrono::milliseconds(20);
+  start(
+      "return {on_message = function(client, data) while data == 'loop' do end client:send(data) "
+      "end}");
+  raw_client client = open();
+  client.say("loop");
+  client.say("good");
+  EXPECT_EQ(client.hear(), "good");
+  EXPECT_THAT(log_.lines(1).at(0), HasSubstr("ran for more than 20 ms without waiting"));
+  EXPECT_EQ(application_->statistics().out_of_time, 1U);
+}
+
+TEST_F(running_application, handles_others_while_one_waits) {
+  start(
+      "local first return {on_message = function(client, data) "
+      "if data == 'wait' then repeat troupe.sleep(0.001) until first client:send('waited for ' .. "
+      "first) "
+      "else first = data client:send('went on') end end}");
+  raw_client client = open();
+  client.say("wait");
+  client.say("it");
+  EXPECT_EQ(client.hear(), "went on");
+  EXPECT_EQ(client.hear(), "waited for it");
+}
+
+TEST_F(running_application, waits_within_coroutines_of_its_own) {
+  start(
+      "return {on_message = function(client, data) "
+      "local made = coroutine.wrap(function(a) local b = coroutine.yield(a .. '1') "
+      "troupe.sleep(0.001) "
+      "local c = coroutine.yield(b .. '2') troupe.sleep(0) return c .. '3' end) "
+      "client:send(made('a') .. made('b') .. made('c')) end}");
+  raw_client client = open();
+  client.say("x");
+  EXPECT_EQ(client.hear(), "a1b2c3");
+}
+
+TEST_F(running_application, timers_come_once_or_again_until_they_are_cancelled) {
+  start(
+      "return {on_message = function(client) local n = 0 local t "
+      "t = troupe.every(0.001, function() n = n + 1 client:send('again ' .. n) if n == 3 then "
+      "client:send(tostring(t:cancel()) .. tostring(t:cancel())) end end) "
+      "troupe.after(0, function() client:send('once') end) end}");
+  raw_client client = open();
+  client.say("x");
+  std::vector<std::string> got;
+  for (int i = 0; i < 5; ++i) got.push_back(client.hear());
+  EXPECT_THAT(got,
+              testing::UnorderedElementsAre("once", "again 1", "again 2", "again 3", "truefalse"));
+}
+
+TEST_F(running_application, a_room_reaches_its_members) {
+  start(
+      "local room = troupe.room('all') return {"
+      "on_open = function(client) room:join(client) client:send('joined ' .. room:count()) end, "
+      "on_message = function(client, data) client:send('reached ' .. room:send(data, client)) end, "
+      "on_close = function() print('left', room:count()) end}");
+  raw_client a = open();
+  EXPECT_EQ(a.hear(), "joined 1");
+  raw_client b = open();
+  EXPECT_EQ(b.hear(), "joined 2");
+  a.say("hello");
+  EXPECT_EQ(a.hear(), "reached 1");
+  EXPECT_EQ(b.hear(), "hello");
+}
+
+TEST_F(running_application, others_are_asked) {
+  start(
+      "return {on_message = function(client, data) local got, why = troupe.ask('other', data, {1, "
+      "2, x = nil}, {timeout = 2}) "
+      "client:send(got and 'got ' .. got.sum or 'none: ' .. why) end, "
+      "calls = {hi = function() return {sum = 0} end}}");
+  const auto other = make("other",
+                          "return {calls = {add = function(v) return {sum = v[1] + v[2]} end, "
+                          "slow = function(v) troupe.sleep(0.001) return {sum = 7} end, "
+                          "bad = function() error('not today', 0) end}}");
+  raw_client client = open();
+  client.say("add");
+  EXPECT_EQ(client.hear(), "got 3");
+  client.say("slow");
+  EXPECT_EQ(client.hear(), "got 7");
+  client.say("bad");
+  EXPECT_EQ(client.hear(), "none: not today");
+  client.say("what");
+  EXPECT_EQ(client.hear(), "none: 'other' has no 'what' in its calls");
+}
+
+TEST_F(running_application, configuration_and_modules_are_there) {
+  options_.config = R"({"greeting": "good day", "list": [1, 2.5, null]})";
+  files_ = {{"words.lua", "return {shout = function(s) return s:upper() end}"},
+            {"deep/er.lua", "return (...) .. '!'"},
+            {"cycle.lua", "return require('cycle')"}};
+  start(
+      "local words = require('words') return {on_message = function(client) "
+      "client:send(words.shout(troupe.config.greeting) .. #troupe.config.list .. "
+      "require('deep.er') .. "
+      "troupe.application .. troupe.instance) "
+      "client:send(select(2, pcall(require, 'nothing'))) client:send(select(2, pcall(require, "
+      "'../main'))) "
+      "client:send(select(2, pcall(require, 'cycle'))) end}");
+  raw_client client = open();
+  client.say("x");
+  EXPECT_EQ(client.hear(), "GOOD DAY3deep.er!app1");
+  EXPECT_THAT(client.hear(), HasSubstr("there is no module 'nothing' in the application's folder"));
+  EXPECT_THAT(client.hear(), HasSubstr("'../main' is no name of a module"));
+  EXPECT_THAT(client.hear(), HasSubstr("module 'cycle' requires itself"));
+}
+
+TEST_F(running_application, on_stop_runs_and_may_wait) {
+  start(
+      "return {on_message = function() end, on_stop = function() troupe.sleep(0.001) "
+      "print('stopped') end}");
+  EXPECT_TRUE(application_->stop(std::chrono::seconds(10)));
+  EXPECT_THAT(log_.lines(1), ElementsAre("info: stopped"));
+}
+
+TEST_F(running_application, a_standalone_one_runs_by_itself) {
+  start("return {run = function() for i = 1, 3 do troupe.sleep(0.001) print(i) end end}");
+  EXPECT_EQ(application_->kind(), application_kind::standalone);
+  EXPECT_THAT(log_.lines(3), ElementsAre("info: 1", "info: 2", "info: 3"));
+}
+
+TEST_F(running_application, a_key_chooses_the_instance) {
+  options_.instances = 4;
+  options_.key = "query:room";
+  start("return {on_message = function(client) client:send(tostring(troupe.instance)) end}");
+  const auto instance_of = [&](const std::string& room) {
+    raw_client client = open("/app?room=" + room);
+    client.say("x");
+    return client.hear();
+  };
+  EXPECT_EQ(instance_of("a"), instance_of("a"));
+  std::set<std::string> different;
+  for (char c = 'a'; c <= 'z'; ++c) different.insert(instance_of(std::string(1, c)));
+  EXPECT_GT(different.size(), 1U);
+}
+
+TEST_F(running_application, without_a_key_instances_share_connections_evenly) {
+  options_.instances = 2;
+  start("return {on_message = function(client) client:send(tostring(troupe.instance)) end}");
+  std::vector<raw_client> clients;
+  int of_the_first = 0;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(open());
+    clients.back().say("x");
+    if (clients.back().hear() == "1") ++of_the_first;
+  }
+  EXPECT_EQ(of_the_first, 2);
+}
+
+TEST_F(running_application, an_instance_without_memory_begins_anew) {
+  options_.limits.memory_bytes = 2'000'000;
+  options_.limits.memory_warning_bytes = 1'000'000;
+  start(
+      "local kept = {} return {on_message = function(client, data) "
+      "for i = 1, 100000 do kept[#kept + 1] = {i} end client:send('enough') end}");
+  raw_client client = open();
+  for (int i = 0; i < 12; ++i) client.say("x");
+  EXPECT_EQ(client.read_close().code(), 1012);
+  EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().restarts == 1; }));
+  raw_client next = open();
+  EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().clients == 1; }));
+  EXPECT_GE(application_->statistics().out_of_memory, 8U);
+}
+
+// ── What cannot start ─────────────────────────────────────────────────────────────────────────
+
+TEST_F(running_application, what_is_wrong_with_the_scripts_is_said) {
+  EXPECT_THAT(problem("return {on_message = function( end}"), HasSubstr("main.lua:1: "));
+  EXPECT_THAT(problem("error('no')"),
+              AllOf(HasSubstr("main.lua:1: no"), HasSubstr("stack traceback")));
+  EXPECT_THAT(problem("while true do end"), HasSubstr("ran for more than"));
+  EXPECT_THAT(problem("return 1"), HasSubstr("must return a table"));
+  EXPECT_THAT(problem("return {}"), HasSubstr("must return on_message, run or calls"));
+  EXPECT_THAT(problem("return {on_message = 1}"),
+              HasSubstr("on_message must be a function; it is number"));
+  EXPECT_THAT(problem("return {on_message = print, run = print}"),
+              HasSubstr("on_message or run, not both"));
+  EXPECT_THAT(problem("troupe.sleep(1) return {}"), HasSubstr("cannot wait here"));
+  EXPECT_THAT(problem("return {on_message = print, on_start = function() error('not now', 0) end}"),
+              HasSubstr("does not start: on_start has failed: not now"));
+}
+
+TEST_F(running_application, what_is_wrong_with_the_options_is_said) {
+  options_.name = "a b";
+  EXPECT_THAT(problem("return {on_message = print}"),
+              HasSubstr("'a b' is no name of an application"));
+  options_.name = "app";
+  options_.instances = 0;
+  EXPECT_THAT(problem("return {on_message = print}"),
+              HasSubstr("instances is 0; allowed are 1 to 1024"));
+  options_.instances = 1;
+  options_.key = "cookie";
+  EXPECT_THAT(problem("return {on_message = print}"), HasSubstr("key is 'cookie'"));
+  options_.key = "";
+  options_.config = "{";
+  EXPECT_THAT(problem("return {on_message = print}"), HasSubstr("the configuration is no JSON"));
+  options_.config = "{}";
+  options_.limits.memory_bytes = 1;
+  EXPECT_THAT(problem("return {on_message = print}"),
+              HasSubstr("memory_bytes is 1; the least is 262144"));
+}
+
+}  // namespace
+}  // namespace troupe::lua::test

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <stdexcept>
+#include <utility>
+
+#include "community_state.hpp"
+
+namespace troupe::lua {
+
+community::community(troupe::system& on, log_sink log)
+    : state_(std::make_shared<state>(on, std::move(log))) {}
+
+bool community::state::add(const std::string& name, finder find) {
+  const std::lock_guard lock(mutex_);
+  return known_.emplace(name, std::move(find)).second;
+}
+
+void community::state::remove(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  known_.erase(name);
+}
+
+call_target community::state::find(const std::string& name, std::string_view key) const {
+  finder its;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(name);
+    if (found == known_.end()) {
+      throw std::invalid_argument("there is no application or actor '" + name + "'");
+    }
+    its = found->second;
+  }
+  return its(key);
+}
+
+}  // namespace troupe::lua

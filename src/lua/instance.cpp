@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "instance.hpp"
+
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "community_state.hpp"
+#include "value_codec.hpp"
+
+namespace troupe::lua::detail {
+namespace {
+
+// So many messages in a row that had no memory, and the instance begins anew.
+constexpr std::uint64_t memory_failures_max = 8;
+
+}  // namespace
+
+// ── Endings ───────────────────────────────────────────────────────────────────────────────────
+
+/// Of on_message: the message's place in its connection's window is given back.
+class instance::raw_message final : public ending {
+ public:
+  explicit raw_message(http::text&& held) noexcept : held_(std::move(held)) {}
+  void returned(lua_State*, int) override {}
+  void failed(const failure&) noexcept override {}
+
+ private:
+  http::text held_;
+};
+
+/// Of a call by another application.
+class instance::owed_answer final : public ending {
+ public:
+  owed_answer(instance& by, std::string method, reply<answer> owed) noexcept
+      : by_(by), method_(std::move(method)), owed_(std::move(owed)) {}
+
+  void returned(lua_State* in, int first) override {
+    answer its;
+    lua_settop(in, first);  // one result, nil if there is none
+    encode(in, first, encoding::cbor, its.value);
+    owed_.fulfil(std::move(its));
+  }
+  void failed(const failure& why) noexcept override { owed_.fulfil(answer::error(why.text)); }
+  void not_begun() noexcept override {
+    by_.counts_.malformed.add();
+    owed_.fulfil(answer::error("'" + std::string(by_.application()) + "' has no '" + method_ +
+                               "' in its calls"));
+  }
+
+ private:
+  instance& by_;
+  std::string method_;
+  reply<answer> owed_;
+};
+
+/// Of on_close: the scripts have seen the client for the last time.
+class instance::leaving_client final : public ending {
+ public:
+  leaving_client(instance& from, std::uint64_t id) noexcept : from_(&from), id_(id) {}
+  ~leaving_client() override {
+    if (from_->program_) from_->program_->forget(id_);
+  }
+  void returned(lua_State*, int) override {}
+  void failed(const failure&) noexcept override {}
+
+ private:
+  instance* from_;
+  std::uint64_t id_;
+};
+
+/// Of on_stop.
+class instance::last_words final : public ending {
+ public:
+  explicit last_words(reply<bool> owed) noexcept : owed_(std::move(owed)) {}
+  void returned(lua_State*, int) override { owed_.fulfil(true); }
+  void failed(const failure&) noexcept override { owed_.fulfil(false); }
+
+ private:
+  reply<bool> owed_;
+};
+
+// ── The beginning and the end ─────────────────────────────────────────────────────────────────
+
+instance::instance(std::shared_ptr<application_core> of, unsigned number)
+    : core_(std::move(of)), number_(number), counts_(core_->counts(number)) {
+  const application_options& its = core_->options();
+  try {
+    program_.reset(new program(*this, core_->scripts(), its.limits, its.config, *this));
+  } catch (const std::exception& e) {
+    core_->started(e.what());
+    throw;
+  }
+}
+
+instance::~instance() {
+  close_all(1012, "the application starts anew");
+  // What waits is told of the end while the rest of this is still there.
+  program_.reset();
+  counts_.memory.set(0);
+  counts_.waiting.set(0);
+}
+
+void instance::on_start() {
+  counts_.starts.add();
+  struct starting final : ending {
+    explicit starting(std::string& why) : why_(&why) {}
+    void returned(lua_State*, int) override {}
+    void failed(const failure& how) noexcept override { *why_ = how.text; }
+    std::string* why_;
+  };
+  // on_start may wait; then the instance is taken to have started.
+  std::string why;
+  const auto nothing = [](lua_State*) { return 0; };
+  if (program_->call(handler::start, nothing, std::make_unique<starting>(why)) ==
+      tasks::outcome::failed) {
+    core_->started("on_start has failed: " + why);
+    throw application_error("on_start has failed: " + why);
+  }
+  core_->started({});
+  program_->call(handler::run, nothing, std::make_unique<no_ending>());
+  handled();
+}
+
+void instance::on(const detail::wind_up&, reply<bool> owed) {
+  close_all(1001, "the server is going away");
+  wound_up_ = true;
+  if (!program_->has(handler::stop)) {
+    owed.fulfil(true);
+    return;
+  }
+  program_->call(
+      handler::stop, [](lua_State*) { return 0; }, std::make_unique<last_words>(std::move(owed)));
+}
+
+void instance::on_stop() {
+  if (!wound_up_) {
+    program_->call(
+        handler::stop, [](lua_State*) { return 0; }, std::make_unique<no_ending>());
+  }
+  program_->wind_up("the application has been stopped");
+}
+
+void instance::close_all(std::uint16_t code, const std::string& reason) {
+  for (const auto& [id, each] : clients_) each.socket.close(code, reason);
+}
+
+// ── Clients ───────────────────────────────────────────────────────────────────────────────────
+
+void instance::on(client_opened&& m) {
+  counts_.clients.add();
+  counts_.clients_ever.add();
+  const std::uint64_t id = m.id;
+  clients_.emplace(id, client{id, std::move(m.socket)});
+  program_->call(
+      handler::open,
+      [&](lua_State* in) {
+        program_->push_client(in, id);
+        return 1;
+      },
+      std::make_unique<no_ending>());
+  handled();
+}
+
+void instance::on(client_said&& m) {
+  if (!clients_.contains(m.id)) return;  // of the incarnation before
+  counts_.messages_in.add();
+  const std::string data = std::move(m.message.data);
+  const auto arguments = [&](lua_State* in) {
+    program_->push_client(in, m.id);
+    lua_pushlstring(in, data.data(), data.size());
+    lua_pushboolean(in, m.is_text ? 0 : 1);
+    return 3;
+  };
+  program_->call(handler::message, arguments, std::make_unique<raw_message>(std::move(m.message)));
+  handled();
+}
+
+void instance::on(client_closed&& m) {
+  const auto found = clients_.find(m.id);
+  if (found == clients_.end()) return;
+  clients_.erase(found);
+  counts_.clients.subtract();
+  const auto arguments = [&](lua_State* in) {
+    program_->push_client(in, m.id);
+    lua_pushinteger(in, m.code);
+    lua_pushlstring(in, m.reason.data(), m.reason.size());
+    return 3;
+  };
+  program_->call(handler::close, arguments, std::make_unique<leaving_client>(*this, m.id));
+  rooms_.leave_all(m.id);
+  handled();
+}
+
+const client* instance::find(std::uint64_t id) const noexcept {
+  const auto found = clients_.find(id);
+  return found == clients_.end() ? nullptr : &found->second;
+}
+
+void instance::sent_one() noexcept { counts_.messages_out.add(); }
+
+// ── Others ────────────────────────────────────────────────────────────────────────────────────
+
+void instance::on(call&& m, reply<answer> owed) {
+  counts_.calls.add();
+  const auto value = [&](lua_State* in) {
+    if (const auto wrong = push_decoded(in, m.value, encoding::cbor)) {
+      luaL_error(in, "the value of a call is malformed: %s", wrong->c_str());
+    }
+    return 1;
+  };
+  program_->call_method(m.method, value,
+                        std::make_unique<owed_answer>(*this, m.method, std::move(owed)));
+  handled();
+}
+
+void instance::ask(outgoing what, duration timeout, std::uint64_t wait) {
+  const call_target to = core_->among()->find(what.to, what.key);
+  to.ask(timeout, {.method = std::move(what.method), .value = std::move(what.value)})
+      .then([this, wait](ask_result<answer> got) {
+        if (got) {
+          program_->answered(wait, got->ok, got->value);
+        } else {
+          program_->answered(wait, false, got.why());
+        }
+        handled();
+      });
+}
+
+delivery instance::send(outgoing what) {
+  return core_->among()
+      ->find(what.to, what.key)
+      .send({.method = std::move(what.method), .value = std::move(what.value)});
+}
+
+// ── The rest ──────────────────────────────────────────────────────────────────────────────────
+
+void instance::on(const wake& m) {
+  program_->due(m.what);
+  handled();
+}
+
+timer instance::wake_after(std::uint64_t what, duration after) {
+  return self(this).send_after(after, wake{what});
+}
+
+std::string_view instance::application() const noexcept { return core_->options().name; }
+
+void instance::log(severity how, std::string_view text) noexcept { core_->log(how, number_, text); }
+
+void instance::handler_failed(const failure& why) noexcept {
+  counts_.failures.add();
+  if (why.why == governor::verdict::out_of_time) counts_.out_of_time.add();
+  if (why.why == governor::verdict::out_of_memory) {
+    counts_.out_of_memory.add();
+    ++memory_failures_;
+  } else {
+    memory_failures_ = 0;
+  }
+  log(severity::error, why.traceback);
+}
+
+// After each message.
+void instance::handled() {
+  program_->tidy();
+  const governor& its = program_->its_state().governor();
+  counts_.memory.set(its.memory());
+  counts_.waiting.set(program_->its_tasks().waiting());
+  if (memory_failures_ >= memory_failures_max && its.memory() > its.allowed().memory_soft) {
+    throw std::runtime_error("there is no memory for its scripts any more");
+  }
+}
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include <troupe/lua/call.hpp>
+#include <troupe/troupe.hpp>
+
+#include "application_state.hpp"
+#include "messages.hpp"
+#include "program.hpp"
+#include "rooms.hpp"
+#include "surroundings.hpp"
+#include "tasks.hpp"
+
+namespace troupe::lua::detail {
+
+/// One instance of an application: a program, and the connections that belong to it.
+///
+/// An error of a script fails the handler that it is in. The instance itself fails, and is made anew by its supervisor,
+/// if main.lua or on_start does, or if its Lua state is so full that no message can be handled any more. Then the
+/// connections of the one before are closed with 1012.
+class instance : public actor, private surroundings, private tasks::observer {
+ public:
+  /// Runs main.lua, on the thread of its first turn. Errors: application_error.
+  instance(std::shared_ptr<application_core> of, unsigned number);
+  ~instance();
+
+  void on_start();
+  void on_stop();
+
+  void on(client_opened&& m);
+  void on(client_said&& m);
+  void on(client_closed&& m);
+  void on(const wake& m);
+  void on(call&& m, reply<answer> owed);
+  void on(const detail::wind_up&, reply<bool> owed);
+
+ private:
+  class raw_message;
+  class owed_answer;
+  class leaving_client;
+  class last_words;
+
+  // surroundings
+  std::string_view application() const noexcept override;
+  unsigned instance_number() const noexcept override { return number_; }
+  void log(severity how, std::string_view text) noexcept override;
+  timer wake_after(std::uint64_t what, duration after) override;
+  const client* find(std::uint64_t id) const noexcept override;
+  void sent_one() noexcept override;
+  rooms& all_rooms() noexcept override { return rooms_; }
+  void ask(outgoing what, duration timeout, std::uint64_t wait) override;
+  delivery send(outgoing what) override;
+
+  // tasks::observer
+  void handler_failed(const failure& why) noexcept override;
+
+  void handled();
+  void close_all(std::uint16_t code, const std::string& reason);
+
+  const std::shared_ptr<application_core> core_;
+  const unsigned number_;
+  instance_counts& counts_;
+  rooms rooms_;
+  std::unordered_map<std::uint64_t, client> clients_;
+  std::unique_ptr<program> program_;
+  std::uint64_t memory_failures_ = 0;  // in a row
+  bool wound_up_ = false;
+};
+
+}  // namespace troupe::lua::detail

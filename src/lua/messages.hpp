@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <troupe/http/websocket.hpp>
+
+namespace troupe::lua::detail {
+
+// What an instance is told. A connection's come from its session, in their order.
+
+struct client_opened {
+  std::uint64_t id = 0;
+  http::websocket socket;
+};
+
+/// A text or a binary message. Until it is destroyed it has its place in the connection's window: a client is not
+/// read whose messages wait for something.
+struct client_said {
+  std::uint64_t id = 0;
+  bool is_text = true;
+  http::text message;
+
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return message.owned_bytes(); }
+};
+
+struct client_closed {
+  std::uint64_t id = 0;
+  std::uint16_t code = 0;
+  std::string reason;
+};
+
+/// What a script has waited for by time.
+struct wake {
+  std::uint64_t what = 0;
+};
+
+/// Asks an instance to run on_stop: the answer comes when that has ended.
+struct wind_up {};
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "value_codec.hpp"
+
+namespace troupe::lua::detail {
+namespace {
+
+constexpr std::array<std::string_view, handlers> names = {"on_start", "on_open", "on_message",
+                                                          "on_close", "on_stop", "run"};
+
+bounds bounds_of(const limits& allowed) noexcept {
+  return {.memory_soft = allowed.memory_warning_bytes,
+          .memory_hard = allowed.memory_bytes,
+          .run_time = allowed.run_time};
+}
+
+// The error on top of the stack, with where it comes from.
+int with_traceback(lua_State* in) {
+  if (governor::of(in).killed()) return 1;
+  luaL_traceback(in, in, luaL_tolstring(in, 1, nullptr), 1);
+  return 1;
+}
+
+}  // namespace
+
+std::string_view to_string(handler which) noexcept {
+  return names[static_cast<std::size_t>(which)];
+}
+
+program::program(surroundings& around, const script_folder& from, const limits& allowed,
+                 const std::string& config, tasks::observer& told)
+    : around_(around),
+      scripts_(from),
+      allowed_(allowed),
+      state_(bounds_of(allowed)),
+      tasks_(state_, allowed.waiting, told) {
+  functions_.fill(LUA_NOREF);
+  load(config);
+}
+
+program::~program() {
+  for (auto& [id, each] : timers_) each.its.cancel();
+}
+
+// ── Loading ───────────────────────────────────────────────────────────────────────────────────
+
+void program::load(const std::string& config) {
+  lua_State* const lua = state_.main();
+  struct loading {
+    program* self;
+    const std::string* config;
+    script_text main;
+  } what{this, &config, scripts_.main()};
+
+  const auto run = [](lua_State* in) {
+    auto& its = *static_cast<loading*>(lua_touserdata(in, 1));
+    lua_newtable(in);
+    lua_newtable(in);
+    its.self->clients_ = luaL_ref(in, LUA_REGISTRYINDEX);
+    open_application(in, *its.self, *its.config);
+    open_clients(in, *its.self);
+    open_timers(in, *its.self);
+    open_others(in, *its.self);
+    lua_setglobal(in, "troupe");
+    const std::string name = "@" + its.main.name;
+    if (luaL_loadbufferx(in, its.main.text.data(), its.main.text.size(), name.c_str(), "t") !=
+        LUA_OK) {
+      return lua_error(in);
+    }
+    lua_call(in, 0, 1);
+    its.self->take_functions(in);
+    return 0;
+  };
+
+  lua_pushcfunction(lua, with_traceback);
+  lua_pushcfunction(lua, run);
+  lua_pushlightuserdata(lua, &what);
+  state_.governor().begin(clock::now());
+  const int status = lua_pcall(lua, 1, 0, 1);
+  const governor::verdict verdict = state_.governor().end();
+  if (status != LUA_OK || verdict != governor::verdict::none) {
+    const char* const text = lua_tostring(lua, -1);
+    throw application_error(text != nullptr ? text : what.main.name + " has failed");
+  }
+  lua_settop(lua, 0);
+}
+
+// What main.lua has returned is on top.
+void program::take_functions(lua_State* in) {
+  if (!lua_istable(in, -1)) {
+    luaL_error(in,
+               "main.lua must return a table with functions such as on_message; it has returned %s",
+               luaL_typename(in, -1));
+  }
+  for (std::size_t i = 0; i < handlers; ++i) {
+    lua_getfield(in, -1, names[i].data());
+    if (lua_isnil(in, -1)) {
+      lua_pop(in, 1);
+      continue;
+    }
+    if (!lua_isfunction(in, -1)) {
+      luaL_error(in, "%s must be a function; it is %s", names[i].data(), luaL_typename(in, -1));
+    }
+    functions_[i] = luaL_ref(in, LUA_REGISTRYINDEX);
+  }
+  if (lua_getfield(in, -1, "calls") != LUA_TNIL) {
+    if (!lua_istable(in, -1))
+      luaL_error(in, "calls must be a table of functions; it is %s", luaL_typename(in, -1));
+    calls_ = luaL_ref(in, LUA_REGISTRYINDEX);
+  } else {
+    lua_pop(in, 1);
+  }
+  if (has(handler::run)) {
+    kind_ = application_kind::standalone;
+    for (const handler each : {handler::open, handler::message, handler::close}) {
+      if (has(each)) {
+        luaL_error(in, "an application has %s or run, not both: one with run has no clients",
+                   to_string(each).data());
+      }
+    }
+  } else if (!has(handler::message) && calls_ == LUA_NOREF) {
+    luaL_error(in, "main.lua must return on_message, run or calls; it has returned none of them");
+  }
+}
+
+// ── What has come ─────────────────────────────────────────────────────────────────────────────
+
+tasks::outcome program::call(handler which, pushing arguments, std::unique_ptr<ending> then) {
+  const int function = functions_[index(which)];
+  if (function == LUA_NOREF) return tasks::outcome::done;
+  const auto push = [&](lua_State* in) {
+    lua_rawgeti(in, LUA_REGISTRYINDEX, function);
+    return arguments(in);
+  };
+  return tasks_.start(push, std::move(then));
+}
+
+tasks::outcome program::call_method(std::string_view method, pushing arguments,
+                                    std::unique_ptr<ending> then) {
+  const auto push = [&](lua_State* in) {
+    if (calls_ == LUA_NOREF) return tasks::nothing;
+    lua_rawgeti(in, LUA_REGISTRYINDEX, calls_);
+    lua_pushlstring(in, method.data(), method.size());
+    if (lua_rawget(in, -2) != LUA_TFUNCTION) return tasks::nothing;
+    lua_remove(in, -2);
+    return arguments(in);
+  };
+  return tasks_.start(push, std::move(then));
+}
+
+void program::due(std::uint64_t what) {
+  if (tasks_.is_waited_for(what)) {
+    tasks_.resume(what, [](lua_State*) { return 0; });
+    return;
+  }
+  const auto found = timers_.find(what);
+  if (found == timers_.end()) return;
+  armed& its = found->second;
+  const int function = its.function;
+  if (its.period > duration::zero()) {
+    // Armed anew when it has come: one that the scripts cannot keep up with does not pile up.
+    its.its = around_.wake_after(what, its.period);
+    run_timer(function);
+    return;
+  }
+  timers_.erase(found);
+  run_timer(function);
+  luaL_unref(state_.main(), LUA_REGISTRYINDEX, function);
+}
+
+void program::run_timer(int function) {
+  const auto push = [&](lua_State* in) {
+    lua_rawgeti(in, LUA_REGISTRYINDEX, function);
+    return 0;
+  };
+  tasks_.start(push, std::make_unique<no_ending>());
+}
+
+void program::answered(std::uint64_t what, bool ok, const std::string& value) {
+  const auto push = [&](lua_State* in) {
+    std::optional<std::string> wrong;
+    if (ok) wrong = push_decoded(in, value, encoding::cbor);
+    if (ok && !wrong) return 1;
+    lua_settop(in, 0);
+    lua_pushnil(in);
+    const std::string& why = ok ? *wrong : value;
+    lua_pushlstring(in, why.data(), why.size());
+    return 2;
+  };
+  tasks_.resume(what, push);
+}
+
+void program::forget(std::uint64_t client) {
+  lua_State* const lua = state_.main();
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, clients_);
+  lua_pushnil(lua);
+  lua_rawseti(lua, -2, static_cast<lua_Integer>(client));  // nil makes no room, so it cannot fail
+  lua_pop(lua, 1);
+}
+
+void program::tidy() {
+  if (!state_.governor().collect(state_.main())) return;
+  around_.log(severity::warning, "uses " + std::to_string(state_.governor().memory()) +
+                                     " bytes of memory; above " +
+                                     std::to_string(allowed_.memory_bytes) + " its messages fail");
+}
+
+void program::wind_up(const std::string& why) {
+  for (auto& [id, each] : timers_) each.its.cancel();
+  timers_.clear();
+  tasks_.drop_all(why);
+}
+
+// ── For functions that scripts call ───────────────────────────────────────────────────────────
+
+std::uint64_t program::arm(lua_State* in, duration after, bool again) {
+  if (timers_.size() >= allowed_.timers) {
+    luaL_error(in, "%d timers are armed already, which is the limit",
+               static_cast<int>(allowed_.timers));
+  }
+  const int function = luaL_ref(in, LUA_REGISTRYINDEX);
+  // Odd numbers are timers, even ones waits, so that one number names either.
+  const std::uint64_t id = (++last_timer_ << 1) | 1;
+  timers_.emplace(id,
+                  armed{function, again ? after : duration::zero(), around_.wake_after(id, after)});
+  return id;
+}
+
+bool program::disarm(std::uint64_t which) {
+  const auto found = timers_.find(which);
+  if (found == timers_.end()) return false;
+  found->second.its.cancel();
+  luaL_unref(state_.main(), LUA_REGISTRYINDEX, found->second.function);
+  timers_.erase(found);
+  return true;
+}
+
+duration check_seconds(lua_State* in, int argument) {
+  const lua_Number seconds = luaL_checknumber(in, argument);
+  luaL_argcheck(in, seconds >= 0 && seconds <= 365.0 * 86'400, argument,
+                "seconds, from 0 to those of a year");
+  return std::chrono::duration_cast<duration>(std::chrono::duration<lua_Number>(seconds));
+}
+
+}  // namespace troupe::lua::detail

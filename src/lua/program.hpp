@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <troupe/lua/application.hpp>
+#include <troupe/lua/limits.hpp>
+#include <troupe/troupe.hpp>
+
+#include "scripts.hpp"
+#include "state.hpp"
+#include "surroundings.hpp"
+#include "tasks.hpp"
+
+namespace troupe::lua::detail {
+
+/// What main.lua may return functions for.
+enum class handler : std::uint8_t { start, open, message, close, stop, run };
+inline constexpr std::size_t handlers = 6;
+[[nodiscard]] std::string_view to_string(handler which) noexcept;
+
+/// The scripts of an application, loaded into a Lua state of their own, and what they have begun: handlers that
+/// wait, timers.
+///
+/// Threads: the instance's turns.
+class program {
+ public:
+  /// Runs main.lua. Errors: application_error.
+  program(surroundings& around, const script_folder& from, const limits& allowed,
+          const std::string& config, tasks::observer& told);
+  ~program();
+
+  [[nodiscard]] application_kind kind() const noexcept { return kind_; }
+  [[nodiscard]] bool has(handler which) const noexcept {
+    return functions_[index(which)] != LUA_NOREF;
+  }
+
+  /// Calls it, if main.lua has returned one; else `then` is told at once that it has returned nothing.
+  tasks::outcome call(handler which, pushing arguments, std::unique_ptr<ending> then);
+
+  /// Calls the one of `calls` that has that name.
+  tasks::outcome call_method(std::string_view method, pushing arguments,
+                             std::unique_ptr<ending> then);
+
+  // ── What has come ───────────────────────────────────────────────────────────────────────────
+  void due(std::uint64_t what);
+  /// An answer in CBOR, or why there is none.
+  void answered(std::uint64_t what, bool ok, const std::string& value);
+  /// What the scripts keep for it is free.
+  void forget(std::uint64_t client);
+  /// Between two messages: collects garbage where there is much.
+  void tidy();
+
+  /// Ends all timers, and fails all handlers that wait.
+  void wind_up(const std::string& why);
+
+  // ── For functions that scripts call ─────────────────────────────────────────────────────────
+  [[nodiscard]] static program& of(lua_State* in) noexcept {
+    return *static_cast<program*>(lua_touserdata(in, lua_upvalueindex(1)));
+  }
+  [[nodiscard]] surroundings& around() noexcept { return around_; }
+  [[nodiscard]] tasks& its_tasks() noexcept { return tasks_; }
+  [[nodiscard]] state& its_state() noexcept { return state_; }
+  [[nodiscard]] const script_folder& scripts() const noexcept { return scripts_; }
+
+  /// Pushes the one object that stands for it.
+  void push_client(lua_State* to, std::uint64_t id);
+
+  /// Calls the function on top of the stack, which it pops, after that time, and then each time again if
+  /// `again`. Raises an error if there are too many.
+  std::uint64_t arm(lua_State* in, duration after, bool again);
+  bool disarm(std::uint64_t which);
+
+ private:
+  struct armed {
+    int function = LUA_NOREF;
+    duration period{};  // 0: once
+    timer its;
+  };
+
+  static std::size_t index(handler which) noexcept { return static_cast<std::size_t>(which); }
+  void load(const std::string& config);
+  void take_functions(lua_State* in);
+  void run_timer(int function);
+
+  surroundings& around_;
+  const script_folder scripts_;
+  const limits allowed_;
+  state state_;
+  tasks tasks_;
+  application_kind kind_ = application_kind::raw;
+  std::array<int, handlers> functions_{};
+  int calls_ = LUA_NOREF;
+  int clients_ = LUA_NOREF;  // by their ids; forget() takes them out
+  std::uint64_t last_timer_ = 0;
+  std::unordered_map<std::uint64_t, armed> timers_;
+};
+
+/// What scripts see, for the table `troupe` on top of the stack.
+void open_application(lua_State* in, program& whose,
+                      const std::string& config);  // names, log, codecs, require
+void open_clients(lua_State* in, program& whose);  // clients and rooms
+void open_timers(lua_State* in, program& whose);   // sleep, after, every
+void open_others(lua_State* in, program& whose);   // ask, send
+
+/// A function that scripts call, out of one that may throw.
+template <int (*F)(program&, lua_State*)>
+int api(lua_State* in) {
+  try {
+    return F(program::of(in), in);
+  } catch (const std::exception& e) {
+    luaL_where(in, 1);
+    lua_pushstring(in, e.what());
+    lua_concat(in, 2);
+  }
+  return lua_error(in);
+}
+
+/// Sets functions of the table on top, each with the program as its first upvalue.
+struct api_function {
+  const char* name;
+  lua_CFunction function;
+};
+template <std::size_t N>
+void set_functions(lua_State* in, program& whose, const api_function (&all)[N]) {
+  for (const api_function& each : all) {
+    lua_pushlightuserdata(in, &whose);
+    lua_pushcclosure(in, each.function, 1);
+    lua_setfield(in, -2, each.name);
+  }
+}
+
+/// Seconds, as scripts have them. Raises an error for what is none.
+[[nodiscard]] duration check_seconds(lua_State* in, int argument);
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe::lua::detail {
+
+/// Which clients of one instance are in which room. A room is there while somebody is in it.
+///
+/// Threads: the instance's turns.
+/// Cost:    some hundred bytes for each client in a room.
+class rooms {
+ public:
+  /// Of one client.
+  static constexpr std::size_t rooms_max = 1'000;
+
+  enum class joined : std::uint8_t { joined, was_in, too_many };
+
+  joined join(std::string_view room, std::uint64_t client);
+  /// False if it was not in.
+  bool leave(std::string_view room, std::uint64_t client);
+  /// Out of all of them.
+  void leave_all(std::uint64_t client);
+
+  [[nodiscard]] bool has(std::string_view room, std::uint64_t client) const;
+  /// In the order of their ids; null if nobody is in it.
+  [[nodiscard]] const std::set<std::uint64_t>* members(std::string_view room) const;
+
+ private:
+  struct hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view s) const noexcept {
+      return std::hash<std::string_view>{}(s);
+    }
+  };
+
+  std::unordered_map<std::string, std::set<std::uint64_t>, hash, std::equal_to<>> members_;
+  std::unordered_map<std::uint64_t, std::set<std::string, std::less<>>> rooms_;
+};
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// For tests: an application that is served, from a text.
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+#include <troupe/lua/application.hpp>
+
+#include "http/test_server.hpp"
+
+namespace troupe::lua::test {
+
+using http::test::raw_client;
+
+class running_application : public http::test::served {
+ protected:
+  running_application() { options_.name = "app"; }
+  ~running_application() override {
+    server_.reset();
+    application_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  /// Serves a main.lua at /app.
+  void start(const std::string& main) {
+    options_.from = write("app", main);
+    application_ = std::make_unique<application>(among_, options_);
+    served::start(on_free_port(), [&](http::server& on) { application_->serve(on, "/app"); });
+  }
+
+  /// Another one, which has no clients.
+  application make(const std::string& name, const std::string& main) {
+    application_options its;
+    its.name = name;
+    its.from = write(name, main);
+    return application(among_, its);
+  }
+
+  raw_client open(const std::string& path = "/app") { return served::open(path); }
+
+  /// What is said of an application that cannot start.
+  std::string problem(const std::string& main) {
+    options_.from = write("app", main);
+    options_.limits.run_time = std::chrono::milliseconds(50);
+    try {
+      application_ = std::make_unique<application>(among_, options_);
+    } catch (const application_error& e) {
+      return e.what();
+    }
+    return {};
+  }
+
+  http::test::diary log_;
+  application_options options_;
+  std::map<std::string, std::string> files_;  // beside main.lua
+
+ private:
+  std::filesystem::path write(const std::string& name, const std::string& main) {
+    const std::filesystem::path folder = folder_ / name;
+    auto all = files_;
+    all["main.lua"] = main;
+    for (const auto& [file, text] : all) {
+      std::filesystem::create_directories((folder / file).parent_path());
+      std::ofstream(folder / file) << text;
+    }
+    return folder;
+  }
+  static std::filesystem::path make_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "troupe-lua-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw std::system_error(errno, std::generic_category(), name);
+    return name;
+  }
+  static std::string_view word(severity how) {
+    constexpr std::string_view words[] = {"debug", "info", "warning", "error"};
+    return words[static_cast<std::size_t>(how)];
+  }
+
+ protected:
+  const std::filesystem::path folder_ = make_folder();
+  community among_{system_, [this](const log_line& line) {
+                     log_.write(std::string(word(line.how)) + ": " + std::string(line.text));
+                   }};
+  std::unique_ptr<application> application_;
+};
+
+}  // namespace troupe::lua::test

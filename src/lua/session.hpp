@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <troupe/http/websocket.hpp>
+#include <troupe/troupe.hpp>
+
+#include "application_state.hpp"
+
+namespace troupe::lua::detail {
+
+/// The actor of one connection to an application: gives what the client says to the instance that the connection
+/// belongs to. A full mailbox of that one pauses it, and so holds the client back.
+class session : public actor {
+ public:
+  session(http::websocket client, std::shared_ptr<application_core> of);
+  ~session();
+
+  void on(http::text&& m);
+  void on(http::binary&& m);
+  void on(http::closed&& m);
+
+ private:
+  const std::shared_ptr<application_core> core_;
+  const unsigned number_;
+  const ref<instance> to_;
+  const std::uint64_t id_;
+};
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <troupe/http/websocket.hpp>
+#include <troupe/lua/log.hpp>
+#include <troupe/troupe.hpp>
+
+#include "rooms.hpp"
+
+namespace troupe::lua::detail {
+
+/// A connection, as an instance knows it.
+struct client {
+  std::uint64_t id = 0;
+  http::websocket socket;
+};
+
+/// A message to another application, or to an actor that is known by a name.
+struct outgoing {
+  std::string to;
+  std::string key;  // which instance; empty: any
+  std::string method;
+  std::string value;  // in CBOR
+};
+
+/// What a program has around it: its instance's actor, or, while it is only checked, nothing.
+///
+/// Threads: the instance's turns.
+class surroundings {
+ public:
+  [[nodiscard]] virtual std::string_view application() const noexcept = 0;
+  [[nodiscard]] virtual unsigned instance_number() const noexcept = 0;
+
+  virtual void log(severity how, std::string_view text) noexcept = 0;
+
+  /// Calls program::due(what) after that time.
+  virtual timer wake_after(std::uint64_t what, duration after) = 0;
+
+  /// Null: there is no such client any more.
+  [[nodiscard]] virtual const client* find(std::uint64_t id) const noexcept = 0;
+  virtual void sent_one() noexcept = 0;
+  virtual rooms& all_rooms() noexcept = 0;
+
+  /// Calls program::answered(what, …). Throws std::invalid_argument if nobody has that name.
+  virtual void ask(outgoing what, duration timeout, std::uint64_t wait) = 0;
+  /// As ref::send() returns it.
+  virtual delivery send(outgoing what) = 0;
+
+ protected:
+  ~surroundings() = default;
+};
+
+}  // namespace troupe::lua::detail

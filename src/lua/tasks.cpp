@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tasks.hpp"
+
+#include <exception>
+#include <new>
+
+#include <troupe/base/clock.hpp>
+
+#include "waiting.hpp"
+
+namespace troupe::lua::detail {
+namespace {
+
+// Coroutines that are kept for the next handlers.
+constexpr std::size_t idle_max = 64;
+
+// Runs `work` where errors may be raised, outside of a task. False: there is no memory.
+bool protect(lua_State* in, pushing work) noexcept {
+  const auto call = [](lua_State* inside) {
+    return (*static_cast<pushing*>(lua_touserdata(inside, 1)))(inside);
+  };
+  if (!lua_checkstack(in, 4)) return false;
+  const int before = lua_gettop(in);
+  lua_pushcfunction(in, call);
+  lua_pushlightuserdata(in, &work);
+  const int status = lua_pcall(in, 1, 0, 0);
+  lua_settop(in, before);
+  return status == LUA_OK;
+}
+
+}  // namespace
+
+struct tasks::launch {
+  tasks* self;
+  pushing* push;
+};
+
+tasks::~tasks() = default;
+
+// ── Running ───────────────────────────────────────────────────────────────────────────────────
+
+tasks::outcome tasks::start(pushing push, std::unique_ptr<ending> then) {
+  std::unique_ptr<task> which = take_idle();
+  which->then = std::move(then);
+  launch with{this, &push};
+  lua_pushcfunction(which->thread, begin);
+  lua_pushlightuserdata(which->thread, &with);
+  return run(std::move(which), 1);
+}
+
+// In the task: the function, its arguments, and then its results.
+int tasks::begin(lua_State* in) {
+  const launch with = *static_cast<launch*>(lua_touserdata(in, 1));
+  tasks* const self = with.self;
+  lua_settop(in, 0);
+  const int arguments = (*with.push)(in);
+  if (arguments == nothing) {
+    self->running_->then->not_begun();
+    return 0;
+  }
+  const auto context = reinterpret_cast<lua_KContext>(self);
+  lua_callk(in, arguments, LUA_MULTRET, context, finish);
+  return finish(in, LUA_OK, context);
+}
+
+int tasks::finish(lua_State* in, int, lua_KContext context) {
+  auto* const self = reinterpret_cast<tasks*>(context);
+  try {
+    self->running_->then->returned(in, 1);
+  } catch (const std::exception& e) {
+    lua_pushstring(in, e.what());
+    return lua_error(in);
+  }
+  return 0;
+}
+
+tasks::outcome tasks::resume(std::uint64_t what, pushing push) {
+  const auto found = waiting_.find(what);
+  if (found == waiting_.end()) return outcome::done;
+  std::unique_ptr<task> which = std::move(found->second);
+  waiting_.erase(found);
+  end_wait(which->thread);
+  lua_pushlightuserdata(which->thread, &push);
+  return run(std::move(which), 1);
+}
+
+std::uint64_t tasks::announce_wait(lua_State* in) {
+  if (!lua_isyieldable(in) || running_ == nullptr) {
+    luaL_error(in,
+               "cannot wait here: not while main.lua is loaded, in a metamethod, an iterator, or a "
+               "function that "
+               "sort, gsub or load calls");
+  }
+  if (waiting_.size() >= waiting_max_) {
+    luaL_error(in, "%d handlers wait already, which is the limit", static_cast<int>(waiting_max_));
+  }
+  return running_->waits_for = last_wait_ += 2;  // even numbers; odd ones are timers
+}
+
+int tasks::wait(lua_State* in) {
+  return detail::wait(in, static_cast<lua_KContext>(lua_gettop(in)), deliver);
+}
+
+int tasks::deliver(lua_State* in, int, lua_KContext) {
+  auto* const push = static_cast<pushing*>(lua_touserdata(in, -1));
+  lua_settop(in, 0);
+  return (*push)(in);
+}
+
+tasks::outcome tasks::run(std::unique_ptr<task> which, int arguments) {
+  lua_State* const thread = which->thread;
+  task* const before = std::exchange(running_, which.get());
+  state_.governor().begin(clock::now());
+  int results = 0;
+  const int status = lua_resume(thread, nullptr, arguments, &results);
+  const governor::verdict verdict = state_.governor().end();
+  running_ = before;
+
+  if (status == LUA_OK && verdict == governor::verdict::none) {
+    give_back(std::move(which));
+    return outcome::done;
+  }
+  if (status == LUA_YIELD && verdict == governor::verdict::none) {
+    if (waits(thread)) {
+      const std::uint64_t what = which->waits_for;
+      waiting_.emplace(what, std::move(which));
+      return outcome::waits;
+    }
+    return fail(std::move(which), verdict,
+                "coroutine.yield() was called outside of a coroutine of the script's own");
+  }
+  return fail(std::move(which), verdict, nullptr);
+}
+
+// ── Failing ───────────────────────────────────────────────────────────────────────────────────
+
+tasks::outcome tasks::fail(std::unique_ptr<task> which, governor::verdict verdict,
+                           const char* text) {
+  const failure why = describe(which->thread, verdict, text);
+  // Closes its variables, which may run scripts.
+  state_.governor().begin(clock::now());
+  lua_resetthread(which->thread);
+  state_.governor().end();
+
+  observer_.handler_failed(why);
+  which->then->failed(why);
+  give_back(std::move(which));
+  return outcome::failed;
+}
+
+failure tasks::describe(lua_State* thread, governor::verdict verdict, const char* given) {
+  failure why{.why = verdict, .text = "not enough memory", .traceback = {}};
+  if (verdict == governor::verdict::none && lua_type(thread, -1) == LUA_TSTRING) {
+    why.text = lua_tostring(thread, -1);
+  }
+  const auto tell = [&](lua_State* in) {
+    std::size_t size = 0;
+    if (verdict != governor::verdict::none) {
+      push_reason(in, verdict, state_.governor().allowed());
+    } else if (given != nullptr || !lua_checkstack(thread, 1)) {
+      lua_pushstring(in, given);
+    } else {
+      lua_pushvalue(thread, -1);
+      lua_xmove(thread, in, 1);
+    }
+    const char* const text = luaL_tolstring(in, -1, &size);
+    why.text.assign(text, size);
+    luaL_traceback(in, thread, why.text.c_str(), 0);
+    why.traceback = lua_tostring(in, -1);
+    return 0;
+  };
+  // A script's __tostring may run.
+  state_.governor().begin(clock::now());
+  protect(state_.main(), tell);
+  state_.governor().end();
+  if (why.traceback.empty()) why.traceback = why.text;
+  if (why.text == "not enough memory" && why.why == governor::verdict::none) {
+    why.why = governor::verdict::out_of_memory;
+  }
+  return why;
+}
+
+void tasks::drop_all(const std::string& why) {
+  auto dropped = std::move(waiting_);
+  waiting_.clear();
+  for (auto& [what, which] : dropped) {
+    state_.governor().begin(clock::now());
+    lua_resetthread(which->thread);
+    state_.governor().end();
+    which->then->failed({.why = governor::verdict::none, .text = why, .traceback = why});
+    give_back(std::move(which));
+  }
+}
+
+// ── Coroutines ────────────────────────────────────────────────────────────────────────────────
+
+std::unique_ptr<tasks::task> tasks::take_idle() {
+  if (!idle_.empty()) {
+    std::unique_ptr<task> one = std::move(idle_.back());
+    idle_.pop_back();
+    return one;
+  }
+  auto one = std::make_unique<task>();
+  const auto make = [&](lua_State* in) {
+    one->thread = lua_newthread(in);
+    one->kept = luaL_ref(in, LUA_REGISTRYINDEX);
+    return 0;
+  };
+  if (!protect(state_.main(), make)) throw std::bad_alloc();
+  return one;
+}
+
+void tasks::give_back(std::unique_ptr<task> which) noexcept {
+  which->then.reset();
+  lua_settop(which->thread, 0);
+  if (idle_.size() < idle_max && lua_status(which->thread) == LUA_OK) {
+    try {
+      idle_.push_back(std::move(which));
+      return;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  if (which) luaL_unref(state_.main(), LUA_REGISTRYINDEX, which->kept);
+}
+
+}  // namespace troupe::lua::detail

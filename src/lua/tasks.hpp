@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <lua.hpp>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "state.hpp"
+
+namespace troupe::lua::detail {
+
+/// Why a handler has failed.
+struct failure {
+  governor::verdict why = governor::verdict::none;  // else: an error of its own
+  std::string text;
+  std::string traceback;  // several lines; the first is `text`
+};
+
+/// Who wants to know how a handler ends. Destroyed without having been told if the state ends first.
+class ending {
+ public:
+  virtual ~ending() = default;
+  /// Its results are on the stack from `first` on. Raising an error fails the handler.
+  virtual void returned(lua_State* in, int first) = 0;
+  virtual void failed(const failure& why) noexcept = 0;
+  /// There was no function to call.
+  virtual void not_begun() noexcept {}
+};
+
+/// For those whom only failures are of interest to.
+class no_ending final : public ending {
+ public:
+  void returned(lua_State*, int) override {}
+  void failed(const failure&) noexcept override {}
+};
+
+/// Called on a stack, to put values there; returns how many. It may raise errors.
+class pushing {
+ public:
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, pushing>)
+  pushing(F&& f) noexcept  // NOLINT: from a lambda, for the length of a call
+      : with_(const_cast<void*>(static_cast<const void*>(&f))),
+        call_([](void* with, lua_State* to) {
+          return (*static_cast<std::remove_reference_t<F>*>(with))(to);
+        }) {}
+  int operator()(lua_State* to) const { return call_(with_, to); }
+
+ private:
+  void* with_;
+  int (*call_)(void*, lua_State*);
+};
+
+/// Runs the handlers of one state, each in a coroutine, so that a handler can wait while others run.
+///
+///   start() ──▶ running ──returns──▶ done
+///                │   ▲ ──an error, a kill──▶ failed
+///          wait()│   │resume()
+///                ▼   │
+///               waiting ──drop()──▶ dropped
+///
+/// Nothing of a script runs outside of a run that the governor bounds, and nothing of Lua's raises an error outside
+/// of a protected call.
+///
+/// Threads: as the state.
+/// Errors:  what a script does wrong fails its handler. std::bad_alloc if there is no room for one more coroutine.
+class tasks {
+ public:
+  enum class outcome : std::uint8_t { done, waits, failed };
+
+  /// Told of each failure, before its ending is.
+  class observer {
+   public:
+    virtual void handler_failed(const failure& why) noexcept = 0;
+
+   protected:
+    ~observer() = default;
+  };
+
+  tasks(state& of, std::size_t waiting_max, observer& told)
+      : state_(of), waiting_max_(waiting_max), observer_(told) {}
+  ~tasks();
+
+  /// Calls the function that `push` pushes, with the arguments that it pushes behind it and has counted. Nothing
+  /// is called if it returns `nothing`.
+  outcome start(pushing push, std::unique_ptr<ending> then);
+  static constexpr int nothing = -1;
+
+  /// Goes on with the handler that waits for `what`, with results that `push` pushes. Nothing if it does not any
+  /// more.
+  outcome resume(std::uint64_t what, pushing push);
+
+  [[nodiscard]] bool is_waited_for(std::uint64_t what) const { return waiting_.contains(what); }
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
+
+  /// Fails all that wait.
+  void drop_all(const std::string& why);
+
+  // ── For functions that scripts call, in a running task ──────────────────────────────────────
+  /// Names what the task is about to wait for. Raises an error if there are too many, or nothing can wait here.
+  std::uint64_t announce_wait(lua_State* in);
+  /// After that: `return wait(in)`. What resume() pushes are the function's results.
+  static int wait(lua_State* in);
+
+ private:
+  struct task {
+    lua_State* thread = nullptr;
+    int kept = LUA_NOREF;  // in the registry
+    std::unique_ptr<ending> then;
+    std::uint64_t waits_for = 0;
+  };
+  struct launch;
+  static int begin(lua_State* in);
+  static int finish(lua_State* in, int status, lua_KContext context);
+  static int deliver(lua_State* in, int status, lua_KContext context);
+
+  outcome run(std::unique_ptr<task> which, int arguments);
+  outcome fail(std::unique_ptr<task> which, governor::verdict verdict, const char* text);
+  failure describe(lua_State* thread, governor::verdict verdict, const char* given);
+  std::unique_ptr<task> take_idle();
+  void give_back(std::unique_ptr<task> which) noexcept;
+
+  state& state_;
+  const std::size_t waiting_max_;
+  observer& observer_;
+  std::uint64_t last_wait_ = 0;
+  task* running_ = nullptr;
+  std::unordered_map<std::uint64_t, std::unique_ptr<task>> waiting_;
+  std::vector<std::unique_ptr<task>> idle_;
+};
+
+}  // namespace troupe::lua::detail
