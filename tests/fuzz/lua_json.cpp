@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// JSON from clients and scripts, as values of Lua. An input is a text.
+
+#include "fuzz.hpp"
+#include "lua_values.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace troupe::fuzz;
+  lua_values values;
+  values.check(text_of(data, size), encoding::json);
+  return 0;
+}
