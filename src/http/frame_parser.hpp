@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "frames.hpp"
+#include "utf8.hpp"
+
+namespace troupe::http::detail {
+
+/// Reads the frames of RFC 6455 out of bytes that come in any pieces, and tells what they make. It
+/// knows nothing of sockets.
+///
+///   frame_parser parser(role::server, limits.message_bytes);
+///   for (std::span<char> in = bytes;;) {
+///     switch (parser.next(in)) {
+///       case frame_parser::event::text: …parser.payload()…
+///
+/// Threads:   a plain value.
+/// Invariant: it keeps no more than message_bytes_max of a message, and refuses a longer one when its
+///            head is there. It leaves no more than bytes_left_max of the bytes unread.
+/// Errors:    what breaks the rules is an event.
+/// Cost:      a message that is one frame and lies in the bytes as a whole is unmasked there and
+///            copied nowhere. Of others a copy is put together, and freed with the next event.
+class frame_parser {
+ public:
+  enum class event : std::uint8_t {
+    more,    // nothing is complete. What is left of the bytes is to come again, and more behind it
+    text,    // UTF-8
+    binary,  //
+    ping,
+    pong,
+    close,     // the last: code() and payload(), the reason
+    violation  // the last: code() says as what to close, payload() why
+  };
+
+  static constexpr std::size_t bytes_left_max = frame_head_bytes_max + control_bytes_max;
+
+  frame_parser(role as, std::size_t message_bytes_max) noexcept
+      : message_bytes_max_(message_bytes_max), role_(as) {}
+
+  /// Reads up to the end of the next event, moves `bytes` behind it, and unmasks what it reads.
+  [[nodiscard]] event next(std::span<char>& bytes);
+
+  /// Of the last event; until the next call, and as long as the bytes are there.
+  [[nodiscard]] std::string_view payload() const noexcept { return payload_; }
+  /// Of a close frame, 1005 if it has none; or of a violation: 1002, 1007 or 1009.
+  [[nodiscard]] std::uint16_t code() const noexcept { return code_; }
+
+ private:
+  struct head;
+  enum class found : std::uint8_t { part, whole, wrong };
+
+  [[nodiscard]] found read_head(std::span<const char> bytes, head& h) noexcept;
+  [[nodiscard]] found check_kind(const head& h) noexcept;
+  [[nodiscard]] event control(const head& h, std::span<char> payload) noexcept;
+  [[nodiscard]] event closing() noexcept;
+  [[nodiscard]] event message_at_once(const head& h, std::span<char> payload) noexcept;
+  void begin_frame(const head& h);
+  [[nodiscard]] bool take_payload(std::span<char>& bytes);
+  [[nodiscard]] event message_is_whole() noexcept;
+  found wrong(std::uint16_t code, std::string_view why) noexcept;
+
+  const std::size_t message_bytes_max_;
+  const role role_;
+  bool over_ = false;
+  bool within_message_ = false;  // it goes on in the next frame, or in this one
+  bool within_frame_ = false;
+  bool is_last_ = false;   // this frame ends the message
+  bool is_given_ = false;  // message_ was the last event
+  opcode kind_ = opcode::text;
+  utf8_checker utf8_;
+  std::uint16_t code_ = 0;
+  mask_key key_{};
+  std::uint64_t frame_bytes_ = 0;  // of this frame's payload
+  std::uint64_t taken_ = 0;        // of these
+  std::string message_;            // what is there of one that is not whole
+  std::string_view payload_;
+};
+
+}  // namespace troupe::http::detail
