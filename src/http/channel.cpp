@@ -9,6 +9,8 @@
 #include <troupe/base/assert.hpp>
 #include <troupe/http/session.hpp>
 
+#include "frames.hpp"
+
 namespace troupe::http {
 namespace detail {
 
@@ -156,16 +158,7 @@ handed_over why_refused(troupe::detail::control_block& session, std::size_t byte
 
 }  // namespace detail
 
-namespace {
-
 using detail::frame;
-
-bool may_be_sent(std::uint16_t code) noexcept {
-  return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
-         (code >= 3000 && code <= 4999);
-}
-
-}  // namespace
 
 delivery websocket::send(std::string text) const {
   return channel_->send({std::move(text), frame::type::text});
@@ -184,7 +177,8 @@ delivery websocket::send_binary(std::shared_ptr<const std::string> data) const {
 }
 
 void websocket::close(std::uint16_t code, std::string reason) const {
-  TROUPE_EXPECTS(may_be_sent(code), "http::websocket: this close code is not for sending");
+  TROUPE_EXPECTS(detail::is_close_code(code),
+                 "http::websocket: this close code is not for sending");
   channel_->close(code, std::move(reason));
 }
 

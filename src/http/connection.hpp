@@ -73,13 +73,13 @@ class basic_connection : public actor {
   // ── For the stages ──────────────────────────────────────────────────────────────────────────
   void set_alarm(time_point due) { alarm_.set(due, self(this)); }
 
-  void switch_to_websocket(metered_stream<Stream> stream, const parsed_request& handshake,
-                           upgrade to) {
+  void switch_to_websocket(metered_stream<Stream> stream, upgrade to) {
     recipient<poke> me = self(this);
+    const std::string answer = std::move(to.answer);
     websocket_ = std::make_shared<websocket_stage<Stream>>(*this, on_, std::move(stream),
                                                            std::move(to), std::move(me));
     http_.reset();  // its completion handler, which calls, still holds it
-    websocket_->accept(handshake);
+    websocket_->accept(answer);
     if (leaving_) websocket_->drain();
   }
 

@@ -110,9 +110,15 @@ void http_stage<Stream>::answer() {
       return refuse(400, "data before the WebSocket was there");
     }
     phase_ = phase::over;
-    return this->owner().switch_to_websocket(std::move(stream_), asked, std::move(*to));
+    return this->owner().switch_to_websocket(std::move(stream_), std::move(*to));
   }
-  write(std::move(*std::get_if<reply>(&result)));
+  auto& r = *std::get_if<reply>(&result);
+  // It says that this is the end, which the client may not expect.
+  if (keep_alive_ && !r.keep_alive()) {
+    keep_alive_ = false;
+    unread_ = true;
+  }
+  write(std::move(r));
 }
 
 template <class Stream>

@@ -4,15 +4,12 @@
 #include <boost/asio/associator.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/beast/websocket/teardown.hpp>
 #include <cstddef>
-#include <functional>
 #include <utility>
 
 #include <troupe/base/clock.hpp>
 #include <troupe/net/socket.hpp>
 
-#include "linger.hpp"
 #include "tally.hpp"
 
 namespace troupe::http::detail {
@@ -20,9 +17,8 @@ namespace troupe::http::detail {
 /// What has moved on one connection, and when: it is how a connection tells slow from silent.
 struct meter {
   tally* counts;
-  time_point heard = clock::now();         // something was read
-  time_point taken = clock::now();         // something was written
-  std::function<void()> on_teardown = {};  // the WebSocket codec has said its last word
+  time_point heard = clock::now();  // something was read
+  time_point taken = clock::now();  // something was written
 };
 
 /// A completion handler that tells the meter first. All else that is associated with the handler
@@ -41,8 +37,8 @@ struct metering_handler {
   }
 };
 
-/// A stream that counts what goes through it. The layers above it are Beast's, which do not tell
-/// when part of an operation has got somewhere.
+/// A stream that counts what goes through it. Above it are Beast's operations for HTTP, which do not
+/// tell when part of one has got somewhere.
 ///
 /// `Next` is a socket, or something that a test puts in its place: an AsyncReadStream and
 /// AsyncWriteStream with close(), cancel() and shutdown() like asio's.
@@ -85,21 +81,6 @@ class metered_stream {
   Next next_;
   detail::meter meter_;
 };
-
-// Beast's customisation point, found by argument-dependent lookup: the end of a WebSocket. It
-// reports success whatever happens, so that the reason for which it ends is the one that is
-// reported.
-template <class Next, class Handler>
-void async_teardown(boost::beast::role_type, metered_stream<Next>& stream, Handler&& handler) {
-  if (stream.meter().on_teardown) stream.meter().on_teardown();
-  async_linger(stream.next_layer(), std::forward<Handler>(handler));
-}
-
-// Required by the concept, used by synchronous operations only.
-template <class Next>
-void teardown(boost::beast::role_type, metered_stream<Next>& stream, net::error_code& error) {
-  stream.next_layer().close(error);
-}
 
 }  // namespace troupe::http::detail
 

@@ -3,7 +3,6 @@
 #include "respond.hpp"
 
 #include <boost/beast/http/span_body.hpp>
-#include <boost/beast/websocket/rfc6455.hpp>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "content_type.hpp"
 #include "date.hpp"
 #include "file_body.hpp"
+#include "handshake.hpp"
 #include "request_access.hpp"
 #include "text.hpp"
 
@@ -183,6 +183,19 @@ reply of_handler(const context& c, const request& asked, const handler& answer) 
 
 // ── Choosing ──────────────────────────────────────────────────────────────────────────────────
 
+bool wants_websocket(const parsed_request& m) {
+  return m.version() >= 11 && m.method() == bh::verb::get &&
+         bh::token_list{m[field::connection]}.exists("upgrade") &&
+         bh::token_list{m[field::upgrade]}.exists("websocket");
+}
+
+// It may have sent more, in the belief that this is a WebSocket: so it is the last answer.
+reply not_a_websocket(context c, response&& r) {
+  c.on.counts.malformed_requests.add();
+  c.keep_alive = false;
+  return to_reply(c, std::move(r));
+}
+
 std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, const route& at,
                                           bool has_body) {
   if (has_body) {
@@ -193,7 +206,18 @@ std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, con
     c.on.counts.refused_origin.add();
     return to_reply(c, response::error(403, "this origin is not allowed"));
   }
-  return upgrade{std::move(asked), &at.session};
+  const std::string_view key = asked.header("Sec-WebSocket-Key");
+  if (!is_websocket_key(key)) {
+    return not_a_websocket(c,
+                           response::error(400, "Sec-WebSocket-Key is to have 16 bytes in base64"));
+  }
+  if (asked.header("Sec-WebSocket-Version") != "13") {
+    response r = response::error(426, "Sec-WebSocket-Version is to be 13");
+    r.headers.emplace_back("Sec-WebSocket-Version", "13");
+    return not_a_websocket(c, std::move(r));
+  }
+  std::string answer = switching_protocols(key, {});
+  return upgrade{std::move(asked), &at.session, std::move(answer)};
 }
 
 reply of_route(const context& c, const request& asked, const route& at) {
@@ -226,13 +250,13 @@ std::variant<reply, upgrade> respond(const site& on, parsed_request& handshake,
   const std::size_t hosts = handshake.count(field::host);
   if (hosts > 1 || (hosts == 0 && c.version >= 11)) return malformed("one Host header is needed");
 
-  const bool wants_websocket = beast::websocket::is_upgrade(handshake);
+  const bool upgrades = wants_websocket(handshake);
   const bool has_body = !handshake.body().empty();
   auto asked = request_access::make(handshake, peer);
   if (!asked) return malformed("this is not a path");
 
   if (const route* at = on.routes.find(asked->path())) {
-    if (at->session && wants_websocket) return of_websocket(c, std::move(*asked), *at, has_body);
+    if (at->session && upgrades) return of_websocket(c, std::move(*asked), *at, has_body);
     return of_route(c, *asked, *at);
   }
   if (const mount* in = on.routes.find_files(asked->path())) return of_files(c, *asked, *in);

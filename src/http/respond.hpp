@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -16,14 +17,14 @@ namespace troupe::http::detail {
 struct upgrade {
   request asked;
   const session_factory* session;  // the site's
+  std::string answer;              // 101, whole
 };
 
 /// Answers one request that has been read completely: by its route, a file or an error; that is
-/// then counted. `handshake` stays with the caller, who needs it to accept an upgrade; its body is
-/// taken.
+/// then counted. Its body is taken.
 ///
 /// Threads: any, at once. The route's handler runs here.
-[[nodiscard]] std::variant<reply, upgrade> respond(const site& on, parsed_request& handshake,
+[[nodiscard]] std::variant<reply, upgrade> respond(const site& on, parsed_request& asked,
                                                    std::string_view peer, bool keep_alive);
 
 /// A text that says what is wrong, after which the connection is closed: for what has not become a

@@ -6,6 +6,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/error.hpp>
 #include <boost/beast/websocket/stream.hpp>
+#include <boost/beast/websocket/teardown.hpp>
 #include <deque>
 #include <stdexcept>
 #include <string_view>
@@ -14,11 +15,30 @@
 #include <troupe/net/socket.hpp>
 
 #include "beast.hpp"
-#include "close_reason.hpp"
+#include "frames.hpp"
+#include "linger.hpp"
 #include "metered_stream.hpp"
 #include "tally.hpp"
 
 namespace troupe::http {
+
+namespace detail {
+
+// Beast's customisation point, found by argument-dependent lookup: the end of a WebSocket. It
+// reports success whatever happens, so that the reason for which it ends is the one that is
+// reported.
+template <class Next, class Handler>
+void async_teardown(boost::beast::role_type, metered_stream<Next>& stream, Handler&& handler) {
+  async_linger(stream.next_layer(), std::forward<Handler>(handler));
+}
+
+// Required by the concept, used by synchronous operations only.
+template <class Next>
+void teardown(boost::beast::role_type, metered_stream<Next>& stream, net::error_code& error) {
+  stream.next_layer().close(error);
+}
+
+}  // namespace detail
 
 namespace bw = boost::beast::websocket;
 namespace asio = boost::asio;
@@ -49,7 +69,7 @@ class simulated_client::state : public std::enable_shared_from_this<state> {
   void close(std::uint16_t code, std::string reason) {
     if (end_ || std::exchange(closing_, true)) return;
     if (!open_) return over({.code = 1006, .reason = "closed before it was open"});
-    farewell_ = detail::to_close_reason({.code = code, .reason = std::move(reason)});
+    farewell_ = bw::close_reason(static_cast<bw::close_code>(code), reason);
     write();
   }
 
@@ -130,7 +150,10 @@ class simulated_client::state : public std::enable_shared_from_this<state> {
 
   void fail(net::error_code error) {
     if (error == bw::error::closed || (said_farewell_ && !error)) {
-      return over(detail::from_close_reason(codec_.reason()));
+      const bw::close_reason& said = codec_.reason();
+      const bool has_code = said.code != bw::close_code::none;
+      return over({.code = has_code ? said.code : detail::close_code::none,
+                   .reason = {said.reason.data(), said.reason.size()}});
     }
     over({.code = 1006, .reason = error.message()});
   }

@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <boost/beast/websocket/stream.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "beast.hpp"
 #include "channel.hpp"
+#include "frame_parser.hpp"
+#include "gathered_frames.hpp"
 #include "metered_stream.hpp"
+#include "read_buffer.hpp"
 #include "respond.hpp"
 #include "stage.hpp"
 
 namespace troupe::http::detail {
 
-/// The WebSocket part of a connection: hands what it reads to the session and writes what the
-/// session has put into the channel, each one at a time.
+/// The WebSocket part of a connection: hands what it reads to the session and writes what the session
+/// has put into the channel.
 ///
 ///   accepting ──▶ open ──one side closes, or breaks the rules──▶ closing ──▶ over
 ///
-/// While open it reads, unless the session has to catch up (`held_`): it has not handled enough of
-/// what was read before, or its mailbox is full, or the message that was just read was refused by
-/// that or by a budget. That message stays in `buffer_` and is offered again. Closing, Beast
-/// exchanges the close frames and the ends of the two streams; the alarm sees to it that this ends.
+/// A read brings any number of messages; all are handed over, and what is sent meanwhile goes out with
+/// one write. While open it reads, unless the session has to catch up (`held_`): it has not handled
+/// enough of what was read before, or its mailbox is full, or a message was refused by that or by a
+/// budget. That message, and what was read behind it, stays in `in_`; it is offered again.
+///
+/// Closing, it says and hears a close frame each, one of which began it; then it lingers until the
+/// client has closed the socket. The alarm sees to it that this ends.
 ///
 /// Threads: the loop's.
 template <class Stream>
@@ -35,7 +40,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   websocket_stage(basic_connection<Stream>& owner, std::shared_ptr<const site> on,
                   metered_stream<Stream> stream, upgrade to, recipient<poke> me);
 
-  void accept(const parsed_request& handshake);
+  void accept(std::string_view answer);
   void look();
   void drain();
   void session_ended(exit_reason why);
@@ -51,57 +56,76 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   enum class held : std::uint8_t { no, by_window, by_mailbox, by_refusal };
   enum class asked : std::uint8_t { no, waiting, told };
 
-  metered_stream<Stream>& metered() noexcept { return codec_.next_layer(); }
-  Stream& socket() noexcept { return metered().next_layer(); }
+  Stream& socket() noexcept { return stream_.next_layer(); }
   void enter(phase next, time_point due) {
     phase_ = next;
     due_ = due;
     this->owner().set_alarm(due);
   }
 
-  void on_accepted(net::error_code error);
+  void on_accepted();
   void open_session();
+
   void read();
-  void on_read(net::error_code error, std::size_t);
+  void on_read(net::error_code error, std::size_t bytes);
+  void go_on();
+  void go_on_later();
+  void go_through();
+  [[nodiscard]] bool goes_through() const noexcept;
+  void heard(frame_parser::event what);
+
   void hand_over();
   [[nodiscard]] handed_over deliver();
-  void read_on();
   void hold(held why);
   void let_go();
   void offer_later();
   void offer_now();
   void offer_again();
+
   void write();
-  void on_written(net::error_code error, std::size_t);
+  void gather();
+  void gather_control();
+  void write_some();
+  void on_written(net::error_code error, std::size_t bytes);
+  void all_written();
+
   time_point watch(time_point now);
   void ping_once_since(time_point heard, time_point now);
-  void on_pinged(net::error_code);
-  void start_closing() { enter(phase::closing, clock::now() + this->limits().close_time); }
   void close(closed as);
-  void on_closed(net::error_code);
+  void begin_closing(closed as);
+  void linger();
+  void on_lingered(net::error_code);
   void lost(net::error_code error);
   void end(closed as);
   void say_closed(closed as);
 
-  beast::websocket::stream<metered_stream<Stream>, false> codec_;
+  metered_stream<Stream> stream_;
+  frame_parser parser_;
   std::shared_ptr<channel> channel_;
   const session_factory* make_session_;
   std::unique_ptr<session_port> session_;  // null before it is made and after it was told `closed`
-  beast::flat_buffer buffer_;
-  std::vector<frame> batch_;  // taken from the channel
-  std::size_t next_ = 0;      // of the batch: the frame that is being written, or the next
-  closed said_{.code = 0, .reason = {}};  // with what this side closes; code 0: it does not
-  time_point due_;                        // of the phase, or of one that cannot write any more
+  read_buffer in_;
+  gathered_frames out_;                 // being written
+  std::string control_;                 // to be written next: frames of this stage's own
+  std::vector<frame> batch_;            // taken from the channel
+  std::size_t next_ = 0;                // of the batch: the first that is not written
+  std::size_t until_ = 0;               // the first that is not being written either
+  closed as_{.code = 0, .reason = {}};  // how it ends; code 0: not yet
+  time_point due_;                      // of the phase, or of one that cannot write any more
   time_point pinged_;
   time_point offer_at_ = time_point::max();  // what was refused
   duration patience_{};                      // how long it was to wait for that
   phase phase_ = phase::accepting;
-  bool reading_ = false;
-  bool writing_ = false;
-  bool pinging_ = false;
-  bool mute_ = false;  // writing has failed
   held held_ = held::no;
   asked asked_ = asked::no;  // with a mark, behind the refusal, to be told when there may be room
+  bool is_text_ = false;     // what is handed over
+  bool reading_ = false;
+  bool going_on_ = false;  // go_through() has been posted
+  bool writing_ = false;
+  bool answering_ = false;   // a ping; nothing is read until that is written
+  bool heard_last_ = false;  // nothing that the client still sends is of interest
+  bool lingering_ = false;
+  bool mute_ = false;  // writing has failed
   bool draining_ = false;
   bool counted_ = false;
 };

@@ -8,16 +8,14 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 
-#include "close_reason.hpp"
 #include "connection.hpp"
 #include "linger.hpp"
-#include "text.hpp"
 #include "websocket_stage.hpp"
 
 namespace troupe::http::detail {
 
 // A batch that has grown beyond this is given back when there is nothing in it.
-inline constexpr std::size_t idle_batch_frames_max = 64;
+inline constexpr std::size_t idle_batch_frames_max = 16;
 
 // A message that was refused is offered again after the first of these, and each time after twice as
 // long, up to the second: nobody tells when a budget has room again. It is offered at once when the
@@ -25,48 +23,30 @@ inline constexpr std::size_t idle_batch_frames_max = 64;
 inline constexpr duration offer_first = std::chrono::milliseconds(1);
 inline constexpr duration offer_longest = std::chrono::milliseconds(256);
 
+static_assert(frame_parser::bytes_left_max < read_buffer::small_bytes);
+
 template <class Stream>
 websocket_stage<Stream>::websocket_stage(basic_connection<Stream>& owner,
                                          std::shared_ptr<const site> on,
                                          metered_stream<Stream> stream, upgrade to,
                                          recipient<poke> me)
     : base(owner, std::move(on)),
-      codec_(std::move(stream)),
+      stream_(std::move(stream)),
+      parser_(role::server, this->limits().message_bytes),
       channel_(std::make_shared<channel>(this->limits(), std::move(to.asked), std::move(me))),
-      make_session_(to.session) {
-  namespace bw = beast::websocket;
-  // Time is the connection's business: it knows what the peer has to do next.
-  codec_.set_option(
-      bw::stream_base::timeout{bw::stream_base::none(), bw::stream_base::none(), false});
-  codec_.set_option(bw::stream_base::decorator([](bw::response_type& r) {
-    r.set(beast::http::field::server, "Troupe");
-    if (r.result() != beast::http::status::switching_protocols) r.keep_alive(false);
-  }));
-  codec_.read_message_max(this->limits().message_bytes);
-  codec_.auto_fragment(false);  // one frame and one system call for each message
-  metered().meter().on_teardown = [this] {
-    // Beast waits for the peer's end of the stream, which may never come.
-    if (phase_ == phase::open) start_closing();
-  };
-}
+      make_session_(to.session) {}
 
 // ── The beginning ─────────────────────────────────────────────────────────────────────────────
 
 template <class Stream>
-void websocket_stage<Stream>::accept(const parsed_request& handshake) {
+void websocket_stage<Stream>::accept(std::string_view answer) {
   enter(phase::accepting, clock::now() + this->limits().handshake_time);
-  codec_.async_accept(handshake, this->template then<&websocket_stage::on_accepted>());
+  out_.add(answer);
+  write_some();
 }
 
 template <class Stream>
-void websocket_stage<Stream>::on_accepted(net::error_code error) {
-  if (error.category() == make_error_code(beast::websocket::error::closed).category()) {
-    // Not a WebSocket request after all, and answered as such.
-    this->counts().malformed_requests.add();
-    start_closing();
-    return async_linger(socket(), this->template then<&websocket_stage::lost>());
-  }
-  if (error) return lost(error);
+void websocket_stage<Stream>::on_accepted() {
   this->counts().upgraded.add();
   this->counts().websockets.add();
   counted_ = true;
@@ -84,44 +64,105 @@ void websocket_stage<Stream>::open_session() {
   } catch (...) {
     // Its constructor failed, which the system has reported.
     session_.reset();
-    close({.code = 1011, .reason = "the session failed"});
+    close({.code = close_code::failed, .reason = "the session failed"});
   }
 }
 
 // ── Reading ───────────────────────────────────────────────────────────────────────────────────
 
 template <class Stream>
-void websocket_stage<Stream>::read() {
-  if (phase_ != phase::open || reading_ || held_ != held::no || draining_ || !session_) return;
-  reading_ = true;
-  codec_.async_read(buffer_, this->template then<&websocket_stage::on_read>());
+bool websocket_stage<Stream>::goes_through() const noexcept {
+  if (phase_ == phase::closing) return !heard_last_;
+  return phase_ == phase::open && held_ == held::no && !draining_ && session_ != nullptr;
 }
 
 template <class Stream>
-void websocket_stage<Stream>::on_read(net::error_code error, std::size_t) {
-  reading_ = false;
-  if (error) return lost(error);
-  // Beast does not look at how a text ends if its last fragment is empty.
-  const auto bytes = buffer_.cdata();
-  if (codec_.got_text() &&
-      ends_within_character({static_cast<const char*>(bytes.data()), bytes.size()})) {
-    this->counts().protocol_errors.add();
-    buffer_.consume(buffer_.size());
-    if (phase_ == phase::open) close({.code = 1007, .reason = "a text that is not UTF-8"});
-    return;
-  }
-  hand_over();
+void websocket_stage<Stream>::read() {
+  if (!goes_through() || reading_ || going_on_ || answering_) return;
+  reading_ = true;
+  const std::span<char> room = in_.prepare();
+  stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
+                          this->template then<&websocket_stage::on_read>());
 }
 
-// The buffer holds a message.
+template <class Stream>
+void websocket_stage<Stream>::on_read(net::error_code error, std::size_t bytes) {
+  reading_ = false;
+  if (error) return lost(error);
+  in_.commit(bytes);
+  go_through();
+}
+
+// What is left of the last read comes before the next.
+template <class Stream>
+void websocket_stage<Stream>::go_on() {
+  if (!going_on_ && !reading_ && goes_through()) in_.unread().empty() ? read() : go_on_later();
+}
+
+// Not in the turn that this may be called in: see session_port.
+template <class Stream>
+void websocket_stage<Stream>::go_on_later() {
+  going_on_ = true;
+  boost::asio::post(socket().get_executor(), this->template then<&websocket_stage::go_through>());
+}
+
+template <class Stream>
+void websocket_stage<Stream>::go_through() {
+  going_on_ = false;
+  bool is_used_up = false;
+  while (!is_used_up && goes_through()) {
+    std::span<char> bytes = in_.unread();
+    const frame_parser::event what = parser_.next(bytes);
+    in_.keep(bytes);
+    is_used_up = what == frame_parser::event::more;
+    heard(what);
+  }
+  write();
+  if (is_used_up) read();
+  linger();
+}
+
+template <class Stream>
+void websocket_stage<Stream>::heard(frame_parser::event what) {
+  switch (what) {
+    case frame_parser::event::text:
+    case frame_parser::event::binary:
+      if (phase_ != phase::open) break;  // it comes too late
+      is_text_ = what == frame_parser::event::text;
+      hand_over();
+      break;
+    case frame_parser::event::ping:
+      if (phase_ != phase::open) break;
+      append_frame(control_, opcode::pong, parser_.payload());
+      answering_ = true;
+      break;
+    case frame_parser::event::close:
+      heard_last_ = true;
+      if (phase_ == phase::open) {
+        close({.code = parser_.code(), .reason = std::string{parser_.payload()}});
+      }
+      break;
+    case frame_parser::event::violation:
+      heard_last_ = true;
+      if (phase_ != phase::open) break;
+      (parser_.code() == close_code::too_large ? this->counts().messages_too_large
+                                               : this->counts().protocol_errors)
+          .add();
+      close({.code = parser_.code(), .reason = std::string{parser_.payload()}});
+      break;
+    case frame_parser::event::more:
+    case frame_parser::event::pong:
+      break;
+  }
+}
+
+// The parser has a message.
 template <class Stream>
 void websocket_stage<Stream>::hand_over() {
   const auto became = phase_ == phase::open && session_ ? deliver() : handed_over::gone;
   if (became == handed_over::refused) return offer_later();
   patience_ = {};
   asked_ = asked::no;
-  buffer_.consume(buffer_.size());
-  if (buffer_.capacity() > idle_buffer_bytes_max) buffer_.shrink_to_fit();
 
   switch (became) {
     case handed_over::taken:
@@ -129,11 +170,12 @@ void websocket_stage<Stream>::hand_over() {
       this->counts().messages_in.add();
       break;
     case handed_over::not_understood:
-      channel_->close(1003, codec_.got_text() ? "no text, please" : "no binary data, please");
+      channel_->close(close_code::not_accepted,
+                      is_text_ ? "no text, please" : "no binary data, please");
       break;
     case handed_over::too_large:
       this->counts().messages_too_large.add();
-      channel_->close(1009, "larger than what its session takes");
+      channel_->close(close_code::too_large, "larger than what its session takes");
       break;
     case handed_over::refused:
     case handed_over::gone:
@@ -147,25 +189,16 @@ void websocket_stage<Stream>::hand_over() {
     hold(held::by_mailbox);
     return session_->deliver(channel_->make_mark());
   }
-  read_on();
-}
-
-template <class Stream>
-void websocket_stage<Stream>::read_on() {
   const auto window = static_cast<std::uint32_t>(this->limits().receive_window);
-  if (phase_ == phase::open && channel_->out() >= window && !channel_->wait_for(window / 2)) {
-    return hold(held::by_window);
-  }
-  let_go();
-  read();
+  const bool is_full = phase_ == phase::open && channel_->out() >= window;
+  is_full && !channel_->wait_for(window / 2) ? hold(held::by_window) : let_go();
 }
 
 template <class Stream>
 handed_over websocket_stage<Stream>::deliver() {
-  const auto bytes = buffer_.cdata();
-  std::string data{static_cast<const char*>(bytes.data()), bytes.size()};
-  return codec_.got_text() ? session_->deliver(text{std::move(data), channel_->place()})
-                           : session_->deliver(binary{std::move(data), channel_->place()});
+  std::string data{parser_.payload()};
+  return is_text_ ? session_->deliver(text{std::move(data), channel_->place()})
+                  : session_->deliver(binary{std::move(data), channel_->place()});
 }
 
 // ── Holding back ──────────────────────────────────────────────────────────────────────────────
@@ -189,7 +222,7 @@ void websocket_stage<Stream>::let_go() {
   held_ = held::no;
   offer_at_ = time_point::max();
   this->counts().held_back.subtract();
-  metered().meter().heard = clock::now();  // it was not the client who was silent
+  stream_.meter().heard = clock::now();  // it was not the client who was silent
 }
 
 template <class Stream>
@@ -213,7 +246,9 @@ void websocket_stage<Stream>::offer_now() {
 
 template <class Stream>
 void websocket_stage<Stream>::offer_again() {
-  if (held_ == held::by_refusal) hand_over();
+  if (held_ != held::by_refusal) return;
+  hand_over();
+  if (held_ != held::by_refusal && !going_on_) go_through();
 }
 
 // ── Writing ───────────────────────────────────────────────────────────────────────────────────
@@ -223,7 +258,7 @@ void websocket_stage<Stream>::look() {
   if (phase_ != phase::open) return;
   if (channel_->overflowed()) {
     this->counts().slow_readers_closed.add();
-    return close({.code = 1008, .reason = "reading too slowly"});
+    return close({.code = close_code::policy, .reason = "reading too slowly"});
   }
   if (held_ == held::by_refusal) {
     if (asked_ == asked::waiting && !channel_->is_behind()) {
@@ -235,39 +270,72 @@ void websocket_stage<Stream>::look() {
     drain();
   } else if ((held_ == held::by_window && channel_->out() <= this->limits().receive_window / 2) ||
              (held_ == held::by_mailbox && !channel_->is_behind())) {
-    read_on();
+    let_go();
+    go_on();
   }
   write();
 }
 
 template <class Stream>
 void websocket_stage<Stream>::write() {
-  if (phase_ != phase::open || writing_ || mute_) return;
+  if (writing_ || mute_ || phase_ == phase::accepting || phase_ == phase::over) return;
+  gather();
+  if (!out_.is_empty()) write_some();
+}
+
+// What goes out next: first what is this stage's own.
+template <class Stream>
+void websocket_stage<Stream>::gather() {
+  gather_control();
+  if (phase_ != phase::open) return;
   if (next_ == batch_.size()) {
     batch_.clear();
-    next_ = 0;
+    next_ = until_ = 0;
     if (batch_.capacity() > idle_batch_frames_max) batch_.shrink_to_fit();
     channel_->take(batch_);
-    if (batch_.empty()) return;
   }
-  const frame& f = batch_[next_];
-  if (f.what == frame::type::close) {
-    return close({.code = f.code, .reason = std::string{f.bytes()}});
+  for (; until_ != batch_.size() && !out_.is_full(); ++until_) {
+    const frame& f = batch_[until_];
+    if (f.what == frame::type::close) {
+      // The last of a channel. What is before it has been gathered.
+      begin_closing({.code = f.code, .reason = std::string{f.bytes()}});
+      break;
+    }
+    out_.add(f.what == frame::type::text ? opcode::text : opcode::binary, f.bytes());
   }
-  writing_ = true;
-  codec_.text(f.what == frame::type::text);
-  codec_.async_write(boost::asio::buffer(f.bytes()),
-                     this->template then<&websocket_stage::on_written>());
+  gather_control();
 }
 
 template <class Stream>
-void websocket_stage<Stream>::on_written(net::error_code error, std::size_t) {
+void websocket_stage<Stream>::gather_control() {
+  if (control_.empty()) return;
+  out_.add(control_);
+  std::string{}.swap(control_);
+}
+
+template <class Stream>
+void websocket_stage<Stream>::write_some() {
+  writing_ = true;
+  out_.is_one()
+      ? stream_.async_write_some(out_.one(), this->template then<&websocket_stage::on_written>())
+      : stream_.async_write_some(out_.all(), this->template then<&websocket_stage::on_written>());
+}
+
+template <class Stream>
+void websocket_stage<Stream>::on_written(net::error_code error, std::size_t bytes) {
+  if (!error && !out_.wrote(bytes)) return write_some();
   writing_ = false;
-  channel_->sent(batch_[next_].cost());
-  batch_[next_++].data = std::string{};
+  out_.clear();
+  std::size_t cost = 0;
+  for (std::size_t i = next_; i != until_; ++i) {
+    cost += batch_[i].cost();
+    batch_[i].data = std::string{};
+  }
+  if (cost > 0) channel_->sent(cost);
+  const std::size_t frames = std::exchange(next_, until_);
   if (!error) {
-    this->counts().messages_out.add();
-    write();
+    this->counts().messages_out.add(until_ - frames);
+    all_written();
   } else if (phase_ == phase::open && this->has_outstanding()) {
     // The client may have said why before it went; reading finds that, or the end as well.
     mute_ = true;
@@ -275,6 +343,16 @@ void websocket_stage<Stream>::on_written(net::error_code error, std::size_t) {
   } else {
     lost(error);
   }
+}
+
+template <class Stream>
+void websocket_stage<Stream>::all_written() {
+  if (phase_ == phase::accepting) return on_accepted();
+  write();
+  if (writing_) return;
+  answering_ = false;
+  go_on();
+  linger();
 }
 
 // ── The end ───────────────────────────────────────────────────────────────────────────────────
@@ -285,7 +363,7 @@ void websocket_stage<Stream>::drain() {
   if (held_ == held::by_refusal) return;  // comes back once that is with the session
   // What was received is handled, and answered, before the farewell.
   if (phase_ == phase::open && channel_->wait_for(0)) {
-    channel_->close(1001, "the server is going away");
+    channel_->close(close_code::going_away, "the server is going away");
     write();
   }
 }
@@ -293,35 +371,47 @@ void websocket_stage<Stream>::drain() {
 template <class Stream>
 void websocket_stage<Stream>::session_ended(exit_reason why) {
   session_.reset();
-  if (why == exit_reason::failed) return channel_->close(1011, "the session failed");
-  channel_->close(1000, "");
+  if (why == exit_reason::failed) return channel_->close(close_code::failed, "the session failed");
+  channel_->close(close_code::normal, "");
 }
 
 template <class Stream>
 void websocket_stage<Stream>::close(closed as) {
-  said_ = std::move(as);
-  start_closing();
-  let_go();
-  channel_->shut();
-  // The frame that is being written must stay; nobody waits for the others any more.
-  batch_.resize(std::min(batch_.size(), next_ + (writing_ ? 1 : 0)));
-  codec_.async_close(to_close_reason(said_), this->template then<&websocket_stage::on_closed>());
+  begin_closing(std::move(as));
+  write();
+  go_on();
 }
 
 template <class Stream>
-void websocket_stage<Stream>::on_closed(net::error_code) {
-  end(std::move(said_));
+void websocket_stage<Stream>::begin_closing(closed as) {
+  as_ = std::move(as);
+  enter(phase::closing, clock::now() + this->limits().close_time);
+  let_go();
+  channel_->shut();
+  // The frames that are being written must stay; nobody waits for the others any more.
+  batch_.resize(until_);
+  append_frame(control_, opcode::close, close_payload(as_.code, as_.reason));
+}
+
+// Once each side has said its last word, or there is no saying it.
+template <class Stream>
+void websocket_stage<Stream>::linger() {
+  const bool has_said_last = mute_ || (!writing_ && control_.empty());
+  if (phase_ != phase::closing || !heard_last_ || !has_said_last || lingering_) return;
+  lingering_ = true;
+  async_linger(socket(), this->template then<&websocket_stage::on_lingered>());
+}
+
+template <class Stream>
+void websocket_stage<Stream>::on_lingered(net::error_code) {
+  end(std::move(as_));
 }
 
 template <class Stream>
 void websocket_stage<Stream>::lost(net::error_code error) {
   if (phase_ == phase::over) return;
-  if (said_.code != 0) return end(std::move(said_));  // this side's closing, however it went
-  if (error == beast::websocket::error::closed) return end(from_close_reason(codec_.reason()));
-  closed as = from_error(error);
-  if (as.code == 1009) this->counts().messages_too_large.add();
-  if (as.code == 1002 || as.code == 1007) this->counts().protocol_errors.add();
-  end(std::move(as));
+  if (as_.code == 0) as_ = {.code = close_code::abnormal, .reason = error.message()};
+  end(std::move(as_));
 }
 
 template <class Stream>
@@ -345,9 +435,11 @@ void websocket_stage<Stream>::say_closed(closed as) {
 template <class Stream>
 void websocket_stage<Stream>::abandon() noexcept {
   this->disown();
-  say_closed({.code = 1006, .reason = "the server has cut the connection"});
+  say_closed({.code = close_code::abnormal, .reason = "the server has cut the connection"});
   base::cut(socket());
 }
+
+// ── Time ──────────────────────────────────────────────────────────────────────────────────────
 
 template <class Stream>
 time_point websocket_stage<Stream>::tick(time_point now) {
@@ -361,14 +453,14 @@ time_point websocket_stage<Stream>::watch(time_point now) {
   if (phase_ == phase::over) return time_point::max();
   if (phase_ == phase::open && !mute_) {
     // A client that is not read from cannot be heard.
-    const time_point heard = held_ != held::no || draining_ ? now : metered().meter().heard;
+    const time_point heard = held_ != held::no || draining_ ? now : stream_.meter().heard;
     if (now < heard + l.idle_time / 2) return heard + l.idle_time / 2;
     if (now < heard + l.idle_time) {
       ping_once_since(heard, now);
       return heard + l.idle_time;
     }
     this->counts().idle_closed.add();
-    said_ = {.code = 1006, .reason = "nothing was heard from the client"};
+    as_ = {.code = close_code::abnormal, .reason = "nothing was heard from the client"};
   } else {
     if (now < due_) return due_;
     (phase_ == phase::accepting ? this->counts().requests_timed_out
@@ -383,16 +475,10 @@ time_point websocket_stage<Stream>::watch(time_point now) {
 
 template <class Stream>
 void websocket_stage<Stream>::ping_once_since(time_point heard, time_point now) {
-  if (pinging_ || pinged_ >= heard) return;
-  pinging_ = true;
+  if (pinged_ >= heard) return;
   pinged_ = now;
-  codec_.async_ping({}, this->template then<&websocket_stage::on_pinged>());
-}
-
-template <class Stream>
-void websocket_stage<Stream>::on_pinged(net::error_code error) {
-  pinging_ = false;
-  if (error && !this->has_outstanding()) lost(error);
+  append_frame(control_, opcode::ping, {});
+  write();
 }
 
 }  // namespace troupe::http::detail

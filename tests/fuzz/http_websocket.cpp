@@ -14,10 +14,10 @@ constexpr std::string_view upgrade =
     "GET /chat HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-// RFC 6455, 7.4. There are no codes from 5000 on, but Beast takes them, and sends back what came.
+// RFC 6455, 7.4, and IANA's registry.
 bool may_be_sent(unsigned code) {
-  return (code >= 1000 && code <= 1013 && code != 1004 && code != 1005 && code != 1006) ||
-         code >= 3000;
+  return (code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006) ||
+         (code >= 3000 && code <= 4999);
 }
 
 struct answers {

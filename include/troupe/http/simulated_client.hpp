@@ -13,8 +13,8 @@
 
 namespace troupe::http {
 
-/// Who talks to a server in a simulation: a WebSocket, by the same codec that the server uses, in a
-/// net::simulated_network.
+/// Who talks to a server in a simulation: a WebSocket in a net::simulated_network, by another codec
+/// than the server's, Boost.Beast's.
 ///
 ///   net::loop clients(system);
 ///   http::simulated_client anna(clients, "10.0.0.1");
