@@ -20,9 +20,11 @@ std::string_view frame::bytes() const noexcept {
   return shared ? std::string_view{*shared} : std::string_view{};
 }
 
-channel::channel(const limits& bounds, request upgrade, recipient<poke> connection)
+channel::channel(const limits& bounds, request upgrade, recipient<poke> connection,
+                 std::string protocol)
     : bytes_max_(bounds.send_queue_bytes),
       upgrade_(std::move(upgrade)),
+      protocol_(std::move(protocol)),
       connection_(std::move(connection)) {}
 
 delivery channel::send(frame f) {
@@ -185,5 +187,7 @@ void websocket::close(std::uint16_t code, std::string reason) const {
 std::string_view websocket::peer() const noexcept { return channel_->upgrade_request().peer(); }
 
 const request& websocket::upgrade_request() const noexcept { return channel_->upgrade_request(); }
+
+std::string_view websocket::protocol() const noexcept { return channel_->protocol(); }
 
 }  // namespace troupe::http

@@ -46,7 +46,8 @@ struct frame {
 ///            about frames is outstanding. Nothing is queued once it is shut.
 class channel : public std::enable_shared_from_this<channel> {
  public:
-  channel(const limits& bounds, request upgrade, recipient<poke> connection);
+  channel(const limits& bounds, request upgrade, recipient<poke> connection,
+          std::string protocol = {});
 
   [[nodiscard]] websocket handle() noexcept { return websocket{shared_from_this()}; }
 
@@ -56,6 +57,7 @@ class channel : public std::enable_shared_from_this<channel> {
   void handled_one() noexcept;
   void caught_up() noexcept;
   [[nodiscard]] const request& upgrade_request() const noexcept { return upgrade_; }
+  [[nodiscard]] const std::string& protocol() const noexcept { return protocol_; }
 
   // ── The connection ──────────────────────────────────────────────────────────────────────────
   /// Moves what is queued into `batch`, which must be empty. If that is nothing, the next frame
@@ -83,6 +85,7 @@ class channel : public std::enable_shared_from_this<channel> {
 
   const std::size_t bytes_max_;
   const request upgrade_;
+  const std::string protocol_;
   window window_;
 
   mutable mutex mutex_;         // guards what follows

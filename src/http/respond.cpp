@@ -60,14 +60,6 @@ bool can_stand_in_header(std::string_view text) noexcept {
   return text.find_first_of(std::string_view{"\r\n\0", 3}) == std::string_view::npos;
 }
 
-bool is_token(std::string_view text) noexcept {
-  constexpr std::string_view separators = "()<>@,;:\\\"/[]?={} \t";
-  for (const char c : text) {
-    if (c <= 0x20 || c == 0x7f || separators.find(c) != std::string_view::npos) return false;
-  }
-  return !text.empty();
-}
-
 bool is_usable(const response& r) noexcept {
   if (r.status < 200 || r.status > 599 || !can_stand_in_header(r.content_type)) return false;
   for (const auto& [name, value] : r.headers) {
@@ -196,8 +188,15 @@ reply not_a_websocket(context c, response&& r) {
   return to_reply(c, std::move(r));
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& each : names) all.append(all.empty() ? "" : ", ").append(each);
+  return all;
+}
+
+// `offers`: of subprotocols.
 std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, const route& at,
-                                          bool has_body) {
+                                          std::string_view offers, bool has_body) {
   if (has_body) {
     c.on.counts.malformed_requests.add();
     return to_reply(c, response::error(400, "a WebSocket request has no body"));
@@ -216,8 +215,14 @@ std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, con
     r.headers.emplace_back("Sec-WebSocket-Version", "13");
     return not_a_websocket(c, std::move(r));
   }
-  std::string answer = switching_protocols(key, {});
-  return upgrade{std::move(asked), &at.session, std::move(answer)};
+  std::string protocol{choose_protocol(offers, at.protocols)};
+  if (protocol.empty() && at.requires_protocol) {
+    c.on.counts.malformed_requests.add();
+    return to_reply(c, response::error(400, "Sec-WebSocket-Protocol is to offer one of these: " +
+                                                joined(at.protocols)));
+  }
+  std::string answer = switching_protocols(key, protocol);
+  return upgrade{std::move(asked), &at.session, std::move(protocol), std::move(answer)};
 }
 
 reply of_route(const context& c, const request& asked, const route& at) {
@@ -256,7 +261,13 @@ std::variant<reply, upgrade> respond(const site& on, parsed_request& handshake,
   if (!asked) return malformed("this is not a path");
 
   if (const route* at = on.routes.find(asked->path())) {
-    if (at->session && upgrades) return of_websocket(c, std::move(*asked), *at, has_body);
+    if (at->session && upgrades) {
+      // They may come in several headers, and are one list.
+      std::string offers;
+      const auto [first, last] = handshake.equal_range(field::sec_websocket_protocol);
+      for (auto each = first; each != last; ++each) offers.append(each->value()).append(",");
+      return of_websocket(c, std::move(*asked), *at, offers, has_body);
+    }
     return of_route(c, *asked, *at);
   }
   if (const mount* in = on.routes.find_files(asked->path())) return of_files(c, *asked, *in);

@@ -17,6 +17,7 @@ namespace troupe::http::detail {
 struct upgrade {
   request asked;
   const session_factory* session;  // the site's
+  std::string protocol;            // may be empty
   std::string answer;              // 101, whole
 };
 

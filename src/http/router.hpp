@@ -33,6 +33,8 @@ struct route {
   std::vector<method> methods;
   std::optional<resource> content;
   session_factory session;
+  std::vector<std::string> protocols;  // of the session
+  bool requires_protocol = false;
 
   /// The handler of that method; that of GET for HEAD. Null if there is none.
   [[nodiscard]] const handler* find(std::string_view method_name) const noexcept;

@@ -17,6 +17,7 @@
 #include "gate.hpp"
 #include "metrics.hpp"
 #include "site.hpp"
+#include "text.hpp"
 
 namespace troupe::http {
 namespace {
@@ -94,8 +95,20 @@ void server::resource(std::string path, std::string content_type, std::string_vi
       detail::resource{std::move(content_type), bytes, etag_of(bytes)};
 }
 
-void server::add_websocket(std::string path, detail::session_factory make) {
-  state_->routes().at(std::move(path)).session = std::move(make);
+void server::add_websocket(std::string path, websocket_options how, detail::session_factory make) {
+  for (const std::string& name : how.protocols) {
+    if (detail::is_token(name)) continue;
+    throw std::invalid_argument("http::websocket_options::protocols: \"" + name +
+                                "\" is no token of HTTP: use letters, digits, '.' and '-'");
+  }
+  if (how.require_protocol && how.protocols.empty()) {
+    throw std::invalid_argument(
+        "http::websocket_options::require_protocol: name a protocol, or nobody could connect");
+  }
+  detail::route& at = state_->routes().at(std::move(path));
+  at.session = std::move(make);
+  at.protocols = std::move(how.protocols);
+  at.requires_protocol = how.require_protocol;
 }
 
 void server::metrics(std::string path) {

@@ -27,6 +27,15 @@ namespace troupe::http::detail {
   return s.substr(begin, s.find_last_not_of(blank) - begin + 1);
 }
 
+/// What HTTP calls a token: the name of a header, or of a subprotocol.
+[[nodiscard]] constexpr bool is_token(std::string_view text) noexcept {
+  constexpr std::string_view separators = "()<>@,;:\\\"/[]?={} \t";
+  for (const char c : text) {
+    if (c <= 0x20 || c == 0x7f || separators.find(c) != std::string_view::npos) return false;
+  }
+  return !text.empty();
+}
+
 /// Of what is UTF-8 so far: the last character lacks bytes.
 [[nodiscard]] constexpr bool ends_within_character(std::string_view s) noexcept {
   for (std::size_t back = 1; back <= 3 && back <= s.size(); ++back) {

@@ -33,7 +33,8 @@ websocket_stage<Stream>::websocket_stage(basic_connection<Stream>& owner,
     : base(owner, std::move(on)),
       stream_(std::move(stream)),
       parser_(role::server, this->limits().message_bytes),
-      channel_(std::make_shared<channel>(this->limits(), std::move(to.asked), std::move(me))),
+      channel_(std::make_shared<channel>(this->limits(), std::move(to.asked), std::move(me),
+                                         std::move(to.protocol))),
       make_session_(to.session) {}
 
 // ── The beginning ─────────────────────────────────────────────────────────────────────────────

@@ -249,6 +249,73 @@ TEST_F(websocket_server, closed_comes_once_however_many_ends_meet) {
   EXPECT_EQ(closed, opened);
 }
 
+// ── Subprotocols ──────────────────────────────────────────────────────────────────────────────
+
+/// Says what was agreed on.
+class polyglot : public actor {
+ public:
+  explicit polyglot(const http::websocket& client) {
+    client.send("we speak '" + std::string{client.protocol()} + "'");
+  }
+  void on(const http::text&) {}
+};
+
+class websocket_protocols : public served {
+ protected:
+  void serve(bool required) {
+    start(on_free_port(), [&](http::server& s) {
+      s.websocket<polyglot>("/talk", http::websocket_options{.protocols = {"chat.v2", "chat.v1"},
+                                                             .require_protocol = required});
+      s.websocket<polyglot>("/plain");
+    });
+  }
+  /// What the session says, and the header.
+  std::string talk(const std::string& path, const std::string& offers) {
+    raw_client c = connect();
+    const answer a = c.upgrade(path, offers);
+    EXPECT_EQ(a.status, 101u);
+    const auto header = a.headers.find("sec-websocket-protocol");
+    return c.hear() + (header == a.headers.end() ? " without a header" : " as " + header->second);
+  }
+};
+
+TEST_F(websocket_protocols, the_clients_first_that_is_understood_is_agreed_on) {
+  serve(false);
+  EXPECT_EQ(talk("/talk", "Sec-WebSocket-Protocol: chat.v1, chat.v2\r\n"),
+            "we speak 'chat.v1' as chat.v1");
+  EXPECT_EQ(talk("/talk", "Sec-WebSocket-Protocol: mqtt\r\nSec-WebSocket-Protocol: chat.v2\r\n"),
+            "we speak 'chat.v2' as chat.v2");
+}
+
+TEST_F(websocket_protocols, whoever_offers_none_of_them_is_served_without_one) {
+  serve(false);
+  EXPECT_EQ(talk("/talk", ""), "we speak '' without a header");
+  EXPECT_EQ(talk("/talk", "Sec-WebSocket-Protocol: mqtt\r\n"), "we speak '' without a header");
+  EXPECT_EQ(talk("/plain", "Sec-WebSocket-Protocol: chat.v1\r\n"), "we speak '' without a header");
+}
+
+TEST_F(websocket_protocols, or_refused_if_one_is_required_and_told_which) {
+  serve(true);
+  EXPECT_EQ(talk("/talk", "Sec-WebSocket-Protocol: chat.v2\r\n"), "we speak 'chat.v2' as chat.v2");
+  raw_client c = connect();
+  const answer a = c.upgrade("/talk", "Sec-WebSocket-Protocol: mqtt\r\n");
+  EXPECT_EQ(a.status, 400u);
+  EXPECT_THAT(a.body, testing::HasSubstr("chat.v2, chat.v1"));
+  EXPECT_EQ(statistics().malformed_requests, 1u);
+  EXPECT_EQ(c.upgrade("/talk", "Sec-WebSocket-Protocol: chat.v1\r\n").status, 101u);
+}
+
+TEST_F(websocket_protocols, have_names_that_can_stand_in_a_header) {
+  http::server s{system_, on_free_port()};
+  for (const std::string bad : {"", "two words", "a,b", "a\r\nb", "gr\xc3\xbc\xc3\x9f"}) {
+    EXPECT_THROW(s.websocket<polyglot>("/talk", http::websocket_options{.protocols = {bad}}),
+                 std::invalid_argument)
+        << bad;
+  }
+  EXPECT_THROW(s.websocket<polyglot>("/talk", http::websocket_options{.require_protocol = true}),
+               std::invalid_argument);
+}
+
 TEST_F(websocket_server, other_origins_are_403) {
   raw_client c = connect();
   EXPECT_EQ(c.upgrade("/echo", "Origin: http://evil.example\r\n").status, 403u);

@@ -11,3 +11,4 @@
 #include <troupe/http/session.hpp>
 #include <troupe/http/statistics.hpp>
 #include <troupe/http/websocket.hpp>
+#include <troupe/http/websocket_options.hpp>

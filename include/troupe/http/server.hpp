@@ -17,6 +17,7 @@
 #include <troupe/http/session.hpp>
 #include <troupe/http/statistics.hpp>
 #include <troupe/http/websocket.hpp>
+#include <troupe/http/websocket_options.hpp>
 #include <troupe/troupe.hpp>
 
 namespace troupe::http {
@@ -76,8 +77,19 @@ class server {
   /// Options that spawn() refuses close each connection with 1011.
   template <session Session, class... Args>
   void websocket(std::string path, spawn_options how, Args... args) {
+    websocket<Session>(std::move(path), websocket_options{.spawn = std::move(how)},
+                       std::move(args)...);
+  }
+
+  /// The same, with subprotocols.
+  ///
+  /// Errors: std::invalid_argument for a subprotocol whose name is no token of HTTP, and if one is
+  ///         required and none is named.
+  template <session Session, class... Args>
+  void websocket(std::string path, websocket_options options, Args... args) {
+    spawn_options how = std::move(options.spawn);
     add_websocket(
-        std::move(path),
+        std::move(path), std::move(options),
         [system = &system_, how = std::move(how), args = std::make_tuple(std::move(args)...)](
             http::websocket client) -> std::unique_ptr<detail::session_port> {
           return std::apply(
@@ -121,7 +133,7 @@ class server {
   [[nodiscard]] http::statistics statistics() const noexcept;
 
  private:
-  void add_websocket(std::string path, detail::session_factory make);
+  void add_websocket(std::string path, websocket_options how, detail::session_factory make);
 
   struct state;
   troupe::system& system_;

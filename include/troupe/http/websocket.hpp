@@ -99,6 +99,8 @@ class websocket {
   /// The address that the connection came from.
   [[nodiscard]] std::string_view peer() const noexcept;
   [[nodiscard]] const request& upgrade_request() const noexcept;
+  /// The subprotocol that was agreed on: one of websocket_options::protocols, or empty.
+  [[nodiscard]] std::string_view protocol() const noexcept;
 
   /// False for one that was made without a connection; nothing but this may be asked of it then.
   explicit operator bool() const noexcept { return channel_ != nullptr; }
