@@ -10,6 +10,7 @@
 
 #include "connection.hpp"
 #include "linger.hpp"
+#include "shared_wakeup.hpp"
 #include "websocket_stage.hpp"
 
 namespace troupe::http::detail {
@@ -111,12 +112,15 @@ template <class Stream>
 void websocket_stage<Stream>::go_through() {
   going_on_ = false;
   bool is_used_up = false;
-  while (!is_used_up && goes_through()) {
-    std::span<char> bytes = in_.unread();
-    const frame_parser::event what = parser_.next(bytes);
-    in_.keep(bytes);
-    is_used_up = what == frame_parser::event::more;
-    heard(what);
+  {
+    const shared_wakeup gathering(socket().get_executor());
+    while (!is_used_up && goes_through()) {
+      std::span<char> bytes = in_.unread();
+      const frame_parser::event what = parser_.next(bytes);
+      in_.keep(bytes);
+      is_used_up = what == frame_parser::event::more;
+      heard(what);
+    }
   }
   write();
   if (is_used_up) read();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <troupe/scheduler/schedule_batch.hpp>
+
 #include "pool_monitor.hpp"
 #include "worker.hpp"
 #include "worker_thread.hpp"
@@ -124,6 +126,9 @@ bool worker_pool::is_current() const noexcept {
 template <class Push>
 inline void worker_pool::schedule(runnable& r, Push&& push) noexcept {
   worker_thread* const here = worker_thread::here();
+  if (here == nullptr) {
+    if (schedule_batch* const batch = schedule_batch::here()) return batch->add(*this, r);
+  }
   // On its way out of the pool, or in a hook, it is as good as foreign.
   if (here == nullptr || &here->pool() != this || !here->is_in_turn()) return inject(r);
   if (here->with_worker(push)) [[likely]]
@@ -156,13 +161,20 @@ void worker_pool::gives_turns_by(turn_function turn) noexcept {
 void worker_pool::wake_monitor() noexcept { monitor_->wake(); }
 
 void worker_pool::inject(runnable& r) noexcept {
-  runnable* const one = &r;
-  inject(&one, 1);
+  runnable_list one;
+  one.push(r);
+  inject(one, 1);
 }
 
 void worker_pool::inject(runnable* const* some, std::size_t count) noexcept {
+  runnable_list all;
+  for (std::size_t i = 0; i < count; ++i) all.push(*some[i]);
+  inject(all, count);
+}
+
+void worker_pool::inject(runnable_list some, std::size_t count) noexcept {
   const std::lock_guard lock(injected_mutex_);
-  for (std::size_t i = 0; i < count; ++i) injected_.push(*some[i]);
+  injected_.push_back(some);
   // [short] relaxed: only a hint where one turn waits for another.
   injected_is_short_.store(false, relaxed);
   injected_count_.fetch_add(count, seq_cst);  // [idle] W

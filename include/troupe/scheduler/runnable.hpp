@@ -39,6 +39,13 @@ class runnable_list {
     first_ = others.first_;
   }
 
+  /// All of `others`, behind its own.
+  void push_back(runnable_list others) noexcept {
+    if (others.empty()) return;
+    (empty() ? first_ : last_->next_runnable) = others.first_;
+    last_ = others.last_;
+  }
+
   runnable* pop() noexcept {
     runnable* const r = first_;
     if (r != nullptr) first_ = r->next_runnable;

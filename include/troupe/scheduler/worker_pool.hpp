@@ -130,6 +130,7 @@ class worker_pool final : public executor {
 
  private:
   friend class pool_monitor;
+  friend class schedule_batch;
   friend class worker;
   friend class worker_thread;
 
@@ -146,6 +147,7 @@ class worker_pool final : public executor {
 
   [[gnu::noinline]] void inject(runnable& r) noexcept;
   void inject(runnable* const* some, std::size_t count) noexcept;
+  void inject(runnable_list some, std::size_t count) noexcept;
   runnable* take_injected() noexcept;
   template <class Keep>
   runnable* take_injected(std::size_t most, Keep&& keep) noexcept;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/asio/post.hpp>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <troupe/scheduler/schedule_batch.hpp>
+
+namespace troupe::http::detail {
+
+/// The handler behind those of the sockets that are ready. If it is destroyed instead of being called, the
+/// batch is flushed as well.
+class flush_later {
+ public:
+  explicit flush_later(std::unique_ptr<troupe::detail::schedule_batch> batch) noexcept;
+  flush_later(flush_later&&) noexcept = default;
+  flush_later& operator=(flush_later&&) = delete;
+  ~flush_later();
+
+  void operator()() noexcept;
+
+  /// The batch of this thread for which one waits, or null.
+  [[nodiscard]] static troupe::detail::schedule_batch* waiting() noexcept;
+
+ private:
+  std::unique_ptr<troupe::detail::schedule_batch> batch_;
+};
+
+/// While it is there, sessions that get messages are not scheduled one by one, but together with those of
+/// the other sockets that are ready: once the loop has come to all of these. So a worker is woken once for
+/// all that one look at the sockets has brought, and finds it.
+///
+/// Threads: the loop's. One at a time.
+/// Cost:    for the first of a look at the sockets a block of memory and a handler to be called.
+template <class Executor>
+class shared_wakeup {
+ public:
+  explicit shared_wakeup(const Executor& on) : on_(on), gathering_(waiting_or(first_)) {}
+  shared_wakeup(const shared_wakeup&) = delete;
+  shared_wakeup& operator=(const shared_wakeup&) = delete;
+  ~shared_wakeup() {
+    if (first_ == nullptr || first_->empty()) return;
+    try {
+      boost::asio::post(on_, flush_later(std::move(first_)));
+    } catch (const std::bad_alloc&) {
+      // The handler has ended, and flushed.
+    }
+  }
+
+ private:
+  using batch = troupe::detail::schedule_batch;
+
+  static batch& waiting_or(std::unique_ptr<batch>& first) {
+    if (batch* const one = flush_later::waiting()) return *one;
+    first = std::make_unique<batch>();
+    return *first;
+  }
+
+  const Executor on_;
+  std::unique_ptr<batch> first_;  // null: there is one already
+  const batch::scope gathering_;
+};
+
+}  // namespace troupe::http::detail

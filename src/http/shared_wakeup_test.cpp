@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "shared_wakeup.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <latch>
+#include <optional>
+
+#include <troupe/scheduler/worker_pool.hpp>
+
+#include "scheduler/task_for_tests.hpp"
+
+// Where a promise is that something happens at all, breaking it makes the test hang.
+
+namespace troupe::http::detail {
+namespace {
+
+using boost::asio::io_context;
+using troupe::detail::task;
+using wakeup = shared_wakeup<io_context::executor_type>;
+
+class shared_wakeup_of : public testing::Test {
+ protected:
+  void poke_both() {
+    for (task* each : {&first_, &second_}) {
+      const wakeup gathering(context_->get_executor());
+      each->poke();
+    }
+  }
+
+  std::latch told_{2};
+  std::optional<io_context> context_{std::in_place, 1};
+  troupe::detail::worker_pool pool_{1, task::turn};
+  task first_{pool_, [this] { told_.count_down(); }};
+  task second_{pool_, [this] { told_.count_down(); }};
+};
+
+TEST_F(shared_wakeup_of, all_that_is_ready_comes_when_the_loop_has_come_round) {
+  poke_both();
+  EXPECT_NE(flush_later::waiting(), nullptr);
+  EXPECT_FALSE(told_.try_wait());
+  EXPECT_EQ(context_->poll(), 1u) << "one for both";
+  EXPECT_EQ(flush_later::waiting(), nullptr);
+  told_.wait();
+}
+
+TEST_F(shared_wakeup_of, a_loop_that_ends_before_comes_too) {
+  poke_both();
+  context_.reset();
+  EXPECT_EQ(flush_later::waiting(), nullptr);
+  told_.wait();
+}
+
+TEST_F(shared_wakeup_of, nothing_is_posted_for_nothing) {
+  { const wakeup gathering(context_->get_executor()); }
+  EXPECT_EQ(flush_later::waiting(), nullptr);
+  EXPECT_EQ(context_->poll(), 0u);
+}
+
+}  // namespace
+}  // namespace troupe::http::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <troupe/scheduler/schedule_batch.hpp>
+#include <troupe/scheduler/worker_pool.hpp>
+
+#include "task_for_tests.hpp"
+
+// Where a promise is that something happens at all, breaking it makes the test hang.
+
+namespace troupe::detail {
+namespace {
+
+TEST(schedule_batch, what_waits_in_it_gets_its_turn_after_the_flush) {
+  worker_pool pool(2, task::turn);
+  std::latch over(6);
+  std::deque<task> tasks;
+  for (int i = 0; i < 3; ++i) tasks.emplace_back(pool, [&] { over.count_down(); });
+  schedule_batch batch;
+  {
+    const schedule_batch::scope gathering(batch);
+    for (task& each : tasks) each.poke();
+    for (task& each : tasks) each.poke();  // scheduled already
+  }
+  EXPECT_FALSE(batch.empty());
+  EXPECT_FALSE(over.try_wait());
+  batch.flush();
+  EXPECT_TRUE(batch.empty());
+  over.wait();
+  for (task& each : tasks) {
+    each.wait_until_it_rests();
+    EXPECT_EQ(each.done, 2u);
+  }
+}
+
+TEST(schedule_batch, its_end_is_a_flush) {
+  worker_pool pool(1, task::turn);
+  std::latch over(1);
+  task one(pool, [&] { over.count_down(); });
+  {
+    schedule_batch batch;
+    const schedule_batch::scope gathering(batch);
+    one.poke();
+  }
+  over.wait();
+}
+
+TEST(schedule_batch, only_its_scopes_and_its_thread_put_into_it) {
+  worker_pool pool(1, task::turn);
+  schedule_batch batch;
+  task before(pool);
+  { const schedule_batch::scope gathering(batch); }
+  before.poke();
+  before.wait_until_it_rests();
+  const schedule_batch::scope gathering(batch);
+  task elsewhere(pool);
+  std::jthread{[&] { elsewhere.poke(); }}.join();
+  elsewhere.wait_until_it_rests();
+  EXPECT_TRUE(batch.empty());
+}
+
+TEST(schedule_batch, does_not_wait_when_it_is_long) {
+  worker_pool pool(1, task::turn);
+  std::latch some(1);
+  std::deque<task> tasks;
+  schedule_batch batch;
+  const schedule_batch::scope gathering(batch);
+  for (int i = 0; i < 1000; ++i) {
+    tasks.emplace_back(pool, [&] { some.count_down(0); });
+    tasks.back().poke();
+  }
+  tasks.front().wait_until_it_rests();
+  batch.flush();
+}
+
+TEST(schedule_batch, serves_one_pool_after_the_other) {
+  worker_pool first(1, task::turn), second(1, task::turn);
+  task one(first), two(second);
+  schedule_batch batch;
+  const schedule_batch::scope gathering(batch);
+  one.poke();
+  two.poke();
+  one.wait_until_it_rests();
+  batch.flush();
+}
+
+TEST(schedule_batch, who_waits_in_it_may_be_given_more_by_others) {
+  worker_pool pool(2, task::turn);
+  task one(pool);
+  {
+    schedule_batch batch;
+    const schedule_batch::scope gathering(batch);
+    one.poke();
+    std::jthread{[&] { one.poke(); }}.join();
+    EXPECT_FALSE(batch.empty());
+  }
+  one.wait_until_it_rests();
+  EXPECT_EQ(one.done, 2u);
+}
+
+}  // namespace
+}  // namespace troupe::detail
