@@ -8,6 +8,7 @@
 
 #include "program.hpp"
 #include "rooms.hpp"
+#include "rpc.hpp"
 #include "utf8.hpp"
 
 namespace troupe::lua::detail {
@@ -44,12 +45,19 @@ int push_delivery(program& whose, lua_State* in, delivery what) {
   return 1;
 }
 
+// One that talks the protocol would not understand anything else.
+void check_raw(lua_State* in, const client& to) {
+  if (to.rpc)
+    luaL_error(in, "the client talks the rpc protocol: client:notify(method, params) sends to it");
+}
+
 // client:send(text): false if it is closing, or too slow a reader, and is closed for that
 int send(program& whose, lua_State* in) {
   const std::string_view text = check_string(in, 2);
   check_text(in, 2, text);
   const client* const to = whose.around().find(check_client(in, 1));
   if (to == nullptr) return push_delivery(whose, in, delivery::refused);
+  check_raw(in, *to);
   return push_delivery(whose, in, to->socket.send(std::string(text)));
 }
 
@@ -57,7 +65,39 @@ int send_binary(program& whose, lua_State* in) {
   const std::string_view data = check_string(in, 2);
   const client* const to = whose.around().find(check_client(in, 1));
   if (to == nullptr) return push_delivery(whose, in, delivery::refused);
+  check_raw(in, *to);
   return push_delivery(whose, in, to->socket.send_binary(std::string(data)));
+}
+
+std::uint8_t check_channel(lua_State* in, int argument) {
+  const lua_Integer channel = luaL_optinteger(in, argument, 0);
+  luaL_argcheck(in, channel >= 0 && channel <= 255, argument, "a channel from 0 to 255");
+  return static_cast<std::uint8_t>(channel);
+}
+
+std::string_view check_method(lua_State* in, int argument) {
+  const std::string_view method = check_string(in, argument);
+  luaL_argcheck(in,
+                !method.empty() && method.size() <= rpc_limits{}.method_bytes && is_utf8(method),
+                argument, "a name of 1 to 256 bytes of UTF-8");
+  return method;
+}
+
+// client:notify(method [, params [, channel]])
+int notify(program& whose, lua_State* in) {
+  const std::string_view method = check_method(in, 2);
+  const std::uint8_t channel = check_channel(in, 4);
+  lua_settop(in, 3);
+  const client* const to = whose.around().find(check_client(in, 1));
+  if (to == nullptr) return push_delivery(whose, in, delivery::refused);
+  if (!to->rpc)
+    return luaL_error(in,
+                      "the client does not talk the rpc protocol: client:send(text) sends to it");
+  std::string message;
+  write_notification(in, lua_isnil(in, 3) ? 0 : 3, to->rpc->as, method, channel, message);
+  return push_delivery(whose, in,
+                       is_text(to->rpc->as) ? to->socket.send(std::move(message))
+                                            : to->socket.send_binary(std::move(message)));
 }
 
 // client:close([code [, reason]])
@@ -215,6 +255,7 @@ int broadcast(program& whose, lua_State* in, bool as_text) {
       if (each == except) continue;
       const client* const to = whose.around().find(each);
       if (to == nullptr) continue;
+      check_raw(in, *to);
       const delivery did = as_text ? to->socket.send(shared) : to->socket.send_binary(shared);
       if (did != delivery::accepted) continue;
       whose.around().sent_one();
@@ -229,6 +270,36 @@ int broadcast(program& whose, lua_State* in, bool as_text) {
 // room:send(text [, except]), room:send_binary(data [, except])
 int room_send(program& whose, lua_State* in) { return broadcast(whose, in, true); }
 int room_send_binary(program& whose, lua_State* in) { return broadcast(whose, in, false); }
+
+// room:notify(method [, params [, except]]): encoded once for each encoding that somebody has
+int room_notify(program& whose, lua_State* in) {
+  const std::string_view name = check_room(in, 1);
+  const std::string_view method = check_method(in, 2);
+  const std::uint64_t except = lua_isnoneornil(in, 4) ? 0 : check_client(in, 4);
+  lua_settop(in, 3);
+  std::shared_ptr<const std::string> encoded[2];
+  lua_Integer reached = 0;
+  if (const auto* const all = whose.around().all_rooms().members(name)) {
+    for (const std::uint64_t each : *all) {
+      const client* const to = each == except ? nullptr : whose.around().find(each);
+      if (to == nullptr || !to->rpc) continue;
+      const encoding as = to->rpc->as;
+      auto& message = encoded[static_cast<std::size_t>(as)];
+      if (!message) {
+        std::string written;
+        write_notification(in, lua_isnil(in, 3) ? 0 : 3, as, method, 0, written);
+        message = std::make_shared<const std::string>(std::move(written));
+      }
+      const delivery did = is_text(as) ? to->socket.send(message) : to->socket.send_binary(message);
+      if (did != delivery::accepted) continue;
+      whose.around().sent_one();
+      ++reached;
+    }
+    governor::of(in).spend(in, 100 * all->size());
+  }
+  lua_pushinteger(in, reached);
+  return 1;
+}
 
 void lock(lua_State* metatable_on_top, const char* what) {
   lua_pushstring(metatable_on_top, what);
@@ -260,10 +331,9 @@ void open_clients(lua_State* in, program& whose) {
   lua_pushlightuserdata(in, &whose);
   lua_newtable(in);
   constexpr api_function client_methods[] = {
-      {"send", api<send>},     {"send_binary", api<send_binary>},
-      {"close", api<close>},   {"is_open", api<is_open>},
-      {"peer", api<peer>},     {"path", api<path>},
-      {"header", api<header>}, {"parameter", api<parameter>}};
+      {"send", api<send>},   {"send_binary", api<send_binary>}, {"notify", api<notify>},
+      {"close", api<close>}, {"is_open", api<is_open>},         {"peer", api<peer>},
+      {"path", api<path>},   {"header", api<header>},           {"parameter", api<parameter>}};
   set_functions(in, whose, client_methods);
   lua_pushcclosure(in, api<client_index>, 2);
   lua_setfield(in, -2, "__index");
@@ -280,7 +350,8 @@ void open_clients(lua_State* in, program& whose) {
                                            {"count", api<count>},
                                            {"members", api<members>},
                                            {"send", api<room_send>},
-                                           {"send_binary", api<room_send_binary>}};
+                                           {"send_binary", api<room_send_binary>},
+                                           {"notify", api<room_notify>}};
   set_functions(in, whose, room_methods);
   lua_setfield(in, -2, "__index");
   lock(in, "a room");

@@ -13,6 +13,7 @@
 #include "community_state.hpp"
 #include "instance.hpp"
 #include "program.hpp"
+#include "rpc.hpp"
 #include "session.hpp"
 
 namespace troupe::lua {
@@ -61,7 +62,14 @@ class application::state {
 
   void serve(http::server& on, std::string path) {
     if (kind_ == application_kind::standalone) return;
-    on.websocket<detail::session>(std::move(path), core_);
+    http::websocket_options how;
+    if (kind_ == application_kind::rpc) {
+      for (const detail::encoding as : {detail::encoding::json, detail::encoding::cbor}) {
+        how.protocols.emplace_back(detail::subprotocol_of(as));
+      }
+      how.require_protocol = true;
+    }
+    on.websocket<detail::session>(std::move(path), std::move(how), core_);
   }
 
   bool stop(duration deadline) {

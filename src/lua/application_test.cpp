@@ -31,9 +31,10 @@ TEST_F(running_application, says_everything_back) {
   EXPECT_EQ(got.opcode, 2);
   EXPECT_EQ(got.payload, std::string("\xff\0\1", 3));
   EXPECT_EQ(application_->kind(), application_kind::raw);
+  // An answer may be here before it is counted.
+  EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().messages_out == 2; }));
   const application_statistics counts = application_->statistics();
   EXPECT_EQ(counts.messages_in, 2U);
-  EXPECT_EQ(counts.messages_out, 2U);
   EXPECT_EQ(counts.clients, 1U);
 }
 
@@ -49,6 +50,7 @@ TEST_F(running_application, is_told_when_clients_come_and_go) {
   raw_client client = open("/app?name=ann");
   client.say("go");
   EXPECT_EQ(client.read_close().code(), 4001);
+  client.hang_up();
   EXPECT_THAT(log_.lines(2),
               ElementsAre("info: open\tann", "info: close\tann\t4001\tenough\tfalse\tfalse"));
 }
@@ -234,6 +236,126 @@ TEST_F(running_application, an_instance_without_memory_begins_anew) {
   EXPECT_GE(application_->statistics().out_of_memory, 8U);
 }
 
+// ── The protocol ──────────────────────────────────────────────────────────────────────────────
+
+struct rpc_application : running_application {
+  raw_client open_rpc(const std::string& as = "json") {
+    raw_client made = connect();
+    EXPECT_EQ(made.upgrade("/app", "Sec-WebSocket-Protocol: troupe.rpc." + as + "\r\n").status,
+              101U);
+    return made;
+  }
+};
+
+TEST_F(rpc_application, answers_requests) {
+  start(
+      "return {rpc = {add = function(client, p) return {sum = p.a + p.b} end, none = function() "
+      "end, "
+      "bad = function() error('secret') end, refuse = function() error({code = 17, message = 'not "
+      "your turn'}) end}}");
+  raw_client client = open_rpc();
+  client.say(R"({"id": 1, "method": "add", "params": {"a": 2, "b": 3}})");
+  EXPECT_EQ(client.hear(), R"({"id":1,"result":{"sum":5}})");
+  client.say(R"({"id": 2, "method": "none"})");
+  EXPECT_EQ(client.hear(), R"({"id":2,"result":null})");
+  client.say(R"({"id": 3, "method": "bad"})");
+  EXPECT_EQ(
+      client.hear(),
+      R"({"id":3,"error":{"code":-32603,"message":"the method has failed; the server's log says why"}})");
+  EXPECT_EQ(application_->statistics().failures, 1U);
+  client.say(R"({"id": 4, "method": "refuse"})");
+  EXPECT_EQ(client.hear(), R"({"id":4,"error":{"code":17,"message":"not your turn"}})");
+  EXPECT_EQ(application_->statistics().failures, 1U);
+  client.say(R"({"id": 5, "method": "__index"})");
+  EXPECT_THAT(client.hear(), AllOf(HasSubstr("-32601"), HasSubstr("\"id\":5")));
+  EXPECT_EQ(application_->kind(), application_kind::rpc);
+}
+
+TEST_F(rpc_application, understands_cbor) {
+  start("return {rpc = {twice = function(client, n) return 2 * n end}}");
+  raw_client client = open_rpc("cbor");
+  // {"id": 1, "method": "twice", "params": 21}
+  client.send(
+      raw_client::frame(raw_client::binary, "\xa3\x62id\x01\x66method\x65twice\x66params\x15"));
+  const http::test::ws_frame got = client.read_frame();
+  EXPECT_EQ(got.opcode, raw_client::binary);
+  EXPECT_EQ(got.payload, "\xa2\x62id\x01\x66result\x18\x2a");
+}
+
+TEST_F(rpc_application, calls_of_a_channel_come_one_after_the_other) {
+  start("return {rpc = {wait = function(client, s) troupe.sleep(s) return s end}}");
+  raw_client client = open_rpc();
+  client.say(R"({"id": 1, "ch": 1, "method": "wait", "params": 0.02})");
+  client.say(R"({"id": 2, "ch": 1, "method": "wait", "params": 0})");
+  client.say(R"({"id": 3, "ch": 1, "method": "nothing"})");
+  client.say(R"({"id": 4, "ch": 1, "method": "wait", "params": 0})");
+  for (const char* id : {"\"id\":1,", "\"id\":2,", "\"id\":3,", "\"id\":4,"})
+    EXPECT_THAT(client.hear(), HasSubstr(id));
+}
+
+TEST_F(rpc_application, calls_of_channel_0_do_not_wait_for_each_other) {
+  start(
+      "local go return {rpc = {wait = function() repeat troupe.sleep(0.001) until go return "
+      "'waited' end, "
+      "go = function() go = true return 'went' end}}");
+  raw_client client = open_rpc();
+  client.say(R"({"id": 1, "method": "wait"})");
+  client.say(R"({"id": 1, "method": "go"})");
+  EXPECT_THAT(client.hear(), AllOf(HasSubstr("\"id\":null"), HasSubstr("-32600"),
+                                   HasSubstr("id: 1 is that of an open request")));
+  client.say(R"({"id": 2, "method": "go"})");
+  EXPECT_EQ(client.hear(), R"({"id":2,"result":"went"})");
+  EXPECT_EQ(client.hear(), R"({"id":1,"result":"waited"})");
+}
+
+TEST_F(rpc_application, a_method_that_does_not_end_is_killed_and_answered) {
+  options_.limits.run_time = std::chrono::milliseconds(20);
+  start("return {rpc = {loop = function() while true do end end}}");
+  raw_client client = open_rpc();
+  client.say(R"({"id": 1, "method": "loop"})");
+  EXPECT_EQ(
+      client.hear(),
+      R"({"id":1,"error":{"code":-32001,"message":"ran for more than 20 ms without waiting"}})");
+}
+
+TEST_F(rpc_application, notifications_go_to_one_or_to_a_room) {
+  start(
+      "local room = troupe.room('all') return {on_open = function(client) room:join(client) "
+      "client:notify('welcome', {n = room:count()}) end, "
+      "rpc = {say = function(client, p) return room:notify('said', p, client) end, "
+      "raw = function(client) client:send('x') end}}");
+  raw_client a = open_rpc();
+  EXPECT_EQ(a.hear(), R"({"method":"welcome","params":{"n":1}})");
+  raw_client b = open_rpc("cbor");
+  b.hear();
+  raw_client c = open_rpc();
+  c.hear();
+  a.say(R"({"id": 1, "method": "say", "params": "hi"})");
+  EXPECT_EQ(a.hear(), R"({"id":1,"result":2})");
+  EXPECT_EQ(c.hear(), R"({"method":"said","params":"hi"})");
+  EXPECT_EQ(b.hear(), "\xa2\x66method\x64said\x66params\x62hi");
+  a.say(R"({"id": 2, "method": "raw"})");
+  EXPECT_THAT(a.hear(), HasSubstr("-32603"));
+  EXPECT_THAT(log_.lines(1).at(0), HasSubstr("client:notify(method, params)"));
+}
+
+TEST_F(rpc_application, malformed_messages_are_answered_counted_and_end_the_connection) {
+  start("return {rpc = {}}");
+  raw_client client = open_rpc();
+  for (int i = 0; i < 16; ++i) {
+    client.say("{");
+    EXPECT_THAT(client.hear(), AllOf(HasSubstr("-32700"), HasSubstr("\"id\":null")));
+  }
+  EXPECT_EQ(client.read_close().code(), 1008);
+  EXPECT_EQ(application_->statistics().malformed, 16U);
+}
+
+TEST_F(rpc_application, a_client_without_the_subprotocol_is_refused) {
+  start("return {rpc = {}}");
+  EXPECT_EQ(connect().upgrade("/app").status, 400U);
+  EXPECT_EQ(connect().upgrade("/app", "Sec-WebSocket-Protocol: other\r\n").status, 400U);
+}
+
 // ── What cannot start ─────────────────────────────────────────────────────────────────────────
 
 TEST_F(running_application, what_is_wrong_with_the_scripts_is_said) {
@@ -242,7 +364,7 @@ TEST_F(running_application, what_is_wrong_with_the_scripts_is_said) {
               AllOf(HasSubstr("main.lua:1: no"), HasSubstr("stack traceback")));
   EXPECT_THAT(problem("while true do end"), HasSubstr("ran for more than"));
   EXPECT_THAT(problem("return 1"), HasSubstr("must return a table"));
-  EXPECT_THAT(problem("return {}"), HasSubstr("must return on_message, run or calls"));
+  EXPECT_THAT(problem("return {}"), HasSubstr("must return on_message, rpc, run or calls"));
   EXPECT_THAT(problem("return {on_message = 1}"),
               HasSubstr("on_message must be a function; it is number"));
   EXPECT_THAT(problem("return {on_message = print, run = print}"),

@@ -30,6 +30,51 @@ class instance::raw_message final : public ending {
   http::text held_;
 };
 
+/// Of a request or a notification of a client's.
+class instance::rpc_call final : public ending {
+ public:
+  rpc_call(instance& by, std::uint64_t client) noexcept : by_(by), client_(client) {}
+  ~rpc_call() override {
+    if (ticket != 0) by_.call_ended(client_, ticket);
+  }
+
+  void returned(lua_State* in, int first) override {
+    const client* const to = by_.find(client_);
+    if (to == nullptr || !id) return;
+    lua_settop(in, first);  // one result, nil if there is none
+    std::string message;
+    write_result(in, first, to->rpc->as, *id, message);
+    send(*to, std::move(message));
+  }
+  void failed(const failure& why) noexcept override {
+    if (why.code) return answer(rpc_code{*why.code}, why.text);
+    if (why.why != governor::verdict::none) return answer(rpc_code::killed, why.text);
+    answer(rpc_code::internal_error, "the method has failed; the server's log says why");
+  }
+  void answer(rpc_code code, std::string_view text) noexcept {
+    const client* const to = by_.find(client_);
+    if (to == nullptr || !id) return;
+    try {
+      send(*to, error_message(to->rpc->as, id, code, text));
+    } catch (const std::bad_alloc&) {
+      to->socket.close(1011, "out of memory");
+    }
+  }
+  void send(const client& to, std::string message) {
+    const delivery did = is_text(to.rpc->as) ? to.socket.send(std::move(message))
+                                             : to.socket.send_binary(std::move(message));
+    if (did == delivery::accepted) by_.sent_one();
+  }
+
+  std::optional<request_id> id;
+  channel_order::ticket ticket = 0;  // 0: it has not begun
+  http::text held;                   // keeps its place in the connection's window
+
+ private:
+  instance& by_;
+  const std::uint64_t client_;
+};
+
 /// Of a call by another application.
 class instance::owed_answer final : public ending {
  public:
@@ -152,7 +197,11 @@ void instance::on(client_opened&& m) {
   counts_.clients.add();
   counts_.clients_ever.add();
   const std::uint64_t id = m.id;
-  clients_.emplace(id, client{id, std::move(m.socket)});
+  client& its = clients_.emplace(id, client{id, std::move(m.socket), nullptr}).first->second;
+  if (const auto as = encoding_of(its.socket.protocol());
+      program_->kind() == application_kind::rpc && as) {
+    its.rpc = std::make_shared<rpc_connection>(*as);
+  }
   program_->call(
       handler::open,
       [&](lua_State* in) {
@@ -164,8 +213,13 @@ void instance::on(client_opened&& m) {
 }
 
 void instance::on(client_said&& m) {
-  if (!clients_.contains(m.id)) return;  // of the incarnation before
+  const auto found = clients_.find(m.id);
+  if (found == clients_.end()) return;  // of the incarnation before
   counts_.messages_in.add();
+  if (found->second.rpc) {
+    heard(found->second, std::move(m), 0);
+    return handled();
+  }
   const std::string data = std::move(m.message.data);
   const auto arguments = [&](lua_State* in) {
     program_->push_client(in, m.id);
@@ -175,6 +229,75 @@ void instance::on(client_said&& m) {
   };
   program_->call(handler::message, arguments, std::make_unique<raw_message>(std::move(m.message)));
   handled();
+}
+
+// `begun`: its ticket, if it has waited for its channel.
+void instance::heard(const client& from, client_said&& m, channel_order::ticket begun) {
+  auto its = std::make_unique<rpc_call>(*this, from.id);
+  its->ticket = begun;
+  rpc_call& call = *its;
+  const auto push = [&](lua_State* in) { return read_call(in, from, m, call); };
+  program_->its_tasks().start(push, std::move(its));
+}
+
+// In the task: pushes the method, the client and the params; or does what else there is to do.
+int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_call& its) {
+  rpc_connection& rpc = *from.rpc;
+  const rpc_message message = rpc.reader.read(in, m.is_text, m.message.data);
+  if (message.what == rpc_message::kind::invalid) {
+    its.send(from, message.answer);
+    malformed(from);
+    return tasks::nothing;
+  }
+  // What it answers: nothing has been asked of it.
+  if (message.what != rpc_message::kind::request &&
+      message.what != rpc_message::kind::notification) {
+    return tasks::nothing;
+  }
+  its.id = message.id;
+  if (its.ticket == 0) {
+    const channel_order::arrival arrival = rpc.order.arrive(message.channel, message.id);
+    switch (arrival.what) {
+      case channel_order::verdict::begins:
+        its.ticket = arrival.call;
+        break;
+      case channel_order::verdict::waits:
+        rpc.waiting.emplace(arrival.call, std::move(m));
+        return tasks::nothing;
+      case channel_order::verdict::duplicate:
+        rpc.reader.count_malformed();
+        its.send(from, error_message(
+                           rpc.as, std::nullopt, rpc_code::invalid_request,
+                           "id: " + std::to_string(*message.id) + " is that of an open request"));
+        malformed(from);
+        return tasks::nothing;
+      case channel_order::verdict::overloaded:
+        counts_.overloaded.add();
+        its.send(from, error_message(rpc.as, message.id, rpc_code::overloaded,
+                                     "too many calls are open on this connection"));
+        return tasks::nothing;
+    }
+  }
+  if (!program_->push_rpc(in, message.method)) {
+    its.answer(rpc_code::no_such_method, "there is no method \"" + message.method + "\"");
+    return tasks::nothing;
+  }
+  its.held = std::move(m.message);
+  lua_insert(in, 1);  // in front of the params
+  program_->push_client(in, from.id);
+  lua_insert(in, 2);
+  return 2;
+}
+
+void instance::malformed(const client& from) {
+  counts_.malformed.add();
+  if (from.rpc->reader.has_seen_enough()) from.socket.close(1008, "too many malformed messages");
+}
+
+void instance::call_ended(std::uint64_t client, channel_order::ticket which) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  if (const auto next = found->second.rpc->order.finish(which)) ready_.emplace_back(client, *next);
 }
 
 void instance::on(client_closed&& m) {
@@ -263,6 +386,14 @@ void instance::handler_failed(const failure& why) noexcept {
 
 // After each message.
 void instance::handled() {
+  while (!ready_.empty()) {
+    const auto [client, ticket] = ready_.back();
+    ready_.pop_back();
+    const auto found = clients_.find(client);
+    if (found == clients_.end()) continue;
+    auto waiting = found->second.rpc->waiting.extract(ticket);
+    if (waiting) heard(found->second, std::move(waiting.mapped()), ticket);
+  }
   program_->tidy();
   const governor& its = program_->its_state().governor();
   counts_.memory.set(its.memory());

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <troupe/lua/call.hpp>
 #include <troupe/troupe.hpp>
@@ -41,6 +43,7 @@ class instance : public actor, private surroundings, private tasks::observer {
 
  private:
   class raw_message;
+  class rpc_call;
   class owed_answer;
   class leaving_client;
   class last_words;
@@ -60,6 +63,10 @@ class instance : public actor, private surroundings, private tasks::observer {
   void handler_failed(const failure& why) noexcept override;
 
   void handled();
+  void heard(const client& from, client_said&& m, channel_order::ticket begun);
+  int read_call(lua_State* in, const client& from, client_said& m, rpc_call& its);
+  void call_ended(std::uint64_t client, channel_order::ticket which);
+  void malformed(const client& from);
   void close_all(std::uint16_t code, const std::string& reason);
 
   const std::shared_ptr<application_core> core_;
@@ -68,6 +75,8 @@ class instance : public actor, private surroundings, private tasks::observer {
   rooms rooms_;
   std::unordered_map<std::uint64_t, client> clients_;
   std::unique_ptr<program> program_;
+  // Calls that waited for the one before them on their channel, which has ended.
+  std::vector<std::pair<std::uint64_t, channel_order::ticket>> ready_;
   std::uint64_t memory_failures_ = 0;  // in a row
   bool wound_up_ = false;
 };

@@ -109,13 +109,8 @@ void program::take_functions(lua_State* in) {
     }
     functions_[i] = luaL_ref(in, LUA_REGISTRYINDEX);
   }
-  if (lua_getfield(in, -1, "calls") != LUA_TNIL) {
-    if (!lua_istable(in, -1))
-      luaL_error(in, "calls must be a table of functions; it is %s", luaL_typename(in, -1));
-    calls_ = luaL_ref(in, LUA_REGISTRYINDEX);
-  } else {
-    lua_pop(in, 1);
-  }
+  calls_ = take_table(in, "calls");
+  rpc_ = take_table(in, "rpc");
   if (has(handler::run)) {
     kind_ = application_kind::standalone;
     for (const handler each : {handler::open, handler::message, handler::close}) {
@@ -124,9 +119,26 @@ void program::take_functions(lua_State* in) {
                    to_string(each).data());
       }
     }
+    if (rpc_ != LUA_NOREF)
+      luaL_error(in, "an application has rpc or run, not both: one with run has no clients");
+  } else if (rpc_ != LUA_NOREF) {
+    kind_ = application_kind::rpc;
+    if (has(handler::message)) luaL_error(in, "an application has rpc or on_message, not both");
   } else if (!has(handler::message) && calls_ == LUA_NOREF) {
-    luaL_error(in, "main.lua must return on_message, run or calls; it has returned none of them");
+    luaL_error(in,
+               "main.lua must return on_message, rpc, run or calls; it has returned none of them");
   }
+}
+
+// Keeps a member of what main.lua has returned, which is on top.
+int program::take_table(lua_State* in, const char* name) {
+  if (lua_getfield(in, -1, name) == LUA_TNIL) {
+    lua_pop(in, 1);
+    return LUA_NOREF;
+  }
+  if (!lua_istable(in, -1))
+    luaL_error(in, "%s must be a table of functions; it is %s", name, luaL_typename(in, -1));
+  return luaL_ref(in, LUA_REGISTRYINDEX);
 }
 
 // ── What has come ─────────────────────────────────────────────────────────────────────────────
@@ -144,14 +156,24 @@ tasks::outcome program::call(handler which, pushing arguments, std::unique_ptr<e
 tasks::outcome program::call_method(std::string_view method, pushing arguments,
                                     std::unique_ptr<ending> then) {
   const auto push = [&](lua_State* in) {
-    if (calls_ == LUA_NOREF) return tasks::nothing;
-    lua_rawgeti(in, LUA_REGISTRYINDEX, calls_);
-    lua_pushlstring(in, method.data(), method.size());
-    if (lua_rawget(in, -2) != LUA_TFUNCTION) return tasks::nothing;
-    lua_remove(in, -2);
-    return arguments(in);
+    return push_function(in, calls_, method) ? arguments(in) : tasks::nothing;
   };
   return tasks_.start(push, std::move(then));
+}
+
+bool program::push_rpc(lua_State* to, std::string_view method) {
+  return push_function(to, rpc_, method);
+}
+
+// The name comes from outside: no metamethod is asked.
+bool program::push_function(lua_State* to, int table, std::string_view name) {
+  if (table == LUA_NOREF) return false;
+  lua_rawgeti(to, LUA_REGISTRYINDEX, table);
+  lua_pushlstring(to, name.data(), name.size());
+  const bool is_there = lua_rawget(to, -2) == LUA_TFUNCTION;
+  lua_remove(to, -2);
+  if (!is_there) lua_pop(to, 1);
+  return is_there;
 }
 
 void program::due(std::uint64_t what) {

@@ -49,6 +49,9 @@ class program {
   tasks::outcome call_method(std::string_view method, pushing arguments,
                              std::unique_ptr<ending> then);
 
+  /// Pushes the one of `rpc` that has that name. False, and nothing is pushed: there is none.
+  [[nodiscard]] bool push_rpc(lua_State* to, std::string_view method);
+
   // ── What has come ───────────────────────────────────────────────────────────────────────────
   void due(std::uint64_t what);
   /// An answer in CBOR, or why there is none.
@@ -89,6 +92,8 @@ class program {
   void load(const std::string& config);
   void take_functions(lua_State* in);
   void run_timer(int function);
+  int take_table(lua_State* in, const char* name);
+  static bool push_function(lua_State* to, int table, std::string_view name);
 
   surroundings& around_;
   const script_folder scripts_;
@@ -97,6 +102,7 @@ class program {
   tasks tasks_;
   application_kind kind_ = application_kind::raw;
   std::array<int, handlers> functions_{};
+  int rpc_ = LUA_NOREF;
   int calls_ = LUA_NOREF;
   int clients_ = LUA_NOREF;  // by their ids; forget() takes them out
   std::uint64_t last_timer_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include <troupe/troupe.hpp>
 
 #include "rooms.hpp"
+#include "rpc_connection.hpp"
 
 namespace troupe::lua::detail {
 
@@ -17,6 +19,7 @@ namespace troupe::lua::detail {
 struct client {
   std::uint64_t id = 0;
   http::websocket socket;
+  std::shared_ptr<rpc_connection> rpc;  // null: it talks as it likes
 };
 
 /// A message to another application, or to an actor that is known by a name.

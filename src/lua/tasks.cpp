@@ -143,14 +143,14 @@ tasks::outcome tasks::fail(std::unique_ptr<task> which, governor::verdict verdic
   lua_resetthread(which->thread);
   state_.governor().end();
 
-  observer_.handler_failed(why);
+  if (!why.code) observer_.handler_failed(why);
   which->then->failed(why);
   give_back(std::move(which));
   return outcome::failed;
 }
 
 failure tasks::describe(lua_State* thread, governor::verdict verdict, const char* given) {
-  failure why{.why = verdict, .text = "not enough memory", .traceback = {}};
+  failure why{.why = verdict, .text = "not enough memory", .traceback = {}, .code = {}};
   if (verdict == governor::verdict::none && lua_type(thread, -1) == LUA_TSTRING) {
     why.text = lua_tostring(thread, -1);
   }
@@ -163,6 +163,18 @@ failure tasks::describe(lua_State* thread, governor::verdict verdict, const char
     } else {
       lua_pushvalue(thread, -1);
       lua_xmove(thread, in, 1);
+      if (lua_istable(in, -1)) {
+        lua_pushliteral(in, "code");
+        lua_rawget(in, -2);
+        lua_pushliteral(in, "message");
+        lua_rawget(in, -3);
+        if (lua_isinteger(in, -2) && lua_type(in, -1) == LUA_TSTRING) {
+          why.code = lua_tointeger(in, -2);
+          why.text = lua_tostring(in, -1);
+          return 0;
+        }
+        lua_pop(in, 2);
+      }
     }
     const char* const text = luaL_tolstring(in, -1, &size);
     why.text.assign(text, size);
@@ -188,7 +200,8 @@ void tasks::drop_all(const std::string& why) {
     state_.governor().begin(clock::now());
     lua_resetthread(which->thread);
     state_.governor().end();
-    which->then->failed({.why = governor::verdict::none, .text = why, .traceback = why});
+    which->then->failed(
+        {.why = governor::verdict::none, .text = why, .traceback = why, .code = {}});
     give_back(std::move(which));
   }
 }

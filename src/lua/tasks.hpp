@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <lua.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -20,6 +21,8 @@ struct failure {
   governor::verdict why = governor::verdict::none;  // else: an error of its own
   std::string text;
   std::string traceback;  // several lines; the first is `text`
+  /// Of an error that is meant for who has called: a table with an integer `code` and a string `message`.
+  std::optional<std::int64_t> code;
 };
 
 /// Who wants to know how a handler ends. Destroyed without having been told if the state ends first.
@@ -74,7 +77,7 @@ class tasks {
  public:
   enum class outcome : std::uint8_t { done, waits, failed };
 
-  /// Told of each failure, before its ending is.
+  /// Told of each failure that has no code, before its ending is.
   class observer {
    public:
     virtual void handler_failed(const failure& why) noexcept = 0;
