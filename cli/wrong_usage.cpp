@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "lab/frame/nearest.hpp"
+#include "base/nearest.hpp"
 
 namespace troupe::cli {
 
@@ -66,11 +66,12 @@ std::string unknown(const CLI::App& command, const std::string& word) {
   const std::string who = "`" + full_name(command) + "`";
   if (word.starts_with('-')) {
     const std::string name = word.substr(0, word.find('='));
-    return who + " has no option " + quoted(name) + lab::did_you_mean(name, option_names(command));
+    return who + " has no option " + quoted(name) +
+           detail::did_you_mean(name, option_names(command));
   }
   const std::vector<std::string> names = command_names(command);
   if (names.empty()) return who + " takes no " + quoted(word);
-  return who + " has no " + quoted(word) + lab::did_you_mean(word, names);
+  return who + " has no " + quoted(word) + detail::did_you_mean(word, names);
 }
 
 // The first word that nobody has taken.
@@ -123,7 +124,7 @@ CLI::Validator one_of(const std::string& kind, std::vector<std::string> names) {
   return CLI::Validator(
       [kind, names = std::move(names)](std::string& word) -> std::string {
         if (std::find(names.begin(), names.end(), word) != names.end()) return {};
-        const std::string meant = lab::did_you_mean(word, names);
+        const std::string meant = detail::did_you_mean(word, names);
         return "there is no " + kind + " " + quoted(word) +
                (meant.empty() ? ", only " + joined(names) : meant);
       },

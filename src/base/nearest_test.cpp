@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lab/frame/nearest.hpp"
+#include "nearest.hpp"
 
 #include <gtest/gtest.h>
 
 namespace {
 
-using troupe::lab::did_you_mean;
-using troupe::lab::distance;
-using troupe::lab::nearest;
+using troupe::detail::did_you_mean;
+using troupe::detail::distance;
+using troupe::detail::nearest;
 
 TEST(nearest, distance_counts_what_is_put_in_left_out_replaced_and_swapped) {
   EXPECT_EQ(distance("", ""), 0u);

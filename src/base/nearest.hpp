@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace troupe::lab {
+namespace troupe::detail {
 
 /// How many characters have to be put in, left out, replaced, or change places with their neighbour to
 /// make one of the other (Damerau, 1964; Levenshtein, 1965).
@@ -18,4 +18,4 @@ std::string nearest(std::string_view name, const std::vector<std::string>& names
 /// "; did you mean ring?", or empty.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names);
 
-}  // namespace troupe::lab
+}  // namespace troupe::detail

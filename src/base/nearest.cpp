@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lab/frame/nearest.hpp"
+#include "nearest.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-namespace troupe::lab {
+namespace troupe::detail {
 
 std::size_t distance(std::string_view one, std::string_view other) {
   // Each row: from so many characters of `one` to each beginning of `other`.
@@ -42,4 +42,4 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return meant.empty() ? "" : "; did you mean " + meant + "?";
 }
 
-}  // namespace troupe::lab
+}  // namespace troupe::detail
