@@ -76,8 +76,29 @@ extern "C" void troupe_net_on_signal(int number) {
 struct signals::state {
   struct caught {
     int number;
+    bool repeated;
     struct sigaction before;
   };
+
+  // False, with errno, if it cannot be caught.
+  bool try_catching(int number, bool repeated) {
+    struct sigaction action {};
+    action.sa_handler = troupe_net_on_signal;
+    action.sa_flags = SA_RESTART;
+    ::sigfillset(&action.sa_mask);
+    caught one{number, repeated, {}};
+    all.reserve(all.size() + 1);
+    if (::sigaction(number, &action, &one.before) != 0) return false;
+    all.push_back(one);
+    return true;
+  }
+
+  bool is_repeated(int number) const noexcept {
+    for (const caught& one : all) {
+      if (one.number == number) return one.repeated;
+    }
+    return false;
+  }
 
   void give_back() noexcept {
     for (const caught& one : all) ::sigaction(one.number, &one.before, nullptr);
@@ -97,21 +118,13 @@ signals::signals(std::initializer_list<int> numbers) : state_(std::make_unique<s
   while (readable(pipe.read_end, 0)) std::ignore = ::read(pipe.read_end, &stale, 1);
   handlers_end.store(pipe.write_end, release);  // [signal]
 
-  struct sigaction action {};
-  action.sa_handler = troupe_net_on_signal;
-  action.sa_flags = SA_RESTART;
-  ::sigfillset(&action.sa_mask);
-  state_->all.reserve(numbers.size());
   for (const int number : numbers) {
-    struct sigaction before {};
-    if (::sigaction(number, &action, &before) != 0) {
-      const int why = errno;
-      state_->give_back();
-      in_use.store(false, release);  // [set]
-      errno = why;
-      fail("sigaction");
-    }
-    state_->all.push_back({number, before});
+    if (state_->try_catching(number, false)) continue;
+    const int why = errno;
+    state_->give_back();
+    in_use.store(false, release);  // [set]
+    errno = why;
+    fail("sigaction");
   }
 }
 
@@ -120,11 +133,18 @@ signals::~signals() {
   in_use.store(false, release);  // [set]
 }
 
+void signals::repeat(int number) {
+  if (!state_->try_catching(number, true)) fail("sigaction");
+}
+
 std::optional<int> signals::wait() {
   const int end = the_pipe().read_end;
   unsigned char byte = cancelled;
   while (::read(end, &byte, 1) != 1) readable(end, -1);
-  for (const state::caught& one : state_->all) ::signal(one.number, SIG_DFL);
+  if (byte != cancelled && state_->is_repeated(byte)) return byte;
+  for (const state::caught& one : state_->all) {
+    if (!one.repeated) ::signal(one.number, SIG_DFL);
+  }
   if (byte == cancelled) return std::nullopt;
   return byte;
 }

@@ -45,6 +45,19 @@ TEST(signals, its_end_restores_what_was_there_before) {
   EXPECT_EQ(std::signal(SIGUSR1, ignored), SIG_IGN);
 }
 
+TEST(signals, a_repeated_one_comes_again_and_stays_caught_after_the_others) {
+  signals s{SIGUSR1};
+  s.repeat(SIGUSR2);
+  for (int i = 0; i < 3; ++i) {
+    ::kill(::getpid(), SIGUSR2);
+    EXPECT_EQ(s.wait(), SIGUSR2);
+  }
+  ::kill(::getpid(), SIGUSR1);
+  EXPECT_EQ(s.wait(), SIGUSR1);
+  ::kill(::getpid(), SIGUSR2);  // would end the process
+  EXPECT_EQ(s.wait(), SIGUSR2);
+}
+
 TEST(signals_death, two_sets_are_a_broken_contract) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const signals first{SIGUSR1};

@@ -9,7 +9,7 @@ namespace troupe::net {
 
 /// Lets a thread wait for signals of the process.
 ///
-/// Once one has come, all of them have their default effect: a second SIGTERM ends a process that
+/// Once one of `numbers` has come, all of these have their default effect: a second SIGTERM ends a process that
 /// does not get done with the first, whatever it hangs in. The destructor restores what was there
 /// before.
 ///
@@ -22,6 +22,10 @@ class signals {
   signals(const signals&) = delete;
   signals& operator=(const signals&) = delete;
   ~signals();
+
+  /// Waits for this one too, which tells a program something and does not end it: it stays caught however often it
+  /// comes, and wait() is called again.
+  void repeat(int number);
 
   /// Sleeps until one of them comes and returns its number; nothing if cancel() was called first.
   [[nodiscard]] std::optional<int> wait();
