@@ -5,6 +5,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/http/message_generator.hpp>
+#include <utility>
 
 namespace troupe::http::detail {
 
@@ -12,7 +13,17 @@ namespace beast = boost::beast;
 
 using parsed_request = beast::http::request<beast::http::string_body>;
 
-/// A response that knows how to write itself, whatever its body is.
-using reply = beast::http::message_generator;
+struct with_status {
+  unsigned status = 0;
+};
+
+/// A response that knows how to write itself, whatever its body is. Once made, that tells no more of it, so its status
+/// is kept beside it.
+class reply : public with_status, public beast::http::message_generator {
+ public:
+  template <class Body>
+  reply(beast::http::response<Body>&& m)
+      : with_status{m.result_int()}, beast::http::message_generator(std::move(m)) {}
+};
 
 }  // namespace troupe::http::detail

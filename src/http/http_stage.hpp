@@ -37,12 +37,16 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
 
   void start() {
     since_ = clock::now();
+    began_ = since_;
     handshake_due_ = since_ + this->limits().handshake_time;
     await_request();
   }
 
   /// Answers that there is no room, whatever the client wants.
-  void refuse() { fail(503, "too many connections"); }
+  void refuse() {
+    began_ = clock::now();
+    fail(503, "too many connections");
+  }
 
   void drain() {
     draining_ = true;
@@ -85,6 +89,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void refuse(unsigned status, std::string_view why = {});
   void write(reply r);
   void on_written(net::error_code error, std::size_t);
+  void tell(unsigned status, std::uint64_t bytes);
   void linger();
   void on_lingered(net::error_code);
   void finish();
@@ -99,6 +104,9 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   bool timed_out_ = false;
   bool unread_ = false;                           // the client may have sent more than was read
   time_point since_;                              // when the phase began
+  time_point began_;                              // when the request did
+  unsigned status_ = 0;                           // what it is answered with
+  std::string method_, target_;                   // of the request, for http::options::on_access
   time_point handshake_due_ = time_point::max();  // until the first request is there
   time_point request_due_;
 };

@@ -34,7 +34,8 @@ void http_stage<Stream>::on_first_bytes(net::error_code error, std::size_t bytes
 
 template <class Stream>
 void http_stage<Stream>::read_request() {
-  request_due_ = clock::now() + this->limits().request_time;
+  began_ = clock::now();
+  request_due_ = began_ + this->limits().request_time;
   enter(phase::reading, std::min(request_due_, handshake_due_));
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(this->limits().header_bytes));
@@ -102,6 +103,10 @@ void http_stage<Stream>::answer() {
   parser_.reset();
   // While draining, what has been received ahead is still answered.
   keep_alive_ = asked.keep_alive() && !(draining_ && buffer_.size() == 0);
+  if (this->on().options.on_access) {
+    method_ = std::string_view{asked.method_string()};
+    target_ = std::string_view{asked.target()};
+  }
   auto result = respond(this->on(), asked, peer_, keep_alive_);
   if (auto* to = std::get_if<upgrade>(&result)) {
     // Nothing may follow before the answer: whoever wrote it would be read as WebSocket frames.
@@ -110,6 +115,7 @@ void http_stage<Stream>::answer() {
       return refuse(400, "data before the WebSocket was there");
     }
     phase_ = phase::over;
+    tell(101, 0);
     return this->owner().switch_to_websocket(std::move(stream_), std::move(*to));
   }
   auto& r = *std::get_if<reply>(&result);
@@ -138,15 +144,32 @@ template <class Stream>
 void http_stage<Stream>::write(reply r) {
   since_ = clock::now();
   enter(phase::writing, since_ + this->limits().idle_time);
+  status_ = r.status;
   beast::async_write(stream_, std::move(r), this->template then<&http_stage::on_written>());
 }
 
 template <class Stream>
-void http_stage<Stream>::on_written(net::error_code error, std::size_t) {
+void http_stage<Stream>::on_written(net::error_code error, std::size_t bytes) {
+  tell(status_, bytes);
   if (error) return finish();
   if (keep_alive_) return await_request();
   // With everything read, closing says goodbye; otherwise it would reset the connection.
   unread_ || buffer_.size() > 0 ? linger() : finish();
+}
+
+template <class Stream>
+void http_stage<Stream>::tell(unsigned status, std::uint64_t bytes) {
+  const auto& on_access = this->on().options.on_access;
+  if (!on_access) return;
+  on_access({.what = access::kind::request,
+             .peer = peer_,
+             .method = method_,
+             .target = target_,
+             .status = status,
+             .bytes = bytes,
+             .took = clock::now() - began_});
+  method_.clear();
+  target_.clear();
 }
 
 template <class Stream>

@@ -18,6 +18,7 @@
 #include "metrics.hpp"
 #include "site.hpp"
 #include "text.hpp"
+#include "told_session.hpp"
 
 namespace troupe::http {
 namespace {
@@ -104,6 +105,12 @@ void server::add_websocket(std::string path, websocket_options how, detail::sess
   if (how.require_protocol && how.protocols.empty()) {
     throw std::invalid_argument(
         "http::websocket_options::require_protocol: name a protocol, or nobody could connect");
+  }
+  if (const auto& on_access = state_->site->options.on_access) {
+    make = [&on_access, made = std::move(make)](http::websocket client) {
+      const http::websocket same = client;
+      return std::make_unique<detail::told_session>(made(std::move(client)), same, on_access);
+    };
   }
   detail::route& at = state_->routes().at(std::move(path));
   at.session = std::move(make);

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include <troupe/http/access.hpp>
 #include <troupe/http/limits.hpp>
 
 namespace troupe::http {
@@ -26,6 +28,10 @@ struct options {
 
   /// Threads that connections are spread over. Route handlers run on them, sessions do not.
   std::size_t loops = 1;
+
+  /// Is told of each answered request and of each WebSocket that is over, on the thread of its
+  /// connection: it must not wait for anything, nor throw. Cost without it: a test for each.
+  std::function<void(const access&)> on_access{};
 };
 
 }  // namespace troupe::http
