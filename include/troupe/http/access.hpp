@@ -13,9 +13,9 @@ struct access {
   enum class kind : std::uint8_t { request, websocket };
 
   kind what = kind::request;
-  std::string_view peer;    // the address, without the port
-  std::string_view method;  // empty for what has not become a request
-  std::string_view target;  // as it was sent: with its query
+  std::string_view peer = {};    // the address, without the port
+  std::string_view method = {};  // empty for what has not become a request
+  std::string_view target = {};  // as it was sent: with its query
   /// Of the answer; 101 for a request that has become a WebSocket. Of a WebSocket: the code that it was closed with.
   unsigned status = 0;
   /// Of the answer, its head included. Of a WebSocket: of the messages that its session was given.
