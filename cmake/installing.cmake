@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What find_package(troupe COMPONENTS core testkit net http lua) finds after an installation.
+# What find_package(troupe COMPONENTS core testkit net http lua server) finds after an installation.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)

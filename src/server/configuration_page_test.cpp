@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// docs/guide/configuration.md says of each key what the code says, and no more.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <troupe/server/configuration.hpp>
+
+#include "temporary_folder.hpp"
+
+namespace troupe::server {
+namespace {
+
+std::string the_page() {
+  std::ifstream in(TROUPE_CONFIGURATION_PAGE);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+using row = std::vector<std::string>;  // default, allowed
+
+TEST(configuration_page, has_each_key_with_its_default_and_what_is_allowed_and_no_other) {
+  std::map<std::string, row> in_page, in_code;
+  const std::string page = the_page();
+  const std::regex line("\\| `([^`]+)` \\| `([^`]*)` \\| ([^|]*) \\| ([^|]+) \\|\n");
+  for (std::sregex_iterator at(page.begin(), page.end(), line), end; at != end; ++at) {
+    EXPECT_TRUE(in_page.emplace((*at)[1], row{(*at)[2], (*at)[3]}).second) << (*at)[1];
+  }
+  for (const documented_key& each : all_keys()) {
+    in_code.emplace(each.name, row{each.initially, each.allowed});
+  }
+  EXPECT_EQ(in_page, in_code);
+}
+
+TEST(configuration_page, says_which_keys_take_effect_at_once) {
+  for (const documented_key& each : all_keys()) {
+    EXPECT_EQ(each.reloads, each.name.starts_with("log.")) << each.name;
+  }
+}
+
+TEST(configuration_page, shows_an_example_that_is_accepted_and_errors_that_are_real) {
+  const std::string page = the_page();
+  const std::string fence = "```toml\n";
+  const std::size_t from = page.find(fence) + fence.size();
+  const std::string example = page.substr(from, page.find("```", from) - from);
+  const temporary_folder folder;
+  folder.write("apps/echo/main.lua", "return {}\n");
+  folder.write("apps/echo/page/index.html", "");
+  folder.write("apps/clock.lua", "return {}\n");
+  const auto parse = [&](const std::string& text) {
+    return parse_configuration(text, folder.path() / "troupe.toml");
+  };
+  const configuration all = parse(example);
+  ASSERT_EQ(all.applications.size(), 2u);
+  EXPECT_EQ(all.applications[1].options.config,
+            R"({"greeting":"hello","rooms":["lobby","kitchen"]})");
+
+  const std::string wrong[] = {"\n[listen]\nport = 70000\n",
+                               "\n\n\n\n[limits]\nmesage_bytes = 1\n"};
+  for (const std::string& text : wrong) {
+    try {
+      (void)parse(text);
+      ADD_FAILURE() << text;
+    } catch (const configuration_error& why) {
+      const std::string said = std::string(why.what()).substr(folder.path().string().size() + 1);
+      EXPECT_THAT(page, testing::HasSubstr("\n" + said + "\n"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troupe::server

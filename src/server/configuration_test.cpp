@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <troupe/server/configuration.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "temporary_folder.hpp"
+
+namespace troupe::server {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A folder with the applications one, two and three, which no test starts.
+class configuration_of : public testing::Test {
+ protected:
+  configuration_of() {
+    for (const char* name : {"one", "two", "three"}) {
+      folder_.write(std::string("apps/") + name + "/main.lua", "return {}\n");
+    }
+    folder_.write("apps/single.lua", "return {}\n");
+    folder_.write("page/index.html", "<p>");
+    folder_.write("key.pem", "");
+    folder_.write("certificate.pem", "");
+  }
+
+  configuration read(const std::string& text) const {
+    return parse_configuration(text, folder_.path() / "t.toml");
+  }
+
+  // What is wrong with it, with the file's name but without its folder.
+  std::string refused(const std::string& text) const {
+    try {
+      (void)read(text);
+    } catch (const configuration_error& why) {
+      return without_folder(why.what());
+    }
+    return "nothing";
+  }
+
+  std::string without_folder(std::string text) const {
+    const std::string prefix = folder_.path().string() + "/";
+    for (std::size_t at; (at = text.find(prefix)) != std::string::npos;) {
+      text.erase(at, prefix.size());
+    }
+    return text;
+  }
+
+  temporary_folder folder_;
+};
+
+TEST_F(configuration_of, an_empty_file_is_what_a_configuration_is_by_default) {
+  const configuration all = read("# nothing\n");
+  const configuration by_default;
+  EXPECT_EQ(all.file, folder_.path() / "t.toml");
+  EXPECT_THAT(differences(by_default, all), IsEmpty());
+  EXPECT_THAT(all.applications, IsEmpty());
+  EXPECT_EQ(all.http.port, 8080);
+}
+
+TEST_F(configuration_of, every_key_is_read) {
+  const configuration all = read(R"(
+[listen]
+address = "::"
+port = 0
+loops = 2
+check_origin = false
+allowed_origins = ["https://example.org", "http://localhost:3000"]
+[tls]
+certificate = "certificate.pem"
+key = "key.pem"
+min_version = "1.3"
+[limits]
+header_bytes = "16 KiB"
+body_bytes = 1
+message_bytes = "1 GiB"
+connections_max = 1_000
+connections_per_address_max = 10
+handshake_time = "1s"
+request_time = "2s"
+idle_time = "3s"
+close_time = "4s"
+send_queue_bytes = "2 MiB"
+receive_window = 3
+[shutdown]
+unready_time = "15s"
+drain_time = "1m"
+stop_time = "250ms"
+[system]
+workers = 3
+max_threads = 7
+turn_messages = 256
+search_rounds = 9
+max_messages = 1_024
+max_bytes = 1000000
+[log]
+level = "debug"
+to = "server.log"
+format = "json"
+access = false
+[admin]
+health = ""
+ready = "/ready"
+metrics = "/figures"
+[applications.one]
+from = "apps/one"
+route = "/first"
+instances = 4
+key = "query:room"
+files = "page"
+files_route = "/"
+config = { greeting = "hello", list = [1, 2.5, true], deep = { none = {} } }
+[applications.one.limits]
+memory_bytes = "32 MiB"
+memory_warning_bytes = "16 MiB"
+run_time = "50ms"
+mailbox_messages = 5
+mailbox_bytes = "6 MiB"
+waiting = 7
+timers = 8
+)");
+  EXPECT_EQ(all.http.address, "::");
+  EXPECT_EQ(all.http.port, 0);
+  EXPECT_EQ(all.http.loops, 2u);
+  EXPECT_FALSE(all.http.check_origin);
+  EXPECT_THAT(all.http.allowed_origins,
+              ElementsAre("https://example.org", "http://localhost:3000"));
+  EXPECT_EQ(all.tls.certificate, folder_.path() / "certificate.pem");
+  EXPECT_EQ(all.tls.key, folder_.path() / "key.pem");
+  EXPECT_EQ(all.tls.min_version, tls_version::v1_3);
+  EXPECT_EQ(all.http.limits.header_bytes, 16'384u);
+  EXPECT_EQ(all.http.limits.body_bytes, 1u);
+  EXPECT_EQ(all.http.limits.message_bytes, 1'073'741'824u);
+  EXPECT_EQ(all.http.limits.connections_max, 1'000u);
+  EXPECT_EQ(all.http.limits.connections_per_address_max, 10u);
+  EXPECT_EQ(all.http.limits.handshake_time, 1s);
+  EXPECT_EQ(all.http.limits.request_time, 2s);
+  EXPECT_EQ(all.http.limits.idle_time, 3s);
+  EXPECT_EQ(all.http.limits.close_time, 4s);
+  EXPECT_EQ(all.http.limits.send_queue_bytes, 2'097'152u);
+  EXPECT_EQ(all.http.limits.receive_window, 3u);
+  EXPECT_EQ(all.http.limits.drain_time, 1min);
+  EXPECT_EQ(all.unready_time, 15s);
+  EXPECT_EQ(all.stop_time, 250ms);
+  EXPECT_EQ(all.system.workers, 3u);
+  EXPECT_EQ(all.system.max_threads, 7u);
+  EXPECT_EQ(all.system.turn_messages, 256u);
+  EXPECT_EQ(all.system.search_rounds, 9u);
+  EXPECT_EQ(all.system.max_messages, 1'024u);
+  EXPECT_EQ(all.system.max_bytes, 1'000'000u);
+  EXPECT_EQ(all.log.level, lua::severity::debug);
+  EXPECT_EQ(all.log.to, (folder_.path() / "server.log").string());
+  EXPECT_EQ(all.log.format, log_format::json);
+  EXPECT_FALSE(all.log.access);
+  EXPECT_EQ(all.admin.health, "");
+  EXPECT_EQ(all.admin.ready, "/ready");
+  EXPECT_EQ(all.admin.metrics, "/figures");
+  ASSERT_EQ(all.applications.size(), 1u);
+  const served_application& one = all.applications.front();
+  EXPECT_EQ(one.options.name, "one");
+  EXPECT_EQ(one.options.from, folder_.path() / "apps/one");
+  EXPECT_EQ(one.route, "/first");
+  EXPECT_EQ(one.options.instances, 4u);
+  EXPECT_EQ(one.options.key, "query:room");
+  EXPECT_EQ(one.files, folder_.path() / "page");
+  EXPECT_EQ(one.files_route, "/");
+  EXPECT_EQ(one.options.config, R"({"deep":{"none":{}},"greeting":"hello","list":[1,2.5,true]})");
+  EXPECT_EQ(one.options.limits.memory_bytes, 33'554'432u);
+  EXPECT_EQ(one.options.limits.memory_warning_bytes, 16'777'216u);
+  EXPECT_EQ(one.options.limits.run_time, 50ms);
+  EXPECT_EQ(one.options.limits.mailbox_messages, 5u);
+  EXPECT_EQ(one.options.limits.mailbox_bytes, 6'291'456u);
+  EXPECT_EQ(one.options.limits.waiting, 7u);
+  EXPECT_EQ(one.options.limits.timers, 8u);
+
+  // Everything in the list of keys stood above, with another value than its own.
+  std::vector<std::string> unchanged;
+  const configuration by_default;
+  const auto changed = differences(by_default, all);
+  for (const documented_key& each : all_keys()) {
+    if (each.name.starts_with("applications.")) continue;
+    bool found = false;
+    for (const difference& one_of : changed) found = found || one_of.name == each.name;
+    if (!found) unchanged.push_back(each.name);
+  }
+  EXPECT_THAT(unchanged, IsEmpty());
+}
+
+TEST_F(configuration_of, an_application_needs_to_say_no_more_than_where_it_is) {
+  const configuration all = read(
+      "[applications.two]\nfrom = 'apps/../apps/two'\nfiles = \"page\"\n"
+      "[applications.a-1_B]\nfrom = 'apps/single.lua'\n");
+  ASSERT_EQ(all.applications.size(), 2u);
+  const served_application& single = all.applications[0];
+  EXPECT_EQ(single.options.name, "a-1_B");
+  EXPECT_EQ(single.options.from, folder_.path() / "apps/single.lua");
+  EXPECT_EQ(single.route, "/a-1_B");
+  EXPECT_TRUE(single.files.empty());
+  const served_application& two = all.applications[1];
+  EXPECT_EQ(two.options.from, folder_.path() / "apps/two");
+  EXPECT_EQ(two.route, "/two");
+  EXPECT_EQ(two.files_route, "/two/");
+  EXPECT_EQ(two.options.config, "{}");
+  EXPECT_EQ(two.options.instances, 1u);
+}
+
+TEST_F(configuration_of, less_memory_is_warned_of_earlier) {
+  const configuration all =
+      read("[applications.one]\nfrom = 'apps/one'\nlimits.memory_bytes = '8 MiB'\n");
+  EXPECT_EQ(all.applications.at(0).options.limits.memory_warning_bytes, 6u * 1024 * 1024);
+}
+
+TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
+  const std::string one = "[applications.one]\nfrom = \"apps/one\"\n";
+  const struct {
+    std::string text;
+    std::string line;
+  } cases[] = {
+      // values
+      {"[listen]\nport = 70000", "t.toml:2:8: listen.port is 70000; allowed are 0 to 65535"},
+      {"listen = { port = -1 }", "t.toml:1:19: listen.port is -1; allowed are 0 to 65535"},
+      {"\n  listen.port = 80.5",
+       "t.toml:2:17: listen.port is 80.5; allowed are whole numbers, 0 to 65535"},
+      {"listen.port = '80'",
+       "t.toml:1:15: listen.port is \"80\"; allowed are whole numbers, 0 to 65535"},
+      {"listen.loops = 0", "t.toml:1:16: listen.loops is 0; allowed are 1 to 256"},
+      {"listen.address = ''", "t.toml:1:18: listen.address is \"\"; allowed are addresses, names"},
+      {"listen.check_origin = 1",
+       "t.toml:1:23: listen.check_origin is 1; allowed are true and false"},
+      {"listen.allowed_origins = ['https://a', 7]",
+       "t.toml:1:26: listen.allowed_origins is an array; allowed are arrays of texts as "
+       "\"https://example.org\""},
+      {"listen.allowed_origins = ['example.org']",
+       "t.toml:1:26: listen.allowed_origins is wrong: allowed origin \"example.org\": write "
+       "scheme://host[:port]"},
+      {"listen = 8080", "t.toml:1:10: listen is 8080; allowed are tables"},
+      {"limits.header_bytes = '8 kB'",
+       "t.toml:1:23: limits.header_bytes is \"8 kB\"; allowed are bytes, or texts as \"64 KiB\", "
+       "from 256 B to 1 MiB"},
+      {"limits.header_bytes = '2 MiB'",
+       "t.toml:1:23: limits.header_bytes is \"2 MiB\"; allowed are 256 B to 1 MiB"},
+      {"limits.header_bytes = -5",
+       "t.toml:1:23: limits.header_bytes is -5; allowed are bytes, or texts as \"64 KiB\", from "
+       "256 B to 1 MiB"},
+      {"limits.idle_time = 10",
+       "t.toml:1:20: limits.idle_time is 10; allowed are texts as \"10s\" or \"500ms\", from 10ms "
+       "to 24h"},
+      {"limits.idle_time = '1ms'",
+       "t.toml:1:20: limits.idle_time is \"1ms\"; allowed are 10ms to 24h"},
+      {"log.level = 'loud'",
+       "t.toml:1:13: log.level is \"loud\"; allowed are \"debug\", \"info\", \"warning\", "
+       "\"error\""},
+      {"log.format = true", "t.toml:1:14: log.format is true; allowed are \"text\", \"json\""},
+      {"log.to = 'page'", "t.toml:1:10: log.to is \"page\", a folder"},
+      {"log.to = 'nowhere/a.log'",
+       "t.toml:1:10: log.to is \"nowhere/a.log\", but \"nowhere\" is no folder"},
+      {"admin.ready = 'ready'",
+       "t.toml:1:15: admin.ready is \"ready\"; allowed are paths as \"/metrics\"; \"\" for none"},
+      {"admin.ready = '/a?b'",
+       "t.toml:1:15: admin.ready is \"/a?b\"; allowed are paths as \"/metrics\"; \"\" for none"},
+      {"system.workers = 1025", "t.toml:1:18: system.workers is 1025; allowed are 0 to 1024"},
+      {"tls.min_version = 1.2",
+       "t.toml:1:19: tls.min_version is 1.2; allowed are \"1.2\", \"1.3\""},
+      {"tls.key = 'no.pem'", "t.toml:1:11: tls.key is \"no.pem\", but \"no.pem\" is not a file"},
+      {"[tls]\nkey = 'key.pem'",
+       "t.toml:1:1: tls.certificate is missing, with tls.key given: TLS needs both"},
+      {"[tls]\ncertificate = 'certificate.pem'",
+       "t.toml:1:1: tls.key is missing, with tls.certificate given: TLS needs both"},
+
+      // keys
+      {"[listen]\nprot = 1", "t.toml:2:1: \"listen.prot\" is no key; did you mean listen.port?"},
+      {"[listen]\nhost = 1",
+       "t.toml:2:1: \"listen.host\" is no key; there are address, port, loops, check_origin, "
+       "allowed_origins"},
+      {"[lisen]\nport = 1", "t.toml:1:2: \"lisen\" is no key; did you mean listen?"},
+      {"[aplications.one]", "t.toml:1:2: \"aplications\" is no key; did you mean applications?"},
+      {"x = 1",
+       "t.toml:1:1: \"x\" is no key; there are listen, tls, limits, shutdown, system, log, admin, "
+       "applications"},
+      {one + "instnaces = 2",
+       "t.toml:3:1: \"applications.one.instnaces\" is no key; did you mean "
+       "applications.one.instances?"},
+      {one + "limits.memory = 2",
+       "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
+       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers"},
+
+      // applications
+      {"applications = 3", "t.toml:1:16: applications is 3; allowed are tables"},
+      {"applications.one = 'apps/one'",
+       "t.toml:1:20: applications.one is \"apps/one\"; allowed are tables"},
+      {"[applications.one]\nroute = '/x'",
+       "t.toml:1:1: applications.one.from is missing: a folder with main.lua or a file of Lua"},
+      {"[applications.\"a b\"]\nfrom = 'apps/one'",
+       "t.toml:1:15: applications.\"a b\" is no name of an application; allowed are letters, "
+       "digits, '-' and '_', 64 at most, a letter or a digit first"},
+      {"[applications.one]\nfrom = 'apps/none'",
+       "t.toml:2:8: applications.one.from is \"apps/none\", but \"apps/none\" is not a folder with "
+       "main.lua or a file of Lua"},
+      {"[applications.one]\nfrom = 'page'",
+       "t.toml:2:8: applications.one.from is \"page\", but \"page\" is not a folder with main.lua "
+       "or a file of Lua"},
+      {"[applications.one]\nfrom = 'key.pem'",
+       "t.toml:2:8: applications.one.from is \"key.pem\", but \"key.pem\" is not a folder with "
+       "main.lua or a file of Lua"},
+      {"[applications.one]\nfrom = ''",
+       "t.toml:2:8: applications.one.from is \"\"; allowed are paths, as texts"},
+      {one + "files = 'none'",
+       "t.toml:3:9: applications.one.files is \"none\", but \"none\" is not a folder"},
+      {one + "files_route = '/x/'",
+       "t.toml:3:15: applications.one.files_route is given, but applications.one.files is not"},
+      {one + "route = 'one'",
+       "t.toml:3:9: applications.one.route is \"one\"; allowed are paths as \"/echo\""},
+      {one + "key = 'room'",
+       "t.toml:3:7: applications.one.key is \"room\"; allowed are \"\", \"path\", \"query:NAME\", "
+       "\"header:NAME\""},
+      {one + "instances = 0",
+       "t.toml:3:13: applications.one.instances is 0; allowed are 1 to 1024"},
+      {one + "config = 7", "t.toml:3:10: applications.one.config is 7; allowed are tables"},
+      {one + "config.day = 2026-01-02",
+       "t.toml:3:1: applications.one.config has a date in it; scripts are given JSON, write it as "
+       "a text"},
+      {one + "config = { a = [nan] }",
+       "t.toml:3:10: applications.one.config has a number in it that is none; scripts are given "
+       "JSON, write a text"},
+      {one + "limits.run_time = '2h'",
+       "t.toml:3:19: applications.one.limits.run_time is \"2h\"; allowed are 1ms to 1h"},
+      {one + "limits.memory_warning_bytes = '65 MiB'",
+       "t.toml:3:31: applications.one.limits.memory_warning_bytes is 65 MiB, more than "
+       "applications.one.limits.memory_bytes, 64 MiB"},
+
+      // what is there twice
+      {one + "[applications.two]\nfrom = 'apps/two'\nroute = '/one'",
+       "t.toml:5:9: applications.two.route is \"/one\", and so is applications.one.route; change "
+       "one"},
+      {one + "route = '/two'\n[applications.two]\nfrom = 'apps/two'\n",
+       "t.toml:4:1: applications.two.route is \"/two\", and so is applications.one.route; change "
+       "one"},
+      {one + "route = '/metrics'",
+       "t.toml:3:9: applications.one.route is \"/metrics\", and so is admin.metrics; change one"},
+      {one + "files = 'page'\nfiles_route = '/'\n[applications.two]\nfrom = 'apps/two'\n"
+             "files = 'page'\nfiles_route = '/'",
+       "t.toml:8:15: applications.two.files_route is \"/\", and so is "
+       "applications.one.files_route; "
+       "change one"},
+  };
+  for (const auto& each : cases) EXPECT_EQ(refused(each.text), each.line) << each.text;
+}
+
+TEST_F(configuration_of, what_is_no_toml_is_said_in_one_line_with_its_place) {
+  for (const std::string text :
+       {"[listen\nport = 1", "listen.port = ", "[listen]\nport = 1\nport = 2", "a = \"\n\"",
+        "[listen]\n[listen]", "\xff = 1", "= 3", "listen.address = \"\\q\""}) {
+    const std::string line = refused(text);
+    EXPECT_THAT(line, testing::MatchesRegex("t\\.toml:[0-9]+:[0-9]+: [^\n]+")) << text;
+  }
+}
+
+TEST_F(configuration_of, two_applications_of_one_name_or_path_are_refused) {
+  configuration all;
+  all.applications = {application_at(folder_.path() / "apps/one"),
+                      application_at(folder_.path() / "apps/one/")};
+  try {
+    expect_no_duplicates(all);
+    ADD_FAILURE() << "accepted";
+  } catch (const configuration_error& why) {
+    EXPECT_STREQ(why.what(),
+                 "applications.one.name is \"one\", and so is applications.one.name; change one");
+  }
+}
+
+TEST_F(configuration_of, a_file_that_cannot_be_read_is_named_with_the_reason) {
+  const auto why = [&](const std::string& name) {
+    try {
+      (void)read_configuration(folder_.path() / name);
+    } catch (const configuration_error& wrong) {
+      return without_folder(wrong.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(why("none.toml"),
+            "none.toml: the configuration cannot be read: No such file or directory");
+  EXPECT_EQ(why("page"), "page: the configuration cannot be read: Is a directory");
+}
+
+TEST_F(configuration_of, an_application_is_named_by_its_path_alone) {
+  const auto name = [&](const std::string& path) {
+    return application_at(folder_.path() / path).options.name;
+  };
+  EXPECT_EQ(name("apps/one"), "one");
+  EXPECT_EQ(name("apps/one/"), "one");
+  EXPECT_EQ(name("apps/two/../one"), "one");
+  EXPECT_EQ(name("apps/single.lua"), "single");
+  EXPECT_EQ(application_at(folder_.path() / "apps/one").route, "/one");
+
+  folder_.write("a b/main.lua", "");
+  EXPECT_THROW((void)application_at(folder_.path() / "a b"), configuration_error);
+  EXPECT_THROW((void)application_at(folder_.path() / "page"), configuration_error);
+  EXPECT_THROW((void)application_at(folder_.path() / "none"), configuration_error);
+}
+
+TEST_F(configuration_of, what_differs_is_named_with_both_values) {
+  const std::string one = "[applications.one]\nfrom = 'apps/one'\n";
+  const configuration before = read("log.level = 'debug'\n" + one + "config.a = 1");
+  const configuration now =
+      read("limits.idle_time = '90s'\n" + one + "[applications.two]\nfrom = 'apps/two'\n");
+  std::vector<std::string> said;
+  for (const difference& each : differences(before, now)) {
+    said.push_back(each.name + ": " + each.before + " -> " + each.now +
+                   (each.reloads ? ", at once" : ""));
+  }
+  EXPECT_THAT(
+      said, ElementsAre("limits.idle_time: 1m -> 90s", "log.level: \"debug\" -> \"info\", at once",
+                        "applications.one.config: {\"a\":1} -> {}",
+                        "applications.two: not served -> there"));
+}
+
+}  // namespace
+}  // namespace troupe::server

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "keys.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <system_error>
+
+#include <troupe/mailbox/limits.hpp>
+#include <troupe/scheduler/tuning.hpp>
+
+#include "http/origin.hpp"
+
+namespace troupe::server::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t KiB = 1024;
+constexpr std::uint64_t MiB = 1024 * KiB;
+constexpr std::uint64_t GiB = 1024 * MiB;
+
+// A system takes no more.
+constexpr std::uint64_t most_messages = troupe::detail::mailbox_limits::units_max / 4;
+
+bool is_alphanumeric(char c) noexcept {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+bool is_given(std::string_view text) { return !text.empty(); }
+
+bool is_route(std::string_view text) {
+  return text.starts_with('/') && std::all_of(text.begin(), text.end(), [](char c) {
+           return c > ' ' && c < 0x7f && c != '?' && c != '#' && c != '%';
+         });
+}
+
+bool is_route_or_none(std::string_view text) { return text.empty() || is_route(text); }
+
+bool is_connection_key(std::string_view text) {
+  if (text.empty() || text == "path") return true;
+  for (const std::string_view kind : {"query:", "header:"}) {
+    if (text.starts_with(kind) && text.size() > kind.size()) return true;
+  }
+  return false;
+}
+
+bool is_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+bool is_folder(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+setting<configuration> origins() {
+  return {.name = "listen.allowed_origins",
+          .allowed = "texts as \"https://example.org\"",
+          .set =
+              [](configuration& of, const value& is) {
+                const auto given = is.texts();
+                if (!given) is.refuse("arrays of texts as \"https://example.org\"");
+                try {
+                  const http::detail::origin_policy accepts(true, *given);
+                } catch (const std::invalid_argument& wrong) {
+                  is.refuse_as(std::string("is wrong: ") + wrong.what());
+                }
+                of.http.allowed_origins = *given;
+              },
+          .get =
+              [](const configuration& of) {
+                std::string all;
+                for (const std::string& each : of.http.allowed_origins) {
+                  all += (all.empty() ? "" : ", ") + in_quotes(each);
+                }
+                return "[" + all + "]";
+              }};
+}
+
+// "stdout", "stderr", or a file that need not be there yet.
+setting<configuration> log_to() {
+  return {.name = "log.to",
+          .allowed = "\"stdout\", \"stderr\", a file in a folder that is there",
+          .set =
+              [](configuration& of, const value& is) {
+                const auto given = is.text();
+                if (!given || given->empty()) is.refuse("\"stdout\", \"stderr\" and files");
+                of.log.to = *given;
+                if (*given == "stdout" || *given == "stderr") return;
+                of.log.to = is.path(*given).string();
+                if (is_folder(of.log.to)) is.refuse_as("is " + in_quotes(*given) + ", a folder");
+                const auto folder = std::filesystem::path(of.log.to).parent_path();
+                if (!folder.empty() && !is_folder(folder)) {
+                  is.refuse_as("is " + in_quotes(*given) + ", but " + in_quotes(folder.string()) +
+                               " is no folder");
+                }
+              },
+          .get = [](const configuration& of) { return in_quotes(of.log.to); }};
+}
+
+setting<served_application> script_configuration() {
+  return {.name = "config",
+          .allowed = "a table",
+          .set =
+              [](served_application& of, const value& is) {
+                if (!is.node().is_table()) is.refuse("tables");
+                of.options.config = is.json();
+              },
+          .get = [](const served_application& of) { return of.options.config; }};
+}
+
+template <class Member>
+auto listening(Member member) {
+  return at(&configuration::http, member);
+}
+template <class Member>
+auto http_limit(Member member) {
+  return at(&configuration::http, &http::options::limits, member);
+}
+template <class Member>
+auto system_option(Member member) {
+  return at(&configuration::system, member);
+}
+template <class Member>
+auto option(Member member) {
+  return at(&served_application::options, member);
+}
+template <class Member>
+auto lua_limit(Member member) {
+  return at(&served_application::options, &lua::application_options::limits, member);
+}
+
+std::vector<setting<configuration>> make_server_keys() {
+  using of = configuration;
+  using limits = http::limits;
+  const std::string route = "paths as \"/metrics\"; \"\" for none";
+  return {
+      text<of>("listen.address", listening(&http::options::address), "addresses, names", is_given),
+      number<of>("listen.port", listening(&http::options::port), 0, 65'535),
+      number<of>("listen.loops", listening(&http::options::loops), 1, 256),
+      flag<of>("listen.check_origin", listening(&http::options::check_origin)),
+      origins(),
+
+      path<of>("tls.certificate", at(&of::tls, &tls_options::certificate), "a file", is_file),
+      path<of>("tls.key", at(&of::tls, &tls_options::key), "a file", is_file),
+      word<of>("tls.min_version", at(&of::tls, &tls_options::min_version),
+               {{"1.2", tls_version::v1_2}, {"1.3", tls_version::v1_3}}),
+
+      size<of>("limits.header_bytes", http_limit(&limits::header_bytes), 256, MiB),
+      size<of>("limits.body_bytes", http_limit(&limits::body_bytes), 1, GiB),
+      size<of>("limits.message_bytes", http_limit(&limits::message_bytes), 1, GiB),
+      number<of>("limits.connections_max", http_limit(&limits::connections_max), 1, 1'000'000),
+      number<of>("limits.connections_per_address_max",
+                 http_limit(&limits::connections_per_address_max), 1, 1'000'000),
+      time<of>("limits.handshake_time", http_limit(&limits::handshake_time), 10ms, 24h),
+      time<of>("limits.request_time", http_limit(&limits::request_time), 10ms, 24h),
+      time<of>("limits.idle_time", http_limit(&limits::idle_time), 10ms, 24h),
+      time<of>("limits.close_time", http_limit(&limits::close_time), 10ms, 24h),
+      size<of>("limits.send_queue_bytes", http_limit(&limits::send_queue_bytes), KiB, GiB),
+      number<of>("limits.receive_window", http_limit(&limits::receive_window), 1, 65'536),
+
+      time<of>("shutdown.unready_time", at(&of::unready_time), 0ms, 1h),
+      time<of>("shutdown.drain_time", http_limit(&limits::drain_time), 10ms, 24h),
+      time<of>("shutdown.stop_time", at(&of::stop_time), 10ms, 24h),
+
+      number<of>("system.workers", system_option(&system_options::workers), 0, 1'024),
+      number<of>("system.max_threads", system_option(&system_options::max_threads), 1,
+                 troupe::detail::tuning::most_threads),
+      number<of>("system.turn_messages", system_option(&system_options::turn_messages), 1,
+                 1'000'000),
+      number<of>("system.search_rounds", system_option(&system_options::search_rounds), 1,
+                 1'000'000),
+      number<of>("system.max_messages", system_option(&system_options::max_messages), 1,
+                 most_messages),
+      size<of>("system.max_bytes", system_option(&system_options::max_bytes), 1, 1024 * GiB),
+
+      reloading(word<of>("log.level", at(&of::log, &log_options::level),
+                         {{"debug", lua::severity::debug},
+                          {"info", lua::severity::info},
+                          {"warning", lua::severity::warning},
+                          {"error", lua::severity::error}})),
+      reloading(log_to()),
+      reloading(word<of>("log.format", at(&of::log, &log_options::format),
+                         {{"text", log_format::text}, {"json", log_format::json}})),
+      reloading(flag<of>("log.access", at(&of::log, &log_options::access))),
+
+      text<of>("admin.health", at(&of::admin, &admin_paths::health), route, is_route_or_none),
+      text<of>("admin.ready", at(&of::admin, &admin_paths::ready), route, is_route_or_none),
+      text<of>("admin.metrics", at(&of::admin, &admin_paths::metrics), route, is_route_or_none),
+  };
+}
+
+std::vector<setting<served_application>> make_application_keys() {
+  using of = served_application;
+  using options = lua::application_options;
+  using limits = lua::limits;
+  return {
+      required(path<of>("from", option(&options::from), "a folder with main.lua or a file of Lua",
+                        is_application)),
+      text<of>("route", at(&of::route), "paths as \"/echo\"", is_route),
+      number<of>("instances", option(&options::instances), 1, 1'024),
+      text<of>("key", option(&options::key), "\"\", \"path\", \"query:NAME\", \"header:NAME\"",
+               is_connection_key),
+      path<of>("files", at(&of::files), "a folder", is_folder),
+      text<of>("files_route", at(&of::files_route), "paths as \"/echo/\"", is_route),
+      script_configuration(),
+
+      size<of>("limits.memory_bytes", lua_limit(&limits::memory_bytes), MiB, 64 * GiB),
+      size<of>("limits.memory_warning_bytes", lua_limit(&limits::memory_warning_bytes), MiB,
+               64 * GiB),
+      time<of>("limits.run_time", lua_limit(&limits::run_time), 1ms, 1h),
+      number<of>("limits.mailbox_messages", lua_limit(&limits::mailbox_messages), 1, most_messages),
+      size<of>("limits.mailbox_bytes", lua_limit(&limits::mailbox_bytes), KiB, 64 * GiB),
+      number<of>("limits.waiting", lua_limit(&limits::waiting), 1, 1'000'000),
+      number<of>("limits.timers", lua_limit(&limits::timers), 1, 1'000'000),
+  };
+}
+
+}  // namespace
+
+const std::vector<setting<configuration>>& server_keys() {
+  static const std::vector<setting<configuration>> all = make_server_keys();
+  return all;
+}
+
+const std::vector<setting<served_application>>& application_keys() {
+  static const std::vector<setting<served_application>> all = make_application_keys();
+  return all;
+}
+
+served_application application_named(std::string name) {
+  served_application made;
+  made.route = "/" + name;
+  made.files_route = made.route + "/";
+  made.options.name = std::move(name);
+  return made;
+}
+
+bool is_application_name(std::string_view name) noexcept {
+  return !name.empty() && name.size() <= 64 && is_alphanumeric(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_alphanumeric(c) || c == '-' || c == '_'; });
+}
+
+bool is_application(const std::filesystem::path& path) {
+  return is_folder(path) ? is_file(path / "main.lua") : path.extension() == ".lua" && is_file(path);
+}
+
+}  // namespace troupe::server::detail
