@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// All of troupe::server.
+
+#include <troupe/server/application_server.hpp>
+#include <troupe/server/configuration.hpp>
