@@ -3,193 +3,50 @@
 // The program `troupe`. Exits with 2 for wrong usage, with 1 if what was asked for failed.
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <cstdint>
 #include <exception>
 #include <iostream>
-#include <set>
+#include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "cli/lab_all.hpp"
 #include "cli/wrong_usage.hpp"
-#include "lab/advice/advice.hpp"
+
+#ifdef TROUPE_CLI_LAB
+#include "cli/lab.hpp"
 #include "lab/built.hpp"
-#include "lab/frame/catalogue.hpp"
 #include "lab/frame/measuring.hpp"
-#include "lab/frame/run.hpp"
-#include "lab/peers/peers.hpp"
-#include "lab/report/page.hpp"
+#endif
+#ifdef TROUPE_CLI_SERVER
+#include "cli/new_application.hpp"
+#include "cli/serve.hpp"
+#endif
 
 namespace {
 
-namespace lab = troupe::lab;
-using troupe::cli::add_number, troupe::cli::is_named, troupe::cli::one_of;
-
 constexpr int wrong_usage = 2;
 
-void add_run_options(CLI::App& command, lab::run_options& options,
-                     const std::set<std::string>& engines) {
-  add_number(command, "--repeat", {1, 1'000}, "how often each runs; the median is shown",
-             [&](std::uint64_t value) { options.repeat = static_cast<unsigned>(value); })
-      ->default_str("3");
-  command.add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?")
-      ->disable_flag_override();
-  command.add_option("--json", options.json, "write one JSON object to a file, or to stdout: -")
-      ->check(is_named)
-      ->type_name("FILE");
-  command.add_option("--engine", options.engines, "only this one; may be given several times")
-      ->check(one_of("engine", {engines.begin(), engines.end()}))
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  add_number(command, "--timeout", {1, 86'400}, "seconds after which a run has failed",
-             [&](std::uint64_t value) {
-               options.limit = std::chrono::seconds(static_cast<std::int64_t>(value));
-             })
-      ->default_str("120");
-}
-
-struct peers_options {
-  std::vector<std::string> workloads;
-  lab::engine_folders folders{lab::built::engines, lab::built::cache};
-};
-
-// `--requests FILE` and `--write FILE`.
-void add_input(CLI::App& command, const lab::input_file& input, lab::run_options& options) {
-  CLI::Option* const from =
-      command.add_option("--" + std::string(input.name), options.input, std::string(input.help))
-          ->check(is_named)
-          ->type_name("FILE");
-  command.add_option("--write", options.write, "write them to a file, and measure nothing")
-      ->check(is_named)
-      ->type_name("FILE")
-      ->excludes(from);
-}
-
-// `troupe lab NAME`: its sizes, and what every experiment takes.
-void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
-                    lab::run_options& options, lab::sizes& given, int& result) {
-  CLI::App* command =
-      lab_command.add_subcommand(std::string(which.name), std::string(which.what.asks));
-  for (const lab::size_option& size : which.what.options) {
-    add_number(*command, "--" + std::string(size.name), {size.least, size.most},
-               std::string(size.help),
-               [&given, size](std::uint64_t value) { given.set(size.name, value); })
-        ->default_str(std::to_string(size.value));
-  }
-  if (which.what.input) add_input(*command, *which.what.input, options);
-  std::set<std::string> engines;
-  for (const lab::variant& each : which.what.variants) engines.insert(each.engine);
-  add_run_options(*command, options, engines);
-  command
-      ->add_option("--trace", options.trace,
-                   "record what Troupe's threads do, for ui.perfetto.dev, and print what was hot")
-      ->check(is_named)
-      ->type_name("FILE");
-  command->callback([&] { result = lab::run_experiment(which, given, options); });
-}
-
-// `troupe lab peers WORKLOAD…`
-void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& options,
-               lab::sizes& given, int& result) {
-  CLI::App* command =
-      lab_command.add_subcommand(std::string(lab::peers_name), std::string(lab::peers_asks));
-  const std::vector<std::string> all = lab::peer_workloads();
-  std::vector<std::string> choices = all;
-  choices.emplace_back("all");
-  command->add_option("WORKLOAD", peers.workloads, "one or several; all: a table of Markdown")
-      ->required()
-      ->check(one_of("workload", choices))
-      ->type_name("NAME");
-  add_number(*command, "--workers", {1, 1'024}, "worker threads of each engine",
-             [&given](std::uint64_t value) { given.set("workers", value); })
-      ->default_str("2");
-  command->add_option("--engines", peers.folders.sources, "the folder of the engines' sources")
-      ->check(troupe::cli::is_folder)
-      ->type_name("DIR")
-      ->capture_default_str();
-  const std::vector<std::string> engines = lab::engine_names();
-  add_run_options(*command, options, {engines.begin(), engines.end()});
-  command->callback([&peers, &given, &options, &result, all] {
-    const std::set<std::string> asked(peers.workloads.begin(), peers.workloads.end());
-    std::vector<std::string> chosen;
-    for (const std::string& each : all) {
-      if (asked.contains(each) || asked.contains("all")) chosen.push_back(each);
-    }
-    result = lab::run_peers(chosen, given, options, peers.folders);
-  });
-}
-
-// `troupe lab advise`
-void add_advise(CLI::App& lab_command, lab::advice_options& options, int& result) {
-  CLI::App* command =
-      lab_command.add_subcommand("advise", "Recommends settings of the runtime for this machine");
-  command
-      ->add_option("--rounds", options.rounds,
-                   "how often each runs; in fewer than 5 everything counts as noise")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?");
-  command->add_option("--json", options.json, "write one JSON object to a file, or to stdout: -");
-  command->add_option("--write", options.write, "a file for troupe::read_settings()")
-      ->check(is_named)
-      ->type_name("FILE");
-  command->callback([&] { result = lab::advise(options); });
-}
-
-struct report_options {
-  std::vector<std::string> files;
-  std::string html;
-};
-
-// `troupe lab report --html FILE RESULT…`
-void add_report(CLI::App& lab_command, report_options& report, int& result) {
-  CLI::App* command = lab_command.add_subcommand("report", "makes one page of HTML of results");
-  command->add_option("RESULT", report.files, "what --json wrote, and what --trace wrote")
-      ->required()
-      ->check(is_named);
-  command->add_option("--html", report.html, "the file for the page; stdout: -")
-      ->required()
-      ->check(is_named)
-      ->type_name("FILE");
-  command->callback([&report, &result] {
-    if (lab::is_one_of(report.html, report.files)) {
-      throw CLI::ValidationError("--html", "would overwrite the result " + report.html);
-    }
-    result = lab::write_report(report.files, report.html);
-  });
+std::string version() {
+  std::string text = "troupe " TROUPE_CLI_VERSION;
+#ifdef TROUPE_CLI_LAB
+  text += " (" + std::string(troupe::lab::built::commit()) + ")";
+#endif
+  return text;
 }
 
 int run(int count, char** arguments) {
   CLI::App program("The Troupe actor runtime's tool", "troupe");
-  program.set_version_flag("--version", "troupe " + std::string(lab::built::version) + " (" +
-                                            lab::built::commit() + ")");
+  program.set_version_flag("--version", version());
   program.require_subcommand(1);
 
-  lab::run_options options;
-  lab::sizes given;
   int result = 0;
-  CLI::App* lab_command =
-      program.add_subcommand("lab", "measures; without a name it lists the experiments");
-  lab_command->require_subcommand(0, 1);
-  lab_command->add_subcommand("list", "lists the experiments");
-  for (const lab::catalogue_entry& each : lab::catalogue()) {
-    add_experiment(*lab_command, each, options, given, result);
-  }
-  peers_options peers;
-  add_peers(*lab_command, peers, options, given, result);
-  lab::all_options all;
-  troupe::cli::add_all(*lab_command, all, result);
-  lab::advice_options advice;
-  add_advise(*lab_command, advice, result);
-  report_options report;
-  add_report(*lab_command, report, result);
-  lab_command->callback([lab_command] {
-    if (lab_command->get_subcommands().empty() || lab_command->got_subcommand("list")) {
-      lab::list_experiments();
-    }
-  });
+#ifdef TROUPE_CLI_SERVER
+  troupe::cli::serve_options serving;
+  troupe::cli::add_serve(program, serving, result);
+  troupe::cli::new_application_options made;
+  troupe::cli::add_new(program, made, result);
+#endif
+#ifdef TROUPE_CLI_LAB
+  const std::shared_ptr<void> lab_options = troupe::cli::add_lab(program, result);
+#endif
 
   try {
     program.parse(count, arguments);
@@ -205,10 +62,12 @@ int run(int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
+#ifdef TROUPE_CLI_LAB
   // One variant of an experiment, started by the program itself: without what is for people.
-  if (count > 1 && arguments[1] == lab::run_variant_command) {
-    return lab::run_variant({arguments + 2, arguments + count});
+  if (count > 1 && arguments[1] == troupe::lab::run_variant_command) {
+    return troupe::lab::run_variant({arguments + 2, arguments + count});
   }
+#endif
   try {
     return run(count, arguments);
   } catch (const std::exception& failure) {

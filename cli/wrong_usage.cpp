@@ -20,13 +20,6 @@ bool is_number(const std::string& text, range allowed, std::uint64_t& value) {
   return error == std::errc() && stopped == end && value >= allowed.least && value <= allowed.most;
 }
 
-// The word as somebody typed it, without what would break the line.
-std::string quoted(std::string word) {
-  std::replace_if(
-      word.begin(), word.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
-  return "'" + word + "'";
-}
-
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& each : names) text += (text.empty() ? "" : ", ") + each;
@@ -101,6 +94,12 @@ std::string line_about(const CLI::App& program, const CLI::ParseError& wrong) {
 }
 
 }  // namespace
+
+std::string quoted(std::string word) {
+  std::replace_if(
+      word.begin(), word.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return "'" + word + "'";
+}
 
 CLI::Option* add_number(CLI::App& command, const std::string& name, range allowed,
                         const std::string& help, std::function<void(std::uint64_t)> set) {

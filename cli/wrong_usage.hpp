@@ -15,6 +15,9 @@ struct range {
   std::uint64_t most;
 };
 
+/// The word as somebody typed it, in quotes and without what would break the line.
+std::string quoted(std::string word);
+
 /// An option that takes a whole number, and says of anything else what it is and what is allowed.
 CLI::Option* add_number(CLI::App& command, const std::string& name, range allowed,
                         const std::string& help, std::function<void(std::uint64_t)> set);

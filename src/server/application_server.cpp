@@ -26,8 +26,7 @@ configuration checked(configuration all) {
   if (all.tls.is_set()) {
     throw configuration_error(
         "tls.certificate is set, but this build has no TLS yet: leave [tls] out, and put a proxy "
-        "in "
-        "front");
+        "in front");
   }
   expect_no_duplicates(all);
   return all;

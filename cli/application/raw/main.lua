@@ -1,0 +1,25 @@
+-- A room in which everybody hears what anybody says.
+local app = {}
+
+local everybody = troupe.room("everybody")
+local said = 0
+
+function app.on_open(client)
+  everybody:join(client)
+  client:send(troupe.config.greeting)
+end
+
+function app.on_message(client, data, binary)
+  if binary then
+    client:close(1003, "only text, please")
+    return
+  end
+  said = said + 1
+  everybody:send(said .. ": " .. data)
+end
+
+function app.on_close(client, code, reason)
+  troupe.log.info("one has left with " .. code)
+end
+
+return app

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Starts the application and talks with it: test.py [path/to/troupe]"""
+
+import asyncio
+import os
+import subprocess
+import sys
+
+import websockets
+
+TROUPE = sys.argv[1] if len(sys.argv) > 1 else "troupe"
+HERE = os.path.dirname(os.path.abspath(__file__))
+server = subprocess.Popen(
+    [TROUPE, "serve", "--config", os.path.join(HERE, "troupe.toml"), "--port", "0"],
+    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+async def talk(url):
+    async with websockets.connect(url) as ada, websockets.connect(url) as bob:
+        assert await ada.recv() == "welcome to @NAME@"
+        assert await bob.recv() == "welcome to @NAME@"
+        await ada.send("hello")
+        assert await ada.recv() == "1: hello"
+        assert await bob.recv() == "1: hello"
+
+
+try:
+    port = server.stdout.readline().strip().rsplit(":", 1)[1]
+    asyncio.run(asyncio.wait_for(talk(f"ws://127.0.0.1:{port}/@NAME@"), 20))
+finally:
+    server.terminate()
+    _, log = server.communicate()
+assert server.returncode == 0, log
+print("ok")

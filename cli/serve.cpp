@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/serve.hpp"
+
+#include <exception>
+#include <filesystem>
+#include <iostream>
+
+#include <troupe/server/server.hpp>
+
+#include "cli/wrong_usage.hpp"
+
+namespace troupe::cli {
+namespace {
+
+constexpr const char* usual_file = "troupe.toml";
+
+// What the command line says on top of the file.
+server::configuration read(const serve_options& options) {
+  server::configuration all;
+  if (!options.config.empty()) all = server::read_configuration(options.config);
+  for (const std::string& each : options.applications) {
+    all.applications.push_back(server::application_at(each));
+  }
+  if (!options.address.empty()) all.http.address = options.address;
+  if (options.port) all.http.port = *options.port;
+  server::expect_no_duplicates(all);
+  if (all.applications.empty()) {
+    throw server::configuration_error(options.config +
+                                      ": there are no applications; add [applications.NAME] with "
+                                      "from = \"FOLDER\"");
+  }
+  return all;
+}
+
+const char* name_of(lua::application_kind kind) {
+  switch (kind) {
+    case lua::application_kind::raw:
+      return "raw";
+    case lua::application_kind::rpc:
+      return "rpc";
+    case lua::application_kind::standalone:
+      break;
+  }
+  return "standalone";
+}
+
+std::string is_application(const std::string& path) {
+  try {
+    (void)server::application_at(path);
+    return {};
+  } catch (const server::configuration_error& wrong) {
+    return wrong.what();
+  }
+}
+
+// Without the traceback.
+std::string first_line(const std::exception& of) {
+  const std::string text = of.what();
+  return text.substr(0, text.find('\n'));
+}
+
+// One line for each application: on the standard output if it is as it should be.
+int check(const server::configuration& all) {
+  int result = 0;
+  for (const server::served_application& each : all.applications) {
+    try {
+      const lua::application_kind kind = lua::application::check(each.options);
+      std::cout << each.options.name << ": " << name_of(kind) << ", ok\n";
+    } catch (const lua::application_error& wrong) {
+      std::cerr << each.options.name << ": " << first_line(wrong) << '\n';
+      result = 1;
+    }
+  }
+  return result;
+}
+
+int serve(const serve_options& options) {
+  server::configuration all = read(options);
+  if (options.check) return check(all);
+  const std::string address = all.http.address;
+  server::application_server served(std::move(all), {}, [&options] { return read(options); });
+  try {
+    return served.run([&] {
+      const bool is_v6 = address.find(':') != std::string::npos;
+      std::cout << "serving http://" << (is_v6 ? "[" + address + "]" : address) << ":"
+                << served.port() << std::endl;
+    });
+  } catch (const lua::application_error& wrong) {
+    std::cerr << "troupe: " << first_line(wrong) << '\n';
+    return 1;
+  }
+}
+
+}  // namespace
+
+void add_serve(CLI::App& program, serve_options& options, int& result) {
+  CLI::App* const command =
+      program.add_subcommand("serve", "serves applications in Lua over WebSocket");
+  command
+      ->add_option("APP", options.applications,
+                   "a folder with main.lua, or a file of Lua, served at /NAME; without any, and "
+                   "without --config: what ./troupe.toml says")
+      ->check(is_application);
+  command->add_option("--config", options.config, "a configuration in TOML")
+      ->check(is_named)
+      ->type_name("FILE");
+  command->add_option("--address", options.address, "where to listen, whatever the file says")
+      ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; })
+      ->type_name("ADDRESS");
+  add_number(*command, "--port", {0, 65'535}, "likewise; 0: any that is free",
+             [&options](std::uint64_t value) { options.port = static_cast<std::uint16_t>(value); });
+  command
+      ->add_flag("--check", options.check,
+                 "only look whether the configuration and all scripts can be used")
+      ->disable_flag_override();
+  command->callback([&options, &result] {
+    if (options.config.empty() && options.applications.empty()) {
+      if (!std::filesystem::exists(usual_file)) {
+        throw CLI::ValidationError(
+            "serve", std::string("there is nothing to serve: name an application, a file with "
+                                 "--config, or write ./") +
+                         usual_file);
+      }
+      options.config = usual_file;
+    }
+    result = serve(options);
+  });
+}
+
+}  // namespace troupe::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe::cli {
+
+struct serve_options {
+  std::string config;
+  std::vector<std::string> applications;
+  std::string address;
+  std::optional<std::uint16_t> port;
+  bool check = false;
+};
+
+/// `troupe serve`. Both references are used when the command line is parsed.
+void add_serve(CLI::App& program, serve_options& options, int& result);
+
+}  // namespace troupe::cli

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of `troupe serve` share: a folder for applications, and the running server.
+
+The executable is the first argument of a test file, or the variable TROUPE.
+"""
+
+import http.client
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import unittest
+
+DEADLINE = 20.0         # seconds for anything that should happen at once, on a machine that is busy with something else
+
+
+def executable():
+    path = os.environ.get("TROUPE")
+    if not path:
+        sys.exit(f"usage: {sys.argv[0]} path/to/troupe   (or set TROUPE)")
+    return os.path.abspath(path)
+
+
+def main():
+    """Runs the calling file's tests; the first argument that is no option is the executable."""
+    if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
+        os.environ["TROUPE"] = sys.argv.pop(1)
+    executable()
+    unittest.main()
+
+
+def troupe(*arguments, **options):
+    return subprocess.run([executable(), *arguments], capture_output=True, text=True, timeout=4 * DEADLINE, **options)
+
+
+def until(condition, what, seconds=DEADLINE):
+    """Waits for a condition outside of this process, which nothing announces."""
+    end = time.monotonic() + seconds
+    while not (result := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        threading.Event().wait(0.01)
+    return result
+
+
+def sanitized():
+    """Whether the executable is built with ASan or TSan, which start slowly."""
+    with open(executable(), "rb") as file:
+        content = file.read()
+    return b"__asan_init" in content or b"__tsan_init" in content
+
+
+ECHO = """
+    local app = {}
+    function app.on_start() troupe.log.info("on_start ran") end
+    function app.on_stop() troupe.log.info("on_stop ran") end
+    function app.on_message(client, data, binary)
+      if binary then client:send_binary(data) else client:send(data) end
+    end
+    return app
+"""
+
+
+class Server:
+    """A running `troupe serve`. `stop()` expects that it exits with 0, so a sanitizer's report fails the test."""
+
+    def __init__(self, *arguments, cwd=None):
+        self.process = subprocess.Popen([executable(), "serve", *arguments], cwd=cwd, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.out, self.log, self.told_to_end = queue.Queue(), [], False
+        self._readers = [threading.Thread(target=lambda: [self.out.put(line) for line in self.process.stdout], daemon=True),
+                         threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)]
+        for reader in self._readers:
+            reader.start()
+        try:
+            line = self.out.get(timeout=DEADLINE)
+        except queue.Empty:
+            self.kill()
+            raise AssertionError(f"it says nothing on its standard output:\n{''.join(self.log)}") from None
+        if not line.startswith("serving http://127.0.0.1:"):
+            self.kill()
+            raise AssertionError(f"the first line is {line!r}")
+        self.port = int(line.strip().rsplit(":", 1)[1])
+
+    def socket_url(self, path):
+        return f"ws://127.0.0.1:{self.port}{path}"
+
+    def get(self, path):
+        """(status, body)"""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+        return answer.status, body
+
+    def says(self, text, since=0):
+        """Waits for a line of the log with that, from that one on, and returns it."""
+        return until(lambda: next((line for line in list(self.log)[since:] if text in line), None),
+                     f"a line with {text!r}")
+
+    def signal(self, number=signal.SIGTERM):
+        self.told_to_end = self.told_to_end or number != signal.SIGHUP
+        self.process.send_signal(number)
+
+    def wait(self, seconds=DEADLINE):
+        """The exit code: negative if a signal ended it."""
+        code = self.process.wait(seconds)
+        for reader in self._readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.wait()
+
+    def stop(self):
+        """For addCleanup: ends the process if it still runs."""
+        if self.process.returncode is not None:
+            return
+        if not self.told_to_end:                            # a second signal would cut the draining short
+            self.signal()
+        try:
+            code = self.wait()
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"it did not end after SIGTERM:\n{''.join(self.log)}") from None
+        if code != 0:
+            raise AssertionError(f"it exited with {code} after SIGTERM:\n{''.join(self.log)}")
+
+
+class WithFolder:
+    """For test cases: a folder of its own with what is written there."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="troupe-server-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(text))
+        return path
+
+    def serve(self, *arguments):
+        server = Server(*arguments, cwd=self.folder)
+        self.addCleanup(server.stop)
+        return server
