@@ -1,0 +1,29 @@
+-- A live poll: who votes sees at once how all others have. Clients talk the rpc protocol (docs/protocol.md).
+local app = { rpc = {} }
+local question = troupe.config.question or "Tea or coffee?"
+local choices = troupe.config.choices or troupe.array({ "tea", "coffee" })
+local room = troupe.room("poll")
+local votes = {} -- by client id
+local function result()
+  local counts = {}
+  for _, choice in ipairs(choices) do counts[choice] = 0 end
+  for _, choice in pairs(votes) do counts[choice] = counts[choice] + 1 end
+  return { question = question, counts = counts, watching = room:count() }
+end
+function app.on_open(client)
+  room:join(client)
+  room:notify("changed", result())
+end
+function app.rpc.vote(client, choice)
+  if result().counts[choice] == nil then
+    error({ code = 1, message = "choose one of: " .. table.concat(choices, ", ") })
+  end
+  votes[client.id] = choice
+  room:notify("changed", result(), client)
+  return result()
+end
+function app.on_close(client)
+  room:leave(client)
+  room:notify("changed", result())
+end
+return app
