@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <chrono>
+#include <cstdint>
 #include <lua.hpp>
+#include <string_view>
 
 #include <troupe/base/clock.hpp>
 
 #include "governor.hpp"
 #include "libraries.hpp"
+#include "linear.hpp"
 
 namespace troupe::lua::detail {
 namespace {
@@ -56,18 +59,74 @@ int xpcall(lua_State* in) {
 
 // ── What is less than Lua's own ───────────────────────────────────────────────────────────────
 
-// load(chunk [, name [, mode [, env]]]), of text alone. The original is the upvalue.
+// What is loaded: a text, or what a function gives piece by piece. It is compiled in small pieces, with a look at the
+// clock at each.
+struct chunk {
+  std::string_view rest;
+  bool by_function;
+
+  static constexpr int function_place = 1;
+  static constexpr int piece_place = 5;
+};
+
+const char* next_piece(lua_State* in, void* from, std::size_t* size) {
+  auto& all = *static_cast<chunk*>(from);
+  if (all.rest.empty() && all.by_function) {
+    luaL_checkstack(in, 2, "too many nested functions");
+    lua_pushvalue(in, chunk::function_place);
+    lua_call(in, 0, 1);
+    if (!lua_isnil(in, -1) && !lua_isstring(in, -1)) {
+      luaL_error(in, "reader function must return a string");
+    }
+    lua_replace(in, chunk::piece_place);
+    std::size_t piece_size = 0;
+    const char* const piece = lua_tolstring(in, chunk::piece_place, &piece_size);
+    all.rest = {piece, piece_size};
+  }
+  governor::of(in).spend(in, SIZE_MAX);
+  constexpr std::size_t size_max = 4096;
+  const std::string_view piece = all.rest.substr(0, size_max);
+  all.rest.remove_prefix(piece.size());
+  *size = piece.size();
+  return piece.data();
+}
+
+// load(chunk [, name [, mode [, env]]]), of text alone.
 int load(lua_State* in) {
-  luaL_checkany(in, 1);
-  if (lua_gettop(in) < 3) lua_settop(in, 3);
-  lua_pushliteral(in, "t");
-  lua_replace(in, 3);
-  lua_pushvalue(in, lua_upvalueindex(1));
-  lua_insert(in, 1);
-  lua_call(in, lua_gettop(in) - 1, LUA_MULTRET);
-  governor::of(in).raise_if_killed(
-      in);  // it calls a function for pieces of the text, and catches what that raises
-  return lua_gettop(in);
+  const bool has_environment = !lua_isnone(in, 4);
+  chunk all{{}, !lua_isstring(in, 1)};
+  const char* name = "=(load)";
+  if (all.by_function) {
+    name = luaL_optstring(in, 2, name);
+    luaL_checktype(in, 1, LUA_TFUNCTION);
+  } else {
+    std::size_t size = 0;
+    const char* const text = lua_tolstring(in, 1, &size);
+    all.rest = {text, size};
+    name = luaL_optstring(in, 2, text);
+  }
+  lua_settop(in, chunk::piece_place);
+  if (lua_load(in, next_piece, &all, name, "t") != LUA_OK) {
+    governor::of(in).raise_if_killed(in);  // it has caught that
+    luaL_pushfail(in);
+    lua_insert(in, -2);
+    return 2;
+  }
+  if (has_environment) {
+    lua_pushvalue(in, 4);
+    if (lua_setupvalue(in, -2, 1) == nullptr) lua_pop(in, 1);
+  }
+  return 1;
+}
+
+int select(lua_State* in) {
+  governor::of(in).spend(in, static_cast<std::size_t>(lua_gettop(in)));
+  return call_original(in);
+}
+
+int tonumber(lua_State* in) {
+  spend_string(in, 1);
+  return call_original(in);
 }
 
 // Lua sees whether there is a finaliser when a metatable is set, and not later.
@@ -106,9 +165,13 @@ int time(lua_State* in) {
   return 1;
 }
 
+// Each part of a format costs as much as a hundred instructions.
+constexpr std::size_t date_format_max = 1'000;
+
 // os.date([format [, time]]): the time is this moment's unless given. The original is the upvalue.
 int date(lua_State* in) {
   const char* const format = luaL_optstring(in, 1, "%c");
+  luaL_argcheck(in, std::string_view(format).size() <= date_format_max, 1, "format is too long");
   const lua_Integer when =
       luaL_optinteger(in, 2, std::chrono::system_clock::to_time_t(wall_clock::now()));
   lua_pushvalue(in, lua_upvalueindex(1));
@@ -140,10 +203,14 @@ void forbid(lua_State* in, const char* name) {
 
 void open_base(lua_State* of) {
   luaL_requiref(of, LUA_GNAME, luaopen_base, 1);
-  constexpr luaL_Reg replaced[] = {
-      {"pcall", pcall}, {"xpcall", xpcall}, {"collectgarbage", collectgarbage}, {nullptr, nullptr}};
+  constexpr luaL_Reg replaced[] = {{"pcall", pcall},
+                                   {"xpcall", xpcall},
+                                   {"collectgarbage", collectgarbage},
+                                   {"load", load},
+                                   {nullptr, nullptr}};
   luaL_setfuncs(of, replaced, 0);
-  wrap(of, "load", load);
+  spend_for(of, "select", select);
+  spend_for(of, "tonumber", tonumber);
   wrap(of, "setmetatable", setmetatable);
   for (const char* name : {"dofile", "loadfile", "print", "warn"}) forbid(of, name);
   lua_pop(of, 1);

@@ -12,8 +12,8 @@ void open_libraries(lua_State* of) {
   open_string(of);
   open_table(of);
   luaL_requiref(of, LUA_MATHLIBNAME, luaopen_math, 1);
-  luaL_requiref(of, LUA_UTF8LIBNAME, luaopen_utf8, 1);
-  lua_pop(of, 2);
+  lua_pop(of, 1);
+  open_utf8(of);
 }
 
 }  // namespace troupe::lua::detail

@@ -16,5 +16,6 @@ void open_base(lua_State* of);
 void open_coroutine(lua_State* of);
 void open_string(lua_State* of);
 void open_table(lua_State* of);
+void open_utf8(lua_State* of);
 
 }  // namespace troupe::lua::detail
