@@ -11,6 +11,7 @@
 #include "connection.hpp"
 #include "http_stage.hpp"
 #include "linger.hpp"
+#include "shared_wakeup.hpp"
 
 namespace troupe::http::detail {
 
@@ -99,6 +100,7 @@ void http_stage<Stream>::not_a_request(net::error_code error) {
 
 template <class Stream>
 void http_stage<Stream>::answer() {
+  flush_later::flush_now();  // a handler or a file may take its time
   parsed_request asked = parser_->release();
   parser_.reset();
   // While draining, what has been received ahead is still answered.

@@ -24,6 +24,12 @@ class flush_later {
   /// The batch of this thread for which one waits, or null.
   [[nodiscard]] static troupe::detail::schedule_batch* waiting() noexcept;
 
+  /// Flushes that now. To be called before code of the program's runs on this thread, which may last, or wait for
+  /// an actor that waits in the batch.
+  static void flush_now() noexcept {
+    if (troupe::detail::schedule_batch* const one = waiting()) one->flush();
+  }
+
  private:
   std::unique_ptr<troupe::detail::schedule_batch> batch_;
 };

@@ -46,6 +46,14 @@ TEST_F(shared_wakeup_of, all_that_is_ready_comes_when_the_loop_has_come_round) {
   told_.wait();
 }
 
+TEST_F(shared_wakeup_of, what_may_last_does_not_hold_them_up) {
+  poke_both();
+  flush_later::flush_now();
+  told_.wait();
+  EXPECT_EQ(context_->poll(), 1u);
+  EXPECT_EQ(flush_later::waiting(), nullptr);
+}
+
 TEST_F(shared_wakeup_of, a_loop_that_ends_before_comes_too) {
   poke_both();
   context_.reset();

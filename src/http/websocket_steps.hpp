@@ -60,6 +60,7 @@ void websocket_stage<Stream>::on_accepted() {
 
 template <class Stream>
 void websocket_stage<Stream>::open_session() {
+  flush_later::flush_now();  // its constructor may ask one of those that have just got something
   try {
     session_ = (*make_session_)(channel_->handle());
     this->owner().watch_session(session_->who());

@@ -69,6 +69,15 @@ INSTANTIATE_TEST_SUITE_P(
         way{"sort", "table.sort({3, 2, 1, 5, 4}, function() while true do end end)"},
         way{"gsub", "return ('a'):gsub('a', function() while true do end end)"},
         way{"load", "return load(function() while true do end end)"},
+        way{"a_full_table_whose_keys_are_replaced",
+            "local t = {} for i = 1, 1 << 15 do t[-i] = i end local n = 1 << 15 "
+            "while true do t[-(n - (1 << 15) + 1)] = nil n = n + 1 t[-n] = n end"},
+        way{"comparing_long_strings",
+            "local a, b = ('x'):rep(8000000), ('x'):rep(8000000) while a <= b do end"},
+        way{"comparing_them_for_equality",
+            "local a, b = ('x'):rep(8000000), ('x'):rep(8000000) while a == b do end"},
+        way{"joining_long_strings",
+            "local a = ('x'):rep(4000000) while true do local b = a .. 'y' end"},
         way{"errors_without_end", "while true do pcall(error) end"}),
     [](const auto& which) { return which.param.name; });
 

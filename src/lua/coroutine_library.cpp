@@ -42,6 +42,7 @@ outcome resume(lua_State* in, lua_State* which, int arguments) {
     return {LUA_ERRRUN, 1};
   }
   lua_xmove(in, which, arguments);
+  governor::of(in).watch(which);
   outcome got{};
   got.status = lua_resume(which, in, arguments, &got.values);
   if (got.status != LUA_OK && got.status != LUA_YIELD) got.values = 1;

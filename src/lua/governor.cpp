@@ -14,7 +14,16 @@ namespace {
 // What a look counts for in a simulation.
 constexpr duration simulated_look = std::chrono::microseconds(100);
 
-void on_count(lua_State* in, lua_Debug*) { governor::of(in).spend(in, SIZE_MAX); }
+// So many bytes may be gone through in the time of one step.
+constexpr std::size_t bytes_per_step = 64;
+// With more in use the hook looks more often.
+constexpr std::size_t little_memory = 1024 * 1024;
+
+void on_count(lua_State* in, lua_Debug*) {
+  governor& its = governor::of(in);
+  its.watch(in);
+  its.spend(in, SIZE_MAX);
+}
 
 }  // namespace
 
@@ -36,6 +45,7 @@ void* governor::allocate(void* self, void* block, std::size_t old_bytes,
       bytes - had > my.bounds_.memory_hard - std::min(my.used_, my.bounds_.memory_hard)) {
     return nullptr;
   }
+  if (bytes > had && !my.has_time_for(bytes)) return nullptr;
   void* const got = std::realloc(block, bytes);
   if (got == nullptr) return bytes <= had ? block : nullptr;
   my.used_ = my.used_ - had + bytes;
@@ -46,6 +56,29 @@ void* governor::allocate(void* self, void* block, std::size_t old_bytes,
 void governor::govern(lua_State* main) noexcept {
   *static_cast<governor**>(lua_getextraspace(main)) = this;
   lua_sethook(main, on_count, LUA_MASKCOUNT, look_each);
+}
+
+void governor::watch(lua_State* coroutine) noexcept {
+  const std::size_t each = used_ <= little_memory
+                               ? look_each
+                               : std::max(look_each / (used_ / little_memory), look_each_least);
+  if (static_cast<std::size_t>(lua_gethookcount(coroutine)) != each) {
+    lua_sethook(coroutine, on_count, LUA_MASKCOUNT, static_cast<int>(each));
+  }
+}
+
+// What is given memory is filled, so a table that grows again and again takes time that no hook sees. Nothing can be raised
+// here, but memory can be refused; that ends the run as well.
+bool governor::has_time_for(std::size_t bytes) noexcept {
+  const std::size_t steps = bytes / bytes_per_step;
+  if (steps < unlooked_) {
+    unlooked_ -= steps;
+    return true;
+  }
+  unlooked_ = look_each;
+  if (over_at_ == time_point::max()) return true;
+  if (verdict_ == verdict::none && clock::now() >= over_at_) verdict_ = verdict::out_of_time;
+  return verdict_ == verdict::none;
 }
 
 void governor::begin(time_point now) noexcept {

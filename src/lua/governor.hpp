@@ -28,8 +28,9 @@ struct bounds {
 /// What runs too long, or has caught an error for lack of memory, is killed: each look raises an error again,
 /// and the protected calls that scripts have let that through (see protected_call.hpp), until the run is over.
 ///
-/// A hook sees each 10,000th instruction of each coroutine, since those inherit it. Loops written in C++ that a
-/// script can make long report their steps by spend().
+/// A hook sees each 10,000th instruction of each coroutine, since those inherit it; the more memory is in use, the
+/// more often, since there are instructions that go through a whole string or table. Memory that is asked for counts as
+/// steps as well. Loops written in C++ that a script can make long report theirs by spend().
 ///
 /// Threads:   as the state: one at a time.
 /// Cost:      while a run lasts, the clock is read once in 10,000 instructions or steps; the hook makes the
@@ -51,6 +52,8 @@ class governor {
 
   /// Makes it the governor of a new state and of the coroutines to come.
   void govern(lua_State* main) noexcept;
+  /// To be called before a coroutine is resumed.
+  void watch(lua_State* coroutine) noexcept;
 
   void begin(time_point now) noexcept;
   /// Ends the run, and returns what had become of it.
@@ -86,6 +89,9 @@ class governor {
 
  private:
   static constexpr std::size_t look_each = 10'000;
+  static constexpr std::size_t look_each_least = 100;
+
+  [[nodiscard]] bool has_time_for(std::size_t bytes) noexcept;
 
   void look(lua_State* by);
   [[noreturn]] void raise(lua_State* in);

@@ -112,6 +112,7 @@ tasks::outcome tasks::run(std::unique_ptr<task> which, int arguments) {
   lua_State* const thread = which->thread;
   task* const before = std::exchange(running_, which.get());
   state_.governor().begin(clock::now());
+  state_.governor().watch(thread);
   int results = 0;
   const int status = lua_resume(thread, nullptr, arguments, &results);
   const governor::verdict verdict = state_.governor().end();
