@@ -106,7 +106,8 @@ void governor::caught(lua_State* in, int status) {
 }
 
 void governor::raise(lua_State* in) {
-  push_reason(in, verdict_, bounds_);
+  // Who hears of it looks at the verdict, and not at this.
+  lua_pushliteral(in, "killed");
   lua_error(in);
   std::abort();  // it does not return
 }
@@ -126,22 +127,19 @@ bool governor::collect(lua_State* main) {
   return !std::exchange(warned_, true);
 }
 
-void push_reason(lua_State* to, governor::verdict why, const bounds& allowed) {
+std::string reason(governor::verdict why, const bounds& allowed) {
   switch (why) {
     case governor::verdict::none:
-      lua_pushliteral(to, "");
-      return;
+      break;
     case governor::verdict::out_of_time:
-      lua_pushfstring(
-          to, "ran for more than %I ms without waiting",
-          static_cast<lua_Integer>(
-              std::chrono::duration_cast<std::chrono::milliseconds>(allowed.run_time).count()));
-      return;
+      return "ran for more than " +
+             std::to_string(
+                 std::chrono::duration_cast<std::chrono::milliseconds>(allowed.run_time).count()) +
+             " ms without waiting";
     case governor::verdict::out_of_memory:
-      lua_pushfstring(to, "needed more than %I bytes of memory",
-                      static_cast<lua_Integer>(allowed.memory_hard));
-      return;
+      return "needed more than " + std::to_string(allowed.memory_hard) + " bytes of memory";
   }
+  return {};
 }
 
 }  // namespace troupe::lua::detail

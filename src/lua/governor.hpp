@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <lua.hpp>
-#include <string_view>
+#include <string>
 
 #include <troupe/base/clock.hpp>
 
@@ -107,6 +107,6 @@ class governor {
 };
 
 /// What a user reads: "ran for more than 1000 ms without waiting".
-void push_reason(lua_State* to, governor::verdict why, const bounds& allowed);
+[[nodiscard]] std::string reason(governor::verdict why, const bounds& allowed);
 
 }  // namespace troupe::lua::detail

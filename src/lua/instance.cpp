@@ -141,6 +141,7 @@ instance::instance(std::shared_ptr<application_core> of, unsigned number)
 
 instance::~instance() {
   close_all(1012, "the application starts anew");
+  counts_.clients.subtract(clients_.size());  // the next incarnation does not know them
   // What waits is told of the end while the rest of this is still there.
   program_.reset();
   counts_.memory.set(0);

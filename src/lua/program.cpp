@@ -84,7 +84,10 @@ void program::load(const std::string& config) {
   state_.governor().begin(clock::now());
   const int status = lua_pcall(lua, 1, 0, 1);
   const governor::verdict verdict = state_.governor().end();
-  if (status != LUA_OK || verdict != governor::verdict::none) {
+  if (verdict != governor::verdict::none) {
+    throw application_error(what.main.name + " " + reason(verdict, state_.governor().allowed()));
+  }
+  if (status != LUA_OK) {
     const char* const text = lua_tostring(lua, -1);
     throw application_error(text != nullptr ? text : what.main.name + " has failed");
   }

@@ -39,7 +39,9 @@ class script : public testing::Test {
       said.append(one, size);
       lua_pop(lua, 1);
     }
-    if (verdict != governor::verdict::none) return "killed: " + said;
+    if (verdict != governor::verdict::none) {
+      return "killed: " + reason(verdict, state_.governor().allowed());
+    }
     return status == LUA_OK ? said : "error: " + said;
   }
 

@@ -158,7 +158,8 @@ failure tasks::describe(lua_State* thread, governor::verdict verdict, const char
   const auto tell = [&](lua_State* in) {
     std::size_t size = 0;
     if (verdict != governor::verdict::none) {
-      push_reason(in, verdict, state_.governor().allowed());
+      const std::string text = reason(verdict, state_.governor().allowed());
+      lua_pushlstring(in, text.data(), text.size());
     } else if (given != nullptr || !lua_checkstack(thread, 1)) {
       lua_pushstring(in, given);
     } else {
