@@ -25,7 +25,7 @@ namespace troupe::lua::detail {
 /// An error of a script fails the handler that it is in. The instance itself fails, and is made anew by its supervisor,
 /// if main.lua or on_start does, or if its Lua state is so full that no message can be handled any more. Then the
 /// connections of the one before are closed with 1012.
-class instance : public actor, private surroundings, private tasks::observer {
+class instance final : public actor, private surroundings, private tasks::observer {
  public:
   /// Runs main.lua, on the thread of its first turn. Errors: application_error.
   instance(std::shared_ptr<application_core> of, unsigned number);
