@@ -96,7 +96,6 @@ struct hungry : script {
   hungry() : script({.memory_soft = 1'000'000, .memory_hard = 2'000'000}) {}
 };
 
-
 TEST_F(hungry, more_than_the_hard_bound_fails) {
   EXPECT_EQ(run("return ('x'):rep(3000000)"), "error: not enough memory");
   EXPECT_EQ(run("local t = {} while true do t[#t + 1] = {} end"), "error: not enough memory");
