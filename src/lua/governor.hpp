@@ -26,7 +26,7 @@ struct bounds {
 ///   idle ──begin()──▶ running ──over a bound──▶ killed ──end()──▶ idle
 ///
 /// What runs too long, or has caught an error for lack of memory, is killed: each look raises an error again,
-/// and the protected calls that scripts have let that through (see protected_call.hpp), until the run is over.
+/// and the protected calls that scripts have let that through (base_library.cpp), until the run is over.
 ///
 /// A hook sees each 10,000th instruction of each coroutine, since those inherit it; the more memory is in use, the
 /// more often, since there are instructions that go through a whole string or table. Memory that is asked for counts as

@@ -3,18 +3,16 @@
 
 // For tests: an application that is served, from a text.
 
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
 #include <troupe/lua/application.hpp>
 
 #include "http/test_server.hpp"
+#include "temporary_folder.hpp"
 
 namespace troupe::lua::test {
 
@@ -26,7 +24,6 @@ class running_application : public http::test::served {
   ~running_application() override {
     server_.reset();
     application_.reset();
-    std::filesystem::remove_all(folder_);
   }
 
   /// Serves a main.lua at /app.
@@ -64,20 +61,9 @@ class running_application : public http::test::served {
 
  private:
   std::filesystem::path write(const std::string& name, const std::string& main) {
-    const std::filesystem::path folder = folder_ / name;
-    auto all = files_;
-    all["main.lua"] = main;
-    for (const auto& [file, text] : all) {
-      std::filesystem::create_directories((folder / file).parent_path());
-      std::ofstream(folder / file) << text;
-    }
-    return folder;
-  }
-  static std::filesystem::path make_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "troupe-lua-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw std::system_error(errno, std::generic_category(), name);
-    return name;
+    for (const auto& [file, text] : files_) folder_.write(name + "/" + file, text);
+    folder_.write(name + "/main.lua", main);
+    return folder_.path() / name;
   }
   static std::string_view word(severity how) {
     constexpr std::string_view words[] = {"debug", "info", "warning", "error"};
@@ -85,7 +71,7 @@ class running_application : public http::test::served {
   }
 
  protected:
-  const std::filesystem::path folder_ = make_folder();
+  const temporary_folder folder_;
   community among_{system_, [this](const log_line& line) {
                      log_.write(std::string(word(line.how)) + ": " + std::string(line.text));
                    }};

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "http/raw_client.hpp"
-#include "temporary_folder.hpp"
+#include "lua/temporary_folder.hpp"
 
 namespace troupe::server {
 namespace {

@@ -14,7 +14,7 @@
 
 #include <troupe/server/configuration.hpp>
 
-#include "temporary_folder.hpp"
+#include "lua/temporary_folder.hpp"
 
 namespace troupe::server {
 namespace {

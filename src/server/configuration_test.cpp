@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "temporary_folder.hpp"
+#include "lua/temporary_folder.hpp"
 
 namespace troupe::server {
 namespace {

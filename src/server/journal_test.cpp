@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "temporary_folder.hpp"
+#include "lua/temporary_folder.hpp"
 
 namespace troupe::server::detail {
 namespace {

@@ -9,13 +9,13 @@
 #include <string>
 #include <system_error>
 
-namespace troupe::server {
+namespace troupe {
 
 /// For tests: a folder of its own, which goes with it.
 class temporary_folder {
  public:
   temporary_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "troupe-server-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "troupe-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
       throw std::system_error(errno, std::system_category(), "mkdtemp");
     }
@@ -45,4 +45,4 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
-}  // namespace troupe::server
+}  // namespace troupe
