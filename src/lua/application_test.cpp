@@ -158,6 +158,28 @@ TEST_F(running_application, others_are_asked) {
   EXPECT_EQ(client.hear(), "none: 'other' has no 'what' in its calls");
 }
 
+// Answers with what it was asked, and fails what it does not know.
+class mirror : public actor {
+ public:
+  answer on(const call& m) {
+    return m.method == "show" ? answer{.ok = true, .value = m.value} : answer::error("only show");
+  }
+};
+
+TEST_F(running_application, an_actor_in_cpp_is_asked_by_its_name) {
+  among_.add("mirror", system_.spawn<mirror>());
+  EXPECT_THROW(among_.add("mirror", system_.spawn<mirror>()), std::invalid_argument);
+  start(
+      "return {on_message = function(client, data) local got, why = troupe.ask('mirror', data, {7, "
+      "'x'}) "
+      "client:send(got and got[1] .. got[2] or why) end}");
+  raw_client client = open();
+  client.say("show");
+  EXPECT_EQ(client.hear(), "7x");
+  client.say("hide");
+  EXPECT_EQ(client.hear(), "only show");
+}
+
 TEST_F(running_application, configuration_and_modules_are_there) {
   options_.config = R"({"greeting": "good day", "list": [1, 2.5, null]})";
   files_ = {{"words.lua", "return {shout = function(s) return s:upper() end}"},

@@ -10,6 +10,12 @@ namespace troupe::lua {
 community::community(troupe::system& on, log_sink log)
     : state_(std::make_shared<state>(on, std::move(log))) {}
 
+void community::add_target(const std::string& name, call_target to) {
+  if (!state_->add(name, [its = std::move(to)](std::string_view) { return its; })) {
+    throw std::invalid_argument("the name '" + name + "' is taken by an application or an actor");
+  }
+}
+
 bool community::state::add(const std::string& name, finder find) {
   const std::lock_guard lock(mutex_);
   return known_.emplace(name, std::move(find)).second;

@@ -8,10 +8,12 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <troupe/base/clock.hpp>
 #include <troupe/http/server.hpp>
+#include <troupe/lua/call.hpp>
 #include <troupe/lua/limits.hpp>
 #include <troupe/lua/log.hpp>
 #include <troupe/troupe.hpp>
@@ -72,10 +74,21 @@ class community {
  public:
   explicit community(troupe::system& on, log_sink log = {});
 
+  /// Lets applications ask an actor in C++, and send to it, by a name: troupe.ask("prices", …). The reference stays
+  /// for as long as the community.
+  ///
+  /// Errors: std::invalid_argument if an application or another actor has the name.
+  template <callable A>
+  void add(const std::string& name, ref<A> actor) {
+    add_target(name, call_target::of(std::move(actor)));
+  }
+
   class state;
   [[nodiscard]] const std::shared_ptr<state>& its_state() const noexcept { return state_; }
 
  private:
+  void add_target(const std::string& name, call_target to);
+
   std::shared_ptr<state> state_;
 };
 
