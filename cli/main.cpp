@@ -41,6 +41,8 @@ int run(int count, char** arguments) {
 #ifdef TROUPE_CLI_SERVER
   troupe::cli::serve_options serving;
   troupe::cli::add_serve(program, serving, result);
+  troupe::cli::reload_options reloaded;
+  troupe::cli::add_reload(program, reloaded, result);
   troupe::cli::new_application_options made;
   troupe::cli::add_new(program, made, result);
 #endif

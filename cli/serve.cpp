@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/serve.hpp"
 
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -14,6 +15,9 @@ namespace {
 
 constexpr const char* usual_file = "troupe.toml";
 
+// For all upgrades together.
+constexpr std::chrono::minutes reload_time{10};
+
 // What the command line says on top of the file.
 server::configuration read(const serve_options& options) {
   server::configuration all;
@@ -23,6 +27,8 @@ server::configuration read(const serve_options& options) {
   }
   if (!options.address.empty()) all.http.address = options.address;
   if (options.port) all.http.port = *options.port;
+  if (!options.control.empty()) all.admin.control = options.control;
+  if (options.watch) all.admin.watch = true;
   server::expect_no_duplicates(all);
   if (all.applications.empty()) {
     throw server::configuration_error(options.config +
@@ -110,6 +116,15 @@ void add_serve(CLI::App& program, serve_options& options, int& result) {
   add_number(*command, "--port", {0, 65'535}, "likewise; 0: any that is free",
              [&options](std::uint64_t value) { options.port = static_cast<std::uint16_t>(value); });
   command
+      ->add_option("--control", options.control,
+                   "a socket for commands as troupe reload sends them, whatever the file says")
+      ->check(is_named)
+      ->type_name("PATH");
+  command
+      ->add_flag("--watch", options.watch,
+                 "applications whose files change are upgraded by themselves: for who writes them")
+      ->disable_flag_override();
+  command
       ->add_flag("--check", options.check,
                  "only look whether the configuration and all scripts can be used")
       ->disable_flag_override();
@@ -124,6 +139,36 @@ void add_serve(CLI::App& program, serve_options& options, int& result) {
       options.config = usual_file;
     }
     result = serve(options);
+  });
+}
+
+void add_reload(CLI::App& program, reload_options& options, int& result) {
+  CLI::App* const command =
+      program.add_subcommand("reload",
+                             "has a server read its configuration, its certificates and its "
+                             "applications' files again, and says what has come of it");
+  command
+      ->add_option("--config", options.config,
+                   "the configuration that the server has; ./troupe.toml if there is no --control")
+      ->check(is_named)
+      ->type_name("FILE");
+  command->add_option("--control", options.control, "the socket that the server has")
+      ->check(is_named)
+      ->type_name("PATH");
+  command->callback([&options, &result] {
+    std::filesystem::path socket = options.control;
+    if (socket.empty()) {
+      const std::string file = options.config.empty() ? usual_file : options.config;
+      socket = server::read_configuration(file).admin.control;
+      if (socket.empty()) {
+        throw CLI::ValidationError("reload", file +
+                                                 " has no admin.control; name a socket there, or "
+                                                 "with --control, and start the server with it");
+      }
+    }
+    const server::command_result got = server::send_command(socket, "reload", reload_time);
+    (got.done ? std::cout : std::cerr) << (got.text.empty() ? "nothing has changed\n" : got.text);
+    result = got.done ? 0 : 1;
   });
 }
 

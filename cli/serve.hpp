@@ -14,10 +14,20 @@ struct serve_options {
   std::vector<std::string> applications;
   std::string address;
   std::optional<std::uint16_t> port;
+  std::string control;
   bool check = false;
+  bool watch = false;
 };
 
 /// `troupe serve`. Both references are used when the command line is parsed.
 void add_serve(CLI::App& program, serve_options& options, int& result);
+
+struct reload_options {
+  std::string config;
+  std::string control;
+};
+
+/// `troupe reload`. Likewise.
+void add_reload(CLI::App& program, reload_options& options, int& result);
 
 }  // namespace troupe::cli

@@ -144,7 +144,7 @@ class application::state {
     ++tried_;
     try {
       latest_ = std::make_shared<const detail::application_version>(
-          tried_, core_->options().from, detail::checked_limits(core_->options().name, allowed),
+          tried_, folder_, detail::checked_limits(core_->options().name, allowed),
           std::move(config));
     } catch (const application_error& e) {
       return e.what();
@@ -205,6 +205,7 @@ class application::state {
 
   const std::shared_ptr<detail::application_core> core_;
   const application_kind kind_;
+  const detail::script_folder folder_{core_->options().from};
   // The one that was tried last, whether it runs or was refused.
   std::shared_ptr<const detail::application_version> latest_ = core_->version(1);
   unsigned tried_ = 1;
@@ -219,7 +220,7 @@ application::~application() = default;
 
 application_kind application::check(const application_options& options) {
   const auto version = std::make_shared<const detail::application_version>(
-      1U, options.from, options.limits, options.config);
+      1U, detail::script_folder(options.from), options.limits, options.config);
   nowhere around(options.name);
   return detail::program(around, version, around).kind();
 }

@@ -64,8 +64,8 @@ limits checked_limits(const std::string& application, const limits& its) {
 
 application_core::application_core(const community& among, application_options options)
     : options_(checked(std::move(options))), among_(among.its_state()) {
-  const auto first = std::make_shared<const application_version>(1U, options_.from, options_.limits,
-                                                                 options_.config);
+  const auto first = std::make_shared<const application_version>(1U, script_folder(options_.from),
+                                                                 options_.limits, options_.config);
   versions_.assign(options_.instances, first);
   for (unsigned i = 0; i < options_.instances; ++i) {
     counts_.push_back(std::make_unique<instance_counts>());

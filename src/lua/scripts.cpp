@@ -7,6 +7,7 @@
 #include <iterator>
 #include <mutex>
 #include <system_error>
+#include <utility>
 
 #include <troupe/lua/application.hpp>
 
@@ -96,10 +97,19 @@ script_text script_folder::read(const fs::path& file) const {
 // ── A version ─────────────────────────────────────────────────────────────────────────────────
 
 // Each file's stamp is taken before it is read: what is written meanwhile is seen as a change.
-script_version::script_version(const fs::path& from)
-    : folder_(from),
-      files_{{folder_.main(), stamp_of(folder_.main())}},
-      main_(folder_.read(folder_.main())) {}
+script_version::script_version(script_folder from)
+    : folder_(std::move(from)), files_{{folder_.main(), stamp_of(folder_.main())}} {
+  try {
+    main_ = folder_.read(folder_.main());
+  } catch (const application_error& e) {
+    main_problem_ = e.what();
+  }
+}
+
+const script_text& script_version::main() const {
+  if (!main_) throw application_error(main_problem_);
+  return *main_;
+}
 
 const script_text* script_version::module(std::string_view name) const {
   const std::lock_guard lock(mutex_);

@@ -50,10 +50,11 @@ class script_folder {
 /// Threads: any.
 class script_version {
  public:
-  /// Reads main.lua. Errors: application_error.
-  explicit script_version(const std::filesystem::path& from);
+  /// Reads main.lua, if it can be read.
+  explicit script_version(script_folder from);
 
-  [[nodiscard]] const script_text& main() const noexcept { return main_; }
+  /// Errors: application_error if it could not be read.
+  [[nodiscard]] const script_text& main() const;
 
   /// The text of "a.b", which stays; null if there is none.
   /// Errors: as script_folder's.
@@ -72,7 +73,8 @@ class script_version {
   mutable mutex mutex_;  // guards what follows
   mutable std::vector<seen> files_;
   mutable std::map<std::string, std::optional<script_text>, std::less<>> modules_;
-  const script_text main_;
+  std::optional<script_text> main_;
+  std::string main_problem_;
 };
 
 }  // namespace troupe::lua::detail

@@ -6,16 +6,20 @@
 #include <csignal>
 #include <exception>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include <troupe/base/clock.hpp>
 #include <troupe/net/signals.hpp>
+#include <troupe/server/control.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 
 #include "journal.hpp"
 #include "units.hpp"
+#include "watcher.hpp"
 
 namespace troupe::server {
 namespace {
@@ -46,6 +50,9 @@ system_options with_failures_logged(system_options options, duration deadline,
   };
   return options;
 }
+
+// How often files are looked at; one that has changed is given as long to be written.
+constexpr std::chrono::milliseconds watch_each{250};
 
 enum class phase : std::uint8_t { starting, serving, ending };
 
@@ -78,7 +85,11 @@ struct application_server::state {
   bool stop_applications();
   bool end();
   void wait_unready();
-  void take_over(const configuration& now);
+  command_result take_over(const configuration& now);
+  void upgrade(lua::application& which, const configuration& next, command_result& told);
+  void upgrade_outdated();
+  command_result obey(const std::string& command);
+  command_result reload();
 
   configuration what;  // as it runs; of what reloads, as it was read last
   const std::vector<addition> also;
@@ -98,7 +109,8 @@ struct application_server::state {
   net::signals* waiting = nullptr;  // run() does, for these
   bool stopped = false;
 
-  mutex reload_mutex;  // one at a time
+  mutex reload_mutex;  // one at a time; guards what follows, and `what.log` and `what.applications`
+  std::set<std::string> outdated;  // applications that had changed when they were looked at last
 };
 
 void application_server::state::start_applications() {
@@ -128,6 +140,7 @@ void application_server::state::add_routes() {
 
 // True if on_stop has returned in all of them, within the time that they have together.
 bool application_server::state::stop_applications() {
+  const std::lock_guard lock(reload_mutex);
   const time_point due = clock::now() + what.stop_time;
   bool all = true;
   for (lua::application& each : applications) {
@@ -159,18 +172,77 @@ bool application_server::state::end() {
   return in_time;
 }
 
-// What it says otherwise than what runs.
-void application_server::state::take_over(const configuration& next) {
+// What it says otherwise than what runs, and what the files of applications do.
+command_result application_server::state::take_over(const configuration& next) {
+  command_result told;
   log.reopen(next.log);
   for (const difference& each : differences(what, next)) {
-    if (each.reloads) {
-      log.write(severity::info, each.name + " is now " + each.now + ", was " + each.before);
-    } else {
-      log.write(severity::warning, each.name + " is now " + each.now + ", but stays " +
-                                       each.before + " until a restart");
-    }
+    std::string line = each.name + " is now " + each.now;
+    line.append(each.reloads ? ", was " : ", but stays ").append(each.before);
+    if (!each.reloads) line += " until a restart";
+    log.write(each.reloads ? severity::info : severity::warning, line);
+    told.text += line + '\n';
   }
   what.log = next.log;
+  for (lua::application& each : applications) upgrade(each, next, told);
+  return told;
+}
+
+void application_server::state::upgrade(lua::application& which, const configuration& next,
+                                        command_result& told) {
+  const auto named = [&](const served_application& each) {
+    return each.options.name == which.name();
+  };
+  const auto is = std::find_if(what.applications.begin(), what.applications.end(), named);
+  const auto wanted = std::find_if(next.applications.begin(), next.applications.end(), named);
+  if (wanted == next.applications.end()) return;
+  lua::application_options& its = is->options;
+  const lua::application_options& said = wanted->options;
+  const bool changed =
+      which.is_outdated() || its.config != said.config || its.limits != said.limits;
+  if (!changed) return;
+  const std::string why_not = which.upgrade(said.limits, said.config);
+  told.text += "application " + which.name() + ": ";
+  if (why_not.empty()) {
+    its.limits = said.limits;
+    its.config = said.config;
+    told.text += "upgraded\n";
+  } else {
+    told.done = false;
+    told.text += why_not + "; the old version goes on\n";
+  }
+}
+
+// A file that has changed may still be written: it is taken when it was seen to have changed twice.
+void application_server::state::upgrade_outdated() {
+  const std::lock_guard lock(reload_mutex);
+  if (now.load(relaxed) != phase::serving) return;  // [phase]
+  for (lua::application& each : applications) {
+    if (!each.is_outdated()) continue;
+    if (outdated.insert(each.name()).second) continue;
+    outdated.erase(each.name());
+    (void)each.upgrade();  // it logs the outcome
+  }
+}
+
+command_result application_server::state::obey(const std::string& command) {
+  if (command == "reload") return reload();
+  return {.done = false, .text = "there is no command '" + command + "'; there is 'reload'\n"};
+}
+
+command_result application_server::state::reload() {
+  const std::lock_guard lock(reload_mutex);
+  if (now.load(relaxed) == phase::ending) return {.done = false, .text = "draining\n"};  // [phase]
+  try {
+    if (again) return take_over(again());
+    if (!what.file.empty()) return take_over(read_configuration(what.file));
+    log.write(severity::info, "there is no configuration to read again");
+    return take_over(configuration(what));
+  } catch (const std::exception& why) {
+    const std::string line = std::string(why.what()) + "; everything stays as it was";
+    log.write(severity::error, line);
+    return {.done = false, .text = line + '\n'};
+  }
 }
 
 application_server::application_server(configuration all, std::vector<addition> also,
@@ -213,8 +285,17 @@ int application_server::run(const std::function<void()>& serving) {
     }
   } const at_the_end{s};
   if (!s.started) start();
-  if (serving) serving();
-  while (asked.wait() == SIGHUP) reload();
+  {
+    const admin_paths& admin = s.what.admin;
+    std::optional<control_socket> commands;
+    if (!admin.control.empty()) {
+      commands.emplace(admin.control, [&](const std::string& text) { return s.obey(text); });
+    }
+    std::optional<detail::watcher> watching;
+    if (admin.watch) watching.emplace(watch_each, [&] { s.upgrade_outdated(); });
+    if (serving) serving();
+    while (asked.wait() == SIGHUP) reload();
+  }
   return s.end() ? 0 : 1;
 }
 
@@ -225,21 +306,6 @@ void application_server::stop() {
   if (state_->waiting != nullptr) state_->waiting->cancel();
 }
 
-void application_server::reload() {
-  state& s = *state_;
-  const std::lock_guard lock(s.reload_mutex);
-  try {
-    if (s.again) {
-      s.take_over(s.again());
-    } else if (!s.what.file.empty()) {
-      s.take_over(read_configuration(s.what.file));
-    } else {
-      s.log.reopen(s.what.log);
-      s.log.write(severity::info, "there is no configuration to read again");
-    }
-  } catch (const std::exception& why) {
-    s.log.write(severity::error, std::string(why.what()) + "; everything stays as it was");
-  }
-}
+command_result application_server::reload() { return state_->reload(); }
 
 }  // namespace troupe::server

@@ -109,6 +109,8 @@ access = false
 health = ""
 ready = "/ready"
 metrics = "/figures"
+control = "commands"
+watch = true
 [applications.one]
 from = "apps/one"
 route = "/first"
@@ -162,6 +164,8 @@ timers = 8
   EXPECT_EQ(all.admin.health, "");
   EXPECT_EQ(all.admin.ready, "/ready");
   EXPECT_EQ(all.admin.metrics, "/figures");
+  EXPECT_EQ(all.admin.control, folder_.path() / "commands");
+  EXPECT_TRUE(all.admin.watch);
   ASSERT_EQ(all.applications.size(), 1u);
   const served_application& one = all.applications.front();
   EXPECT_EQ(one.options.name, "one");
@@ -289,7 +293,8 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "applications.one.instances?"},
       {one + "limits.memory = 2",
        "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
-       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers, upgrade_time"},
+       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers, "
+       "upgrade_time"},
 
       // applications
       {"applications = 3", "t.toml:1:16: applications is 3; allowed are tables"},
@@ -417,7 +422,7 @@ TEST_F(configuration_of, what_differs_is_named_with_both_values) {
   }
   EXPECT_THAT(
       said, ElementsAre("limits.idle_time: 1m -> 90s", "log.level: \"debug\" -> \"info\", at once",
-                        "applications.one.config: {\"a\":1} -> {}",
+                        "applications.one.config: {\"a\":1} -> {}, at once",
                         "applications.two: not served -> there"));
 }
 

@@ -78,6 +78,10 @@ setting<configuration> origins() {
               }};
 }
 
+bool can_be_made(const std::filesystem::path& path) {
+  return is_folder(path.has_parent_path() ? path.parent_path() : ".") && !is_folder(path);
+}
+
 // "stdout", "stderr", or a file that need not be there yet.
 setting<configuration> log_to() {
   return {.name = "log.to",
@@ -188,6 +192,9 @@ std::vector<setting<configuration>> make_server_keys() {
       text<of>("admin.health", at(&of::admin, &admin_paths::health), route, is_route_or_none),
       text<of>("admin.ready", at(&of::admin, &admin_paths::ready), route, is_route_or_none),
       text<of>("admin.metrics", at(&of::admin, &admin_paths::metrics), route, is_route_or_none),
+      path<of>("admin.control", at(&of::admin, &admin_paths::control),
+               "a path of a socket, in a folder that is there", can_be_made),
+      flag<of>("admin.watch", at(&of::admin, &admin_paths::watch)),
   };
 }
 
@@ -204,17 +211,17 @@ std::vector<setting<served_application>> make_application_keys() {
                is_connection_key),
       path<of>("files", at(&of::files), "a folder", is_folder),
       text<of>("files_route", at(&of::files_route), "paths as \"/echo/\"", is_route),
-      script_configuration(),
+      reloading(script_configuration()),
 
-      size<of>("limits.memory_bytes", lua_limit(&limits::memory_bytes), MiB, 64 * GiB),
-      size<of>("limits.memory_warning_bytes", lua_limit(&limits::memory_warning_bytes), MiB,
-               64 * GiB),
-      time<of>("limits.run_time", lua_limit(&limits::run_time), 1ms, 1h),
+      reloading(size<of>("limits.memory_bytes", lua_limit(&limits::memory_bytes), MiB, 64 * GiB)),
+      reloading(size<of>("limits.memory_warning_bytes", lua_limit(&limits::memory_warning_bytes),
+                         MiB, 64 * GiB)),
+      reloading(time<of>("limits.run_time", lua_limit(&limits::run_time), 1ms, 1h)),
       number<of>("limits.mailbox_messages", lua_limit(&limits::mailbox_messages), 1, most_messages),
       size<of>("limits.mailbox_bytes", lua_limit(&limits::mailbox_bytes), KiB, 64 * GiB),
-      number<of>("limits.waiting", lua_limit(&limits::waiting), 1, 1'000'000),
-      number<of>("limits.timers", lua_limit(&limits::timers), 1, 1'000'000),
-      time<of>("limits.upgrade_time", lua_limit(&limits::upgrade_time), 10ms, 1h),
+      reloading(number<of>("limits.waiting", lua_limit(&limits::waiting), 1, 1'000'000)),
+      reloading(number<of>("limits.timers", lua_limit(&limits::timers), 1, 1'000'000)),
+      reloading(time<of>("limits.upgrade_time", lua_limit(&limits::upgrade_time), 10ms, 1h)),
   };
 }
 

@@ -28,6 +28,8 @@ struct limits {
   /// In an upgrade, until on_start and self_test of the new version have returned; and then, until what still waits in the
   /// version before has ended. What has not by then fails.
   std::chrono::milliseconds upgrade_time{10'000};
+
+  friend bool operator==(const limits&, const limits&) = default;
 };
 
 }  // namespace troupe::lua

@@ -8,6 +8,7 @@
 
 #include <troupe/http/server.hpp>
 #include <troupe/server/configuration.hpp>
+#include <troupe/server/control.hpp>
 #include <troupe/troupe.hpp>
 
 namespace troupe::server {
@@ -53,9 +54,11 @@ class application_server {
   /// Has run() return as if by SIGTERM; it does so at once if it comes later.
   void stop();
 
-  /// Takes over what can change while it runs, and names in the log what needs a restart. Opens the log's file anew. If
-  /// the configuration is wrong, the log says why, and everything stays as it is.
-  void reload();
+  /// Takes over what can change while it runs, and names what needs a restart; opens the log's file anew; upgrades
+  /// applications whose scripts, bounds or `config` have changed. If the configuration is wrong, everything stays as it is.
+  ///
+  /// Returns what the log says of it. Cost: it returns when the upgrades are done, after 2 x upgrade_time of each at the latest.
+  command_result reload();
 
  private:
   struct state;

@@ -49,6 +49,10 @@ struct admin_paths {
   std::string health = "/healthz";
   std::string ready = "/readyz";
   std::string metrics = "/metrics";
+  /// A socket for commands, as `troupe reload` sends them. Empty: none.
+  std::filesystem::path control = {};
+  /// Applications whose files change are upgraded by themselves.
+  bool watch = false;
 };
 
 /// One application, and where it is served.

@@ -5,3 +5,4 @@
 
 #include <troupe/server/application_server.hpp>
 #include <troupe/server/configuration.hpp>
+#include <troupe/server/control.hpp>
