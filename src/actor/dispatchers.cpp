@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include <troupe/actor/control_block.hpp>
@@ -18,7 +17,7 @@ namespace {
 unsigned workers_of(const dispatcher_options& options) {
   if (options.workers != 0) return options.workers;
   if (!options.cpus.empty()) return static_cast<unsigned>(options.cpus.size());
-  return std::max(1u, std::thread::hardware_concurrency());
+  return usable_cpus();
 }
 
 }  // namespace

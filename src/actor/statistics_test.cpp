@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <thread>
+#include <troupe/sync/thread_traits.hpp>
 #include <troupe/troupe.hpp>
 #include <vector>
 
@@ -148,9 +149,9 @@ TEST(statistics, say_what_the_workers_do) {
   EXPECT_TRUE(eventually([&] { return s.statistics().workers_parked == 2; }));
 }
 
-TEST(statistics, by_default_there_is_a_worker_for_each_core) {
+TEST(statistics, by_default_there_is_a_worker_for_each_core_that_the_program_may_use) {
   const system s;
-  EXPECT_EQ(s.statistics().workers, std::max(1u, std::thread::hardware_concurrency()));
+  EXPECT_EQ(s.statistics().workers, usable_cpus());
 }
 
 TEST(statistics, count_timers_that_are_armed) {

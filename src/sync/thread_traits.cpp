@@ -2,8 +2,10 @@
 #include <troupe/sync/thread_traits.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 #if defined(__linux__)
@@ -57,6 +59,11 @@ class cpu_mask {
   void add_all() noexcept { bits_.fill(~0UL); }
   [[nodiscard]] bool has(unsigned cpu) const noexcept {
     return cpu < most && (bits_[cpu / word] >> (cpu % word) & 1) != 0;
+  }
+  [[nodiscard]] unsigned count() const noexcept {
+    int all = 0;
+    for (const unsigned long each : bits_) all += std::popcount(each);
+    return static_cast<unsigned>(all);
   }
 
   /// False with errno.
@@ -148,7 +155,15 @@ void thread_traits::pin_here(std::size_t which) const noexcept {
   (void)one.apply_here();
 }
 
+unsigned usable_cpus() noexcept {
+  cpu_mask allowed;
+  allowed.read_here();
+  return std::max(1U, allowed.count());
+}
+
 #else
+
+unsigned usable_cpus() noexcept { return std::max(1U, std::thread::hardware_concurrency()); }
 
 thread_traits::thread_traits(std::vector<unsigned> cpus, int niceness, std::string_view whose) {
   check_values(cpus, niceness, whose);

@@ -52,6 +52,17 @@ TEST(thread_traits, by_default_change_nothing) {
   EXPECT_EQ(niceness, ::getpriority(PRIO_PROCESS, 0));
 }
 
+TEST(thread_traits, what_is_pinned_may_use_fewer_cpus) {
+  EXPECT_EQ(usable_cpus(), cpus_here().size());
+  const thread_traits pinned({cpus_here().back()}, 0, "worker 3");
+  unsigned usable = 0;
+  thread([&] {
+    pinned.apply_here();
+    usable = usable_cpus();
+  }).join();
+  EXPECT_EQ(usable, 1U);
+}
+
 TEST(thread_traits, pin_a_thread_and_no_other_one) {
   const std::vector<unsigned> before = cpus_here();
   const std::vector<unsigned> last{before.back()};

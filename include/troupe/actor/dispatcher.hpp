@@ -16,7 +16,8 @@ namespace troupe {
 struct dispatcher_options {
   std::string name = {};  // «pool» is the system's own
 
-  unsigned workers = 0;  // 0: one for each of `cpus`; without these one for each core
+  unsigned workers =
+      0;  // 0: one for each of `cpus`; without these one for each core that the program may use
 
   /// Its threads run on these CPUs only; empty: on any. Where there are as many as workers, each worker stays on one.
   std::vector<unsigned> cpus = {};

@@ -35,7 +35,7 @@ enum class hang_policy : std::uint8_t {
 };
 
 struct system_options {
-  unsigned workers = 0;  // of the pool; 0: one for each core
+  unsigned workers = 0;  // of the pool; 0: one for each core that the program may use
 
   /// Whoever is in one handler for longer, while others wait for their turn behind it, loses its place among the
   /// workers to another thread, which goes on with them. A handler that is about to block says so by

@@ -37,5 +37,9 @@ class thread_traits {
   std::optional<int> niceness_;  // as the system counts it
 };
 
+/// How many CPUs the calling thread may run on: fewer than the machine has, under taskset, in a container that is given some. At
+/// least 1. Cost: a system call.
+[[nodiscard]] unsigned usable_cpus() noexcept;
+
 }  // namespace native
 }  // namespace troupe
