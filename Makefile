@@ -9,7 +9,7 @@ SOURCES = git ls-files -z --cached --others --exclude-standard '*.hpp' '*.cpp'
 .PHONY: help run test bench lab peers model model-orders format format-check clean
 
 help:
-	@echo 'make run            build the chat and serve it; ARGS="--port 9000" goes to it'
+	@echo 'make run            build and serve a chat in C++ and a poll in Lua; ARGS="--port 9000" goes to it'
 	@echo 'make test           build everything and run all tests; CONFIGURE="-D..." goes to CMake'
 	@echo 'make bench          build and run the benchmarks; ARGS=--smoke for a short run'
 	@echo 'make bench REV=main~3   what is slower or faster than there; ARGS="--rounds 20 --filter pool"'
@@ -26,8 +26,8 @@ help:
 run:
 	@scripts/install-dependencies run
 	@[ -e build/release/build.ninja ] || cmake --preset release -DTROUPE_TESTS=OFF -DTROUPE_BENCHMARKS=OFF
-	@cmake --build --preset release --parallel $(JOBS) --target chat
-	@exec build/release/bin/chat $(ARGS)
+	@cmake --build --preset release --parallel $(JOBS) --target together
+	@exec build/release/bin/together examples/together/troupe.toml $(ARGS)
 
 test:
 	@scripts/install-dependencies test

@@ -6,19 +6,16 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <string>
 #include <system_error>
 
 #include <troupe/http/http.hpp>
 #include <troupe/troupe.hpp>
 
-#include "lobby.hpp"
-#include "member.hpp"
-#include "page.hpp"
+#include "serve.hpp"
 
 int main(int count, char** arguments) {
   troupe::http::options options;
-  options.limits.message_bytes = 32 * 1024;
+  options.limits.message_bytes = chat::message_bytes;
 
   CLI::App app{"A chat on Troupe."};
   app.option_defaults()->take_last();
@@ -47,13 +44,8 @@ int main(int count, char** arguments) {
 
   try {
     troupe::system system(run);
-    auto lobby = system.spawn<chat::lobby>();
-
     troupe::http::server server(system, options);
-    for (const chat::page_file& file : chat::page()) {
-      server.resource(std::string(file.path), std::string(file.content_type), file.bytes);
-    }
-    server.websocket<chat::member>("/chat", lobby);
+    chat::serve(server, system, "/");
     server.health();
     server.metrics();
     return server.run([&] {

@@ -120,7 +120,7 @@ class LayerCheck(unittest.TestCase):
     def test_the_lab_in_an_example_is_found(self):
         self.write("examples/chat/main.cpp", '#include "../../lab/frame/run.hpp"\n')
         self.assert_found('examples/chat/main.cpp:1: "../../lab/frame/run.hpp": '
-                          "an example includes public headers and its own")
+                          "an example includes public headers and those of examples")
 
     def test_the_program_in_the_lab_is_found(self):
         self.write("cli/options.hpp", "#include <cstdint>\n")
@@ -130,7 +130,7 @@ class LayerCheck(unittest.TestCase):
     def test_a_private_header_in_an_example_is_found(self):
         self.write("examples/chat/main.cpp", '#include "../../src/scheduler/deque.hpp"\n')
         self.assert_found('examples/chat/main.cpp:1: "../../src/scheduler/deque.hpp": '
-                          "an example includes public headers and its own")
+                          "an example includes public headers and those of examples")
 
     def test_the_umbrella_stands_for_what_it_includes(self):
         self.write("src/base/assert_test.cpp", "#include <troupe/troupe.hpp>\n")

@@ -17,6 +17,7 @@ import threading
 import time
 import unittest
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEADLINE = 20.0         # seconds for anything that should happen at once, on a machine that is busy with something else
 
 
@@ -70,8 +71,8 @@ ECHO = """
 class Server:
     """A running `troupe serve`. `stop()` expects that it exits with 0, so a sanitizer's report fails the test."""
 
-    def __init__(self, *arguments, cwd=None):
-        self.process = subprocess.Popen([executable(), "serve", *arguments], cwd=cwd, text=True,
+    def __init__(self, *arguments, cwd=None, command=("serve",)):
+        self.process = subprocess.Popen([executable(), *command, *arguments], cwd=cwd, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.out, self.log, self.told_to_end = queue.Queue(), [], False
         self._readers = [threading.Thread(target=lambda: [self.out.put(line) for line in self.process.stdout], daemon=True),
@@ -152,7 +153,7 @@ class WithFolder:
             file.write(textwrap.dedent(text))
         return path
 
-    def serve(self, *arguments):
-        server = Server(*arguments, cwd=self.folder)
+    def serve(self, *arguments, **how):
+        server = Server(*arguments, cwd=self.folder, **how)
         self.addCleanup(server.stop)
         return server

@@ -10,9 +10,8 @@ import unittest
 import websockets
 
 import harness
-from harness import DEADLINE, WithFolder
+from harness import DEADLINE, ROOT, WithFolder
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "clients", "python"))
 
 import troupe_rpc  # noqa: E402

@@ -3,6 +3,7 @@
 """Applications as their clients see them, through Python's websockets, from start to end: test_serving.py path/to/troupe"""
 
 import asyncio
+import contextlib
 import json
 import signal
 import time
@@ -119,6 +120,27 @@ class Ending(WithEcho):
                 self.assertLess(text.index("draining"), text.index("on_stop ran"))
                 self.assertLess(text.index("on_stop ran"), text.index("stopped"))
 
+    async def test_what_was_sent_before_a_signal_is_answered_under_load(self):
+        server = self.serve("echo", "--port", "0")
+        sockets = [await connect(server, "/echo") for _ in range(20)]
+
+        counts = [0] * len(sockets)
+
+        async def load(which):
+            try:
+                while True:
+                    self.assertEqual(await ask(sockets[which], "x"), "x")
+                    counts[which] += 1
+            except websockets.ConnectionClosed as closed:
+                self.assertEqual(closed.rcvd.code, 1001)    # in order, and none was cut
+        loads = [asyncio.create_task(load(which)) for which in range(len(sockets))]
+        while min(counts) < 10:
+            await asyncio.sleep(0)
+        server.signal()
+        await asyncio.gather(*loads)
+        self.assertEqual(await asyncio.to_thread(server.wait), 0)
+        self.assertIn("on_stop ran", "".join(server.log))
+
     async def test_it_is_not_ready_any_more_before_it_drains(self):
         self.write("troupe.toml", """
             listen.port = 0
@@ -152,14 +174,23 @@ class Ending(WithEcho):
     async def test_after_kill_9_it_is_back_on_the_same_port_within_a_second(self):
         server = self.serve("echo", "--port", "0")
         sockets = [await connect(server, "/echo") for _ in range(20)]
-        for socket in sockets:
-            self.assertEqual(await ask(socket, "x"), "x")
+        counts = [0] * len(sockets)
+
+        async def load(which):
+            with contextlib.suppress(websockets.ConnectionClosed):
+                while True:
+                    self.assertEqual(await ask(sockets[which], "x"), "x")
+                    counts[which] += 1
+        loads = [asyncio.create_task(load(which)) for which in range(len(sockets))]
+        while min(counts) < 10:
+            await asyncio.sleep(0)
         server.kill()
         begin = time.monotonic()
         again = self.serve("echo", "--port", str(server.port))
         took = time.monotonic() - begin
         async with connect(again, "/echo") as socket:
             self.assertEqual(await ask(socket, "y"), "y")
+        await asyncio.gather(*loads)
         for socket in sockets:
             await socket.close()
         self.assertLess(took, 10.0 if sanitized() else 1.0)

@@ -1,13 +1,14 @@
--- A live poll: who votes sees at once how all others have. Clients talk the rpc protocol (docs/protocol.md).
-local app = { rpc = {} }
+-- A live poll: who votes sees at once how all who are here have. Clients talk the rpc protocol (docs/protocol.md).
+local app, room = { rpc = {} }, troupe.room("poll")
 local question = troupe.config.question or "Tea or coffee?"
 local choices = troupe.config.choices or troupe.array({ "tea", "coffee" })
-local room = troupe.room("poll")
-local votes = {} -- by client id
 local function result()
   local counts = {}
   for _, choice in ipairs(choices) do counts[choice] = 0 end
-  for _, choice in pairs(votes) do counts[choice] = counts[choice] + 1 end
+  for _, client in ipairs(room:members()) do
+    local choice = client.data.choice -- it stays when another version takes over
+    if counts[choice] then counts[choice] = counts[choice] + 1 end
+  end
   return { question = question, counts = counts, watching = room:count() }
 end
 function app.on_open(client)
@@ -18,7 +19,7 @@ function app.rpc.vote(client, choice)
   if result().counts[choice] == nil then
     error({ code = 1, message = "choose one of: " .. table.concat(choices, ", ") })
   end
-  votes[client.id] = choice
+  client.data.choice = choice
   room:notify("changed", result(), client)
   return result()
 end
