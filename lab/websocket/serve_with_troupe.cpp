@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <troupe/http/http.hpp>
+#include <troupe/lua/lua.hpp>
+#include <troupe/troupe.hpp>
+
+#include "lab/built.hpp"
+#include "lab/websocket/servers.hpp"
+
+namespace troupe::lab::websocket {
+
+namespace {
+
+class echo : public actor {
+ public:
+  explicit echo(http::websocket client) : client_(std::move(client)) {}
+  void on(http::text m) { client_.send(std::move(m.data)); }
+
+ private:
+  http::websocket client_;
+};
+
+/// One string for all of them.
+class hall : public actor {
+ public:
+  struct enter {
+    http::websocket who;
+  };
+  struct say {
+    std::string what;
+  };
+
+  void on(enter m) { all_.push_back(std::move(m.who)); }
+  void on(say m) {
+    const auto what = std::make_shared<const std::string>(std::move(m.what));
+    for (const http::websocket& one : all_) one.send(what);
+  }
+
+ private:
+  std::vector<http::websocket> all_;
+};
+
+class visitor : public actor {
+ public:
+  visitor(http::websocket client, ref<hall> in) : in_(std::move(in)) {
+    in_.send(hall::enter{std::move(client)});
+  }
+  void on(http::text m) { in_.send(hall::say{std::move(m.data)}); }
+
+ private:
+  ref<hall> in_;
+};
+
+http::options options_of(const server_setup& how) {
+  http::options chosen{.port = 0};
+  chosen.limits.connections_max = chosen.limits.connections_per_address_max = 100'000;
+  chosen.limits.message_bytes = 16 * 1024 * 1024;
+  chosen.limits.idle_time = how.idle_time;
+  return chosen;
+}
+
+[[noreturn]] void serve_for_ever(http::server& what, const announcement& ready) {
+  what.start();
+  ready.listens_at(what.port());
+  for (;;) ::pause();
+}
+
+}  // namespace
+
+void serve_with_troupe(const server_setup& how, const announcement& ready) {
+  class system system;
+  http::server server(system, options_of(how));
+  if (how.broadcasts) {
+    server.websocket<visitor>("/", system.spawn<hall>());
+  } else {
+    server.websocket<echo>("/");
+  }
+  serve_for_ever(server, ready);
+}
+
+void serve_with_lua(const server_setup& how, const announcement& ready) {
+  class system system;
+  http::server server(system, options_of(how));
+  const lua::community all(system);
+  const std::string source = built::source;
+  lua::application application(
+      all, {.name = "served",
+            .from = source + (how.broadcasts ? "/lab/websocket/hall" : "/examples/lua/echo")});
+  application.serve(server, "/");
+  serve_for_ever(server, ready);
+}
+
+}  // namespace troupe::lab::websocket
