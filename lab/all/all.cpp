@@ -219,8 +219,8 @@ int measure_missing(std::vector<job>& jobs, const all_options& options, results_
     if (each.was_there) continue;
     std::vector<subject> subjects = subjects_of(each.which->name, each.which->what, each.chosen);
     progress quietly;
-    const std::vector<std::string> notes = look_who_is_there(
-        each.which->what, options.how == extent::full, subjects, quietly);
+    const std::vector<std::string> notes =
+        look_who_is_there(each.which->what, options.how == extent::full, subjects, quietly);
     quietly.clear();
     shown.next(each.name(), subjects.size() * rounds_of(options), kept_of(each, options));
     const auto began = steady::now();

@@ -116,10 +116,11 @@ void many_connections(trial& t) {
   echo(t, Which, t["many"], 1, t["many_bytes"], Tls);
 }
 
-template <engine Which>
+template <engine Which, bool Several>
 void broadcast(trial& t) {
   stage on(t, Which, {.broadcasts = true}, t["many"]);
-  report(t, on.clients().broadcast(t["bytes"], ms(t["ms"]) / 4, ms(t["ms"])));
+  const std::uint64_t depth = Several ? t["depth"] : 1;
+  report(t, on.clients().broadcast(t["bytes"], depth, ms(t["ms"]) / 4, ms(t["ms"])));
 }
 
 // Each has said something, and been answered.
@@ -152,6 +153,7 @@ constexpr std::string_view by_several = "echo, several in flight";
 constexpr std::string_view by_many = "echo, many connections";
 constexpr std::string_view by_one_tls = "echo, 1 in flight, TLS";
 constexpr std::string_view to_all = "broadcast";
+constexpr std::string_view several_to_all = "broadcast, several in flight";
 constexpr std::string_view weighed = "idle";
 constexpr std::string_view weighed_tls = "idle, TLS";
 constexpr std::string_view silent = "idle crowd";
@@ -170,6 +172,7 @@ std::vector<bar> bars() {
       times("C++ echo ÷ Beast, many connections", "troupe", by_many, 0.9, "beast"),
       times("Lua echo ÷ C++ echo, 1 in flight", "troupe lua", by_one, 1.6, "troupe"),
       times("C++ broadcast ÷ Beast one by one", "troupe", to_all, 0.5, "beast"),
+      times("C++ broadcast ÷ Beast, several in flight", "troupe", several_to_all, 0.5, "beast"),
       {"bytes of an idle connection", {"troupe", weighed, "bytes_per_connection"}, 6'000},
       {"bytes of an idle connection, TLS", {"troupe", weighed_tls, "bytes_per_connection"}, 60'000},
       {"CPU of an idle crowd, us/s", {"troupe", silent, "quiet_cpu"}, 1'000},
@@ -197,7 +200,8 @@ void add_crowds(std::vector<variant>& to) {
   const auto add = [&](std::string_view name, void (*run)(trial&)) {
     to.push_back({name_of(Which), std::string(name), run});
   };
-  add(to_all, broadcast<Which>);
+  add(to_all, broadcast<Which, false>);
+  add(several_to_all, broadcast<Which, true>);
   add(silent, crowd<Which, false>);
   add(pinged, crowd<Which, true>);
 }
@@ -220,10 +224,14 @@ std::vector<variant> variants() {
   add_crowds<engine::troupe>(all);
   add_crowds<engine::lua>(all);
   add_encrypted<engine::beast>(all);
+  if constexpr (troupe_has_tls) {
+    add_encrypted<engine::troupe>(all);
+    add_encrypted<engine::lua>(all);
+  }
   const auto place = [](const variant& each) {
     std::size_t at = 0;
-    for (const std::string_view name : {by_one, by_several, by_many, by_one_tls, to_all, weighed,
-                                        weighed_tls, silent, pinged}) {
+    for (const std::string_view name : {by_one, by_several, by_many, by_one_tls, to_all,
+                                        several_to_all, weighed, weighed_tls, silent, pinged}) {
       if (each.name == name) break;
       ++at;
     }
@@ -240,22 +248,23 @@ std::vector<variant> variants() {
 experiment ws() {
   return {
       .asks = "What does a WebSocket message cost a server, and a connection that says nothing?",
-      .options =
-          {{"connections", "clients of the echo with 1 and with several messages in flight", 100, 4,
-            1, 100'000, 100},
-           {"depth", "messages of each in flight, where it is several", 16, 4, 1, 10'000, 16},
-           {"bytes", "of a message", 64, 64, 1, 1'000'000, 64},
-           {"many", "clients where they are many, and those of the broadcast", 1'000, 8, 1, 100'000,
-            1'000},
-           {"many_bytes", "of a message where they are many", 512, 512, 1, 1'000'000, 512},
-           {"idle", "connections that are weighed", 4'000, 64, 1, 100'000, 1'000},
-           {"crowd", "connections that say nothing while time is measured", 10'000, 16, 1, 100'000,
-            1'000},
-           {"ms", "milliseconds that are measured, after a quarter of that", 2'000, 40, 1,
-            3'600'000, 200},
-           {"quiet_ms", "milliseconds in which nothing is said", 10'000, 100, 1, 3'600'000, 300},
-           {"ping_ms", "between two pings, where there are any", 5'000, 60'000, 100, 3'600'000,
-            5'000}},
+      .options = {{"connections", "clients of the echo with 1 and with several messages in flight",
+                   100, 4, 1, 100'000, 100},
+                  {"depth", "messages of each in flight, where it is several", 16, 4, 1, 10'000,
+                   16},
+                  {"bytes", "of a message", 64, 64, 1, 1'000'000, 64},
+                  {"many", "clients where they are many, and those of the broadcast", 1'000, 8, 1,
+                   100'000, 1'000},
+                  {"many_bytes", "of a message where they are many", 512, 512, 1, 1'000'000, 512},
+                  {"idle", "connections that are weighed", 4'000, 64, 1, 100'000, 1'000},
+                  {"crowd", "connections that say nothing while time is measured", 10'000, 16, 1,
+                   100'000, 1'000},
+                  {"ms", "milliseconds that are measured, after a quarter of that", 2'000, 40, 1,
+                   3'600'000, 200},
+                  {"quiet_ms", "milliseconds in which nothing is said", 10'000, 100, 1, 3'600'000,
+                   300},
+                  {"ping_ms", "between two pings, where there are any", 5'000, 60'000, 100,
+                   3'600'000, 5'000}},
       .variants = variants(),
       .against = "beast",
       .bars = bars(),

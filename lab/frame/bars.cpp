@@ -60,7 +60,9 @@ void print_bars(std::ostream& out, const std::vector<judged>& all) {
     rows.rows.push_back({std::string(each.of->what),
                          each.value ? human(*each.value, each.unit) : "–",
                          human(each.of->most, each.unit),
-                         !each.value ? "not measured" : each.is_met() ? "met" : "NOT MET"});
+                         !each.value     ? "not measured"
+                         : each.is_met() ? "met"
+                                         : "NOT MET"});
   }
   out << '\n';
   print_text(out, rows);

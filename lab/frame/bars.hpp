@@ -16,8 +16,9 @@ namespace troupe::lab {
 /// What became of a bar.
 struct judged {
   const bar* of;
-  std::optional<double> value;  ///< the median, or how many times the other one; nothing: not measured
-  std::string unit;             ///< "1" for a ratio
+  std::optional<double>
+      value;         ///< the median, or how many times the other one; nothing: not measured
+  std::string unit;  ///< "1" for a ratio
 
   bool is_met() const { return value && *value <= of->most; }
 };

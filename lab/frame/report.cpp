@@ -74,7 +74,8 @@ class metric_table {
     std::erase_if(figures_, [&](const published* each) {
       if (each->engine != engine || each->name != name) return false;
       const auto source = std::find(sources_.begin(), sources_.end(), each->source);
-      row[first_source_ + static_cast<std::size_t>(source - sources_.begin())] = human(each->value, unit_);
+      row[first_source_ + static_cast<std::size_t>(source - sources_.begin())] =
+          human(each->value, unit_);
       return true;
     });
     result_.rows.push_back(row);

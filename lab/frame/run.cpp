@@ -87,8 +87,7 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
   std::vector<subject> subjects = subjects_of(which.name, which.what, chosen, options.input);
   std::erase_if(subjects, [&](const subject& s) { return !takes_part(s.engine, options); });
   progress shown;
-  std::vector<std::string> notes =
-      look_who_is_there(which.what, !options.smoke, subjects, shown);
+  std::vector<std::string> notes = look_who_is_there(which.what, !options.smoke, subjects, shown);
   std::vector<std::string> traces;
   if (!options.trace.empty()) traces = record_traces(subjects, options.trace);
   measurements found = measure(subjects, options.repeat, options.limit, shown);

@@ -50,11 +50,10 @@ certificate make_certificate() {
   expect(X509_set_issuer_name(made.get(), name) == 1);
   expect(X509_set_pubkey(made.get(), key.get()) == 1);
   expect(X509_sign(made.get(), key.get(), EVP_sha256()) > 0);
-  return {
-      .chain = text_of([&](BIO* out) { return PEM_write_bio_X509(out, made.get()); }),
-      .key = text_of([&](BIO* out) {
-        return PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-      })};
+  return {.chain = text_of([&](BIO* out) { return PEM_write_bio_X509(out, made.get()); }),
+          .key = text_of([&](BIO* out) {
+            return PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+          })};
 }
 
 }  // namespace troupe::lab

@@ -49,7 +49,7 @@ class latencies {
     return static_cast<double>(from) + static_cast<double>(std::uint64_t{1} << shift) / 2;
   }
 
-  std::array<std::uint64_t, each*(64 - bits + 1)> classes_{};
+  std::array<std::uint64_t, each * (64 - bits + 1)> classes_{};
   std::uint64_t count_ = 0;
 };
 

@@ -9,9 +9,7 @@
 namespace troupe::lab {
 namespace {
 
-TEST(latencies, of_none_there_is_no_quantile) {
-  EXPECT_EQ(latencies().quantile(0.5), 0);
-}
+TEST(latencies, of_none_there_is_no_quantile) { EXPECT_EQ(latencies().quantile(0.5), 0); }
 
 TEST(latencies, what_is_small_is_kept_as_it_is) {
   latencies all;

@@ -24,7 +24,7 @@ using namespace http::detail;
 using steady = std::chrono::steady_clock;
 using event = frame_parser::event;
 
-constexpr std::chrono::seconds patience{20};
+constexpr std::uint64_t patience_ns = 20'000'000'000;
 constexpr std::size_t message_bytes_max = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t read_bytes = std::size_t{256} * 1024;
 // Unpredictable keys protect what stands between a browser and a server. Here is nothing.
@@ -64,8 +64,7 @@ load::epoll::epoll() : descriptor_(::epoll_create1(EPOLL_CLOEXEC)) {
 
 load::epoll::~epoll() { ::close(descriptor_); }
 
-load::client::client(wire over)
-    : line(std::move(over)), parser(role::client, message_bytes_max) {}
+load::client::client(wire over) : line(std::move(over)), parser(role::client, message_bytes_max) {}
 
 load::load(std::uint16_t port, bool tls, std::size_t connections, processor_time of_server)
     : context_(tls ? make_client_context() : nullptr),
@@ -157,9 +156,9 @@ void load::receive(client& one, const Heard& heard) {
         case event::binary:
           throw std::runtime_error("the server sends binary data");
         case event::close:
-          throw std::runtime_error("the server closes a WebSocket: " +
-                                   std::to_string(one.parser.code()) + " " +
-                                   std::string(one.parser.payload()));
+          throw std::runtime_error(
+              "the server closes a WebSocket: " + std::to_string(one.parser.code()) + " " +
+              std::string(one.parser.payload()));
         case event::violation:
           throw std::runtime_error("the server breaks the protocol: " +
                                    std::string(one.parser.payload()));
@@ -174,8 +173,8 @@ void load::receive(client& one, const Heard& heard) {
 template <class Heard, class Done>
 void load::look(int timeout_ms, const Heard& heard, const Done& done) {
   std::array<epoll_event, 256> ready;
-  const int n = ::epoll_wait(events_.descriptor(), ready.data(), static_cast<int>(ready.size()),
-                             timeout_ms);
+  const int n =
+      ::epoll_wait(events_.descriptor(), ready.data(), static_cast<int>(ready.size()), timeout_ms);
   if (n < 0 && errno != EINTR) refuse(errno, "epoll_wait");
   for (int i = 0; i < n; ++i) {
     const epoll_event& each = ready[static_cast<std::size_t>(i)];
@@ -251,7 +250,6 @@ window load::echo(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds
   const std::uint64_t from = now + static_cast<std::uint64_t>(warm_up.count());
   std::uint64_t until = from + static_cast<std::uint64_t>(measured.count());
   std::uint64_t came_before = 0;
-  const auto last_words = static_cast<std::uint64_t>(std::chrono::nanoseconds(patience).count());
   for (std::uint64_t silent_since = now, came_then = 0; goes_on || in_flight > 0;) {
     look(100, heard, done);
     const std::uint64_t at = now_ns();
@@ -259,7 +257,7 @@ window load::echo(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds
       came_then = came;
       silent_since = at;
     }
-    expect(at < silent_since + last_words, "the server does not send back what it got in 20 s");
+    expect(at < silent_since + patience_ns, "the server does not send back what it got in 20 s");
     if (!goes_on) continue;
     if (!is_measured && at >= from) {
       is_measured = true;
@@ -276,45 +274,65 @@ window load::echo(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds
   return found;
 }
 
-window load::broadcast(std::size_t bytes, std::chrono::nanoseconds warm_up,
+window load::broadcast(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds warm_up,
                        std::chrono::nanoseconds measured) {
   const std::string message = message_of(bytes);
-  const std::string frame = frames_of(bytes, 1);
-  std::uint64_t said_at = 0;
-  std::size_t missing = 0;
+  const std::string frames = frames_of(bytes, depth);
+  const std::size_t frame_bytes = frames.size() / depth;
+  struct said {
+    std::uint64_t at;
+    std::size_t missing;
+  };
+  std::vector<said> in_flight;  // a ring: the number of a message, modulo depth
+  std::size_t ended = 0;        // since it was last looked at
+  std::uint64_t came = 0;
+  std::uint64_t now = now_ns();
   bool is_measured = false;
   latencies took;
+
   const auto heard = [&](client& one, std::string_view payload) {
     expect(payload == message, "the server sends something else than was said");
-    expect(one.answered++ == 0, "the server sends a message twice");
-    if (is_measured) took.add(now_ns() - said_at);
-    --missing;
+    said& which = in_flight[one.answered++ % depth];
+    expect(which.missing > 0, "the server sends a message twice");
+    now = now_ns();
+    if (is_measured) took.add(now - which.at);
+    if (--which.missing == 0) ++ended;
+    ++came;
   };
+
+  in_flight.assign(depth, {now, clients_.size()});
+  for (client& one : clients_) one.answered = 0;
+  say(clients_.front(), frames);
   window found;
-  const auto last_words = static_cast<std::uint64_t>(std::chrono::nanoseconds(patience).count());
-  const std::uint64_t from = now_ns() + static_cast<std::uint64_t>(warm_up.count());
-  for (std::uint64_t until = 0;;) {
-    for (client& one : clients_) one.answered = 0;
-    missing = clients_.size();
-    said_at = now_ns();
-    say(clients_.front(), frame);
-    while (missing > 0) {
-      look(100, heard, [](client&) {});
-      expect(now_ns() < said_at + last_words, "not everybody gets what one says in 20 s");
-    }
+  const std::uint64_t from = now + static_cast<std::uint64_t>(warm_up.count());
+  std::uint64_t until = 0;
+  std::uint64_t came_before = 0;
+  std::size_t oldest = 0;
+  std::uint64_t ended_at = now;
+  for (bool goes_on = true; goes_on || ended < depth;) {
+    look(100, heard, [](client&) {});
     const std::uint64_t at = now_ns();
-    if (is_measured) {
-      found.messages += clients_.size();
-      if (at < until) continue;
+    expect(at < ended_at + patience_ns, "not everybody gets what one says in 20 s");
+    if (ended == 0) continue;
+    ended_at = at;
+    if (!goes_on) continue;
+    // They end in the order in which they were said.
+    for (std::size_t i = 0; i < ended; ++i) in_flight[oldest++ % depth] = {at, clients_.size()};
+    say(clients_.front(),
+        std::string_view(frames).substr(0, std::exchange(ended, 0) * frame_bytes));
+    if (!is_measured && at >= from) {
+      is_measured = true;
+      until = at + static_cast<std::uint64_t>(measured.count());
+      found = begin_window();
+      came_before = came;
+    } else if (is_measured && at >= until) {
       end_window(found);
-      found.took = took;
-      return found;
+      found.messages = came - came_before;
+      goes_on = is_measured = false;
     }
-    if (at < from) continue;
-    is_measured = true;
-    until = at + static_cast<std::uint64_t>(measured.count());
-    found = begin_window();
   }
+  found.took = took;
+  return found;
 }
 
 window load::quiet(std::chrono::nanoseconds measured) {

@@ -19,7 +19,7 @@ namespace troupe::lab {
 struct window {
   double wall_s = 0;
   double server_cpu_s = 0;
-  double client_cpu_s = 0;  // of this thread
+  double client_cpu_s = 0;     // of this thread
   std::uint64_t messages = 0;  // that have come from the server
   latencies took;
 };
@@ -46,8 +46,8 @@ class load {
   window echo(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds warm_up,
               std::chrono::nanoseconds measured);
 
-  /// One says a message that goes to all, and the next one once all have got it.
-  window broadcast(std::size_t bytes, std::chrono::nanoseconds warm_up,
+  /// One says so many messages, which go to all, and another one when all have got one.
+  window broadcast(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds warm_up,
                    std::chrono::nanoseconds measured);
 
   /// None says anything, but to answer pings: window::messages are these.

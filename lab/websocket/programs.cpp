@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/websocket/programs.hpp"
 
-#include <boost/version.hpp>
 #include <unistd.h>
+#include <boost/version.hpp>
 
 #include <filesystem>
 

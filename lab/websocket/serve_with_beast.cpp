@@ -68,7 +68,8 @@ class session : public std::enable_shared_from_this<session<Stream>> {
     timeouts.keep_alive_pings = true;
     beast::get_lowest_layer(stream_).expires_never();  // the WebSocket has its own
     stream_.set_option(timeouts);
-    stream_.async_accept(beast::bind_front_handler(&session::on_accepted, this->shared_from_this()));
+    stream_.async_accept(
+        beast::bind_front_handler(&session::on_accepted, this->shared_from_this()));
   }
   void on_accepted(beast::error_code error) {
     if (error) return;
@@ -89,8 +90,8 @@ class session : public std::enable_shared_from_this<session<Stream>> {
       return read();
     }
     stream_.text(stream_.got_text());
-    stream_.async_write(buffer_.data(), beast::bind_front_handler(&session::on_written,
-                                                                  this->shared_from_this()));
+    stream_.async_write(buffer_.data(),
+                        beast::bind_front_handler(&session::on_written, this->shared_from_this()));
   }
   void on_written(beast::error_code error, std::size_t) {
     if (error) return leave();
@@ -111,7 +112,7 @@ class session : public std::enable_shared_from_this<session<Stream>> {
 
   beast::websocket::stream<Stream> stream_;
   beast::flat_buffer buffer_;
-  std::list<std::shared_ptr<const std::string>> waiting_;   // the first is being written
+  std::list<std::shared_ptr<const std::string>> waiting_;  // the first is being written
   const server_setup& how_;
   members<Stream>& all_;
 };

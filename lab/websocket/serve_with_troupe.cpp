@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +14,8 @@
 #include <troupe/troupe.hpp>
 
 #include "lab/built.hpp"
+#include "lab/lightness/processes.hpp"
+#include "lab/websocket/certificate.hpp"
 #include "lab/websocket/servers.hpp"
 
 namespace troupe::lab::websocket {
@@ -57,11 +62,34 @@ class visitor : public actor {
   ref<hall> in_;
 };
 
+// The name of a file that is only in memory, and stays for as long as this process.
+[[maybe_unused]] std::string file_of(const std::string& text) {
+  const int file = ::memfd_create("pem", MFD_CLOEXEC);
+  if (file < 0) refuse(errno, "no file in memory");
+  if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    refuse(errno, "a file in memory cannot be written");
+  }
+  return "/proc/self/fd/" + std::to_string(file);
+}
+
+// Where the server does not know it, this is not called for TLS.
+template <class Options>
+void encrypt(Options& chosen) {
+  if constexpr (troupe_has_tls) {
+    const certificate own = make_certificate();
+    chosen.tls.certificate = file_of(own.chain);
+    chosen.tls.key = file_of(own.key);
+  } else {
+    throw std::runtime_error("this server does not speak TLS");
+  }
+}
+
 http::options options_of(const server_setup& how) {
   http::options chosen{.port = 0};
   chosen.limits.connections_max = chosen.limits.connections_per_address_max = 100'000;
   chosen.limits.message_bytes = 16 * 1024 * 1024;
   chosen.limits.idle_time = how.idle_time;
+  if (how.tls) encrypt(chosen);
   return chosen;
 }
 

@@ -52,7 +52,8 @@ class two_ends {
 two_processors choose_processors() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
-  if (::sched_getaffinity(0, sizeof mine, &mine) != 0) refuse(errno, "the processors are not known");
+  if (::sched_getaffinity(0, sizeof mine, &mine) != 0)
+    refuse(errno, "the processors are not known");
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < CPU_SETSIZE && found.size() < 2; ++i) {
     if (CPU_ISSET(i, &mine)) found.push_back(i);
@@ -125,15 +126,16 @@ void server_process::await_port(int from) {
   std::string said;
   const auto until = std::chrono::steady_clock::now() + patience;
   while (said.find('\n') == std::string::npos) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        until - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     pollfd ready{from, POLLIN, 0};
     if (left.count() <= 0 || ::poll(&ready, 1, static_cast<int>(left.count())) == 0) {
       throw std::runtime_error("a server does not listen within 20 s");
     }
     std::array<char, 512> part;
     const ssize_t n = ::read(from, part.data(), part.size());
-    if (n == 0) throw std::runtime_error("a server has ended: " + (said.empty() ? "no word" : said));
+    if (n == 0)
+      throw std::runtime_error("a server has ended: " + (said.empty() ? "no word" : said));
     if (n > 0) said.append(part.data(), static_cast<std::size_t>(n));
   }
   unsigned port = 0;
