@@ -5,7 +5,6 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core.hpp>
-#include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <list>
@@ -26,7 +25,18 @@ namespace net = boost::asio;
 namespace beast = boost::beast;
 using tcp = net::ip::tcp;
 using plain = beast::tcp_stream;
-using encrypted = beast::ssl_stream<beast::tcp_stream>;
+
+// What beast::ssl_stream is; Clang finds that one's teardown ambiguous.
+class encrypted : public beast::flat_stream<net::ssl::stream<plain>> {
+ public:
+  encrypted(tcp::socket socket, net::ssl::context& context)
+      : flat_stream(std::move(socket), context) {}
+};
+
+template <class Handler>
+void async_teardown(beast::role_type role, encrypted& stream, Handler&& handler) {
+  beast::async_teardown(role, stream.next_layer(), std::forward<Handler>(handler));
+}
 
 template <class Stream>
 class session;
@@ -44,7 +54,7 @@ class session : public std::enable_shared_from_this<session<Stream>> {
 
   void run() {
     if constexpr (std::is_same_v<Stream, encrypted>) {
-      stream_.next_layer().async_handshake(
+      stream_.next_layer().next_layer().async_handshake(
           net::ssl::stream_base::server,
           beast::bind_front_handler(&session::on_encrypted, this->shared_from_this()));
     } else {
