@@ -10,6 +10,7 @@
 #include "lab/all/forecast.hpp"
 #include "lab/all/results_folder.hpp"
 #include "lab/built.hpp"
+#include "lab/frame/bars.hpp"
 #include "lab/frame/catalogue.hpp"
 #include "lab/frame/host.hpp"
 #include "lab/frame/human.hpp"
@@ -216,16 +217,22 @@ int measure_missing(std::vector<job>& jobs, const all_options& options, results_
   overall shown(missing, kept_s);
   for (job& each : jobs) {
     if (each.was_there) continue;
-    const std::vector<subject> subjects =
-        subjects_of(each.which->name, each.which->what, each.chosen);
+    std::vector<subject> subjects = subjects_of(each.which->name, each.which->what, each.chosen);
+    progress quietly;
+    const std::vector<std::string> notes =
+        look_who_is_there(each.which->what, options.how == extent::full, subjects, quietly);
+    quietly.clear();
     shown.next(each.name(), subjects.size() * rounds_of(options), kept_of(each, options));
     const auto began = steady::now();
     const host where = look_at_host();  // now: the load is another one each time
-    const measurements found =
+    measurements found =
         measure(subjects, rounds_of(options), options.limit, shown, stop.descriptor());
     if (found.stopped) return stop.signal();
+    found.notes.insert(found.notes.begin(), notes.begin(), notes.end());
     json result = json_of(each.name(), where, options_of(each, rounds_of(options)), found,
                           answer_of(each.which->what, found));
+    const std::vector<judged> bars = judge(each.which->what.bars, found);
+    if (!bars.empty()) result["bars"] = json_of(bars);
     result["extent"] = name_of(options.how);
     result["took_s"] = seconds_since(began);
     folder.write(each.name(), result);

@@ -37,6 +37,27 @@ struct peer_form {
   std::uint64_t limit = 0;  ///< the most messages in a mailbox; 0: no limit
 };
 
+/// What is known of an engine before anything is measured.
+struct presence {
+  std::string absent = {};   ///< why it takes no part; empty: it does
+  std::string version = {};  ///< which it is, and what was chosen; empty: nothing to say
+};
+
+/// A median.
+struct measured_by {
+  std::string_view engine;  ///< empty: none
+  std::string_view variant = {};
+  std::string_view metric = {};
+};
+
+/// What a median should not exceed: a number, or so many times another median.
+struct bar {
+  std::string_view what;  ///< "a broadcast to all"
+  measured_by of;
+  double most;
+  measured_by times = {};
+};
+
 /// What an experiment works on, if it can be taken from a file: `--<name> FILE`. `--write FILE` writes what it
 /// would generate, and measures nothing.
 struct input_file {
@@ -57,6 +78,11 @@ struct experiment {
   std::vector<published> figures = {};
   std::vector<peer_form> peers = {};  ///< not empty: a workload of lab/engines
   std::optional<input_file> input = {};
+  /// The engine that the others are compared with: a column has the ratios. Empty: none.
+  std::string_view against = {};
+  std::vector<bar> bars = {};  ///< how much it should be at the most
+  /// Asked for each engine before anything is measured. It builds what is missing if it may.
+  presence (*look_for)(std::string_view engine, bool may_build) = nullptr;
   /// The answer as one sentence, from what was measured; empty if that is not enough for one.
   std::string (*answer)(const measurements& found) = nullptr;
   std::string_view means = {};  ///< what follows for a user, on any machine: one or two sentences

@@ -24,10 +24,13 @@ bool is_of_process(const std::string& metric) {
   return std::find(process_metrics.begin(), process_metrics.end(), metric) != process_metrics.end();
 }
 
-// The columns of one metric: engine, variant, median, least, greatest, then each source.
+// The columns of one metric: engine, variant, median, least, greatest, the ratio if it is asked for, then each
+// source.
 class metric_table {
  public:
-  metric_table(const std::string& metric, const std::vector<published>& figures) : metric_(metric) {
+  metric_table(const std::string& metric, const std::vector<published>& figures,
+               const measurements& found, std::string_view against)
+      : metric_(metric), found_(found), against_(against) {
     for (const published& each : figures) {
       if (each.metric != metric) continue;
       add_once(sources_, each.source);
@@ -35,14 +38,17 @@ class metric_table {
     }
     result_.names = 2;
     result_.head = {metric, "", "median", "least", "greatest"};
+    if (!against_.empty()) result_.head.push_back("÷ " + against_);
+    first_source_ = result_.head.size();
     result_.head.insert(result_.head.end(), sources_.begin(), sources_.end());
   }
 
   void add_measured(const series& s) {
     const summary values = summarise(s.values);
     unit_ = s.unit;
-    add(s.engine, s.variant,
-        {marked_median(s), human(values.min, unit_), human(values.max, unit_)});
+    lines measured{marked_median(s), human(values.min, unit_), human(values.max, unit_)};
+    if (!against_.empty()) measured.push_back(ratio(s, values.median));
+    add(s.engine, s.variant, measured);
   }
 
   // What was published and not measured comes last.
@@ -50,12 +56,17 @@ class metric_table {
     result_.head[1] = unit_;
     while (!figures_.empty()) {
       const published* first = figures_.front();
-      add(first->engine, first->name, {"–", "–", "–"});
+      add(first->engine, first->name, lines(first_source_ - 2, "–"));
     }
     return result_;
   }
 
  private:
+  std::string ratio(const series& s, double median) const {
+    const double by = s.engine == against_ ? 0 : found_.median_of(against_, s.variant, s.metric);
+    return by == 0 ? "" : human(median / by, "1");
+  }
+
   void add(const std::string& engine, const std::string& name, const lines& measured) {
     lines row{engine, name};
     row.insert(row.end(), measured.begin(), measured.end());
@@ -63,13 +74,17 @@ class metric_table {
     std::erase_if(figures_, [&](const published* each) {
       if (each->engine != engine || each->name != name) return false;
       const auto source = std::find(sources_.begin(), sources_.end(), each->source);
-      row[5 + static_cast<std::size_t>(source - sources_.begin())] = human(each->value, unit_);
+      row[first_source_ + static_cast<std::size_t>(source - sources_.begin())] =
+          human(each->value, unit_);
       return true;
     });
     result_.rows.push_back(row);
   }
 
   std::string metric_;
+  const measurements& found_;
+  const std::string against_;
+  std::size_t first_source_ = 0;
   std::string unit_;
   lines sources_;
   std::vector<const published*> figures_;  // that have no row yet
@@ -125,12 +140,12 @@ std::string text_of(const sizes& chosen) {
 }
 
 void print_report(std::ostream& out, const measurements& found,
-                  const std::vector<published>& figures) {
+                  const std::vector<published>& figures, std::string_view against) {
   lines metrics;
   for (const series& s : found.all) add_once(metrics, s.metric);
   for (const std::string& metric : metrics) {
     if (is_of_process(metric)) continue;
-    metric_table rows(metric, figures);
+    metric_table rows(metric, figures, found, against);
     for (const series& s : found.all) {
       if (s.metric == metric) rows.add_measured(s);
     }

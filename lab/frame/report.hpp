@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -15,9 +16,10 @@
 namespace troupe::lab {
 
 /// For each metric that the experiment reports a table with what was published; then one of what the
-/// operating system says. A median of values that vary too much is marked, see is_noisy().
+/// operating system says. A median of values that vary too much is marked, see is_noisy(). With `against`, a
+/// column has the medians divided by that engine's.
 void print_report(std::ostream& out, const measurements& found,
-                  const std::vector<published>& figures);
+                  const std::vector<published>& figures, std::string_view against = {});
 
 /// A median as it stands in a table: "44.3 M", or "~44.3 M" where it varies too much.
 std::string marked_median(const series& of);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 
+#include "lab/frame/bars.hpp"
 #include "lab/frame/host.hpp"
 #include "lab/frame/measuring.hpp"
 #include "lab/frame/progress.hpp"
@@ -48,6 +50,27 @@ bool takes_part(const std::string& engine, const run_options& options) {
          std::find(options.engines.begin(), options.engines.end(), engine) != options.engines.end();
 }
 
+std::vector<std::string> look_who_is_there(const experiment& what, bool may_build,
+                                           std::vector<subject>& subjects, progress& shown) {
+  std::vector<std::string> notes;
+  if (what.look_for == nullptr) return notes;
+  std::set<std::string> seen;
+  std::set<std::string> absent;
+  for (const subject& each : subjects) {
+    if (!seen.insert(each.engine).second) continue;
+    shown.begin("look for " + each.engine);
+    const presence found = what.look_for(each.engine, may_build);
+    if (!found.absent.empty()) {
+      absent.insert(each.engine);
+      notes.push_back(each.engine + " is left out: " + found.absent);
+    } else if (!found.version.empty()) {
+      notes.push_back(each.engine + ": " + found.version);
+    }
+  }
+  std::erase_if(subjects, [&](const subject& each) { return absent.contains(each.engine); });
+  return notes;
+}
+
 std::string answer_of(const experiment& what, const measurements& found) {
   return what.answer == nullptr ? std::string() : what.answer(found);
 }
@@ -63,10 +86,12 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
   const host where = look_at_host();
   std::vector<subject> subjects = subjects_of(which.name, which.what, chosen, options.input);
   std::erase_if(subjects, [&](const subject& s) { return !takes_part(s.engine, options); });
+  progress shown;
+  std::vector<std::string> notes = look_who_is_there(which.what, !options.smoke, subjects, shown);
   std::vector<std::string> traces;
   if (!options.trace.empty()) traces = record_traces(subjects, options.trace);
-  progress shown;
-  const measurements found = measure(subjects, options.repeat, options.limit, shown);
+  measurements found = measure(subjects, options.repeat, options.limit, shown);
+  found.notes.insert(found.notes.begin(), notes.begin(), notes.end());
   shown.clear();
 
   std::ostream& out = json.text();
@@ -74,7 +99,9 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
       << join({options.input, text_of(chosen), "median of " + std::to_string(options.repeat)})
       << '\n';
   print_host(out, where);
-  print_report(out, found, which.what.figures);
+  print_report(out, found, which.what.figures, which.what.against);
+  const std::vector<judged> bars = judge(which.what.bars, found);
+  print_bars(out, bars);
   print_hot(out, traces);
   const std::string answer = answer_of(which.what, found);
   print_remarks(out, found, answer);
@@ -82,7 +109,9 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
     nlohmann::ordered_json with = json_of(chosen);
     with["repeat"] = options.repeat;
     if (!options.input.empty()) with[which.what.input->name] = options.input;
-    json.write(json_of(std::string(which.name), where, with, found, answer));
+    nlohmann::ordered_json result = json_of(std::string(which.name), where, with, found, answer);
+    if (!bars.empty()) result["bars"] = json_of(bars);
+    json.write(result);
   }
   return found.failures.empty() && !found.all.empty() ? 0 : 1;
 }

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "lab/frame/catalogue.hpp"
+#include "lab/frame/measuring.hpp"
+#include "lab/frame/progress.hpp"
 
 namespace troupe::lab {
 
@@ -35,6 +37,10 @@ void list_experiments();
 
 /// Measures and reports. Returns what the program exits with: 1 if a run failed.
 int run_experiment(const catalogue_entry& which, const sizes& given, const run_options& options);
+
+/// Takes out the variants of engines that take no part, and says of each engine what is to be said.
+std::vector<std::string> look_who_is_there(const experiment& what, bool may_build,
+                                           std::vector<subject>& subjects, progress& shown);
 
 /// Whether --engine lets it take part.
 bool takes_part(const std::string& engine, const run_options& options);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "lab/peers/building.hpp"
+
 namespace troupe::lab {
 
 /// Another engine's program, ready to run.
@@ -22,11 +24,6 @@ inline constexpr std::string_view workers_here = "{workers}";
 
 /// With their number instead.
 std::string with_workers(std::string text, std::uint64_t workers);
-
-/// Why an engine takes no part.
-struct left_out {
-  std::string why;
-};
 
 /// Where engines come from and where they are built.
 struct engine_folders {

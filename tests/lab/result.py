@@ -8,7 +8,7 @@ HOST = {"cpu": str, "cores": int, "memory": float, "os": str, "kernel": str, "co
 NAMES = {"engine", "variant", "metric", "unit"}
 VALUES = {"min", "median", "max"}
 OF_PROCESS = {"cpu_s", "peak_rss", "switches", "preemptions"}
-MAY_BE_ZERO = {"cpu_s", "switches", "preemptions", "tick_costs"}
+MAY_BE_ZERO = {"cpu_s", "switches", "preemptions", "tick_costs", "quiet_cpu", "bytes_per_connection"}
 
 
 def is_positive(value, may_be_zero):

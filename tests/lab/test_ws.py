@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`troupe lab ws`: who takes part, the ratios, and the bars."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import unittest
+
+TROUPE = sys.argv.pop(1)
+
+
+def ws(*options, **how):
+    return subprocess.run([TROUPE, "lab", "ws", "--smoke", "--repeat", "1", *options],
+                          capture_output=True, text=True, **how)
+
+
+class Servers(unittest.TestCase):
+    def test_who_is_not_installed_is_left_out_and_named(self):
+        run = ws("--engine", "gorilla", env={**os.environ, "PATH": "/nowhere"})
+        self.assertEqual(run.returncode, 1, run)
+        self.assertRegex(run.stdout, "(?m)^note: gorilla is left out: (it is not built|go is not)")
+
+    def test_bars_have_what_was_measured_and_say_what_was_not(self):
+        run = ws("--engine", "beast", "--engine", "troupe", "--json", "-")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        result = json.loads(run.stdout)
+        medians = {(one["engine"], one["variant"], one["metric"]): one["median"]
+                   for one in result["results"]}
+        bars = {bar["bar"]: bar for bar in result["bars"]}
+        echo = bars["C++ echo ÷ Beast, 1 in flight"]
+        which = "echo, 1 in flight", "cpu_per_message"
+        self.assertAlmostEqual(echo["value"],
+                               medians["troupe", *which] / medians["beast", *which])
+        self.assertEqual(echo["met"], echo["value"] <= echo["most"])
+        lua = bars["Lua echo ÷ C++ echo, 1 in flight"]
+        self.assertEqual((lua["value"], lua["met"]), (None, False))
+        self.assertRegex(run.stderr, "(?m)^ +cpu_per_message +ns .* ÷ beast$")
+        self.assertIn("Not measured: ", result["answer"])
+        self.assertRegex(result["notes"][0], "^beast: Boost 1[.]")
+
+    def test_more_connections_than_descriptors_is_a_failure_that_says_what_to_do(self):
+        run = ws("--engine", "beast", "--idle", "100000", "--json", "-",
+                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096)))
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("raise the hard limit (ulimit -Hn), or ask for fewer",
+                      json.loads(run.stdout)["failures"][0])
+
+
+if __name__ == "__main__":
+    unittest.main()
