@@ -214,7 +214,8 @@ time_point http_stage<Stream>::tick(time_point now) {
       cancel();  // the step that is interrupted answers
       break;
     case phase::writing:
-      due = std::max(since_, stream_.meter().taken) + l.idle_time;
+      due = std::max(since_, stream_.meter().taken) +
+            (base::is_secured(socket()) ? l.idle_time : l.handshake_time);
       if (now < due) return due;
       this->counts().idle_closed.add();
       base::cut(socket());

@@ -23,11 +23,6 @@ namespace {
 using lua::severity;
 
 configuration checked(configuration all) {
-  if (all.tls.is_set()) {
-    throw configuration_error(
-        "tls.certificate is set, but this build has no TLS yet: leave [tls] out, and put a proxy "
-        "in front");
-  }
   expect_no_duplicates(all);
   return all;
 }
@@ -79,6 +74,7 @@ struct application_server::state {
   bool end();
   void wait_unready();
   void take_over(const configuration& now);
+  void tell_of_certificate();
 
   configuration what;  // as it runs; of what reloads, as it was read last
   const std::vector<addition> also;
@@ -161,9 +157,16 @@ bool application_server::state::end() {
 
 // What it says otherwise than what runs.
 void application_server::state::take_over(const configuration& next) {
+  // The files may have changed although the configuration has not. If they are wrong, nothing is taken over.
+  const bool stays_secure = what.http.tls.is_set() && next.http.tls.is_set();
+  if (stays_secure) (void)http::read_certificate(next.http.tls);
   log.reopen(next.log);
+  if (stays_secure) {
+    server.renew_tls(next.http.tls);
+    tell_of_certificate();
+  }
   for (const difference& each : differences(what, next)) {
-    if (each.reloads) {
+    if (each.reloads && (stays_secure || !each.name.starts_with("tls."))) {
       log.write(severity::info, each.name + " is now " + each.now + ", was " + each.before);
     } else {
       log.write(severity::warning, each.name + " is now " + each.now + ", but stays " +
@@ -171,6 +174,17 @@ void application_server::state::take_over(const configuration& next) {
     }
   }
   what.log = next.log;
+  if (stays_secure) what.http.tls = next.http.tls;
+}
+
+void application_server::state::tell_of_certificate() {
+  const http::tls_certificate is = server.certificate();
+  log.write(severity::info, "TLS: new connections get the certificate of " + http::to_string(is));
+  if (const auto worry = http::worry_about(is, wall_clock::now()); !worry.empty()) {
+    log.write(severity::warning, "the certificate of " + http::to_string(is) +
+                                     " will not do: " + std::string(worry) +
+                                     "; put a newer one there and send SIGHUP");
+  }
 }
 
 application_server::application_server(configuration all, std::vector<addition> also,
@@ -192,6 +206,7 @@ void application_server::start() {
   s.now.store(phase::serving, relaxed);  // [phase]
   s.log.write(severity::info,
               "listening on " + s.what.http.address + ", port " + std::to_string(s.server.port()));
+  if (s.what.http.tls.is_set()) s.tell_of_certificate();
 }
 
 std::uint16_t application_server::port() const noexcept { return state_->server.port(); }
@@ -234,7 +249,7 @@ void application_server::reload() {
     } else if (!s.what.file.empty()) {
       s.take_over(read_configuration(s.what.file));
     } else {
-      s.log.reopen(s.what.log);
+      s.take_over(configuration(s.what));
       s.log.write(severity::info, "there is no configuration to read again");
     }
   } catch (const std::exception& why) {

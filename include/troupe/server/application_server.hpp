@@ -24,8 +24,8 @@ class application_server {
 
   /// `again` gets the configuration anew for reload(); without it, the file that this one was read from is read.
   ///
-  /// Errors: configuration_error for what this build cannot do; std::runtime_error if the log cannot be written; what
-  ///         the constructors of system and http::server throw.
+  /// Errors: configuration_error for what is there twice; std::runtime_error if the log cannot be written; what the
+  ///         constructors of system and http::server throw: http::tls_error for a certificate that cannot be used.
   explicit application_server(configuration all, std::vector<addition> also = {},
                               std::function<configuration()> again = {});
   application_server(const application_server&) = delete;
@@ -53,8 +53,8 @@ class application_server {
   /// Has run() return as if by SIGTERM; it does so at once if it comes later.
   void stop();
 
-  /// Takes over what can change while it runs, and names in the log what needs a restart. Opens the log's file anew. If
-  /// the configuration is wrong, the log says why, and everything stays as it is.
+  /// Takes over what can change while it runs, and names in the log what needs a restart. Opens the log's file anew,
+  /// and reads certificate and key again, whether the configuration has changed or not. If it or they are wrong, the log says why, and everything stays as it is.
   void reload();
 
  private:
