@@ -69,7 +69,11 @@ void gate::admit(net::accepted m) {
     visitors_.emplace(key, v);
     watch(key);
   } catch (...) {
-    std::visit([](const auto& who) { if (who) who.stop_now(); }, v.who);
+    std::visit(
+        [](const auto& who) {
+          if (who) who.stop_now();
+        },
+        v.who);
     visitors_.erase(key);
     take_place_back(v);
     throw;

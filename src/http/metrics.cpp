@@ -166,7 +166,8 @@ void add_server(families& to, const http::statistics& s) {
   to.counter("troupe_http_requests_total", "Requests answered.", {{s.requests}});
   to.counter("troupe_http_websocket_messages_total", "WebSocket messages.",
              {{s.messages_in, "direction", "in"}, {s.messages_out, "direction", "out"}});
-  to.counter("troupe_http_bytes_total", "Bytes through sockets; of what TLS secures, the plaintext.",
+  to.counter("troupe_http_bytes_total",
+             "Bytes through sockets; of what TLS secures, the plaintext.",
              {{s.bytes_in, "direction", "in"}, {s.bytes_out, "direction", "out"}});
   to.counter("troupe_http_refused_total", "Connections and WebSockets not let in.",
              {{s.refused_full, "reason", "full"},

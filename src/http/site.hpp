@@ -35,7 +35,7 @@ struct site {
   const origin_policy origins;
   router routes;
   mutable tally counts;
-  current_tls tls;  // if it is secure
+  current_tls tls;               // if it is secure
   atomic<bool> draining{false};  // for health checks
 };
 

@@ -147,9 +147,10 @@ void use_key(SSL_CTX* in, const tls_options& files) {
   ERR_clear_error();
   const private_key key(PEM_read_bio_PrivateKey(from.get(), nullptr, no_password, &asked));
   if (!key) {
-    fail(asked         ? "it has a password, which nobody could give: store it without one"
-         : is_at_end() ? "there is no private key in PEM in it"
-                       : reason());
+    const bool is_one = text.text.find("PRIVATE KEY-----") != std::string::npos;
+    fail(asked     ? "it has a password, which nobody could give: store it without one"
+         : !is_one ? "there is no private key in PEM in it"
+                   : reason());
   }
   if (X509_check_private_key(SSL_CTX_get0_certificate(in), key.get()) != 1) {
     ERR_clear_error();
@@ -176,8 +177,7 @@ int choose_http_1_1(SSL*, const unsigned char** chosen, unsigned char* size,
 }  // namespace
 
 tls_context::tls_context(tls_role role, tls_version least)
-    : context_(
-          SSL_CTX_new(role == tls_role::server ? TLS_server_method() : TLS_client_method())),
+    : context_(SSL_CTX_new(role == tls_role::server ? TLS_server_method() : TLS_client_method())),
       role_(role) {
   if (context_ == nullptr) throw tls_error("OpenSSL cannot be used: " + reason());
   SSL_CTX_set_min_proto_version(context_,

@@ -11,6 +11,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include <troupe/base/assert.hpp>
 
@@ -134,9 +135,10 @@ tls_engine::tls_engine(std::shared_ptr<const tls_context> by, const std::string&
     SSL_set_connect_state(ssl);
     boost::system::error_code error;
     (void)boost::asio::ip::make_address(name, error);
-    const bool is_set = error ? SSL_set_tlsext_host_name(ssl, name.c_str()) == 1 &&
-                                    SSL_set1_host(ssl, name.c_str()) == 1
-                              : X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) == 1;
+    const bool is_set = error
+                            ? SSL_set_tlsext_host_name(ssl, name.c_str()) == 1 &&
+                                  SSL_set1_host(ssl, name.c_str()) == 1
+                            : X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) == 1;
     if (name.empty() || !is_set) {
       throw tls_error("\"" + name + "\" is no name of a server that TLS could look for");
     }
@@ -148,7 +150,8 @@ tls_engine::~tls_engine() { SSL_free(ssl_); }
 
 tls_engine::outcome tls_engine::handshake(std::span<char>& in) {
   TROUPE_EXPECTS(!is_established_ && !error_, "a handshake is made once");
-  if (by_->role() == tls_role::server && SSL_in_before(ssl_) == 1 && is_plain_text(in)) {
+  if (!std::exchange(has_begun_, !in.empty() || has_begun_) && by_->role() == tls_role::server &&
+      is_plain_text(in)) {
     why_ = failure::plain_text;
     error_ = make_error_code(tls_errc::plain_text);
     return outcome::failed;
@@ -174,7 +177,8 @@ tls_engine::outcome tls_engine::read(std::span<char>& in, std::span<char> into,
   while (bytes != into.size() && what == outcome::done) {
     // Without this look, each time that there is nothing it would have made itself a buffer first.
     if (in.empty() && SSL_has_pending(ssl_) == 0) {
-      what = outcome::needs_input;
+      const bool has_ended = (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0;
+      what = has_ended ? outcome::closed : outcome::needs_input;
       break;
     }
     ERR_clear_error();

@@ -91,6 +91,7 @@ class tls_engine {
   std::string output_;
   net::error_code error_;
   failure why_ = failure::other;
+  bool has_begun_ = false;  // something has come
   bool is_established_ = false;
   bool has_closed_ = false;
 };

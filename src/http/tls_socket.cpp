@@ -356,15 +356,15 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   read_buffer in_;                    // ciphertext
   std::string sending_;               // ciphertext, from sent_ on
   std::size_t sent_ = 0;
-  std::string early_;               // plaintext that waits for the handshake
+  std::string early_;  // plaintext that waits for the handshake
   std::unique_ptr<transfer> reader_, writer_;
-  std::span<char> into_;        // the reader's
-  std::size_t written_ = 0;     // the writer's
-  std::size_t caused_ = 0;      // output() that reading has led to, and that is not sent yet
-  net::error_code mute_;        // how writing the socket has ended
-  ending* ready_ = nullptr;     // in a completion handler
-  net::error_code end_;         // how reading the socket has ended
-  net::error_code error_;       // broken or refusing: why
+  std::span<char> into_;     // the reader's
+  std::size_t written_ = 0;  // the writer's
+  std::size_t caused_ = 0;   // output() that reading has led to, and that is not sent yet
+  net::error_code mute_;     // how writing the socket has ended
+  ending* ready_ = nullptr;  // in a completion handler
+  net::error_code end_;      // how reading the socket has ended
+  net::error_code error_;    // broken or refusing: why
   phase phase_ = phase::greeting;
   bool needs_input_ = false;
   bool is_reading_ = false;

@@ -150,9 +150,8 @@ std::vector<setting<configuration>> make_server_keys() {
       // From the one certificate to another. With or without TLS is another thing: see application_server.
       reloading(path<of>("tls.certificate", tls_option(&tls::certificate), "a file", is_file)),
       reloading(path<of>("tls.key", tls_option(&tls::key), "a file", is_file)),
-      reloading(
-          word<of>("tls.min_version", tls_option(&tls::min_version),
-                   {{"1.2", http::tls_version::v1_2}, {"1.3", http::tls_version::v1_3}})),
+      reloading(word<of>("tls.min_version", tls_option(&tls::min_version),
+                         {{"1.2", http::tls_version::v1_2}, {"1.3", http::tls_version::v1_3}})),
 
       size<of>("limits.header_bytes", http_limit(&limits::header_bytes), 256, MiB),
       size<of>("limits.body_bytes", http_limit(&limits::body_bytes), 1, GiB),

@@ -42,11 +42,12 @@ struct statistics {
   // Handshakes that have failed, because of
   std::uint64_t tls_plain_text = 0;  // HTTP instead of TLS
   std::uint64_t tls_version = 0;     // a client that speaks older versions only
-  std::uint64_t tls_alerts = 0;      // a client that said no: it does not trust the certificate, for one
-  std::uint64_t tls_failed = 0;      // anything else in what the client sent
-  std::uint64_t tls_gone = 0;        // a client that was gone before the end
-  std::uint64_t tls_cut = 0;         // this side: handshake_time, a drain, a stop
-  std::uint64_t tls_truncated = 0;   // secured connections that ended without TLS's word for it
+  std::uint64_t tls_alerts =
+      0;  // a client that said no: it does not trust the certificate, for one
+  std::uint64_t tls_failed = 0;     // anything else in what the client sent
+  std::uint64_t tls_gone = 0;       // a client that was gone before the end
+  std::uint64_t tls_cut = 0;        // this side: handshake_time, a drain, a stop
+  std::uint64_t tls_truncated = 0;  // secured connections that ended without TLS's word for it
 };
 
 }  // namespace troupe::http
