@@ -131,7 +131,7 @@ struct pair {
 
 std::string much(std::size_t size, char first) {
   std::string text(size, '\0');
-  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(first + i % 57);
+  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(static_cast<std::size_t>(first) + i % 57);
   return text;
 }
 
