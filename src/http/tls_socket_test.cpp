@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/bio.h>
+#include <openssl/ssl.h>
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/write.hpp>
@@ -131,7 +133,8 @@ struct pair {
 
 std::string much(std::size_t size, char first) {
   std::string text(size, '\0');
-  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(static_cast<std::size_t>(first) + i % 57);
+  for (std::size_t i = 0; i < size; ++i)
+    text[i] = static_cast<char>(static_cast<std::size_t>(first) + i % 57);
   return text;
 }
 
@@ -223,6 +226,103 @@ TEST(tls_socket, a_client_that_is_given_another_certificate_says_no) {
   EXPECT_THAT(client->end.message(), HasSubstr("certificate verify failed"));
   EXPECT_EQ(client->write_error, client->end);
   EXPECT_EQ(server->heard, "");
+}
+
+/// By OpenSSL alone, over a socket of the simulation: asks for other keys again and again, and does not listen.
+class deaf {
+ public:
+  explicit deaf(net::socket on)
+      : socket_(std::move(on)), context_(SSL_CTX_new(TLS_client_method())) {
+    ssl_ = SSL_new(context_);
+    SSL_set_bio(ssl_, in_, out_);
+    SSL_set_connect_state(ssl_);
+  }
+  deaf(const deaf&) = delete;
+  deaf& operator=(const deaf&) = delete;
+  ~deaf() {
+    SSL_free(ssl_);
+    SSL_CTX_free(context_);
+  }
+
+  void start() {
+    (void)SSL_do_handshake(ssl_);
+    send();
+    if (SSL_is_init_finished(ssl_) == 0) receive();
+  }
+  [[nodiscard]] bool is_ready() const { return SSL_is_init_finished(ssl_) == 1; }
+  void ask(int times) {
+    for (int i = 0; i < times; ++i) {
+      SSL_key_update(ssl_, SSL_KEY_UPDATE_REQUESTED);
+      (void)SSL_do_handshake(ssl_);
+    }
+    send();
+  }
+  /// Bytes that the server's socket has taken, and those that it has not.
+  std::size_t taken = 0;
+  [[nodiscard]] std::size_t waiting() const {
+    return static_cast<std::size_t>(BIO_pending(out_)) + sending_.size();
+  }
+
+ private:
+  void send() {
+    if (is_sending_) return;
+    std::string more(static_cast<std::size_t>(BIO_pending(out_)), '\0');
+    BIO_read(out_, more.data(), static_cast<int>(more.size()));
+    sending_ += more;
+    if (sending_.empty()) return;
+    is_sending_ = true;
+    socket_.async_write_some(asio::buffer(sending_),
+                             [this](net::error_code error, std::size_t bytes) {
+                               if (error) return;
+                               is_sending_ = false;
+                               taken += bytes;
+                               sending_.erase(0, bytes);
+                               send();
+                             });
+  }
+  void receive() {
+    socket_.async_read_some(asio::buffer(into_), [this](net::error_code error, std::size_t bytes) {
+      if (error) return;
+      BIO_write(in_, into_.data(), static_cast<int>(bytes));
+      start();
+    });
+  }
+
+  net::socket socket_;
+  SSL_CTX* context_;
+  SSL* ssl_;
+  BIO* in_ = BIO_new(BIO_s_mem());   // the SSL's
+  BIO* out_ = BIO_new(BIO_s_mem());  // likewise
+  std::array<char, 4096> into_;
+  std::string sending_;
+  bool is_sending_ = false;
+};
+
+TEST(tls_socket, who_only_asks_and_does_not_listen_is_not_read_any_more) {
+  pair p(6, {.socket_bytes = 4096});
+  auto listening = std::make_shared<net::acceptor>(net::listen(p.loop.context(), "127.0.0.1", 0));
+  auto socket = std::make_shared<net::socket>(p.loop.context());
+  std::shared_ptr<peer> server;
+  std::unique_ptr<deaf> client;
+  listening->async_accept(p.loop.context(), [&, listening](net::error_code, net::socket with) {
+    server = std::make_shared<peer>(
+        tls_socket(std::move(with), tls_context::for_server(files()), &p.counts));
+    server->start();
+  });
+  socket->async_connect(listening->local_endpoint(), [&, socket](net::error_code) {
+    client = std::make_unique<deaf>(std::move(*socket));
+    client->start();
+  });
+  ASSERT_TRUE(p.sim.run_until([&] { return client && client->is_ready(); }, 10s));
+  client->ask(4000);
+  const std::size_t all = client->taken + client->waiting();
+  EXPECT_GT(all, 100'000u);
+  EXPECT_FALSE(p.sim.run_until([&] { return client->waiting() == 0; }, 60s));
+  // What has led to 16 KiB of answers, what one read brings, and what two sockets hold.
+  EXPECT_LT(client->taken, 50'000u);
+  EXPECT_FALSE(server->end);
+  server->close();
+  client.reset();
 }
 
 TEST(tls_socket, an_io_context_may_end_with_operations_outstanding) {
