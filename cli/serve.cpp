@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
 
 #include <troupe/server/server.hpp>
 
@@ -65,9 +66,24 @@ std::string first_line(const std::exception& of) {
   return text.substr(0, text.find('\n'));
 }
 
+// One line, if it is to be used at all.
+int check_certificate(const http::tls_options& of) {
+  if (!of.is_set()) return 0;
+  try {
+    const http::tls_certificate is = http::read_certificate(of);
+    const std::string_view worry = http::worry_about(is, wall_clock::now());
+    (worry.empty() ? std::cout : std::cerr)
+        << "tls: " << http::to_string(is) << ", " << (worry.empty() ? "ok" : worry) << '\n';
+    return 0;
+  } catch (const http::tls_error& wrong) {
+    std::cerr << "tls: " << wrong.what() << '\n';
+    return 1;
+  }
+}
+
 // One line for each application: on the standard output if it is as it should be.
 int check(const server::configuration& all) {
-  int result = 0;
+  int result = check_certificate(all.http.tls);
   for (const server::served_application& each : all.applications) {
     try {
       const lua::application_kind kind = lua::application::check(each.options);
@@ -84,11 +100,12 @@ int serve(const serve_options& options) {
   server::configuration all = read(options);
   if (options.check) return check(all);
   const std::string address = all.http.address;
+  const char* const scheme = all.http.tls.is_set() ? "https://" : "http://";
   server::application_server served(std::move(all), {}, [&options] { return read(options); });
   try {
     return served.run([&] {
       const bool is_v6 = address.find(':') != std::string::npos;
-      std::cout << "serving http://" << (is_v6 ? "[" + address + "]" : address) << ":"
+      std::cout << "serving " << scheme << (is_v6 ? "[" + address + "]" : address) << ":"
                 << served.port() << std::endl;
     });
   } catch (const lua::application_error& wrong) {

@@ -5,7 +5,7 @@
 #include "http_steps.hpp"
 #include "websocket_steps.hpp"
 
-// The one place where the templates over Asio and Beast are compiled.
+// The place where the templates over Asio and Beast are compiled, for sockets as they are.
 
 namespace troupe::http::detail {
 

@@ -15,12 +15,16 @@
 #include "http_stage.hpp"
 #include "respond.hpp"
 #include "site.hpp"
+#include "tls_socket.hpp"
 #include "websocket_stage.hpp"
 
 namespace troupe::http::detail {
 
 /// To a connection: the server drains. Finish what was received and go.
 struct leave {};
+
+/// A client that is served, or one that is told that there is no room.
+enum class entry : std::uint8_t { admitted, refused };
 
 /// One client: first an HTTP conversation, then perhaps a WebSocket. It gives these two what an
 /// actor has: messages, a timer, the sight of another actor's end.
@@ -35,7 +39,7 @@ struct leave {};
 template <class Stream>
 class basic_connection : public actor {
  public:
-  enum class entry : std::uint8_t { admitted, refused };
+  using entry = detail::entry;
 
   basic_connection(std::shared_ptr<const site> on, Stream stream, std::string peer, entry as)
       : as_(as),
@@ -101,9 +105,13 @@ class basic_connection : public actor {
 };
 
 using connection = basic_connection<net::socket>;
+using secure_connection = basic_connection<tls_socket>;
 
 extern template class basic_connection<net::socket>;
 extern template class http_stage<net::socket>;
 extern template class websocket_stage<net::socket>;
+extern template class basic_connection<tls_socket>;
+extern template class http_stage<tls_socket>;
+extern template class websocket_stage<tls_socket>;
 
 }  // namespace troupe::http::detail

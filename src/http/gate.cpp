@@ -19,6 +19,10 @@ admission::address plain(const admission::address& from) {
   return from;
 }
 
+address address_of(const auto& guest) {
+  return std::visit([](const auto& who) { return address(who); }, guest);
+}
+
 }  // namespace
 
 gate::gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::acceptor acceptor)
@@ -58,18 +62,33 @@ void gate::admit(net::accepted m) {
 
   visitor v{.number = ++came_, .who = {}, .from = plain(from.address()), .as = entry::admitted};
   if (!give_place(v)) return;
+  address key;
   try {
-    v.who = system().spawn<connection>(without_limits(m.onto->pump()), on_, std::move(m.connection),
-                                       v.from.to_string(), v.as);
-    const address key = v.who;
+    v.who = spawn(std::move(m), v);
+    key = address_of(v.who);
     visitors_.emplace(key, v);
     watch(key);
   } catch (...) {
-    if (v.who) v.who.stop_now();
-    visitors_.erase(v.who);
+    std::visit(
+        [](const auto& who) {
+          if (who) who.stop_now();
+        },
+        v.who);
+    visitors_.erase(key);
     take_place_back(v);
     throw;
   }
+}
+
+gate::guest gate::spawn(net::accepted m, const visitor& v) {
+  spawn_options how = without_limits(m.onto->pump());
+  if (!on_->is_secure) {
+    return system().spawn<connection>(std::move(how), on_, std::move(m.connection),
+                                      v.from.to_string(), v.as);
+  }
+  tls_socket secured(std::move(m.connection), on_->tls.get(), &on_->counts.tls);
+  return system().spawn<secure_connection>(std::move(how), on_, std::move(secured),
+                                           v.from.to_string(), v.as);
 }
 
 // False if there is not even room for an answer.
@@ -107,24 +126,28 @@ void gate::on(const down& m) {
 
 void gate::on(drain) {
   shut();
-  for (const ref<connection>& one : in_order()) one.send(leave{});
+  for (const guest& one : in_order()) {
+    std::visit([](const auto& who) { who.send(leave{}); }, one);
+  }
   end_when_empty();
 }
 
 void gate::on(cut) {
   shut();
-  for (const ref<connection>& one : in_order()) one.stop_now();
+  for (const guest& one : in_order()) {
+    std::visit([](const auto& who) { who.stop_now(); }, one);
+  }
   end_when_empty();
 }
 
 // Not in that of the table, which depends on where they lie in memory.
-std::vector<ref<connection>> gate::in_order() const {
+std::vector<gate::guest> gate::in_order() const {
   std::vector<const visitor*> all;
   all.reserve(visitors_.size());
   for (const auto& [key, one] : visitors_) all.push_back(&one);
   std::sort(all.begin(), all.end(),
             [](const visitor* a, const visitor* b) { return a->number < b->number; });
-  std::vector<ref<connection>> those;
+  std::vector<guest> those;
   those.reserve(all.size());
   for (const visitor* each : all) those.push_back(each->who);
   return those;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include <troupe/net/listener.hpp>
@@ -51,21 +52,23 @@ class gate : public actor {
   void on(cut);
 
  private:
-  using entry = connection::entry;
+  /// A connection that is secured, or one that is not: all of a server are alike.
+  using guest = std::variant<ref<connection>, ref<secure_connection>>;
   struct visitor {
     std::uint64_t number;  // in the order in which they came
-    ref<connection> who;
+    guest who;
     admission::address from;
     entry as;
   };
 
   void accept_next();
   void admit(net::accepted m);
+  [[nodiscard]] guest spawn(net::accepted m, const visitor& v);
   bool give_place(visitor& v);
   void take_place_back(const visitor& v);
   void shut();
   void end_when_empty();
-  [[nodiscard]] std::vector<ref<connection>> in_order() const;
+  [[nodiscard]] std::vector<guest> in_order() const;
 
   const std::shared_ptr<const site> on_;
   const std::vector<net::loop*> loops_;

@@ -89,6 +89,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void refuse(unsigned status, std::string_view why = {});
   void write(reply r);
   void on_written(net::error_code error, std::size_t);
+  [[nodiscard]] time_point writing_due() noexcept;
   void tell(unsigned status, std::uint64_t bytes);
   void linger();
   void on_lingered(net::error_code);

@@ -145,7 +145,7 @@ void http_stage<Stream>::refuse(unsigned status, std::string_view why) {
 template <class Stream>
 void http_stage<Stream>::write(reply r) {
   since_ = clock::now();
-  enter(phase::writing, since_ + this->limits().idle_time);
+  enter(phase::writing, writing_due());
   status_ = r.status;
   beast::async_write(stream_, std::move(r), this->template then<&http_stage::on_written>());
 }
@@ -195,6 +195,14 @@ void http_stage<Stream>::finish() {
   this->owner().over();
 }
 
+// Whom there is no room for is answered before anything was read, and so perhaps in the midst of a handshake.
+template <class Stream>
+time_point http_stage<Stream>::writing_due() noexcept {
+  const http::limits& l = this->limits();
+  return std::max(since_, stream_.meter().taken) +
+         (base::is_secured(socket()) ? l.idle_time : l.handshake_time);
+}
+
 template <class Stream>
 time_point http_stage<Stream>::tick(time_point now) {
   const http::limits& l = this->limits();
@@ -214,7 +222,7 @@ time_point http_stage<Stream>::tick(time_point now) {
       cancel();  // the step that is interrupted answers
       break;
     case phase::writing:
-      due = std::max(since_, stream_.meter().taken) + l.idle_time;
+      due = writing_due();
       if (now < due) return due;
       this->counts().idle_closed.add();
       base::cut(socket());

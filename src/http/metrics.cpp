@@ -166,7 +166,8 @@ void add_server(families& to, const http::statistics& s) {
   to.counter("troupe_http_requests_total", "Requests answered.", {{s.requests}});
   to.counter("troupe_http_websocket_messages_total", "WebSocket messages.",
              {{s.messages_in, "direction", "in"}, {s.messages_out, "direction", "out"}});
-  to.counter("troupe_http_bytes_total", "Bytes through sockets.",
+  to.counter("troupe_http_bytes_total",
+             "Bytes through sockets; of what TLS secures, the plaintext.",
              {{s.bytes_in, "direction", "in"}, {s.bytes_out, "direction", "out"}});
   to.counter("troupe_http_refused_total", "Connections and WebSockets not let in.",
              {{s.refused_full, "reason", "full"},
@@ -192,6 +193,17 @@ void add_server(families& to, const http::statistics& s) {
              "Times that descriptors or memory did not suffice to accept.", {{s.accept_pauses}});
   to.counter("troupe_http_handler_failures_total", "Requests whose handler failed.",
              {{s.handler_failures}});
+  to.counter("troupe_http_tls_handshakes_total", "Connections that TLS has secured.",
+             {{s.tls_handshakes, "kind", "whole"}, {s.tls_resumed, "kind", "resumed"}});
+  to.counter("troupe_http_tls_failed_total", "Connections that TLS could not secure.",
+             {{s.tls_plain_text, "reason", "plain_text"},
+              {s.tls_version, "reason", "version"},
+              {s.tls_alerts, "reason", "alert"},
+              {s.tls_failed, "reason", "other"},
+              {s.tls_gone, "reason", "gone"},
+              {s.tls_cut, "reason", "cut"}});
+  to.counter("troupe_http_tls_truncated_total",
+             "Secured connections that ended without TLS's word for it.", {{s.tls_truncated}});
 }
 
 }  // namespace

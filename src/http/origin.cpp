@@ -45,7 +45,8 @@ std::optional<parts> parse(std::string_view origin) {
 
 }  // namespace
 
-origin_policy::origin_policy(bool check, const std::vector<std::string>& allowed) : check_(check) {
+origin_policy::origin_policy(bool check, const std::vector<std::string>& allowed, bool is_secure)
+    : check_(check), is_secure_(is_secure) {
   for (const std::string& one : allowed) {
     const auto p = parse(one);
     if (!p)
@@ -58,7 +59,8 @@ bool origin_policy::allows(std::string_view origin, std::string_view host) const
   if (!check_ || origin.empty()) return true;
   const auto from = parse(origin);  // nothing for "null", which a sandboxed page sends
   if (!from) return false;
-  if (from->authority == without_port(lower(host), from->scheme)) return true;
+  const bool may_be_own = !is_secure_ || from->scheme == "https";
+  if (may_be_own && from->authority == without_port(lower(host), from->scheme)) return true;
   return std::find(allowed_.begin(), allowed_.end(), from->scheme + "://" + from->authority) !=
          allowed_.end();
 }

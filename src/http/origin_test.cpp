@@ -61,5 +61,17 @@ TEST(origin_policy, switched_off_lets_all_pass) {
   EXPECT_TRUE((origin_policy{false, {}}.allows("null", "example.org")));
 }
 
+TEST(origin_policy, with_tls_its_own_pages_come_by_https) {
+  const origin_policy secure{true, {"http://listed.example"}, true};
+  EXPECT_TRUE(secure.allows("https://example.org", "example.org"));
+  EXPECT_TRUE(secure.allows("https://example.org", "example.org:443"));
+  EXPECT_TRUE(secure.allows("https://example.org:8443", "example.org:8443"));
+  EXPECT_TRUE(secure.allows("http://listed.example", "example.org"));
+  EXPECT_FALSE(secure.allows("http://example.org", "example.org"));
+  EXPECT_FALSE(secure.allows("http://example.org:443", "example.org:443"));
+  EXPECT_FALSE(secure.allows("https://example.org:8443", "example.org"));
+  EXPECT_TRUE(secure.allows("", "example.org"));
+}
+
 }  // namespace
 }  // namespace troupe::http::detail

@@ -61,7 +61,7 @@ class raw_client {
   raw_client(raw_client&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)), in_(std::move(other.in_)) {}
   raw_client& operator=(raw_client&&) = delete;
-  ~raw_client() { hang_up(); }
+  virtual ~raw_client() { hang_up(); }
 
   void connect(std::uint16_t port) {
     sockaddr_in to{};
@@ -74,7 +74,7 @@ class raw_client {
   }
 
   // ── Bytes ───────────────────────────────────────────────────────────────────────────────────
-  void send(std::string_view bytes) {
+  virtual void send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;
@@ -83,7 +83,7 @@ class raw_client {
     }
   }
   /// Sends what the socket takes at the moment. Returns how much that was.
-  std::size_t send_some(std::string_view bytes) {
+  virtual std::size_t send_some(std::string_view bytes) {
     const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return sent < 0 ? 0 : static_cast<std::size_t>(sent);
   }
@@ -126,7 +126,6 @@ class raw_client {
     hang_up();
   }
   [[nodiscard]] int fd() const { return fd_; }
-
   // ── HTTP ────────────────────────────────────────────────────────────────────────────────────
   answer read_answer(bool has_body = true) {
     answer a;
@@ -215,16 +214,24 @@ class raw_client {
     }
   }
 
+ protected:
+  /// As recv() does.
+  virtual ssize_t receive(char* into, std::size_t size) { return ::recv(fd_, into, size, 0); }
+  /// Beside what the socket has.
+  virtual bool has_more() { return false; }
+
  private:
   [[noreturn]] static void fail(const char* what) {
     throw std::system_error(errno, std::system_category(), what);
   }
   bool read_more() {
     pollfd p{fd_, POLLIN, 0};
-    const int ready = ::poll(&p, 1, static_cast<int>(std::chrono::milliseconds{patience}.count()));
+    const bool is_there = has_more();
+    const int ready =
+        is_there ? 1 : ::poll(&p, 1, static_cast<int>(std::chrono::milliseconds{patience}.count()));
     if (ready == 0) throw std::runtime_error("nothing more came after: " + in_);
     char buffer[16 * 1024];
-    const ssize_t got = ::recv(fd_, buffer, sizeof buffer, 0);
+    const ssize_t got = receive(buffer, sizeof buffer);
     if (got > 0) in_.append(buffer, static_cast<std::size_t>(got));
     reset_ = got < 0;
     return got > 0;

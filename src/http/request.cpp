@@ -44,7 +44,8 @@ bool request::has_header(std::string_view name) const noexcept { return find(nam
 
 namespace detail {
 
-std::optional<request> request_access::make(parsed_request& from, std::string_view peer) {
+std::optional<request> request_access::make(parsed_request& from, std::string_view peer,
+                                            bool secure) {
   const std::string_view raw = from.target();
   const auto where = parse_target(raw);
   if (!where) return std::nullopt;
@@ -68,6 +69,7 @@ std::optional<request> request_access::make(parsed_request& from, std::string_vi
   result.target_ = add(raw);
   result.path_ = add(where->path);
   result.peer_ = add(peer);
+  result.secure_ = secure;
   if (!where->query.empty()) {  // otherwise it may lie elsewhere
     result.query_ = {
         result.target_.begin + static_cast<std::uint32_t>(where->query.data() - raw.data()),

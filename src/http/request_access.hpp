@@ -13,7 +13,8 @@ namespace troupe::http::detail {
 /// Makes requests of what Beast has parsed.
 struct request_access {
   /// Takes the body out of `from`. Nothing if the target is none that can be served.
-  [[nodiscard]] static std::optional<request> make(parsed_request& from, std::string_view peer);
+  [[nodiscard]] static std::optional<request> make(parsed_request& from, std::string_view peer,
+                                                   bool secure);
 };
 
 }  // namespace troupe::http::detail

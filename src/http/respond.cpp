@@ -257,7 +257,7 @@ std::variant<reply, upgrade> respond(const site& on, parsed_request& handshake,
 
   const bool upgrades = wants_websocket(handshake);
   const bool has_body = !handshake.body().empty();
-  auto asked = request_access::make(handshake, peer);
+  auto asked = request_access::make(handshake, peer, on.is_secure);
   if (!asked) return malformed("this is not a path");
 
   if (const route* at = on.routes.find(asked->path())) {

@@ -193,6 +193,19 @@ int server::run(const std::function<void()>& serving) {
   return 0;
 }
 
+tls_certificate server::renew_tls(const tls_options& from) {
+  TROUPE_EXPECTS(state_->site->is_secure, "http::server: renew_tls() is for one with TLS");
+  auto next = detail::tls_context::for_server(from);
+  tls_certificate what = next->certificate();
+  state_->site->tls.set(std::move(next));
+  return what;
+}
+
+tls_certificate server::certificate() const {
+  TROUPE_EXPECTS(state_->site->is_secure, "http::server: certificate() is for one with TLS");
+  return state_->site->tls.get()->certificate();
+}
+
 http::statistics server::statistics() const noexcept { return state_->site->counts.snapshot(); }
 
 }  // namespace troupe::http

@@ -62,6 +62,12 @@ class stage : public std::enable_shared_from_this<Stage> {
   [[nodiscard]] const http::limits& limits() const noexcept { return on_->limits(); }
   [[nodiscard]] tally& counts() const noexcept { return on_->counts; }
 
+  /// Nothing more has to happen before bytes can be exchanged: false in the handshake of TLS.
+  static bool is_secured(const Stream& stream) noexcept {
+    if constexpr (requires { stream.is_established(); }) return stream.is_established();
+    return true;
+  }
+
   /// Closes at once, and has the kernel forget what the peer has not read.
   static void cut(Stream& stream) noexcept {
     net::error_code ignored;

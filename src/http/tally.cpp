@@ -33,6 +33,15 @@ statistics tally::snapshot() const noexcept {
       .close_timed_out = close_timed_out.value(),
       .accept_pauses = accept_pauses.value(),
       .handler_failures = handler_failures.value(),
+      .tls_handshakes = tls.whole.value(),
+      .tls_resumed = tls.resumed.value(),
+      .tls_plain_text = tls.plain_text.value(),
+      .tls_version = tls.version.value(),
+      .tls_alerts = tls.alert.value(),
+      .tls_failed = tls.other.value(),
+      .tls_gone = tls.gone.value(),
+      .tls_cut = tls.cut.value(),
+      .tls_truncated = tls.truncated.value(),
   };
 }
 

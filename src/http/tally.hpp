@@ -27,6 +27,11 @@ class counter {
   atomic<std::uint64_t> value_{0};
 };
 
+/// Of connections that are to be secured, what became of them.
+struct tls_tally {
+  counter whole, resumed, plain_text, version, alert, other, gone, cut, truncated;
+};
+
 /// http::statistics while it is being counted.
 struct tally {
   counter connections, websockets, held_back;
@@ -35,6 +40,7 @@ struct tally {
   counter bodies_too_large, requests_timed_out, idle_closed, messages_too_large, protocol_errors;
   counter slow_readers_closed, receive_pauses, mailbox_pauses, refusal_pauses;
   counter close_timed_out, accept_pauses, handler_failures;
+  tls_tally tls;
 
   [[nodiscard]] statistics snapshot() const noexcept;
 };

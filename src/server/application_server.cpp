@@ -27,11 +27,6 @@ namespace {
 using lua::severity;
 
 configuration checked(configuration all) {
-  if (all.tls.is_set()) {
-    throw configuration_error(
-        "tls.certificate is set, but this build has no TLS yet: leave [tls] out, and put a proxy "
-        "in front");
-  }
   expect_no_duplicates(all);
   return all;
 }
@@ -90,6 +85,7 @@ struct application_server::state {
   void upgrade_outdated();
   command_result obey(const std::string& command);
   command_result reload();
+  void tell_of_certificate();
 
   configuration what;  // as it runs; of what reloads, as it was read last
   const std::vector<addition> also;
@@ -172,20 +168,39 @@ bool application_server::state::end() {
   return in_time;
 }
 
-// What it says otherwise than what runs, and what the files of applications do.
+// What it says otherwise than what runs, and what the files of applications and of the certificate do.
 command_result application_server::state::take_over(const configuration& next) {
   command_result told;
+  // The files may have changed although the configuration has not. If they are wrong, nothing is taken over.
+  const bool stays_secure = what.http.tls.is_set() && next.http.tls.is_set();
+  if (stays_secure) (void)http::read_certificate(next.http.tls);
   log.reopen(next.log);
+  if (stays_secure) {
+    server.renew_tls(next.http.tls);
+    tell_of_certificate();
+  }
   for (const difference& each : differences(what, next)) {
+    const bool reloads = each.reloads && (stays_secure || !each.name.starts_with("tls."));
     std::string line = each.name + " is now " + each.now;
-    line.append(each.reloads ? ", was " : ", but stays ").append(each.before);
-    if (!each.reloads) line += " until a restart";
-    log.write(each.reloads ? severity::info : severity::warning, line);
+    line.append(reloads ? ", was " : ", but stays ").append(each.before);
+    if (!reloads) line += " until a restart";
+    log.write(reloads ? severity::info : severity::warning, line);
     told.text += line + '\n';
   }
   what.log = next.log;
+  if (stays_secure) what.http.tls = next.http.tls;
   for (lua::application& each : applications) upgrade(each, next, told);
   return told;
+}
+
+void application_server::state::tell_of_certificate() {
+  const http::tls_certificate is = server.certificate();
+  log.write(severity::info, "TLS: new connections get the certificate of " + http::to_string(is));
+  if (const auto worry = http::worry_about(is, wall_clock::now()); !worry.empty()) {
+    log.write(severity::warning, "the certificate of " + http::to_string(is) +
+                                     " will not do: " + std::string(worry) +
+                                     "; put a newer one there and send SIGHUP");
+  }
 }
 
 void application_server::state::upgrade(lua::application& which, const configuration& next,
@@ -264,6 +279,7 @@ void application_server::start() {
   s.now.store(phase::serving, relaxed);  // [phase]
   s.log.write(severity::info,
               "listening on " + s.what.http.address + ", port " + std::to_string(s.server.port()));
+  if (s.what.http.tls.is_set()) s.tell_of_certificate();
 }
 
 std::uint16_t application_server::port() const noexcept { return state_->server.port(); }

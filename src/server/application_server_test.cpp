@@ -13,12 +13,15 @@
 #include <vector>
 
 #include "http/raw_client.hpp"
+#include "http/test_certificate.hpp"
+#include "http/tls_raw_client.hpp"
 #include "lua/temporary_folder.hpp"
 
 namespace troupe::server {
 namespace {
 
 using http::test::raw_client;
+using http::test::tls_raw_client;
 using testing::HasSubstr;
 
 // A session in C++.
@@ -121,9 +124,101 @@ TEST_F(application_server_with, a_reload_asks_who_made_the_configuration) {
   EXPECT_THAT(log(), testing::Not(HasSubstr("on_stop ran")));
 }
 
-TEST_F(application_server_with, tls_is_refused_as_long_as_there_is_none) {
-  what_.tls.certificate = "certificate.pem";
-  EXPECT_THROW(const application_server none(what_), configuration_error);
+// ── TLS ─────────────────────────────────────────────────────────────────────────────────────────
+
+class application_server_with_tls : public application_server_with {
+ protected:
+  application_server_with_tls() {
+    renew({});
+    what_.http.tls = {.certificate = folder_.path() / "it.pem", .key = folder_.path() / "it.key"};
+  }
+  /// What is in the files from now on.
+  void renew(const http::test::certificate_wish& wish) const {
+    const http::test::test_certificate made(wish);
+    folder_.write("it.pem", made.certificate);
+    folder_.write("it.key", made.key);
+  }
+  static std::string subject(const application_server& of) {
+    return tls_raw_client(of.port()).subject();
+  }
+};
+
+TEST_F(application_server_with_tls, serves_by_it_and_says_which_certificate) {
+  application_server served(what_);
+  served.start();
+  tls_raw_client client(served.port());
+  EXPECT_EQ(client.upgrade("/echo").status, 101u);
+  client.say("hello");
+  EXPECT_EQ(client.hear(), "hello");
+  EXPECT_THAT(log(),
+              HasSubstr("TLS: new connections get the certificate of CN=localhost, until 20"));
+  EXPECT_THAT(log(), HasSubstr("it expires within two weeks"));
+}
+
+TEST_F(application_server_with_tls, a_reload_reads_the_files_again_though_nothing_else_is_new) {
+  renew({.days_to = 300});
+  application_server served(what_, {}, [this] { return what_; });
+  served.start();
+  tls_raw_client before(served.port());
+  EXPECT_EQ(before.upgrade("/echo").status, 101u);
+  renew({.name = "renewed", .days_to = 300});
+  served.reload();
+  EXPECT_EQ(subject(served), "/CN=renewed");
+  EXPECT_THAT(log(), HasSubstr("TLS: new connections get the certificate of CN=renewed, until 20"));
+  EXPECT_THAT(log(), testing::Not(HasSubstr("warning")));
+  before.say("hello");
+  EXPECT_EQ(before.hear(), "hello");
+}
+
+TEST_F(application_server_with_tls, a_reload_without_a_configuration_reads_them_as_well) {
+  application_server served(what_);
+  served.start();
+  renew({.name = "renewed", .days_from = -9, .days_to = -1});
+  served.reload();
+  EXPECT_EQ(subject(served), "/CN=renewed");
+  EXPECT_THAT(log(), HasSubstr("it has expired"));
+}
+
+TEST_F(application_server_with_tls, a_reload_of_a_wrong_pair_changes_nothing) {
+  configuration next = what_;
+  next.log.level = lua::severity::error;
+  application_server served(what_, {}, [&] { return next; });
+  served.start();
+  const std::string key = folder_.read("it.key");
+  renew({.name = "renewed"});
+  folder_.write("it.key", key);
+  served.reload();
+  EXPECT_EQ(subject(served), "/CN=localhost");
+  EXPECT_THAT(log(), testing::ContainsRegex(
+                         "key \"[^\"]*it.key\" does not belong to certificate \"[^\"]*it.pem\"; "
+                         "everything stays as it was"));
+  folder_.write("it.key", "");
+  served.reload();
+  EXPECT_THAT(log(), HasSubstr("there is no private key in PEM in it; everything stays as it was"));
+  EXPECT_EQ(subject(served), "/CN=localhost");
+  EXPECT_THAT(log(), testing::Not(HasSubstr("log.level is now")));
+}
+
+TEST_F(application_server_with_tls, its_keys_reload_but_not_from_or_to_none) {
+  configuration next = what_;
+  next.http.tls.min_version = http::tls_version::v1_3;
+  application_server served(what_, {}, [&] { return next; });
+  served.start();
+  served.reload();
+  EXPECT_THAT(log(), HasSubstr("tls.min_version is now \"1.3\", was \"1.2\""));
+  const auto old = [](SSL_CTX* c) { SSL_CTX_set_max_proto_version(c, TLS1_2_VERSION); };
+  EXPECT_THROW(tls_raw_client(served.port(), old), std::runtime_error);
+
+  next.http.tls = {};
+  served.reload();
+  EXPECT_THAT(log(), testing::ContainsRegex(
+                         "tls.certificate is now \"\", but stays [^\n]* until a restart"));
+  EXPECT_EQ(subject(served), "/CN=localhost");
+}
+
+TEST_F(application_server_with_tls, a_pair_that_does_not_fit_is_no_server) {
+  folder_.write("it.key", http::test::test_certificate{}.key);
+  EXPECT_THROW(const application_server none(what_), http::tls_error);
 }
 
 TEST_F(application_server_with, an_actor_that_fails_is_in_the_log) {

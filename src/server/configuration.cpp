@@ -98,7 +98,7 @@ class reader {
         read_key(into, detail::server_keys(), "", "", key, node);
       }
     }
-    check_tls(into.tls, root);
+    check_tls(into.http.tls, root);
     if (applications != nullptr) read_applications(into, *applications);
     return into;
   }
@@ -142,7 +142,7 @@ class reader {
     refuse_at(file_, key.source(), text);
   }
 
-  void check_tls(const tls_options& tls, const toml::table& root) const {
+  void check_tls(const http::tls_options& tls, const toml::table& root) const {
     if (tls.certificate.empty() == tls.key.empty()) return;
     const bool has_key = tls.certificate.empty();
     refuse_at(file_, root.get("tls")->source(),

@@ -134,9 +134,9 @@ timers = 8
   EXPECT_FALSE(all.http.check_origin);
   EXPECT_THAT(all.http.allowed_origins,
               ElementsAre("https://example.org", "http://localhost:3000"));
-  EXPECT_EQ(all.tls.certificate, folder_.path() / "certificate.pem");
-  EXPECT_EQ(all.tls.key, folder_.path() / "key.pem");
-  EXPECT_EQ(all.tls.min_version, tls_version::v1_3);
+  EXPECT_EQ(all.http.tls.certificate, folder_.path() / "certificate.pem");
+  EXPECT_EQ(all.http.tls.key, folder_.path() / "key.pem");
+  EXPECT_EQ(all.http.tls.min_version, http::tls_version::v1_3);
   EXPECT_EQ(all.http.limits.header_bytes, 16'384u);
   EXPECT_EQ(all.http.limits.body_bytes, 1u);
   EXPECT_EQ(all.http.limits.message_bytes, 1'073'741'824u);

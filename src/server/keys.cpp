@@ -123,6 +123,10 @@ auto http_limit(Member member) {
   return at(&configuration::http, &http::options::limits, member);
 }
 template <class Member>
+auto tls_option(Member member) {
+  return at(&configuration::http, &http::options::tls, member);
+}
+template <class Member>
 auto system_option(Member member) {
   return at(&configuration::system, member);
 }
@@ -138,6 +142,7 @@ auto lua_limit(Member member) {
 std::vector<setting<configuration>> make_server_keys() {
   using of = configuration;
   using limits = http::limits;
+  using tls = http::tls_options;
   const std::string route = "paths as \"/metrics\"; \"\" for none";
   return {
       text<of>("listen.address", listening(&http::options::address), "addresses, names", is_given),
@@ -146,10 +151,11 @@ std::vector<setting<configuration>> make_server_keys() {
       flag<of>("listen.check_origin", listening(&http::options::check_origin)),
       origins(),
 
-      path<of>("tls.certificate", at(&of::tls, &tls_options::certificate), "a file", is_file),
-      path<of>("tls.key", at(&of::tls, &tls_options::key), "a file", is_file),
-      word<of>("tls.min_version", at(&of::tls, &tls_options::min_version),
-               {{"1.2", tls_version::v1_2}, {"1.3", tls_version::v1_3}}),
+      // From the one certificate to another. With or without TLS is another thing: see application_server.
+      reloading(path<of>("tls.certificate", tls_option(&tls::certificate), "a file", is_file)),
+      reloading(path<of>("tls.key", tls_option(&tls::key), "a file", is_file)),
+      reloading(word<of>("tls.min_version", tls_option(&tls::min_version),
+                         {{"1.2", http::tls_version::v1_2}, {"1.3", http::tls_version::v1_3}})),
 
       size<of>("limits.header_bytes", http_limit(&limits::header_bytes), 256, MiB),
       size<of>("limits.body_bytes", http_limit(&limits::body_bytes), 1, GiB),

@@ -30,8 +30,12 @@ void check_own_host(std::string_view origin, std::string_view host) {
   const bool allowed = policy.allows(origin, host);
   require(policy.allows(upper(origin), upper(host)) == allowed, "capitals make no difference");
   require((origin_policy{false, {}}.allows(origin, host)), "switched off it lets all pass");
-  if (origin.empty()) return require(allowed, "who sends no origin is no browser");
-  if (!allowed) return;
+  const bool allowed_with_tls = origin_policy{true, {}, true}.allows(origin, host);
+  if (origin.empty()) {
+    return require(allowed && allowed_with_tls, "who sends no origin is no browser");
+  }
+  if (!allowed) return require(!allowed_with_tls, "with TLS, no other host may either");
+  require(allowed_with_tls == lower(origin).starts_with("https://"), "with TLS, by https alone");
   require(is_same_host(origin, host), "another host may not");
   const std::string_view authority = origin.substr(origin.find("://") + 3);
   require(!authority.empty() && authority.front() != ':', "an origin has a host");

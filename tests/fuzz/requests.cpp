@@ -13,7 +13,7 @@ std::optional<http::request> make_request(std::string_view target, const headers
   parsed.target(target);
   for (const auto& [name, value] : all) parsed.insert(name, value);
   parsed.body() = std::move(body);
-  return http::detail::request_access::make(parsed, "peer");
+  return http::detail::request_access::make(parsed, "peer", false);
 }
 
 }  // namespace troupe::fuzz

@@ -9,6 +9,7 @@ import os
 import queue
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -84,17 +85,22 @@ class Server:
         except queue.Empty:
             self.kill()
             raise AssertionError(f"it says nothing on its standard output:\n{''.join(self.log)}") from None
-        if not line.startswith("serving http://127.0.0.1:"):
+        self.is_secure = line.startswith("serving https://127.0.0.1:")
+        if not self.is_secure and not line.startswith("serving http://127.0.0.1:"):
             self.kill()
             raise AssertionError(f"the first line is {line!r}")
         self.port = int(line.strip().rsplit(":", 1)[1])
 
     def socket_url(self, path):
-        return f"ws://127.0.0.1:{self.port}{path}"
+        return f"{'wss' if self.is_secure else 'ws'}://127.0.0.1:{self.port}{path}"
 
     def get(self, path):
-        """(status, body)"""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+        """(status, body). Certificates are not looked at."""
+        if self.is_secure:
+            connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=DEADLINE,
+                                                     context=ssl._create_unverified_context())
+        else:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
         connection.request("GET", path)
         answer = connection.getresponse()
         body = answer.read().decode()
@@ -152,6 +158,14 @@ class WithFolder:
         with open(path, "w", encoding="utf-8") as file:
             file.write(textwrap.dedent(text))
         return path
+
+    def certify(self, name, certificate, key, days=90, algorithm="ec"):
+        """Writes a certificate of 127.0.0.1 that has signed itself, and its key."""
+        kind = ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"] if algorithm == "ec" else ["rsa:2048"]
+        subprocess.run(["openssl", "req", "-x509", "-newkey", *kind, "-nodes", "-days", str(days),
+                        "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
+                        "-out", os.path.join(self.folder, certificate), "-keyout", os.path.join(self.folder, key)],
+                       check=True, capture_output=True, timeout=4 * DEADLINE)
 
     def serve(self, *arguments, **how):
         server = Server(*arguments, cwd=self.folder, **how)

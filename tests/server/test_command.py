@@ -65,7 +65,7 @@ class Usage(Command):
                 (["--config", "wrong.toml"], "troupe: wrong.toml:2:8: listen.port is 70000; allowed are 0 to 65535"),
                 (["--config", "empty.toml"], "troupe: empty.toml: there are no applications; add [applications.NAME]"),
                 (["--config", "gone.toml"], 'gone.toml:2:8: applications.x.from is "x", but "x" is not a folder'),
-                (["--config", "tls.toml"], "this build has no TLS yet"),
+                (["--config", "tls.toml"], 'certificate "empty.toml" cannot be used: there is no certificate in PEM in it'),
                 (["echo", "echo"], 'applications.echo.name is "echo", and so is applications.echo.name'),
                 (["echo", "--address", "203.0.113.1"], "203.0.113.1"),
                 (["broken"], "main.lua:2:"),

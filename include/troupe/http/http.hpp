@@ -11,5 +11,6 @@
 #include <troupe/http/server.hpp>
 #include <troupe/http/session.hpp>
 #include <troupe/http/statistics.hpp>
+#include <troupe/http/tls.hpp>
 #include <troupe/http/websocket.hpp>
 #include <troupe/http/websocket_options.hpp>

@@ -9,6 +9,7 @@
 
 #include <troupe/http/access.hpp>
 #include <troupe/http/limits.hpp>
+#include <troupe/http/tls.hpp>
 
 namespace troupe::http {
 
@@ -19,10 +20,12 @@ struct options {
   /// 0 lets the system choose; server::port() tells what it chose.
   std::uint16_t port = 8080;
   http::limits limits{};
+  /// If it is set, all connections are secured: https:// and wss://.
+  tls_options tls{};
 
   /// A WebSocket request that a browser sends from another site's page is answered with 403: its
-  /// Origin must be the host that it asks, or be listed here as "https://example.org". A request
-  /// without Origin comes from no browser and passes.
+  /// Origin must be the host that it asks, or be listed here as "https://example.org". On a server
+  /// with TLS that is the host with https. A request without Origin comes from no browser and passes.
   bool check_origin = true;
   std::vector<std::string> allowed_origins{};
 

@@ -37,6 +37,8 @@ class request {
   [[nodiscard]] const std::string& body() const noexcept { return body_; }
   /// The address that the connection came from, without the port: "127.0.0.1".
   [[nodiscard]] std::string_view peer() const noexcept { return view(peer_); }
+  /// It came by TLS.
+  [[nodiscard]] bool secure() const noexcept { return secure_; }
 
  private:
   friend struct detail::request_access;
@@ -63,6 +65,7 @@ class request {
   slice path_;
   slice query_;
   slice peer_;
+  bool secure_ = false;
 };
 
 }  // namespace troupe::http

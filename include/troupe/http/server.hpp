@@ -16,6 +16,7 @@
 #include <troupe/http/response.hpp>
 #include <troupe/http/session.hpp>
 #include <troupe/http/statistics.hpp>
+#include <troupe/http/tls.hpp>
 #include <troupe/http/websocket.hpp>
 #include <troupe/http/websocket_options.hpp>
 #include <troupe/troupe.hpp>
@@ -41,7 +42,7 @@ using handler = std::function<response(const request&)>;
 class server {
  public:
   /// Errors: std::invalid_argument for a limit of nothing, for no loops, and for an allowed origin
-  ///         that is none.
+  ///         that is none; tls_error for a certificate or a key that cannot be used.
   explicit server(troupe::system& on, http::options options = {});
   server(const server&) = delete;
   server& operator=(const server&) = delete;
@@ -129,6 +130,15 @@ class server {
   ///
   /// `serving` is called once it listens and a signal would be heard: the moment to say so.
   int run(const std::function<void()>& serving = {});
+
+  /// Serves connections that come from now on with what these files hold now, and speaks with them what these options
+  /// say. Those that are there live on with what they began with. Only for a server that was made with TLS.
+  ///
+  /// Threads: any, also while it serves.
+  /// Errors:  tls_error; then everything stays as it was.
+  tls_certificate renew_tls(const tls_options& from);
+  /// What new connections are served with.
+  [[nodiscard]] tls_certificate certificate() const;
 
   [[nodiscard]] http::statistics statistics() const noexcept;
 

@@ -16,8 +16,8 @@ struct statistics {
   std::uint64_t requests = 0;      // answered by a route, a file or an error
   std::uint64_t messages_in = 0;   // handed to sessions
   std::uint64_t messages_out = 0;  // written for sessions
-  std::uint64_t bytes_in = 0;      // read from sockets
-  std::uint64_t bytes_out = 0;     // taken by sockets
+  std::uint64_t bytes_in = 0;      // read from sockets; of what is secured, the plaintext
+  std::uint64_t bytes_out = 0;     // taken by sockets; likewise
 
   std::uint64_t refused_full = 0;         // connections_max
   std::uint64_t refused_per_address = 0;  // connections_per_address_max
@@ -36,6 +36,18 @@ struct statistics {
   std::uint64_t close_timed_out = 0;      // close_time
   std::uint64_t accept_pauses = 0;        // out of descriptors or memory
   std::uint64_t handler_failures = 0;     // exceptions out of route handlers, unusable responses
+
+  std::uint64_t tls_handshakes = 0;  // that were made whole
+  std::uint64_t tls_resumed = 0;     // that a ticket has made short
+  // Handshakes that have failed, because of
+  std::uint64_t tls_plain_text = 0;  // HTTP instead of TLS
+  std::uint64_t tls_version = 0;     // a client that speaks older versions only
+  std::uint64_t tls_alerts =
+      0;  // a client that said no: it does not trust the certificate, for one
+  std::uint64_t tls_failed = 0;     // anything else in what the client sent
+  std::uint64_t tls_gone = 0;       // a client that was gone before the end
+  std::uint64_t tls_cut = 0;        // this side: handshake_time, a drain, a stop
+  std::uint64_t tls_truncated = 0;  // secured connections that ended without TLS's word for it
 };
 
 }  // namespace troupe::http

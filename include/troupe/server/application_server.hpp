@@ -25,8 +25,8 @@ class application_server {
 
   /// `again` gets the configuration anew for reload(); without it, the file that this one was read from is read.
   ///
-  /// Errors: configuration_error for what this build cannot do; std::runtime_error if the log cannot be written; what
-  ///         the constructors of system and http::server throw.
+  /// Errors: configuration_error for what is there twice; std::runtime_error if the log cannot be written; what the
+  ///         constructors of system and http::server throw: http::tls_error for a certificate that cannot be used.
   explicit application_server(configuration all, std::vector<addition> also = {},
                               std::function<configuration()> again = {});
   application_server(const application_server&) = delete;
@@ -54,8 +54,9 @@ class application_server {
   /// Has run() return as if by SIGTERM; it does so at once if it comes later.
   void stop();
 
-  /// Takes over what can change while it runs, and names what needs a restart; opens the log's file anew; upgrades
-  /// applications whose scripts, bounds or `config` have changed. If the configuration is wrong, everything stays as it is.
+  /// Takes over what can change while it runs, and names what needs a restart; opens the log's file anew; reads certificate and key
+  /// again, whether the configuration has changed or not; upgrades applications whose scripts, bounds or `config` have changed. If
+  /// configuration or certificate are wrong, everything stays as it is.
   ///
   /// Returns what the log says of it. Cost: it returns when the upgrades are done, after 2 x upgrade_time of each at the latest.
   command_result reload();

@@ -34,16 +34,6 @@ struct log_options {
   bool access = true;
 };
 
-enum class tls_version : std::uint8_t { v1_2, v1_3 };
-
-struct tls_options {
-  std::filesystem::path certificate = {};
-  std::filesystem::path key = {};
-  tls_version min_version = tls_version::v1_2;
-
-  [[nodiscard]] bool is_set() const noexcept { return !certificate.empty() || !key.empty(); }
-};
-
 /// Paths for who looks after the server. Empty: none.
 struct admin_paths {
   std::string health = "/healthz";
@@ -71,7 +61,6 @@ struct configuration {
   std::filesystem::path file = {};
 
   http::options http = {};
-  tls_options tls = {};
   system_options system = {};
   log_options log = {};
   admin_paths admin = {};

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tls_context.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <new>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace troupe::http::detail {
+namespace {
+
+// Neither a chain of certificates nor a key is longer.
+constexpr std::uintmax_t file_bytes_max = 1024 * 1024;
+
+// For TLS 1.2, where not all is good that is allowed: the key is agreed on anew each time, and what is encrypted
+// is authenticated with it.
+constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";
+
+template <auto Free>
+struct freeing {
+  template <class T>
+  void operator()(T* what) const noexcept {
+    Free(what);
+  }
+};
+using bio = std::unique_ptr<BIO, freeing<BIO_free>>;
+using x509 = std::unique_ptr<X509, freeing<X509_free>>;
+using private_key = std::unique_ptr<EVP_PKEY, freeing<EVP_PKEY_free>>;
+
+/// A text that is overwritten at its end.
+struct secret {
+  std::string text;
+  ~secret() { OPENSSL_cleanse(text.data(), text.size()); }
+};
+
+/// "certificate \"a.pem\"", as messages begin.
+std::string named(const char* what, const std::filesystem::path& file) {
+  return std::string(what) + " \"" + file.string() + "\"";
+}
+
+/// What OpenSSL has to say about the last call.
+std::string reason() {
+  const char* const text = ERR_reason_error_string(ERR_peek_last_error());
+  return text != nullptr ? text : "OpenSSL gives no reason";
+}
+
+std::string text_of(const char* what, const std::filesystem::path& file) {
+  const auto fail = [&](const std::string& why) {
+    throw tls_error(named(what, file) + " cannot be read: " + why);
+  };
+  if (file.empty()) throw tls_error(std::string("no ") + what + " is given: TLS needs both");
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) fail(std::strerror(EISDIR));
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  if (error) fail(error.message());
+  if (size > file_bytes_max) fail("it is longer than 1 MiB");
+  std::ifstream in(file, std::ios::binary);
+  if (!in) fail(std::strerror(errno));
+  std::string text(static_cast<std::size_t>(size), '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+bio over(const std::string& text) {
+  bio made(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+  if (!made) throw std::bad_alloc();
+  return made;
+}
+
+/// Instead of asking on the terminal. `asked`: a bool.
+int no_password(char*, int, int, void* asked) noexcept {
+  *static_cast<bool*>(asked) = true;
+  return 0;
+}
+
+// The end of the file, or something else that is wrong in it.
+bool is_at_end() {
+  const unsigned long last = ERR_peek_last_error();
+  return ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
+}
+
+std::string name_of(const X509_NAME* of) {
+  const bio into(BIO_new(BIO_s_mem()));
+  if (!into) throw std::bad_alloc();
+  X509_NAME_print_ex(into.get(), of, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(into.get(), &text);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+wall_clock::time_point date_of(const ASN1_TIME* of) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(of, &parts) != 1) return {};
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
+
+tls_certificate described(const X509* of) {
+  return {.subject = name_of(X509_get_subject_name(of)),
+          .issuer = name_of(X509_get_issuer_name(of)),
+          .not_before = date_of(X509_get0_notBefore(of)),
+          .not_after = date_of(X509_get0_notAfter(of))};
+}
+
+tls_certificate use_certificate(SSL_CTX* in, const std::filesystem::path& file) {
+  const std::string text = text_of("certificate", file);
+  const bio from = over(text);
+  const auto fail = [&](const std::string& why) {
+    throw tls_error(named("certificate", file) + " cannot be used: " + why);
+  };
+  bool asked = false;
+  ERR_clear_error();
+  const x509 first(PEM_read_bio_X509_AUX(from.get(), nullptr, no_password, &asked));
+  if (!first) fail(is_at_end() ? "there is no certificate in PEM in it" : reason());
+  if (SSL_CTX_use_certificate(in, first.get()) != 1) fail(reason());
+  for (;;) {
+    ERR_clear_error();
+    x509 next(PEM_read_bio_X509(from.get(), nullptr, no_password, &asked));
+    if (!next) break;
+    if (SSL_CTX_add0_chain_cert(in, next.get()) != 1) fail(reason());
+    (void)next.release();  // the context's now
+  }
+  if (!is_at_end()) fail(reason());
+  ERR_clear_error();
+  return described(first.get());
+}
+
+void use_key(SSL_CTX* in, const tls_options& files) {
+  const secret text{text_of("key", files.key)};
+  const bio from = over(text.text);
+  const auto fail = [&](const std::string& why) {
+    throw tls_error(named("key", files.key) + " cannot be used: " + why);
+  };
+  bool asked = false;
+  ERR_clear_error();
+  const private_key key(PEM_read_bio_PrivateKey(from.get(), nullptr, no_password, &asked));
+  if (!key) {
+    const bool is_one = text.text.find("PRIVATE KEY-----") != std::string::npos;
+    fail(asked     ? "it has a password, which nobody could give: store it without one"
+         : !is_one ? "there is no private key in PEM in it"
+                   : reason());
+  }
+  if (X509_check_private_key(SSL_CTX_get0_certificate(in), key.get()) != 1) {
+    ERR_clear_error();
+    throw tls_error(named("key", files.key) + " does not belong to " +
+                    named("certificate", files.certificate));
+  }
+  if (SSL_CTX_use_PrivateKey(in, key.get()) != 1) fail(reason());
+}
+
+// A browser offers others too; one that offers nothing speaks what we do.
+int choose_http_1_1(SSL*, const unsigned char** chosen, unsigned char* size,
+                    const unsigned char* offers, unsigned offers_size, void*) noexcept {
+  static constexpr std::string_view ours = "http/1.1";
+  for (unsigned at = 0; at < offers_size; at += 1u + offers[at]) {
+    const std::string_view offer(reinterpret_cast<const char*>(offers + at + 1), offers[at]);
+    if (offer != ours) continue;
+    *chosen = offers + at + 1;
+    *size = offers[at];
+    return SSL_TLSEXT_ERR_OK;
+  }
+  return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+}  // namespace
+
+tls_context::tls_context(tls_role role, tls_version least)
+    : context_(SSL_CTX_new(role == tls_role::server ? TLS_server_method() : TLS_client_method())),
+      role_(role) {
+  if (context_ == nullptr) throw tls_error("OpenSSL cannot be used: " + reason());
+  SSL_CTX_set_min_proto_version(context_,
+                                least == tls_version::v1_3 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  // Without it, an idle connection would keep two buffers of 17 KB.
+  SSL_CTX_set_mode(context_, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_options(context_, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  // Tickets are kept by clients; without them there is a whole handshake.
+  SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
+  if (SSL_CTX_set_cipher_list(context_, ciphers_of_1_2) != 1) {
+    const std::string why = reason();
+    SSL_CTX_free(context_);
+    throw tls_error("OpenSSL has none of the ciphers that are wanted for TLS 1.2: " + why);
+  }
+}
+
+tls_context::~tls_context() { SSL_CTX_free(context_); }
+
+std::shared_ptr<const tls_context> tls_context::for_server(const tls_options& from) {
+  const std::shared_ptr<tls_context> made(new tls_context(tls_role::server, from.min_version));
+  made->certificate_ = use_certificate(made->context_, from.certificate);
+  use_key(made->context_, from);
+  SSL_CTX_set_alpn_select_cb(made->context_, choose_http_1_1, nullptr);
+  return made;
+}
+
+std::shared_ptr<const tls_context> tls_context::for_client(const tls_trust& whom) {
+  const std::shared_ptr<tls_context> made(new tls_context(tls_role::client, whom.min_version));
+  ERR_clear_error();
+  const bool is_there =
+      whom.authorities.empty()
+          ? SSL_CTX_set_default_verify_paths(made->context_) == 1
+          : SSL_CTX_load_verify_file(made->context_, whom.authorities.c_str()) == 1;
+  if (!is_there) {
+    throw tls_error(named("certificates", whom.authorities) + " cannot be used: " + reason());
+  }
+  SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER, nullptr);
+  return made;
+}
+
+}  // namespace troupe::http::detail
+
+namespace troupe::http {
+
+namespace {
+constexpr std::chrono::hours soon{14 * 24};
+}
+
+std::string to_string(const tls_certificate& of) {
+  const std::time_t until = std::chrono::system_clock::to_time_t(of.not_after);
+  std::tm parts{};
+  ::gmtime_r(&until, &parts);
+  char date[32];
+  const std::size_t size = std::strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return of.subject + ", until " + std::string(date, size);
+}
+
+std::string_view worry_about(const tls_certificate& of, wall_clock::time_point when) {
+  if (when < of.not_before) return "it is not valid yet";
+  if (when > of.not_after) return "it has expired";
+  if (when > of.not_after - soon) return "it expires within two weeks";
+  return {};
+}
+
+tls_certificate read_certificate(const tls_options& of) {
+  return detail::tls_context::for_server(of)->certificate();
+}
+
+}  // namespace troupe::http
