@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// For tests: a server that can do everything wrong.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "handshake.hpp"
+#include "raw_client.hpp"
+
+namespace troupe::http::test {
+
+/// Serves each connection on a thread of its own, by a function that gets it and its number, from 1 on. What that
+/// throws, as a wait that has lasted too long, ends the connection.
+class raw_server {
+ public:
+  using serving = std::function<void(raw_client& peer, int number)>;
+
+  explicit raw_server(serving how)
+      : how_(std::move(how)), fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    if (::bind(fd_, reinterpret_cast<const sockaddr*>(&at), size) != 0 || ::listen(fd_, 64) != 0 ||
+        ::getsockname(fd_, reinterpret_cast<sockaddr*>(&at), &size) != 0) {
+      throw std::system_error(errno, std::generic_category(), "raw_server");
+    }
+    port_ = ntohs(at.sin_port);
+    accepting_ = std::thread([this] { accept_all(); });
+  }
+  ~raw_server() {
+    ::shutdown(fd_, SHUT_RDWR);
+    accepting_.join();
+    for (std::thread& each : serving_) each.join();
+    ::close(fd_);
+  }
+  raw_server(const raw_server&) = delete;
+  raw_server& operator=(const raw_server&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::string url(const std::string& target = "/") const {
+    return "http://127.0.0.1:" + std::to_string(port_) + target;
+  }
+  [[nodiscard]] std::string websocket_url(const std::string& target = "/") const {
+    return "ws://127.0.0.1:" + std::to_string(port_) + target;
+  }
+
+  /// Reads a request's head. Returns it.
+  static std::string read_head(raw_client& from) { return from.read_until("\r\n\r\n"); }
+
+  /// Agrees to a WebSocket. Returns what was asked.
+  static std::string agree(raw_client& with, const std::string& more = {}) {
+    const std::string head = read_head(with);
+    constexpr std::string_view name = "Sec-WebSocket-Key: ";
+    const std::string key = head.substr(head.find(name) + name.size(), 24);
+    with.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+              "Sec-WebSocket-Accept: " +
+              detail::websocket_accept(key) + "\r\n" + more + "\r\n");
+    return head;
+  }
+
+ private:
+  void accept_all() {
+    for (int number = 1;; ++number) {
+      const int connection = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
+      if (connection < 0) return;
+      serving_.emplace_back([this, connection, number] {
+        raw_client peer(raw_client::accepted{connection});
+        try {
+          how_(peer, number);
+        } catch (const std::exception&) {
+        }
+      });
+    }
+  }
+
+  const serving how_;
+  const int fd_;
+  std::uint16_t port_ = 0;
+  std::thread accepting_;
+  std::vector<std::thread> serving_;  // the accepting thread's, until that is joined
+};
+
+}  // namespace troupe::http::test
