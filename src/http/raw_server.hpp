@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -69,6 +71,26 @@ class raw_server {
               "Sec-WebSocket-Accept: " +
               detail::websocket_accept(key) + "\r\n" + more + "\r\n");
     return head;
+  }
+
+  /// The next frame of a client, unmasked. Throws if it has no mask.
+  static ws_frame read_masked(raw_client& from) {
+    const std::string head = from.read_exactly(2);
+    ws_frame f;
+    f.fin = (head[0] & 0x80) != 0;
+    f.opcode = static_cast<std::uint8_t>(head[0] & 0x0f);
+    const auto second = static_cast<std::uint8_t>(head[1]);
+    if ((second & 0x80) == 0) throw std::runtime_error("a frame without a mask");
+    std::size_t size = second & 0x7f;
+    if (size >= 126) {
+      const std::string more = from.read_exactly(size == 126 ? 2 : 8);
+      size = 0;
+      for (const char c : more) size = size * 256 + static_cast<unsigned char>(c);
+    }
+    const std::string key = from.read_exactly(4);
+    f.payload = from.read_exactly(size);
+    for (std::size_t i = 0; i < size; ++i) f.payload[i] = static_cast<char>(f.payload[i] ^ key[i % 4]);
+    return f;
   }
 
  private:

@@ -126,7 +126,7 @@ class client : public actor {
 
   void on(fetch&& what, reply<fetched> owed);
   void on(connect_websocket&& what, reply<connected> owed);
-  [[nodiscard]] client_statistics on(count_client);
+  client_statistics on(count_client);
 
   struct look {};
   void on(look);
