@@ -35,8 +35,8 @@ int require(program& whose, lua_State* in) {
       return luaL_error(in, "module '%s' requires itself", name.c_str());
     return 1;
   }
-  const auto text = whose.scripts().module(name);
-  if (!text)
+  const script_text* const text = whose.scripts().module(name);
+  if (text == nullptr)
     return luaL_error(in, "there is no module '%s' in the application's folder", name.c_str());
   lua_pushboolean(in, 0);
   lua_setfield(in, loaded, name.c_str());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "program.hpp"
 #include "rooms.hpp"
@@ -173,6 +174,30 @@ int client_tostring(program&, lua_State* in) {
   return 1;
 }
 
+// troupe.client(id): nil if it has gone
+int client_by_id(program& whose, lua_State* in) {
+  const auto id = static_cast<std::uint64_t>(luaL_checkinteger(in, 1));
+  if (whose.around().find(id) == nullptr) {
+    lua_pushnil(in);
+  } else {
+    whose.push_client(in, id);
+  }
+  return 1;
+}
+
+// troupe.clients(): an array of those of this instance
+int clients(program& whose, lua_State* in) {
+  const std::vector<std::uint64_t> all = whose.around().client_ids();
+  governor::of(in).spend(in, 10 * all.size());
+  lua_createtable(in, static_cast<int>(all.size()), 0);
+  lua_Integer i = 0;
+  for (const std::uint64_t each : all) {
+    whose.push_client(in, each);
+    lua_rawseti(in, -2, ++i);
+  }
+  return 1;
+}
+
 // ── Rooms ─────────────────────────────────────────────────────────────────────────────────────
 // A room is a userdata with its name as its user value.
 
@@ -324,7 +349,8 @@ void program::push_client(lua_State* to, std::uint64_t id) {
 }
 
 void open_clients(lua_State* in, program& whose) {
-  constexpr api_function functions[] = {{"room", api<room>}};
+  constexpr api_function functions[] = {
+      {"room", api<room>}, {"client", api<client_by_id>}, {"clients", api<clients>}};
   set_functions(in, whose, functions);
 
   luaL_newmetatable(in, client_type);

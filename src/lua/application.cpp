@@ -35,6 +35,7 @@ class nowhere final : public detail::surroundings, public detail::tasks::observe
   void log(severity, std::string_view) noexcept override {}
   timer wake_after(std::uint64_t, duration) override { return {}; }
   const detail::client* find(std::uint64_t) const noexcept override { return nullptr; }
+  std::vector<std::uint64_t> client_ids() const override { return {}; }
   void sent_one() noexcept override {}
   detail::rooms& all_rooms() noexcept override { return rooms_; }
   void ask(detail::outgoing, duration, std::uint64_t) override {}
@@ -70,6 +71,22 @@ class application::state {
       how.require_protocol = true;
     }
     on.websocket<detail::session>(std::move(path), std::move(how), core_);
+  }
+
+  [[nodiscard]] bool is_outdated() const { return latest_->scripts.is_outdated(); }
+  [[nodiscard]] const lua::limits& limits() const noexcept { return latest_->limits; }
+  [[nodiscard]] const std::string& config() const noexcept { return latest_->config; }
+
+  std::string upgrade(const lua::limits& allowed, std::string config) {
+    if (!top_) return "it has been stopped";
+    const std::string why_not = try_upgrade(allowed, std::move(config));
+    if (why_not.empty()) {
+      core_->log(severity::info, 0, "version " + std::to_string(latest_->number) + " runs");
+    } else {
+      core_->log(severity::error, 0,
+                 "version " + std::to_string(tried_) + " does not take over: " + why_not);
+    }
+    return why_not;
   }
 
   bool stop(duration deadline) {
@@ -123,6 +140,58 @@ class application::state {
     }
   }
 
+  std::string try_upgrade(const lua::limits& allowed, std::string config) {
+    ++tried_;
+    try {
+      latest_ = std::make_shared<const detail::application_version>(
+          tried_, core_->options().from, detail::checked_limits(core_->options().name, allowed),
+          std::move(config));
+    } catch (const application_error& e) {
+      return e.what();
+    }
+    if (std::string why_not = prepare_all(); !why_not.empty()) {
+      for (const auto& each : instances_) each.send(detail::abandon{});
+      return why_not;
+    }
+    return take_over_all();
+  }
+
+  std::string prepare_all() {
+    const duration most = latest_->limits.upgrade_time;
+    std::vector<asking<detail::upgraded>> checks;
+    for (const auto& each : instances_) {
+      checks.push_back(each.ask<detail::prepare>(most, latest_));
+    }
+    std::string why_not;
+    for (auto& each : checks) {
+      const auto got = each.get();
+      if (!why_not.empty()) continue;
+      if (got) {
+        why_not = got->why_not;
+      } else {
+        why_not = got.error() == ask_error::timeout
+                      ? "on_start and self_test have not returned within upgrade_time"
+                      : std::string("it could not be started: ").append(got.why());
+      }
+    }
+    return why_not;
+  }
+
+  std::string take_over_all() {
+    for (std::size_t i = 0; i < instances_.size(); ++i) {
+      const auto got = instances_[i].ask<detail::take_over>(latest_->limits.upgrade_time).get();
+      std::string why_not = got ? got->why_not : std::string(got.why());
+      if (why_not.empty()) continue;
+      for (std::size_t k = i; k < instances_.size(); ++k) instances_[k].send(detail::abandon{});
+      if (i > 0) {
+        why_not +=
+            "; instances 1 to " + std::to_string(i) + " run the new version, the others do not";
+      }
+      return why_not;
+    }
+    return {};
+  }
+
   // All that are to start have, or one has not.
   void await_start() {
     const duration most = 4 * core_->options().limits.run_time + start_margin;
@@ -136,6 +205,9 @@ class application::state {
 
   const std::shared_ptr<detail::application_core> core_;
   const application_kind kind_;
+  // The one that was tried last, whether it runs or was refused.
+  std::shared_ptr<const detail::application_version> latest_ = core_->version(1);
+  unsigned tried_ = 1;
   ref<supervisor> top_;
   std::vector<ref<instance>> instances_;
 };
@@ -146,15 +218,21 @@ application::application(application&&) noexcept = default;
 application::~application() = default;
 
 application_kind application::check(const application_options& options) {
-  const detail::script_folder scripts(options.from);
+  const auto version = std::make_shared<const detail::application_version>(
+      1U, options.from, options.limits, options.config);
   nowhere around(options.name);
-  return detail::program(around, scripts, options.limits, options.config, around).kind();
+  return detail::program(around, version, around).kind();
 }
 
 const std::string& application::name() const noexcept { return state_->core().options().name; }
 application_kind application::kind() const noexcept { return state_->kind(); }
 void application::serve(http::server& on, std::string path) { state_->serve(on, std::move(path)); }
 bool application::stop(duration deadline) { return state_->stop(deadline); }
+bool application::is_outdated() const { return state_->is_outdated(); }
+std::string application::upgrade() { return state_->upgrade(state_->limits(), state_->config()); }
+std::string application::upgrade(const lua::limits& allowed, std::string config) {
+  return state_->upgrade(allowed, std::move(config));
+}
 application_statistics application::statistics() const { return state_->core().statistics(); }
 
 }  // namespace troupe::lua

@@ -25,38 +25,48 @@ bool is_key(std::string_view key) {
          (key.starts_with("header:") && key.size() > 7);
 }
 
+[[noreturn]] void refuse(const std::string& application, const std::string& what) {
+  throw application_error("application '" + application + "': " + what);
+}
+
 application_options checked(application_options its) {
-  const auto refuse = [&](const std::string& what) -> void {
-    throw application_error("application '" + its.name + "': " + what);
-  };
-  const auto at_least = [&](const char* name, auto value, auto least) {
-    if (value < least) {
-      refuse(std::string(name) + " is " + std::to_string(value) + "; the least is " +
-             std::to_string(least));
-    }
-  };
   if (!is_name(its.name)) {
     throw application_error("'" + its.name +
                             "' is no name of an application; 1 to 64 letters, digits, '-' and '_'");
   }
   if (its.instances < 1 || its.instances > 1'024) {
-    refuse("instances is " + std::to_string(its.instances) + "; allowed are 1 to 1024");
+    refuse(its.name, "instances is " + std::to_string(its.instances) + "; allowed are 1 to 1024");
   }
   if (!is_key(its.key)) {
-    refuse("key is '" + its.key + "'; allowed are 'query:NAME', 'header:NAME' and 'path'");
+    refuse(its.name,
+           "key is '" + its.key + "'; allowed are 'query:NAME', 'header:NAME' and 'path'");
   }
-  const limits& l = its.limits;
-  at_least("memory_bytes", l.memory_bytes, std::size_t{256 * 1024});
-  at_least("run_time in ms", l.run_time.count(), std::int64_t{1});
-  at_least("mailbox_messages", l.mailbox_messages, std::size_t{1});
-  at_least("mailbox_bytes", l.mailbox_bytes, std::size_t{1'024});
+  its.limits = checked_limits(its.name, its.limits);
   return its;
 }
 
 }  // namespace
 
+limits checked_limits(const std::string& application, const limits& its) {
+  const auto at_least = [&](const char* name, auto value, auto least) {
+    if (value < least) {
+      refuse(application, std::string(name) + " is " + std::to_string(value) + "; the least is " +
+                              std::to_string(least));
+    }
+  };
+  at_least("memory_bytes", its.memory_bytes, std::size_t{256 * 1024});
+  at_least("run_time in ms", its.run_time.count(), std::int64_t{1});
+  at_least("mailbox_messages", its.mailbox_messages, std::size_t{1});
+  at_least("mailbox_bytes", its.mailbox_bytes, std::size_t{1'024});
+  at_least("upgrade_time in ms", its.upgrade_time.count(), std::int64_t{1});
+  return its;
+}
+
 application_core::application_core(const community& among, application_options options)
-    : options_(checked(std::move(options))), among_(among.its_state()), scripts_(options_.from) {
+    : options_(checked(std::move(options))), among_(among.its_state()) {
+  const auto first = std::make_shared<const application_version>(1U, options_.from, options_.limits,
+                                                                 options_.config);
+  versions_.assign(options_.instances, first);
   for (unsigned i = 0; i < options_.instances; ++i) {
     counts_.push_back(std::make_unique<instance_counts>());
   }
@@ -82,6 +92,18 @@ unsigned application_core::instance_for(const http::request& asked) const {
 
 unsigned application_core::instance_for(std::string_view key) const {
   return static_cast<unsigned>(std::hash<std::string_view>{}(key) % options_.instances) + 1;
+}
+
+std::shared_ptr<const application_version> application_core::version(unsigned instance) const {
+  const std::lock_guard lock(mutex_);
+  return versions_[instance - 1];
+}
+
+void application_core::set_version(unsigned instance,
+                                   std::shared_ptr<const application_version> now) {
+  counts(instance).upgrades.add();
+  const std::lock_guard lock(mutex_);
+  versions_[instance - 1] = std::move(now);
 }
 
 void application_core::started(const std::string& why_not) noexcept {
@@ -117,6 +139,7 @@ application_statistics application_core::statistics() const {
     all.out_of_memory += each->out_of_memory.get();
     all.malformed += each->malformed.get();
     all.overloaded += each->overloaded.get();
+    all.upgrades += each->upgrades.get();
     const std::uint64_t starts = each->starts.get();
     all.restarts += starts > 0 ? starts - 1 : 0;
   }

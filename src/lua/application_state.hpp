@@ -14,7 +14,7 @@
 #include <troupe/sync/semaphore.hpp>
 #include <troupe/troupe.hpp>
 
-#include "scripts.hpp"
+#include "version.hpp"
 
 namespace troupe::lua::detail {
 
@@ -58,7 +58,11 @@ struct instance_counts {
   counter malformed;
   counter overloaded;
   counter starts;
+  counter upgrades;
 };
+
+/// Errors: application_error if one of them cannot be. Returns them as they are.
+[[nodiscard]] limits checked_limits(const std::string& application, const limits& its);
 
 /// What the instances and the sessions of an application share.
 ///
@@ -68,7 +72,9 @@ class application_core {
   application_core(const community& among, application_options options);
 
   [[nodiscard]] const application_options& options() const noexcept { return options_; }
-  [[nodiscard]] const script_folder& scripts() const noexcept { return scripts_; }
+  /// What the next incarnation of an instance is made of. Threads: any.
+  [[nodiscard]] std::shared_ptr<const application_version> version(unsigned instance) const;
+  void set_version(unsigned instance, std::shared_ptr<const application_version> now);
   [[nodiscard]] const std::shared_ptr<community::state>& among() const noexcept { return among_; }
   [[nodiscard]] instance_counts& counts(unsigned instance) noexcept {
     return *counts_[instance - 1];
@@ -94,12 +100,12 @@ class application_core {
  private:
   const application_options options_;
   const std::shared_ptr<community::state> among_;
-  const script_folder scripts_;
   std::vector<std::unique_ptr<instance_counts>> counts_;
   std::vector<ref<instance>> instances_;
   counter clients_;
   semaphore starts_;
-  mutex mutex_;          // guards what follows
+  mutable mutex mutex_;                                               // guards what follows
+  std::vector<std::shared_ptr<const application_version>> versions_;  // of each instance
   std::string why_not_;  // of the first that could not start
 };
 

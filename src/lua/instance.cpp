@@ -2,6 +2,7 @@
 
 #include "instance.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <stdexcept>
 #include <utility>
@@ -104,9 +105,7 @@ class instance::owed_answer final : public ending {
 class instance::leaving_client final : public ending {
  public:
   leaving_client(instance& from, std::uint64_t id) noexcept : from_(&from), id_(id) {}
-  ~leaving_client() override {
-    if (from_->program_) from_->program_->forget(id_);
-  }
+  ~leaving_client() override { from_->programs_.forget(id_); }
   void returned(lua_State*, int) override {}
   void failed(const failure&) noexcept override {}
 
@@ -126,24 +125,35 @@ class instance::last_words final : public ending {
   reply<bool> owed_;
 };
 
+/// Of run: it is not to go on beside that of another version.
+class instance::running final : public ending {
+ public:
+  void returned(lua_State*, int) override {}
+  void failed(const failure&) noexcept override {}
+  bool ends_with_its_version() const noexcept override { return true; }
+};
+
 // ── The beginning and the end ─────────────────────────────────────────────────────────────────
 
 instance::instance(std::shared_ptr<application_core> of, unsigned number)
-    : core_(std::move(of)), number_(number), counts_(core_->counts(number)) {
-  const application_options& its = core_->options();
-  try {
-    program_.reset(new program(*this, core_->scripts(), its.limits, its.config, *this));
-  } catch (const std::exception& e) {
-    core_->started(e.what());
-    throw;
-  }
+    : core_(std::move(of)),
+      number_(number),
+      counts_(core_->counts(number)),
+      programs_(load(core_->version(number))) {}
+
+std::unique_ptr<program> instance::load(std::shared_ptr<const application_version> which) try {
+  // `surroundings` and `observer` are private bases: make_unique could not see them.
+  return std::unique_ptr<program>(new program(*this, std::move(which), *this));
+} catch (const std::exception& e) {
+  core_->started(e.what());
+  throw;
 }
 
 instance::~instance() {
   close_all(1012, "the application starts anew");
   counts_.clients.subtract(clients_.size());  // the next incarnation does not know them
   // What waits is told of the end while the rest of this is still there.
-  program_.reset();
+  programs_.clear();
   counts_.memory.set(0);
   counts_.waiting.set(0);
 }
@@ -158,34 +168,39 @@ void instance::on_start() {
   };
   // on_start may wait; then the instance is taken to have started.
   std::string why;
-  const auto nothing = [](lua_State*) { return 0; };
-  if (program_->call(handler::start, nothing, std::make_unique<starting>(why)) ==
+  if (current().call(
+          handler::start, [](lua_State*) { return 0; }, std::make_unique<starting>(why)) ==
       tasks::outcome::failed) {
     core_->started("on_start has failed: " + why);
     throw application_error("on_start has failed: " + why);
   }
   core_->started({});
-  program_->call(handler::run, nothing, std::make_unique<no_ending>());
+  run();
   handled();
+}
+
+void instance::run() {
+  current().call(
+      handler::run, [](lua_State*) { return 0; }, std::make_unique<running>());
 }
 
 void instance::on(const detail::wind_up&, reply<bool> owed) {
   close_all(1001, "the server is going away");
   wound_up_ = true;
-  if (!program_->has(handler::stop)) {
+  if (!current().has(handler::stop)) {
     owed.fulfil(true);
     return;
   }
-  program_->call(
+  current().call(
       handler::stop, [](lua_State*) { return 0; }, std::make_unique<last_words>(std::move(owed)));
 }
 
 void instance::on_stop() {
   if (!wound_up_) {
-    program_->call(
+    current().call(
         handler::stop, [](lua_State*) { return 0; }, std::make_unique<no_ending>());
   }
-  program_->wind_up("the application has been stopped");
+  programs_.wind_up("the application has been stopped");
 }
 
 void instance::close_all(std::uint16_t code, const std::string& reason) {
@@ -200,13 +215,13 @@ void instance::on(client_opened&& m) {
   const std::uint64_t id = m.id;
   client& its = clients_.emplace(id, client{id, std::move(m.socket), nullptr}).first->second;
   if (const auto as = encoding_of(its.socket.protocol());
-      program_->kind() == application_kind::rpc && as) {
+      current().kind() == application_kind::rpc && as) {
     its.rpc = std::make_shared<rpc_connection>(*as);
   }
-  program_->call(
+  current().call(
       handler::open,
       [&](lua_State* in) {
-        program_->push_client(in, id);
+        current().push_client(in, id);
         return 1;
       },
       std::make_unique<no_ending>());
@@ -223,12 +238,12 @@ void instance::on(client_said&& m) {
   }
   const std::string data = std::move(m.message.data);
   const auto arguments = [&](lua_State* in) {
-    program_->push_client(in, m.id);
+    current().push_client(in, m.id);
     lua_pushlstring(in, data.data(), data.size());
     lua_pushboolean(in, m.is_text ? 0 : 1);
     return 3;
   };
-  program_->call(handler::message, arguments, std::make_unique<raw_message>(std::move(m.message)));
+  current().call(handler::message, arguments, std::make_unique<raw_message>(std::move(m.message)));
   handled();
 }
 
@@ -238,7 +253,7 @@ void instance::heard(const client& from, client_said&& m, channel_order::ticket 
   its->ticket = begun;
   rpc_call& call = *its;
   const auto push = [&](lua_State* in) { return read_call(in, from, m, call); };
-  program_->its_tasks().start(push, std::move(its));
+  current().its_tasks().start(push, std::move(its));
 }
 
 // In the task: pushes the method, the client and the params; or does what else there is to do.
@@ -279,13 +294,13 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
         return tasks::nothing;
     }
   }
-  if (!program_->push_rpc(in, message.method)) {
+  if (!current().push_rpc(in, message.method)) {
     its.answer(rpc_code::no_such_method, "there is no method \"" + message.method + "\"");
     return tasks::nothing;
   }
   its.held = std::move(m.message);
   lua_insert(in, 1);  // in front of the params
-  program_->push_client(in, from.id);
+  current().push_client(in, from.id);
   lua_insert(in, 2);
   return 2;
 }
@@ -307,12 +322,12 @@ void instance::on(client_closed&& m) {
   clients_.erase(found);
   counts_.clients.subtract();
   const auto arguments = [&](lua_State* in) {
-    program_->push_client(in, m.id);
+    current().push_client(in, m.id);
     lua_pushinteger(in, m.code);
     lua_pushlstring(in, m.reason.data(), m.reason.size());
     return 3;
   };
-  program_->call(handler::close, arguments, std::make_unique<leaving_client>(*this, m.id));
+  current().call(handler::close, arguments, std::make_unique<leaving_client>(*this, m.id));
   rooms_.leave_all(m.id);
   handled();
 }
@@ -320,6 +335,14 @@ void instance::on(client_closed&& m) {
 const client* instance::find(std::uint64_t id) const noexcept {
   const auto found = clients_.find(id);
   return found == clients_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::uint64_t> instance::client_ids() const {
+  std::vector<std::uint64_t> all;
+  all.reserve(clients_.size());
+  for (const auto& [id, each] : clients_) all.push_back(id);
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 void instance::sent_one() noexcept { counts_.messages_out.add(); }
@@ -334,7 +357,7 @@ void instance::on(call&& m, reply<answer> owed) {
     }
     return 1;
   };
-  program_->call_method(m.method, value,
+  current().call_method(m.method, value,
                         std::make_unique<owed_answer>(*this, m.method, std::move(owed)));
   handled();
 }
@@ -344,9 +367,9 @@ void instance::ask(outgoing what, duration timeout, std::uint64_t wait) {
   to.ask(timeout, {.method = std::move(what.method), .value = std::move(what.value)})
       .then([this, wait](ask_result<answer> got) {
         if (got) {
-          program_->answered(wait, got->ok, got->value);
+          programs_.answered(wait, got->ok, got->value);
         } else {
-          program_->answered(wait, false, got.why());
+          programs_.answered(wait, false, got.why());
         }
         handled();
       });
@@ -358,10 +381,53 @@ delivery instance::send(outgoing what) {
       .send({.method = std::move(what.method), .value = std::move(what.value)});
 }
 
+// ── Upgrades ──────────────────────────────────────────────────────────────────────────────────
+
+void instance::on(detail::prepare&& m, reply<upgraded> owed) {
+  if (programs_.retired() >= succession::retired_max) {
+    owed.fulfil(upgraded{"handlers of " + std::to_string(succession::retired_max) +
+                         " earlier versions still wait; they end, or fail after upgrade_time"});
+    return;
+  }
+  try {
+    auto next = std::unique_ptr<program>(new program(*this, std::move(m.version), *this));
+    if (next->kind() != current().kind()) {
+      owed.fulfil(upgraded{"it has become another kind of application, which needs a restart"});
+      return;
+    }
+    programs_.prepare(std::move(next), std::move(owed));
+  } catch (const std::exception& e) {
+    owed.fulfil(upgraded{e.what()});
+  }
+  handled();
+}
+
+upgraded instance::on(const detail::take_over&) {
+  const unsigned before = current().its_version()->number;
+  upgraded result{programs_.take_over()};
+  if (result.why_not.empty()) {
+    core_->set_version(number_, current().its_version());
+    self(this).send_after(current().its_version()->limits.upgrade_time, overdue{before});
+    run();
+  }
+  handled();
+  return result;
+}
+
+void instance::on(const detail::abandon&) {
+  programs_.abandon("the upgrade has been given up");
+  handled();
+}
+
+void instance::on(const overdue& m) {
+  programs_.overdue(m.version);
+  handled();
+}
+
 // ── The rest ──────────────────────────────────────────────────────────────────────────────────
 
 void instance::on(const wake& m) {
-  program_->due(m.what);
+  programs_.due(m.what);
   handled();
 }
 
@@ -395,10 +461,10 @@ void instance::handled() {
     auto waiting = found->second.rpc->waiting.extract(ticket);
     if (waiting) heard(found->second, std::move(waiting.mapped()), ticket);
   }
-  program_->tidy();
-  const governor& its = program_->its_state().governor();
-  counts_.memory.set(its.memory());
-  counts_.waiting.set(program_->its_tasks().waiting());
+  programs_.tidy();
+  const governor& its = current().its_state().governor();
+  counts_.memory.set(programs_.memory());
+  counts_.waiting.set(programs_.waiting());
   if (memory_failures_ >= memory_failures_max && its.memory() > its.allowed().memory_soft) {
     throw std::runtime_error("there is no memory for its scripts any more");
   }

@@ -13,8 +13,8 @@
 
 #include "application_state.hpp"
 #include "messages.hpp"
-#include "program.hpp"
 #include "rooms.hpp"
+#include "succession.hpp"
 #include "surroundings.hpp"
 #include "tasks.hpp"
 
@@ -40,6 +40,10 @@ class instance final : public actor, private surroundings, private tasks::observ
   void on(const wake& m);
   void on(call&& m, reply<answer> owed);
   void on(const detail::wind_up&, reply<bool> owed);
+  void on(detail::prepare&& m, reply<upgraded> owed);
+  upgraded on(const detail::take_over&);
+  void on(const detail::abandon&);
+  void on(const overdue& m);
 
  private:
   class raw_message;
@@ -47,6 +51,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   class owed_answer;
   class leaving_client;
   class last_words;
+  class running;
 
   // surroundings
   std::string_view application() const noexcept override;
@@ -54,6 +59,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   void log(severity how, std::string_view text) noexcept override;
   timer wake_after(std::uint64_t what, duration after) override;
   const client* find(std::uint64_t id) const noexcept override;
+  std::vector<std::uint64_t> client_ids() const override;
   void sent_one() noexcept override;
   rooms& all_rooms() noexcept override { return rooms_; }
   void ask(outgoing what, duration timeout, std::uint64_t wait) override;
@@ -62,6 +68,9 @@ class instance final : public actor, private surroundings, private tasks::observ
   // tasks::observer
   void handler_failed(const failure& why) noexcept override;
 
+  [[nodiscard]] program& current() const noexcept { return programs_.current(); }
+  std::unique_ptr<program> load(std::shared_ptr<const application_version> which);
+  void run();
   void handled();
   void heard(const client& from, client_said&& m, channel_order::ticket begun);
   int read_call(lua_State* in, const client& from, client_said& m, rpc_call& its);
@@ -74,7 +83,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   instance_counts& counts_;
   rooms rooms_;
   std::unordered_map<std::uint64_t, client> clients_;
-  std::unique_ptr<program> program_;
+  succession programs_;
   // Calls that waited for the one before them on their channel, which has ended.
   std::vector<std::pair<std::uint64_t, channel_order::ticket>> ready_;
   std::uint64_t memory_failures_ = 0;  // in a row

@@ -8,6 +8,8 @@
 
 #include <troupe/http/websocket.hpp>
 
+#include "version.hpp"
+
 namespace troupe::lua::detail {
 
 // What an instance is told. A connection's come from its session, in their order.
@@ -40,5 +42,27 @@ struct wake {
 
 /// Asks an instance to run on_stop: the answer comes when that has ended.
 struct wind_up {};
+
+// ── Upgrades, in this order ───────────────────────────────────────────────────────────────────
+
+/// What has become of it. `why_not` is empty if all is well.
+struct upgraded {
+  std::string why_not;
+
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return why_not.capacity(); }
+};
+
+/// Asks an instance to start and test another version beside the one that runs: the answer comes when that has ended.
+struct prepare {
+  std::shared_ptr<const application_version> version;
+};
+/// Asks it to let that one take over.
+struct take_over {};
+/// Tells it not to.
+struct abandon {};
+/// What still waits in an earlier version has waited long enough.
+struct overdue {
+  unsigned version = 0;
+};
 
 }  // namespace troupe::lua::detail

@@ -11,8 +11,9 @@
 namespace troupe::lua::detail {
 namespace {
 
-constexpr std::array<std::string_view, handlers> names = {"on_start", "on_open", "on_message",
-                                                          "on_close", "on_stop", "run"};
+constexpr std::array<std::string_view, handlers> names = {"on_start", "on_open",    "on_message",
+                                                          "on_close", "on_stop",    "run",
+                                                          "on_save",  "on_upgrade", "self_test"};
 
 bounds bounds_of(const limits& allowed) noexcept {
   return {.memory_soft = allowed.memory_warning_bytes,
@@ -33,15 +34,16 @@ std::string_view to_string(handler which) noexcept {
   return names[static_cast<std::size_t>(which)];
 }
 
-program::program(surroundings& around, const script_folder& from, const limits& allowed,
-                 const std::string& config, tasks::observer& told)
+program::program(surroundings& around, std::shared_ptr<const application_version> made_of,
+                 tasks::observer& told)
     : around_(around),
-      scripts_(from),
-      allowed_(allowed),
-      state_(bounds_of(allowed)),
-      tasks_(state_, allowed.waiting, told) {
+      version_(std::move(made_of)),
+      state_(bounds_of(version_->limits)),
+      tasks_(state_, version_->limits.waiting, told,
+             std::uint64_t{version_->number} << program_shift),
+      last_timer_(std::uint64_t{version_->number} << program_shift | 1) {
   functions_.fill(LUA_NOREF);
-  load(config);
+  load();
 }
 
 program::~program() {
@@ -50,46 +52,42 @@ program::~program() {
 
 // ── Loading ───────────────────────────────────────────────────────────────────────────────────
 
-void program::load(const std::string& config) {
+void program::load() {
   lua_State* const lua = state_.main();
-  struct loading {
-    program* self;
-    const std::string* config;
-    script_text main;
-  } what{this, &config, scripts_.main()};
+  const script_text& main = scripts().main();
 
   const auto run = [](lua_State* in) {
-    auto& its = *static_cast<loading*>(lua_touserdata(in, 1));
+    program& self = *static_cast<program*>(lua_touserdata(in, 1));
     lua_newtable(in);
     lua_newtable(in);
-    its.self->clients_ = luaL_ref(in, LUA_REGISTRYINDEX);
-    open_application(in, *its.self, *its.config);
-    open_clients(in, *its.self);
-    open_timers(in, *its.self);
-    open_others(in, *its.self);
+    self.clients_ = luaL_ref(in, LUA_REGISTRYINDEX);
+    open_application(in, self, self.version_->config);
+    open_clients(in, self);
+    open_timers(in, self);
+    open_others(in, self);
     lua_setglobal(in, "troupe");
-    const std::string name = "@" + its.main.name;
-    if (luaL_loadbufferx(in, its.main.text.data(), its.main.text.size(), name.c_str(), "t") !=
-        LUA_OK) {
+    const script_text& its = self.scripts().main();
+    const std::string name = "@" + its.name;
+    if (luaL_loadbufferx(in, its.text.data(), its.text.size(), name.c_str(), "t") != LUA_OK) {
       return lua_error(in);
     }
     lua_call(in, 0, 1);
-    its.self->take_functions(in);
+    self.take_functions(in);
     return 0;
   };
 
   lua_pushcfunction(lua, with_traceback);
   lua_pushcfunction(lua, run);
-  lua_pushlightuserdata(lua, &what);
+  lua_pushlightuserdata(lua, this);
   state_.governor().begin(clock::now());
   const int status = lua_pcall(lua, 1, 0, 1);
   const governor::verdict verdict = state_.governor().end();
   if (verdict != governor::verdict::none) {
-    throw application_error(what.main.name + " " + reason(verdict, state_.governor().allowed()));
+    throw application_error(main.name + " " + reason(verdict, state_.governor().allowed()));
   }
   if (status != LUA_OK) {
     const char* const text = lua_tostring(lua, -1);
-    throw application_error(text != nullptr ? text : what.main.name + " has failed");
+    throw application_error(text != nullptr ? text : main.name + " has failed");
   }
   lua_settop(lua, 0);
 }
@@ -231,9 +229,9 @@ void program::forget(std::uint64_t client) {
 
 void program::tidy() {
   if (!state_.governor().collect(state_.main())) return;
-  around_.log(severity::warning, "uses " + std::to_string(state_.governor().memory()) +
-                                     " bytes of memory; above " +
-                                     std::to_string(allowed_.memory_bytes) + " its messages fail");
+  around_.log(severity::warning,
+              "uses " + std::to_string(state_.governor().memory()) + " bytes of memory; above " +
+                  std::to_string(version_->limits.memory_bytes) + " its messages fail");
 }
 
 void program::wind_up(const std::string& why) {
@@ -242,16 +240,119 @@ void program::wind_up(const std::string& why) {
   tasks_.drop_all(why);
 }
 
+// ── Upgrades ──────────────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+// What crosses is bounded by what there may be.
+codec_limits limits_of_upgrades(const limits& allowed) noexcept {
+  return {.bytes = allowed.memory_bytes, .elements = allowed.memory_bytes / 16};
+}
+
+/// Of a function that does not wait.
+class at_once final : public ending {
+ public:
+  at_once(std::string& why_not, std::string* result, const codec_limits& allowed) noexcept
+      : why_not_(why_not), result_(result), allowed_(allowed) {}
+  void returned(lua_State* in, int first) override {
+    if (result_ != nullptr) encode(in, first, encoding::cbor, *result_, allowed_);
+  }
+  void failed(const failure& why) noexcept override { why_not_ = why.text; }
+
+ private:
+  std::string& why_not_;
+  std::string* const result_;
+  const codec_limits allowed_;
+};
+
+}  // namespace
+
+std::string program::save(std::string& to) {
+  const auto push = [&](lua_State* in) {
+    lua_pushlightuserdata(in, this);
+    lua_pushcclosure(in, save_all, 1);
+    return 0;
+  };
+  std::string why_not;
+  tasks_.start(push, std::make_unique<at_once>(why_not, &to, limits_of_upgrades(version_->limits)));
+  return why_not;
+}
+
+// Returns {saved = what on_save has returned, clients = {id, data, id, data, …}}.
+int program::save_all(lua_State* in) {
+  program& self = of(in);
+  lua_createtable(in, 0, 2);
+  if (self.has(handler::save)) {
+    lua_rawgeti(in, LUA_REGISTRYINDEX, self.functions_[index(handler::save)]);
+    lua_call(in, 0, 1);
+    lua_setfield(in, 1, "saved");
+  }
+  lua_newtable(in);
+  mark_as_array(in, 2);
+  lua_rawgeti(in, LUA_REGISTRYINDEX, self.clients_);
+  lua_Integer count = 0;
+  for (lua_pushnil(in); lua_next(in, 3) != 0; lua_settop(in, 4)) {
+    governor::of(in).spend(in, 1);
+    if (lua_getiuservalue(in, 5, 1) != LUA_TTABLE) continue;
+    lua_pushvalue(in, 4);
+    lua_rawseti(in, 2, ++count);
+    lua_rawseti(in, 2, ++count);
+  }
+  lua_settop(in, 2);
+  lua_setfield(in, 1, "clients");
+  return 1;
+}
+
+std::string program::take_over(const std::string& saved) {
+  const auto push = [&](lua_State* in) {
+    lua_pushlightuserdata(in, this);
+    lua_pushcclosure(in, restore_all, 1);
+    if (const auto wrong =
+            push_decoded(in, saved, encoding::cbor, limits_of_upgrades(version_->limits))) {
+      luaL_error(in, "what was saved cannot be taken over: %s", wrong->c_str());
+    }
+    return 1;
+  };
+  std::string why_not;
+  tasks_.start(push, std::make_unique<at_once>(why_not, nullptr, codec_limits{}));
+  return why_not;
+}
+
+int program::restore_all(lua_State* in) {
+  program& self = of(in);
+  lua_getfield(in, 1, "clients");
+  const auto count = static_cast<lua_Integer>(lua_rawlen(in, 2));
+  for (lua_Integer i = 1; i < count; i += 2, lua_settop(in, 2)) {
+    governor::of(in).spend(in, 1);
+    lua_rawgeti(in, 2, i);
+    self.push_client(in, static_cast<std::uint64_t>(lua_tointeger(in, 3)));
+    lua_rawgeti(in, 2, i + 1);
+    lua_setiuservalue(in, 4, 1);
+  }
+  if (!self.has(handler::upgrade)) return 0;
+  lua_rawgeti(in, LUA_REGISTRYINDEX, self.functions_[index(handler::upgrade)]);
+  lua_getfield(in, 1, "saved");
+  lua_call(in, 1, 0);
+  return 0;
+}
+
+void program::retire() {
+  for (auto& [id, each] : timers_) each.its.cancel();
+  timers_.clear();
+  tasks_.drop_if([](const ending& of) { return of.ends_with_its_version(); },
+                 "another version has taken over");
+}
+
 // ── For functions that scripts call ───────────────────────────────────────────────────────────
 
 std::uint64_t program::arm(lua_State* in, duration after, bool again) {
-  if (timers_.size() >= allowed_.timers) {
+  if (timers_.size() >= version_->limits.timers) {
     luaL_error(in, "%d timers are armed already, which is the limit",
-               static_cast<int>(allowed_.timers));
+               static_cast<int>(version_->limits.timers));
   }
   const int function = luaL_ref(in, LUA_REGISTRYINDEX);
   // Odd numbers are timers, even ones waits, so that one number names either.
-  const std::uint64_t id = (++last_timer_ << 1) | 1;
+  const std::uint64_t id = last_timer_ += 2;
   timers_.emplace(id,
                   armed{function, again ? after : duration::zero(), around_.wake_after(id, after)});
   return id;

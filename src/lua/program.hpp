@@ -11,19 +11,18 @@
 #include <unordered_map>
 
 #include <troupe/lua/application.hpp>
-#include <troupe/lua/limits.hpp>
 #include <troupe/troupe.hpp>
 
-#include "scripts.hpp"
 #include "state.hpp"
 #include "surroundings.hpp"
 #include "tasks.hpp"
+#include "version.hpp"
 
 namespace troupe::lua::detail {
 
 /// What main.lua may return functions for.
-enum class handler : std::uint8_t { start, open, message, close, stop, run };
-inline constexpr std::size_t handlers = 6;
+enum class handler : std::uint8_t { start, open, message, close, stop, run, save, upgrade, test };
+inline constexpr std::size_t handlers = 9;
 [[nodiscard]] std::string_view to_string(handler which) noexcept;
 
 /// The scripts of an application, loaded into a Lua state of their own, and what they have begun: handlers that
@@ -33,16 +32,23 @@ inline constexpr std::size_t handlers = 6;
 class program {
  public:
   /// Runs main.lua. Errors: application_error.
-  program(surroundings& around, const script_folder& from, const limits& allowed,
-          const std::string& config, tasks::observer& told);
+  program(surroundings& around, std::shared_ptr<const application_version> made_of,
+          tasks::observer& told);
   ~program();
 
+  [[nodiscard]] const std::shared_ptr<const application_version>& its_version() const noexcept {
+    return version_;
+  }
+  /// Whether it is what waits for that, or has armed it.
+  [[nodiscard]] bool is_for(std::uint64_t what) const noexcept {
+    return what >> program_shift == version_->number;
+  }
   [[nodiscard]] application_kind kind() const noexcept { return kind_; }
   [[nodiscard]] bool has(handler which) const noexcept {
     return functions_[index(which)] != LUA_NOREF;
   }
 
-  /// Calls it, if main.lua has returned one; else `then` is told at once that it has returned nothing.
+  /// Calls it, if main.lua has returned one; else nothing is done, and `then` is destroyed.
   tasks::outcome call(handler which, pushing arguments, std::unique_ptr<ending> then);
 
   /// Calls the one of `calls` that has that name.
@@ -64,6 +70,15 @@ class program {
   /// Ends all timers, and fails all handlers that wait.
   void wind_up(const std::string& why);
 
+  // ── Upgrades ────────────────────────────────────────────────────────────────────────────────
+  // These two return why it has failed; empty: it has not. What they call cannot wait.
+  /// Calls on_save, and writes what it returns, and client.data of each client, as CBOR.
+  [[nodiscard]] std::string save(std::string& to);
+  /// Takes over what another one has saved, and calls on_upgrade.
+  [[nodiscard]] std::string take_over(const std::string& saved);
+  /// Another one has taken over: ends its timers and `run`. Other handlers that wait may end.
+  void retire();
+
   // ── For functions that scripts call ─────────────────────────────────────────────────────────
   [[nodiscard]] static program& of(lua_State* in) noexcept {
     return *static_cast<program*>(lua_touserdata(in, lua_upvalueindex(1)));
@@ -71,7 +86,7 @@ class program {
   [[nodiscard]] surroundings& around() noexcept { return around_; }
   [[nodiscard]] tasks& its_tasks() noexcept { return tasks_; }
   [[nodiscard]] state& its_state() noexcept { return state_; }
-  [[nodiscard]] const script_folder& scripts() const noexcept { return scripts_; }
+  [[nodiscard]] const script_version& scripts() const noexcept { return version_->scripts; }
 
   /// Pushes the one object that stands for it.
   void push_client(lua_State* to, std::uint64_t id);
@@ -82,6 +97,9 @@ class program {
   bool disarm(std::uint64_t which);
 
  private:
+  // What names a wait or a timer begins with the number of the version: in one instance two may be at work.
+  static constexpr unsigned program_shift = 40;
+
   struct armed {
     int function = LUA_NOREF;
     duration period{};  // 0: once
@@ -89,15 +107,16 @@ class program {
   };
 
   static std::size_t index(handler which) noexcept { return static_cast<std::size_t>(which); }
-  void load(const std::string& config);
+  void load();
   void take_functions(lua_State* in);
   void run_timer(int function);
+  static int save_all(lua_State* in);
+  static int restore_all(lua_State* in);
   int take_table(lua_State* in, const char* name);
   static bool push_function(lua_State* to, int table, std::string_view name);
 
   surroundings& around_;
-  const script_folder scripts_;
-  const limits allowed_;
+  const std::shared_ptr<const application_version> version_;
   state state_;
   tasks tasks_;
   application_kind kind_ = application_kind::raw;
@@ -105,7 +124,7 @@ class program {
   int rpc_ = LUA_NOREF;
   int calls_ = LUA_NOREF;
   int clients_ = LUA_NOREF;  // by their ids; forget() takes them out
-  std::uint64_t last_timer_ = 0;
+  std::uint64_t last_timer_;
   std::unordered_map<std::uint64_t, armed> timers_;
 };
 

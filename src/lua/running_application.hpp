@@ -33,6 +33,12 @@ class running_application : public http::test::served {
     served::start(on_free_port(), [&](http::server& on) { application_->serve(on, "/app"); });
   }
 
+  /// Writes another main.lua; returns why it does not take over.
+  std::string upgrade(const std::string& main) {
+    write("app", main);
+    return application_->upgrade();
+  }
+
   /// Another one, which has no clients.
   application make(const std::string& name, const std::string& main) {
     application_options its;

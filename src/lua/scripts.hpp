@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <troupe/sync/mutex.hpp>
 
 namespace troupe::lua::detail {
 
@@ -24,18 +29,50 @@ class script_folder {
   /// Errors: application_error.
   explicit script_folder(const std::filesystem::path& from);
 
-  /// Errors: application_error if it cannot be read.
-  [[nodiscard]] script_text main() const { return read(main_); }
+  /// The file of main.lua.
+  [[nodiscard]] const std::filesystem::path& main() const noexcept { return main_; }
 
-  /// The text of "a.b": a/b.lua, or a/b/init.lua. Nothing if there is none.
-  /// Errors: application_error if the name is none, or leads out of the folder.
-  [[nodiscard]] std::optional<script_text> module(std::string_view name) const;
+  /// Where the text of "a.b" may be: a/b.lua, then a/b/init.lua.
+  /// Errors: application_error if the name is none.
+  [[nodiscard]] std::vector<std::filesystem::path> candidates(std::string_view module) const;
 
- private:
+  /// Errors: application_error if it cannot be read, or is a link that leads out of the folder.
   [[nodiscard]] script_text read(const std::filesystem::path& file) const;
 
+ private:
   std::filesystem::path folder_;  // canonical
   std::filesystem::path main_;    // canonical
+};
+
+/// What an application's scripts are at one time: each text is read once, however many instances ask for it, and whenever they
+/// do. So one that begins anew is made of what the others are made of, whatever has been written to the folder since.
+///
+/// Threads: any.
+class script_version {
+ public:
+  /// Reads main.lua. Errors: application_error.
+  explicit script_version(const std::filesystem::path& from);
+
+  [[nodiscard]] const script_text& main() const noexcept { return main_; }
+
+  /// The text of "a.b", which stays; null if there is none.
+  /// Errors: as script_folder's.
+  [[nodiscard]] const script_text* module(std::string_view name) const;
+
+  /// Whether one of the files that were looked for has been written, made or removed since.
+  [[nodiscard]] bool is_outdated() const;
+
+ private:
+  struct seen {
+    std::filesystem::path file;
+    std::uint64_t stamp;
+  };
+
+  const script_folder folder_;
+  mutable mutex mutex_;  // guards what follows
+  mutable std::vector<seen> files_;
+  mutable std::map<std::string, std::optional<script_text>, std::less<>> modules_;
+  const script_text main_;
 };
 
 }  // namespace troupe::lua::detail

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <troupe/http/websocket.hpp>
 #include <troupe/lua/log.hpp>
@@ -45,6 +46,8 @@ class surroundings {
 
   /// Null: there is no such client any more.
   [[nodiscard]] virtual const client* find(std::uint64_t id) const noexcept = 0;
+  /// In their order.
+  [[nodiscard]] virtual std::vector<std::uint64_t> client_ids() const = 0;
   virtual void sent_one() noexcept = 0;
   virtual rooms& all_rooms() noexcept = 0;
 

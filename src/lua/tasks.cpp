@@ -88,9 +88,8 @@ tasks::outcome tasks::resume(std::uint64_t what, pushing push) {
 std::uint64_t tasks::announce_wait(lua_State* in) {
   if (!lua_isyieldable(in) || running_ == nullptr) {
     luaL_error(in,
-               "cannot wait here: not while main.lua is loaded, in a metamethod, an iterator, or a "
-               "function that "
-               "sort, gsub or load calls");
+               "cannot wait here: not while main.lua is loaded, in on_save and on_upgrade, in a "
+               "metamethod, an iterator, or a function that sort, gsub or load calls");
   }
   if (waiting_.size() >= waiting_max_) {
     luaL_error(in, "%d handlers wait already, which is the limit", static_cast<int>(waiting_max_));
@@ -195,17 +194,12 @@ failure tasks::describe(lua_State* thread, governor::verdict verdict, const char
   return why;
 }
 
-void tasks::drop_all(const std::string& why) {
-  auto dropped = std::move(waiting_);
-  waiting_.clear();
-  for (auto& [what, which] : dropped) {
-    state_.governor().begin(clock::now());
-    lua_resetthread(which->thread);
-    state_.governor().end();
-    which->then->failed(
-        {.why = governor::verdict::none, .text = why, .traceback = why, .code = {}});
-    give_back(std::move(which));
-  }
+void tasks::drop(std::unique_ptr<task> which, const std::string& why) {
+  state_.governor().begin(clock::now());
+  lua_resetthread(which->thread);
+  state_.governor().end();
+  which->then->failed({.why = governor::verdict::none, .text = why, .traceback = why, .code = {}});
+  give_back(std::move(which));
 }
 
 // ── Coroutines ────────────────────────────────────────────────────────────────────────────────

@@ -34,6 +34,8 @@ class ending {
   virtual void failed(const failure& why) noexcept = 0;
   /// There was no function to call.
   virtual void not_begun() noexcept {}
+  /// Whether it must not go on beside a version that has taken over.
+  [[nodiscard]] virtual bool ends_with_its_version() const noexcept { return false; }
 };
 
 /// For those whom only failures are of interest to.
@@ -86,8 +88,9 @@ class tasks {
     ~observer() = default;
   };
 
-  tasks(state& of, std::size_t waiting_max, observer& told)
-      : state_(of), waiting_max_(waiting_max), observer_(told) {}
+  /// What waits is named by even numbers above `first`.
+  tasks(state& of, std::size_t waiting_max, observer& told, std::uint64_t first = 0)
+      : state_(of), waiting_max_(waiting_max), observer_(told), last_wait_(first) {}
   ~tasks();
 
   /// Calls the function that `push` pushes, with the arguments that it pushes behind it and has counted. Nothing
@@ -102,8 +105,24 @@ class tasks {
   [[nodiscard]] bool is_waited_for(std::uint64_t what) const { return waiting_.contains(what); }
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 
+  /// Fails those that wait and of whose endings `which` is true.
+  template <class Predicate>
+  void drop_if(Predicate which, const std::string& why) {
+    std::vector<std::unique_ptr<task>> dropped;
+    for (auto i = waiting_.begin(); i != waiting_.end();) {
+      if (!which(*i->second->then)) {
+        ++i;
+        continue;
+      }
+      dropped.push_back(std::move(i->second));
+      i = waiting_.erase(i);
+    }
+    for (auto& each : dropped) drop(std::move(each), why);
+  }
   /// Fails all that wait.
-  void drop_all(const std::string& why);
+  void drop_all(const std::string& why) {
+    drop_if([](const ending&) { return true; }, why);
+  }
 
   // ── For functions that scripts call, in a running task ──────────────────────────────────────
   /// Names what the task is about to wait for. Raises an error if there are too many, or nothing can wait here.
@@ -127,12 +146,13 @@ class tasks {
   outcome fail(std::unique_ptr<task> which, governor::verdict verdict, const char* text);
   failure describe(lua_State* thread, governor::verdict verdict, const char* given);
   std::unique_ptr<task> take_idle();
+  void drop(std::unique_ptr<task> which, const std::string& why);
   void give_back(std::unique_ptr<task> which) noexcept;
 
   state& state_;
   const std::size_t waiting_max_;
   observer& observer_;
-  std::uint64_t last_wait_ = 0;
+  std::uint64_t last_wait_;
   task* running_ = nullptr;
   std::unordered_map<std::uint64_t, std::unique_ptr<task>> waiting_;
   std::vector<std::unique_ptr<task>> idle_;

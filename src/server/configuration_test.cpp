@@ -289,7 +289,7 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "applications.one.instances?"},
       {one + "limits.memory = 2",
        "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
-       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers"},
+       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers, upgrade_time"},
 
       // applications
       {"applications = 3", "t.toml:1:16: applications is 3; allowed are tables"},

@@ -214,6 +214,7 @@ std::vector<setting<served_application>> make_application_keys() {
       size<of>("limits.mailbox_bytes", lua_limit(&limits::mailbox_bytes), KiB, 64 * GiB),
       number<of>("limits.waiting", lua_limit(&limits::waiting), 1, 1'000'000),
       number<of>("limits.timers", lua_limit(&limits::timers), 1, 1'000'000),
+      time<of>("limits.upgrade_time", lua_limit(&limits::upgrade_time), 10ms, 1h),
   };
 }
 

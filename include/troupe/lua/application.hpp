@@ -58,6 +58,7 @@ struct application_statistics {
   std::uint64_t malformed = 0;   // messages that the protocol refuses
   std::uint64_t overloaded = 0;  // refused for a limit
   std::uint64_t restarts = 0;    // of instances
+  std::uint64_t upgrades = 0;    // of instances
 };
 
 /// What kind of application a script has turned out to be.
@@ -117,6 +118,24 @@ class application {
 
   /// Has on_stop run in all instances. False if one had not ended by the deadline.
   bool stop(duration deadline);
+
+  /// Whether a script that was read, by this version or by one that was refused, has changed since.
+  [[nodiscard]] bool is_outdated() const;
+
+  /// Has the scripts as they are now take over, in all instances, while connections stay open.
+  ///
+  /// The new version is loaded beside the old one in each instance, and its on_start and self_test run. When these have
+  /// passed in all of them, one instance after the other changes over between two messages: what on_save of the old version
+  /// returns is given to on_upgrade of the new one. Handlers of the old version that wait go on, and fail after
+  /// limits::upgrade_time.
+  ///
+  /// Returns why it was not done, in one line; empty: it was. The old version goes on then. If on_save or on_upgrade has
+  /// failed in another instance than the first, those before it have changed over, and the line says so.
+  ///
+  /// Threads: as the rest; it returns after 2 x upgrade_time at the latest.
+  std::string upgrade();
+  /// The same, with what scripts may take and with troupe.config.
+  std::string upgrade(const lua::limits& allowed, std::string config);
 
   [[nodiscard]] application_statistics statistics() const;
 

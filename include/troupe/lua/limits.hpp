@@ -24,6 +24,10 @@ struct limits {
   std::size_t waiting = 10'000;
   /// Timers at a time; one more is an error for the script.
   std::size_t timers = 10'000;
+
+  /// In an upgrade, until on_start and self_test of the new version have returned; and then, until what still waits in the
+  /// version before has ended. What has not by then fails.
+  std::chrono::milliseconds upgrade_time{10'000};
 };
 
 }  // namespace troupe::lua
