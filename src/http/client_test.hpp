@@ -21,6 +21,11 @@ namespace troupe::http::test {
 
 class asking_client : public served {
  protected:
+  // A server of a test ends with its connections.
+  asking_client() {
+    options_.keep_time = 1s;
+    options_.websocket_limits.close_time = 200ms;
+  }
   ~asking_client() override {
     client_ = {};
     loop_.reset();

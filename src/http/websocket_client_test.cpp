@@ -39,6 +39,7 @@ class websocket_client : public asking_client {
   }
   /// What it hears of a peer that agrees, and then does that.
   std::string end_with(const raw_server::serving& does) {
+    log_ = std::make_shared<diary>();
     raw_server peer([&](raw_client& p, int n) {
       raw_server::agree(p);
       does(p, n);
