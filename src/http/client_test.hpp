@@ -44,6 +44,9 @@ class asking_client : public served {
     what.url = url;
     return get(std::move(what));
   }
+  connected its_answer(connect_websocket what) {
+    return its().ask<connect_websocket>(no_timeout, std::move(what)).get().value();
+  }
   client_statistics counts() { return its().ask<count_client>(no_timeout).get().value(); }
   std::string url(const std::string& target) const {
     return "http://127.0.0.1:" + std::to_string(server_->port()) + target;

@@ -30,9 +30,7 @@ class websocket_client : public asking_client {
   connect_websocket to(const std::string& url) {
     return {url, served_by<listening>(system_, log_)};
   }
-  connected open(connect_websocket what) {
-    return its().ask<connect_websocket>(no_timeout, std::move(what)).get().value();
-  }
+  connected open(connect_websocket what) { return its_answer(std::move(what)); }
   connected open(const std::string& url) { return open(to(url)); }
   std::string served_url(const std::string& target) const {
     return "ws://127.0.0.1:" + std::to_string(server_->port()) + target;
