@@ -58,7 +58,8 @@ allowed_hosts allowed_hosts::only(const std::vector<std::string>& these) {
     std::transform(its.host.begin(), its.host.end(), its.host.begin(), detail::to_lower);
     if (!is_ipv6 && its.host.starts_with("*.")) its.host.erase(0, 1);
     const bool is_host = its.host.size() > 1 || (its.host.size() == 1 && its.host != ".");
-    if (!is_host || !std::all_of(its.host.begin(), its.host.end(), is_ipv6 ? is_of_ipv6 : is_of_host)) {
+    if (!is_host ||
+        !std::all_of(its.host.begin(), its.host.end(), is_ipv6 ? is_of_ipv6 : is_of_host)) {
       refuse(each, "is no host");
     }
     result.patterns_.push_back(std::move(its));

@@ -32,7 +32,8 @@ void client::on(fetch&& what, reply<fetched> owed) {
   its->what = std::move(what);
   its->owed = std::move(owed);
   its->keeps = self(this);
-  its->due = later(clock::now(), its->what.time);
+  const auto time = std::clamp(its->what.time, std::chrono::milliseconds(0), detail::time_max);
+  its->due = clock::now() + time;
   pool_->begin(std::move(its));
 }
 

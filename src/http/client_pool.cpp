@@ -31,6 +31,8 @@ client_options checked(client_options o) {
   positive(l.receive_window > 0, "websocket_limits.receive_window");
   positive(l.idle_time.count() > 1, "websocket_limits.idle_time");
   positive(l.close_time.count() > 0, "websocket_limits.close_time");
+  o.connect_time = std::min(o.connect_time, time_max);
+  o.keep_time = std::clamp(o.keep_time, std::chrono::milliseconds(0), time_max);
   return o;
 }
 
@@ -126,8 +128,8 @@ bool client_pool::follow(errand& which, fetched& result) {
     return fail("a redirect leads from https to " + next->text() + ", where anybody could listen");
   }
   if (++which.redirected > which.what.redirects) {
-    return fail("more than " + std::to_string(which.what.redirects) +
-                " redirects, the last to " + next->text());
+    return fail("more than " + std::to_string(which.what.redirects) + " redirects, the last to " +
+                next->text());
   }
   which.to = *next;
   return true;
@@ -205,11 +207,11 @@ bool client_pool::make_room() {
   if (connections_.size() < options_.connections_max) return true;
   sweep();
   if (connections_.size() < options_.connections_max) return true;
-  const auto oldest = std::min_element(
-      connections_.begin(), connections_.end(), [](const connection& a, const connection& b) {
-        if (a->is_kept() != b->is_kept()) return a->is_kept();
-        return a->kept_since() < b->kept_since();
-      });
+  const auto oldest = std::min_element(connections_.begin(), connections_.end(),
+                                       [](const connection& a, const connection& b) {
+                                         if (a->is_kept() != b->is_kept()) return a->is_kept();
+                                         return a->kept_since() < b->kept_since();
+                                       });
   if (!(*oldest)->is_kept()) return false;
   (void)(*oldest)->abandon();
   connections_.erase(oldest);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -16,6 +17,9 @@
 #include "outgoing_connection.hpp"
 
 namespace troupe::http::detail {
+
+/// Nothing lasts longer: more would not be a time that can be counted with.
+inline constexpr std::chrono::milliseconds time_max = std::chrono::hours(24);
 
 /// The connections of a client, and the requests that wait for one.
 ///

@@ -139,8 +139,9 @@ TEST_F(http_client, refuses_one_more_than_may_wait) {
 }
 
 TEST_F(http_client, reads_chunks_and_what_lasts_to_the_end_of_the_connection) {
-  raw_server chunked(answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-                                    "5\r\nhello\r\n6;a=b\r\n world\r\n0\r\nX: y\r\n\r\n"));
+  raw_server chunked(
+      answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     "5\r\nhello\r\n6;a=b\r\n world\r\n0\r\nX: y\r\n\r\n"));
   EXPECT_EQ(get(chunked.url()).body, "hello world");
   raw_server to_the_end(answering_once("HTTP/1.0 200 OK\r\n\r\nall of it"));
   EXPECT_EQ(get(to_the_end.url()).body, "all of it");
@@ -159,8 +160,9 @@ TEST_F(http_client, reads_an_answer_that_comes_byte_by_byte) {
 }
 
 TEST_F(http_client, passes_over_interim_answers) {
-  raw_server early(answering_once("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n"
-                                  "Link: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+  raw_server early(
+      answering_once("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n"
+                     "Link: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
   const fetched got = get(early.url());
   EXPECT_EQ(got.status, 200u);
   EXPECT_EQ(got.body, "ok");
@@ -194,9 +196,9 @@ TEST_F(http_client, says_that_nobody_listens) {
     const raw_server was([](raw_client&, int) {});
     free = was.port();
   }
-  EXPECT_EQ(problem(get("http://127.0.0.1:" + std::to_string(free))),
-            "connect: cannot connect to 127.0.0.1:" + std::to_string(free) +
-                ": Connection refused");
+  EXPECT_EQ(
+      problem(get("http://127.0.0.1:" + std::to_string(free))),
+      "connect: cannot connect to 127.0.0.1:" + std::to_string(free) + ": Connection refused");
 }
 
 TEST_F(http_client, says_that_a_name_is_not_known) {
@@ -206,7 +208,8 @@ TEST_F(http_client, says_that_a_name_is_not_known) {
 
 TEST_F(http_client, looks_names_up) {
   start(on_free_port(), [](http::server& on) {
-    on.route("GET", "/", [](const request& r) { return response::text(std::string(r.header("host"))); });
+    on.route("GET", "/",
+             [](const request& r) { return response::text(std::string(r.header("host"))); });
   });
   const std::string host = "localhost:" + std::to_string(server_->port());
   EXPECT_EQ(get("http://LOCALHOST:" + std::to_string(server_->port())).body, host);
@@ -261,7 +264,8 @@ TEST_F(http_client, refuses_what_is_no_HTTP) {
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"}) {
     raw_server peer(answering_once(wrong));
-    EXPECT_THAT(problem(get(peer.url())), StartsWith("malformed: the answer is no HTTP: ")) << wrong;
+    EXPECT_THAT(problem(get(peer.url())), StartsWith("malformed: the answer is no HTTP: "))
+        << wrong;
   }
 }
 
@@ -320,7 +324,8 @@ TEST_F(http_client, drops_a_kept_connection_that_is_closed_or_says_something) {
   raw_server closing(answering_once("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
   EXPECT_EQ(get(closing.url()).body, "ok");
   EXPECT_TRUE(comes_true([&] { return counts().connections == 0; }));
-  raw_server talking(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n"));
+  raw_server talking(
+      answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n"));
   EXPECT_EQ(get(talking.url()).body, "ok");
   EXPECT_EQ(get(talking.url()).body, "ok");
   EXPECT_TRUE(comes_true([&] { return counts().connections == 0; }));
@@ -374,7 +379,8 @@ TEST_F(http_client_redirects, are_followed_and_counted) {
   const fetched endless = get(following("/again"));
   EXPECT_EQ(problem(endless), "redirects: more than 5 redirects, the last to " + url("/again"));
   EXPECT_EQ(endless.status, 302u);
-  EXPECT_THAT(problem(get(following("/nowhere"))), StartsWith("redirects: a redirect leads nowhere"));
+  EXPECT_THAT(problem(get(following("/nowhere"))),
+              StartsWith("redirects: a redirect leads nowhere"));
 }
 
 TEST_F(http_client_redirects, become_GET_or_stay_what_they_were) {
@@ -389,7 +395,8 @@ TEST_F(http_client_redirects, become_GET_or_stay_what_they_were) {
 TEST_F(http_client_redirects, tell_another_host_no_secrets) {
   raw_server leading([&](raw_client& peer, int) {
     raw_server::read_head(peer);
-    peer.send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + url("/second") + "\r\n\r\n");
+    peer.send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + url("/second") +
+              "\r\n\r\n");
     peer.read_to_end();
   });
   fetch what = following("/");
@@ -401,7 +408,8 @@ TEST_F(http_client_redirects, tell_another_host_no_secrets) {
 TEST_F(http_client_redirects, lead_to_allowed_hosts_only) {
   raw_server leading([&](raw_client& peer, int) {
     raw_server::read_head(peer);
-    peer.send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + url("/second") + "\r\n\r\n");
+    peer.send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + url("/second") +
+              "\r\n\r\n");
     peer.read_to_end();
   });
   options_.allowed = allowed_hosts::only({"127.0.0.1:" + std::to_string(leading.port())});
@@ -446,7 +454,8 @@ TEST_F(http_client, goes_only_where_it_may) {
 }
 
 TEST(allowed_hosts, are_those_of_the_list) {
-  const auto some = allowed_hosts::only({"example.org:443", "Any.Port", "*.below.org:80", "[::1]:8080"});
+  const auto some =
+      allowed_hosts::only({"example.org:443", "Any.Port", "*.below.org:80", "[::1]:8080"});
   EXPECT_TRUE(some.allow("example.org", 443));
   EXPECT_TRUE(some.allow("EXAMPLE.org", 443));
   EXPECT_FALSE(some.allow("example.org", 80));
@@ -460,7 +469,8 @@ TEST(allowed_hosts, are_those_of_the_list) {
   EXPECT_FALSE(some.allow("::1", 80));
   EXPECT_FALSE(allowed_hosts::none().allow("a", 1));
   EXPECT_TRUE(allowed_hosts::all().allow("a", 1));
-  for (const char* const wrong : {"", "a b", "http://a", "a:0", "a:70000", "a:x", "*", "*.", "[::1", "[::1]x", "a/b"}) {
+  for (const char* const wrong :
+       {"", "a b", "http://a", "a:0", "a:70000", "a:x", "*", "*.", "[::1", "[::1]x", "a/b"}) {
     EXPECT_THROW((void)allowed_hosts::only({wrong}), std::invalid_argument) << wrong;
   }
 }

@@ -60,11 +60,10 @@ void dialing::begin() {
     left_.emplace_back(asio::ip::address_v4::loopback(), to_.port);
     return connect();
   }
-  resolver_.async_resolve(
-      to_.host, std::to_string(to_.port), asio::ip::resolver_base::numeric_service,
-      then([](dialing& me, net::error_code e, const resolver::results_type& found) {
-        me.resolved(e, found);
-      }));
+  resolver_.async_resolve(to_.host, std::to_string(to_.port),
+                          asio::ip::resolver_base::numeric_service,
+                          then([](dialing& me, net::error_code e,
+                                  const resolver::results_type& found) { me.resolved(e, found); }));
 }
 
 void dialing::resolved(net::error_code error, const resolver::results_type& found) {
@@ -90,8 +89,8 @@ void dialing::connect() {
   const std::uint64_t which = ++attempt_;
   stream_ = std::make_unique<outgoing_stream>(net::socket(on_));
   stream_->socket().async_connect(next, then([which](dialing& me, net::error_code error) {
-    if (which == me.attempt_) me.connected(error);
-  }));
+                                    if (which == me.attempt_) me.connected(error);
+                                  }));
 }
 
 void dialing::connected(net::error_code error) {
@@ -118,9 +117,9 @@ void dialing::shaken_hands(net::error_code error) {
 time_point dialing::tick(time_point now) {
   if (!told_.done) return time_point::max();
   if (now >= due_) {
-    const char* const what = tls_ != nullptr  ? " has not shaken hands for TLS in time"
+    const char* const what = tls_ != nullptr ? " has not shaken hands for TLS in time"
                              : attempt_ != 0 ? " has not let itself be connected to in time"
-                                              : " could not be looked up in time";
+                                             : " could not be looked up in time";
     fail(client_error::timeout, to_.host + what);
     return time_point::max();
   }

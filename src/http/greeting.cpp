@@ -25,8 +25,7 @@ std::string fresh_key() {
     throw std::runtime_error("OpenSSL has no random numbers for the key of a WebSocket");
   }
   std::array<unsigned char, 32> base64;  // 24 and a zero
-  const int length =
-      EVP_EncodeBlock(base64.data(), bytes.data(), static_cast<int>(bytes.size()));
+  const int length = EVP_EncodeBlock(base64.data(), bytes.data(), static_cast<int>(bytes.size()));
   return {base64.begin(), base64.begin() + length};
 }
 
@@ -34,8 +33,9 @@ std::string question(const connect_websocket& what, const url& to, std::string_v
                      std::string_view key) {
   std::string head = "GET ";
   head.append(to.target).append(" HTTP/1.1\r\nHost: ").append(to.authority());
-  head += "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-          "Sec-WebSocket-Key: ";
+  head +=
+      "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+      "Sec-WebSocket-Key: ";
   head.append(key).append("\r\n");
   if (!what.protocols.empty()) {
     head += "Sec-WebSocket-Protocol: ";
@@ -113,13 +113,13 @@ void greeting::on_read(net::error_code error, std::size_t bytes) {
     if (wrong == bh::error::header_limit || used_ > header_bytes_ ||
         (is_more && used_ + buffer_.size() > header_bytes_)) {
       return finish({.error = client_error::too_large,
-                     .why = "the answer's headers have more than " +
-                            std::to_string(header_bytes_) + " bytes"});
+                     .why = "the answer's headers have more than " + std::to_string(header_bytes_) +
+                            " bytes"});
     }
     if (is_more) return read();
     if (wrong) {
-      return finish({.error = client_error::malformed,
-                     .why = "the answer is no HTTP: " + wrong.message()});
+      return finish(
+          {.error = client_error::malformed, .why = "the answer is no HTTP: " + wrong.message()});
     }
   }
   look_at(parser_.get());
@@ -143,8 +143,7 @@ std::optional<greeted> greeting::problem(const parser::value_type& answer) const
   };
   if (answer.result_int() != 101) {
     std::string why = "the answer is " + std::to_string(answer.result_int());
-    return greeted{.error = client_error::refused,
-                   .why = why.append(" ").append(answer.reason())};
+    return greeted{.error = client_error::refused, .why = why.append(" ").append(answer.reason())};
   }
   if (!equal_ignoring_case(answer[bh::field::upgrade], "websocket") ||
       !bh::token_list(answer[bh::field::connection]).exists("upgrade")) {

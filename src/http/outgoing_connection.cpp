@@ -48,17 +48,18 @@ void outgoing_connection::dial(net::loop& on, asio::ssl::context* trust,
   errand_ = std::move(first);
   // Not itself: it would hold the dialing that holds it.
   const auto me = weak_from_this();
-  dialing_ = std::make_shared<dialing>(
-      on, errand_->to, trust, due,
-      dialing::told{.call_by =
-                        [me](time_point by) {
-                          const auto still = me.lock();
-                          if (still && still->pool_ != nullptr) still->pool_->call_by(by);
-                        },
-                    .done =
-                        [me](dialed result) {
-                          if (const auto still = me.lock()) still->dialed_as(std::move(result));
-                        }});
+  dialing_ = std::make_shared<dialing>(on, errand_->to, trust, due,
+                                       dialing::told{.call_by =
+                                                         [me](time_point by) {
+                                                           const auto still = me.lock();
+                                                           if (still && still->pool_ != nullptr)
+                                                             still->pool_->call_by(by);
+                                                         },
+                                                     .done =
+                                                         [me](dialed result) {
+                                                           if (const auto still = me.lock())
+                                                             still->dialed_as(std::move(result));
+                                                         }});
   dialing_->begin();
 }
 
@@ -178,8 +179,8 @@ void outgoing_connection::on_head() {
 
 void outgoing_connection::on_end(net::error_code error) {
   if (!heard_) {
-    return fail(client_error::closed, "the connection was closed before an answer: " +
-                                          error.message());
+    return fail(client_error::closed,
+                "the connection was closed before an answer: " + error.message());
   }
   // What goes on to the end of the connection is whole if the other end has said that, and not a third one.
   const bool said_so = is_end(error) && error != asio::ssl::error::stream_truncated;
@@ -261,8 +262,8 @@ time_point outgoing_connection::tick(time_point now) {
     }
     case phase::busy:
       if (now < errand_->due) return errand_->due;
-      fail(client_error::timeout, heard_ ? "the answer has not come to its end in time"
-                                         : "there was no answer in time");
+      fail(client_error::timeout,
+           heard_ ? "the answer has not come to its end in time" : "there was no answer in time");
       break;
     case phase::kept: {
       const time_point due = kept_since_ + options_.keep_time;

@@ -109,9 +109,9 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   std::unique_ptr<outgoing_stream> stream_;
   std::shared_ptr<errand> errand_;
 
-  std::string head_;           // of the request
-  std::size_t written_ = 0;    // of head and body
-  std::size_t to_write_ = 0;   //
+  std::string head_;          // of the request
+  std::size_t written_ = 0;   // of head and body
+  std::size_t to_write_ = 0;  //
   bool reading_ = false;
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;

@@ -14,10 +14,8 @@ namespace detail {
 namespace {
 
 // What the client says itself; one more of these would let two ends understand two different requests.
-constexpr std::array<std::string_view, 7> own_headers = {"connection",        "content-length",
-                                                         "host",              "te",
-                                                         "transfer-encoding", "upgrade",
-                                                         "keep-alive"};
+constexpr std::array<std::string_view, 7> own_headers = {
+    "connection", "content-length", "host", "te", "transfer-encoding", "upgrade", "keep-alive"};
 constexpr std::size_t headers_bytes_max = 64 * 1024;
 
 std::string lowered(std::string_view text) {
@@ -72,8 +70,8 @@ std::string request_head(const fetch& what, const url& to, std::string_view user
   }
   if (find_header(what.headers, "accept") == nullptr) add_line(head, "Accept", "*/*");
   for (const auto& [name, value] : what.headers) add_line(head, name, trimmed(value));
-  const bool has_body = !what.body.empty() || what.method == "POST" || what.method == "PUT" ||
-                        what.method == "PATCH";
+  const bool has_body =
+      !what.body.empty() || what.method == "POST" || what.method == "PUT" || what.method == "PATCH";
   if (has_body) add_line(head, "Content-Length", std::to_string(what.body.size()));
   return head += "\r\n";
 }
@@ -92,9 +90,8 @@ bool redirect(fetch& what, unsigned status, bool to_another_origin) {
     case 303:
       if (what.method != "HEAD") what.method = "GET";
       what.body.clear();
-      std::erase_if(what.headers, [](const auto& each) {
-        return lowered(each.first).starts_with("content-");
-      });
+      std::erase_if(what.headers,
+                    [](const auto& each) { return lowered(each.first).starts_with("content-"); });
       break;
     case 307:
     case 308:

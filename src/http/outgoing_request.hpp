@@ -13,7 +13,8 @@ namespace troupe::http::detail {
 
 /// What is wrong with headers that a program has given. With `of_websocket`, those of a handshake are
 /// refused as well.
-[[nodiscard]] std::optional<std::string> wrong_headers(const header_list& headers, bool of_websocket);
+[[nodiscard]] std::optional<std::string> wrong_headers(const header_list& headers,
+                                                       bool of_websocket);
 
 /// The value of the first of that name, in any case; nothing if there is none.
 [[nodiscard]] const std::string* find_header(const header_list& in, std::string_view name) noexcept;

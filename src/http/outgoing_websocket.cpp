@@ -44,7 +44,8 @@ outgoing_websocket::~outgoing_websocket() {
 // Completion handlers do not outlive what abandon() forbids them; so they may name this.
 void outgoing_websocket::on_start() {
   const time_point now = clock::now();
-  const auto time = what_.time.count() > 0 ? what_.time : on_->limits().handshake_time;
+  const auto time =
+      std::min(what_.time.count() > 0 ? what_.time : on_->limits().handshake_time, time_max);
   due_ = now + time;
   set_alarm(due_);
   boost::asio::ssl::context* const trust = to_.is_secure ? &pool_->trust() : nullptr;
@@ -58,9 +59,9 @@ void outgoing_websocket::on_start() {
 void outgoing_websocket::dialed_as(dialed result) {
   dialing_.reset();
   if (!result.stream) return fail(result.error, std::move(result.why));
-  greeting_ = std::make_shared<greeting>(
-      std::move(result.stream), what_, to_, pool_->options().user_agent,
-      on_->limits().header_bytes, [this](greeted answer) { greeted_as(std::move(answer)); });
+  greeting_ = std::make_shared<greeting>(std::move(result.stream), what_, to_,
+                                         pool_->options().user_agent, on_->limits().header_bytes,
+                                         [this](greeted answer) { greeted_as(std::move(answer)); });
   greeting_->begin();
 }
 

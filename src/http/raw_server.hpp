@@ -67,9 +67,10 @@ class raw_server {
     const std::string head = read_head(with);
     constexpr std::string_view name = "Sec-WebSocket-Key: ";
     const std::string key = head.substr(head.find(name) + name.size(), 24);
-    with.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-              "Sec-WebSocket-Accept: " +
-              detail::websocket_accept(key) + "\r\n" + more + "\r\n");
+    with.send(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Accept: " +
+        detail::websocket_accept(key) + "\r\n" + more + "\r\n");
     return head;
   }
 
@@ -89,7 +90,8 @@ class raw_server {
     }
     const std::string key = from.read_exactly(4);
     f.payload = from.read_exactly(size);
-    for (std::size_t i = 0; i < size; ++i) f.payload[i] = static_cast<char>(f.payload[i] ^ key[i % 4]);
+    for (std::size_t i = 0; i < size; ++i)
+      f.payload[i] = static_cast<char>(f.payload[i] ^ key[i % 4]);
     return f;
   }
 

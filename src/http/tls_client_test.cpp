@@ -36,8 +36,9 @@ key make_key() { return key(EVP_EC_gen("P-256")); }
 
 /// For some hosts, as "DNS:localhost,IP:127.0.0.1"; valid from and until so many seconds from now. Signed by itself if
 /// there is no issuer.
-certificate make_certificate(EVP_PKEY* of, const std::string& name, const std::string& hosts, long from, long until,
-                             X509* issuer = nullptr, EVP_PKEY* by = nullptr) {
+certificate make_certificate(EVP_PKEY* of, const std::string& name, const std::string& hosts,
+                             long from, long until, X509* issuer = nullptr,
+                             EVP_PKEY* by = nullptr) {
   static long serial = 1;
   certificate made(X509_new());
   X509_set_version(made.get(), 2);
@@ -96,7 +97,8 @@ class tls_client : public asking_client {
   }
 
   /// One that shakes hands, reads a request, answers, and says goodbye, or does not.
-  static raw_server::serving answering(SSL_CTX* by, const std::string& text, bool says_goodbye = true) {
+  static raw_server::serving answering(SSL_CTX* by, const std::string& text,
+                                       bool says_goodbye = true) {
     return [by, text, says_goodbye](raw_client& peer, int) {
       const tls its(SSL_new(by));
       SSL_set_fd(its.get(), peer.fd());
@@ -251,7 +253,8 @@ TEST_F(tls_client, connects_a_WebSocket) {
     asked.clear();
     while (asked.size() < 2 + 4 + 5 && read()) {
     }
-    for (std::size_t i = 0; i < 5; ++i) asked[6 + i] = static_cast<char>(asked[6 + i] ^ asked[2 + i % 4]);
+    for (std::size_t i = 0; i < 5; ++i)
+      asked[6 + i] = static_cast<char>(asked[6 + i] ^ asked[2 + i % 4]);
     const std::string back = raw_client::frame(raw_client::text, asked.substr(6), true, 0, false);
     SSL_write(over.get(), back.data(), static_cast<int>(back.size()));
   });

@@ -28,11 +28,9 @@ std::string_view plain(urls::string_view of) { return {of.data(), of.size()}; }
 
 // What a name of DNS is made of, and what a host may be called in practice.
 bool is_host_name(std::string_view host) {
-  return !host.empty() && host.size() <= 253 &&
-         std::all_of(host.begin(), host.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-                  c == '_';
-         });
+  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+  });
 }
 
 std::string shown(std::string_view text) {
@@ -67,8 +65,9 @@ url_or_problem taken_apart(const urls::url_view_base& of, std::string_view text,
     default:
       result.host = lowered(plain(of.encoded_host()));
       if (!is_host_name(result.host)) {
-        return wrong("has no host as 'example.org'; one with other letters is written as "
-                     "'xn--…'");
+        return wrong(
+            "has no host as 'example.org'; one with other letters is written as "
+            "'xn--…'");
       }
   }
   result.port = result.is_secure ? 443 : 80;
@@ -116,8 +115,7 @@ url_or_problem redirected(const url& from, std::string_view location) {
   if (location.size() > url_bytes_max) return std::string("a URL has at most 8192 bytes");
   const std::string text = from.text();
   const auto base = urls::parse_uri(urls::string_view(text.data(), text.size()));
-  const auto to =
-      urls::parse_uri_reference(urls::string_view(location.data(), location.size()));
+  const auto to = urls::parse_uri_reference(urls::string_view(location.data(), location.size()));
   if (!base || !to) return "the URL " + shown(location) + " is none";
   urls::url result;
   if (!urls::resolve(*base, *to, result)) return "the URL " + shown(location) + " leads nowhere";

@@ -60,7 +60,8 @@ TEST_F(websocket_client, talks_to_a_server) {
   got.socket.send("hello");
   got.socket.send_binary(std::string("\0\xff", 2));
   got.socket.send("");
-  EXPECT_THAT(log_->lines(3), ElementsAre("text hello", "binary " + std::string("\0\xff", 2), "text "));
+  EXPECT_THAT(log_->lines(3),
+              ElementsAre("text hello", "binary " + std::string("\0\xff", 2), "text "));
   EXPECT_EQ(counts().websockets, 1u);
   got.socket.close(4001, "enough");
   EXPECT_THAT(log_->lines(4).back(), "closed 4001 enough");
@@ -126,10 +127,10 @@ TEST_F(websocket_client, has_what_comes_right_behind_the_answer) {
   raw_server peer([&](raw_client& p, int) {
     const std::string head = raw_server::read_head(p);
     constexpr std::string_view name = "Sec-WebSocket-Key: ";
-    std::string all = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                      "Connection: Upgrade\r\nSec-WebSocket-Accept: " +
-                      detail::websocket_accept(head.substr(head.find(name) + name.size(), 24)) +
-                      "\r\n\r\n";
+    std::string all =
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Accept: " +
+        detail::websocket_accept(head.substr(head.find(name) + name.size(), 24)) + "\r\n\r\n";
     for (int i = 0; i < 300; ++i) {
       all += raw_client::frame(raw_client::text, std::to_string(i), true, 0, false);
     }
@@ -158,11 +159,13 @@ TEST_F(websocket_client, believes_only_an_answer_to_its_key) {
     what.protocols = std::move(protocols);
     return open(std::move(what));
   };
-  const std::string begin = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                            "Connection: Upgrade\r\n";
+  const std::string begin =
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+      "Connection: Upgrade\r\n";
   EXPECT_THAT(problem(answered(begin + "\r\n")), HasSubstr("Sec-WebSocket-Accept is not that"));
-  EXPECT_THAT(problem(answered(begin + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")),
-              StartsWith("malformed: the answer's Sec-WebSocket-Accept is not that"));
+  EXPECT_THAT(
+      problem(answered(begin + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")),
+      StartsWith("malformed: the answer's Sec-WebSocket-Accept is not that"));
   EXPECT_THAT(problem(answered("HTTP/1.1 101 Switching Protocols\r\n\r\n")),
               HasSubstr("to no WebSocket"));
   const connected refused = answered("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
@@ -187,7 +190,8 @@ TEST_F(websocket_client, believes_no_extension_and_no_other_subprotocol) {
   };
   EXPECT_THAT(answered("Sec-WebSocket-Extensions: permessage-deflate\r\n", {}),
               HasSubstr("names an extension"));
-  EXPECT_THAT(answered("Sec-WebSocket-Protocol: other\r\n", {"mine"}), HasSubstr("was not offered"));
+  EXPECT_THAT(answered("Sec-WebSocket-Protocol: other\r\n", {"mine"}),
+              HasSubstr("was not offered"));
   EXPECT_THAT(answered("Sec-WebSocket-Protocol: other\r\n", {}), HasSubstr("was not offered"));
   EXPECT_THAT(answered("", {"mine"}), StartsWith("refused: the answer chooses none"));
 }
@@ -272,8 +276,8 @@ TEST_F(websocket_client, answers_pings_and_a_close) {
   EXPECT_EQ(end_with([&](raw_client& p, int) {
               p.send(raw_client::frame(raw_client::ping, "are you there", true, 0, false));
               pong = raw_server::read_masked(p);
-              p.send(raw_client::frame(raw_client::close, std::string("\x0f\xa0", 2) + "bye", true, 0,
-                                       false));
+              p.send(raw_client::frame(raw_client::close, std::string("\x0f\xa0", 2) + "bye", true,
+                                       0, false));
               farewell = raw_server::read_masked(p);
               p.hang_up();
             }),

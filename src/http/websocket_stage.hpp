@@ -116,8 +116,8 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   const session_factory* make_session_;
   std::unique_ptr<session_port> session_;  // null before it is made and after it was told `closed`
   read_buffer in_;
-  gathered_frames out_;                 // being written
-  std::string control_;                 // to be written next: frames of this stage's own
+  gathered_frames out_;  // being written
+  std::string control_;  // to be written next: frames of this stage's own
   [[no_unique_address]] keys_of<side> keys_;
   std::vector<frame> batch_;            // taken from the channel
   std::size_t next_ = 0;                // of the batch: the first that is not written

@@ -478,7 +478,7 @@ void websocket_stage<Stream>::abandon() noexcept {
   this->disown();
   say_closed({.code = close_code::abnormal,
               .reason = side == role::server ? "the server has cut the connection"
-                                           : "the connection was cut here"});
+                                             : "the connection was cut here"});
   base::cut(socket());
 }
 
@@ -505,7 +505,7 @@ time_point websocket_stage<Stream>::watch(time_point now) {
     this->counts().idle_closed.add();
     as_ = {.code = close_code::abnormal,
            .reason = side == role::server ? "nothing was heard from the client"
-                                        : "nothing was heard from the server"};
+                                          : "nothing was heard from the server"};
   } else {
     if (now < due_) return due_;
     (phase_ == phase::accepting ? this->counts().requests_timed_out

@@ -166,8 +166,7 @@ int post(program& whose, lua_State* in) {
 int request(program& whose, lua_State* in) {
   luaL_checktype(in, 1, LUA_TTABLE);
   lua_settop(in, 1);
-  check_options(in, 1,
-                {"method", "url", "body", "headers", "timeout", "max_bytes", "redirects"});
+  check_options(in, 1, {"method", "url", "body", "headers", "timeout", "max_bytes", "redirects"});
   http::fetch what;
   read_text(in, 1, "method", what.method);
   luaL_argcheck(in, read_text(in, 1, "url", what.url), 1, "url is missing");

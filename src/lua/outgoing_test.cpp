@@ -39,7 +39,8 @@ class outgoing_scripts : public running_application {
         answer.headers.emplace_back("X-Twice", "b");
         return answer;
       });
-      on.route("GET", "/away", [](const http::request&) { return http::response::redirect("/hello"); });
+      on.route("GET", "/away",
+               [](const http::request&) { return http::response::redirect("/hello"); });
       for (const char* method : {"POST", "PUT"}) {
         on.route(method, "/back", [](const http::request& r) {
           return http::response::text(std::string(r.method()) + " " + r.body() + " " +
@@ -87,10 +88,12 @@ TEST_F(outgoing_scripts, get) {
                 "return r.status, r.body, r.headers['content-type'], r.headers['x-twice'], r.url"),
             "200 hello  text/plain; charset=utf-8 a, b http://127.0.0.1:" +
                 std::to_string(peer_->port()) + "/hello");
-  EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/hello', {headers = {['X-Who'] = 'you'}}).body"),
+  EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/hello', {headers = {['X-Who'] = "
+                "'you'}}).body"),
             "hello you");
   EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/away').status"), "302");
-  EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/away', {redirects = 1}).body"), "hello ");
+  EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/away', {redirects = 1}).body"),
+            "hello ");
   EXPECT_EQ(application_->statistics().fetched, 4U);
 }
 
@@ -116,7 +119,8 @@ TEST_F(outgoing_scripts, what_happens_gives_nil_and_why) {
   EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/', {timeout = 0.05})", silent),
             "nil timeout: there was no answer in time");
   raw_server closing([](raw_client& peer, int) { raw_server::read_head(peer); });
-  EXPECT_THAT(say("return troupe.http.get('http://127.0.0.1:%/')", closing), StartsWith("nil closed: "));
+  EXPECT_THAT(say("return troupe.http.get('http://127.0.0.1:%/')", closing),
+              StartsWith("nil closed: "));
   EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/hello', {max_bytes = 3})"),
             "nil too large: the answer's body has more than 3 bytes");
   EXPECT_THAT(say("return troupe.http.get('http://127.0.0.1:1/')"),
@@ -128,23 +132,29 @@ TEST_F(outgoing_scripts, what_happens_gives_nil_and_why) {
 TEST_F(outgoing_scripts, misuse_is_an_error_that_says_what_was_wrong) {
   begin();
   EXPECT_THAT(say("return troupe.http.get()"), HasSubstr("bad argument #1 to 'get'"));
-  EXPECT_THAT(say("return troupe.http.get('ftp://x')"), HasSubstr("must begin with http:// or https://"));
+  EXPECT_THAT(say("return troupe.http.get('ftp://x')"),
+              HasSubstr("must begin with http:// or https://"));
   EXPECT_THAT(say("return troupe.http.get('http://x\\0y/')"), HasSubstr("the URL "));
-  EXPECT_THAT(say("return troupe.http.get('http://x', {timeuot = 1})"),
-              HasSubstr("there is no option 'timeuot'; there are headers, timeout, max_bytes, redirects"));
+  EXPECT_THAT(
+      say("return troupe.http.get('http://x', {timeuot = 1})"),
+      HasSubstr("there is no option 'timeuot'; there are headers, timeout, max_bytes, redirects"));
   EXPECT_THAT(say("return troupe.http.get('http://x', {timeout = 'soon'})"),
               HasSubstr("timeout must be seconds, from 0.001 to 3600"));
-  EXPECT_THAT(say("return troupe.http.get('http://x', {timeout = 0/0})"), HasSubstr("timeout must be"));
+  EXPECT_THAT(say("return troupe.http.get('http://x', {timeout = 0/0})"),
+              HasSubstr("timeout must be"));
   EXPECT_THAT(say("return troupe.http.get('http://x', {max_bytes = 1e9 // 1 | 0})"),
               HasSubstr("max_bytes must be a whole number from 0 to 67108864"));
-  EXPECT_THAT(say("return troupe.http.get('http://x', {headers = {'x'}})"), HasSubstr("headers must be a table"));
-  EXPECT_THAT(say("return troupe.http.get('http://x', {headers = {a = 1}})"), HasSubstr("headers must be a table"));
+  EXPECT_THAT(say("return troupe.http.get('http://x', {headers = {'x'}})"),
+              HasSubstr("headers must be a table"));
+  EXPECT_THAT(say("return troupe.http.get('http://x', {headers = {a = 1}})"),
+              HasSubstr("headers must be a table"));
   EXPECT_THAT(say("return troupe.http.get('http://x', {headers = {a = 'b\\nc: d'}})"),
               HasSubstr("the value of the header 'a' does not stand on one line"));
   EXPECT_THAT(say("return troupe.http.get('http://x', {headers = {Host = 'y'}})"),
               HasSubstr("'Host' is the client's own"));
   EXPECT_THAT(say("return troupe.http.request{}"), HasSubstr("url is missing"));
-  EXPECT_THAT(say("return troupe.http.request{url = 'http://x', method = 'G T'}"), HasSubstr("a method is a word"));
+  EXPECT_THAT(say("return troupe.http.request{url = 'http://x', method = 'G T'}"),
+              HasSubstr("a method is a word"));
   EXPECT_EQ(application_->statistics().fetched, 0U);
 }
 
@@ -156,7 +166,8 @@ TEST_F(outgoing_scripts, others_run_while_a_request_waits) {
     while (!go_on) peer.readable_within(std::chrono::milliseconds(1));
     peer.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nslow");
   });
-  client_->say("return troupe.http.get('http://127.0.0.1:" + std::to_string(slow.port()) + "/').body");
+  client_->say("return troupe.http.get('http://127.0.0.1:" + std::to_string(slow.port()) +
+               "/').body");
   raw_client other = open();
   other.say("return 'other'");
   EXPECT_EQ(other.hear(), "other");
@@ -199,7 +210,8 @@ TEST_F(outgoing_scripts, connect_send_and_receive) {
 
 TEST_F(outgoing_scripts, receive_gives_up_in_time) {
   begin();
-  EXPECT_EQ(say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo') return c:receive(0.02)"), "nil timeout");
+  EXPECT_EQ(say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo') return c:receive(0.02)"),
+            "nil timeout");
   EXPECT_EQ(say("c:send('still there') return c:receive(20)"), "still there false");
 }
 
@@ -209,26 +221,30 @@ TEST_F(outgoing_scripts, close_is_told) {
                 "return c:receive()"),
             "nil closed 4001 enough");
   EXPECT_EQ(say("return c:receive()"), "nil closed");
-  EXPECT_EQ(say("return c:send('x'), c:send_binary('x'), c:is_open(), c:close()"), "false false false");
+  EXPECT_EQ(say("return c:send('x'), c:send_binary('x'), c:is_open(), c:close()"),
+            "false false false");
   EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().connections == 0; }));
 }
 
 TEST_F(outgoing_scripts, on_message_and_on_close_are_called) {
   begin();
-  EXPECT_EQ(say("local done = false "
-                "local c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {"
-                "on_message = function(c, data, binary) table.insert(got, data .. tostring(binary)) "
-                "if #got == 2 then c:close(1000, 'bye') end end, "
-                "on_close = function(c, code, reason) table.insert(got, code .. reason) done = true end}) "
-                "c:send('one') c:send_binary('two') while not done do troupe.sleep(0.001) end "
-                "return table.concat(got, ' ')"),
-            "onefalse twotrue 1000bye");
+  EXPECT_EQ(
+      say("local done = false "
+          "local c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {"
+          "on_message = function(c, data, binary) table.insert(got, data .. tostring(binary)) "
+          "if #got == 2 then c:close(1000, 'bye') end end, "
+          "on_close = function(c, code, reason) table.insert(got, code .. reason) done = true "
+          "end}) "
+          "c:send('one') c:send_binary('two') while not done do troupe.sleep(0.001) end "
+          "return table.concat(got, ' ')"),
+      "onefalse twotrue 1000bye");
 }
 
 TEST_F(outgoing_scripts, an_error_in_on_message_fails_that_message) {
   begin();
   EXPECT_EQ(say("local n = 0 local c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {"
-                "on_message = function(c, data) n = n + 1 if data == 'bad' then error('as told') end end}) "
+                "on_message = function(c, data) n = n + 1 if data == 'bad' then error('as told') "
+                "end end}) "
                 "c:send('bad') c:send('good') while n < 2 do troupe.sleep(0.001) end "
                 "return c:is_open()"),
             "true");
@@ -244,7 +260,8 @@ TEST_F(outgoing_scripts, protocols_and_headers_are_sent) {
     p.read_to_end();
   });
   EXPECT_EQ(say("local c = troupe.websocket.connect('ws://127.0.0.1:%/x', "
-                "{protocols = {'a', 'b'}, headers = {['X-Key'] = 'k'}, timeout = 20}) return c:protocol()",
+                "{protocols = {'a', 'b'}, headers = {['X-Key'] = 'k'}, timeout = 20}) return "
+                "c:protocol()",
                 peer),
             "b");
   EXPECT_THAT(asked, HasSubstr("Sec-WebSocket-Protocol: a, b\r\n"));
@@ -254,8 +271,10 @@ TEST_F(outgoing_scripts, protocols_and_headers_are_sent) {
 
 TEST_F(outgoing_scripts, what_cannot_be_connected_gives_nil_and_why) {
   begin();
-  EXPECT_EQ(say("return troupe.websocket.connect('ws://127.0.0.1:%/hello')"), "nil refused: the answer is 200 OK");
-  EXPECT_THAT(say("return troupe.websocket.connect('ws://127.0.0.1:1/')"), StartsWith("nil connect: "));
+  EXPECT_EQ(say("return troupe.websocket.connect('ws://127.0.0.1:%/hello')"),
+            "nil refused: the answer is 200 OK");
+  EXPECT_THAT(say("return troupe.websocket.connect('ws://127.0.0.1:1/')"),
+              StartsWith("nil connect: "));
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   EXPECT_THAT(say("return troupe.websocket.connect('ws://127.0.0.1:%/', {timeout = 0.05})", silent),
               StartsWith("nil timeout: "));
@@ -265,7 +284,8 @@ TEST_F(outgoing_scripts, what_cannot_be_connected_gives_nil_and_why) {
 
 TEST_F(outgoing_scripts, misuse_of_connections_is_an_error) {
   begin();
-  EXPECT_THAT(say("return troupe.websocket.connect('http://x')"), HasSubstr("must begin with ws:// or wss://"));
+  EXPECT_THAT(say("return troupe.websocket.connect('http://x')"),
+              HasSubstr("must begin with ws:// or wss://"));
   EXPECT_THAT(say("return troupe.websocket.connect('ws://x', {on_mesage = print})"),
               HasSubstr("there is no option 'on_mesage'"));
   EXPECT_THAT(say("return troupe.websocket.connect('ws://x', {on_message = 1})"),
@@ -274,7 +294,8 @@ TEST_F(outgoing_scripts, misuse_of_connections_is_an_error) {
               HasSubstr("protocols must be an array of strings"));
   EXPECT_THAT(say("return troupe.websocket.connect('ws://x', {protocols = {'a b'}})"),
               HasSubstr("is no token of HTTP"));
-  EXPECT_THAT(say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {on_message = print}) return c:receive()"),
+  EXPECT_THAT(say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {on_message = print}) "
+                  "return c:receive()"),
               HasSubstr("was made with on_message"));
   EXPECT_THAT(say("return c:send('\\255')"), HasSubstr("a text must be UTF-8"));
   EXPECT_THAT(say("return c:send(1)"), HasSubstr("string expected"));
@@ -298,7 +319,9 @@ TEST_F(outgoing_scripts, two_handlers_do_not_receive_from_one_connection) {
 TEST_F(outgoing_scripts, an_instance_has_no_more_connections_than_it_may) {
   options_.limits.connections = 2;
   begin();
-  EXPECT_EQ(say("all = {} for i = 1, 2 do all[i] = troupe.websocket.connect('ws://127.0.0.1:%/echo') end return #all"), "2");
+  EXPECT_EQ(say("all = {} for i = 1, 2 do all[i] = "
+                "troupe.websocket.connect('ws://127.0.0.1:%/echo') end return #all"),
+            "2");
   EXPECT_THAT(say("return troupe.websocket.connect('ws://127.0.0.1:%/echo')"),
               HasSubstr("2 connections are there already, which is the limit"));
   // What nobody can name any more is closed.
@@ -309,7 +332,9 @@ TEST_F(outgoing_scripts, an_instance_has_no_more_connections_than_it_may) {
 
 TEST_F(outgoing_scripts, a_variable_with_close_closes) {
   begin();
-  EXPECT_EQ(say("do local c <close> = troupe.websocket.connect('ws://127.0.0.1:%/echo') end return 'done'"), "done");
+  EXPECT_EQ(say("do local c <close> = troupe.websocket.connect('ws://127.0.0.1:%/echo') end return "
+                "'done'"),
+            "done");
   EXPECT_TRUE(http::test::comes_true([&] { return peer_->statistics().websockets == 0; }));
 }
 
@@ -317,7 +342,8 @@ TEST_F(outgoing_scripts, a_peer_that_floods_is_held_back) {
   begin();
   std::atomic<std::size_t> sent{0};
   std::atomic<bool> over{false};
-  const std::string message = raw_client::frame(raw_client::text, std::string(60'000, 'x'), true, 0, false);
+  const std::string message =
+      raw_client::frame(raw_client::text, std::string(60'000, 'x'), true, 0, false);
   raw_server flooding([&](raw_client& p, int) {
     raw_server::agree(p);
     while (!over) {
@@ -325,7 +351,8 @@ TEST_F(outgoing_scripts, a_peer_that_floods_is_held_back) {
       ++sent;
     }
   });
-  EXPECT_EQ(say("c = troupe.websocket.connect('ws://127.0.0.1:%/') return #c:receive()", flooding), "60000");
+  EXPECT_EQ(say("c = troupe.websocket.connect('ws://127.0.0.1:%/') return #c:receive()", flooding),
+            "60000");
   EXPECT_TRUE(http::test::comes_true([&] { return sent > 1000; }));
   EXPECT_LT(application_->statistics().memory_bytes, 8'000'000U);
   over = true;
@@ -334,7 +361,9 @@ TEST_F(outgoing_scripts, a_peer_that_floods_is_held_back) {
 
 TEST_F(outgoing_scripts, connections_end_with_the_application) {
   begin();
-  EXPECT_EQ(say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {on_message = print}) return 1"), "1");
+  EXPECT_EQ(
+      say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {on_message = print}) return 1"),
+      "1");
   EXPECT_EQ(peer_->statistics().websockets, 1U);
   application_->stop(std::chrono::seconds(10));
   EXPECT_TRUE(http::test::comes_true([&] { return peer_->statistics().websockets == 0; }));
@@ -344,7 +373,9 @@ TEST_F(outgoing_scripts, connections_end_with_their_incarnation) {
   options_.limits.memory_bytes = 2 * 1024 * 1024;
   options_.limits.memory_warning_bytes = 1024 * 1024;
   begin();
-  EXPECT_EQ(say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {on_message = print}) return 1"), "1");
+  EXPECT_EQ(
+      say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {on_message = print}) return 1"),
+      "1");
   client_->say("hoard = {} for i = 1, 1e9 do hoard[i] = ('x'):rep(1000) .. i end");
   for (int i = 0; i < 20; ++i) client_->say("return ('x'):rep(1000000)");
   EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().restarts == 1; }));

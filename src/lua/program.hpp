@@ -133,10 +133,10 @@ class program {
 
 /// What scripts see, for the table `troupe` on top of the stack.
 void open_application(lua_State* in, program& whose,
-                      const std::string& config);  // names, log, codecs, require
-void open_clients(lua_State* in, program& whose);  // clients and rooms
-void open_timers(lua_State* in, program& whose);   // sleep, after, every
-void open_others(lua_State* in, program& whose);   // ask, send
+                      const std::string& config);   // names, log, codecs, require
+void open_clients(lua_State* in, program& whose);   // clients and rooms
+void open_timers(lua_State* in, program& whose);    // sleep, after, every
+void open_others(lua_State* in, program& whose);    // ask, send
 void open_outgoing(lua_State* in, program& whose);  // http, websocket
 
 /// A function that scripts call, out of one that may throw.

@@ -297,18 +297,22 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "applications.one.instances?"},
       {one + "limits.memory = 2",
        "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
-       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers, connections, "
+       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers, "
+       "connections, "
        "upgrade_time"},
 
       {one + "outgoing = 'all'",
        "t.toml:3:12: applications.one.outgoing is \"all\"; allowed are true, false, hosts as "
        "[\"example.org:443\", \"*.example.org\"]"},
       {one + "outgoing = ['http://a']",
-       "t.toml:3:12: applications.one.outgoing is wrong: \"http://a\" has a port that is none, from 1 "
-       "to 65535: write \"example.org:443\", \"example.org\", \"*.example.org\", \"10.0.0.7:80\" or "
+       "t.toml:3:12: applications.one.outgoing is wrong: \"http://a\" has a port that is none, "
+       "from 1 "
+       "to 65535: write \"example.org:443\", \"example.org\", \"*.example.org\", \"10.0.0.7:80\" "
+       "or "
        "\"[::1]:80\""},
       {one + "outgoing_trusted = 'no.pem'",
-       "t.toml:3:20: applications.one.outgoing_trusted is \"no.pem\", but \"no.pem\" is not a file"},
+       "t.toml:3:20: applications.one.outgoing_trusted is \"no.pem\", but \"no.pem\" is not a "
+       "file"},
 
       // applications
       {"applications = 3", "t.toml:1:16: applications is 3; allowed are tables"},

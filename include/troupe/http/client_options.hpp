@@ -38,7 +38,7 @@ class allowed_hosts {
 
  private:
   struct pattern {
-    std::string host;  // in lower case; of those below one, with its dot: ".example.org"
+    std::string host;        // in lower case; of those below one, with its dot: ".example.org"
     std::uint16_t port = 0;  // 0: any
   };
 

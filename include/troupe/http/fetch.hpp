@@ -52,7 +52,8 @@ struct fetch {
   header_list headers = {};
   std::string body = {};
 
-  /// For all of it: waiting for a connection, looking up the name, all redirects, the answer's last byte.
+  /// For all of it: waiting for a connection, looking up the name, all redirects, the answer's last byte. A day at
+  /// most.
   std::chrono::milliseconds time{30'000};
   /// Of the answer: the status line and its headers; and its body. More is client_error::too_large.
   std::size_t header_bytes = 16 * 1024;

@@ -55,12 +55,12 @@ struct application_statistics {
   std::uint64_t memory_bytes = 0;  // of all its Lua states, at the moment
   std::uint64_t connections = 0;   // that scripts have opened, at the moment
   std::uint64_t clients_ever = 0;
-  std::uint64_t messages_in = 0;   // from clients
-  std::uint64_t messages_out = 0;  // to clients
-  std::uint64_t calls = 0;         // from other applications and actors
-  std::uint64_t fetched = 0;       // requests that scripts have made
+  std::uint64_t messages_in = 0;        // from clients
+  std::uint64_t messages_out = 0;       // to clients
+  std::uint64_t calls = 0;              // from other applications and actors
+  std::uint64_t fetched = 0;            // requests that scripts have made
   std::uint64_t outgoing_failures = 0;  // of these, and of connections, had no answer
-  std::uint64_t failures = 0;      // handlers that ended with an error, the following included
+  std::uint64_t failures = 0;           // handlers that ended with an error, the following included
   std::uint64_t out_of_time = 0;
   std::uint64_t out_of_memory = 0;
   std::uint64_t malformed = 0;   // messages that the protocol refuses
