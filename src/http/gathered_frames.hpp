@@ -38,6 +38,10 @@ class gathered_frames {
   };
 
   void add(opcode what, std::string_view payload);
+  /// Masked, and so always copied.
+  void add(opcode what, std::string_view payload, mask_key key) {
+    append_frame(copied_, what, payload, key);
+  }
   /// What is no frame.
   void add(std::string_view bytes) { copied_ += bytes; }
 

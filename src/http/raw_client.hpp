@@ -52,6 +52,11 @@ class raw_client {
   raw_client() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (fd_ < 0) fail("socket");
   }
+  /// The other end: what a server has accepted.
+  struct accepted {
+    int fd;
+  };
+  explicit raw_client(accepted connection) : fd_(connection.fd) {}
   explicit raw_client(std::uint16_t port, int receive_buffer = 0) : raw_client() {
     if (receive_buffer > 0) {
       ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);

@@ -11,12 +11,21 @@
 #include <troupe/base/clock.hpp>
 #include <troupe/net/socket.hpp>
 
+#include "frames.hpp"
 #include "site.hpp"
 
 namespace troupe::http::detail {
 
 template <class Stream>
 class basic_connection;
+
+/// What owns a stage on such a stream, and which end of the connection it is. Those of a server, unless the
+/// stream's header says otherwise.
+template <class Stream>
+struct end_of {
+  using owner = basic_connection<Stream>;
+  static constexpr role as = role::server;
+};
 
 // A read buffer that has grown beyond this is given back when there is nothing in it.
 inline constexpr std::size_t idle_buffer_bytes_max = 4 * 1024;
@@ -29,11 +38,13 @@ inline constexpr std::size_t idle_buffer_bytes_max = 4 * 1024;
 template <class Stage, class Stream>
 class stage : public std::enable_shared_from_this<Stage> {
  public:
+  using owner_type = typename end_of<Stream>::owner;
+
   stage(const stage&) = delete;
   stage& operator=(const stage&) = delete;
 
  protected:
-  stage(basic_connection<Stream>& owner, std::shared_ptr<const site> on) noexcept
+  stage(owner_type& owner, std::shared_ptr<const site> on) noexcept
       : owner_(&owner), on_(std::move(on)) {}
   ~stage() = default;
 
@@ -55,7 +66,7 @@ class stage : public std::enable_shared_from_this<Stage> {
   /// A step will still be taken by itself.
   [[nodiscard]] bool has_outstanding() const noexcept { return outstanding_ > 0; }
 
-  [[nodiscard]] basic_connection<Stream>& owner() const noexcept { return *owner_; }
+  [[nodiscard]] owner_type& owner() const noexcept { return *owner_; }
   void disown() noexcept { owner_ = nullptr; }
 
   [[nodiscard]] const site& on() const noexcept { return *on_; }
@@ -76,7 +87,7 @@ class stage : public std::enable_shared_from_this<Stage> {
   }
 
  private:
-  basic_connection<Stream>* owner_;
+  owner_type* owner_;
   std::uint32_t outstanding_ = 0;
   const std::shared_ptr<const site> on_;
 };

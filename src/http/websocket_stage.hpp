@@ -11,6 +11,7 @@
 #include "channel.hpp"
 #include "frame_parser.hpp"
 #include "gathered_frames.hpp"
+#include "mask_keys.hpp"
 #include "metered_stream.hpp"
 #include "read_buffer.hpp"
 #include "respond.hpp"
@@ -19,7 +20,8 @@
 namespace troupe::http::detail {
 
 /// The WebSocket part of a connection: hands what it reads to the session and writes what the session
-/// has put into the channel.
+/// has put into the channel. It is of a server's connection or of one that this process has begun, and
+/// «the client» below is who is at the other end. Of the latter kind it begins open.
 ///
 ///   accepting ──▶ open ──one side closes, or breaks the rules──▶ closing ──▶ over
 ///
@@ -37,10 +39,14 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   using base = stage<websocket_stage<Stream>, Stream>;
 
  public:
-  websocket_stage(basic_connection<Stream>& owner, std::shared_ptr<const site> on,
+  websocket_stage(typename base::owner_type& owner, std::shared_ptr<const site> on,
                   metered_stream<Stream> stream, upgrade to, recipient<poke> me);
 
   void accept(std::string_view answer);
+  /// In place of that: the other end has agreed, and sent this behind its answer.
+  void begin(std::string_view ahead);
+  /// As the session has it.
+  [[nodiscard]] websocket handle() const { return channel_->handle(); }
   void look();
   void drain();
   void session_ended(exit_reason why);
@@ -56,6 +62,8 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   enum class held : std::uint8_t { no, by_window, by_mailbox, by_refusal };
   enum class asked : std::uint8_t { no, waiting, told };
 
+  static constexpr role side = end_of<Stream>::as;
+
   Stream& socket() noexcept { return stream_.next_layer(); }
   void enter(phase next, time_point due) {
     phase_ = next;
@@ -64,6 +72,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   }
 
   void on_accepted();
+  void open();
   void open_session();
 
   void read();
@@ -85,6 +94,8 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   void write();
   void gather();
   void gather_control();
+  void add_message(opcode what, std::string_view payload);
+  void add_control(opcode what, std::string_view payload);
   void write_some();
   void on_written(net::error_code error, std::size_t bytes);
   void all_written();
@@ -105,8 +116,9 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   const session_factory* make_session_;
   std::unique_ptr<session_port> session_;  // null before it is made and after it was told `closed`
   read_buffer in_;
-  gathered_frames out_;                 // being written
-  std::string control_;                 // to be written next: frames of this stage's own
+  gathered_frames out_;  // being written
+  std::string control_;  // to be written next: frames of this stage's own
+  [[no_unique_address]] keys_of<side> keys_;
   std::vector<frame> batch_;            // taken from the channel
   std::size_t next_ = 0;                // of the batch: the first that is not written
   std::size_t until_ = 0;               // the first that is not being written either

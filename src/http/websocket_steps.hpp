@@ -8,6 +8,8 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 
+#include <troupe/base/assert.hpp>
+
 #include "connection.hpp"
 #include "linger.hpp"
 #include "shared_wakeup.hpp"
@@ -27,13 +29,13 @@ inline constexpr duration offer_longest = std::chrono::milliseconds(256);
 static_assert(frame_parser::bytes_left_max < read_buffer::small_bytes);
 
 template <class Stream>
-websocket_stage<Stream>::websocket_stage(basic_connection<Stream>& owner,
+websocket_stage<Stream>::websocket_stage(typename base::owner_type& owner,
                                          std::shared_ptr<const site> on,
                                          metered_stream<Stream> stream, upgrade to,
                                          recipient<poke> me)
     : base(owner, std::move(on)),
       stream_(std::move(stream)),
-      parser_(role::server, this->limits().message_bytes),
+      parser_(side, this->limits().message_bytes),
       channel_(std::make_shared<channel>(this->limits(), std::move(to.asked), std::move(me),
                                          std::move(to.protocol))),
       make_session_(to.session) {}
@@ -48,14 +50,29 @@ void websocket_stage<Stream>::accept(std::string_view answer) {
 }
 
 template <class Stream>
+void websocket_stage<Stream>::begin(std::string_view ahead) {
+  const std::span<char> room = in_.prepare();
+  TROUPE_EXPECTS(ahead.size() <= room.size(), "more was read ahead than there is room for");
+  std::copy(ahead.begin(), ahead.end(), room.begin());
+  in_.commit(ahead.size());
+  open();
+  go_on();
+}
+
+template <class Stream>
 void websocket_stage<Stream>::on_accepted() {
+  open();
+  read();
+}
+
+template <class Stream>
+void websocket_stage<Stream>::open() {
   this->counts().upgraded.add();
   this->counts().websockets.add();
   counted_ = true;
   enter(phase::open, clock::now() + this->limits().idle_time / 2);
   open_session();
   if (draining_) drain();
-  read();
 }
 
 template <class Stream>
@@ -139,7 +156,7 @@ void websocket_stage<Stream>::heard(frame_parser::event what) {
       break;
     case frame_parser::event::ping:
       if (phase_ != phase::open) break;
-      append_frame(control_, opcode::pong, parser_.payload());
+      add_control(opcode::pong, parser_.payload());
       answering_ = true;
       break;
     case frame_parser::event::close:
@@ -307,7 +324,7 @@ void websocket_stage<Stream>::gather() {
       begin_closing({.code = f.code, .reason = std::string{f.bytes()}});
       break;
     }
-    out_.add(f.what == frame::type::text ? opcode::text : opcode::binary, f.bytes());
+    add_message(f.what == frame::type::text ? opcode::text : opcode::binary, f.bytes());
   }
   gather_control();
 }
@@ -317,6 +334,24 @@ void websocket_stage<Stream>::gather_control() {
   if (control_.empty()) return;
   out_.add(control_);
   std::string{}.swap(control_);
+}
+
+template <class Stream>
+void websocket_stage<Stream>::add_message(opcode what, std::string_view payload) {
+  if constexpr (side == role::client) {
+    out_.add(what, payload, keys_.next());
+  } else {
+    out_.add(what, payload);
+  }
+}
+
+template <class Stream>
+void websocket_stage<Stream>::add_control(opcode what, std::string_view payload) {
+  if constexpr (side == role::client) {
+    append_frame(control_, what, payload, keys_.next());
+  } else {
+    append_frame(control_, what, payload);
+  }
 }
 
 template <class Stream>
@@ -396,7 +431,7 @@ void websocket_stage<Stream>::begin_closing(closed as) {
   channel_->shut();
   // The frames that are being written must stay; nobody waits for the others any more.
   batch_.resize(until_);
-  append_frame(control_, opcode::close, close_payload(as_.code, as_.reason));
+  add_control(opcode::close, close_payload(as_.code, as_.reason));
 }
 
 // Once each side has said its last word, or there is no saying it.
@@ -441,7 +476,9 @@ void websocket_stage<Stream>::say_closed(closed as) {
 template <class Stream>
 void websocket_stage<Stream>::abandon() noexcept {
   this->disown();
-  say_closed({.code = close_code::abnormal, .reason = "the server has cut the connection"});
+  say_closed({.code = close_code::abnormal,
+              .reason = side == role::server ? "the server has cut the connection"
+                                             : "the connection was cut here"});
   base::cut(socket());
 }
 
@@ -466,7 +503,9 @@ time_point websocket_stage<Stream>::watch(time_point now) {
       return heard + l.idle_time;
     }
     this->counts().idle_closed.add();
-    as_ = {.code = close_code::abnormal, .reason = "nothing was heard from the client"};
+    as_ = {.code = close_code::abnormal,
+           .reason = side == role::server ? "nothing was heard from the client"
+                                          : "nothing was heard from the server"};
   } else {
     if (now < due_) return due_;
     (phase_ == phase::accepting ? this->counts().requests_timed_out
@@ -483,7 +522,7 @@ template <class Stream>
 void websocket_stage<Stream>::ping_once_since(time_point heard, time_point now) {
   if (pinged_ >= heard) return;
   pinged_ = now;
-  append_frame(control_, opcode::ping, {});
+  add_control(opcode::ping, {});
   write();
 }
 

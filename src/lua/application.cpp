@@ -40,6 +40,9 @@ class nowhere final : public detail::surroundings, public detail::tasks::observe
   detail::rooms& all_rooms() noexcept override { return rooms_; }
   void ask(detail::outgoing, duration, std::uint64_t) override {}
   delivery send(detail::outgoing) override { return delivery::accepted; }
+  void fetch(http::fetch, std::uint64_t) override {}
+  std::uint64_t next_connection() noexcept override { return 0; }
+  void connect(http::connect_websocket, std::uint64_t) override {}
   void handler_failed(const detail::failure&) noexcept override {}
 
  private:
@@ -105,6 +108,7 @@ class application::state {
     top_.stop();
     all &= top_.join_until(by).has_value();
     top_ = {};
+    core_->end_client();
     return all;
   }
 

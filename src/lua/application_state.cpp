@@ -63,7 +63,9 @@ limits checked_limits(const std::string& application, const limits& its) {
 }
 
 application_core::application_core(const community& among, application_options options)
-    : options_(checked(std::move(options))), among_(among.its_state()) {
+    : options_(checked(std::move(options))),
+      among_(among.its_state()),
+      outgoing_(among_->system(), options_) {
   const auto first = std::make_shared<const application_version>(1U, script_folder(options_.from),
                                                                  options_.limits, options_.config);
   versions_.assign(options_.instances, first);
@@ -139,6 +141,9 @@ application_statistics application_core::statistics() const {
     all.out_of_memory += each->out_of_memory.get();
     all.malformed += each->malformed.get();
     all.overloaded += each->overloaded.get();
+    all.connections += each->connections.get();
+    all.fetched += each->fetched.get();
+    all.outgoing_failures += each->outgoing_failures.get();
     all.upgrades += each->upgrades.get();
     const std::uint64_t starts = each->starts.get();
     all.restarts += starts > 0 ? starts - 1 : 0;

@@ -14,6 +14,7 @@
 #include <troupe/sync/semaphore.hpp>
 #include <troupe/troupe.hpp>
 
+#include "outgoing_client.hpp"
 #include "version.hpp"
 
 namespace troupe::lua::detail {
@@ -59,6 +60,9 @@ struct instance_counts {
   counter overloaded;
   counter starts;
   counter upgrades;
+  counter connections;
+  counter fetched;
+  counter outgoing_failures;
 };
 
 /// Errors: application_error if one of them cannot be. Returns them as they are.
@@ -94,6 +98,10 @@ class application_core {
   /// Waits until as many have said so as there are instances, or one has failed. Returns why; empty: all is well.
   [[nodiscard]] std::string await_starts(time_point deadline);
 
+  /// What scripts connect by. Errors: as outgoing_client::get().
+  [[nodiscard]] ref<http::client> client() { return outgoing_.get(); }
+  void end_client() noexcept { outgoing_.end(); }
+
   [[nodiscard]] application_statistics statistics() const;
   void log(severity how, unsigned which, std::string_view text) const noexcept;
 
@@ -103,6 +111,7 @@ class application_core {
   std::vector<std::unique_ptr<instance_counts>> counts_;
   std::vector<ref<instance>> instances_;
   counter clients_;
+  outgoing_client outgoing_;
   semaphore starts_;
   mutable mutex mutex_;                                               // guards what follows
   std::vector<std::shared_ptr<const application_version>> versions_;  // of each instance

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "community_state.hpp"
+#include "outgoing_session.hpp"
+#include "push_fetched.hpp"
 #include "value_codec.hpp"
 
 namespace troupe::lua::detail {
@@ -156,6 +158,7 @@ instance::~instance() {
   programs_.clear();
   counts_.memory.set(0);
   counts_.waiting.set(0);
+  counts_.connections.set(0);
 }
 
 void instance::on_start() {
@@ -381,6 +384,56 @@ delivery instance::send(outgoing what) {
       .send({.method = std::move(what.method), .value = std::move(what.value)});
 }
 
+// ── Connections of the scripts' own ──────────────────────────────────────────────────────────────
+
+void instance::fetch(http::fetch what, std::uint64_t wait) {
+  counts_.fetched.add();
+  core_->client()
+      .ask<http::fetch>(no_timeout, std::move(what))
+      .then([this, wait](ask_result<http::fetched> got) {
+        if (!got || !*got) counts_.outgoing_failures.add();
+        programs_.resume(wait, [&](lua_State* in) { return push_fetched(in, got); });
+        handled();
+      });
+}
+
+void instance::connect(http::connect_websocket what, std::uint64_t connection) {
+  const ref<instance> me = self(this);
+  what.session = http::served_by<outgoing_session>(system(), me, connection);
+  core_->client()
+      .ask<http::connect_websocket>(no_timeout, std::move(what))
+      .then([this, connection](ask_result<http::connected> got) {
+        if (got && *got) return;  // its session has said so
+        counts_.outgoing_failures.add();
+        if (program* const its = programs_.with_connection(connection)) {
+          its->its_connections().not_opened(connection, why_not_connected(got));
+        }
+        handled();
+      });
+}
+
+void instance::on(connection_opened&& m) {
+  program* const its = programs_.with_connection(m.id);
+  // Nobody waits for it any more: this is another incarnation, or its version has gone.
+  if (its == nullptr) return m.socket.close(1001, "nobody is here who wanted it");
+  its->its_connections().opened(m.id, std::move(m.socket));
+  handled();
+}
+
+void instance::on(connection_said&& m) {
+  if (program* const its = programs_.with_connection(m.id)) {
+    its->its_connections().said(std::move(m));
+  }
+  handled();
+}
+
+void instance::on(connection_closed&& m) {
+  if (program* const its = programs_.with_connection(m.id)) {
+    its->its_connections().closed(std::move(m));
+  }
+  handled();
+}
+
 // ── Upgrades ──────────────────────────────────────────────────────────────────────────────────
 
 void instance::on(detail::prepare&& m, reply<upgraded> owed) {
@@ -465,6 +518,7 @@ void instance::handled() {
   const governor& its = current().its_state().governor();
   counts_.memory.set(programs_.memory());
   counts_.waiting.set(programs_.waiting());
+  counts_.connections.set(programs_.connections());
   if (memory_failures_ >= memory_failures_max && its.memory() > its.allowed().memory_soft) {
     throw std::runtime_error("there is no memory for its scripts any more");
   }

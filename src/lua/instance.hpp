@@ -37,6 +37,9 @@ class instance final : public actor, private surroundings, private tasks::observ
   void on(client_opened&& m);
   void on(client_said&& m);
   void on(client_closed&& m);
+  void on(connection_opened&& m);
+  void on(connection_said&& m);
+  void on(connection_closed&& m);
   void on(const wake& m);
   void on(call&& m, reply<answer> owed);
   void on(const detail::wind_up&, reply<bool> owed);
@@ -64,6 +67,9 @@ class instance final : public actor, private surroundings, private tasks::observ
   rooms& all_rooms() noexcept override { return rooms_; }
   void ask(outgoing what, duration timeout, std::uint64_t wait) override;
   delivery send(outgoing what) override;
+  void fetch(http::fetch what, std::uint64_t wait) override;
+  std::uint64_t next_connection() noexcept override { return core_->next_client(); }
+  void connect(http::connect_websocket what, std::uint64_t connection) override;
 
   // tasks::observer
   void handler_failed(const failure& why) noexcept override;

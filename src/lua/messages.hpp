@@ -35,6 +35,28 @@ struct client_closed {
   std::string reason;
 };
 
+// Of a WebSocket that its scripts have connected.
+
+struct connection_opened {
+  std::uint64_t id = 0;
+  http::websocket socket;
+};
+
+/// As client_said.
+struct connection_said {
+  std::uint64_t id = 0;
+  bool is_text = true;
+  http::text message;
+
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return message.owned_bytes(); }
+};
+
+struct connection_closed {
+  std::uint64_t id = 0;
+  std::uint16_t code = 0;
+  std::string reason;
+};
+
 /// What a script has waited for by time.
 struct wake {
   std::uint64_t what = 0;

@@ -38,6 +38,7 @@ program::program(surroundings& around, std::shared_ptr<const application_version
                  tasks::observer& told)
     : around_(around),
       version_(std::move(made_of)),
+      connections_(tasks_, state_, version_->limits.connections),
       state_(bounds_of(version_->limits)),
       tasks_(state_, version_->limits.waiting, told,
              std::uint64_t{version_->number} << program_shift),
@@ -47,6 +48,7 @@ program::program(surroundings& around, std::shared_ptr<const application_version
 }
 
 program::~program() {
+  connections_.end_all(1001, "the application's instance has ended");
   for (auto& [id, each] : timers_) each.its.cancel();
 }
 
@@ -65,6 +67,7 @@ void program::load() {
     open_clients(in, self);
     open_timers(in, self);
     open_others(in, self);
+    open_outgoing(in, self);
     lua_setglobal(in, "troupe");
     const script_text& its = self.scripts().main();
     const std::string name = "@" + its.name;
@@ -178,6 +181,7 @@ bool program::push_function(lua_State* to, int table, std::string_view name) {
 }
 
 void program::due(std::uint64_t what) {
+  if (connections_.timed_out(what)) return;
   if (tasks_.is_waited_for(what)) {
     tasks_.resume(what, [](lua_State*) { return 0; });
     return;
@@ -235,6 +239,7 @@ void program::tidy() {
 }
 
 void program::wind_up(const std::string& why) {
+  connections_.end_all(1001, why);
   for (auto& [id, each] : timers_) each.its.cancel();
   timers_.clear();
   tasks_.drop_all(why);
@@ -337,6 +342,7 @@ int program::restore_all(lua_State* in) {
 }
 
 void program::retire() {
+  connections_.close_all(1001, "another version has taken over");
   for (auto& [id, each] : timers_) each.its.cancel();
   timers_.clear();
   tasks_.drop_if([](const ending& of) { return of.ends_with_its_version(); },

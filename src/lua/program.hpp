@@ -13,6 +13,7 @@
 #include <troupe/lua/application.hpp>
 #include <troupe/troupe.hpp>
 
+#include "connections.hpp"
 #include "state.hpp"
 #include "surroundings.hpp"
 #include "tasks.hpp"
@@ -85,6 +86,7 @@ class program {
   }
   [[nodiscard]] surroundings& around() noexcept { return around_; }
   [[nodiscard]] tasks& its_tasks() noexcept { return tasks_; }
+  [[nodiscard]] connections& its_connections() noexcept { return connections_; }
   [[nodiscard]] state& its_state() noexcept { return state_; }
   [[nodiscard]] const script_version& scripts() const noexcept { return version_->scripts; }
 
@@ -117,6 +119,7 @@ class program {
 
   surroundings& around_;
   const std::shared_ptr<const application_version> version_;
+  connections connections_;  // what Lua collects at its end looks for itself there
   state state_;
   tasks tasks_;
   application_kind kind_ = application_kind::raw;
@@ -130,10 +133,11 @@ class program {
 
 /// What scripts see, for the table `troupe` on top of the stack.
 void open_application(lua_State* in, program& whose,
-                      const std::string& config);  // names, log, codecs, require
-void open_clients(lua_State* in, program& whose);  // clients and rooms
-void open_timers(lua_State* in, program& whose);   // sleep, after, every
-void open_others(lua_State* in, program& whose);   // ask, send
+                      const std::string& config);   // names, log, codecs, require
+void open_clients(lua_State* in, program& whose);   // clients and rooms
+void open_timers(lua_State* in, program& whose);    // sleep, after, every
+void open_others(lua_State* in, program& whose);    // ask, send
+void open_outgoing(lua_State* in, program& whose);  // http, websocket
 
 /// A function that scripts call, out of one that may throw.
 template <int (*F)(program&, lua_State*)>

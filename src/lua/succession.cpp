@@ -59,6 +59,18 @@ void succession::forget(std::uint64_t client) {
   each([&](program& one) { one.forget(client); });
 }
 
+void succession::resume(std::uint64_t what, pushing push) {
+  if (program* const of = find(what)) of->its_tasks().resume(what, push);
+}
+
+program* succession::with_connection(std::uint64_t id) const noexcept {
+  program* found = nullptr;
+  each([&](program& one) {
+    if (one.its_connections().find(id) != nullptr) found = &one;
+  });
+  return found;
+}
+
 // ── Taking over ───────────────────────────────────────────────────────────────────────────────
 
 void succession::prepare(std::unique_ptr<program> next, reply<upgraded> owed) {
@@ -153,6 +165,12 @@ void succession::clear() noexcept {
 std::size_t succession::memory() const noexcept {
   std::size_t all = 0;
   each([&](program& one) { all += one.its_state().governor().memory(); });
+  return all;
+}
+
+std::size_t succession::connections() const noexcept {
+  std::size_t all = 0;
+  each([&](program& one) { all += one.its_connections().size(); });
   return all;
 }
 

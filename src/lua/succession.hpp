@@ -43,6 +43,10 @@ class succession {
   /// As program::answered().
   void answered(std::uint64_t what, bool ok, const std::string& value);
   void forget(std::uint64_t client);
+  /// As tasks::resume().
+  void resume(std::uint64_t what, pushing push);
+  /// Whose connection it is; null: nobody's any more.
+  [[nodiscard]] program* with_connection(std::uint64_t id) const noexcept;
 
   /// Starts one that is to take over; `owed` hears of how its checks have ended. One that was prepared before is abandoned.
   void prepare(std::unique_ptr<program> next, reply<upgraded> owed);
@@ -61,6 +65,7 @@ class succession {
 
   [[nodiscard]] std::size_t memory() const noexcept;
   [[nodiscard]] std::size_t waiting() const noexcept;
+  [[nodiscard]] std::size_t connections() const noexcept;
 
  private:
   enum class step : std::uint8_t { starting, testing, ready, failed };

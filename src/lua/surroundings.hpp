@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <troupe/http/client.hpp>
 #include <troupe/http/websocket.hpp>
 #include <troupe/lua/log.hpp>
 #include <troupe/troupe.hpp>
@@ -55,6 +56,13 @@ class surroundings {
   virtual void ask(outgoing what, duration timeout, std::uint64_t wait) = 0;
   /// As ref::send() returns it.
   virtual delivery send(outgoing what) = 0;
+
+  /// Makes the request. Resumes that wait with its answer, or with nil and why there is none.
+  virtual void fetch(http::fetch what, std::uint64_t wait) = 0;
+  /// Of a connection of this program's, from 1 on; no other one of the application has it.
+  [[nodiscard]] virtual std::uint64_t next_connection() noexcept = 0;
+  /// Opens it: connections::opened() or not_opened().
+  virtual void connect(http::connect_websocket what, std::uint64_t connection) = 0;
 
  protected:
   ~surroundings() = default;

@@ -118,6 +118,8 @@ instances = 4
 key = "query:room"
 files = "page"
 files_route = "/"
+outgoing = ["example.org:443", "*.example.org"]
+outgoing_trusted = "certificate.pem"
 config = { greeting = "hello", list = [1, 2.5, true], deep = { none = {} } }
 [applications.one.limits]
 memory_bytes = "32 MiB"
@@ -127,6 +129,7 @@ mailbox_messages = 5
 mailbox_bytes = "6 MiB"
 waiting = 7
 timers = 8
+connections = 9
 )");
   EXPECT_EQ(all.http.address, "::");
   EXPECT_EQ(all.http.port, 0);
@@ -183,6 +186,10 @@ timers = 8
   EXPECT_EQ(one.options.limits.mailbox_bytes, 6'291'456u);
   EXPECT_EQ(one.options.limits.waiting, 7u);
   EXPECT_EQ(one.options.limits.timers, 8u);
+  EXPECT_EQ(one.options.limits.connections, 9u);
+  EXPECT_THAT(one.options.outgoing.list(), ElementsAre("example.org:443", "*.example.org"));
+  EXPECT_FALSE(one.options.outgoing.are_all());
+  EXPECT_EQ(one.options.outgoing_trusted, folder_.path() / "certificate.pem");
 
   // Everything in the list of keys stood above, with another value than its own.
   std::vector<std::string> unchanged;
@@ -213,6 +220,7 @@ TEST_F(configuration_of, an_application_needs_to_say_no_more_than_where_it_is) {
   EXPECT_EQ(two.files_route, "/two/");
   EXPECT_EQ(two.options.config, "{}");
   EXPECT_EQ(two.options.instances, 1u);
+  EXPECT_TRUE(two.options.outgoing.are_all());
 }
 
 TEST_F(configuration_of, less_memory_is_warned_of_earlier) {
@@ -294,7 +302,21 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {one + "limits.memory = 2",
        "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
        "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers, "
+       "connections, "
        "upgrade_time"},
+
+      {one + "outgoing = 'all'",
+       "t.toml:3:12: applications.one.outgoing is \"all\"; allowed are true, false, hosts as "
+       "[\"example.org:443\", \"*.example.org\"]"},
+      {one + "outgoing = ['http://a']",
+       "t.toml:3:12: applications.one.outgoing is wrong: \"http://a\" has a port that is none, "
+       "from 1 "
+       "to 65535: write \"example.org:443\", \"example.org\", \"*.example.org\", \"10.0.0.7:80\" "
+       "or "
+       "\"[::1]:80\""},
+      {one + "outgoing_trusted = 'no.pem'",
+       "t.toml:3:20: applications.one.outgoing_trusted is \"no.pem\", but \"no.pem\" is not a "
+       "file"},
 
       // applications
       {"applications = 3", "t.toml:1:16: applications is 3; allowed are tables"},

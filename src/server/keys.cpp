@@ -103,6 +103,39 @@ setting<configuration> log_to() {
           .get = [](const configuration& of) { return in_quotes(of.log.to); }};
 }
 
+// All hosts, none, or those of a list.
+setting<served_application> outgoing() {
+  const std::string allowed = "true, false, hosts as [\"example.org:443\", \"*.example.org\"]";
+  return {.name = "outgoing",
+          .allowed = allowed,
+          .set =
+              [=](served_application& of, const value& is) {
+                if (const auto all = is.flag()) {
+                  of.options.outgoing =
+                      *all ? http::allowed_hosts::all() : http::allowed_hosts::none();
+                  return;
+                }
+                const auto given = is.texts();
+                if (!given) is.refuse(allowed);
+                try {
+                  of.options.outgoing = http::allowed_hosts::only(*given);
+                } catch (const std::invalid_argument& wrong) {
+                  is.refuse_as(std::string("is wrong: ") + wrong.what());
+                }
+              },
+          .get =
+              [](const served_application& of) {
+                const http::allowed_hosts& its = of.options.outgoing;
+                if (its.are_all()) return std::string("true");
+                if (its.list().empty()) return std::string("false");
+                std::string all;
+                for (const std::string& each : its.list()) {
+                  all += (all.empty() ? "" : ", ") + in_quotes(each);
+                }
+                return "[" + all + "]";
+              }};
+}
+
 setting<served_application> script_configuration() {
   return {.name = "config",
           .allowed = "a table",
@@ -217,6 +250,8 @@ std::vector<setting<served_application>> make_application_keys() {
                is_connection_key),
       path<of>("files", at(&of::files), "a folder", is_folder),
       text<of>("files_route", at(&of::files_route), "paths as \"/echo/\"", is_route),
+      outgoing(),
+      path<of>("outgoing_trusted", option(&options::outgoing_trusted), "a file", is_file),
       reloading(script_configuration()),
 
       reloading(size<of>("limits.memory_bytes", lua_limit(&limits::memory_bytes), MiB, 64 * GiB)),
@@ -227,6 +262,7 @@ std::vector<setting<served_application>> make_application_keys() {
       size<of>("limits.mailbox_bytes", lua_limit(&limits::mailbox_bytes), KiB, 64 * GiB),
       reloading(number<of>("limits.waiting", lua_limit(&limits::waiting), 1, 1'000'000)),
       reloading(number<of>("limits.timers", lua_limit(&limits::timers), 1, 1'000'000)),
+      reloading(number<of>("limits.connections", lua_limit(&limits::connections), 0, 100'000)),
       reloading(time<of>("limits.upgrade_time", lua_limit(&limits::upgrade_time), 10ms, 1h)),
   };
 }

@@ -4,6 +4,9 @@
 // All of troupe::http.
 
 #include <troupe/http/access.hpp>
+#include <troupe/http/client.hpp>
+#include <troupe/http/client_options.hpp>
+#include <troupe/http/fetch.hpp>
 #include <troupe/http/limits.hpp>
 #include <troupe/http/options.hpp>
 #include <troupe/http/request.hpp>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
+#include <troupe/http/client_options.hpp>
 #include <troupe/http/server.hpp>
 #include <troupe/lua/call.hpp>
 #include <troupe/lua/limits.hpp>
@@ -38,6 +39,10 @@ struct application_options {
   /// the same one. Empty: the instance with the fewest connections.
   std::string key = {};
   lua::limits limits = {};
+  /// Where its scripts may connect to, with troupe.http and troupe.websocket.
+  http::allowed_hosts outgoing = http::allowed_hosts::all();
+  /// Whom they believe who an https or wss host is: as http::client_options::trusted_certificates.
+  std::filesystem::path outgoing_trusted = {};
   /// One JSON value, what scripts see as troupe.config.
   std::string config = "{}";
 };
@@ -48,11 +53,14 @@ struct application_statistics {
   std::uint64_t clients = 0;       // at the moment
   std::uint64_t waiting = 0;       // handlers that wait, at the moment
   std::uint64_t memory_bytes = 0;  // of all its Lua states, at the moment
+  std::uint64_t connections = 0;   // that scripts have opened, at the moment
   std::uint64_t clients_ever = 0;
-  std::uint64_t messages_in = 0;   // from clients
-  std::uint64_t messages_out = 0;  // to clients
-  std::uint64_t calls = 0;         // from other applications and actors
-  std::uint64_t failures = 0;      // handlers that ended with an error, the following included
+  std::uint64_t messages_in = 0;        // from clients
+  std::uint64_t messages_out = 0;       // to clients
+  std::uint64_t calls = 0;              // from other applications and actors
+  std::uint64_t fetched = 0;            // requests that scripts have made
+  std::uint64_t outgoing_failures = 0;  // of these, and of connections, had no answer
+  std::uint64_t failures = 0;           // handlers that ended with an error, the following included
   std::uint64_t out_of_time = 0;
   std::uint64_t out_of_memory = 0;
   std::uint64_t malformed = 0;   // messages that the protocol refuses

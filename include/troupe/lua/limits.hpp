@@ -24,6 +24,8 @@ struct limits {
   std::size_t waiting = 10'000;
   /// Timers at a time; one more is an error for the script.
   std::size_t timers = 10'000;
+  /// WebSockets that its scripts have connected, at a time; one more is an error for the script.
+  std::size_t connections = 100;
 
   /// In an upgrade, until on_start and self_test of the new version have returned; and then, until what still waits in the
   /// version before has ended. What has not by then fails.

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "client_test.hpp"
+
+#include <atomic>
+#include <vector>
+
+namespace troupe::http::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+using http_client = asking_client;
+
+// Answers each request on a connection by the same text.
+raw_server::serving answering(const std::string& text) {
+  return [text](raw_client& peer, int) {
+    for (;;) {
+      raw_server::read_head(peer);
+      peer.send(text);
+    }
+  };
+}
+// Answers once, and closes.
+raw_server::serving answering_once(const std::string& text) {
+  return [text](raw_client& peer, int) {
+    raw_server::read_head(peer);
+    peer.send(text);
+    peer.half_close();
+    peer.read_to_end();
+  };
+}
+
+TEST_F(http_client, gets_what_a_server_answers) {
+  start(on_free_port(), [](http::server& on) {
+    on.route("GET", "/hello", [](const request& r) {
+      response answer = response::text("hello " + r.parameter("who").value_or("nobody"));
+      answer.headers.emplace_back("X-Seen", std::string(r.header("x-sent")));
+      return answer;
+    });
+  });
+  fetch what;
+  what.url = url("/hello?who=you#not-sent");
+  what.headers.emplace_back("X-Sent", "a thing");
+  const fetched got = get(std::move(what));
+  ASSERT_TRUE(got) << problem(got);
+  EXPECT_EQ(got.status, 200u);
+  EXPECT_EQ(got.body, "hello you");
+  EXPECT_EQ(got.header("x-seen"), "a thing");
+  EXPECT_EQ(got.header("Content-Type"), "text/plain; charset=utf-8");
+  EXPECT_EQ(got.url, url("/hello?who=you"));
+}
+
+TEST_F(http_client, sends_a_body_larger_than_a_socket_takes_at_once) {
+  http::options o = on_free_port();
+  o.limits.body_bytes = 8 * 1024 * 1024;
+  start(o, [](http::server& on) {
+    on.route("POST", "/size", [](const request& r) {
+      return response::text(std::to_string(r.body().size()) + " " + r.body().back());
+    });
+  });
+  fetch what;
+  what.method = "POST";
+  what.url = url("/size");
+  what.body = std::string(5'000'000, 'x') + "y";
+  EXPECT_EQ(get(std::move(what)).body, "5000001 y");
+}
+
+TEST_F(http_client, keeps_a_connection_for_the_next_request) {
+  start(on_free_port(), [](http::server& on) {
+    on.route("GET", "/", [](const request&) { return response::text("ok"); });
+  });
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(get(url("/")).body, "ok");
+  EXPECT_EQ(statistics().accepted, 1u);
+  const client_statistics now = counts();
+  EXPECT_EQ(now.connections, 1u);
+  EXPECT_EQ(now.connected, 1u);
+  EXPECT_EQ(now.reused, 4u);
+  EXPECT_EQ(now.answered, 5u);
+}
+
+TEST_F(http_client, has_no_more_connections_than_it_may) {
+  options_.connections_per_host_max = 2;
+  std::atomic<int> now{0}, most{0};
+  raw_server slow([&](raw_client& peer, int) {
+    for (;;) {
+      raw_server::read_head(peer);
+      const int at_once = ++now;
+      int seen = most;
+      while (at_once > seen && !most.compare_exchange_weak(seen, at_once)) {
+      }
+      peer.readable_within(5ms);
+      --now;
+      peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    }
+  });
+  std::vector<asking<fetched>> all;
+  for (int i = 0; i < 20; ++i) {
+    fetch what;
+    what.url = slow.url();
+    all.push_back(its().ask<fetch>(no_timeout, std::move(what)));
+  }
+  for (auto& each : all) EXPECT_EQ(each.get().value().body, "ok");
+  EXPECT_LE(most, 2);
+  EXPECT_EQ(counts().connected, 2u);
+}
+
+TEST_F(http_client, gives_a_kept_connection_up_for_another_host) {
+  options_.connections_max = 1;
+  const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n";
+  raw_server one(answering(ok + "1"));
+  raw_server two(answering(ok + "2"));
+  EXPECT_EQ(get(one.url()).body, "1");
+  EXPECT_EQ(get(two.url()).body, "2");
+  EXPECT_EQ(get(one.url()).body, "1");
+  EXPECT_EQ(counts().connections, 1u);
+  EXPECT_EQ(counts().connected, 3u);
+}
+
+TEST_F(http_client, refuses_one_more_than_may_wait) {
+  options_.connections_max = 1;
+  options_.queue_max = 1;
+  raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
+  std::vector<asking<fetched>> all;
+  for (int i = 0; i < 3; ++i) {
+    fetch what;
+    what.url = silent.url();
+    what.time = i < 2 ? 300ms : 30s;
+    all.push_back(its().ask<fetch>(no_timeout, std::move(what)));
+  }
+  const fetched third = all[2].get().value();
+  EXPECT_EQ(problem(third),
+            "overloaded: 1 requests wait for a connection already, which is the limit");
+  EXPECT_EQ(all[0].get().value().error, client_error::timeout);
+  EXPECT_EQ(all[1].get().value().error, client_error::timeout);
+  EXPECT_EQ(counts().failed, 3u);
+  EXPECT_EQ(counts().waiting, 0u);
+}
+
+TEST_F(http_client, reads_chunks_and_what_lasts_to_the_end_of_the_connection) {
+  raw_server chunked(
+      answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     "5\r\nhello\r\n6;a=b\r\n world\r\n0\r\nX: y\r\n\r\n"));
+  EXPECT_EQ(get(chunked.url()).body, "hello world");
+  raw_server to_the_end(answering_once("HTTP/1.0 200 OK\r\n\r\nall of it"));
+  EXPECT_EQ(get(to_the_end.url()).body, "all of it");
+}
+
+TEST_F(http_client, reads_an_answer_that_comes_byte_by_byte) {
+  raw_server slow([](raw_client& peer, int) {
+    raw_server::read_head(peer);
+    for (const char c : std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                    "2\r\nok\r\n0\r\n\r\n")) {
+      peer.send({&c, 1});
+    }
+    peer.read_to_end();
+  });
+  EXPECT_EQ(get(slow.url()).body, "ok");
+}
+
+TEST_F(http_client, passes_over_interim_answers) {
+  raw_server early(
+      answering_once("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n"
+                     "Link: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+  const fetched got = get(early.url());
+  EXPECT_EQ(got.status, 200u);
+  EXPECT_EQ(got.body, "ok");
+  std::string many;
+  for (int i = 0; i < 9; ++i) many += "HTTP/1.1 100 Continue\r\n\r\n";
+  raw_server endless(answering_once(many));
+  EXPECT_THAT(problem(get(endless.url())), StartsWith("malformed: there are more than 8"));
+  raw_server other(answering_once("HTTP/1.1 101 Switching Protocols\r\n\r\n"));
+  EXPECT_THAT(problem(get(other.url())), StartsWith("malformed: the answer changes the protocol"));
+}
+
+TEST_F(http_client, an_answer_to_HEAD_has_no_body) {
+  raw_server head(answering("HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n"));
+  for (int i = 0; i < 2; ++i) {
+    fetch what;
+    what.method = "HEAD";
+    what.url = head.url();
+    const fetched got = get(std::move(what));
+    ASSERT_TRUE(got) << problem(got);
+    EXPECT_EQ(got.header("content-length"), "5000000");
+    EXPECT_EQ(got.body, "");
+  }
+  EXPECT_EQ(counts().reused, 1u);
+}
+
+// ── What goes wrong ───────────────────────────────────────────────────────────────────────────
+
+TEST_F(http_client, says_that_nobody_listens) {
+  std::uint16_t free = 0;
+  {
+    const raw_server was([](raw_client&, int) {});
+    free = was.port();
+  }
+  EXPECT_EQ(
+      problem(get("http://127.0.0.1:" + std::to_string(free))),
+      "connect: cannot connect to 127.0.0.1:" + std::to_string(free) + ": Connection refused");
+}
+
+TEST_F(http_client, says_that_a_name_is_not_known) {
+  EXPECT_THAT(problem(get("http://no-such-host.invalid/")),
+              StartsWith("resolve: the name no-such-host.invalid is not known: "));
+}
+
+TEST_F(http_client, looks_names_up) {
+  start(on_free_port(), [](http::server& on) {
+    on.route("GET", "/",
+             [](const request& r) { return response::text(std::string(r.header("host"))); });
+  });
+  const std::string host = "localhost:" + std::to_string(server_->port());
+  EXPECT_EQ(get("http://LOCALHOST:" + std::to_string(server_->port())).body, host);
+}
+
+TEST_F(http_client, gives_up_in_time) {
+  raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
+  raw_server slow([](raw_client& peer, int) {
+    raw_server::read_head(peer);
+    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun");
+    peer.read_to_end();
+  });
+  fetch what;
+  what.time = 50ms;
+  what.url = silent.url();
+  EXPECT_EQ(problem(get(what)), "timeout: there was no answer in time");
+  what.url = slow.url();
+  EXPECT_EQ(problem(get(what)), "timeout: the answer has not come to its end in time");
+  EXPECT_EQ(counts().connections, 0u);
+}
+
+TEST_F(http_client, refuses_what_is_too_large) {
+  fetch what;
+  what.body_bytes = 10;
+  what.header_bytes = 100;
+  const auto expect = [&](const std::string& answer, const std::string& why) {
+    raw_server peer(answering_once(answer));
+    what.url = peer.url();
+    EXPECT_EQ(problem(get(what)), "too large: the answer's " + why);
+  };
+  expect("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n", "body has more than 10 bytes");
+  expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n",
+         "body has more than 10 bytes");
+  expect("HTTP/1.0 200 OK\r\n\r\nhello world", "body has more than 10 bytes");
+  expect("HTTP/1.1 200 OK\r\nX: " + std::string(100, 'x') + "\r\n\r\n",
+         "headers have more than 100 bytes");
+  expect("HTTP/1.1 200 OK\r\nX: " + std::string(200, 'x'), "headers have more than 100 bytes");
+  expect("HTTP/1.1 200 " + std::string(5000, 'x'), "headers have more than 100 bytes");
+  expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(5000, 'x'),
+         "headers have more than 100 bytes");
+  what.body_bytes = 11;
+  raw_server fits(answering_once("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world"));
+  what.url = fits.url();
+  EXPECT_EQ(get(what).body, "hello world");
+}
+
+TEST_F(http_client, refuses_what_is_no_HTTP) {
+  for (const char* const wrong :
+       {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 abc\r\n\r\n",
+        "HTTP/9.9 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"}) {
+    raw_server peer(answering_once(wrong));
+    EXPECT_THAT(problem(get(peer.url())), StartsWith("malformed: the answer is no HTTP: "))
+        << wrong;
+  }
+}
+
+TEST_F(http_client, says_that_the_connection_was_closed) {
+  raw_server at_once([](raw_client& peer, int) { raw_server::read_head(peer); });
+  EXPECT_THAT(problem(get(at_once.url())), StartsWith("closed: the connection was closed before"));
+  raw_server within(answering_once("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
+  EXPECT_THAT(problem(get(within.url())), StartsWith("closed: the connection ended within"));
+  raw_server within_head(answering_once("HTTP/1.1 200 OK\r\nContent-"));
+  EXPECT_THAT(problem(get(within_head.url())), StartsWith("closed: the connection ended within"));
+  raw_server within_chunk(
+      answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe"));
+  EXPECT_THAT(problem(get(within_chunk.url())), StartsWith("closed: the connection ended within"));
+  raw_server reset([](raw_client& peer, int) {
+    raw_server::read_head(peer);
+    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+    peer.reset();
+  });
+  EXPECT_EQ(get(reset.url()).error, client_error::closed);
+}
+
+TEST_F(http_client, hears_an_answer_that_comes_before_the_body_was_sent) {
+  raw_server early([](raw_client& peer, int) {
+    raw_server::read_head(peer);
+    peer.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno");
+    peer.half_close();
+    peer.read_to_end();
+  });
+  fetch what;
+  what.method = "PUT";
+  what.url = early.url();
+  what.body = std::string(16 * 1024 * 1024, 'x');
+  const fetched got = get(std::move(what));
+  ASSERT_TRUE(got) << problem(got);
+  EXPECT_EQ(got.status, 413u);
+  EXPECT_EQ(counts().connections, 0u);
+}
+
+TEST_F(http_client, makes_a_request_once_more_if_a_kept_connection_has_just_been_closed) {
+  // Each connection is closed with its second request, unanswered.
+  raw_server fickle([](raw_client& peer, int) {
+    raw_server::read_head(peer);
+    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    raw_server::read_head(peer);
+  });
+  EXPECT_EQ(get(fickle.url()).body, "ok");
+  EXPECT_EQ(get(fickle.url()).body, "ok");
+  EXPECT_EQ(counts().repeated, 1u);
+  fetch what;
+  what.method = "POST";
+  what.url = fickle.url();
+  EXPECT_EQ(get(std::move(what)).error, client_error::closed) << "it may have been taken";
+}
+
+TEST_F(http_client, drops_a_kept_connection_that_is_closed_or_says_something) {
+  raw_server closing(answering_once("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+  EXPECT_EQ(get(closing.url()).body, "ok");
+  EXPECT_TRUE(comes_true([&] { return counts().connections == 0; }));
+  raw_server talking(
+      answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n"));
+  EXPECT_EQ(get(talking.url()).body, "ok");
+  EXPECT_EQ(get(talking.url()).body, "ok");
+  EXPECT_TRUE(comes_true([&] { return counts().connections == 0; }));
+  EXPECT_EQ(counts().reused, 0u);
+}
+
+TEST_F(http_client, keeps_a_connection_no_longer_than_it_may) {
+  options_.keep_time = 20ms;
+  raw_server peer(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+  EXPECT_EQ(get(peer.url()).body, "ok");
+  EXPECT_TRUE(comes_true([&] { return counts().connections == 0; }));
+}
+
+// ── Redirects ─────────────────────────────────────────────────────────────────────────────────
+
+class http_client_redirects : public asking_client {
+ protected:
+  http_client_redirects() {
+    start(on_free_port(), [](http::server& on) {
+      on.route("GET", "/again", [](const request&) { return response::redirect("/again"); });
+      on.route("GET", "/a/first",
+               [](const request&) { return response::redirect("../second?x=1"); });
+      const auto show = [](const request& r) {
+        return response::text(std::string(r.method()) + " " + std::string(r.target()) + " " +
+                              r.body() + " " + std::string(r.header("authorization")));
+      };
+      for (const char* method : {"GET", "POST"}) on.route(method, "/second", show);
+      on.route("POST", "/see", [](const request&) { return response::redirect("/second", 303); });
+      on.route("POST", "/same", [](const request&) { return response::redirect("/second", 307); });
+      on.route("GET", "/nowhere", [](const request&) { return response::redirect("ftp://x/"); });
+    });
+  }
+  fetch following(const std::string& target) {
+    fetch what;
+    what.url = url(target);
+    what.redirects = 5;
+    return what;
+  }
+};
+
+TEST_F(http_client_redirects, are_not_followed_unless_that_is_asked_for) {
+  const fetched got = get(url("/a/first"));
+  EXPECT_EQ(got.status, 302u);
+  EXPECT_EQ(got.header("location"), "../second?x=1");
+}
+
+TEST_F(http_client_redirects, are_followed_and_counted) {
+  const fetched got = get(following("/a/first"));
+  EXPECT_EQ(got.body, "GET /second?x=1  ");
+  EXPECT_EQ(got.url, url("/second?x=1"));
+  const fetched endless = get(following("/again"));
+  EXPECT_EQ(problem(endless), "redirects: more than 5 redirects, the last to " + url("/again"));
+  EXPECT_EQ(endless.status, 302u);
+  EXPECT_THAT(problem(get(following("/nowhere"))),
+              StartsWith("redirects: a redirect leads nowhere"));
+}
+
+TEST_F(http_client_redirects, become_GET_or_stay_what_they_were) {
+  fetch what = following("/see");
+  what.method = "POST";
+  what.body = "data";
+  EXPECT_EQ(get(what).body, "GET /second  ");
+  what.url = url("/same");
+  EXPECT_EQ(get(what).body, "POST /second data ");
+}
+
+TEST_F(http_client_redirects, tell_another_host_no_secrets) {
+  raw_server leading([&](raw_client& peer, int) {
+    raw_server::read_head(peer);
+    peer.send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + url("/second") +
+              "\r\n\r\n");
+    peer.read_to_end();
+  });
+  fetch what = following("/");
+  what.url = leading.url();
+  what.headers.emplace_back("Authorization", "Bearer secret");
+  EXPECT_EQ(get(what).body, "GET /second  ");
+}
+
+TEST_F(http_client_redirects, lead_to_allowed_hosts_only) {
+  raw_server leading([&](raw_client& peer, int) {
+    raw_server::read_head(peer);
+    peer.send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + url("/second") +
+              "\r\n\r\n");
+    peer.read_to_end();
+  });
+  options_.allowed = allowed_hosts::only({"127.0.0.1:" + std::to_string(leading.port())});
+  fetch what = following("/");
+  what.url = leading.url();
+  EXPECT_THAT(problem(get(what)), StartsWith("not allowed: no connection to 127.0.0.1:"));
+}
+
+// ── What is asked ─────────────────────────────────────────────────────────────────────────────
+
+TEST_F(http_client, says_what_is_wrong_with_a_request) {
+  const auto wrong = [&](const std::string& to, const std::string& method = "GET",
+                         const std::string& name = "X", const std::string& value = "y") {
+    fetch what;
+    what.url = to;
+    what.method = method;
+    what.headers.emplace_back(name, value);
+    return problem(get(std::move(what)));
+  };
+  EXPECT_THAT(wrong("ftp://x/"), HasSubstr("must begin with http:// or https://"));
+  EXPECT_THAT(wrong("nothing"), StartsWith("invalid: the URL 'nothing' "));
+  EXPECT_THAT(wrong("http:///x"), StartsWith("invalid: the URL "));
+  EXPECT_THAT(wrong("http://a b/"), StartsWith("invalid: the URL "));
+  EXPECT_THAT(wrong("http://a/\r\nX: y"), StartsWith("invalid: the URL "));
+  EXPECT_THAT(wrong("http://a:70000/"), StartsWith("invalid: the URL "));
+  EXPECT_THAT(wrong("http://a:0/"), StartsWith("invalid: the URL "));
+  EXPECT_THAT(wrong("http://me:secret@a/"), HasSubstr("has a user's name in it"));
+  EXPECT_THAT(wrong("http://a/", "G T"), HasSubstr("a method is a word"));
+  EXPECT_THAT(wrong("http://a/", "CONNECT"), HasSubstr("is for proxies"));
+  EXPECT_THAT(wrong("http://a/", "GET", "Host"), HasSubstr("'Host' is the client's own"));
+  EXPECT_THAT(wrong("http://a/", "GET", "content-length"), HasSubstr("is the client's own"));
+  EXPECT_THAT(wrong("http://a/", "GET", "a b"), HasSubstr("a header's name is"));
+  EXPECT_THAT(wrong("http://a/", "GET", "X", "a\r\nb: c"), HasSubstr("does not stand on one line"));
+  EXPECT_EQ(counts().connected, 0u);
+}
+
+TEST_F(http_client, goes_only_where_it_may) {
+  options_.allowed = allowed_hosts::none();
+  EXPECT_EQ(problem(get("http://127.0.0.1:1/")),
+            "not allowed: no connection to 127.0.0.1:1 is allowed: the list of allowed hosts does "
+            "not have it");
+}
+
+TEST(allowed_hosts, are_those_of_the_list) {
+  const auto some =
+      allowed_hosts::only({"example.org:443", "Any.Port", "*.below.org:80", "[::1]:8080"});
+  EXPECT_TRUE(some.allow("example.org", 443));
+  EXPECT_TRUE(some.allow("EXAMPLE.org", 443));
+  EXPECT_FALSE(some.allow("example.org", 80));
+  EXPECT_FALSE(some.allow("www.example.org", 443));
+  EXPECT_FALSE(some.allow("notexample.org", 443));
+  EXPECT_TRUE(some.allow("any.port", 1));
+  EXPECT_TRUE(some.allow("a.b.below.org", 80));
+  EXPECT_FALSE(some.allow("below.org", 80));
+  EXPECT_FALSE(some.allow("notbelow.org", 80));
+  EXPECT_TRUE(some.allow("::1", 8080));
+  EXPECT_FALSE(some.allow("::1", 80));
+  EXPECT_FALSE(allowed_hosts::none().allow("a", 1));
+  EXPECT_TRUE(allowed_hosts::all().allow("a", 1));
+  for (const char* const wrong :
+       {"", "a b", "http://a", "a:0", "a:70000", "a:x", "*", "*.", "[::1", "[::1]x", "a/b"}) {
+    EXPECT_THROW((void)allowed_hosts::only({wrong}), std::invalid_argument) << wrong;
+  }
+}
+
+TEST_F(http_client, says_which_of_its_options_is_wrong) {
+  net::loop loop(system_, "client");
+  client_options none;
+  none.connections_max = 0;
+  EXPECT_THROW(client::spawn(system_, loop, none), std::invalid_argument);
+  client_options lost;
+  lost.trusted_certificates = "/no/such/file.pem";
+  EXPECT_THROW(client::spawn(system_, loop, lost), std::invalid_argument);
+}
+
+// ── The end ───────────────────────────────────────────────────────────────────────────────────
+
+TEST_F(http_client, answers_when_it_is_stopped) {
+  raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
+  fetch what;
+  what.url = silent.url();
+  auto asked = its().ask<fetch>(no_timeout, std::move(what));
+  EXPECT_TRUE(comes_true([&] { return counts().connected == 1; }));
+  client_.stop();
+  EXPECT_EQ(problem(asked.get().value()), "stopped: the client has ended");
+}
+
+TEST_F(http_client, stays_while_a_question_is_open) {
+  raw_server slow([](raw_client& peer, int) {
+    raw_server::read_head(peer);
+    peer.readable_within(30ms);
+    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+  });
+  fetch what;
+  what.url = slow.url();
+  auto asked = its().ask<fetch>(no_timeout, std::move(what));
+  client_ = {};
+  EXPECT_EQ(asked.get().value().body, "ok");
+}
+
+TEST_F(http_client, ends_with_its_loop) {
+  raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
+  fetch what;
+  what.url = silent.url();
+  auto asked = its().ask<fetch>(no_timeout, std::move(what));
+  EXPECT_TRUE(comes_true([&] { return counts().connected == 1; }));
+  loop_.reset();
+  EXPECT_EQ(asked.get().value().error, client_error::stopped);
+}
+
+}  // namespace
+}  // namespace troupe::http::test

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "outgoing_connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <exception>
+#include <utility>
+
+#include "outgoing_request.hpp"
+
+namespace troupe::http::detail {
+namespace {
+
+namespace asio = boost::asio;
+namespace bh = beast::http;
+
+constexpr std::size_t read_bytes = 8 * 1024;
+constexpr unsigned interim_max = 8;
+
+// As what parse() met: the other end has said that nothing more comes.
+bool is_end(const net::error_code& error) {
+  return error == asio::error::eof || error == asio::ssl::error::stream_truncated;
+}
+
+}  // namespace
+
+// A step is taken unless this has been abandoned; what it throws fails the errand.
+template <auto Step>
+auto outgoing_connection::then() {
+  return [me = shared_from_this()](net::error_code error, std::size_t bytes) {
+    if (me->phase_ == phase::over) return;
+    try {
+      ((*me).*Step)(error, bytes);
+    } catch (const std::exception& e) {
+      me->fail(client_error::closed, e.what());
+    }
+  };
+}
+
+// ── The beginning ─────────────────────────────────────────────────────────────────────────────
+
+void outgoing_connection::dial(net::loop& on, asio::ssl::context* trust,
+                               std::shared_ptr<errand> first, time_point due) {
+  errand_ = std::move(first);
+  // Not itself: it would hold the dialing that holds it.
+  const auto me = weak_from_this();
+  dialing_ = std::make_shared<dialing>(on, errand_->to, trust, due,
+                                       dialing::told{.call_by =
+                                                         [me](time_point by) {
+                                                           const auto still = me.lock();
+                                                           if (still && still->pool_ != nullptr)
+                                                             still->pool_->call_by(by);
+                                                         },
+                                                     .done =
+                                                         [me](dialed result) {
+                                                           if (const auto still = me.lock())
+                                                             still->dialed_as(std::move(result));
+                                                         }});
+  dialing_->begin();
+}
+
+void outgoing_connection::dialed_as(dialed result) {
+  dialing_.reset();
+  if (pool_ == nullptr || phase_ != phase::dialing) return;
+  if (!result.stream) return fail(result.error, std::move(result.why));
+  stream_ = std::move(result.stream);
+  pool_->dialed();
+  begin();
+}
+
+void outgoing_connection::take(std::shared_ptr<errand> next) {
+  errand_ = std::move(next);
+  begin();
+}
+
+void outgoing_connection::begin() {
+  phase_ = phase::busy;
+  head_ = request_head(errand_->what, errand_->to, options_.user_agent);
+  written_ = 0;
+  to_write_ = head_.size() + errand_->what.body.size();
+  interim_ = 0;
+  heard_ = false;
+  begin_answer();
+  write();
+  read();
+}
+
+void outgoing_connection::begin_answer() {
+  parser_.emplace();
+  parser_->header_limit(static_cast<std::uint32_t>(
+      std::min<std::size_t>(errand_->what.header_bytes, std::uint32_t(-1))));
+  parser_->body_limit(errand_->what.body_bytes);
+  if (errand_->what.method == "HEAD") parser_->skip(true);
+  head_bytes_ = 0;
+}
+
+// ── The request ───────────────────────────────────────────────────────────────────────────────
+
+void outgoing_connection::write() {
+  std::array<asio::const_buffer, 2> left{asio::buffer(head_), asio::buffer(errand_->what.body)};
+  std::size_t skipped = written_;
+  for (asio::const_buffer& each : left) {
+    const std::size_t before = std::min(skipped, each.size());
+    each += before;
+    skipped -= before;
+  }
+  stream_->async_write_some(left, then<&outgoing_connection::on_written>());
+}
+
+void outgoing_connection::on_written(net::error_code error, std::size_t bytes) {
+  // The other end may have said why before it closed; reading finds that, or the end as well.
+  if (error || phase_ != phase::busy) return;
+  written_ += bytes;
+  if (written_ < to_write_) write();
+}
+
+// ── The answer ────────────────────────────────────────────────────────────────────────────────
+
+void outgoing_connection::read() {
+  if (reading_) return;
+  reading_ = true;
+  stream_->async_read_some(buffer_.prepare(read_bytes), then<&outgoing_connection::on_read>());
+}
+
+void outgoing_connection::on_read(net::error_code error, std::size_t bytes) {
+  reading_ = false;
+  if (phase_ == phase::kept) {
+    // It has closed; or it says something that nobody has asked for, and cannot be believed any more.
+    close();
+    return pool_->changed();
+  }
+  if (error) return on_end(error);
+  buffer_.commit(bytes);
+  heard_ = true;
+  parse();
+}
+
+void outgoing_connection::parse() {
+  while (!parser_->is_done()) {
+    if (buffer_.size() == 0) return read();
+    net::error_code error;
+    const bool in_head = !parser_->is_header_done();
+    const std::size_t used = parser_->put(buffer_.data(), error);
+    buffer_.consume(used);
+    if (in_head) head_bytes_ += used;
+    const std::size_t most = errand_->what.header_bytes;
+    if (error == bh::error::need_more || (!error && used == 0)) {
+      // Heads, of chunks too, and trailers, wait here until they are whole.
+      if (buffer_.size() + (in_head ? head_bytes_ : 0) > most) {
+        return not_an_answer(bh::error::header_limit);
+      }
+      return read();
+    }
+    if (!error && head_bytes_ > most) error = bh::error::header_limit;
+    if (error) return not_an_answer(error);
+    if (in_head && parser_->is_header_done()) {
+      on_head();
+      if (phase_ != phase::busy) return;
+    }
+  }
+  answered();
+}
+
+void outgoing_connection::on_head() {
+  const unsigned status = parser_->get().result_int();
+  if (status >= 200) return;
+  if (status == 101) {
+    return fail(client_error::malformed, "the answer changes the protocol, unasked");
+  }
+  if (++interim_ > interim_max) {
+    return fail(client_error::malformed, "there are more than 8 answers before the answer");
+  }
+  begin_answer();
+}
+
+void outgoing_connection::on_end(net::error_code error) {
+  if (!heard_) {
+    return fail(client_error::closed,
+                "the connection was closed before an answer: " + error.message());
+  }
+  // What goes on to the end of the connection is whole if the other end has said that, and not a third one.
+  const bool said_so = is_end(error) && error != asio::ssl::error::stream_truncated;
+  if (said_so && parser_->is_header_done() && parser_->need_eof()) {
+    net::error_code ignored;
+    parser_->put_eof(ignored);
+    if (!ignored) return answered();
+  }
+  fail(client_error::closed, "the connection ended within the answer: " + error.message());
+}
+
+void outgoing_connection::not_an_answer(net::error_code error) {
+  if (error == bh::error::header_limit || error == bh::error::buffer_overflow) {
+    return fail(client_error::too_large, "the answer's headers have more than " +
+                                             std::to_string(errand_->what.header_bytes) + " bytes");
+  }
+  if (error == bh::error::body_limit) {
+    return fail(client_error::too_large, "the answer's body has more than " +
+                                             std::to_string(errand_->what.body_bytes) + " bytes");
+  }
+  fail(client_error::malformed, "the answer is no HTTP: " + error.message());
+}
+
+void outgoing_connection::answered() {
+  const bool may_go_on = parser_->keep_alive() && written_ == to_write_ && buffer_.size() == 0 &&
+                         options_.keep_time.count() > 0;
+  auto answer = parser_->release();
+  parser_.reset();
+  fetched result;
+  result.status = answer.result_int();
+  for (const auto& each : answer) {
+    result.headers.emplace_back(each.name_string(), each.value());
+  }
+  result.body = std::move(answer.body());
+  std::string{}.swap(head_);
+  if (may_go_on) {
+    phase_ = phase::kept;
+    kept_since_ = clock::now();
+    is_first_ = false;
+  } else {
+    close();
+  }
+  const std::shared_ptr<outgoing_connection> stays = shared_from_this();
+  pool* const in = pool_;
+  if (may_go_on) {
+    in->call_by(kept_since_ + options_.keep_time);
+    read();
+  }
+  in->finished(std::exchange(errand_, nullptr), std::move(result));
+}
+
+// ── The end ───────────────────────────────────────────────────────────────────────────────────
+
+void outgoing_connection::fail(client_error what, std::string why) {
+  const std::shared_ptr<outgoing_connection> stays = shared_from_this();
+  const bool when_kept = !is_first_ && !heard_ && what == client_error::closed;
+  close();
+  auto which = std::exchange(errand_, nullptr);
+  if (pool_ == nullptr) return;
+  fetched result{.error = what, .why = std::move(why)};
+  if (which == nullptr) return pool_->changed();
+  when_kept ? pool_->failed_when_kept(std::move(which), std::move(result))
+            : pool_->finished(std::move(which), std::move(result));
+}
+
+void outgoing_connection::close() noexcept {
+  phase_ = phase::over;
+  if (const auto begun = std::exchange(dialing_, nullptr)) begun->abandon();
+  if (!stream_) return;
+  net::error_code ignored;
+  stream_->close(ignored);
+}
+
+time_point outgoing_connection::tick(time_point now) {
+  switch (phase_) {
+    case phase::dialing: {
+      const std::shared_ptr<dialing> begun = dialing_;
+      return begun ? begun->tick(now) : time_point::max();
+    }
+    case phase::busy:
+      if (now < errand_->due) return errand_->due;
+      fail(client_error::timeout,
+           heard_ ? "the answer has not come to its end in time" : "there was no answer in time");
+      break;
+    case phase::kept: {
+      const time_point due = kept_since_ + options_.keep_time;
+      if (now < due) return due;
+      close();
+      pool_->changed();
+      break;
+    }
+    case phase::over:
+      break;
+  }
+  return time_point::max();
+}
+
+std::shared_ptr<errand> outgoing_connection::abandon() noexcept {
+  pool_ = nullptr;
+  close();
+  return std::exchange(errand_, nullptr);
+}
+
+}  // namespace troupe::http::detail

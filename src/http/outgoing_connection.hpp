@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/asio/ssl/context.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <troupe/base/clock.hpp>
+#include <troupe/http/client.hpp>
+#include <troupe/net/loop.hpp>
+
+#include "beast.hpp"
+#include "dialing.hpp"
+#include "outgoing_stream.hpp"
+#include "url.hpp"
+
+namespace troupe::http::detail {
+
+/// One request on its way.
+struct errand {
+  fetch what;
+  url to;
+  troupe::reply<fetched> owed;
+  ref<client> keeps;  // stays as long as this
+  time_point due;
+  unsigned redirected = 0;
+  bool repeated = false;
+};
+
+/// One connection to an origin: a request and its answer at a time, and kept for the next.
+///
+///   dialing ──▶ busy ──answered, both may go on──▶ kept ──the next──▶ busy
+///      │          │ else; failed; late               │ said something, closed, too old
+///      ▼          ▼                                  ▼
+///     over ◀──────────────────────────────────────────
+///
+/// It reads from its first request on to its end: so a kept one notices at once that the other end has
+/// closed.
+///
+/// Threads:   the loop's.
+/// Invariant: an errand that it has is given back once, by one of the pool's functions; none of these is
+///            called after abandon().
+class outgoing_connection : public std::enable_shared_from_this<outgoing_connection> {
+ public:
+  /// Who has it. Each may be called in a completion handler, or in tick().
+  class pool {
+   public:
+    /// The errand has its answer, or its error. Then the connection is kept or over.
+    virtual void finished(std::shared_ptr<errand> which, fetched result) = 0;
+    /// It has failed before any of the answer was there, on a connection that had been kept.
+    virtual void failed_when_kept(std::shared_ptr<errand> which, fetched result) = 0;
+    virtual void dialed() = 0;
+    /// Something has changed: what is over may go, what is kept may be used.
+    virtual void changed() = 0;
+    /// tick() is to be called by then.
+    virtual void call_by(time_point due) = 0;
+
+   protected:
+    ~pool() = default;
+  };
+
+  outgoing_connection(pool& in, const client_options& options, std::string origin)
+      : pool_(&in), options_(options), origin_(std::move(origin)) {}
+
+  void dial(net::loop& on, boost::asio::ssl::context* trust, std::shared_ptr<errand> first,
+            time_point due);
+  void take(std::shared_ptr<errand> next);
+
+  [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
+  [[nodiscard]] bool is_kept() const noexcept { return phase_ == phase::kept; }
+  [[nodiscard]] bool is_over() const noexcept { return phase_ == phase::over; }
+  [[nodiscard]] time_point kept_since() const noexcept { return kept_since_; }
+
+  /// Does what is due, and returns when to look again.
+  time_point tick(time_point now);
+  /// Cuts it. Returns its errand, if it has one.
+  std::shared_ptr<errand> abandon() noexcept;
+
+ private:
+  enum class phase : std::uint8_t { dialing, busy, kept, over };
+  using parser = beast::http::response_parser<beast::http::string_body>;
+
+  template <auto Step>
+  auto then();
+
+  void dialed_as(dialed result);
+  void begin();
+  void begin_answer();
+  void write();
+  void on_written(net::error_code error, std::size_t bytes);
+  void read();
+  void on_read(net::error_code error, std::size_t bytes);
+  void parse();
+  void on_head();
+  void on_end(net::error_code error);
+  void not_an_answer(net::error_code error);
+  void answered();
+  void fail(client_error what, std::string why);
+  void close() noexcept;
+
+  pool* pool_;  // null: abandoned
+  const client_options& options_;
+  const std::string origin_;
+  phase phase_ = phase::dialing;
+  std::shared_ptr<dialing> dialing_;
+  std::unique_ptr<outgoing_stream> stream_;
+  std::shared_ptr<errand> errand_;
+
+  std::string head_;          // of the request
+  std::size_t written_ = 0;   // of head and body
+  std::size_t to_write_ = 0;  //
+  bool reading_ = false;
+  beast::flat_buffer buffer_;
+  std::optional<parser> parser_;
+  std::size_t head_bytes_ = 0;  // of the answer
+  unsigned interim_ = 0;        // answers before the answer: 100, 103
+  bool is_first_ = true;        // no errand has been answered here
+  bool heard_ = false;          // something of the answer has come
+  time_point kept_since_;
+};
+
+}  // namespace troupe::http::detail

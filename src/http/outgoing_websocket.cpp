@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "outgoing_websocket.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "request_access.hpp"
+#include "websocket_steps.hpp"
+
+namespace troupe::http::detail {
+
+static_assert(greeting::read_bytes <= read_buffer::small_bytes);
+
+namespace {
+
+// What a session can ask its http::websocket for: the request as it was sent.
+request request_of(const connect_websocket& what, const url& to) {
+  parsed_request sent(beast::http::verb::get, to.target, 11);
+  sent.set(beast::http::field::host, to.authority());
+  for (const auto& [name, value] : what.headers) sent.insert(name, value);
+  auto made = request_access::make(sent, to.host);
+  return made ? std::move(*made) : request{};
+}
+
+}  // namespace
+
+outgoing_websocket::outgoing_websocket(std::shared_ptr<client_pool> with,
+                                       std::shared_ptr<const site> on, connect_websocket what,
+                                       url to, troupe::reply<connected> owed)
+    : pool_(std::move(with)),
+      on_(std::move(on)),
+      what_(std::move(what)),
+      to_(std::move(to)),
+      owed_(std::move(owed)) {}
+
+outgoing_websocket::~outgoing_websocket() {
+  if (dialing_) dialing_->abandon();
+  if (greeting_) greeting_->abandon();
+  if (stage_) stage_->abandon();
+  if (owed_) owed_.fulfil({.error = client_error::stopped, .why = "the client has ended"});
+}
+
+// Completion handlers do not outlive what abandon() forbids them; so they may name this.
+void outgoing_websocket::on_start() {
+  const time_point now = clock::now();
+  const auto time =
+      std::min(what_.time.count() > 0 ? what_.time : on_->limits().handshake_time, time_max);
+  due_ = now + time;
+  set_alarm(due_);
+  boost::asio::ssl::context* const trust = to_.is_secure ? &pool_->trust() : nullptr;
+  dialing_ = std::make_shared<dialing>(
+      pool_->loop(), to_, trust, std::min(due_, now + pool_->options().connect_time),
+      dialing::told{.call_by = [this](time_point by) { set_alarm(by); },
+                    .done = [this](dialed result) { dialed_as(std::move(result)); }});
+  dialing_->begin();
+}
+
+void outgoing_websocket::dialed_as(dialed result) {
+  dialing_.reset();
+  if (!result.stream) return fail(result.error, std::move(result.why));
+  greeting_ = std::make_shared<greeting>(std::move(result.stream), what_, to_,
+                                         pool_->options().user_agent, on_->limits().header_bytes,
+                                         [this](greeted answer) { greeted_as(std::move(answer)); });
+  greeting_->begin();
+}
+
+void outgoing_websocket::greeted_as(greeted result) {
+  greeting_.reset();
+  if (!result.stream) return fail(result.error, std::move(result.why), result.status);
+  try {
+    open(std::move(result));
+  } catch (...) {
+    operation_failed(std::current_exception());
+  }
+}
+
+void outgoing_websocket::open(greeted result) {
+  upgrade with{.asked = request_of(what_, to_),
+               .session = &what_.session,
+               .protocol = std::move(result.protocol),
+               .answer = {}};
+  recipient<poke> me = self(this);
+  metered_stream<outgoing_stream> stream(std::move(*result.stream), on_->counts);
+  stage_ = std::make_shared<websocket_stage<outgoing_stream>>(*this, on_, std::move(stream),
+                                                              std::move(with), std::move(me));
+  stage_->begin(result.ahead);
+  owed_.fulfil({.error = client_error::none, .why = {}, .status = 101, .socket = stage_->handle()});
+}
+
+void outgoing_websocket::fail(client_error what, std::string why, unsigned status) {
+  owed_.fulfil({.error = what, .why = std::move(why), .status = status, .socket = {}});
+  stop();
+}
+
+void outgoing_websocket::on(tick) {
+  alarm_.rang();
+  const time_point now = clock::now();
+  if (stage_) return set_alarm(stage_->tick(now));
+  if (!owed_) return;  // on its way to its end
+  if (now >= due_) {
+    if (dialing_) dialing_->abandon();
+    if (greeting_) greeting_->abandon();
+    return fail(client_error::timeout, to_.host + " has not agreed to a WebSocket in time");
+  }
+  set_alarm(due_);
+  if (const auto begun = dialing_) set_alarm(begun->tick(now));
+}
+
+void outgoing_websocket::on(poke) {
+  if (stage_) stage_->look();
+}
+
+void outgoing_websocket::on(const down& m) {
+  if (stage_) stage_->session_ended(m.reason);
+}
+
+template class websocket_stage<outgoing_stream>;
+
+}  // namespace troupe::http::detail

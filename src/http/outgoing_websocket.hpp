@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include <troupe/base/clock.hpp>
+#include <troupe/http/client.hpp>
+#include <troupe/troupe.hpp>
+
+#include "alarm.hpp"
+#include "channel.hpp"
+#include "client_pool.hpp"
+#include "dialing.hpp"
+#include "greeting.hpp"
+#include "outgoing_stream.hpp"
+#include "site.hpp"
+#include "websocket_stage.hpp"
+
+namespace troupe::http::detail {
+
+class outgoing_websocket;
+
+template <>
+struct end_of<outgoing_stream> {
+  using owner = outgoing_websocket;
+  static constexpr role as = role::client;
+};
+
+/// A WebSocket that this process has begun: connects, asks, and is then what a server's connection is, from
+/// the other end. It gives these steps what an actor has, as basic_connection does.
+///
+///   dialing ──▶ greeting ──▶ stage ──▶ over
+///
+/// Threads:   bound to the loop; completion handlers call in between turns.
+/// Invariant: who asked is answered once, in limits::handshake_time. It ends itself when all is over.
+class outgoing_websocket : public actor {
+ public:
+  outgoing_websocket(std::shared_ptr<client_pool> with, std::shared_ptr<const site> on,
+                     connect_websocket what, url to, troupe::reply<connected> owed);
+  ~outgoing_websocket();
+
+  void on_start();
+  void on(tick);
+  void on(poke);
+  void on(const down& m);
+  struct broken {
+    std::exception_ptr why;
+  };
+  void on(const broken& m) { std::rethrow_exception(m.why); }
+
+  // ── For the stage ───────────────────────────────────────────────────────────────────────────
+  void set_alarm(time_point due) { alarm_.set(due, self(this)); }
+  void watch_session(const address& who) { watch(who); }
+  void over() { stop(); }
+  void operation_failed(std::exception_ptr why) { self(this).send(broken{std::move(why)}); }
+
+ private:
+  void dialed_as(dialed result);
+  void greeted_as(greeted result);
+  void open(greeted result);
+  void fail(client_error what, std::string why, unsigned status = 0);
+
+  const std::shared_ptr<client_pool> pool_;
+  const std::shared_ptr<const site> on_;
+  const connect_websocket what_;
+  const url to_;
+  troupe::reply<connected> owed_;
+  time_point due_;  // until it is open
+  alarm alarm_;
+  std::shared_ptr<dialing> dialing_;
+  std::shared_ptr<greeting> greeting_;
+  std::shared_ptr<websocket_stage<outgoing_stream>> stage_;
+};
+
+}  // namespace troupe::http::detail

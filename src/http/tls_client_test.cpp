@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "client_test.hpp"
+
+namespace troupe::http::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+template <auto Free>
+struct freeing {
+  template <class T>
+  void operator()(T* what) const noexcept {
+    Free(what);
+  }
+};
+using key = std::unique_ptr<EVP_PKEY, freeing<EVP_PKEY_free>>;
+using certificate = std::unique_ptr<X509, freeing<X509_free>>;
+using context = std::unique_ptr<SSL_CTX, freeing<SSL_CTX_free>>;
+using tls = std::unique_ptr<SSL, freeing<SSL_free>>;
+
+key make_key() { return key(EVP_EC_gen("P-256")); }
+
+/// For some hosts, as "DNS:localhost,IP:127.0.0.1"; valid from and until so many seconds from now. Signed by itself if
+/// there is no issuer.
+certificate make_certificate(EVP_PKEY* of, const std::string& name, const std::string& hosts,
+                             long from, long until, X509* issuer = nullptr,
+                             EVP_PKEY* by = nullptr) {
+  static long serial = 1;
+  certificate made(X509_new());
+  X509_set_version(made.get(), 2);
+  ASN1_INTEGER_set(X509_get_serialNumber(made.get()), ++serial);
+  X509_gmtime_adj(X509_getm_notBefore(made.get()), from);
+  X509_gmtime_adj(X509_getm_notAfter(made.get()), until);
+  X509_set_pubkey(made.get(), of);
+  X509_NAME* const subject = X509_get_subject_name(made.get());
+  X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
+  X509_set_issuer_name(made.get(), issuer != nullptr ? X509_get_subject_name(issuer) : subject);
+  const auto extend = [&](int what, const std::string& value) {
+    X509V3_CTX with;
+    X509V3_set_ctx(&with, issuer != nullptr ? issuer : made.get(), made.get(), nullptr, nullptr, 0);
+    X509_EXTENSION* const one = X509V3_EXT_conf_nid(nullptr, &with, what, value.c_str());
+    X509_add_ext(made.get(), one, -1);
+    X509_EXTENSION_free(one);
+  };
+  extend(NID_basic_constraints, issuer == nullptr ? "critical,CA:TRUE" : "critical,CA:FALSE");
+  if (!hosts.empty()) extend(NID_subject_alt_name, hosts);
+  X509_sign(made.get(), by != nullptr ? by : of, EVP_sha256());
+  return made;
+}
+
+constexpr long day = 86'400;
+
+/// An authority, which the client trusts, and servers with certificates of it.
+class tls_client : public asking_client {
+ protected:
+  tls_client()
+      : authority_key_(make_key()),
+        authority_(make_certificate(authority_key_.get(), "Test Authority", "", -day, day)) {
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to sockets that are closed
+    const std::string pattern = std::filesystem::temp_directory_path() / "troupe-tls-XXXXXX";
+    std::string name = pattern;
+    folder_ = ::mkdtemp(name.data());
+    trusted_ = folder_ / "authority.pem";
+    std::FILE* const file = std::fopen(trusted_.c_str(), "w");
+    PEM_write_X509(file, authority_.get());
+    std::fclose(file);
+    options_.trusted_certificates = trusted_;
+  }
+  ~tls_client() override { std::filesystem::remove_all(folder_); }
+
+  context of_hosts(const std::string& hosts, long from = -day, long until = day) {
+    const key its = make_key();
+    const certificate made = make_certificate(its.get(), "A Server", hosts, from, until,
+                                              authority_.get(), authority_key_.get());
+    return with(its.get(), made.get());
+  }
+  static context with(EVP_PKEY* its, X509* made) {
+    context result(SSL_CTX_new(TLS_server_method()));
+    SSL_CTX_use_certificate(result.get(), made);
+    SSL_CTX_use_PrivateKey(result.get(), its);
+    return result;
+  }
+
+  /// One that shakes hands, reads a request, answers, and says goodbye, or does not.
+  static raw_server::serving answering(SSL_CTX* by, const std::string& text,
+                                       bool says_goodbye = true) {
+    return [by, text, says_goodbye](raw_client& peer, int) {
+      const tls its(SSL_new(by));
+      SSL_set_fd(its.get(), peer.fd());
+      if (SSL_accept(its.get()) != 1) return;
+      std::string asked;
+      char some[4096];
+      while (asked.find("\r\n\r\n") == std::string::npos) {
+        const int got = SSL_read(its.get(), some, sizeof some);
+        if (got <= 0) return;
+        asked.append(some, static_cast<std::size_t>(got));
+      }
+      SSL_write(its.get(), text.data(), static_cast<int>(text.size()));
+      if (says_goodbye) SSL_shutdown(its.get());
+      peer.half_close();
+      peer.read_to_end();
+    };
+  }
+  static std::string to(const raw_server& server, const std::string& host) {
+    return "https://" + host + ":" + std::to_string(server.port()) + "/";
+  }
+
+  const std::string ok_ = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret";
+  const key authority_key_;
+  const certificate authority_;
+  std::filesystem::path folder_;
+  std::filesystem::path trusted_;
+};
+
+TEST_F(tls_client, believes_a_host_with_its_name_in_a_certificate_of_who_is_trusted) {
+  const context its = of_hosts("DNS:localhost,IP:127.0.0.1");
+  raw_server server(answering(its.get(), ok_));
+  const fetched by_name = get(to(server, "localhost"));
+  ASSERT_TRUE(by_name) << problem(by_name);
+  EXPECT_EQ(by_name.body, "secret");
+  EXPECT_EQ(get(to(server, "127.0.0.1")).body, "secret");
+}
+
+TEST_F(tls_client, does_not_believe_another_host) {
+  const context its = of_hosts("DNS:example.org");
+  raw_server server(answering(its.get(), ok_));
+  EXPECT_EQ(problem(get(to(server, "localhost"))),
+            "tls: no TLS with localhost: its certificate is not believed: hostname mismatch");
+  EXPECT_EQ(problem(get(to(server, "127.0.0.1"))),
+            "tls: no TLS with 127.0.0.1: its certificate is not believed: IP address mismatch");
+  EXPECT_EQ(counts().answered, 0u);
+}
+
+TEST_F(tls_client, does_not_believe_who_signs_for_himself) {
+  const key its = make_key();
+  const certificate made = make_certificate(its.get(), "Mallory", "DNS:localhost", -day, day);
+  const context with_it = with(its.get(), made.get());
+  raw_server server(answering(with_it.get(), ok_));
+  EXPECT_THAT(problem(get(to(server, "localhost"))),
+              StartsWith("tls: no TLS with localhost: its certificate is not believed: self"));
+}
+
+TEST_F(tls_client, trusts_by_default_whom_the_system_trusts_and_nobody_else) {
+  options_.trusted_certificates.clear();
+  const context its = of_hosts("DNS:localhost");
+  raw_server server(answering(its.get(), ok_));
+  EXPECT_THAT(problem(get(to(server, "localhost"))),
+              HasSubstr("its certificate is not believed: unable to get local issuer"));
+}
+
+TEST_F(tls_client, does_not_believe_what_has_expired_or_is_not_valid_yet) {
+  const context was = of_hosts("DNS:localhost", -2 * day, -day);
+  raw_server old(answering(was.get(), ok_));
+  EXPECT_EQ(problem(get(to(old, "localhost"))),
+            "tls: no TLS with localhost: its certificate is not believed: certificate has expired");
+  const context will_be = of_hosts("DNS:localhost", day, 2 * day);
+  raw_server early(answering(will_be.get(), ok_));
+  EXPECT_THAT(problem(get(to(early, "localhost"))), HasSubstr("certificate is not yet valid"));
+}
+
+TEST_F(tls_client, takes_no_old_TLS) {
+  const context its = of_hosts("DNS:localhost");
+  SSL_CTX_set_security_level(its.get(), 0);
+  SSL_CTX_set_min_proto_version(its.get(), TLS1_VERSION);
+  SSL_CTX_set_max_proto_version(its.get(), TLS1_1_VERSION);
+  raw_server server(answering(its.get(), ok_));
+  EXPECT_EQ(get(to(server, "localhost")).error, client_error::tls);
+}
+
+TEST_F(tls_client, says_that_there_is_no_TLS) {
+  raw_server plain([](raw_client& peer, int) {
+    peer.send("HTTP/1.1 400 Bad Request\r\n\r\n");
+    peer.half_close();
+    peer.read_to_end();
+  });
+  EXPECT_THAT(problem(get(to(plain, "localhost"))), StartsWith("tls: no TLS with localhost: "));
+  raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
+  fetch what;
+  what.url = to(silent, "localhost");
+  what.time = 100ms;
+  EXPECT_EQ(problem(get(what)), "timeout: localhost has not shaken hands for TLS in time");
+}
+
+// A third one could have cut it.
+TEST_F(tls_client, takes_no_end_for_the_end_of_an_answer_that_nobody_has_signed) {
+  const context its = of_hosts("DNS:localhost");
+  const std::string to_the_end = "HTTP/1.0 200 OK\r\n\r\nsecret";
+  raw_server said(answering(its.get(), to_the_end, true));
+  EXPECT_EQ(get(to(said, "localhost")).body, "secret");
+  raw_server cut(answering(its.get(), to_the_end, false));
+  EXPECT_THAT(problem(get(to(cut, "localhost"))),
+              StartsWith("closed: the connection ended within the answer"));
+}
+
+TEST_F(tls_client, follows_no_redirect_out_of_TLS) {
+  const context its = of_hosts("DNS:localhost");
+  raw_server server(answering(its.get(),
+                              "HTTP/1.1 302 Found\r\nLocation: http://localhost/\r\n"
+                              "Content-Length: 0\r\n\r\n"));
+  fetch what;
+  what.url = to(server, "localhost");
+  what.redirects = 3;
+  EXPECT_THAT(problem(get(what)), StartsWith("redirects: a redirect leads from https to http://"));
+}
+
+class counting : public actor {
+ public:
+  counting(http::websocket, std::shared_ptr<diary> log) : log_(std::move(log)) {}
+  void on(const http::text& m) { log_->write(m.data); }
+  void on(const http::closed& m) { log_->write("closed " + std::to_string(m.code)); }
+
+ private:
+  std::shared_ptr<diary> log_;
+};
+
+TEST_F(tls_client, connects_a_WebSocket) {
+  const context its = of_hosts("DNS:localhost");
+  raw_server server([&](raw_client& peer, int) {
+    const tls over(SSL_new(its.get()));
+    SSL_set_fd(over.get(), peer.fd());
+    if (SSL_accept(over.get()) != 1) return;
+    std::string asked;
+    char some[4096];
+    const auto read = [&] {
+      const int got = SSL_read(over.get(), some, sizeof some);
+      if (got > 0) asked.append(some, static_cast<std::size_t>(got));
+      return got > 0;
+    };
+    while (asked.find("\r\n\r\n") == std::string::npos && read()) {
+    }
+    constexpr std::string_view name = "Sec-WebSocket-Key: ";
+    const std::string answer =
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Accept: " +
+        detail::websocket_accept(asked.substr(asked.find(name) + name.size(), 24)) + "\r\n\r\n" +
+        raw_client::frame(raw_client::text, "welcome", true, 0, false);
+    SSL_write(over.get(), answer.data(), static_cast<int>(answer.size()));
+    asked.clear();
+    while (asked.size() < 2 + 4 + 5 && read()) {
+    }
+    for (std::size_t i = 0; i < 5; ++i)
+      asked[6 + i] = static_cast<char>(asked[6 + i] ^ asked[2 + i % 4]);
+    const std::string back = raw_client::frame(raw_client::text, asked.substr(6), true, 0, false);
+    SSL_write(over.get(), back.data(), static_cast<int>(back.size()));
+  });
+  const auto log = std::make_shared<diary>();
+  connect_websocket what("wss://localhost:" + std::to_string(server.port()) + "/",
+                         served_by<counting>(system_, log));
+  const connected got = its_answer(std::move(what));
+  ASSERT_TRUE(got) << problem(got);
+  got.socket.send("hello");
+  EXPECT_THAT(log->lines(3), testing::ElementsAre("welcome", "hello", "closed 1006"));
+}
+
+TEST_F(tls_client, connects_no_WebSocket_to_another_host) {
+  const context its = of_hosts("DNS:example.org");
+  raw_server server(answering(its.get(), ok_));
+  connect_websocket what("wss://localhost:" + std::to_string(server.port()) + "/",
+                         served_by<counting>(system_, std::make_shared<diary>()));
+  EXPECT_EQ(problem(its_answer(std::move(what))),
+            "tls: no TLS with localhost: its certificate is not believed: hostname mismatch");
+}
+
+}  // namespace
+}  // namespace troupe::http::test
