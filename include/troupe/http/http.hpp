@@ -4,6 +4,7 @@
 // All of troupe::http.
 
 #include <troupe/http/access.hpp>
+#include <troupe/http/figures.hpp>
 #include <troupe/http/limits.hpp>
 #include <troupe/http/options.hpp>
 #include <troupe/http/request.hpp>
