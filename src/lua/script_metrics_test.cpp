@@ -111,7 +111,9 @@ TEST(script_metrics, a_stampede_is_counted_right) {
       for (int i = 0; i < 2'000; ++i) {
         const auto c = m.declare(application, "hits", figure_type::counter, "", {}, 100).id;
         m.add(c, application, {{"n", std::to_string(i % 10)}}, 1, 100);
-        if (i % 100 == 0) EXPECT_LE(m.figures().size(), 2u);
+        if (i % 100 == 0) {
+          EXPECT_LE(m.figures().size(), 2u);
+        }
       }
     });
   }
