@@ -129,7 +129,11 @@ class instance::last_words final : public ending {
 // ── The beginning and the end ─────────────────────────────────────────────────────────────────
 
 instance::instance(std::shared_ptr<application_core> of, unsigned number)
-    : core_(std::move(of)), number_(number), counts_(core_->counts(number)) {
+    : core_(std::move(of)),
+      number_(number),
+      counts_(core_->counts(number)),
+      shared_(core_->among()->shared(), core_->options().name, number, core_->options().store,
+              tell_me(), subscribe_me()) {
   const application_options& its = core_->options();
   try {
     program_.reset(new program(*this, core_->scripts(), its.limits, its.config, *this));
@@ -314,6 +318,7 @@ void instance::on(client_closed&& m) {
   };
   program_->call(handler::close, arguments, std::make_unique<leaving_client>(*this, m.id));
   rooms_.leave_all(m.id);
+  shared_.gone(m.id);
   handled();
 }
 

@@ -13,6 +13,7 @@
 
 #include "application_state.hpp"
 #include "messages.hpp"
+#include "participation.hpp"
 #include "program.hpp"
 #include "rooms.hpp"
 #include "surroundings.hpp"
@@ -38,6 +39,8 @@ class instance final : public actor, private surroundings, private tasks::observ
   void on(client_said&& m);
   void on(client_closed&& m);
   void on(const wake& m);
+  void on(const news& m);
+  void on(const topic_value& m);
   void on(call&& m, reply<answer> owed);
   void on(const detail::wind_up&, reply<bool> owed);
 
@@ -56,11 +59,15 @@ class instance final : public actor, private surroundings, private tasks::observ
   const client* find(std::uint64_t id) const noexcept override;
   void sent_one() noexcept override;
   rooms& all_rooms() noexcept override { return rooms_; }
+  participation& shared() noexcept override { return shared_; }
   void ask(outgoing what, duration timeout, std::uint64_t wait) override;
   delivery send(outgoing what) override;
 
   // tasks::observer
   void handler_failed(const failure& why) noexcept override;
+
+  [[nodiscard]] teller tell_me();
+  [[nodiscard]] participation::subscribing subscribe_me();
 
   void handled();
   void heard(const client& from, client_said&& m, channel_order::ticket begun);
@@ -73,6 +80,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   const unsigned number_;
   instance_counts& counts_;
   rooms rooms_;
+  participation shared_;
   std::unordered_map<std::uint64_t, client> clients_;
   std::unique_ptr<program> program_;
   // Calls that waited for the one before them on their channel, which has ended.

@@ -39,7 +39,9 @@ program::program(surroundings& around, const script_folder& from, const limits& 
       scripts_(from),
       allowed_(allowed),
       state_(bounds_of(allowed)),
-      tasks_(state_, allowed.waiting, told) {
+      tasks_(state_, allowed.waiting, told),
+      sharing_(around.shared(), tasks_, state_.main(), allowed.subscriptions,
+               allowed.mailbox_messages) {
   functions_.fill(LUA_NOREF);
   load(config);
 }
@@ -67,6 +69,10 @@ void program::load(const std::string& config) {
     open_clients(in, *its.self);
     open_timers(in, *its.self);
     open_others(in, *its.self);
+    open_topics(in, *its.self);
+    open_queues(in, *its.self);
+    open_store(in, *its.self);
+    open_metrics(in, *its.self);
     lua_setglobal(in, "troupe");
     const std::string name = "@" + its.main.name;
     if (luaL_loadbufferx(in, its.main.text.data(), its.main.text.size(), name.c_str(), "t") !=
@@ -180,6 +186,7 @@ bool program::push_function(lua_State* to, int table, std::string_view name) {
 }
 
 void program::due(std::uint64_t what) {
+  if (sharing_.due(what)) return;
   if (tasks_.is_waited_for(what)) {
     tasks_.resume(what, [](lua_State*) { return 0; });
     return;
@@ -239,6 +246,7 @@ void program::tidy() {
 void program::wind_up(const std::string& why) {
   for (auto& [id, each] : timers_) each.its.cancel();
   timers_.clear();
+  sharing_.wind_up();
   tasks_.drop_all(why);
 }
 

@@ -15,6 +15,7 @@
 #include <troupe/troupe.hpp>
 
 #include "scripts.hpp"
+#include "sharing.hpp"
 #include "state.hpp"
 #include "surroundings.hpp"
 #include "tasks.hpp"
@@ -56,6 +57,7 @@ class program {
   void due(std::uint64_t what);
   /// An answer in CBOR, or why there is none.
   void answered(std::uint64_t what, bool ok, const std::string& value);
+  [[nodiscard]] sharing& its_sharing() noexcept { return sharing_; }
   /// What the scripts keep for it is free.
   void forget(std::uint64_t client);
   /// Between two messages: collects garbage where there is much.
@@ -72,6 +74,7 @@ class program {
   [[nodiscard]] tasks& its_tasks() noexcept { return tasks_; }
   [[nodiscard]] state& its_state() noexcept { return state_; }
   [[nodiscard]] const script_folder& scripts() const noexcept { return scripts_; }
+  [[nodiscard]] const limits& allowed() const noexcept { return allowed_; }
 
   /// Pushes the one object that stands for it.
   void push_client(lua_State* to, std::uint64_t id);
@@ -100,6 +103,7 @@ class program {
   const limits allowed_;
   state state_;
   tasks tasks_;
+  sharing sharing_;
   application_kind kind_ = application_kind::raw;
   std::array<int, handlers> functions_{};
   int rpc_ = LUA_NOREF;
@@ -115,6 +119,10 @@ void open_application(lua_State* in, program& whose,
 void open_clients(lua_State* in, program& whose);  // clients and rooms
 void open_timers(lua_State* in, program& whose);   // sleep, after, every
 void open_others(lua_State* in, program& whose);   // ask, send
+void open_topics(lua_State* in, program& whose);   // subscribe, publish, topics
+void open_queues(lua_State* in, program& whose);   // queues
+void open_store(lua_State* in, program& whose);    // store, shared_store
+void open_metrics(lua_State* in, program& whose);  // metrics
 
 /// A function that scripts call, out of one that may throw.
 template <int (*F)(program&, lua_State*)>

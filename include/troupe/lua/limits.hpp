@@ -24,6 +24,11 @@ struct limits {
   std::size_t waiting = 10'000;
   /// Timers at a time; one more is an error for the script.
   std::size_t timers = 10'000;
+  /// Functions that are called for topics and for who comes and goes; one more is an error for the script.
+  std::size_t subscriptions = 1'000;
+  /// Of the whole application: metrics and their figures, one for each set of labels; a histogram counts for its
+  /// buckets and two. One more is dropped and counted.
+  std::size_t metrics = 1'000;
 };
 
 }  // namespace troupe::lua
