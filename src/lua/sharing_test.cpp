@@ -83,7 +83,9 @@ class sharing : public running_application {
   void fail_instance_of(raw_client& client) {
     const std::uint64_t before = application_->statistics().restarts;
     for (int i = 0; i < 20; ++i) {
-      client.say("app.kept = app.kept or {} for i = 1, 1e6 do app.kept[#app.kept + 1] = {i} end");
+      client.say(
+          "app.kept = app.kept or {} for i = 1, 99 do app.kept[#app.kept + 1] = ('x'):rep(1e5) "
+          "end");
     }
     ASSERT_TRUE(comes_true([&] { return application_->statistics().restarts > before; }));
   }
