@@ -109,6 +109,16 @@ access = false
 health = ""
 ready = "/ready"
 metrics = "/figures"
+[shared]
+topics = 11
+presence = 12
+presence_bytes = "13 KiB"
+queues = 14
+queue_bytes = "15 KiB"
+[shared.store]
+bytes = "1 MiB"
+entries = 17
+when_full = "evict"
 [applications.one]
 from = "apps/one"
 route = "/first"
@@ -125,6 +135,12 @@ mailbox_messages = 5
 mailbox_bytes = "6 MiB"
 waiting = 7
 timers = 8
+subscriptions = 9
+metrics = 10
+[applications.one.store]
+bytes = "2 MiB"
+entries = 18
+when_full = "evict"
 )");
   EXPECT_EQ(all.http.address, "::");
   EXPECT_EQ(all.http.port, 0);
@@ -162,6 +178,14 @@ timers = 8
   EXPECT_EQ(all.admin.health, "");
   EXPECT_EQ(all.admin.ready, "/ready");
   EXPECT_EQ(all.admin.metrics, "/figures");
+  EXPECT_EQ(all.shared.topics, 11u);
+  EXPECT_EQ(all.shared.presence, 12u);
+  EXPECT_EQ(all.shared.presence_bytes, 13u * 1024);
+  EXPECT_EQ(all.shared.queues, 14u);
+  EXPECT_EQ(all.shared.queue_bytes, 15u * 1024);
+  EXPECT_EQ(all.shared.store.bytes, 1024u * 1024);
+  EXPECT_EQ(all.shared.store.entries, 17u);
+  EXPECT_EQ(all.shared.store.when_full, lua::when_full::evict);
   ASSERT_EQ(all.applications.size(), 1u);
   const served_application& one = all.applications.front();
   EXPECT_EQ(one.options.name, "one");
@@ -179,6 +203,11 @@ timers = 8
   EXPECT_EQ(one.options.limits.mailbox_bytes, 6'291'456u);
   EXPECT_EQ(one.options.limits.waiting, 7u);
   EXPECT_EQ(one.options.limits.timers, 8u);
+  EXPECT_EQ(one.options.limits.subscriptions, 9u);
+  EXPECT_EQ(one.options.limits.metrics, 10u);
+  EXPECT_EQ(one.options.store.bytes, 2'097'152u);
+  EXPECT_EQ(one.options.store.entries, 18u);
+  EXPECT_EQ(one.options.store.when_full, lua::when_full::evict);
 
   // Everything in the list of keys stood above, with another value than its own.
   std::vector<std::string> unchanged;
@@ -282,14 +311,15 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"[lisen]\nport = 1", "t.toml:1:2: \"lisen\" is no key; did you mean listen?"},
       {"[aplications.one]", "t.toml:1:2: \"aplications\" is no key; did you mean applications?"},
       {"x = 1",
-       "t.toml:1:1: \"x\" is no key; there are listen, tls, limits, shutdown, system, log, admin, "
-       "applications"},
+       "t.toml:1:1: \"x\" is no key; there are listen, tls, limits, shutdown, system, shared, "
+       "log, admin, applications"},
       {one + "instnaces = 2",
        "t.toml:3:1: \"applications.one.instnaces\" is no key; did you mean "
        "applications.one.instances?"},
       {one + "limits.memory = 2",
        "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
-       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers"},
+       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers, "
+       "subscriptions, metrics"},
 
       // applications
       {"applications = 3", "t.toml:1:16: applications is 3; allowed are tables"},
