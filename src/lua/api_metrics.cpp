@@ -88,8 +88,11 @@ int declare(program& whose, lua_State* in) {
                 "a name of a to z, 0 to 9 and '_', a letter first, of 64 characters at most, which "
                 "does not end in _total, _count, _sum or _bucket");
   const std::string help(luaL_optstring(in, 2, ""));
-  luaL_argcheck(in, help.size() <= script_metrics::help_bytes_max && is_utf8(help), 2,
-                "at most 256 bytes of UTF-8");
+  luaL_argcheck(in,
+                help.size() <= script_metrics::help_bytes_max && is_utf8(help) &&
+                    std::none_of(help.begin(), help.end(),
+                                 [](char c) { return (c >= 0 && c < ' ') || c == '\\'; }),
+                2, "at most 256 bytes of UTF-8 in one line, without backslashes");
   std::vector<double> buckets;
   if constexpr (Type == figure_type::histogram) buckets = check_buckets(in, 3);
   auto* const made =

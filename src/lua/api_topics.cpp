@@ -19,6 +19,8 @@ constexpr const char* subscription_type = "troupe.subscription";
 
 // What sending to one client costs, in steps.
 constexpr std::size_t steps_each = 100;
+// And a change of presence, of which all instances may be told.
+constexpr std::size_t steps_of_a_change = 1'000;
 
 // ── Values ────────────────────────────────────────────────────────────────────────────────────
 
@@ -202,12 +204,14 @@ int track(program& whose, lua_State* in) {
   lua_settop(in, 3);
   std::string meta;
   encode(in, 3, encoding::cbor, meta, {.bytes = participation::meta_bytes_max});
+  governor::of(in).spend(in, steps_of_a_change);
   return push_place(in, whose.around().shared().track(name, who, std::move(meta)));
 }
 
 // topic:untrack(client): whether it was present
 int untrack(program& whose, lua_State* in) {
   const std::string_view name = check_topic(in);
+  governor::of(in).spend(in, steps_of_a_change);
   lua_pushboolean(in, whose.around().shared().untrack(name, check_client(in, 2)));
   return 1;
 }

@@ -29,7 +29,7 @@ participation::~participation() {
     }
   }
   for (const auto& [topic, its] : subscriptions_) {
-    its.unsubscribe();
+    its.its.unsubscribe();
     all_->topics().leave(topic);
   }
 }
@@ -111,16 +111,21 @@ void participation::gone(std::uint64_t client) {
 // ── Values ────────────────────────────────────────────────────────────────────────────────────
 
 bool participation::subscribe(const std::string& topic) {
+  if (const auto found = subscriptions_.find(topic); found != subscriptions_.end()) {
+    ++found->second.times;
+    return true;
+  }
   const std::optional<shared_topics::topic> its = all_->topics().join(topic);
   if (!its) return false;
-  subscriptions_[topic] = subscribe_(*its);
+  subscriptions_[topic] = {subscribe_(*its), 1};
   return true;
 }
 
 void participation::unsubscribe(const std::string& topic) {
-  const auto its = subscriptions_.extract(topic);
-  if (!its) return;
-  its.mapped().unsubscribe();
+  const auto found = subscriptions_.find(topic);
+  if (found == subscriptions_.end() || --found->second.times != 0) return;
+  found->second.its.unsubscribe();
+  subscriptions_.erase(found);
   all_->topics().leave(topic);
 }
 

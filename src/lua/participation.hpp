@@ -54,7 +54,7 @@ class participation {
   void gone(std::uint64_t client);
 
   // ── Values ──────────────────────────────────────────────────────────────────────────────────
-  /// False: there are too many topics. To be called once for each.
+  /// False: there are too many topics. unsubscribe() is to be called as often.
   bool subscribe(const std::string& topic);
   void unsubscribe(const std::string& topic);
   /// Returns how many instances it has reached.
@@ -78,7 +78,11 @@ class participation {
   const teller telling_;
   const subscribing subscribe_;
   std::unordered_map<std::uint64_t, places> places_;
-  std::map<std::string, subscription> subscriptions_;
+  struct subscribed {
+    subscription its;
+    std::size_t times = 0;
+  };
+  std::map<std::string, subscribed> subscriptions_;
 };
 
 }  // namespace troupe::lua::detail

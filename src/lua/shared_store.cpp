@@ -39,13 +39,18 @@ std::optional<shared_store::found> shared_store::get(std::string_view key, time_
 }
 
 std::vector<std::string> shared_store::keys(std::string_view prefix, std::string_view after,
-                                            std::size_t most, time_point now) const {
+                                            std::size_t most, time_point now) {
   std::vector<std::string> all;
   const std::lock_guard lock(mutex_);
   auto at = after < prefix ? entries_.lower_bound(prefix) : entries_.upper_bound(after);
-  for (; at != entries_.end() && at->first.starts_with(prefix) && all.size() < most; ++at) {
-    if (at->second.due != due_.end() && at->second.due->first <= now) continue;
-    all.push_back(at->first);
+  while (at != entries_.end() && at->first.starts_with(prefix) && all.size() < most) {
+    const auto one = at++;
+    if (has_expired(one, now)) {
+      take_out(one);
+      ++counts_.expired;
+    } else {
+      all.push_back(one->first);
+    }
   }
   return all;
 }
@@ -191,11 +196,14 @@ void shared_store::take_out(all_entries::iterator which) {
 // One that has expired is as good as none, and goes.
 shared_store::all_entries::iterator shared_store::look(std::string_view key, time_point now) {
   const auto at = entries_.find(key);
-  if (at == entries_.end() || at->second.due == due_.end() || at->second.due->first > now)
-    return at;
+  if (at == entries_.end() || !has_expired(at, now)) return at;
   take_out(at);
   ++counts_.expired;
   return entries_.end();
+}
+
+bool shared_store::has_expired(all_entries::iterator which, time_point now) const noexcept {
+  return which->second.due != due_.end() && which->second.due->first <= now;
 }
 
 bool shared_store::free_one_expired(time_point now) {

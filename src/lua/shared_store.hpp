@@ -72,9 +72,9 @@ class shared_store {
   bool remove(std::string_view key, time_point now);
   bool expire(std::string_view key, time_point until, time_point now);
 
-  /// In their order, those that begin with `prefix` and come behind `after`.
+  /// In their order, those that begin with `prefix` and come behind `after`. What has expired goes on the way.
   [[nodiscard]] std::vector<std::string> keys(std::string_view prefix, std::string_view after,
-                                              std::size_t most, time_point now) const;
+                                              std::size_t most, time_point now);
 
   /// Frees what has expired, `most` at a time. False: nothing is left that will.
   bool sweep(std::size_t most, time_point now);
@@ -98,6 +98,7 @@ class shared_store {
                                time_point now);
   void set_due(all_entries::iterator of, time_point until);
   void take_out(all_entries::iterator which);
+  [[nodiscard]] bool has_expired(all_entries::iterator which, time_point now) const noexcept;
   bool free_one_expired(time_point now);
   void free_some_expired(time_point now);
 

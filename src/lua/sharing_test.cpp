@@ -198,6 +198,18 @@ TEST_F(sharing, subscriptions_end_with_their_instance) {
   EXPECT_EQ(figure("troupe_topics", "of=values"), 0);
 }
 
+TEST_F(sharing, what_main_lua_subscribes_to_it_has_again_when_its_instance_begins_anew) {
+  with_little_memory();
+  const std::string subscribes = "troupe.subscribe('t', function(v) print(v) end) ";
+  start(subscribes + raw);
+  raw_client a = open();
+  EXPECT_EQ(ask(a, "return troupe.publish('t', 'before')"), "1");
+  fail_instance_of(a);
+  raw_client b = open();
+  EXPECT_EQ(ask(b, "return troupe.publish('t', 'after')"), "1");
+  EXPECT_TRUE(comes_true([&] { return log_.lines(0).back() == "info: after"; }));
+}
+
 // ── Clients of all instances ──────────────────────────────────────────────────────────────────
 
 TEST_F(sharing, a_topic_reaches_clients_of_all_instances) {
@@ -798,6 +810,7 @@ TEST_F(sharing, what_is_wrong_with_metrics_is_said) {
                   "troupe.metrics.histogram('h', '', {buckets = {1}})"),
               HasSubstr("'h' has other buckets already"));
   EXPECT_THAT(ask(c, "troupe.metrics.gauge('g', ('x'):rep(257))"), HasSubstr("at most 256 bytes"));
+  EXPECT_THAT(ask(c, "troupe.metrics.gauge('g', 'a\\nb 1')"), HasSubstr("in one line"));
 }
 
 // ── Checking ──────────────────────────────────────────────────────────────────────────────────
