@@ -30,6 +30,11 @@ shared_store::value text(std::string of) {
   return std::make_shared<const std::string>(std::move(of));
 }
 
+std::string numbered(int i) {
+  std::string key = "k";
+  return key.append(std::to_string(i));
+}
+
 std::string read(shared_store& from, std::string_view key, time_point now = start) {
   const auto got = from.get(key, now);
   return got ? *got->value : "none";
@@ -107,7 +112,7 @@ TEST(shared_store, what_has_expired_is_not_there_and_is_freed_by_whoever_comes) 
 
 TEST(shared_store, what_has_expired_is_freed_by_time) {
   shared_store s(store_options{});
-  for (int i = 0; i < 10; ++i) s.set("k" + std::to_string(i), text("1"), start + 1s, start);
+  for (int i = 0; i < 10; ++i) s.set(numbered(i), text("1"), start + 1s, start);
   s.set("later", text("1"), start + 2s, start);
   s.set("ever", text("1"), never, start);
   EXPECT_TRUE(s.sweep(4, start + 1s));
@@ -182,7 +187,7 @@ TEST(shared_store, a_stampede_counts_right_and_stays_within_its_bounds) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&s, t] {
       for (int i = 0; i < each; ++i) {
-        const std::string key = "k" + std::to_string((i * 7 + t) % 150);
+        const std::string key = numbered((i * 7 + t) % 150);
         s.set(key, text("1"), i % 3 == 0 ? start + 1s : never, start);
         (void)s.get(key, start);
         (void)s.get("sum", start);  // so it stays
