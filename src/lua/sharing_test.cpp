@@ -6,10 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -811,6 +814,81 @@ TEST_F(sharing, what_is_wrong_with_metrics_is_said) {
               HasSubstr("'h' has other buckets already"));
   EXPECT_THAT(ask(c, "troupe.metrics.gauge('g', ('x'):rep(257))"), HasSubstr("at most 256 bytes"));
   EXPECT_THAT(ask(c, "troupe.metrics.gauge('g', 'a\\nb 1')"), HasSubstr("in one line"));
+}
+
+// ── All of it ─────────────────────────────────────────────────────────────────────────────────
+
+// Scripts of four instances do all of it at the same time, and their clients come and go.
+TEST_F(sharing, a_stampede_of_scripts_leaves_nothing_behind_and_loses_nothing) {
+  options_.instances = 4;
+  start(raw);
+  raw_client first = open();
+  ask(first,
+      "app.joined, app.left = 0, 0 local hall = troupe.topic('hall') "
+      "hall:on_join(function() app.joined = app.joined + 1 end) "
+      "hall:on_leave(function() app.left = app.left + 1 end)");
+  constexpr int rounds = 5;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this] {
+      for (int round = 0; round < rounds; ++round) {
+        raw_client c = open();
+        c.say(R"(
+          local hall, q, hits = troupe.topic('hall'), troupe.queue('jobs'), troupe.metrics.counter('hits')
+          local s = troupe.subscribe('news', function(v) troupe.store.increment('heard', v) end)
+          hall:join(client) hall:track(client, {n = 1})
+          for i = 1, 20 do
+            hits:add(1, {n = i % 3})
+            troupe.publish('news', 1)
+            hall:send_binary('x')
+            hall:track(client, {n = i})
+            q:push(i)
+            if q:pop(0.0005) then troupe.store.increment('popped') end
+            troupe.shared_store.set('k' .. i % 5, i, {ttl = 0.001})
+            troupe.shared_store.keys('k')
+          end
+          s:cancel()
+          return 'done'
+        )");
+        while (c.hear() != "done") {
+        }
+        c.hang_up();
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_TRUE(comes_true([&] { return application_->statistics().clients == 1; }));
+  EXPECT_EQ(figure("troupe_presence"), 0);
+  const std::string all = std::to_string(4 * rounds);
+  EXPECT_TRUE(
+      comes_true([&] { return ask(first, "return app.joined, app.left") == all + " " + all; }));
+  EXPECT_EQ(ask(first,
+                "return troupe.topic('hall'):count(), #troupe.topic('hall'):list(), "
+                "troupe.publish('news', 1)"),
+            "0 0 0");
+  EXPECT_EQ(ask(first, "return (troupe.store.get('popped')) + troupe.queue('jobs'):count()"),
+            std::to_string(4 * rounds * 20));
+  EXPECT_EQ(application_->statistics().failures, 0U);
+}
+
+TEST_F(sharing, the_guide_names_every_function) {
+  start(raw);
+  raw_client c = open();
+  std::istringstream names(
+      ask(c,
+          "local all = {} for name, what in pairs(troupe) do all[#all + 1] = 'troupe.' .. name "
+          "for inner, f in pairs(type(what) == 'table' and what or {}) do "
+          "if type(f) == 'function' then all[#all + 1] = '.' .. inner .. '(' end end end "
+          "return table.concat(all, ' ')"));
+  std::ifstream in(TROUPE_LUA_PAGE);
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  int count = 0;
+  for (std::string name; names >> name; ++count) {
+    const std::string bare =
+        name.starts_with("troupe.") ? name : name.substr(0, name.size() - 1);  // .info, .decode
+    EXPECT_THAT(page, HasSubstr(bare));
+  }
+  EXPECT_GT(count, 30);
 }
 
 // ── Checking ──────────────────────────────────────────────────────────────────────────────────
