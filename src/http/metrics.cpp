@@ -55,6 +55,9 @@ class families {
     }
     all_.push_back(std::move(family));
   }
+  void others(const std::vector<figure_family>& also) {
+    for (const figure_family& each : also) all_.push_back(converted(each));
+  }
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
     prometheus::TextSerializer{}.Serialize(out, all_);
@@ -62,6 +65,25 @@ class families {
   }
 
  private:
+  static prometheus::MetricFamily converted(const figure_family& from) {
+    constexpr MetricType types[] = {MetricType::Counter, MetricType::Gauge, MetricType::Histogram};
+    const MetricType type = types[static_cast<std::size_t>(from.type)];
+    prometheus::MetricFamily family{from.name, from.help, type, {}};
+    for (const http::figure& f : from.figures) {
+      prometheus::ClientMetric metric;
+      for (const auto& [name, value] : f.labels) metric.label.push_back({name, value});
+      if (type == MetricType::Histogram) {
+        metric.histogram.sample_count = f.count;
+        metric.histogram.sample_sum = f.value;
+        for (const auto& b : f.buckets) metric.histogram.bucket.push_back({b.count, b.upper});
+      } else {
+        (type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) = f.value;
+      }
+      family.metric.push_back(std::move(metric));
+    }
+    return family;
+  }
+
   void add(const char* name, const char* help, MetricType type,
            std::initializer_list<sample> samples) {
     prometheus::MetricFamily family{name, help, type, {}};
@@ -208,11 +230,13 @@ void add_server(families& to, const http::statistics& s) {
 
 }  // namespace
 
-std::string to_prometheus(const troupe::statistics& of_system, const http::statistics& of_server) {
+std::string to_prometheus(const troupe::statistics& of_system, const http::statistics& of_server,
+                          const std::vector<figure_family>& also) {
   families all;
   add_system(all, of_system);
   add_dispatchers(all, of_system.dispatchers);
   add_server(all, of_server);
+  all.others(also);
   return all.text();
 }
 

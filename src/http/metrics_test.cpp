@@ -123,6 +123,32 @@ TEST_F(metrics_of_a_server, are_served) {
   EXPECT_THAT(a.body, HasSubstr("\ntroupe_timers 2\n"));
 }
 
+TEST_F(metrics_of_a_server, others_are_served_with_them) {
+  const auto also = [] {
+    return std::vector<figure_family>{
+        {.name = "jobs_total",
+         .help = "Jobs done.",
+         .type = figure_type::counter,
+         .figures = {{.labels = {{"kind", "a\"b"}, {"of", "me"}}, .value = 3}}},
+        {.name = "depth", .help = "Deep.", .type = figure_type::gauge, .figures = {{.value = 1.5}}},
+        {.name = "wait",
+         .help = "Long.",
+         .type = figure_type::histogram,
+         .figures = {{.value = 7.25, .buckets = {{0.5, 2}, {1, 3}}, .count = 4}}}};
+  };
+  start(on_free_port(), [&](http::server& s) { s.metrics("/metrics", also); });
+  raw_client c = connect();
+  const std::string text = c.get("/metrics").body;
+  EXPECT_THAT(text, HasSubstr("\ntroupe_http_connections 1\n"));
+  EXPECT_THAT(text, HasSubstr("\n# HELP jobs_total Jobs done.\n# TYPE jobs_total counter\n"
+                              "jobs_total{kind=\"a\\\"b\",of=\"me\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("\n# TYPE depth gauge\ndepth 1.5\n"));
+  for (const char* line : {"wait_count 4\n", "wait_sum 7.25\n", "wait_bucket{le=\"0.5\"} 2\n",
+                           "wait_bucket{le=\"1\"} 3\n", "wait_bucket{le=\"+Inf\"} 4\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
 TEST_F(metrics_of_a_server, bytes_are_those_of_the_sockets) {
   start(on_free_port(), [](http::server& s) { s.websocket<echo>("/echo"); });
   raw_client c = open("/echo");

@@ -19,7 +19,7 @@ request request_of(const connect_websocket& what, const url& to) {
   parsed_request sent(beast::http::verb::get, to.target, 11);
   sent.set(beast::http::field::host, to.authority());
   for (const auto& [name, value] : what.headers) sent.insert(name, value);
-  auto made = request_access::make(sent, to.host);
+  auto made = request_access::make(sent, to.host, to.is_secure);
   return made ? std::move(*made) : request{};
 }
 

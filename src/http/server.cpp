@@ -118,13 +118,15 @@ void server::add_websocket(std::string path, websocket_options how, detail::sess
   at.requires_protocol = how.require_protocol;
 }
 
-void server::metrics(std::string path) {
-  route("GET", std::move(path), [site = state_->site.get()](const request&) {
+void server::metrics(std::string path, figure_source also) {
+  const auto answer = [site = state_->site.get(), also = std::move(also)](const request&) {
     response r =
-        response::text(detail::to_prometheus(site->system.statistics(), site->counts.snapshot()));
+        response::text(detail::to_prometheus(site->system.statistics(), site->counts.snapshot(),
+                                             also ? also() : std::vector<figure_family>()));
     r.content_type = detail::metrics_content_type;
     return r;
-  });
+  };
+  route("GET", std::move(path), answer);
 }
 
 void server::health(std::string path) {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "api_arguments.hpp"
 #include "program.hpp"
 #include "rooms.hpp"
 #include "rpc.hpp"
-#include "utf8.hpp"
 
 namespace troupe::lua::detail {
 namespace {
@@ -18,21 +18,7 @@ namespace {
 constexpr const char* client_type = "troupe.client";
 constexpr const char* room_type = "troupe.room";
 
-std::string_view check_string(lua_State* in, int argument) {
-  std::size_t size = 0;
-  const char* const data = luaL_checklstring(in, argument, &size);
-  return {data, size};
-}
-
-void check_text(lua_State* in, int argument, std::string_view text) {
-  luaL_argcheck(in, is_utf8(text), argument, "a text must be UTF-8; send_binary sends any bytes");
-}
-
 // ── Clients ───────────────────────────────────────────────────────────────────────────────────
-
-std::uint64_t check_client(lua_State* in, int argument) {
-  return *static_cast<std::uint64_t*>(luaL_checkudata(in, argument, client_type));
-}
 
 const client& check_open(program& whose, lua_State* in) {
   const client* const found = whose.around().find(check_client(in, 1));
@@ -74,14 +60,6 @@ std::uint8_t check_channel(lua_State* in, int argument) {
   const lua_Integer channel = luaL_optinteger(in, argument, 0);
   luaL_argcheck(in, channel >= 0 && channel <= 255, argument, "a channel from 0 to 255");
   return static_cast<std::uint8_t>(channel);
-}
-
-std::string_view check_method(lua_State* in, int argument) {
-  const std::string_view method = check_string(in, argument);
-  luaL_argcheck(in,
-                !method.empty() && method.size() <= rpc_limits{}.method_bytes && is_utf8(method),
-                argument, "a name of 1 to 256 bytes of UTF-8");
-  return method;
 }
 
 // client:notify(method [, params [, channel]])
@@ -326,12 +304,11 @@ int room_notify(program& whose, lua_State* in) {
   return 1;
 }
 
-void lock(lua_State* metatable_on_top, const char* what) {
-  lua_pushstring(metatable_on_top, what);
-  lua_setfield(metatable_on_top, -2, "__metatable");
-}
-
 }  // namespace
+
+std::uint64_t check_client(lua_State* in, int argument) {
+  return *static_cast<std::uint64_t*>(luaL_checkudata(in, argument, client_type));
+}
 
 void program::push_client(lua_State* to, std::uint64_t id) {
   lua_rawgeti(to, LUA_REGISTRYINDEX, clients_);

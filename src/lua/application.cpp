@@ -3,6 +3,8 @@
 #include <troupe/lua/application.hpp>
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "application_state.hpp"
 #include "community_state.hpp"
 #include "instance.hpp"
+#include "participation.hpp"
 #include "program.hpp"
 #include "rpc.hpp"
 #include "session.hpp"
@@ -28,7 +31,11 @@ constexpr duration start_margin = 5s;
 /// Around a program that is only looked at: nothing happens.
 class nowhere final : public detail::surroundings, public detail::tasks::observer {
  public:
-  explicit nowhere(const std::string& name) : name_(name) {}
+  explicit nowhere(const application_options& of)
+      : name_(of.name),
+        shared_(std::make_shared<detail::commons>(nullptr, shared_limits{}), of.name, 0, of.store,
+                std::make_shared<const std::function<void(std::uint64_t)>>([](std::uint64_t) {}),
+                [](const detail::shared_topics::topic&) { return subscription{}; }) {}
 
   std::string_view application() const noexcept override { return name_; }
   unsigned instance_number() const noexcept override { return 0; }
@@ -38,6 +45,7 @@ class nowhere final : public detail::surroundings, public detail::tasks::observe
   std::vector<std::uint64_t> client_ids() const override { return {}; }
   void sent_one() noexcept override {}
   detail::rooms& all_rooms() noexcept override { return rooms_; }
+  detail::participation& shared() noexcept override { return shared_; }
   void ask(detail::outgoing, duration, std::uint64_t) override {}
   delivery send(detail::outgoing) override { return delivery::accepted; }
   void fetch(http::fetch, std::uint64_t) override {}
@@ -48,6 +56,7 @@ class nowhere final : public detail::surroundings, public detail::tasks::observe
  private:
   const std::string& name_;
   detail::rooms rooms_;
+  detail::participation shared_;
 };
 
 }  // namespace
@@ -134,6 +143,7 @@ class application::state {
       instances_.push_back(std::move(found.value()));
     }
     core_->set_instances(instances_);
+    core_->among()->show(core_);
     await_start();
     const bool added = core_->among()->add(its.name, [core = core_.get()](std::string_view key) {
       return call_target::of(core->at(core->instance_for(key)));
@@ -225,7 +235,7 @@ application::~application() = default;
 application_kind application::check(const application_options& options) {
   const auto version = std::make_shared<const detail::application_version>(
       1U, detail::script_folder(options.from), options.limits, options.config);
-  nowhere around(options.name);
+  nowhere around(options);
   return detail::program(around, version, around).kind();
 }
 

@@ -7,8 +7,10 @@
 
 namespace troupe::lua {
 
-community::community(troupe::system& on, log_sink log)
-    : state_(std::make_shared<state>(on, std::move(log))) {}
+community::community(troupe::system& on, log_sink log, const shared_limits& allowed)
+    : state_(std::make_shared<state>(on, std::move(log), allowed)) {}
+
+std::vector<http::figure_family> community::figures() const { return state_->figures(); }
 
 void community::add_target(const std::string& name, call_target to) {
   if (!state_->add(name, [its = std::move(to)](std::string_view) { return its; })) {

@@ -7,13 +7,20 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <troupe/lua/application.hpp>
 #include <troupe/lua/call.hpp>
 #include <troupe/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 
+#include "commons.hpp"
+
 namespace troupe::lua {
+
+namespace detail {
+class application_core;
+}
 
 /// Who can be sent to by name, and what applications share.
 ///
@@ -23,12 +30,21 @@ class community::state {
   /// Finds, by a key, who answers.
   using finder = std::function<call_target(std::string_view key)>;
 
-  state(troupe::system& on, log_sink log) : system_(on), log_(std::move(log)) {}
+  state(troupe::system& on, log_sink log, const shared_limits& allowed)
+      : system_(on),
+        log_(std::move(log)),
+        shared_(std::make_shared<detail::commons>(&on, allowed)) {}
 
   [[nodiscard]] troupe::system& system() const noexcept { return system_; }
   void log(const log_line& line) const noexcept {
     if (log_) log_(line);
   }
+
+  [[nodiscard]] const std::shared_ptr<detail::commons>& shared() const noexcept { return shared_; }
+
+  /// Its statistics are among the figures as long as it lives.
+  void show(std::weak_ptr<const detail::application_core> which);
+  [[nodiscard]] std::vector<http::figure_family> figures() const;
 
   /// False if the name is taken.
   [[nodiscard]] bool add(const std::string& name, finder find);
@@ -39,8 +55,10 @@ class community::state {
  private:
   troupe::system& system_;
   const log_sink log_;
+  const std::shared_ptr<detail::commons> shared_;
   mutable mutex mutex_;  // guards what follows
   std::map<std::string, finder, std::less<>> known_;
+  std::vector<std::weak_ptr<const detail::application_core>> shown_;
 };
 
 }  // namespace troupe::lua

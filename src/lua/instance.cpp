@@ -141,6 +141,8 @@ instance::instance(std::shared_ptr<application_core> of, unsigned number)
     : core_(std::move(of)),
       number_(number),
       counts_(core_->counts(number)),
+      shared_(core_->among()->shared(), core_->options().name, number, core_->options().store,
+              tell_me(), subscribe_me()),
       programs_(load(core_->version(number))) {}
 
 std::unique_ptr<program> instance::load(std::shared_ptr<const application_version> which) try {
@@ -332,6 +334,7 @@ void instance::on(client_closed&& m) {
   };
   current().call(handler::close, arguments, std::make_unique<leaving_client>(*this, m.id));
   rooms_.leave_all(m.id);
+  shared_.gone(m.id);
   handled();
 }
 

@@ -13,6 +13,7 @@
 
 #include "application_state.hpp"
 #include "messages.hpp"
+#include "participation.hpp"
 #include "rooms.hpp"
 #include "succession.hpp"
 #include "surroundings.hpp"
@@ -41,6 +42,8 @@ class instance final : public actor, private surroundings, private tasks::observ
   void on(connection_said&& m);
   void on(connection_closed&& m);
   void on(const wake& m);
+  void on(const news& m);
+  void on(const topic_value& m);
   void on(call&& m, reply<answer> owed);
   void on(const detail::wind_up&, reply<bool> owed);
   void on(detail::prepare&& m, reply<upgraded> owed);
@@ -65,6 +68,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   std::vector<std::uint64_t> client_ids() const override;
   void sent_one() noexcept override;
   rooms& all_rooms() noexcept override { return rooms_; }
+  participation& shared() noexcept override { return shared_; }
   void ask(outgoing what, duration timeout, std::uint64_t wait) override;
   delivery send(outgoing what) override;
   void fetch(http::fetch what, std::uint64_t wait) override;
@@ -77,6 +81,9 @@ class instance final : public actor, private surroundings, private tasks::observ
   [[nodiscard]] program& current() const noexcept { return programs_.current(); }
   std::unique_ptr<program> load(std::shared_ptr<const application_version> which);
   void run();
+  [[nodiscard]] teller tell_me();
+  [[nodiscard]] participation::subscribing subscribe_me();
+
   void handled();
   void heard(const client& from, client_said&& m, channel_order::ticket begun);
   int read_call(lua_State* in, const client& from, client_said& m, rpc_call& its);
@@ -88,6 +95,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   const unsigned number_;
   instance_counts& counts_;
   rooms rooms_;
+  participation shared_;
   std::unordered_map<std::uint64_t, client> clients_;
   succession programs_;
   // Calls that waited for the one before them on their channel, which has ended.

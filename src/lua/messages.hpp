@@ -62,6 +62,11 @@ struct wake {
   std::uint64_t what = 0;
 };
 
+/// Of what applications share: see teller.
+struct news {
+  std::uint64_t what = 0;
+};
+
 /// Asks an instance to run on_stop: the answer comes when that has ended.
 struct wind_up {};
 

@@ -42,6 +42,8 @@ program::program(surroundings& around, std::shared_ptr<const application_version
       state_(bounds_of(version_->limits)),
       tasks_(state_, version_->limits.waiting, told,
              std::uint64_t{version_->number} << program_shift),
+      sharing_(around.shared(), tasks_, state_.main(), version_->limits.subscriptions,
+               version_->limits.mailbox_messages),
       last_timer_(std::uint64_t{version_->number} << program_shift | 1) {
   functions_.fill(LUA_NOREF);
   load();
@@ -67,6 +69,10 @@ void program::load() {
     open_clients(in, self);
     open_timers(in, self);
     open_others(in, self);
+    open_topics(in, self);
+    open_queues(in, self);
+    open_store(in, self);
+    open_metrics(in, self);
     open_outgoing(in, self);
     lua_setglobal(in, "troupe");
     const script_text& its = self.scripts().main();
@@ -181,7 +187,7 @@ bool program::push_function(lua_State* to, int table, std::string_view name) {
 }
 
 void program::due(std::uint64_t what) {
-  if (connections_.timed_out(what)) return;
+  if (connections_.timed_out(what) || sharing_.due(what)) return;
   if (tasks_.is_waited_for(what)) {
     tasks_.resume(what, [](lua_State*) { return 0; });
     return;
@@ -242,6 +248,7 @@ void program::wind_up(const std::string& why) {
   connections_.end_all(1001, why);
   for (auto& [id, each] : timers_) each.its.cancel();
   timers_.clear();
+  sharing_.wind_up();
   tasks_.drop_all(why);
 }
 
@@ -343,6 +350,7 @@ int program::restore_all(lua_State* in) {
 
 void program::retire() {
   connections_.close_all(1001, "another version has taken over");
+  sharing_.unsubscribe_all();
   for (auto& [id, each] : timers_) each.its.cancel();
   timers_.clear();
   tasks_.drop_if([](const ending& of) { return of.ends_with_its_version(); },

@@ -14,6 +14,7 @@
 #include <troupe/troupe.hpp>
 
 #include "connections.hpp"
+#include "sharing.hpp"
 #include "state.hpp"
 #include "surroundings.hpp"
 #include "tasks.hpp"
@@ -63,6 +64,7 @@ class program {
   void due(std::uint64_t what);
   /// An answer in CBOR, or why there is none.
   void answered(std::uint64_t what, bool ok, const std::string& value);
+  [[nodiscard]] sharing& its_sharing() noexcept { return sharing_; }
   /// What the scripts keep for it is free.
   void forget(std::uint64_t client);
   /// Between two messages: collects garbage where there is much.
@@ -77,7 +79,7 @@ class program {
   [[nodiscard]] std::string save(std::string& to);
   /// Takes over what another one has saved, and calls on_upgrade.
   [[nodiscard]] std::string take_over(const std::string& saved);
-  /// Another one has taken over: ends its timers and `run`. Other handlers that wait may end.
+  /// Another one has taken over: ends its timers, its subscriptions and `run`. Other handlers that wait may end.
   void retire();
 
   // ── For functions that scripts call ─────────────────────────────────────────────────────────
@@ -89,6 +91,7 @@ class program {
   [[nodiscard]] connections& its_connections() noexcept { return connections_; }
   [[nodiscard]] state& its_state() noexcept { return state_; }
   [[nodiscard]] const script_version& scripts() const noexcept { return version_->scripts; }
+  [[nodiscard]] const limits& allowed() const noexcept { return version_->limits; }
 
   /// Pushes the one object that stands for it.
   void push_client(lua_State* to, std::uint64_t id);
@@ -122,6 +125,7 @@ class program {
   connections connections_;  // what Lua collects at its end looks for itself there
   state state_;
   tasks tasks_;
+  sharing sharing_;
   application_kind kind_ = application_kind::raw;
   std::array<int, handlers> functions_{};
   int rpc_ = LUA_NOREF;
@@ -137,6 +141,10 @@ void open_application(lua_State* in, program& whose,
 void open_clients(lua_State* in, program& whose);   // clients and rooms
 void open_timers(lua_State* in, program& whose);    // sleep, after, every
 void open_others(lua_State* in, program& whose);    // ask, send
+void open_topics(lua_State* in, program& whose);    // subscribe, publish, topics
+void open_queues(lua_State* in, program& whose);    // queues
+void open_store(lua_State* in, program& whose);     // store, shared_store
+void open_metrics(lua_State* in, program& whose);   // metrics
 void open_outgoing(lua_State* in, program& whose);  // http, websocket
 
 /// A function that scripts call, out of one that may throw.

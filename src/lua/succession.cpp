@@ -55,6 +55,14 @@ void succession::answered(std::uint64_t what, bool ok, const std::string& value)
   if (program* const of = find(what)) of->answered(what, ok, value);
 }
 
+void succession::told(std::uint64_t what) {
+  if (what == presence_box::told) {
+    current_->its_sharing().told(what);
+  } else if (program* const of = find(what)) {
+    of->its_sharing().told(what);
+  }
+}
+
 void succession::forget(std::uint64_t client) {
   each([&](program& one) { one.forget(client); });
 }
@@ -126,6 +134,7 @@ std::string succession::take_over() {
   current_->retire();
   retired_.push_back(std::exchange(current_, std::move(next_)));
   progress_.reset();
+  told(presence_box::told);  // of what came while it was prepared
   const auto rang = std::exchange(early_, {});
   for (const std::uint64_t what : rang) current_->due(what);
   return {};

@@ -42,6 +42,8 @@ class succession {
   void due(std::uint64_t what);
   /// As program::answered().
   void answered(std::uint64_t what, bool ok, const std::string& value);
+  /// Of what applications share: see teller. Who comes and goes is only told to the current one.
+  void told(std::uint64_t what);
   void forget(std::uint64_t client);
   /// As tasks::resume().
   void resume(std::uint64_t what, pushing push);

@@ -17,6 +17,8 @@
 
 namespace troupe::lua::detail {
 
+class participation;
+
 /// A connection, as an instance knows it.
 struct client {
   std::uint64_t id = 0;
@@ -51,6 +53,8 @@ class surroundings {
   [[nodiscard]] virtual std::vector<std::uint64_t> client_ids() const = 0;
   virtual void sent_one() noexcept = 0;
   virtual rooms& all_rooms() noexcept = 0;
+  /// Its part in what all applications share.
+  virtual participation& shared() noexcept = 0;
 
   /// Calls program::answered(what, …). Throws std::invalid_argument if nobody has that name.
   virtual void ask(outgoing what, duration timeout, std::uint64_t wait) = 0;

@@ -72,7 +72,8 @@ struct application_server::state {
         again(std::move(reader)),
         log(what.log),
         system(with_failures_logged(what.system, what.stop_time, log)),
-        community(system, [this](const lua::log_line& line) { log.write(line); }),
+        community(
+            system, [this](const lua::log_line& line) { log.write(line); }, what.shared),
         server(system, with_access_log(what.http, log)) {}
 
   void start_applications();
@@ -126,7 +127,9 @@ void application_server::state::start_applications() {
 void application_server::state::add_routes() {
   const admin_paths& paths = what.admin;
   if (!paths.health.empty()) server.health(paths.health);
-  if (!paths.metrics.empty()) server.metrics(paths.metrics);
+  if (!paths.metrics.empty()) {
+    server.metrics(paths.metrics, [among = community] { return among.figures(); });
+  }
   if (!paths.ready.empty()) {
     server.route("GET", paths.ready,
                  [this](const http::request&) { return readiness(now.load(relaxed)); });  // [phase]

@@ -76,6 +76,31 @@ TEST_F(application_server_with, additions_sessions_in_cpp_are_served_beside_appl
   EXPECT_EQ(client.get("/readyz").body, "ready\n");
 }
 
+TEST_F(application_server_with, metrics_show_what_applications_do_and_what_their_scripts_count) {
+  folder_.write("echo.lua", R"(
+    local hits = troupe.metrics.counter("hits", "Texts said.")
+    troupe.store.set("k", 1)
+    troupe.queue("jobs"):push(1)
+    return {on_message = function(client, data) hits:add(1, {kind = data}) client:send(data) end}
+  )");
+  application_server served(what_);
+  served.start();
+  EXPECT_EQ(said(served, "/echo"), "hello");
+  raw_client client(served.port());
+  const std::string text = client.get("/metrics").body;
+  for (const char* line :
+       {"\n# TYPE troupe_app_hits_total counter\n"
+        "troupe_app_hits_total{application=\"echo\",kind=\"hello\"} 1\n",
+        "\ntroupe_application_clients_total{application=\"echo\"} 1\n",
+        "\ntroupe_application_messages_total{application=\"echo\",direction=\"in\"} 1\n",
+        "\ntroupe_application_failures_total{application=\"echo\",reason=\"error\"} 0\n",
+        "\ntroupe_application_restarts_total{application=\"echo\"} 0\n",
+        "\ntroupe_store_entries 0\n", "\ntroupe_store_entries{application=\"echo\"} 1\n",
+        "\ntroupe_queue_items{queue=\"jobs\"} 1\n", "\ntroupe_http_connections "}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
 TEST_F(application_server_with, its_end_stops_the_applications) {
   {
     application_server served(what_);

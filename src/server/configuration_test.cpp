@@ -111,6 +111,16 @@ ready = "/ready"
 metrics = "/figures"
 control = "commands"
 watch = true
+[shared]
+topics = 11
+presence = 12
+presence_bytes = "13 KiB"
+queues = 14
+queue_bytes = "15 KiB"
+[shared.store]
+bytes = "1 MiB"
+entries = 17
+when_full = "evict"
 [applications.one]
 from = "apps/one"
 route = "/first"
@@ -130,6 +140,12 @@ mailbox_bytes = "6 MiB"
 waiting = 7
 timers = 8
 connections = 9
+subscriptions = 9
+metrics = 10
+[applications.one.store]
+bytes = "2 MiB"
+entries = 18
+when_full = "evict"
 )");
   EXPECT_EQ(all.http.address, "::");
   EXPECT_EQ(all.http.port, 0);
@@ -169,6 +185,14 @@ connections = 9
   EXPECT_EQ(all.admin.metrics, "/figures");
   EXPECT_EQ(all.admin.control, folder_.path() / "commands");
   EXPECT_TRUE(all.admin.watch);
+  EXPECT_EQ(all.shared.topics, 11u);
+  EXPECT_EQ(all.shared.presence, 12u);
+  EXPECT_EQ(all.shared.presence_bytes, 13u * 1024);
+  EXPECT_EQ(all.shared.queues, 14u);
+  EXPECT_EQ(all.shared.queue_bytes, 15u * 1024);
+  EXPECT_EQ(all.shared.store.bytes, 1024u * 1024);
+  EXPECT_EQ(all.shared.store.entries, 17u);
+  EXPECT_EQ(all.shared.store.when_full, lua::when_full::evict);
   ASSERT_EQ(all.applications.size(), 1u);
   const served_application& one = all.applications.front();
   EXPECT_EQ(one.options.name, "one");
@@ -190,6 +214,11 @@ connections = 9
   EXPECT_THAT(one.options.outgoing.list(), ElementsAre("example.org:443", "*.example.org"));
   EXPECT_FALSE(one.options.outgoing.are_all());
   EXPECT_EQ(one.options.outgoing_trusted, folder_.path() / "certificate.pem");
+  EXPECT_EQ(one.options.limits.subscriptions, 9u);
+  EXPECT_EQ(one.options.limits.metrics, 10u);
+  EXPECT_EQ(one.options.store.bytes, 2'097'152u);
+  EXPECT_EQ(one.options.store.entries, 18u);
+  EXPECT_EQ(one.options.store.when_full, lua::when_full::evict);
 
   // Everything in the list of keys stood above, with another value than its own.
   std::vector<std::string> unchanged;
@@ -294,16 +323,15 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"[lisen]\nport = 1", "t.toml:1:2: \"lisen\" is no key; did you mean listen?"},
       {"[aplications.one]", "t.toml:1:2: \"aplications\" is no key; did you mean applications?"},
       {"x = 1",
-       "t.toml:1:1: \"x\" is no key; there are listen, tls, limits, shutdown, system, log, admin, "
-       "applications"},
+       "t.toml:1:1: \"x\" is no key; there are listen, tls, limits, shutdown, system, shared, "
+       "log, admin, applications"},
       {one + "instnaces = 2",
        "t.toml:3:1: \"applications.one.instnaces\" is no key; did you mean "
        "applications.one.instances?"},
       {one + "limits.memory = 2",
        "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
        "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers, "
-       "connections, "
-       "upgrade_time"},
+       "connections, subscriptions, metrics, upgrade_time"},
 
       {one + "outgoing = 'all'",
        "t.toml:3:12: applications.one.outgoing is \"all\"; allowed are true, false, hosts as "

@@ -14,6 +14,8 @@ namespace troupe::server::detail {
 namespace {
 
 using namespace std::chrono_literals;
+using lua::shared_limits;
+using lua::store_options;
 
 constexpr std::uint64_t KiB = 1024;
 constexpr std::uint64_t MiB = 1024 * KiB;
@@ -163,6 +165,10 @@ template <class Member>
 auto system_option(Member member) {
   return at(&configuration::system, member);
 }
+template <class... Members>
+auto shared(Members... members) {
+  return at(&configuration::shared, members...);
+}
 template <class Member>
 auto option(Member member) {
   return at(&served_application::options, member);
@@ -170,6 +176,17 @@ auto option(Member member) {
 template <class Member>
 auto lua_limit(Member member) {
   return at(&served_application::options, &lua::application_options::limits, member);
+}
+
+template <class Member>
+auto own_store(Member member) {
+  return at(&served_application::options, &lua::application_options::store, member);
+}
+
+template <class Owner, class Way>
+setting<Owner> when_full(std::string name, Way way) {
+  return word<Owner>(std::move(name), way,
+                     {{"refuse", lua::when_full::refuse}, {"evict", lua::when_full::evict}});
 }
 
 std::vector<setting<configuration>> make_server_keys() {
@@ -218,6 +235,18 @@ std::vector<setting<configuration>> make_server_keys() {
                  most_messages),
       size<of>("system.max_bytes", system_option(&system_options::max_bytes), 1, 1024 * GiB),
 
+      size<of>("shared.store.bytes", shared(&shared_limits::store, &store_options::bytes), KiB,
+               1024 * GiB),
+      number<of>("shared.store.entries", shared(&shared_limits::store, &store_options::entries), 1,
+                 1'000'000'000),
+      when_full<of>("shared.store.when_full",
+                    shared(&shared_limits::store, &store_options::when_full)),
+      number<of>("shared.topics", shared(&shared_limits::topics), 1, 100'000'000),
+      number<of>("shared.presence", shared(&shared_limits::presence), 1, 100'000'000),
+      size<of>("shared.presence_bytes", shared(&shared_limits::presence_bytes), KiB, 1024 * GiB),
+      number<of>("shared.queues", shared(&shared_limits::queues), 1, 1'000'000),
+      size<of>("shared.queue_bytes", shared(&shared_limits::queue_bytes), KiB, 1024 * GiB),
+
       reloading(word<of>("log.level", at(&of::log, &log_options::level),
                          {{"debug", lua::severity::debug},
                           {"info", lua::severity::info},
@@ -263,7 +292,14 @@ std::vector<setting<served_application>> make_application_keys() {
       reloading(number<of>("limits.waiting", lua_limit(&limits::waiting), 1, 1'000'000)),
       reloading(number<of>("limits.timers", lua_limit(&limits::timers), 1, 1'000'000)),
       reloading(number<of>("limits.connections", lua_limit(&limits::connections), 0, 100'000)),
+      reloading(
+          number<of>("limits.subscriptions", lua_limit(&limits::subscriptions), 1, 1'000'000)),
+      reloading(number<of>("limits.metrics", lua_limit(&limits::metrics), 1, 1'000'000)),
       reloading(time<of>("limits.upgrade_time", lua_limit(&limits::upgrade_time), 10ms, 1h)),
+
+      size<of>("store.bytes", own_store(&store_options::bytes), KiB, 1024 * GiB),
+      number<of>("store.entries", own_store(&store_options::entries), 1, 1'000'000'000),
+      when_full<of>("store.when_full", own_store(&store_options::when_full)),
   };
 }
 

@@ -23,7 +23,7 @@ def example(name):
 
 class Examples(WithFolder, unittest.IsolatedAsyncioTestCase):
     def test_there_is_a_test_for_each(self):
-        self.assertEqual(sorted(os.listdir(example(""))), ["echo", "poll"])
+        self.assertEqual(sorted(os.listdir(example(""))), ["echo", "poll", "presence"])
 
     async def test_echo(self):
         server = self.serve(example("echo"), "--port", "0")
@@ -51,6 +51,45 @@ class Examples(WithFolder, unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(refused.exception.message, "choose one of: tea, coffee")
             while (await asyncio.wait_for(seen.get(), DEADLINE))["watching"] != 1:
                 pass
+
+    async def test_presence(self):
+        self.write("troupe.toml", f"""
+            [applications.presence]
+            from = "{example('presence')}"
+            instances = 2
+            """)
+        server = self.serve("--port", "0")
+        url = server.socket_url("/presence")
+        async with troupe_rpc.connect(url, "troupe.rpc.json") as ada:
+            seen = asyncio.Queue()
+            for method in ["came", "renamed", "went", "said"]:
+                ada.on(method, lambda told, method=method: seen.put_nowait((method, told)))
+
+            async def next_of(method):
+                while (told := await asyncio.wait_for(seen.get(), DEADLINE))[0] != method:
+                    pass
+                return told[1]
+
+            entered = await ada.call("enter", "ada", timeout=DEADLINE)
+            self.assertEqual((entered["names"], entered["visits"]), (["ada"], 1))
+            async with troupe_rpc.connect(url, "troupe.rpc.cbor") as bob:  # of the other instance
+                now = await bob.call("enter", "bob", timeout=DEADLINE)
+                self.assertEqual((now["names"], now["visits"]), (["ada", "bob"], 2))
+                bob_is = {"id": now["you"], "name": "bob"}
+                while await next_of("came") != bob_is:
+                    pass
+                self.assertEqual(await bob.call("say", "hello", timeout=DEADLINE), 2)
+                self.assertEqual(await next_of("said"), {"id": now["you"], "text": "hello"})
+                await bob.call("enter", "bo", timeout=DEADLINE)
+                self.assertEqual(await next_of("renamed"), {"id": now["you"], "name": "bo"})
+                with self.assertRaises(troupe_rpc.RpcError) as refused:
+                    await bob.call("enter", "", timeout=DEADLINE)
+                self.assertEqual(refused.exception.code, 1)
+            self.assertEqual(await next_of("went"), {"id": now["you"], "name": "bo"})
+            entered = await ada.call("enter", "ada", timeout=DEADLINE)
+            self.assertEqual((entered["names"], entered["visits"]), (["ada"], 2))
+        metrics = server.get("/metrics")[1]
+        self.assertIn('troupe_app_visits_total{application="presence"} 2\n', metrics)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <troupe/http/client.hpp>
 #include <troupe/http/client_options.hpp>
 #include <troupe/http/fetch.hpp>
+#include <troupe/http/figures.hpp>
 #include <troupe/http/limits.hpp>
 #include <troupe/http/options.hpp>
 #include <troupe/http/request.hpp>

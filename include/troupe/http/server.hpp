@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include <troupe/http/figures.hpp>
 #include <troupe/http/options.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/http/response.hpp>
@@ -103,8 +104,8 @@ class server {
         });
   }
 
-  /// The figures of system and server in the text format of Prometheus.
-  void metrics(std::string path = "/metrics");
+  /// The figures of system and server in the text format of Prometheus, and those of `also` behind them.
+  void metrics(std::string path = "/metrics", figure_source also = {});
   /// 200 "ok"; 503 "draining" once drain() has begun.
   void health(std::string path = "/healthz");
 

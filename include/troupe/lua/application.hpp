@@ -13,10 +13,12 @@
 
 #include <troupe/base/clock.hpp>
 #include <troupe/http/client_options.hpp>
+#include <troupe/http/figures.hpp>
 #include <troupe/http/server.hpp>
 #include <troupe/lua/call.hpp>
 #include <troupe/lua/limits.hpp>
 #include <troupe/lua/log.hpp>
+#include <troupe/lua/shared.hpp>
 #include <troupe/troupe.hpp>
 
 namespace troupe::lua {
@@ -45,6 +47,8 @@ struct application_options {
   std::filesystem::path outgoing_trusted = {};
   /// One JSON value, what scripts see as troupe.config.
   std::string config = "{}";
+  /// Of troupe.store, which all its instances have.
+  store_options store = {};
 };
 
 /// What an application has done since it was made. Each number is exact; two of them may be from slightly different
@@ -76,12 +80,12 @@ enum class application_kind : std::uint8_t {
   standalone,  // run
 };
 
-/// Applications that know each other: they send to each other, and share queues and a store.
+/// Applications that know each other: they send to each other, and share topics, queues and a store.
 ///
-/// Threads: any; copies are equal.
+/// Threads: any; copies are equal. All of them end before the system.
 class community {
  public:
-  explicit community(troupe::system& on, log_sink log = {});
+  explicit community(troupe::system& on, log_sink log = {}, const shared_limits& allowed = {});
 
   /// Lets applications ask an actor in C++, and send to it, by a name: troupe.ask("prices", …). The reference stays
   /// for as long as the community.
@@ -91,6 +95,9 @@ class community {
   void add(const std::string& name, ref<A> actor) {
     add_target(name, call_target::of(std::move(actor)));
   }
+
+  /// What its applications do and have, what they share, and what their scripts count: for http::server::metrics().
+  [[nodiscard]] std::vector<http::figure_family> figures() const;
 
   class state;
   [[nodiscard]] const std::shared_ptr<state>& its_state() const noexcept { return state_; }

@@ -26,6 +26,11 @@ struct limits {
   std::size_t timers = 10'000;
   /// WebSockets that its scripts have connected, at a time; one more is an error for the script.
   std::size_t connections = 100;
+  /// Functions that are called for topics and for who comes and goes; one more is an error for the script.
+  std::size_t subscriptions = 1'000;
+  /// Of the whole application: metrics and their figures, one for each set of labels; a histogram counts for its
+  /// buckets and two. One more is dropped and counted.
+  std::size_t metrics = 1'000;
 
   /// In an upgrade, until on_start and self_test of the new version have returned; and then, until what still waits in the
   /// version before has ended. What has not by then fails.

@@ -7,3 +7,4 @@
 #include <troupe/lua/call.hpp>
 #include <troupe/lua/limits.hpp>
 #include <troupe/lua/log.hpp>
+#include <troupe/lua/shared.hpp>

@@ -13,6 +13,7 @@
 #include <troupe/http/options.hpp>
 #include <troupe/lua/application.hpp>
 #include <troupe/lua/log.hpp>
+#include <troupe/lua/shared.hpp>
 #include <troupe/troupe.hpp>
 
 namespace troupe::server {
@@ -68,6 +69,8 @@ struct configuration {
   std::chrono::milliseconds unready_time{0};
   /// For on_stop of all applications, after http.limits.drain_time.
   std::chrono::milliseconds stop_time{5'000};
+  /// What all applications share.
+  lua::shared_limits shared = {};
   /// In the order of their names.
   std::vector<served_application> applications = {};
 };

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "crowds.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace troupe::lua::detail {
+
+// An application's name has no such character.
+std::string crowds::name_of(std::string_view application, std::string_view topic) {
+  std::string name;
+  name.reserve(application.size() + 1 + topic.size());
+  name.append(application).append(1, '/').append(topic);
+  return name;
+}
+
+// Null: there are too many.
+crowds::crowd* crowds::made(const std::string& name) {
+  const auto found = all_.find(name);
+  if (found != all_.end()) return &found->second;
+  if (all_.size() >= bounds_.topics) {
+    ++refused_;
+    return nullptr;
+  }
+  return &all_[name];
+}
+
+const crowds::crowd* crowds::find(const std::string& name) const {
+  const auto found = all_.find(name);
+  return found == all_.end() ? nullptr : &found->second;
+}
+
+void crowds::end_if_empty(table::iterator which) {
+  const crowd& its = which->second;
+  if (its.followers.empty() && its.present.empty() && its.watching.empty()) all_.erase(which);
+}
+
+// ── Following ─────────────────────────────────────────────────────────────────────────────────
+
+crowds::joined crowds::join(const std::string& name, const follower& who) {
+  const std::lock_guard lock(mutex_);
+  crowd* const its = made(name);
+  if (its == nullptr) return joined::full;
+  if (!its->followers.emplace(who.client, who).second) return joined::was_in;
+  its->listed.reset();
+  return joined::joined;
+}
+
+bool crowds::leave(const std::string& name, std::uint64_t client) {
+  const std::lock_guard lock(mutex_);
+  const auto found = all_.find(name);
+  if (found == all_.end() || found->second.followers.erase(client) == 0) return false;
+  found->second.listed.reset();
+  end_if_empty(found);
+  return true;
+}
+
+bool crowds::has(const std::string& name, std::uint64_t client) const {
+  const std::lock_guard lock(mutex_);
+  const crowd* const its = find(name);
+  return its != nullptr && its->followers.contains(client);
+}
+
+std::size_t crowds::count(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const crowd* const its = find(name);
+  return its == nullptr ? 0 : its->followers.size();
+}
+
+crowds::followers crowds::all(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = all_.find(name);
+  if (found == all_.end() || found->second.followers.empty()) return nullptr;
+  crowd& its = found->second;
+  if (!its.listed) {
+    auto fresh = std::make_shared<std::vector<follower>>();
+    fresh->reserve(its.followers.size());
+    for (const auto& [client, each] : its.followers) fresh->push_back(each);
+    its.listed = std::move(fresh);
+  }
+  return its.listed;
+}
+
+// ── Presence ──────────────────────────────────────────────────────────────────────────────────
+
+crowds::tracked crowds::track(const std::string& name, attendee who) {
+  const std::uint64_t client = who.client;
+  const auto fresh = std::make_shared<const attendee>(std::move(who));
+  const std::size_t bytes = fresh->meta.size();
+  to_be_told whom;
+  tracked did = tracked::updated;
+  {
+    const std::lock_guard lock(mutex_);
+    const crowd* const there = find(name);
+    const auto before =
+        there == nullptr ? decltype(there->present.find(client)){} : there->present.find(client);
+    const bool is_new = there == nullptr || before == there->present.end();
+    const std::size_t freed = is_new ? 0 : before->second.who->meta.size();
+    const bool has_room = bytes <= bounds_.bytes && bytes_ - freed <= bounds_.bytes - bytes &&
+                          (!is_new || present_ < bounds_.present);
+    crowd* const its = has_room ? made(name) : nullptr;
+    if (its == nullptr) {
+      if (!has_room) ++refused_;
+      return tracked::full;
+    }
+    presence_entry& entry = its->present[client];
+    entry.who = fresh;
+    bytes_ += bytes;
+    bytes_ -= freed;
+    if (is_new) {
+      ++present_;
+      did = tracked::joined;
+    }
+    tell(name, *its, entry, is_new ? presence_change::joined : presence_change::updated, whom);
+  }
+  whom.tell();
+  return did;
+}
+
+bool crowds::untrack(const std::string& name, std::uint64_t client) {
+  to_be_told whom;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(name);
+    if (found == all_.end()) return false;
+    auto gone = found->second.present.extract(client);
+    if (!gone) return false;
+    --present_;
+    bytes_ -= gone.mapped().who->meta.size();
+    tell(name, found->second, gone.mapped(), presence_change::left, whom);
+    end_if_empty(found);
+  }
+  whom.tell();
+  return true;
+}
+
+crowds::attendees crowds::present(const std::string& name) const {
+  attendees all;
+  const std::lock_guard lock(mutex_);
+  if (const crowd* const its = find(name)) {
+    all.reserve(its->present.size());
+    for (const auto& [client, each] : its->present) all.push_back(each.who);
+  }
+  return all;
+}
+
+void crowds::tell(const std::string& name, crowd& its, presence_entry& of, presence_change what,
+                  to_be_told& whom) {
+  const std::string topic = name.substr(name.find('/') + 1);
+  for (const auto& box : its.watching) {
+    if (std::find(of.untold.begin(), of.untold.end(), box->id()) != of.untold.end()) {
+      ++dropped_;
+      continue;
+    }
+    if (what == presence_change::joined) of.untold.reserve(of.untold.size() + 1);
+    if (box->put({topic, what, of.who}, whom)) continue;
+    ++dropped_;
+    if (what == presence_change::joined) of.untold.push_back(box->id());
+  }
+}
+
+bool crowds::watch(const std::string& name, const std::shared_ptr<presence_box>& who) {
+  const std::lock_guard lock(mutex_);
+  crowd* const its = made(name);
+  if (its != nullptr) its->watching.push_back(who);
+  return its != nullptr;
+}
+
+void crowds::unwatch(const std::string& name, std::uint64_t box) {
+  const std::lock_guard lock(mutex_);
+  const auto found = all_.find(name);
+  if (found == all_.end()) return;
+  std::erase_if(found->second.watching, [&](const auto& each) { return each->id() == box; });
+  end_if_empty(found);
+}
+
+crowd_statistics crowds::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return {.topics = all_.size(),
+          .present = present_,
+          .bytes = bytes_,
+          .refused = refused_,
+          .dropped = dropped_};
+}
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What an instance is told of what all applications share.
+
+#include <functional>
+#include <memory>
+
+#include "instance.hpp"
+
+namespace troupe::lua::detail {
+namespace {
+
+// After that a full mailbox is tried again, by a timer, which it has to take.
+constexpr duration again_after = std::chrono::milliseconds(1);
+
+}  // namespace
+
+teller instance::tell_me() {
+  return std::make_shared<const std::function<void(std::uint64_t)>>(
+      [me = weak_ref<instance>(self(this))](std::uint64_t what) {
+        const ref<instance> to = me.lock();
+        if (!to) return;
+        const delivery did = to.send(news{what});
+        if (did == delivery::refused || did == delivery::dropped) {
+          to.send_after(again_after, news{what});
+        }
+      });
+}
+
+participation::subscribing instance::subscribe_me() {
+  return [this](const shared_topics::topic& to) { return to.subscribe(self(this)); };
+}
+
+void instance::on(const news& m) {
+  programs_.told(m.what);
+  handled();
+}
+
+void instance::on(const topic_value& m) {
+  current().its_sharing().published(m);
+  handled();
+}
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <troupe/supervision/topic.hpp>
+
+#include "commons.hpp"
+#include "telling.hpp"
+
+namespace troupe::lua::detail {
+
+struct client;
+
+/// What one instance has to do with what all share. Where its clients are ends with them, and all of it with this.
+///
+/// Threads: the instance's turns.
+class participation {
+ public:
+  /// Topics that one client may follow or be present in.
+  static constexpr std::size_t topics_max = 1'000;
+  /// Of what is said about one that is present.
+  static constexpr std::size_t meta_bytes_max = 4'096;
+
+  using subscribing = std::function<subscription(const shared_topics::topic&)>;
+
+  participation(std::shared_ptr<commons> all, const std::string& application, unsigned instance,
+                const store_options& store, teller telling, subscribing how);
+  participation(const participation&) = delete;
+  participation& operator=(const participation&) = delete;
+  ~participation();
+
+  [[nodiscard]] commons& all() noexcept { return *all_; }
+  [[nodiscard]] shared_store& store() noexcept { return store_; }
+  [[nodiscard]] const std::string& application() const noexcept { return application_; }
+  [[nodiscard]] const teller& telling() const noexcept { return telling_; }
+  [[nodiscard]] std::string crowd(std::string_view topic) const {
+    return crowds::name_of(application_, topic);
+  }
+
+  // ── Clients ─────────────────────────────────────────────────────────────────────────────────
+  enum class outcome : std::uint8_t { done, was_so, full, too_many };
+  outcome join(std::string_view topic, const client& who);
+  bool leave(std::string_view topic, std::uint64_t client);
+  outcome track(std::string_view topic, std::uint64_t client, std::string meta);
+  bool untrack(std::string_view topic, std::uint64_t client);
+  /// Out of all of them.
+  void gone(std::uint64_t client);
+
+  // ── Values ──────────────────────────────────────────────────────────────────────────────────
+  /// False: there are too many topics. unsubscribe() is to be called as often.
+  bool subscribe(const std::string& topic);
+  void unsubscribe(const std::string& topic);
+  /// Returns how many instances it has reached.
+  std::size_t publish(std::string_view topic, std::string value);
+
+ private:
+  struct place {
+    bool follows = false;
+    bool is_present = false;
+  };
+  using places = std::map<std::string, place, std::less<>>;
+
+  // Null: it is in too many.
+  place* place_of(std::string_view topic, std::uint64_t client);
+  void tidy(std::string_view topic, std::uint64_t client);
+
+  const std::shared_ptr<commons> all_;
+  const std::string application_;
+  const unsigned instance_;
+  shared_store& store_;
+  const teller telling_;
+  const subscribing subscribe_;
+  std::unordered_map<std::uint64_t, places> places_;
+  struct subscribed {
+    subscription its;
+    std::size_t times = 0;
+  };
+  std::map<std::string, subscribed> subscriptions_;
+};
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "shared_queues.hpp"
+
+#include <mutex>
+
+namespace troupe::lua::detail {
+
+shared_queues::queue* shared_queues::find(id which) {
+  const auto found = queues_.find(which);
+  return found == queues_.end() ? nullptr : &found->second;
+}
+
+shared_queues::opened shared_queues::open(std::string_view name,
+                                          std::optional<std::size_t> capacity) {
+  using outcome = opened::outcome;
+  const std::lock_guard lock(mutex_);
+  if (const auto found = names_.find(name); found != names_.end()) {
+    queue& its = queues_.at(found->second);
+    if (capacity && its.capacity_is_said && *capacity != its.capacity) {
+      return {outcome::another_capacity, 0, its.capacity};
+    }
+    if (capacity) {
+      its.capacity = *capacity;
+      its.capacity_is_said = true;
+    }
+    return {outcome::done, found->second, its.capacity};
+  }
+  if (queues_.size() >= queues_max_) return {outcome::too_many, 0, 0};
+  const id made = ++last_id_;
+  queue& its = queues_[made];
+  try {
+    its.name = name;
+    names_.emplace(name, made);
+  } catch (...) {
+    queues_.erase(made);
+    throw;
+  }
+  its.capacity = capacity.value_or(capacity_usual);
+  its.capacity_is_said = capacity.has_value();
+  return {outcome::done, made, its.capacity};
+}
+
+shared_queues::pushed shared_queues::push(id to, std::string item) {
+  to_be_told whom;
+  {
+    const std::lock_guard lock(mutex_);
+    queue* const its = find(to);
+    if (its == nullptr || its->closed) return pushed::closed;
+    const std::size_t cost = item.size() + item_bytes;
+    if (its->items.size() >= its->capacity || cost > bytes_max_ || bytes_ > bytes_max_ - cost) {
+      ++its->counts.refused;
+      return pushed::full;
+    }
+    its->items.push_back(std::move(item));
+    bytes_ += cost;
+    ++its->counts.pushed;
+    tell_who_can(*its, whom);
+  }
+  whom.tell();
+  return pushed::done;
+}
+
+// ── Taking ────────────────────────────────────────────────────────────────────────────────────
+
+shared_queues::taken shared_queues::take_first(id from, queue& its) {
+  using outcome = taken::outcome;
+  if (its.items.empty()) return {its.closed ? outcome::closed : outcome::none, {}};
+  taken got{outcome::item, std::move(its.items.front())};
+  its.items.pop_front();
+  bytes_ -= got.item.size() + item_bytes;
+  ++its.counts.taken;
+  end_if_done(from, its);
+  return got;
+}
+
+shared_queues::taken shared_queues::take(id from) {
+  const std::lock_guard lock(mutex_);
+  queue* const its = find(from);
+  return its == nullptr ? taken{taken::outcome::closed, {}} : take_first(from, *its);
+}
+
+shared_queues::taken shared_queues::take_unpromised(id from) {
+  const std::lock_guard lock(mutex_);
+  queue* const its = find(from);
+  if (its == nullptr) return {taken::outcome::closed, {}};
+  if (!its->items.empty() && its->items.size() <= its->told.size()) {
+    return {taken::outcome::none, {}};
+  }
+  return take_first(from, *its);
+}
+
+void shared_queues::put_back(id to, std::string item) {
+  to_be_told whom;
+  {
+    const std::lock_guard lock(mutex_);
+    queue* const its = find(to);
+    if (its == nullptr) {
+      ++lost_;
+      return;
+    }
+    bytes_ += item.size() + item_bytes;
+    its->items.push_front(std::move(item));
+    --its->counts.taken;
+    tell_who_can(*its, whom);
+  }
+  whom.tell();
+}
+
+// ── The line ──────────────────────────────────────────────────────────────────────────────────
+
+std::optional<shared_queues::ticket> shared_queues::line_up(id at, const teller& whom,
+                                                            std::uint64_t what) {
+  to_be_told now;
+  ticket mine = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    queue* const its = find(at);
+    if (its == nullptr) return std::nullopt;
+    mine = ++last_ticket_;
+    its->untold.emplace(mine, consumer{whom, what});
+    tell_who_can(*its, now);
+  }
+  now.tell();
+  return mine;
+}
+
+shared_queues::taken shared_queues::take_told(id from, ticket which) {
+  const std::lock_guard lock(mutex_);
+  queue* const its = find(from);
+  if (its == nullptr) return {taken::outcome::closed, {}};
+  if (its->items.empty() && !its->closed) {
+    // Another one was quicker: back into the line, where he has been.
+    if (auto mine = its->told.extract(which)) its->untold.insert(std::move(mine));
+    return {taken::outcome::none, {}};
+  }
+  its->told.erase(which);
+  its->untold.erase(which);
+  return take_first(from, *its);
+}
+
+void shared_queues::leave(id from, ticket which) {
+  to_be_told whom;
+  {
+    const std::lock_guard lock(mutex_);
+    queue* const its = find(from);
+    if (its == nullptr) return;
+    its->untold.erase(which);
+    its->told.erase(which);
+    tell_who_can(*its, whom);
+    end_if_done(from, *its);
+  }
+  whom.tell();
+}
+
+void shared_queues::tell_who_can(queue& its, to_be_told& whom) {
+  while (!its.untold.empty() && (its.closed || its.told.size() < its.items.size())) {
+    whom.reserve_one();
+    auto next = its.untold.extract(its.untold.begin());
+    whom.add(next.mapped().whom, next.mapped().what);
+    its.told.insert(std::move(next));
+  }
+}
+
+// ── The rest ──────────────────────────────────────────────────────────────────────────────────
+
+std::size_t shared_queues::count(id of) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = queues_.find(of);
+  return found == queues_.end() ? 0 : found->second.items.size();
+}
+
+bool shared_queues::close(id which) {
+  to_be_told whom;
+  {
+    const std::lock_guard lock(mutex_);
+    queue* const its = find(which);
+    if (its == nullptr || its->closed) return false;
+    its->closed = true;
+    names_.erase(its->name);
+    tell_who_can(*its, whom);
+    end_if_done(which, *its);
+  }
+  whom.tell();
+  return true;
+}
+
+void shared_queues::end_if_done(id which, queue& its) {
+  // Who has been told finds that there is no such queue, which is as good.
+  if (its.closed && its.items.empty()) queues_.erase(which);
+}
+
+std::vector<queue_statistics> shared_queues::statistics() const {
+  std::vector<queue_statistics> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [which, its] : queues_) {
+    all.push_back(its.counts);
+    all.back().name = its.name;
+    all.back().items = its.items.size();
+    all.back().waiting = its.told.size() + its.untold.size();
+  }
+  return all;
+}
+
+std::uint64_t shared_queues::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+}  // namespace troupe::lua::detail

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "shared_topics.hpp"
+
+#include <mutex>
+
+namespace troupe::lua::detail {
+
+std::optional<shared_topics::topic> shared_topics::join(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  auto found = all_.find(name);
+  if (found == all_.end()) {
+    if (all_.size() >= most_) return std::nullopt;
+    found = all_.try_emplace(name).first;
+  }
+  ++found->second.users;
+  return found->second.its;
+}
+
+void shared_topics::leave(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = all_.find(name);
+  if (found != all_.end() && --found->second.users == 0) all_.erase(found);
+}
+
+std::optional<shared_topics::topic> shared_topics::find(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = all_.find(name);
+  if (found == all_.end()) return std::nullopt;
+  return found->second.its;
+}
+
+std::size_t shared_topics::count() const {
+  const std::lock_guard lock(mutex_);
+  return all_.size();
+}
+
+}  // namespace troupe::lua::detail
