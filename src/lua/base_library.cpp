@@ -19,7 +19,7 @@ namespace {
 
 int end_protected_call(lua_State* in, int status, lua_KContext below) {
   if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(in) - static_cast<int>(below);
-  governor::of(in).caught(in, status, in);
+  governor::of(in).caught(in, status);
   lua_pushboolean(in, 0);
   lua_insert(in, -2);
   return 2;
@@ -36,9 +36,7 @@ int pcall(lua_State* in) {
 // Calls the script's handler, the upvalue, with the error; but not for a run that is killed: that error comes out
 // of a hook, and no hook would look at the handler.
 int handle_error(lua_State* in) {
-  governor& bounds = governor::of(in);
-  bounds.heard(LUA_ERRRUN, in);
-  if (bounds.killed()) return 1;
+  if (governor::of(in).killed()) return 1;
   lua_pushvalue(in, lua_upvalueindex(1));
   lua_insert(in, 1);
   lua_call(in, 1, 1);

@@ -90,7 +90,7 @@ int give_results(lua_State* in, lua_State* from, outcome got, form as) {
       }
       return lua_error(in);
     }
-    bounds.caught(in, got.status, from);
+    bounds.caught(in, got.status);
     lua_pushboolean(in, 0);
     lua_xmove(from, in, 1);
     return 2;

@@ -59,7 +59,6 @@ void* governor::allocate(void* self, void* block, std::size_t old_bytes,
   // Making smaller must not fail.
   if (bytes > had &&
       bytes - had > my.bounds_.memory_hard - std::min(my.used_, my.bounds_.memory_hard)) {
-    my.refused_ = bytes;
     return nullptr;
   }
   if (bytes > had && !my.has_time_for(bytes)) return nullptr;
@@ -69,12 +68,10 @@ void* governor::allocate(void* self, void* block, std::size_t old_bytes,
   if (got == nullptr) {
     if (bytes > had) {
       if (had >= long_string) my.has_come(block, had, is_string);
-      my.refused_ = bytes;
       return nullptr;
     }
     got = block;
   }
-  if (bytes >= my.refused_) my.refused_ = 0;
   my.used_ = my.used_ - had + bytes;
   my.peak_ = std::max(my.peak_, my.used_);
   if (bytes >= long_string) my.has_come(got, bytes, is_string);
@@ -189,7 +186,6 @@ void governor::begin(time_point now) noexcept {
   now_ = now;
   verdict_ = verdict::none;
   unlooked_ = window_ = window();
-  refused_ = 0;
   watch(main_);
 }
 
@@ -202,14 +198,9 @@ governor::verdict governor::end() noexcept {
 
 // ── Errors for lack of memory ─────────────────────────────────────────────────────────────────
 
-// Lua's own buffers (luaL_Buffer) raise an ordinary error that says so.
-void governor::heard(int status, lua_State* where) noexcept {
-  if (verdict_ == verdict::none &&
-      (status == LUA_ERRMEM ||
-       (refused_ > 0 && lua_type(where, -1) == LUA_TSTRING &&
-        lua_tostring(where, -1) == std::string_view("not enough memory")))) {
-    verdict_ = verdict::out_of_memory;
-  }
+void governor::caught(lua_State* in, int status) {
+  if (status == LUA_ERRMEM && verdict_ == verdict::none) verdict_ = verdict::out_of_memory;
+  raise_if_killed(in);
 }
 
 void governor::make_room(lua_State* in, std::size_t bytes) {

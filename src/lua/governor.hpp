@@ -93,14 +93,8 @@ class governor {
   void raise_if_killed(lua_State* in) {
     if (verdict_ != verdict::none) raise(in);
   }
-  /// A script is about to get hold of an error, which is on top of the stack of `where`: the run is killed if that
-  /// says that there is no memory.
-  void heard(int status, lua_State* where) noexcept;
-  /// The same, and raises the error of a run that is killed in `in`.
-  void caught(lua_State* in, int status, lua_State* where) {
-    heard(status, where);
-    raise_if_killed(in);
-  }
+  /// A script is about to get hold of an error: kills the run if that says that there is no memory.
+  void caught(lua_State* in, int status);
   /// For functions of Lua's that would fail where garbage could go: collects if there is not room for so many bytes.
   void make_room(lua_State* in, std::size_t bytes);
 
@@ -142,7 +136,6 @@ class governor {
   time_point over_at_ = time_point::max();
   time_point now_{};  // of the last look
   verdict verdict_ = verdict::none;
-  std::size_t refused_ = 0;  // bytes, of which so many have not been had since, in this run
   bool warned_ = false;
   std::size_t collect_above_ = 0;
 

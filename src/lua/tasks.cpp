@@ -189,7 +189,10 @@ failure tasks::describe(lua_State* thread, governor::verdict verdict, const char
   // A script's __tostring may run.
   state_.governor().begin(clock::now());
   protect(state_.main(), tell);
-  state_.governor().end();
+  if (state_.governor().end() == governor::verdict::out_of_time &&
+      verdict == governor::verdict::none) {
+    why.text = "an error that took too long to become a text";
+  }
   if (why.traceback.empty()) why.traceback = why.text;
   if (why.text == "not enough memory" && why.why == governor::verdict::none) {
     why.why = governor::verdict::out_of_memory;
