@@ -1,26 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+#include <cstddef>
 #include <lua.hpp>
 #include <string>
 
+#include "linear.hpp"
 #include "program.hpp"
 #include "value_codec.hpp"
 
 namespace troupe::lua::detail {
 namespace {
 
+// A line that is written takes as long as so many instructions.
+constexpr std::size_t steps_of_a_line = 200;
+// What is in it is outside of the scripts' memory.
+constexpr std::size_t line_bytes_max = 64 * 1024;
+
 // log.info(…): what print() would print
 template <severity How>
 int log(program& whose, lua_State* in) {
   std::string line;
+  std::size_t left_out = 0;
   const int arguments = lua_gettop(in);
   for (int i = 1; i <= arguments; ++i) {
     std::size_t size = 0;
     const char* const one = luaL_tolstring(in, i, &size);
-    if (i > 1) line += '\t';
-    line.append(one, size);
+    const std::size_t fits = std::min(size, line_bytes_max - line.size());
+    line.append(one, fits);
+    left_out += size - fits;
+    if (i < arguments && line.size() < line_bytes_max) line += '\t';
+    spend_bytes(in, size);
     lua_pop(in, 1);
   }
+  if (left_out > 0) line += " (and " + std::to_string(left_out) + " bytes more)";
+  governor::of(in).spend(in, steps_of_a_line);
   whose.around().log(How, line);
   return 0;
 }

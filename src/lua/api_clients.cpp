@@ -190,7 +190,9 @@ std::string_view check_room(lua_State* in, int argument) {
 
 // troupe.room(name)
 int room(program&, lua_State* in) {
-  check_string(in, 1);
+  // Who is in which room is kept outside of the scripts' memory.
+  luaL_argcheck(in, check_string(in, 1).size() <= rooms::name_bytes_max, 1,
+                "a room's name has 256 bytes at most");
   lua_settop(in, 1);
   lua_newuserdatauv(in, 0, 1);
   lua_insert(in, 1);
@@ -239,6 +241,7 @@ int members(program& whose, lua_State* in) {
   if (all == nullptr) return 1;
   lua_Integer i = 0;
   for (const std::uint64_t each : *all) {
+    governor::of(in).spend(in, 10);
     whose.push_client(in, each);
     lua_rawseti(in, -2, ++i);
   }

@@ -83,6 +83,36 @@ TEST_F(running_application, an_endless_loop_fails_one_message) {
   EXPECT_EQ(application_->statistics().out_of_time, 1U);
 }
 
+TEST_F(running_application, each_endless_loop_is_ended) {
+  options_.limits.run_time = std::chrono::milliseconds(20);
+  start(
+      "return {on_message = function(client, data) "
+      "local x <close> = setmetatable({}, {__close = function() while data == 'close' do end end}) "
+      "while data ~= 'good' do end client:send(data) end}");
+  raw_client client = open();
+  for (int i = 0; i < 3; ++i) {
+    client.say("loop");
+    client.say("close");
+    client.say("good");
+    EXPECT_EQ(client.hear(), "good");
+  }
+  EXPECT_EQ(application_->statistics().out_of_time, 6U);
+}
+
+TEST_F(running_application, what_is_kept_outside_of_the_scripts_memory_is_bounded) {
+  start(
+      "return {on_message = function(client, data) "
+      "if data == 'print' then local s = ('x'):rep(60000) print(s, s, s) "
+      "else troupe.room(('x'):rep(257)) end end}");
+  raw_client client = open();
+  client.say("print");
+  client.say("room");
+  const auto lines = log_.lines(2);
+  EXPECT_THAT(lines.at(0), testing::EndsWith("x (and 114465 bytes more)"));
+  EXPECT_EQ(lines.at(0).size(), std::string("info: ").size() + 65536 + 24);
+  EXPECT_THAT(lines.at(1), HasSubstr("a room's name has 256 bytes at most"));
+}
+
 TEST_F(running_application, handles_others_while_one_waits) {
   start(
       "local first return {on_message = function(client, data) "

@@ -140,10 +140,7 @@ int setmetatable(lua_State* in) {
     }
     lua_pop(in, 1);
   }
-  lua_pushvalue(in, lua_upvalueindex(1));
-  lua_insert(in, 1);
-  lua_call(in, lua_gettop(in) - 1, 1);
-  return 1;
+  return call_original(in);
 }
 
 int collectgarbage(lua_State* in) {
@@ -153,45 +150,32 @@ int collectgarbage(lua_State* in) {
   return 1;
 }
 
-// os.time() of this moment; of a table it is the original, the upvalue.
+// os.time() of this moment; of a table it is the original.
 int time(lua_State* in) {
-  if (lua_isnoneornil(in, 1)) {
-    lua_pushinteger(in, std::chrono::system_clock::to_time_t(wall_clock::now()));
-    return 1;
-  }
-  lua_pushvalue(in, lua_upvalueindex(1));
-  lua_insert(in, 1);
-  lua_call(in, lua_gettop(in) - 1, 1);
+  if (!lua_isnoneornil(in, 1)) return call_original(in);
+  lua_pushinteger(in, std::chrono::system_clock::to_time_t(wall_clock::now()));
   return 1;
 }
 
 // Each part of a format costs as much as a hundred instructions.
 constexpr std::size_t date_format_max = 1'000;
 
-// os.date([format [, time]]): the time is this moment's unless given. The original is the upvalue.
+// os.date([format [, time]]): the time is this moment's unless given.
 int date(lua_State* in) {
-  const char* const format = luaL_optstring(in, 1, "%c");
-  luaL_argcheck(in, std::string_view(format).size() <= date_format_max, 1, "format is too long");
-  const lua_Integer when =
-      luaL_optinteger(in, 2, std::chrono::system_clock::to_time_t(wall_clock::now()));
-  lua_pushvalue(in, lua_upvalueindex(1));
-  lua_pushstring(in, format);
-  lua_pushinteger(in, when);
-  lua_call(in, 2, 1);
-  return 1;
+  const std::string_view format = luaL_optstring(in, 1, "%c");
+  luaL_argcheck(in, format.size() <= date_format_max, 1, "format is too long");
+  lua_settop(in, 2);
+  if (lua_isnil(in, 2)) {
+    lua_pushinteger(in, std::chrono::system_clock::to_time_t(wall_clock::now()));
+    lua_replace(in, 2);
+  }
+  return call_original(in);
 }
 
 // Seconds of a clock that only goes forward.
 int clock_seconds(lua_State* in) {
   lua_pushnumber(in, std::chrono::duration<lua_Number>(clock::now().time_since_epoch()).count());
   return 1;
-}
-
-// With the library on top: puts `function` in the place of what has that name, which it gets as an upvalue.
-void wrap(lua_State* in, const char* name, lua_CFunction function) {
-  lua_getfield(in, -1, name);
-  lua_pushcclosure(in, function, 1);
-  lua_setfield(in, -2, name);
 }
 
 void forbid(lua_State* in, const char* name) {
@@ -211,13 +195,13 @@ void open_base(lua_State* of) {
   luaL_setfuncs(of, replaced, 0);
   spend_for(of, "select", select);
   spend_for(of, "tonumber", tonumber);
-  wrap(of, "setmetatable", setmetatable);
+  spend_for(of, "setmetatable", setmetatable);
   for (const char* name : {"dofile", "loadfile", "print", "warn"}) forbid(of, name);
   lua_pop(of, 1);
 
   luaL_requiref(of, LUA_OSLIBNAME, luaopen_os, 1);
-  wrap(of, "time", time);
-  wrap(of, "date", date);
+  spend_for(of, "time", time);
+  spend_for(of, "date", date);
   lua_pushcfunction(of, clock_seconds);
   lua_setfield(of, -2, "clock");
   for (const char* name :

@@ -76,6 +76,23 @@ INSTANTIATE_TEST_SUITE_P(
             "local a, b = ('x'):rep(8000000), ('x'):rep(8000000) while a <= b do end"},
         way{"comparing_them_for_equality",
             "local a, b = ('x'):rep(8000000), ('x'):rep(8000000) while a == b do end"},
+        way{"comparing_zeros",
+            "local a, b = ('\\0'):rep(2000000), ('\\0'):rep(2000000) while a <= b do end"},
+        way{"comparing_what_a_coroutine_has_made",
+            "local a, b coroutine.wrap(function() a, b = ('\\0'):rep(2000000), "
+            "('\\0'):rep(2000000) end)() while a <= b do end"},
+        way{"one_coroutine_after_the_other",
+            "while true do coroutine.wrap(function() for i = 1, 4000 do end end)() end"},
+        way{"an_array_and_one_key",
+            "local t, n = {}, 0 for i = 1, 1 << 18 do t[i] = i end "
+            "while true do t[-n] = nil n = n + 1 t[-n] = 1 end"},
+        way{"next_of_an_emptied_table",
+            "local t = {} for i = 1, 1 << 16 do t[-i] = i end for i = 1, 1 << 16 do t[-i] = nil "
+            "end "
+            "while true do next(t) end"},
+        way{"many_arguments",
+            "local t = {} for i = 1, 100000 do t[i] = i end local function g() end "
+            "local function f(...) while true do g(...) end end f(table.unpack(t))"},
         way{"joining_long_strings",
             "local a = ('x'):rep(4000000) while true do local b = a .. 'y' end"},
         way{"errors_without_end", "while true do pcall(error) end"}),
@@ -84,6 +101,64 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(script, a_killed_run_does_not_harm_the_next_one) {
   EXPECT_EQ(run("x = 1 while true do end"), out_of_time);
   EXPECT_EQ(run("return x"), "1");
+}
+
+// ── How soon it is looked ─────────────────────────────────────────────────────────────────────
+
+struct looked_at : script {
+  looked_at() : script({.run_time = std::chrono::seconds(1)}) {
+    lua_pushcfunction(state_.main(), [](lua_State* in) {
+      lua_pushinteger(in, lua_gethookcount(in));
+      return 1;
+    });
+    lua_setglobal(state_.main(), "until_look");
+  }
+  /// Instructions from one look to the next, as a script that returns that finds it.
+  int count(const std::string& text) { return std::stoi(run(text)); }
+};
+
+TEST_F(looked_at, sooner_where_an_instruction_may_last) {
+  EXPECT_EQ(count("return until_look()"), 10'000);
+  EXPECT_LE(count("local s = ('x'):rep(100000) s = s .. 'y' return until_look()"), 1024);
+  EXPECT_LE(count("local t = {} for i = 1, 1 << 20 do t[i] = i end return until_look()"), 128);
+  // 2 MB of zeros are compared in 12 ms.
+  EXPECT_LE(count("local s = ('x'):rep(2000000) return until_look()"), 64);
+  EXPECT_LE(count("local s = ('x'):rep(8000000) return until_look()"), 16);
+  EXPECT_LE(count("local s local function f() s = ('x'):rep(2000000) end "
+                  "coroutine.wrap(f)() return until_look()"),
+            64);
+  EXPECT_LE(count("local s = ('x'):rep(2000000) local n coroutine.wrap(function() "
+                  "n = until_look() end)() return n"),
+            64);
+}
+
+TEST_F(looked_at, as_before_when_it_has_gone) {
+  run("x = ('x'):rep(2000000)");
+  EXPECT_LE(count("return until_look()"), 64);
+  run("x = nil");
+  lua_gc(state_.main(), LUA_GCCOLLECT);
+  EXPECT_EQ(count("return until_look()"), 10'000);
+}
+
+// Lua leaves the hooks of a coroutine off that an error has left out of a hook.
+TEST_F(script, what_was_killed_runs_no_more) {
+  EXPECT_EQ(run("c = coroutine.create(function() local x <close> = setmetatable({}, {__close = "
+                "function() while true do end end}) while true do end end) coroutine.resume(c)"),
+            out_of_time);
+  EXPECT_EQ(run("return coroutine.status(c), coroutine.resume(c)"),
+            "dead, false, cannot resume dead coroutine");
+  EXPECT_EQ(run("return pcall(coroutine.close, c)"),
+            "false, cannot close a coroutine that was killed");
+  EXPECT_EQ(run("coroutine.wrap(function() local x <close> = setmetatable({}, {__close = "
+                "function() while true do end end}) while true do end end)()"),
+            out_of_time);
+  EXPECT_EQ(run("pcall(function() local x <close> = setmetatable({}, {__close = "
+                "function() while true do end end}) while true do end end)"),
+            out_of_time);
+  EXPECT_EQ(
+      run("local function f(n) local x <close> = setmetatable({}, {__close = function() "
+          "while true do end end}) if n > 0 then f(n - 1) end while true do end end pcall(f, 150)"),
+      out_of_time);
 }
 
 TEST_F(script, a_caught_error_is_none) {
@@ -111,6 +186,23 @@ TEST_F(hungry, lack_of_memory_is_not_caught) {
                   "coroutine.resume(c)"),
               StartsWith("killed: "));
   EXPECT_EQ(run("return 1"), "1");
+}
+
+TEST_F(hungry, lack_of_memory_in_a_buffer_of_luas_is_not_caught) {
+  run("x = ('x'):rep(500000)");
+  EXPECT_THAT(run("while true do pcall(string.format, '%s%s%s%s%s', x, x, x, x, x) end"),
+              StartsWith("killed: needed more"));
+  EXPECT_THAT(run("xpcall(string.pack, function() return 'other' end, 'zzzzz', x, x, x, x, x)"),
+              StartsWith("killed: needed more"));
+  EXPECT_THAT(run("coroutine.resume(coroutine.create(string.pack), 'zzzzz', x, x, x, x, x)"),
+              StartsWith("killed: needed more"));
+}
+
+TEST_F(hungry, garbage_makes_room_for_what_is_made) {
+  EXPECT_EQ(
+      run("x = ('x'):rep(400000) for i = 1, 20 do local s = ('%s%d'):format(x, i) s = s:upper() "
+          "s = s:reverse() s = string.pack('s4', x) end return #x"),
+      "400000");
 }
 
 TEST_F(hungry, garbage_goes_when_there_is_much_of_it) {

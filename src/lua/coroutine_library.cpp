@@ -41,10 +41,12 @@ outcome resume(lua_State* in, lua_State* which, int arguments) {
     lua_pushliteral(which, "cannot resume dead coroutine");
     return {LUA_ERRRUN, 1};
   }
+  governor& bounds = governor::of(in);
+  bounds.change(in, which);
   lua_xmove(in, which, arguments);
-  governor::of(in).watch(which);
   outcome got{};
   got.status = lua_resume(which, in, arguments, &got.values);
+  bounds.watch(in);
   if (got.status != LUA_OK && got.status != LUA_YIELD) got.values = 1;
   return got;
 }
@@ -73,8 +75,11 @@ int give_results(lua_State* in, lua_State* from, outcome got, form as) {
     governor& bounds = governor::of(in);
     if (as == form::wrap) {
       // As Lua does it: its variables are closed, and the error goes on from here.
+      bounds.raise_if_killed(in);
       if (lua_status(from) != LUA_OK && lua_status(from) != LUA_YIELD) {
+        bounds.watch(from);
         got.status = lua_resetthread(from);
+        bounds.watch(in);
       }
       lua_xmove(from, in, 1);
       bounds.raise_if_killed(in);
@@ -122,11 +127,16 @@ int coroutine_wrap(lua_State* in) {
 int coroutine_close(lua_State* in) {
   lua_State* const which = checked_coroutine(in);
   if (waits(which)) return luaL_error(in, "cannot close a coroutine that waits for something");
+  if (governor::was_killed(which))
+    return luaL_error(in, "cannot close a coroutine that was killed");
+  governor& bounds = governor::of(in);
+  if (lua_status(which) != LUA_OK) bounds.change(in, which);  // it may have variables to close
   lua_settop(in, 1);
   lua_pushvalue(in, lua_upvalueindex(1));
   lua_insert(in, 1);
   lua_call(in, 1, LUA_MULTRET);
-  governor::of(in).raise_if_killed(in);
+  bounds.watch(in);
+  bounds.raise_if_killed(in);
   return lua_gettop(in);
 }
 

@@ -115,6 +115,9 @@ INSTANTIATE_TEST_SUITE_P(
         way{"sort_long_strings",
             "local s, t = ('x'):rep(200000), {} for i = 1, 100 do t[i] = s .. i % 7 end "
             "while true do table.sort(t) end"},
+        way{"sort_of_long_strings_by_a_library_function",
+            "local t = {} for i = 1, 100 do t[i] = ('x'):rep(200000) end "
+            "while true do pcall(table.sort, t, rawequal) end"},
         way{"sort_by_a_library_function",
             "local t = {} for i = 1, 10000 do t[i] = i end "
             "while true do table.sort(t, math.ult) table.sort(t, rawequal) end"}),
@@ -146,6 +149,20 @@ TEST_F(a_second, a_long_table_is_worked_on) {
 TEST_F(script, formats_of_dates_are_short) {
   EXPECT_EQ(run("return os.date('!%Y', 0)"), "1970");
   EXPECT_THAT(run("return os.date(('%n'):rep(1000))"), HasSubstr("format is too long"));
+}
+
+TEST_F(script, errors_of_dates_name_the_function) {
+  EXPECT_THAT(run("return os.date('%Ez', 0)"), HasSubstr("bad argument #1 to 'date'"));
+  EXPECT_THAT(run("return os.date({})"), HasSubstr("bad argument #1 to 'date'"));
+  EXPECT_THAT(run("return os.time(1)"), HasSubstr("bad argument #1 to 'time'"));
+  EXPECT_THAT(run("return os.time({})"), HasSubstr("field 'year' missing"));
+  EXPECT_THAT(run("setmetatable(1, {})"), HasSubstr("bad argument #1 to 'setmetatable'"));
+}
+
+TEST_F(script, letters_are_changed_as_in_lua) {
+  EXPECT_EQ(run("return ('aZ1\\0\\xe9'):upper() == 'AZ1\\0\\xe9', ('aZ1'):lower(), "
+                "('abc'):reverse(), (''):upper() == '', string.upper(12)"),
+            "true, az1, cba, true, 12");
 }
 
 TEST_F(script, what_is_loaded_is_as_in_lua) {

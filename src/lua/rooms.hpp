@@ -20,6 +20,7 @@ class rooms {
  public:
   /// Of one client.
   static constexpr std::size_t rooms_max = 1'000;
+  static constexpr std::size_t name_bytes_max = 256;
 
   enum class joined : std::uint8_t { joined, was_in, too_many };
 

@@ -3,6 +3,7 @@
 // Lua's string library, with what is linear in a string spent. README.md says what could be made long.
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <lua.hpp>
 #include <string_view>
@@ -45,6 +46,33 @@ int rep(lua_State* in) {
   return 1;
 }
 
+// ── One byte after the other ──────────────────────────────────────────────────────────────────
+
+std::string_view check_spent(lua_State* in) {
+  std::size_t size = 0;
+  const char* const text = luaL_checklstring(in, 1, &size);
+  spend_bytes(in, size);
+  return {text, size};
+}
+
+template <int (*Case)(int)>
+int change_case(lua_State* in) {
+  const std::string_view text = check_spent(in);
+  text_buffer made(in);
+  std::transform(text.begin(), text.end(), made.add_space(text.size()),
+                 [](char c) { return static_cast<char>(Case(static_cast<unsigned char>(c))); });
+  made.push();
+  return 1;
+}
+
+int reverse(lua_State* in) {
+  const std::string_view text = check_spent(in);
+  text_buffer made(in);
+  std::reverse_copy(text.begin(), text.end(), made.add_space(text.size()));
+  made.push();
+  return 1;
+}
+
 // ── Lua's own, spent ──────────────────────────────────────────────────────────────────────────
 
 int reads_first(lua_State* in) {
@@ -52,7 +80,15 @@ int reads_first(lua_State* in) {
   return call_original(in);
 }
 
-int makes_string(lua_State* in) {
+// `given`: the bytes that it may put together, in a buffer of Lua's, which grows in steps of a half.
+int makes_string(lua_State* in, std::size_t given) {
+  governor::of(in).make_room(in, 3 * given);
+  const int results = call_original(in);
+  spend_string(in, -1);
+  return results;
+}
+
+int sub(lua_State* in) {
   const int results = call_original(in);
   spend_string(in, -1);
   return results;
@@ -80,6 +116,7 @@ int format(lua_State* in) {
   spend_bytes(in, size);
   const int last = lua_gettop(in);
   int argument = 1;
+  std::size_t given = size;
   for (std::size_t at = 0; (at = text.find('%', at)) != text.npos; ++at) {
     do {
       ++at;
@@ -94,13 +131,18 @@ int format(lua_State* in) {
       lua_replace(in, argument);
     }
     spend_string(in, argument);
+    given += lua_rawlen(in, argument);
   }
-  return makes_string(in);
+  return makes_string(in, given);
 }
 
 int pack(lua_State* in) {
-  for (int i = lua_gettop(in); i > 0; --i) spend_string(in, i);
-  return makes_string(in);
+  std::size_t given = 0;
+  for (int i = lua_gettop(in); i > 0; --i) {
+    spend_string(in, i);
+    if (lua_type(in, i) == LUA_TSTRING) given += lua_rawlen(in, i);
+  }
+  return makes_string(in, given);
 }
 
 int unpack(lua_State* in) {
@@ -120,17 +162,18 @@ int unpack(lua_State* in) {
 void open_string(lua_State* of) {
   luaL_requiref(of, LUA_STRLIBNAME, luaopen_string, 1);
   constexpr luaL_Reg replaced[] = {{"rep", function<rep>},
+                                   {"lower", function<change_case<std::tolower>>},
+                                   {"upper", function<change_case<std::toupper>>},
+                                   {"reverse", function<reverse>},
                                    {"find", function<string_find>},
                                    {"match", function<string_match>},
                                    {"gmatch", function<string_gmatch>},
                                    {"gsub", function<string_gsub>},
                                    {nullptr, nullptr}};
   luaL_setfuncs(of, replaced, 0);
-  for (const char* name : {"lower", "upper", "reverse", "packsize"}) {
-    spend_for(of, name, reads_first);
-  }
+  spend_for(of, "packsize", reads_first);
   for (const char* name : {"byte", "char"}) spend_for(of, name, takes_or_gives_many);
-  spend_for(of, "sub", makes_string);
+  spend_for(of, "sub", sub);
   spend_for(of, "format", format);
   spend_for(of, "pack", pack);
   spend_for(of, "unpack", unpack);

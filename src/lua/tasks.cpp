@@ -138,10 +138,13 @@ tasks::outcome tasks::run(std::unique_ptr<task> which, int arguments) {
 tasks::outcome tasks::fail(std::unique_ptr<task> which, governor::verdict verdict,
                            const char* text) {
   const failure why = describe(which->thread, verdict, text);
-  // Closes its variables, which may run scripts.
-  state_.governor().begin(clock::now());
-  lua_resetthread(which->thread);
-  state_.governor().end();
+  if (!governor::was_killed(which->thread)) {
+    // Closes its variables, which may run scripts.
+    state_.governor().begin(clock::now());
+    state_.governor().watch(which->thread);
+    lua_resetthread(which->thread);
+    state_.governor().end();
+  }
 
   if (!why.code) observer_.handler_failed(why);
   which->then->failed(why);
@@ -186,7 +189,10 @@ failure tasks::describe(lua_State* thread, governor::verdict verdict, const char
   // A script's __tostring may run.
   state_.governor().begin(clock::now());
   protect(state_.main(), tell);
-  state_.governor().end();
+  if (state_.governor().end() == governor::verdict::out_of_time &&
+      verdict == governor::verdict::none) {
+    why.text = "an error that took too long to become a text";
+  }
   if (why.traceback.empty()) why.traceback = why.text;
   if (why.text == "not enough memory" && why.why == governor::verdict::none) {
     why.why = governor::verdict::out_of_memory;
@@ -196,6 +202,7 @@ failure tasks::describe(lua_State* thread, governor::verdict verdict, const char
 
 void tasks::drop(std::unique_ptr<task> which, const std::string& why) {
   state_.governor().begin(clock::now());
+  state_.governor().watch(which->thread);
   lua_resetthread(which->thread);
   state_.governor().end();
   which->then->failed({.why = governor::verdict::none, .text = why, .traceback = why, .code = {}});
@@ -222,7 +229,7 @@ std::unique_ptr<tasks::task> tasks::take_idle() {
 
 void tasks::give_back(std::unique_ptr<task> which) noexcept {
   which->then.reset();
-  lua_settop(which->thread, 0);
+  if (lua_status(which->thread) == LUA_OK) lua_settop(which->thread, 0);
   if (idle_.size() < idle_max && lua_status(which->thread) == LUA_OK) {
     try {
       idle_.push_back(std::move(which));

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace troupe::lua::detail {
+
+/// How large the largest of a number of blocks is, up to the next power of two.
+///
+/// Cost: a few instructions each, however many blocks there are.
+class block_sizes {
+ public:
+  void add(std::size_t bytes) noexcept {
+    const auto width = static_cast<std::size_t>(std::bit_width(bytes));
+    ++counts_[width];
+    there_ |= std::uint64_t{1} << width;
+  }
+  void remove(std::size_t bytes) noexcept {
+    const auto width = static_cast<std::size_t>(std::bit_width(bytes));
+    if (--counts_[width] == 0) there_ &= ~(std::uint64_t{1} << width);
+  }
+  /// 0: there is none.
+  [[nodiscard]] std::size_t largest() const noexcept { return std::bit_floor(there_); }
+
+ private:
+  // By the bits that a size has: below 2 to that power. None has 64.
+  std::array<std::uint32_t, 64> counts_{};
+  std::uint64_t there_ = 0;
+};
+
+}  // namespace troupe::lua::detail
