@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <chrono>
 #include <cstdint>
 #include <lua.hpp>
 #include <string_view>
-
-#include <troupe/base/clock.hpp>
 
 #include "governor.hpp"
 #include "libraries.hpp"
@@ -153,40 +150,6 @@ int collectgarbage(lua_State* in) {
   return 1;
 }
 
-// os.time() of this moment; of a table it is the original, the upvalue.
-int time(lua_State* in) {
-  if (lua_isnoneornil(in, 1)) {
-    lua_pushinteger(in, std::chrono::system_clock::to_time_t(wall_clock::now()));
-    return 1;
-  }
-  lua_pushvalue(in, lua_upvalueindex(1));
-  lua_insert(in, 1);
-  lua_call(in, lua_gettop(in) - 1, 1);
-  return 1;
-}
-
-// Each part of a format costs as much as a hundred instructions.
-constexpr std::size_t date_format_max = 1'000;
-
-// os.date([format [, time]]): the time is this moment's unless given. The original is the upvalue.
-int date(lua_State* in) {
-  const char* const format = luaL_optstring(in, 1, "%c");
-  luaL_argcheck(in, std::string_view(format).size() <= date_format_max, 1, "format is too long");
-  const lua_Integer when =
-      luaL_optinteger(in, 2, std::chrono::system_clock::to_time_t(wall_clock::now()));
-  lua_pushvalue(in, lua_upvalueindex(1));
-  lua_pushstring(in, format);
-  lua_pushinteger(in, when);
-  lua_call(in, 2, 1);
-  return 1;
-}
-
-// Seconds of a clock that only goes forward.
-int clock_seconds(lua_State* in) {
-  lua_pushnumber(in, std::chrono::duration<lua_Number>(clock::now().time_since_epoch()).count());
-  return 1;
-}
-
 // With the library on top: puts `function` in the place of what has that name, which it gets as an upvalue.
 void wrap(lua_State* in, const char* name, lua_CFunction function) {
   lua_getfield(in, -1, name);
@@ -213,17 +176,6 @@ void open_base(lua_State* of) {
   spend_for(of, "tonumber", tonumber);
   wrap(of, "setmetatable", setmetatable);
   for (const char* name : {"dofile", "loadfile", "print", "warn"}) forbid(of, name);
-  lua_pop(of, 1);
-
-  luaL_requiref(of, LUA_OSLIBNAME, luaopen_os, 1);
-  wrap(of, "time", time);
-  wrap(of, "date", date);
-  lua_pushcfunction(of, clock_seconds);
-  lua_setfield(of, -2, "clock");
-  for (const char* name :
-       {"execute", "exit", "getenv", "remove", "rename", "setlocale", "tmpname"}) {
-    forbid(of, name);
-  }
   lua_pop(of, 1);
   // What luaL_requiref() has remembered would give the originals back to nobody: there is no package library,
   // and scripts do not see the registry.

@@ -55,6 +55,7 @@ void* governor::allocate(void* self, void* block, std::size_t old_bytes,
 
 void governor::govern(lua_State* main) noexcept {
   *static_cast<governor**>(lua_getextraspace(main)) = this;
+  main_ = main;
   lua_sethook(main, on_count, LUA_MASKCOUNT, look_each);
 }
 

@@ -97,6 +97,7 @@ class governor {
   [[noreturn]] void raise(lua_State* in);
 
   const bounds bounds_;
+  lua_State* main_ = nullptr;
   std::size_t used_ = 0;
   std::size_t peak_ = 0;
   std::size_t unlooked_ = look_each;
