@@ -16,6 +16,8 @@
 #include "lab/frame/measuring.hpp"
 #endif
 #ifdef TROUPE_CLI_SERVER
+#include <troupe/lua/engine.hpp>
+
 #include "cli/new_application.hpp"
 #include "cli/serve.hpp"
 #endif
@@ -28,6 +30,9 @@ std::string version() {
   std::string text = "troupe " TROUPE_CLI_VERSION;
 #ifdef TROUPE_CLI_LAB
   text += " (" + std::string(troupe::lab::built::commit()) + ")";
+#endif
+#ifdef TROUPE_CLI_SERVER
+  text.append(", ").append(troupe::lua::engine_name());
 #endif
   return text;
 }

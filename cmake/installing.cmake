@@ -20,5 +20,6 @@ write_basic_package_version_file(troupe-config-version.cmake COMPATIBILITY SameM
 install(FILES ${PROJECT_BINARY_DIR}/troupe-config.cmake
               ${PROJECT_BINARY_DIR}/troupe-config-version.cmake
               cmake/FindLuaCxx.cmake
+              cmake/FindLuaJIT.cmake
         DESTINATION ${package_folder})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

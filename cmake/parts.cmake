@@ -4,8 +4,29 @@
 #   *_test.cpp     together are one GoogleTest program, <layer>_test
 #   *_bench.cpp    each is one program; a test runs it with --smoke
 #   any other .cpp belongs to the library
+#
+# Where TROUPE_STANDS_IN_<layer> names a folder in there, its files stand in for those of the same name, or are there
+# besides; and those that TROUPE_WITHOUT_<layer> names are left out, as are the tests of TROUPE_TESTS_LEFT_OUT_<layer>.
 
 set(TROUPE_LAYERS_BELOW_ACTORS base sync memory time message mailbox scheduler)
+
+# troupe_find_sources(<result> <layer> <pattern>): the files of a layer.
+function(troupe_find_sources result layer pattern)
+  set(folder ${PROJECT_SOURCE_DIR}/src/${layer})
+  file(GLOB found CONFIGURE_DEPENDS ${folder}/${pattern})
+  if(TROUPE_STANDS_IN_${layer})
+    file(GLOB instead CONFIGURE_DEPENDS ${folder}/${TROUPE_STANDS_IN_${layer}}/${pattern})
+    set(without ${TROUPE_WITHOUT_${layer}})
+    foreach(file IN LISTS instead)
+      cmake_path(GET file FILENAME name)
+      list(APPEND without ${name})
+    endforeach()
+    list(TRANSFORM without PREPEND ${folder}/)
+    list(REMOVE_ITEM found ${without})
+    list(APPEND found ${instead})
+  endif()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
 
 # Makes the library troupe::<part>, and the tests and benchmarks of its layers.
 #
@@ -23,7 +44,7 @@ function(troupe_add_part part)
   foreach(layer IN LISTS arg_LAYERS)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/troupe/${layer}/*.hpp)
     list(APPEND headers ${found})
-    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp)
+    troupe_find_sources(found ${layer} *.cpp)
     list(FILTER found EXCLUDE REGEX "_(test|bench)\\.cpp$")
     list(APPEND sources ${found})
   endforeach()
@@ -57,7 +78,7 @@ function(troupe_add_layer_tests part)
   set(first)
   set(precompiled)
   foreach(layer IN LISTS ARGN)
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${layer}/*_test.cpp)
+    troupe_find_sources(sources ${layer} *_test.cpp)
     if(NOT sources)
       continue()
     endif()
@@ -80,7 +101,12 @@ function(troupe_add_layer_tests part)
       set(precompiled "${headers}")
       target_precompile_headers(${program} PRIVATE ${headers})
     endif()
-    gtest_discover_tests(${program} TEST_PREFIX ${layer}. DISCOVERY_MODE PRE_TEST
+    set(left_out)
+    if(TROUPE_TESTS_LEFT_OUT_${layer})
+      list(JOIN TROUPE_TESTS_LEFT_OUT_${layer} ":" left_out)
+      set(left_out TEST_FILTER "-${left_out}")
+    endif()
+    gtest_discover_tests(${program} ${left_out} TEST_PREFIX ${layer}. DISCOVERY_MODE PRE_TEST
                          PROPERTIES LABELS ${layer})
   endforeach()
 endfunction()
@@ -88,7 +114,7 @@ endfunction()
 # troupe_add_layer_benchmarks(<part> <layer>...)
 function(troupe_add_layer_benchmarks part)
   foreach(layer IN LISTS ARGN)
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${layer}/*_bench.cpp)
+    troupe_find_sources(sources ${layer} *_bench.cpp)
     foreach(source IN LISTS sources)
       cmake_path(GET source STEM program)
       add_executable(${program} ${source})

@@ -148,8 +148,7 @@ int client_index(program&, lua_State* in) {
 }
 
 int client_tostring(program&, lua_State* in) {
-  lua_pushfstring(in, "client %I", static_cast<lua_Integer>(check_client(in, 1)));
-  return 1;
+  return push_view(in, "client " + std::to_string(check_client(in, 1)));
 }
 
 // troupe.client(id): nil if it has gone

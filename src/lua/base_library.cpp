@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <chrono>
 #include <cstdint>
 #include <lua.hpp>
 #include <string_view>
-
-#include <troupe/base/clock.hpp>
 
 #include "governor.hpp"
 #include "libraries.hpp"
@@ -150,34 +147,6 @@ int collectgarbage(lua_State* in) {
   return 1;
 }
 
-// os.time() of this moment; of a table it is the original.
-int time(lua_State* in) {
-  if (!lua_isnoneornil(in, 1)) return call_original(in);
-  lua_pushinteger(in, std::chrono::system_clock::to_time_t(wall_clock::now()));
-  return 1;
-}
-
-// Each part of a format costs as much as a hundred instructions.
-constexpr std::size_t date_format_max = 1'000;
-
-// os.date([format [, time]]): the time is this moment's unless given.
-int date(lua_State* in) {
-  const std::string_view format = luaL_optstring(in, 1, "%c");
-  luaL_argcheck(in, format.size() <= date_format_max, 1, "format is too long");
-  lua_settop(in, 2);
-  if (lua_isnil(in, 2)) {
-    lua_pushinteger(in, std::chrono::system_clock::to_time_t(wall_clock::now()));
-    lua_replace(in, 2);
-  }
-  return call_original(in);
-}
-
-// Seconds of a clock that only goes forward.
-int clock_seconds(lua_State* in) {
-  lua_pushnumber(in, std::chrono::duration<lua_Number>(clock::now().time_since_epoch()).count());
-  return 1;
-}
-
 void forbid(lua_State* in, const char* name) {
   lua_pushnil(in);
   lua_setfield(in, -2, name);
@@ -197,17 +166,6 @@ void open_base(lua_State* of) {
   spend_for(of, "tonumber", tonumber);
   spend_for(of, "setmetatable", setmetatable);
   for (const char* name : {"dofile", "loadfile", "print", "warn"}) forbid(of, name);
-  lua_pop(of, 1);
-
-  luaL_requiref(of, LUA_OSLIBNAME, luaopen_os, 1);
-  spend_for(of, "time", time);
-  spend_for(of, "date", date);
-  lua_pushcfunction(of, clock_seconds);
-  lua_setfield(of, -2, "clock");
-  for (const char* name :
-       {"execute", "exit", "getenv", "remove", "rename", "setlocale", "tmpname"}) {
-    forbid(of, name);
-  }
   lua_pop(of, 1);
   // What luaL_requiref() has remembered would give the originals back to nobody: there is no package library,
   // and scripts do not see the registry.

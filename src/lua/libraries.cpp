@@ -8,6 +8,7 @@ namespace troupe::lua::detail {
 
 void open_libraries(lua_State* of) {
   open_base(of);
+  open_os(of);
   open_coroutine(of);
   open_string(of);
   open_table(of);

@@ -13,6 +13,7 @@ void open_libraries(lua_State* of);
 
 /// Its parts. Each sets its global names.
 void open_base(lua_State* of);
+void open_os(lua_State* of);
 void open_coroutine(lua_State* of);
 void open_string(lua_State* of);
 void open_table(lua_State* of);

@@ -232,9 +232,12 @@ void program::answered(std::uint64_t what, bool ok, const std::string& value) {
 void program::forget(std::uint64_t client) {
   lua_State* const lua = state_.main();
   lua_rawgeti(lua, LUA_REGISTRYINDEX, clients_);
-  lua_pushnil(lua);
-  lua_rawseti(lua, -2, static_cast<lua_Integer>(client));  // nil makes no room, so it cannot fail
-  lua_pop(lua, 1);
+  // Where there is one, nil makes no room, so it cannot fail.
+  if (lua_rawgeti(lua, -1, static_cast<lua_Integer>(client)) != LUA_TNIL) {
+    lua_pushnil(lua);
+    lua_rawseti(lua, -3, static_cast<lua_Integer>(client));
+  }
+  lua_pop(lua, 2);
 }
 
 void program::tidy() {

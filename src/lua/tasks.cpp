@@ -2,7 +2,6 @@
 
 #include "tasks.hpp"
 
-#include <exception>
 #include <new>
 
 #include <troupe/base/clock.hpp>
@@ -15,75 +14,11 @@ namespace {
 // Coroutines that are kept for the next handlers.
 constexpr std::size_t idle_max = 64;
 
-// Runs `work` where errors may be raised, outside of a task. False: there is no memory.
-bool protect(lua_State* in, pushing work) noexcept {
-  const auto call = [](lua_State* inside) {
-    return (*static_cast<pushing*>(lua_touserdata(inside, 1)))(inside);
-  };
-  if (!lua_checkstack(in, 4)) return false;
-  const int before = lua_gettop(in);
-  lua_pushcfunction(in, call);
-  lua_pushlightuserdata(in, &work);
-  const int status = lua_pcall(in, 1, 0, 0);
-  lua_settop(in, before);
-  return status == LUA_OK;
-}
-
 }  // namespace
-
-struct tasks::launch {
-  tasks* self;
-  pushing* push;
-};
 
 tasks::~tasks() = default;
 
 // ── Running ───────────────────────────────────────────────────────────────────────────────────
-
-tasks::outcome tasks::start(pushing push, std::unique_ptr<ending> then) {
-  std::unique_ptr<task> which = take_idle();
-  which->then = std::move(then);
-  launch with{this, &push};
-  lua_pushcfunction(which->thread, begin);
-  lua_pushlightuserdata(which->thread, &with);
-  return run(std::move(which), 1);
-}
-
-// In the task: the function, its arguments, and then its results.
-int tasks::begin(lua_State* in) {
-  const launch with = *static_cast<launch*>(lua_touserdata(in, 1));
-  tasks* const self = with.self;
-  lua_settop(in, 0);
-  const int arguments = (*with.push)(in);
-  if (arguments == nothing) {
-    self->running_->then->not_begun();
-    return 0;
-  }
-  const auto context = reinterpret_cast<lua_KContext>(self);
-  lua_callk(in, arguments, LUA_MULTRET, context, finish);
-  return finish(in, LUA_OK, context);
-}
-
-int tasks::finish(lua_State* in, int, lua_KContext context) {
-  auto* const self = reinterpret_cast<tasks*>(context);
-  try {
-    self->running_->then->returned(in, 1);
-  } catch (const std::exception& e) {
-    lua_pushstring(in, e.what());
-    return lua_error(in);
-  }
-  return 0;
-}
-
-tasks::outcome tasks::resume(std::uint64_t what, pushing push) {
-  const auto found = waiting_.find(what);
-  if (found == waiting_.end()) return outcome::done;
-  std::unique_ptr<task> which = std::move(found->second);
-  waiting_.erase(found);
-  end_wait(which->thread);
-  lua_pushlightuserdata(which->thread, &push);
-  return run(std::move(which), 1);
-}
 
 std::uint64_t tasks::announce_wait(lua_State* in) {
   if (!lua_isyieldable(in) || running_ == nullptr) {
@@ -95,16 +30,6 @@ std::uint64_t tasks::announce_wait(lua_State* in) {
     luaL_error(in, "%d handlers wait already, which is the limit", static_cast<int>(waiting_max_));
   }
   return running_->waits_for = last_wait_ += 2;  // even numbers; odd ones are timers
-}
-
-int tasks::wait(lua_State* in) {
-  return detail::wait(in, static_cast<lua_KContext>(lua_gettop(in)), deliver);
-}
-
-int tasks::deliver(lua_State* in, int, lua_KContext) {
-  auto* const push = static_cast<pushing*>(lua_touserdata(in, -1));
-  lua_settop(in, 0);
-  return (*push)(in);
 }
 
 tasks::outcome tasks::run(std::unique_ptr<task> which, int arguments) {

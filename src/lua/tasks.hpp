@@ -138,6 +138,10 @@ class tasks {
     std::uint64_t waits_for = 0;
   };
   struct launch;
+
+  // How a handler is called, and how it goes on: running.cpp, and that of LuaJIT.
+  /// Runs `work` where errors may be raised, outside of a task. False: there is no memory.
+  static bool protect(lua_State* in, pushing work) noexcept;
   static int begin(lua_State* in);
   static int finish(lua_State* in, int status, lua_KContext context);
   static int deliver(lua_State* in, int status, lua_KContext context);

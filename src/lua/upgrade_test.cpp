@@ -318,7 +318,7 @@ TEST_F(upgrading, while_messages_come) {
       "local sum = 0 return {on_save = function() return sum end, "
       "on_upgrade = function(saved) sum = saved end, "
       "on_message = function(client, data) client.data.n = (client.data.n or 0) + 1 "
-      "client:send(data .. ' ' .. math.tointeger(client.data.n)) end}";
+      "client:send(data .. ' ' .. math.floor(client.data.n)) end}";
   start(counts);
   atomic<bool> done{false};
   int upgrades = 0;

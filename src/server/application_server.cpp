@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <troupe/base/clock.hpp>
+#include <troupe/lua/engine.hpp>
 #include <troupe/net/signals.hpp>
 #include <troupe/server/control.hpp>
 #include <troupe/sync/atomic.hpp>
@@ -111,6 +112,9 @@ struct application_server::state {
 };
 
 void application_server::state::start_applications() {
+  log.write(severity::info,
+            "applications run with " + std::string(lua::engine_name()) +
+                (lua::engine_contains() ? "" : ", which is for scripts that are trusted"));
   applications.reserve(what.applications.size());
   for (const served_application& each : what.applications) {
     applications.emplace_back(community, each.options);

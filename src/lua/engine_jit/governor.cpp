@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What holds for scripts that are trusted: memory holds; the time of a run where the interpreter is at work, where memory
+// is asked for, and where steps are spent. A loop that was compiled, and does neither, is not seen.
+
+#include "lua/governor.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include <troupe/base/thread_host.hpp>
+
+namespace troupe::lua::detail {
+namespace {
+
+// What a look counts for in a simulation.
+constexpr duration simulated_look = std::chrono::microseconds(100);
+
+// So many bytes may be gone through in the time of one step.
+constexpr std::size_t bytes_per_step = 64;
+
+// What is refused is this many times the hard bound. Below that the run is killed instead: where compiled code is refused
+// memory, LuaJIT 2.1.0-beta3 may read a frame that is not there.
+constexpr std::size_t refused_above = 2;
+
+void on_count(lua_State* in, lua_Debug*) { governor::of(in).counted(in); }
+
+}  // namespace
+
+governor& governor::of(lua_State* of) noexcept {
+  void* self = nullptr;
+  lua_getallocf(of, &self);
+  return *static_cast<governor*>(self);
+}
+
+void* governor::allocate(void* self, void* block, std::size_t old_bytes,
+                         std::size_t bytes) noexcept {
+  auto& my = *static_cast<governor*>(self);
+  const std::size_t had = block != nullptr ? old_bytes : 0;
+  if (bytes == 0) {
+    std::free(block);
+    my.used_ -= had;
+    return nullptr;
+  }
+  const std::size_t most = my.bounds_.memory_hard * refused_above;
+  if (bytes > had && bytes - had > most - std::min(my.used_, most)) return nullptr;
+  if (bytes > had && my.main_ != nullptr && my.over_at_ != time_point::max()) {
+    (void)my.has_time_for(bytes - had);
+  }
+  void* const got = std::realloc(block, bytes);
+  if (got == nullptr) return bytes <= had ? block : nullptr;
+  const bool was_little = my.used_ <= my.bounds_.memory_soft;
+  my.used_ = my.used_ - had + bytes;
+  my.peak_ = std::max(my.peak_, my.used_);
+  // LuaJIT does not collect because memory lacks, but when there is so and so much more than last time. This only says that now
+  // is the time; it collects in steps of its own.
+  if (was_little && my.used_ > my.bounds_.memory_soft && my.main_ != nullptr) {
+    lua_gc(my.main_, LUA_GCRESTART, 0);
+  }
+  return got;
+}
+
+// The hook is one for all coroutines.
+void governor::govern(lua_State* main) noexcept {
+  main_ = main;
+  lua_sethook(main, on_count, LUA_MASKCOUNT, look_each);
+}
+
+void governor::watch(lua_State*) noexcept {}
+
+// In the midst of an allocation nothing can be raised. But a hook can be set, and the collector told to begin: compiled code
+// is left where it collects.
+bool governor::has_time_for(std::size_t bytes) noexcept {
+  if (verdict_ != verdict::none) return false;
+  const std::size_t steps = bytes / bytes_per_step;
+  if (steps < unlooked_) {
+    unlooked_ -= steps;
+  } else {
+    unlooked_ = look_each;
+    if (clock::now() >= over_at_) verdict_ = verdict::out_of_time;
+  }
+  if (used_ + bytes > bounds_.memory_hard) verdict_ = verdict::out_of_memory;
+  if (verdict_ == verdict::none) return true;
+  lua_sethook(main_, on_count, LUA_MASKCOUNT, 1);
+  lua_gc(main_, LUA_GCRESTART, 0);
+  return false;
+}
+
+void governor::begin(time_point now) noexcept {
+  over_at_ = later(now, bounds_.run_time);
+  unlooked_ = look_each;
+  verdict_ = verdict::none;
+}
+
+governor::verdict governor::end() noexcept {
+  over_at_ = time_point::max();
+  if (lua_gethookcount(main_) != static_cast<int>(look_each)) {
+    lua_sethook(main_, on_count, LUA_MASKCOUNT, look_each);
+  }
+  return std::exchange(verdict_, verdict::none);
+}
+
+void governor::counted(lua_State* by) { look(by, look_each); }
+
+void governor::look(lua_State* by, std::size_t) {
+  unlooked_ = look_each;
+  if (over_at_ == time_point::max()) return;
+  if (troupe::detail::thread_host::here() != nullptr) over_at_ -= simulated_look;
+  if (verdict_ == verdict::none && clock::now() >= over_at_) verdict_ = verdict::out_of_time;
+  raise_if_killed(by);
+}
+
+void governor::caught(lua_State* in, int status) {
+  if (status == LUA_ERRMEM && verdict_ == verdict::none) verdict_ = verdict::out_of_memory;
+  raise_if_killed(in);
+}
+
+// Its collector works before memory lacks; see allocate().
+void governor::make_room(lua_State*, std::size_t) {}
+
+// The hook is one for all coroutines, and stays on.
+bool governor::was_killed(lua_State*) noexcept { return false; }
+
+// LuaJIT's own pcall catches it; from now on a hook is called at each instruction, and so who has caught it is ended too.
+void governor::raise(lua_State* in) {
+  lua_sethook(main_, on_count, LUA_MASKCOUNT, 1);
+  lua_pushliteral(in, "killed");
+  lua_error(in);
+  std::abort();  // it does not return
+}
+
+bool governor::collect(lua_State* main) {
+  if (used_ <= std::max(bounds_.memory_soft, collect_above_)) {
+    if (used_ <= bounds_.memory_soft) {
+      warned_ = false;
+      collect_above_ = 0;
+    }
+    return false;
+  }
+  lua_gc(main, LUA_GCCOLLECT);
+  if (used_ <= bounds_.memory_soft) return false;
+  // Where most of it is in use, each further run would collect in vain.
+  collect_above_ = used_ + used_ / 8;
+  return !std::exchange(warned_, true);
+}
+
+std::string reason(governor::verdict why, const bounds& allowed) {
+  switch (why) {
+    case governor::verdict::none:
+      break;
+    case governor::verdict::out_of_time:
+      return "ran for more than " +
+             std::to_string(
+                 std::chrono::duration_cast<std::chrono::milliseconds>(allowed.run_time).count()) +
+             " ms without waiting";
+    case governor::verdict::out_of_memory:
+      return "needed more than " + std::to_string(allowed.memory_hard) + " bytes of memory";
+  }
+  return {};
+}
+
+}  // namespace troupe::lua::detail
