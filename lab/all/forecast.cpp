@@ -19,8 +19,7 @@ constexpr kept_cost kept[] = {
     {"sharing", 3.4, 55},     {"spawn", 0.4, 0.31},      {"switching", 0.65, 7.6},
     {"timers", 1.9, 1.5},     {"wall", 1.8, 0.8},        {"settings", 0.1, 1.5},
     {"scheduling", 26, 24},   {"ipc", 0.55, 25},         {"receivers", 0.42, 8.7},
-    {"bursts", 0.44, 11},     {"crowd", 0.24, 3.9},
-    {"ws", 8, 240},
+    {"bursts", 0.44, 11},     {"crowd", 0.24, 3.9},      {"ws", 8, 240},
 };
 
 constexpr double middling_quick_s = 2;

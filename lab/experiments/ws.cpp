@@ -226,10 +226,8 @@ std::vector<variant> variants() {
   add_crowds<engine::troupe>(all);
   add_crowds<engine::lua>(all);
   add_encrypted<engine::beast>(all);
-  if constexpr (troupe_has_tls) {
-    add_encrypted<engine::troupe>(all);
-    add_encrypted<engine::lua>(all);
-  }
+  add_encrypted<engine::troupe>(all);
+  add_encrypted<engine::lua>(all);
   const auto place = [](const variant& each) {
     std::size_t at = 0;
     for (const std::string_view name : {by_one, by_several, by_many, by_one_tls, to_all,

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,16 +71,10 @@ class visitor : public actor {
   return "/proc/self/fd/" + std::to_string(file);
 }
 
-// Where the server does not know it, this is not called for TLS.
-template <class Options>
-void encrypt(Options& chosen) {
-  if constexpr (troupe_has_tls) {
-    const certificate own = make_certificate();
-    chosen.tls.certificate = file_of(own.chain);
-    chosen.tls.key = file_of(own.key);
-  } else {
-    throw std::runtime_error("this server does not speak TLS");
-  }
+void encrypt(http::options& chosen) {
+  const certificate own = make_certificate();
+  chosen.tls.certificate = file_of(own.chain);
+  chosen.tls.key = file_of(own.key);
 }
 
 http::options options_of(const server_setup& how) {

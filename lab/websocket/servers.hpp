@@ -11,13 +11,6 @@ namespace troupe::lab::websocket {
 /// One thread, as Beast's own example of an asynchronous server has it.
 void serve_with_beast(const server_setup& how, const announcement& ready);
 
-/// Whether http::server speaks TLS.
-#if __has_include(<troupe/http/tls.hpp>)
-inline constexpr bool troupe_has_tls = true;
-#else
-inline constexpr bool troupe_has_tls = false;
-#endif
-
 /// http::server with an actor for each client.
 void serve_with_troupe(const server_setup& how, const announcement& ready);
 

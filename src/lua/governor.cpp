@@ -198,11 +198,6 @@ governor::verdict governor::end() noexcept {
 
 // ── Errors for lack of memory ─────────────────────────────────────────────────────────────────
 
-void governor::caught(lua_State* in, int status) {
-  if (status == LUA_ERRMEM && verdict_ == verdict::none) verdict_ = verdict::out_of_memory;
-  raise_if_killed(in);
-}
-
 void governor::make_room(lua_State* in, std::size_t bytes) {
   if (bytes <= bounds_.memory_hard - std::min(used_, bounds_.memory_hard)) return;
   lua_gc(in, LUA_GCCOLLECT);
@@ -221,36 +216,6 @@ void governor::raise(lua_State* in) {
 bool governor::was_killed(lua_State* coroutine) noexcept {
   const int status = lua_status(coroutine);
   return status != LUA_OK && status != LUA_YIELD && lua_touserdata(coroutine, -1) == &killed_mark;
-}
-
-bool governor::collect(lua_State* main) {
-  if (used_ <= std::max(bounds_.memory_soft, collect_above_)) {
-    if (used_ <= bounds_.memory_soft) {
-      warned_ = false;
-      collect_above_ = 0;
-    }
-    return false;
-  }
-  lua_gc(main, LUA_GCCOLLECT);
-  if (used_ <= bounds_.memory_soft) return false;
-  // Where most of it is in use, each further run would collect in vain.
-  collect_above_ = used_ + used_ / 8;
-  return !std::exchange(warned_, true);
-}
-
-std::string reason(governor::verdict why, const bounds& allowed) {
-  switch (why) {
-    case governor::verdict::none:
-      break;
-    case governor::verdict::out_of_time:
-      return "ran for more than " +
-             std::to_string(
-                 std::chrono::duration_cast<std::chrono::milliseconds>(allowed.run_time).count()) +
-             " ms without waiting";
-    case governor::verdict::out_of_memory:
-      return "needed more than " + std::to_string(allowed.memory_hard) + " bytes of memory";
-  }
-  return {};
 }
 
 }  // namespace troupe::lua::detail

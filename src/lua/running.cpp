@@ -53,17 +53,6 @@ int tasks::begin(lua_State* in) {
   return finish(in, LUA_OK, context);
 }
 
-int tasks::finish(lua_State* in, int, lua_KContext context) {
-  auto* const self = reinterpret_cast<tasks*>(context);
-  try {
-    self->running_->then->returned(in, 1);
-  } catch (const std::exception& e) {
-    lua_pushstring(in, e.what());
-    return lua_error(in);
-  }
-  return 0;
-}
-
 tasks::outcome tasks::resume(std::uint64_t what, pushing push) {
   const auto found = waiting_.find(what);
   if (found == waiting_.end()) return outcome::done;

@@ -2,6 +2,7 @@
 
 #include "tasks.hpp"
 
+#include <exception>
 #include <new>
 
 #include <troupe/base/clock.hpp>
@@ -56,6 +57,17 @@ tasks::outcome tasks::run(std::unique_ptr<task> which, int arguments) {
                 "coroutine.yield() was called outside of a coroutine of the script's own");
   }
   return fail(std::move(which), verdict, nullptr);
+}
+
+int tasks::finish(lua_State* in, int, lua_KContext context) {
+  auto* const self = reinterpret_cast<tasks*>(context);
+  try {
+    self->running_->then->returned(in, 1);
+  } catch (const std::exception& e) {
+    lua_pushstring(in, e.what());
+    return lua_error(in);
+  }
+  return 0;
 }
 
 // ── Failing ───────────────────────────────────────────────────────────────────────────────────

@@ -7,6 +7,7 @@
 #include "lua/program.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -49,9 +50,13 @@ end
 collect(_G, "")
 local timer = every(100, function() end)
 local client = troupe.client(1)
-for kind, one in pairs({client = client, timer = timer, room = room("x")}) do
+local metrics = troupe.metrics
+for kind, one in pairs({client = client, timer = timer, room = room("x"), topic = troupe.topic("x"), queue = troupe.queue("x"),
+                        counter = metrics.counter("c", "?"), gauge = metrics.gauge("g", "?"), histogram = metrics.histogram("h", "?"),
+                        subscription = troupe.subscribe("x", function() end)}) do
   for _, name in pairs({"send", "send_binary", "notify", "close", "is_open", "peer", "path", "header", "parameter", "join",
-                        "leave", "has", "count", "members", "cancel"}) do
+                        "leave", "has", "count", "members", "cancel", "track", "untrack", "list", "on_join", "on_update",
+                        "on_leave", "push", "pop", "try_pop", "add", "set", "observe"}) do
     local ok, method = pcall(function() return one[name] end)
     if ok and type(method) == "function" then
       functions[kind .. ":" .. name] = method
@@ -156,6 +161,18 @@ app.calls.echo = function(x) return x end
 return app
 )";
 
+constexpr lua::store_options small_store{.bytes = 64 * 1024, .entries = 16};
+
+lua::shared_limits small_limits() {
+  lua::shared_limits small;
+  small.store = small_store;
+  small.topics = small.presence = 8;
+  small.presence_bytes = 8 * 1024;
+  small.queues = 4;
+  small.queue_bytes = 64 * 1024;
+  return small;
+}
+
 /// An instance without an actor: what would come later is called by the input's end.
 class around final : public surroundings, public tasks::observer {
  public:
@@ -164,7 +181,11 @@ class around final : public surroundings, public tasks::observer {
     outgoing what;
   };
 
-  around() {
+  around()
+      : shared_(std::make_shared<commons>(nullptr, small_limits()), "fuzzed", 1, small_store,
+                std::make_shared<const std::function<void(std::uint64_t)>>(
+                    [this](std::uint64_t what) { news.push_back(what); }),
+                [](const shared_topics::topic&) { return subscription{}; }) {
     add(1, nullptr);
     add(2, std::make_shared<rpc_connection>(encoding::json));
   }
@@ -191,6 +212,14 @@ class around final : public surroundings, public tasks::observer {
   }
   void sent_one() noexcept override { ++sent; }
   rooms& all_rooms() noexcept override { return rooms_; }
+  participation& shared() noexcept override { return shared_; }
+  void fetch(http::fetch, std::uint64_t wait) override {
+    asks.push_back({wait, {.to = "bad", .key = {}, .method = {}, .value = "connect: nobody"}});
+  }
+  std::uint64_t next_connection() noexcept override { return ++connections_; }
+  void connect(http::connect_websocket, std::uint64_t connection) override {
+    unconnected.push_back(connection);
+  }
   void ask(outgoing what, duration, std::uint64_t wait) override {
     if (what.to == "nobody") throw std::invalid_argument("nobody has that name");
     asks.push_back({wait, std::move(what)});
@@ -203,10 +232,13 @@ class around final : public surroundings, public tasks::observer {
   void leave(std::uint64_t id) {
     std::erase_if(clients, [&](const client& each) { return each.id == id; });
     rooms_.leave_all(id);
+    shared_.gone(id);
   }
 
   std::vector<client> clients;
   std::vector<std::uint64_t> due;
+  std::vector<std::uint64_t> news;
+  std::vector<std::uint64_t> unconnected;
   std::vector<asked> asks;
   std::uint64_t sent = 0;
 
@@ -220,13 +252,15 @@ class around final : public surroundings, public tasks::observer {
 
   std::vector<std::shared_ptr<http::detail::channel>> channels_;
   rooms rooms_;
+  std::uint64_t connections_ = 0;
+  participation shared_;
 };
 
 std::shared_ptr<const application_version> version(unsigned number) {
   static const temporary_folder folder;
   folder.write("main.lua", main_lua);
   return std::make_shared<const application_version>(
-      number, folder.path() / "main.lua",
+      number, script_folder(folder.path() / "main.lua"),
       lua::limits{.memory_bytes = 2 << 20,
                   .memory_warning_bytes = 1 << 20,
                   .run_time = std::chrono::milliseconds(40),
@@ -246,7 +280,19 @@ void check(program& its) {
 
 // Timers, and answers: those that there are, and some that come of them.
 void go_on(program& its, around& world) {
-  for (int rounds = 0; rounds < 8 && !(world.due.empty() && world.asks.empty()); ++rounds) {
+  const auto is_over = [&] {
+    return world.due.empty() && world.asks.empty() && world.news.empty() &&
+           world.unconnected.empty();
+  };
+  for (int rounds = 0; rounds < 8 && !is_over(); ++rounds) {
+    for (const std::uint64_t each : std::exchange(world.news, {})) {
+      its.its_sharing().told(each);
+      check(its);
+    }
+    for (const std::uint64_t each : std::exchange(world.unconnected, {})) {
+      its.its_connections().not_opened(each, "connect: nobody");
+      check(its);
+    }
     for (const std::uint64_t each : std::exchange(world.due, {})) {
       if (its.is_for(each)) its.due(each);
       check(its);

@@ -100,7 +100,7 @@ class Command(unittest.TestCase):
     def test_version(self):
         run = troupe("--version")
         self.assertEqual(run.returncode, 0)
-        self.assertRegex(run.stdout, r"\Atroupe \d+\.\d+\.\d+ \(\S+\)\n\Z")
+        self.assertRegex(run.stdout, r"\Atroupe \d+\.\d+\.\d+ \(\S+\)(, Lua\S* \S+)?\n\Z")
 
     def test_advice_is_a_table_an_object_and_a_file(self):
         with tempfile.TemporaryDirectory() as folder:

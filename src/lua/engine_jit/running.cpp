@@ -86,17 +86,6 @@ int tasks::begin(lua_State* in) {
   return 0;
 }
 
-int tasks::finish(lua_State* in, int, lua_KContext context) {
-  auto* const self = reinterpret_cast<tasks*>(context);
-  try {
-    self->running_->then->returned(in, 1);
-  } catch (const std::exception& e) {
-    lua_pushstring(in, e.what());
-    return lua_error(in);
-  }
-  return 0;
-}
-
 // What it is resumed with is pushed elsewhere: nothing catches an error on a coroutine that waits.
 tasks::outcome tasks::resume(std::uint64_t what, pushing push) {
   const auto found = waiting_.find(what);
