@@ -31,6 +31,9 @@ client_options checked(client_options o) {
   positive(l.receive_window > 0, "websocket_limits.receive_window");
   positive(l.idle_time.count() > 1, "websocket_limits.idle_time");
   positive(l.close_time.count() > 0, "websocket_limits.close_time");
+  if (o.user_agent.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
+    throw std::invalid_argument("http::client_options::user_agent does not stand on one line");
+  }
   o.connect_time = std::min(o.connect_time, time_max);
   o.keep_time = std::clamp(o.keep_time, std::chrono::milliseconds(0), time_max);
   return o;

@@ -185,7 +185,8 @@ TEST_F(http_client, an_answer_to_HEAD_has_no_body) {
     EXPECT_EQ(got.header("content-length"), "5000000");
     EXPECT_EQ(got.body, "");
   }
-  EXPECT_EQ(counts().reused, 1u);
+  // One that sends a body all the same would have it taken for the next answer.
+  EXPECT_EQ(counts().reused, 0u);
 }
 
 // ── What goes wrong ───────────────────────────────────────────────────────────────────────────

@@ -145,6 +145,7 @@ void dialing::abandon() noexcept {
 void dialing::fail(client_error what, std::string why) {
   const std::shared_ptr<dialing> stays = shared_from_this();
   const auto done = std::exchange(told_.done, nullptr);
+  if (!done) return;  // an exception comes out of what was called
   abandon();
   done({.error = what, .why = std::move(why)});
 }
@@ -152,6 +153,7 @@ void dialing::fail(client_error what, std::string why) {
 void dialing::finish(dialed with) {
   const std::shared_ptr<dialing> stays = shared_from_this();
   const auto done = std::exchange(told_.done, nullptr);
+  if (!done) return;  // an exception comes out of what was called
   done(std::move(with));
 }
 

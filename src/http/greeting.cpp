@@ -170,6 +170,7 @@ std::optional<greeted> greeting::problem(const parser::value_type& answer) const
 void greeting::finish(greeted result) {
   const std::shared_ptr<greeting> stays = shared_from_this();
   const done then = std::exchange(then_, nullptr);
+  if (!then) return;  // an exception comes out of what was called
   if (!result.stream) abandon();
   then(std::move(result));
 }

@@ -205,8 +205,9 @@ void outgoing_connection::not_an_answer(net::error_code error) {
 }
 
 void outgoing_connection::answered() {
+  // Behind the answer to HEAD a body may follow all the same, and would be taken for the next answer.
   const bool may_go_on = parser_->keep_alive() && written_ == to_write_ && buffer_.size() == 0 &&
-                         options_.keep_time.count() > 0;
+                         options_.keep_time.count() > 0 && errand_->what.method != "HEAD";
   auto answer = parser_->release();
   parser_.reset();
   fetched result;

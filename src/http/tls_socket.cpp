@@ -90,6 +90,9 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     }
     socket_.close(error);
     cancel();
+    // What is still begun ends with this.
+    phase_ = phase::broken;
+    error_ = boost::asio::error::operation_aborted;
     engine_.reset();
   }
 

@@ -175,6 +175,19 @@ TEST(tls_socket, shutdown_lets_go_first_what_was_written_and_reads_on) {
   EXPECT_EQ(p.counts.truncated.value(), 0u);
 }
 
+TEST(tls_socket, what_is_begun_after_it_was_closed_is_refused) {
+  pair p(6);
+  p.client->send("hello");
+  ASSERT_TRUE(p.sim.run_until([&] { return p.server->heard == "hello"; }, 10s));
+  p.server->close();
+  p.server->send("too late");
+  p.server->shut_down();
+  ASSERT_TRUE(p.sim.run_until([&] { return bool(p.server->write_error); }, 10s));
+  EXPECT_EQ(p.server->write_error, asio::error::operation_aborted);
+  ASSERT_TRUE(p.sim.run_until([&] { return bool(p.client->end); }, 10s));
+  EXPECT_EQ(p.client->heard, "");
+}
+
 TEST(tls_socket, what_is_cancelled_ends_and_nothing_else) {
   pair p(4);
   p.client->send("hello");

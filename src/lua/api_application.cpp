@@ -49,6 +49,7 @@ int require(program& whose, lua_State* in) {
       return luaL_error(in, "module '%s' requires itself", name.c_str());
     return 1;
   }
+  governor::of(in).spend(in, 1'000);  // files are looked for
   const script_text* const text = whose.scripts().module(name);
   if (text == nullptr)
     return luaL_error(in, "there is no module '%s' in the application's folder", name.c_str());

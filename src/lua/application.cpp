@@ -86,8 +86,9 @@ class application::state {
   }
 
   [[nodiscard]] bool is_outdated() const { return latest_->scripts.is_outdated(); }
-  [[nodiscard]] const lua::limits& limits() const noexcept { return latest_->limits; }
-  [[nodiscard]] const std::string& config() const noexcept { return latest_->config; }
+  [[nodiscard]] bool is_behind() const { return running_ != latest_; }
+  [[nodiscard]] const lua::limits& limits() const noexcept { return running_->limits; }
+  [[nodiscard]] const std::string& config() const noexcept { return running_->config; }
 
   std::string upgrade(const lua::limits& allowed, std::string config) {
     if (!top_) return "it has been stopped";
@@ -145,9 +146,10 @@ class application::state {
     core_->set_instances(instances_);
     core_->among()->show(core_);
     await_start();
-    const bool added = core_->among()->add(its.name, [core = core_.get()](std::string_view key) {
-      return call_target::of(core->at(core->instance_for(key)));
-    });
+    const bool added =
+        core_->among()->add(its.name, [core = core_, all = instances_](std::string_view key) {
+          return call_target::of(all[core->instance_for(key) - 1]);
+        });
     if (!added) {
       stop(1s);
       throw application_error("the name '" + its.name + "' is taken");
@@ -192,8 +194,13 @@ class application::state {
   }
 
   std::string take_over_all() {
+    const time_point until = later(clock::now(), latest_->limits.upgrade_time);
+    const duration spare =
+        4 * std::max(latest_->limits.run_time, running_->limits.run_time) + start_margin;
     for (std::size_t i = 0; i < instances_.size(); ++i) {
-      const auto got = instances_[i].ask<detail::take_over>(latest_->limits.upgrade_time).get();
+      // One that comes late is refused there; the answer says so.
+      const auto got =
+          instances_[i].ask<detail::take_over>(later(until, spare) - clock::now(), until).get();
       std::string why_not = got ? got->why_not : std::string(got.why());
       if (why_not.empty()) continue;
       for (std::size_t k = i; k < instances_.size(); ++k) instances_[k].send(detail::abandon{});
@@ -203,6 +210,7 @@ class application::state {
       }
       return why_not;
     }
+    running_ = latest_;
     return {};
   }
 
@@ -222,6 +230,8 @@ class application::state {
   const detail::script_folder folder_{core_->options().from};
   // The one that was tried last, whether it runs or was refused.
   std::shared_ptr<const detail::application_version> latest_ = core_->version(1);
+  // The one that took over last in all instances.
+  std::shared_ptr<const detail::application_version> running_ = latest_;
   unsigned tried_ = 1;
   ref<supervisor> top_;
   std::vector<ref<instance>> instances_;
@@ -244,6 +254,7 @@ application_kind application::kind() const noexcept { return state_->kind(); }
 void application::serve(http::server& on, std::string path) { state_->serve(on, std::move(path)); }
 bool application::stop(duration deadline) { return state_->stop(deadline); }
 bool application::is_outdated() const { return state_->is_outdated(); }
+bool application::is_behind() const { return state_->is_behind(); }
 std::string application::upgrade() { return state_->upgrade(state_->limits(), state_->config()); }
 std::string application::upgrade(const lua::limits& allowed, std::string config) {
   return state_->upgrade(allowed, std::move(config));

@@ -173,6 +173,7 @@ void crowds::unwatch(const std::string& name, std::uint64_t box) {
   const auto found = all_.find(name);
   if (found == all_.end()) return;
   std::erase_if(found->second.watching, [&](const auto& each) { return each->id() == box; });
+  for (auto& [client, each] : found->second.present) std::erase(each.untold, box);
   end_if_empty(found);
 }
 

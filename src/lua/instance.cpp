@@ -166,18 +166,18 @@ instance::~instance() {
 void instance::on_start() {
   counts_.starts.add();
   struct starting final : ending {
-    explicit starting(std::string& why) : why_(&why) {}
+    explicit starting(std::shared_ptr<std::string> why) : why_(std::move(why)) {}
     void returned(lua_State*, int) override {}
     void failed(const failure& how) noexcept override { *why_ = how.text; }
-    std::string* why_;
+    const std::shared_ptr<std::string> why_;
   };
-  // on_start may wait; then the instance is taken to have started.
-  std::string why;
+  // on_start may wait, and fail later; then the instance is taken to have started.
+  const auto why = std::make_shared<std::string>();
   if (current().call(
           handler::start, [](lua_State*) { return 0; }, std::make_unique<starting>(why)) ==
       tasks::outcome::failed) {
-    core_->started("on_start has failed: " + why);
-    throw application_error("on_start has failed: " + why);
+    core_->started("on_start has failed: " + *why);
+    throw application_error("on_start has failed: " + *why);
   }
   core_->started({});
   run();
@@ -390,14 +390,21 @@ delivery instance::send(outgoing what) {
 // ── Connections of the scripts' own ──────────────────────────────────────────────────────────────
 
 void instance::fetch(http::fetch what, std::uint64_t wait) {
+  const std::size_t bytes = what.body.size();
+  const std::size_t most = current().its_version()->limits.memory_bytes;
+  if (bytes > most - std::min(most, fetching_bytes_)) {
+    throw std::runtime_error("the bodies of open requests would have more than " +
+                             std::to_string(most) + " bytes, which is memory_bytes");
+  }
   counts_.fetched.add();
-  core_->client()
-      .ask<http::fetch>(no_timeout, std::move(what))
-      .then([this, wait](ask_result<http::fetched> got) {
-        if (!got || !*got) counts_.outgoing_failures.add();
-        programs_.resume(wait, [&](lua_State* in) { return push_fetched(in, got); });
-        handled();
-      });
+  asking<http::fetched> asked = core_->client().ask<http::fetch>(no_timeout, std::move(what));
+  fetching_bytes_ += bytes;
+  std::move(asked).then([this, wait, bytes](ask_result<http::fetched> got) {
+    fetching_bytes_ -= bytes;
+    if (!got || !*got) counts_.outgoing_failures.add();
+    programs_.resume(wait, [&](lua_State* in) { return push_fetched(in, got); });
+    handled();
+  });
 }
 
 void instance::connect(http::connect_websocket what, std::uint64_t connection) {
@@ -458,10 +465,16 @@ void instance::on(detail::prepare&& m, reply<upgraded> owed) {
   handled();
 }
 
-upgraded instance::on(const detail::take_over&) {
+upgraded instance::on(const detail::take_over& m) {
+  if (clock::now() > m.until) {
+    programs_.abandon("it came too late");
+    handled();
+    return {"the instance has been busy for longer than upgrade_time"};
+  }
   const unsigned before = current().its_version()->number;
   upgraded result{programs_.take_over()};
   if (result.why_not.empty()) {
+    memory_failures_ = 0;
     core_->set_version(number_, current().its_version());
     self(this).send_after(current().its_version()->limits.upgrade_time, overdue{before});
     run();

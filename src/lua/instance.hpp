@@ -101,6 +101,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   // Calls that waited for the one before them on their channel, which has ended.
   std::vector<std::pair<std::uint64_t, channel_order::ticket>> ready_;
   std::uint64_t memory_failures_ = 0;  // in a row
+  std::size_t fetching_bytes_ = 0;     // bodies of requests that are being made
   bool wound_up_ = false;
 };
 

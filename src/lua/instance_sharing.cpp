@@ -6,24 +6,16 @@
 #include <memory>
 
 #include "instance.hpp"
+#include "surely.hpp"
 
 namespace troupe::lua::detail {
-namespace {
-
-// After that a full mailbox is tried again, by a timer, which it has to take.
-constexpr duration again_after = std::chrono::milliseconds(1);
-
-}  // namespace
 
 teller instance::tell_me() {
   return std::make_shared<const std::function<void(std::uint64_t)>>(
       [me = weak_ref<instance>(self(this))](std::uint64_t what) {
         const ref<instance> to = me.lock();
         if (!to) return;
-        const delivery did = to.send(news{what});
-        if (did == delivery::refused || did == delivery::dropped) {
-          to.send_after(again_after, news{what});
-        }
+        send_surely(to, news{what});
       });
 }
 

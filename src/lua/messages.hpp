@@ -84,7 +84,9 @@ struct prepare {
   std::shared_ptr<const application_version> version;
 };
 /// Asks it to let that one take over.
-struct take_over {};
+struct take_over {
+  time_point until;  // later it does not
+};
 /// Tells it not to.
 struct abandon {};
 /// What still waits in an earlier version has waited long enough.

@@ -11,6 +11,8 @@ namespace {
 
 // A message that a script gets; it has to fit into the memory of its instance as well.
 constexpr std::size_t message_bytes_max = 1024 * 1024;
+// So many of one connection may wait for it.
+constexpr std::size_t messages_ahead = 4;
 
 }  // namespace
 
@@ -22,6 +24,7 @@ ref<http::client> outgoing_client::get() {
     how.allowed = options_.outgoing;
     how.trusted_certificates = options_.outgoing_trusted;
     how.websocket_limits.message_bytes = message_bytes_max;
+    how.websocket_limits.receive_window = messages_ahead;
     // Each instance has a limit of its own, below this.
     how.websockets_max = options_.limits.connections * options_.instances;
     auto loop = std::make_unique<net::loop>(system_, options_.name + "-out");

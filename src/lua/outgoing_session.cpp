@@ -6,26 +6,32 @@
 
 #include "instance.hpp"
 #include "messages.hpp"
+#include "surely.hpp"
 
 namespace troupe::lua::detail {
 
 outgoing_session::outgoing_session(http::websocket socket, ref<instance> to, std::uint64_t id)
-    : to_(std::move(to)), id_(id) {
-  to_.send(connection_opened{.id = id_, .socket = std::move(socket)});
+    : to_(std::move(to)), id_(id), socket_(std::move(socket)) {
+  send_surely(to_, connection_opened{.id = id_, .socket = socket_});
 }
 
 void outgoing_session::on(http::text&& m) {
-  to_.send(connection_said{.id = id_, .is_text = true, .message = std::move(m)});
+  say({.id = id_, .is_text = true, .message = std::move(m)});
 }
 
 void outgoing_session::on(http::binary&& m) {
-  to_.send(connection_said{.id = id_,
-                           .is_text = false,
-                           .message = {.data = std::move(m.data), .place = std::move(m.place)}});
+  say({.id = id_,
+       .is_text = false,
+       .message = {.data = std::move(m.data), .place = std::move(m.place)}});
+}
+
+// The instance's mailbox pauses this long before it is so full.
+void outgoing_session::say(connection_said&& m) {
+  if (to_.send(std::move(m)) == delivery::refused) socket_.close(1013, "too much is waiting");
 }
 
 void outgoing_session::on(http::closed&& m) {
-  to_.send(connection_closed{.id = id_, .code = m.code, .reason = std::move(m.reason)});
+  send_surely(to_, connection_closed{.id = id_, .code = m.code, .reason = std::move(m.reason)});
 }
 
 }  // namespace troupe::lua::detail

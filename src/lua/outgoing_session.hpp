@@ -9,6 +9,7 @@
 namespace troupe::lua::detail {
 
 class instance;
+struct connection_said;
 
 /// The actor of one WebSocket that a script has connected: gives what the other end says to the instance. A full
 /// mailbox of that one pauses it, and so holds the other end back.
@@ -21,8 +22,11 @@ class outgoing_session : public actor {
   void on(http::closed&& m);
 
  private:
+  void say(connection_said&& m);
+
   const ref<instance> to_;
   const std::uint64_t id_;
+  const http::websocket socket_;
 };
 
 }  // namespace troupe::lua::detail

@@ -272,7 +272,9 @@ class at_once final : public ending {
   void returned(lua_State* in, int first) override {
     if (result_ != nullptr) encode(in, first, encoding::cbor, *result_, allowed_);
   }
-  void failed(const failure& why) noexcept override { why_not_ = why.text; }
+  void failed(const failure& why) noexcept override {
+    why_not_ = why.text.empty() ? "an error without a text" : why.text;
+  }
 
  private:
   std::string& why_not_;

@@ -103,7 +103,7 @@ class program {
 
  private:
   // What names a wait or a timer begins with the number of the version: in one instance two may be at work.
-  static constexpr unsigned program_shift = 40;
+  static constexpr unsigned program_shift = 44;
 
   struct armed {
     int function = LUA_NOREF;

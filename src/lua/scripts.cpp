@@ -18,11 +18,14 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t script_bytes_max = 4 * 1024 * 1024;
 
+constexpr std::size_t module_name_max = 256;
+
 bool is_module_name(std::string_view name) {
   const auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-';
   };
+  if (name.size() > module_name_max) return false;
   bool after_letter = false;
   for (const char c : name) {
     if (c == '.' ? !after_letter : !is_letter(c)) return false;
@@ -66,8 +69,9 @@ script_folder::script_folder(const fs::path& from) {
 std::vector<fs::path> script_folder::candidates(std::string_view module) const {
   if (!is_module_name(module)) {
     throw application_error(
-        "'" + std::string(module) +
-        "' is no name of a module; letters, digits, '_' and '-', with dots between folders");
+        "'" + std::string(module.substr(0, module_name_max)) +
+        "' is no name of a module; 256 letters, digits, '_' and '-' at most, with dots between "
+        "folders");
   }
   std::string relative(module);
   std::replace(relative.begin(), relative.end(), '.', '/');
@@ -88,10 +92,16 @@ script_text script_folder::read(const fs::path& file) const {
     throw application_error(name + " has " + std::to_string(bytes) + " bytes; allowed are " +
                             std::to_string(script_bytes_max));
   }
-  std::ifstream in(there, std::ios::binary);
-  script_text got{name, std::string(std::istreambuf_iterator<char>(in), {})};
-  if (error || !in) throw application_error("'" + file.string() + "' cannot be read");
-  return got;
+  if (error || !fs::is_regular_file(there, error)) {
+    throw application_error("'" + file.string() + "' is no file that can be read");
+  }
+  try {
+    std::ifstream in(there, std::ios::binary);
+    script_text got{name, std::string(std::istreambuf_iterator<char>(in), {})};
+    if (in) return got;
+  } catch (const std::ios_base::failure&) {
+  }
+  throw application_error("'" + file.string() + "' cannot be read");
 }
 
 // ── A version ─────────────────────────────────────────────────────────────────────────────────
@@ -116,12 +126,18 @@ const script_text* script_version::module(std::string_view name) const {
   auto found = modules_.find(name);
   if (found == modules_.end()) {
     std::optional<script_text> text;
+    if (missing_ == missing_max) {
+      throw application_error(
+          "module '" + std::string(name) + "': " + std::to_string(missing_max) +
+          " modules that are not there have been asked for, which is the limit");
+    }
     for (const fs::path& candidate : folder_.candidates(name)) {
-      files_.push_back({candidate, stamp_of(candidate)});
-      if (files_.back().stamp == no_file) continue;
+      const auto stamp = files_.try_emplace(candidate, stamp_of(candidate)).first->second;
+      if (stamp == no_file) continue;
       text = folder_.read(candidate);
       break;
     }
+    if (!text) ++missing_;
     found = modules_.emplace(name, std::move(text)).first;
   }
   return found->second ? &*found->second : nullptr;
@@ -130,7 +146,7 @@ const script_text* script_version::module(std::string_view name) const {
 bool script_version::is_outdated() const {
   const std::lock_guard lock(mutex_);
   return std::any_of(files_.begin(), files_.end(),
-                     [](const seen& one) { return stamp_of(one.file) != one.stamp; });
+                     [](const auto& one) { return stamp_of(one.first) != one.second; });
 }
 
 }  // namespace troupe::lua::detail

@@ -57,22 +57,21 @@ class script_version {
   [[nodiscard]] const script_text& main() const;
 
   /// The text of "a.b", which stays; null if there is none.
-  /// Errors: as script_folder's.
+  /// Errors: as script_folder's; application_error if too many that are not there have been asked for.
   [[nodiscard]] const script_text* module(std::string_view name) const;
 
   /// Whether one of the files that were looked for has been written, made or removed since.
   [[nodiscard]] bool is_outdated() const;
 
  private:
-  struct seen {
-    std::filesystem::path file;
-    std::uint64_t stamp;
-  };
+  // That were asked for and are not there: each of them is kept.
+  static constexpr std::size_t missing_max = 1'000;
 
   const script_folder folder_;
-  mutable mutex mutex_;  // guards what follows
-  mutable std::vector<seen> files_;
+  mutable mutex mutex_;                                           // guards what follows
+  mutable std::map<std::filesystem::path, std::uint64_t> files_;  // and their stamps
   mutable std::map<std::string, std::optional<script_text>, std::less<>> modules_;
+  mutable std::size_t missing_ = 0;
   std::optional<script_text> main_;
   std::string main_problem_;
 };

@@ -6,6 +6,7 @@
 
 #include "instance.hpp"
 #include "messages.hpp"
+#include "surely.hpp"
 
 namespace troupe::lua::detail {
 
@@ -13,25 +14,31 @@ session::session(http::websocket client, std::shared_ptr<application_core> of)
     : core_(std::move(of)),
       number_(core_->instance_for(client.upgrade_request())),
       to_(core_->at(number_)),
-      id_(core_->next_client()) {
+      id_(core_->next_client()),
+      client_(std::move(client)) {
   core_->counts(number_).assigned.add();
-  to_.send(client_opened{.id = id_, .socket = std::move(client)});
+  send_surely(to_, client_opened{.id = id_, .socket = client_});
 }
 
 session::~session() { core_->counts(number_).assigned.subtract(); }
 
-void session::on(http::text&& m) {
-  to_.send(client_said{.id = id_, .is_text = true, .message = std::move(m)});
-}
+void session::on(http::text&& m) { say({.id = id_, .is_text = true, .message = std::move(m)}); }
 
 void session::on(http::binary&& m) {
-  to_.send(client_said{.id = id_,
-                       .is_text = false,
-                       .message = {.data = std::move(m.data), .place = std::move(m.place)}});
+  say({.id = id_,
+       .is_text = false,
+       .message = {.data = std::move(m.data), .place = std::move(m.place)}});
+}
+
+// The instance's mailbox pauses this long before it is so full.
+void session::say(client_said&& m) {
+  if (to_.send(std::move(m)) != delivery::refused) return;
+  core_->counts(number_).overloaded.add();
+  client_.close(1013, "too much is waiting");
 }
 
 void session::on(http::closed&& m) {
-  to_.send(client_closed{.id = id_, .code = m.code, .reason = std::move(m.reason)});
+  send_surely(to_, client_closed{.id = id_, .code = m.code, .reason = std::move(m.reason)});
 }
 
 }  // namespace troupe::lua::detail

@@ -8,6 +8,7 @@
 #include <troupe/troupe.hpp>
 
 #include "application_state.hpp"
+#include "messages.hpp"
 
 namespace troupe::lua::detail {
 
@@ -23,10 +24,13 @@ class session : public actor {
   void on(http::closed&& m);
 
  private:
+  void say(client_said&& m);
+
   const std::shared_ptr<application_core> core_;
   const unsigned number_;
   const ref<instance> to_;
   const std::uint64_t id_;
+  const http::websocket client_;
 };
 
 }  // namespace troupe::lua::detail

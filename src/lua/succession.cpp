@@ -3,6 +3,7 @@
 #include "succession.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace troupe::lua::detail {
@@ -91,8 +92,13 @@ void succession::prepare(std::unique_ptr<program> next, reply<upgraded> owed) {
 
 void succession::check(handler which) {
   progress_->ended = !next_->has(which);
-  next_->call(
-      which, [](lua_State*) { return 0; }, std::make_unique<checking>(progress_));
+  try {
+    next_->call(
+        which, [](lua_State*) { return 0; }, std::make_unique<checking>(progress_));
+  } catch (const std::bad_alloc&) {
+    progress_->ended = true;
+    progress_->why_not = "there is no memory for its handlers";
+  }
 }
 
 // The handler of a check may have ended.
@@ -120,7 +126,7 @@ void succession::abandon(const std::string& why) {
   early_.clear();
 }
 
-std::string succession::take_over() {
+std::string succession::take_over() try {
   if (!next_ || progress_->at != step::ready) return "the instance has begun anew meanwhile";
   std::string saved;
   if (const std::string why_not = current_->save(saved); !why_not.empty()) {
@@ -138,6 +144,9 @@ std::string succession::take_over() {
   const auto rang = std::exchange(early_, {});
   for (const std::uint64_t what : rang) current_->due(what);
   return {};
+} catch (const std::bad_alloc&) {
+  abandon({});
+  return "there is no memory for what crosses";
 }
 
 void succession::overdue(unsigned version) {

@@ -311,6 +311,72 @@ TEST_F(upgrading, clients_are_found_by_their_ids) {
   EXPECT_EQ(second.hear(), "nil");
 }
 
+TEST_F(upgrading, on_start_that_fails_after_it_has_waited_fails_alone) {
+  start(
+      "return {on_start = function() troupe.sleep(0.001) error(('x'):rep(5000)) end, "
+      "on_message = function(client) client:send('here') end}");
+  EXPECT_THAT(log_.lines(1).at(0), HasSubstr("xxxx"));
+  raw_client client = open();
+  EXPECT_EQ(ask(client, ""), "here");
+}
+
+TEST_F(upgrading, an_error_without_a_text_is_a_failure) {
+  start(old_one);
+  raw_client client = open();
+  EXPECT_EQ(
+      upgrade("return {on_upgrade = function() error('', 0) end, on_message = function() end}"),
+      "on_upgrade has failed: an error without a text");
+  EXPECT_EQ(ask(client, "1"), "old 1");
+}
+
+TEST_F(upgrading, a_main_lua_that_is_a_folder_is_refused) {
+  start(old_one);
+  raw_client client = open();
+  std::filesystem::remove(folder_.path() / "app/main.lua");
+  std::filesystem::create_directory(folder_.path() / "app/main.lua");
+  EXPECT_THAT(application_->upgrade(), HasSubstr("is no file that can be read"));
+  EXPECT_FALSE(application_->is_outdated());
+  EXPECT_TRUE(application_->is_behind());
+  EXPECT_EQ(ask(client, "1"), "old 1");
+}
+
+TEST_F(upgrading, what_runs_goes_on_with_its_own_configuration) {
+  options_.config = R"({"is": "a"})";
+  start("return {on_message = function(client) client:send(troupe.config.is) end}");
+  raw_client client = open();
+  const std::string picky =
+      "assert(troupe.config.is == 'a', 'not b') return {on_message = function(client) "
+      "client:send('new ' .. troupe.config.is) end}";
+  folder_.write("app/main.lua", picky);
+  EXPECT_THAT(application_->upgrade(limits{}, R"({"is": "b"})"), HasSubstr("not b"));
+  EXPECT_TRUE(application_->is_behind());
+  EXPECT_EQ(application_->upgrade(), "");
+  EXPECT_FALSE(application_->is_behind());
+  EXPECT_EQ(ask(client, ""), "new a");
+}
+
+TEST_F(upgrading, a_hand_over_that_has_begun_in_time_is_waited_for) {
+  options_.limits.upgrade_time = 100ms;
+  start(
+      "return {on_save = function() local till = os.clock() + 0.4 while os.clock() < till do end "
+      "end, on_message = function(client) client:send('old') end}");
+  raw_client client = open();
+  EXPECT_EQ(upgrade("return {on_message = function(client) client:send('new') end}"), "");
+  EXPECT_EQ(ask(client, ""), "new");
+}
+
+TEST_F(upgrading, modules_that_are_not_there_are_bounded) {
+  start(
+      "return {on_message = function(client, data) local last for i = 1, 2000 do "
+      "local ok, why = pcall(require, 'm' .. i) last = why end client:send(last) end}");
+  raw_client client = open();
+  EXPECT_THAT(ask(client, ""), HasSubstr("1000 modules that are not there have been asked for"));
+  EXPECT_THAT(upgrade("return {on_message = function(client) local _, why = pcall(require, "
+                      "('m'):rep(257)) client:send(why) end}"),
+              "");
+  EXPECT_THAT(ask(client, ""), HasSubstr("is no name of a module; 256 letters"));
+}
+
 // Nothing is lost, and nothing comes twice or in another order.
 TEST_F(upgrading, while_messages_come) {
   options_.instances = 2;

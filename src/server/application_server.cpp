@@ -196,7 +196,10 @@ command_result application_server::state::take_over(const configuration& next) {
   }
   what.log = next.log;
   if (stays_secure) what.http.tls = next.http.tls;
-  for (lua::application& each : applications) upgrade(each, next, told);
+  for (lua::application& each : applications) {
+    if (now.load(relaxed) == phase::ending) break;  // [phase]
+    upgrade(each, next, told);
+  }
   return told;
 }
 
@@ -220,13 +223,17 @@ void application_server::state::upgrade(lua::application& which, const configura
   if (wanted == next.applications.end()) return;
   lua::application_options& its = is->options;
   const lua::application_options& said = wanted->options;
+  // A mailbox stays as it was made.
+  lua::limits limits = said.limits;
+  limits.mailbox_messages = its.limits.mailbox_messages;
+  limits.mailbox_bytes = its.limits.mailbox_bytes;
   const bool changed =
-      which.is_outdated() || its.config != said.config || its.limits != said.limits;
+      which.is_outdated() || which.is_behind() || its.config != said.config || its.limits != limits;
   if (!changed) return;
-  const std::string why_not = which.upgrade(said.limits, said.config);
+  const std::string why_not = which.upgrade(limits, said.config);
   told.text += "application " + which.name() + ": ";
   if (why_not.empty()) {
-    its.limits = said.limits;
+    its.limits = limits;
     its.config = said.config;
     told.text += "upgraded\n";
   } else {
@@ -240,10 +247,17 @@ void application_server::state::upgrade_outdated() {
   const std::lock_guard lock(reload_mutex);
   if (now.load(relaxed) != phase::serving) return;  // [phase]
   for (lua::application& each : applications) {
-    if (!each.is_outdated()) continue;
+    if (!each.is_outdated()) {
+      outdated.erase(each.name());
+      continue;
+    }
     if (outdated.insert(each.name()).second) continue;
     outdated.erase(each.name());
-    (void)each.upgrade();  // it logs the outcome
+    try {
+      (void)each.upgrade();  // it logs the outcome
+    } catch (const std::exception& why) {
+      log.write(severity::error, "application " + each.name() + ": " + why.what());
+    }
   }
 }
 
@@ -318,6 +332,7 @@ int application_server::run(const std::function<void()>& serving) {
     if (admin.watch) watching.emplace(watch_each, [&] { s.upgrade_outdated(); });
     if (serving) serving();
     while (asked.wait() == SIGHUP) reload();
+    s.now.store(phase::ending, relaxed);  // [phase] an upgrade may still go on
   }
   return s.end() ? 0 : 1;
 }

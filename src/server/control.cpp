@@ -27,6 +27,7 @@ using boost::system::error_code;
 
 // For a line to come, and for its answer to go.
 constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::milliseconds accept_again{100};
 constexpr std::size_t answer_bytes_max = 1024 * 1024;
 
 [[noreturn]] void refuse(const fs::path& at, const std::string& what) {
@@ -99,8 +100,15 @@ struct control_socket::state {
 
   void accept() {
     acceptor.async_accept([this](const error_code& error, local::socket with) {
-      if (!error) begin(std::make_shared<conversation>(std::move(with)));
-      accept();
+      if (!error) {
+        begin(std::make_shared<conversation>(std::move(with)));
+        return accept();
+      }
+      // No descriptors, say: it is tried again, but not all the time.
+      again.expires_after(accept_again);
+      again.async_wait([this](const error_code& stopped) {
+        if (!stopped) accept();
+      });
     });
   }
 
@@ -134,6 +142,7 @@ struct control_socket::state {
   const std::function<command_result(const std::string&)> run;
   asio::io_context context;
   local::acceptor acceptor;
+  asio::steady_timer again{context};
   std::thread thread;
 };
 

@@ -136,6 +136,8 @@ class application {
 
   /// Whether a script that was read, by this version or by one that was refused, has changed since.
   [[nodiscard]] bool is_outdated() const;
+  /// Whether the version that was tried last was refused, or does not run in all instances.
+  [[nodiscard]] bool is_behind() const;
 
   /// Has the scripts as they are now take over, in all instances, while connections stay open.
   ///
@@ -147,7 +149,7 @@ class application {
   /// Returns why it was not done, in one line; empty: it was. The old version goes on then. If on_save or on_upgrade has
   /// failed in another instance than the first, those before it have changed over, and the line says so.
   ///
-  /// Threads: as the rest; it returns after 2 x upgrade_time at the latest.
+  /// Threads: as the rest; it returns after 2 x upgrade_time, 4 x run_time and 5 s at the latest.
   std::string upgrade();
   /// The same, with what scripts may take and with troupe.config.
   std::string upgrade(const lua::limits& allowed, std::string config);

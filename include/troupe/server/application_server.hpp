@@ -58,7 +58,7 @@ class application_server {
   /// again, whether the configuration has changed or not; upgrades applications whose scripts, bounds or `config` have changed. If
   /// configuration or certificate are wrong, everything stays as it is.
   ///
-  /// Returns what the log says of it. Cost: it returns when the upgrades are done, after 2 x upgrade_time of each at the latest.
+  /// Returns what the log says of it. Cost: it returns when the upgrades are done, after some 2 x upgrade_time of each at the latest.
   command_result reload();
 
  private:
