@@ -32,12 +32,13 @@ class watcher {
  public:
   explicit watcher(std::size_t most = 100)
       : box_(std::make_shared<presence_box>(
-            ++last_,
-            std::make_shared<const std::function<void(std::uint64_t)>>([this](auto) { ++told_; }),
+            ++last_, std::make_shared<const std::function<void(std::uint64_t)>>([this](auto) {
+              told_.fetch_add(1, relaxed);  // [told] relaxed: a number alone
+            }),
             most)) {}
 
   const std::shared_ptr<presence_box>& box() const { return box_; }
-  int told() const { return told_; }
+  int told() const { return told_.load(relaxed); }  // [told]
 
   /// As "+1 ~1 -1".
   std::vector<std::string> take(std::size_t most = 100) {
@@ -52,7 +53,7 @@ class watcher {
 
  private:
   static inline std::uint64_t last_ = 0;
-  int told_ = 0;
+  atomic<int> told_{0};
   std::shared_ptr<presence_box> box_;
 };
 

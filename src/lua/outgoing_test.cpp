@@ -13,6 +13,7 @@ namespace troupe::lua::test {
 namespace {
 
 using http::test::raw_server;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -254,9 +255,9 @@ TEST_F(outgoing_scripts, an_error_in_on_message_fails_that_message) {
 
 TEST_F(outgoing_scripts, protocols_and_headers_are_sent) {
   begin();
-  std::string asked;
+  http::test::diary asked;
   raw_server peer([&](raw_client& p, int) {
-    asked = raw_server::agree(p, "Sec-WebSocket-Protocol: b\r\n");
+    asked.write(raw_server::agree(p, "Sec-WebSocket-Protocol: b\r\n"));
     p.read_to_end();
   });
   EXPECT_EQ(say("local c = troupe.websocket.connect('ws://127.0.0.1:%/x', "
@@ -264,8 +265,8 @@ TEST_F(outgoing_scripts, protocols_and_headers_are_sent) {
                 "c:protocol()",
                 peer),
             "b");
-  EXPECT_THAT(asked, HasSubstr("Sec-WebSocket-Protocol: a, b\r\n"));
-  EXPECT_THAT(asked, HasSubstr("X-Key: k\r\n"));
+  EXPECT_THAT(asked.lines(1).at(0),
+              AllOf(HasSubstr("Sec-WebSocket-Protocol: a, b\r\n"), HasSubstr("X-Key: k\r\n")));
   application_->stop(std::chrono::seconds(10));
 }
 
