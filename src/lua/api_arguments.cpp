@@ -55,7 +55,7 @@ bool check_options(lua_State* in, int argument, std::initializer_list<std::strin
     const std::string given(luaL_tolstring(in, -2, nullptr));
     std::string text = "there is no option '" + given + "'; there are";
     for (const std::string_view each : known) text.append(" '").append(each).append("'");
-    luaL_argerror(in, argument, lua_pushlstring(in, text.data(), text.size()));
+    luaL_argerror(in, argument, text.c_str());
   }
   return true;
 }

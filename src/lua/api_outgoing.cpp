@@ -82,7 +82,8 @@ void read_seconds(lua_State* in, int at, const char* name, std::chrono::millisec
 void read_number(lua_State* in, int at, const char* name, lua_Integer most, std::size_t& into) {
   if (!push_option(in, at, name)) return;
   if (!lua_isinteger(in, -1) || lua_tointeger(in, -1) < 0 || lua_tointeger(in, -1) > most) {
-    wrong_option(in, at, name, lua_pushfstring(in, "a whole number from 0 to %I", most));
+    wrong_option(in, at, name,
+                 lua_pushfstring(in, "a whole number from 0 to %s", std::to_string(most).c_str()));
   }
   into = static_cast<std::size_t>(lua_tointeger(in, -1));
   lua_pop(in, 1);
@@ -302,7 +303,7 @@ int collected(program& whose, lua_State* in) {
 }
 
 int shown(program&, lua_State* in) {
-  lua_pushfstring(in, "connection %I", static_cast<lua_Integer>(check_connection(in)));
+  lua_pushfstring(in, "connection %s", std::to_string(check_connection(in)).c_str());
   return 1;
 }
 

@@ -43,8 +43,8 @@ int queue(program& whose, lua_State* in) {
     return push_why(in, "too many queues");
   }
   if (got.what == shared_queues::opened::outcome::another_capacity) {
-    return luaL_error(in, "the queue has a capacity of %I already, not %I",
-                      static_cast<lua_Integer>(got.capacity), static_cast<lua_Integer>(*capacity));
+    return luaL_error(in, "the queue has a capacity of %s already, not %s",
+                      std::to_string(got.capacity).c_str(), std::to_string(*capacity).c_str());
   }
   *made = got.id;
   return 1;
