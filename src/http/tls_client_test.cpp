@@ -13,6 +13,7 @@
 #include <string>
 
 #include "client_test.hpp"
+#include "test_certificate.hpp"
 
 namespace troupe::http::test {
 namespace {
@@ -72,16 +73,12 @@ class tls_client : public asking_client {
       : authority_key_(make_key()),
         authority_(make_certificate(authority_key_.get(), "Test Authority", "", -day, day)) {
     std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to sockets that are closed
-    const std::string pattern = std::filesystem::temp_directory_path() / "troupe-tls-XXXXXX";
-    std::string name = pattern;
-    folder_ = ::mkdtemp(name.data());
-    trusted_ = folder_ / "authority.pem";
+    trusted_ = folder_.write("authority.pem", std::string());
     std::FILE* const file = std::fopen(trusted_.c_str(), "w");
     PEM_write_X509(file, authority_.get());
     std::fclose(file);
     options_.trusted_certificates = trusted_;
   }
-  ~tls_client() override { std::filesystem::remove_all(folder_); }
 
   context of_hosts(const std::string& hosts, long from = -day, long until = day) {
     const key its = make_key();
@@ -123,7 +120,7 @@ class tls_client : public asking_client {
   const std::string ok_ = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret";
   const key authority_key_;
   const certificate authority_;
-  std::filesystem::path folder_;
+  test::certificate_folder folder_;
   std::filesystem::path trusted_;
 };
 

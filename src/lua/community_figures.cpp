@@ -63,6 +63,15 @@ void add_applications(figure_list& to, const std::vector<counted>& all) {
       &one::overloaded);
   add("troupe_application_restarts_total", "Instances that began anew.", figure_type::counter,
       &one::restarts);
+  add("troupe_application_upgrades_total", "Instances that another version has taken over.",
+      figure_type::counter, &one::upgrades);
+  add("troupe_application_connections", "WebSockets that its scripts have opened.",
+      figure_type::gauge, &one::connections);
+  add("troupe_application_fetched_total", "HTTP requests that its scripts have made.",
+      figure_type::counter, &one::fetched);
+  add("troupe_application_outgoing_failures_total",
+      "Requests and connections of its scripts that failed.", figure_type::counter,
+      &one::outgoing_failures);
 }
 
 }  // namespace

@@ -95,6 +95,8 @@ TEST_F(application_server_with, metrics_show_what_applications_do_and_what_their
         "\ntroupe_application_messages_total{application=\"echo\",direction=\"in\"} 1\n",
         "\ntroupe_application_failures_total{application=\"echo\",reason=\"error\"} 0\n",
         "\ntroupe_application_restarts_total{application=\"echo\"} 0\n",
+        "\ntroupe_application_upgrades_total{application=\"echo\"} 0\n",
+        "\ntroupe_application_outgoing_failures_total{application=\"echo\"} 0\n",
         "\ntroupe_store_entries 0\n", "\ntroupe_store_entries{application=\"echo\"} 1\n",
         "\ntroupe_queue_items{queue=\"jobs\"} 1\n", "\ntroupe_http_connections "}) {
     EXPECT_THAT(text, HasSubstr(line));
