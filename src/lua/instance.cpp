@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "community_state.hpp"
-#include "outgoing_session.hpp"
-#include "push_fetched.hpp"
 #include "value_codec.hpp"
 
 namespace troupe::lua::detail {
@@ -385,112 +383,6 @@ delivery instance::send(outgoing what) {
   return core_->among()
       ->find(what.to, what.key)
       .send({.method = std::move(what.method), .value = std::move(what.value)});
-}
-
-// ── Connections of the scripts' own ──────────────────────────────────────────────────────────────
-
-void instance::fetch(http::fetch what, std::uint64_t wait) {
-  const std::size_t bytes = what.body.size();
-  const std::size_t most = current().its_version()->limits.memory_bytes;
-  if (bytes > most - std::min(most, fetching_bytes_)) {
-    throw std::runtime_error("the bodies of open requests would have more than " +
-                             std::to_string(most) + " bytes, which is memory_bytes");
-  }
-  counts_.fetched.add();
-  asking<http::fetched> asked = core_->client().ask<http::fetch>(no_timeout, std::move(what));
-  fetching_bytes_ += bytes;
-  std::move(asked).then([this, wait, bytes](ask_result<http::fetched> got) {
-    fetching_bytes_ -= bytes;
-    if (!got || !*got) counts_.outgoing_failures.add();
-    programs_.resume(wait, [&](lua_State* in) { return push_fetched(in, got); });
-    handled();
-  });
-}
-
-void instance::connect(http::connect_websocket what, std::uint64_t connection) {
-  const ref<instance> me = self(this);
-  what.session = http::served_by<outgoing_session>(system(), me, connection);
-  core_->client()
-      .ask<http::connect_websocket>(no_timeout, std::move(what))
-      .then([this, connection](ask_result<http::connected> got) {
-        if (got && *got) return;  // its session has said so
-        counts_.outgoing_failures.add();
-        if (program* const its = programs_.with_connection(connection)) {
-          its->its_connections().not_opened(connection, why_not_connected(got));
-        }
-        handled();
-      });
-}
-
-void instance::on(connection_opened&& m) {
-  program* const its = programs_.with_connection(m.id);
-  // Nobody waits for it any more: this is another incarnation, or its version has gone.
-  if (its == nullptr) return m.socket.close(1001, "nobody is here who wanted it");
-  its->its_connections().opened(m.id, std::move(m.socket));
-  handled();
-}
-
-void instance::on(connection_said&& m) {
-  if (program* const its = programs_.with_connection(m.id)) {
-    its->its_connections().said(std::move(m));
-  }
-  handled();
-}
-
-void instance::on(connection_closed&& m) {
-  if (program* const its = programs_.with_connection(m.id)) {
-    its->its_connections().closed(std::move(m));
-  }
-  handled();
-}
-
-// ── Upgrades ──────────────────────────────────────────────────────────────────────────────────
-
-void instance::on(detail::prepare&& m, reply<upgraded> owed) {
-  if (programs_.retired() >= succession::retired_max) {
-    owed.fulfil(upgraded{"handlers of " + std::to_string(succession::retired_max) +
-                         " earlier versions still wait; they end, or fail after upgrade_time"});
-    return;
-  }
-  try {
-    auto next = std::unique_ptr<program>(new program(*this, std::move(m.version), *this));
-    if (next->kind() != current().kind()) {
-      owed.fulfil(upgraded{"it has become another kind of application, which needs a restart"});
-      return;
-    }
-    programs_.prepare(std::move(next), std::move(owed));
-  } catch (const std::exception& e) {
-    owed.fulfil(upgraded{e.what()});
-  }
-  handled();
-}
-
-upgraded instance::on(const detail::take_over& m) {
-  if (clock::now() > m.until) {
-    programs_.abandon("it came too late");
-    handled();
-    return {"the instance has been busy for longer than upgrade_time"};
-  }
-  const unsigned before = current().its_version()->number;
-  upgraded result{programs_.take_over()};
-  if (result.why_not.empty()) {
-    memory_failures_ = 0;
-    core_->set_version(number_, current().its_version());
-    self(this).send_after(current().its_version()->limits.upgrade_time, overdue{before});
-    run();
-  }
-  handled();
-  return result;
-}
-
-void instance::on(const detail::abandon&) {
-  programs_.abandon("the upgrade has been given up");
-  handled();
-}
-
-void instance::on(const overdue& m) {
-  programs_.overdue(m.version);
-  handled();
 }
 
 // ── The rest ──────────────────────────────────────────────────────────────────────────────────
