@@ -480,10 +480,10 @@ TEST_F(http_client, says_which_of_its_options_is_wrong) {
   net::loop loop(system_, "client");
   client_options none;
   none.connections_max = 0;
-  EXPECT_THROW(client::spawn(system_, loop, none), std::invalid_argument);
+  EXPECT_THROW((void)client::spawn(system_, loop, none), std::invalid_argument);
   client_options lost;
   lost.trusted_certificates = "/no/such/file.pem";
-  EXPECT_THROW(client::spawn(system_, loop, lost), std::invalid_argument);
+  EXPECT_THROW((void)client::spawn(system_, loop, lost), std::invalid_argument);
 }
 
 // ── The end ───────────────────────────────────────────────────────────────────────────────────

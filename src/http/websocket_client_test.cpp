@@ -78,7 +78,8 @@ TEST_F(websocket_client, sends_messages_of_all_sizes) {
   const connected got = open(served_url("/echo"));
   ASSERT_TRUE(got);
   std::size_t heard = 0;
-  for (const std::size_t size : {1, 125, 126, 4096, 4097, 65535, 65536, 300'000}) {
+  for (const std::size_t size :
+       std::initializer_list<std::size_t>{1, 125, 126, 4096, 4097, 65535, 65536, 300'000}) {
     got.socket.send(std::string(size, 'x'));
     const auto lines = log_->lines(++heard);
     ASSERT_EQ(lines.size(), heard);
