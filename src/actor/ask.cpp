@@ -33,9 +33,15 @@ asker answers_to(control_block& me, const waiting_place& at) noexcept {
   throw std::logic_error("get() in a handler of " + std::string(who) + ' ' + why);
 }
 
+wait_table* table_if_any(const control_block& me) noexcept {
+  const side_block* const its = me.side_if_any();
+  return its != nullptr ? its->waits.get() : nullptr;
+}
+
 wait_table& table_of(control_block& me) {
+  if (wait_table* const there = table_if_any(me)) return *there;
   side_block& its = me.side();
-  if (its.waits == nullptr) its.waits = std::make_unique<wait_table>();
+  its.waits = std::make_unique<wait_table>();
   return *its.waits;
 }
 
@@ -66,7 +72,6 @@ waiting_place begin_waiting(control_block& me, waiter& who, time_point until) {
 waiting_place begin_waiting(control_block& me, waiter& who, duration time) {
   wait_table& table = table_of(me);
   if (time == no_timeout) return table.add(who, time_point::max());
-  if (table.hurries_with(time)) return table.add_to_begin(who, time);
   const time_point now = clock::now();
   const waiting_place at = add(me, table, who, later(now, time));
   if (time >= wait_table::long_time && table.looked(now)) {
@@ -93,12 +98,10 @@ void send_no_answer(request& asked) noexcept {
   send_answer(asked);
 }
 
-void bring_answer(request& answered) noexcept {
+// To a thread, nobody, or an actor that is not idle.
+[[gnu::noinline]] static void bring_to_another(request& answered) noexcept {
   if (answered.from.place == asker::in_a_slot) return answered.from.slot->answer(answered);
-  lifeline* const line = answered.from.line;
-  if (line == nullptr) return answered.how->discard(answered);
-  // Most who wait for an answer are idle.
-  if (control_block::try_deliver_to_idle(*line, answered.from.generation, answered)) return;
+  if (answered.from.line == nullptr) return answered.how->discard(answered);
   control_block* const to = control_block::hold(answered.from.who());
   if (to == nullptr) return answered.how->discard(answered);
   const bool taken = to->try_deliver(answered);
@@ -106,13 +109,23 @@ void bring_answer(request& answered) noexcept {
   if (!taken) answered.how->discard(answered);
 }
 
+void bring_answer(request& answered) noexcept {
+  if (answered.from.place != asker::in_a_slot) [[likely]] {
+    lifeline* const line = answered.from.line;
+    // Most who wait for an answer are idle.
+    if (line != nullptr &&
+        control_block::try_deliver_to_idle(*line, answered.from.generation, answered)) [[likely]]
+      return;
+  }
+  bring_to_another(answered);
+}
+
 void run_answer(void*, envelope& e) {
   auto& answered = static_cast<request&>(e);
   control_block& me = *this_turn().running;
-  const side_block* const its = me.side_if_any();
-  waiter* const who = its != nullptr && its->waits != nullptr
-                          ? its->waits->take({answered.from.place, answered.from.turn})
-                          : nullptr;
+  wait_table* const table = table_if_any(me);
+  waiter* const who =
+      table != nullptr ? table->take({answered.from.place, answered.from.turn}) : nullptr;
   if (who == nullptr) {
     me.home().count_late_answer();
     return answered.how->discard(answered);
@@ -152,7 +165,9 @@ asking_base::asking_base(control_block& to, request& question, duration timeout)
   try {
     if (here.coroutine != nullptr && here.constructors == 0) {
       me_ = here.running;
-      at_ = begin_waiting(*me_, *this, timeout);
+      wait_table* const table = table_if_any(*me_);
+      at_ = table != nullptr && table->hurries_with(timeout) ? table->add_to_begin(*this, timeout)
+                                                             : begin_waiting(*me_, *this, timeout);
       question.from = answers_to(*me_, at_);
     } else {
       if (timeout != no_timeout) deadline_ = later(clock::now(), timeout);
@@ -175,7 +190,8 @@ asking_base::asking_base(asking_base&& other) noexcept
       at_(other.at_),
       deadline_(other.deadline_),
       to_(other.to_),
-      circle_(std::move(other.circle_)) {
+      circle_(std::move(other.circle_)),
+      in_circles_(std::exchange(other.in_circles_, false)) {
   TROUPE_ASSERT(handler == nullptr, "a question was moved while it is awaited");
   if (me_ != nullptr && now == state::waiting) table_of_mine().moved(at_, *this);
   other.now = state::over;
@@ -187,7 +203,7 @@ wait_table& asking_base::table_of_mine() const noexcept {
   return *me_->side_if_any()->waits;
 }
 
-bool asking_base::is_decided() {
+bool asking_base::is_decided_here() {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
   if (slot_ != nullptr && now == state::waiting) move_to_turn();
   return now != state::waiting;
@@ -240,9 +256,8 @@ void asking_base::shorten(time_point deadline) {
   if (table.shorten(at_, deadline)) look_by(*me_, table, table.next_due());
 }
 
-void asking_base::wait(handler_frame& who) {
-  handler = &who;
-  if (!who.exclusive) return;
+// Its handler is exclusive: two of these can wait for each other.
+void asking_base::others_may_see_it() {
   me_->home().circles().begin(me_->where(), to_);
   in_circles_ = true;
 }

@@ -90,21 +90,6 @@ control_block::control_block(const actor_type& type, runtime& home, executor& ru
       epoch_(home.epoch()),
       handling_(&constructor_dispatch) {}
 
-bool control_block::try_deliver_to_idle(lifeline& line, std::uint32_t generation,
-                                        envelope& message) noexcept {
-  const slot_head::reader now = slot_head::of(line).try_begin_reading(generation);
-  if (now == slot_head::reader::nobody) return false;
-  control_block& block = of(line);
-  if (now == slot_head::reader::of_another) [[unlikely]] {
-    block.thaw();
-    return false;
-  }
-  block.inbox().begin_with(message);
-  count_accepted(*block.home_, 0);
-  block.executor_->schedule(block);
-  return true;
-}
-
 bool control_block::deliver_hidden(envelope& message) noexcept {
   const mailbox::pushed result = inbox().push(message);
   TROUPE_ASSERT(result != mailbox::pushed::closed, "a hidden actor has ended");

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <troupe/troupe.hpp>
 #include <vector>
@@ -250,6 +251,54 @@ TEST(scheduling, a_turn_ends_after_as_many_messages_as_it_is_told) {
   EXPECT_EQ(written(1), "abababababab");
   EXPECT_EQ(written(2), "aabbaabbaabb");
   EXPECT_EQ(written(100), "aaaaaabbbbbb");
+}
+
+// What the monitor, a timeline or a group ask for while a handler runs; here the handler does.
+TEST(scheduling, a_turn_that_is_asked_to_end_ends_behind_its_message_whatever_that_has_done) {
+  struct begin {};
+  class other : public actor {
+   public:
+    explicit other(std::string& into) : into_(into) {}
+    void on(char c) { into_ += c; }
+
+   private:
+    std::string& into_;
+  };
+  class asked_to_end : public actor {
+   public:
+    asked_to_end(std::string& into, ref<other> whom, ref<other> full)
+        : into_(into), whom_(std::move(whom)), full_(std::move(full)) {}
+    void on(begin) {
+      for (const char c : {'1', '2', '3'}) self(this).send(c);
+      // So it would pause, had it not so much to do itself.
+      if (full_) full_.send('f'), full_.send('f');
+      whom_.send('o');
+      detail::this_turn().counts->ask(detail::activity::turn_over);
+    }
+    void on(char c) {
+      into_ += c;
+      if (c == '3') stop();
+    }
+
+   private:
+    std::string& into_;
+    const ref<other> whom_;
+    const ref<other> full_;
+  };
+  const auto written = [](bool with_full) {
+    std::string text;
+    std::string filled;
+    system s{{.workers = 1, .stuck_after = duration::zero()}};
+    const auto full =
+        with_full ? s.spawn<other>(spawn_options{.max_messages = 1}, filled) : ref<other>{};
+    const auto a =
+        s.spawn<asked_to_end>(spawn_options{.max_messages = 4}, text, s.spawn<other>(text), full);
+    a.send(begin{});
+    EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+    return text;
+  };
+  EXPECT_EQ(written(false), "o123");
+  EXPECT_EQ(written(true), "o123");
 }
 
 TEST(scheduling, two_systems_do_not_disturb_each_other) {

@@ -69,10 +69,6 @@ void control_block::abandon() noexcept {
 
 // ── The turn's ────────────────────────────────────────────────────────────────────────────────
 
-turn_result control_block::turn(runnable& r, activity& mine) noexcept {
-  return static_cast<control_block&>(r).run_turn(mine, mine.turn_messages, true);
-}
-
 turn_result control_block::turn_by_executor(runnable& r, activity& mine) noexcept {
   return static_cast<control_block&>(r).executor_->give_turn(r, turn, mine);
 }
@@ -124,10 +120,86 @@ void control_block::give_back_to_budget(std::size_t bytes) noexcept {
   }
 }
 
+inline void control_block::count(const turn_tally& of, const sending_rules& bounds,
+                                 activity& mine) noexcept {
+  if (!bounds.plain) [[unlikely]]
+    give_back_to_budget(of.bytes);
+  const bool is_to_settle = mine.count_gone(of.handled, of.bytes);
+  if (is_to_settle || home_->has_budget) [[unlikely]]
+    settle(*home_, mine);
+}
+
+turn_result control_block::turn(runnable& r, activity& mine) noexcept {
+  auto& me = static_cast<control_block&>(r);
+  const turn_scope scope(me, &mine);
+  mine.turns.add(1);
+  std::size_t most = mine.turn_messages;
+  if (const sending_rules& bounds = me.rules(); me.has_one_message(bounds)) [[likely]] {
+    if (const auto over = me.handle_one(bounds, mine, scope.here(), most)) [[likely]]
+      return *over;
+  }
+  return me.go_on(mine, most, true);
+}
+
+// Most turns are of one message, with nothing else to look at. What go_on() does for these, without its loop: so all that
+// is needed behind the handler stays in registers.
+inline bool control_block::has_one_message(const sending_rules& bounds) noexcept {
+  // [phase], [urgent] relaxed: as in go_on().
+  return (phase_.load(relaxed) & ~waited_for) == static_cast<std::uint32_t>(phase::running) &&
+         urgent_.load(relaxed) == 0 && inbox().has_one_ready() && inbox().is_quiet() &&
+         bounds.plain;
+}
+
+// Nothing: the turn goes on, with `most`.
+inline std::optional<turn_result> control_block::handle_one(const sending_rules& bounds,
+                                                            activity& mine, turn_context& here,
+                                                            std::size_t& most) noexcept {
+  mine.depth_highest.raise_to(1);
+  envelope& message = inbox().pop_ready();
+  const dispatch& how = *message.how;
+  const std::size_t charge = how.charge(message);
+  if (how.most != 0) [[unlikely]]
+    give_place_back(how);
+  now_handling(how);
+  try {
+    how.run(object(), message);
+  } catch (...) {
+    return fail_in(how, charge, {most - 1, 1, charge}, mine);
+  }
+  // [turn-over] relaxed: it comes soon enough.
+  if (here.after != after::nothing || mine.asked.load(relaxed) != activity::nothing) [[unlikely]] {
+    turn_tally so_far{most - 1, 1, charge};
+    if (const auto over = see_to(here.after, how, charge, so_far, mine)) return over;
+    // Before it is counted: see is_asked_to_end().
+    if (is_asked_to_end(mine, so_far.handled)) so_far.most = 0;
+    count(so_far, bounds, mine);
+    most = so_far.most;
+    return {};
+  }
+  if (inbox().handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
+    if (inbox().make_room(bounds.low)) home().pauses().release_waiters_of(*this);
+  }
+  --most;
+  if (mine.count_gone(1, charge) || home_->has_budget) [[unlikely]]
+    settle(*home_, mine);
+  // [urgent] relaxed: as in go_on(). What is seen too late is seen by rests().
+  if (urgent_.load(relaxed) != 0 || line().now().count() == 0) [[unlikely]]
+    return {};
+  if (!rests(false, bounds.low)) [[unlikely]]
+    return {};
+  return turn_result::resting;
+}
+
 // `may_refill`: what has come since the reader's list was made is handled too.
 turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_refill) noexcept {
   const turn_scope scope(*this, &mine);
   mine.turns.add(1);
+  return go_on(mine, most, may_refill);
+}
+
+// Within the scope of a turn.
+turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refill) noexcept {
+  turn_context& here = this_turn();
   bool is_exclusive = false;
   // [phase] relaxed: the turn's own part of the word.
   if (const std::uint32_t now = phase_.load(relaxed) & ~waited_for;
@@ -143,8 +215,8 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
         if (is_asked_to_end(mine, 0) && may_refill) most = 0;
       }
       has_started();
-      scope.here().after = after::nothing;
-      if (pauses_now(scope.here())) return turn_result::resting;
+      here.after = after::nothing;
+      if (pauses_now(here)) return turn_result::resting;
     }
     is_exclusive = has_exclusive();
   }
@@ -158,13 +230,9 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
   std::size_t handled = 0;
   std::size_t bytes = 0;
   // Inlined wherever it is called, so that the two counts stay in registers.
-  const auto count = [&]() __attribute__((always_inline)) {
-    if (!bounds.plain) [[unlikely]]
-      give_back_to_budget(bytes);
-    const bool is_to_settle = mine.count_gone(handled, bytes);
+  const auto count_so_far = [&]() __attribute__((always_inline)) {
+    count({most, handled, bytes}, bounds, mine);
     handled = bytes = 0;
-    if (is_to_settle || home_->has_budget) [[unlikely]]
-      settle(*home_, mine);
   };
   for (;;) {
     // [urgent] relaxed: see stop_now(). It is looked at before each message, so it overtakes all.
@@ -172,7 +240,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
       const urgent what = look_at_urgent(most, may_refill, mine);
       if (what == urgent::look_again) continue;
       if (what != urgent::nothing) {
-        count();
+        count_so_far();
         return end_for(what, mine);
       }
     }
@@ -184,7 +252,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
         if (most == 0) [[unlikely]]
           break;
       } else {
-        count();
+        count_so_far();
         // Nobody can send to it any more, and nobody has: it ends here.
         if (line().now().count() == 0 && !waits_for_something()) [[unlikely]] {
           if (!type_->ends_silently || side_if_any() != nullptr) {
@@ -215,34 +283,17 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     try {
       how.run(actor, message);
     } catch (...) {
-      report_failure(handling()->message);
-      count();
-      // It may have a next object, and does not wait for that.
-      (void)inbox().handled(bounds.units(charge, how.weight), bounds.quantum);
-      return end(exit_reason::failed, mine);
+      return fail_in(how, charge, {most, handled, bytes}, mine);
     }
-    const std::uint8_t also = scope.here().after;
-    if ((also & after::keep) != 0) [[unlikely]] {
-      --handled;
-      bytes -= charge;
-      side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));
-      if (how.most != 0) keep_place(how);
+    if (const std::uint8_t also = here.after; also != after::nothing) [[unlikely]] {
+      turn_tally so_far{most, handled, bytes};
+      if (const auto over = see_to(also, how, charge, so_far, mine)) return *over;
+      most = so_far.most;
+      handled = so_far.handled;
+      bytes = so_far.bytes;
+      is_exclusive = has_exclusive();
     } else if (inbox().handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
       if (inbox().make_room(bounds.low)) home().pauses().release_waiters_of(*this);
-    }
-    if (also != after::nothing) [[unlikely]] {
-      if ((also & after::exclusive) != 0 && !go_on_with_held_up()) {
-        count();
-        return end(exit_reason::failed, mine);
-      }
-      if ((also & after::uncounted) != 0) --handled;
-      if ((also & after::batch) != 0) most -= std::min(most, scope.here().handled_too);
-      is_exclusive = has_exclusive();
-      scope.here().after = after::nothing;
-      if (scope.here().waits_for != nullptr) {
-        count();
-        if (pauses_now(scope.here())) return turn_result::resting;
-      }
     }
     // [turn-over] relaxed: it comes soon enough.
     if (mine.asked.load(relaxed) != activity::nothing) [[unlikely]] {
@@ -250,8 +301,50 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
     }
   }
   handling_.store(nullptr, relaxed);  // [handling]
-  count();
+  count_so_far();
   return turn_result::again;
+}
+
+// Behind a message whose handler may have left something to be done. A result: the turn is over, and all is counted.
+[[gnu::noinline]] std::optional<turn_result> control_block::see_to(std::uint8_t also,
+                                                                   const dispatch& how,
+                                                                   std::size_t charge,
+                                                                   turn_tally& so_far,
+                                                                   activity& mine) noexcept {
+  const sending_rules& bounds = rules();
+  turn_context& here = this_turn();
+  if ((also & after::keep) != 0) {
+    --so_far.handled;
+    so_far.bytes -= charge;
+    side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));
+    if (how.most != 0) keep_place(how);
+  } else if (inbox().handled(bounds.units(charge, how.weight), bounds.quantum)) {
+    if (inbox().make_room(bounds.low)) home().pauses().release_waiters_of(*this);
+  }
+  if ((also & after::exclusive) != 0 && !go_on_with_held_up()) {
+    count(so_far, bounds, mine);
+    return end(exit_reason::failed, mine);
+  }
+  if ((also & after::uncounted) != 0) --so_far.handled;
+  if ((also & after::batch) != 0) so_far.most -= std::min(so_far.most, here.handled_too);
+  here.after = after::nothing;
+  if (here.waits_for == nullptr) return {};
+  count(so_far, bounds, mine);
+  so_far.handled = so_far.bytes = 0;
+  if (pauses_now(here)) return turn_result::resting;
+  return {};
+}
+
+// Within a catch block.
+[[gnu::noinline]] turn_result control_block::fail_in(const dispatch& how, std::size_t charge,
+                                                     const turn_tally& so_far,
+                                                     activity& mine) noexcept {
+  const sending_rules& bounds = rules();
+  report_failure(handling()->message);
+  count(so_far, bounds, mine);
+  // It may have a next object, and does not wait for that.
+  (void)inbox().handled(bounds.units(charge, how.weight), bounds.quantum);
+  return end(exit_reason::failed, mine);
 }
 
 // Behind a message; `handled`: so many are not counted yet.
@@ -307,10 +400,6 @@ turn_result control_block::end_for(urgent why, activity& mine) noexcept {
     default:
       return end(exit_reason::stopped_now, mine);
   }
-}
-
-void control_block::now_handling(const dispatch& what) noexcept {
-  handling_.store(&what, relaxed);  // [handling] relaxed: for people to look at
 }
 
 // After an exclusive handler. False if one of them threw; that has been reported.

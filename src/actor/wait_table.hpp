@@ -36,32 +36,31 @@ class wait_table {
 
   /// Throws std::bad_alloc.
   waiting_place add(waiter& who, time_point until) {
-    if (free_ == none) grow();
-    const std::uint32_t place = free_;
+    const std::uint32_t place = occupy(who);
     entry& e = entries_[place];
-    free_ = e.next_free;
-    e.who = &who;
     e.until = until;
     e.at = none;
     if (until != time_point::max()) into_heap(place);
-    ++count_;
     return {place, e.turn};
   }
 
   /// True: so long a time may be added without a look at the clock.
   [[nodiscard]] bool hurries_with(duration time) const noexcept {
-    return in_hurry_ && time >= long_time;
+    return in_hurry_ && time >= long_time && time != no_timeout;
   }
 
   /// The same, for a time that begins when begin_all() is called. Throws std::bad_alloc.
   waiting_place add_to_begin(waiter& who, duration time) {
-    const waiting_place at = add(who, time_point::max());
-    entry& e = entries_[at.place];
+    const std::uint32_t place = occupy(who);
+    entry& e = entries_[place];
     e.until = time_point(time);
-    e.at = to_begin | static_cast<std::uint32_t>(to_begin_.size());
-    to_begin_.push_back(at.place);  // there is room: grow() saw to it
+    e.at = to_begin;
+    if (!e.is_listed) {
+      e.is_listed = true;
+      to_begin_.push_back(place);  // there is room: grow() saw to it
+    }
     ++looks_;
-    return at;
+    return {place, e.turn};
   }
 
   /// Somebody has looked at the clock for a time. True: from now on he need not, if begin_all() is called within
@@ -86,8 +85,11 @@ class wait_table {
   bool begin_all(time_point now) noexcept {
     for (const std::uint32_t place : to_begin_) {
       entry& e = entries_[place];
+      e.is_listed = false;
+      if (e.at != to_begin) continue;  // that is over; so may be what came after it
       e.until = later(now, e.until.time_since_epoch());
-      into_heap(place);
+      e.at = none;
+      if (e.until != time_point::max()) into_heap(place);
     }
     to_begin_.clear();
     in_hurry_ = in_hurry_ && looks_ >= hurry_after;
@@ -110,12 +112,12 @@ class wait_table {
   /// Its time is over by then, if it would be over later. False: it would not.
   bool shorten(const waiting_place& at, time_point until) noexcept {
     entry& e = entries_[at.place];
-    if (is_to_begin(e)) {
+    if (e.at == to_begin) {
       until = std::min(until, later(clock::now(), e.until.time_since_epoch()));
     } else if (e.until <= until && (e.at != none || until == time_point::max())) {
       return false;
     }
-    if (e.at != none) leave(e);
+    leave_heap(e);
     e.until = until;
     into_heap(at.place);
     return true;
@@ -139,19 +141,31 @@ class wait_table {
 
  private:
   static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
-  static constexpr std::uint32_t to_begin = 0x8000'0000;
+  static constexpr std::uint32_t to_begin = none - 1;  // from here on it is not in the heap
 
   struct entry {
     waiter* who = nullptr;
     time_point until{};  // while it has not begun: how long, from the beginning of time
     std::uint32_t turn = 1;
-    std::uint32_t at = none;  // in the heap; or to_begin, and where among those
+    std::uint32_t at = none;  // in the heap; or to_begin
     std::uint32_t next_free = none;
+    bool is_listed = false;  // in to_begin_: from when it first had to begin until begin_all()
   };
+  static_assert(sizeof(entry) == 32);
 
-  static bool is_to_begin(const entry& e) noexcept { return e.at != none && e.at >= to_begin; }
+  // Throws std::bad_alloc.
+  std::uint32_t occupy(waiter& who) {
+    if (free_ == none) [[unlikely]]
+      grow();
+    const std::uint32_t place = free_;
+    entry& e = entries_[place];
+    free_ = e.next_free;
+    e.who = &who;
+    ++count_;
+    return place;
+  }
 
-  void grow() {
+  [[gnu::noinline]] void grow() {
     const std::size_t before = entries_.size();
     const std::size_t more = before == 0 ? 4 : before;
     heap_.reserve(before + more);
@@ -164,7 +178,8 @@ class wait_table {
 
   void remove(std::uint32_t place) noexcept {
     entry& e = entries_[place];
-    if (e.at != none) leave(e);
+    leave_heap(e);
+    e.at = none;
     e.who = nullptr;
     --count_;
     // A place whose turns are used up is left alone, lest an old answer fit it.
@@ -177,15 +192,10 @@ class wait_table {
     heap_.push_back(place);  // there is room: grow() saw to it
     rise(e.at);
   }
-  void leave(const entry& e) noexcept {
-    if (!is_to_begin(e)) return leave_heap(e.at);
-    const std::uint32_t last = to_begin_.back();
-    to_begin_.pop_back();
-    if (entries_[last].at == e.at) return;
-    to_begin_[e.at - to_begin] = last;
-    entries_[last].at = e.at;
+  void leave_heap(const entry& e) noexcept {
+    if (e.at < to_begin) leave_heap(e.at);
   }
-  void leave_heap(std::uint32_t at) noexcept {
+  [[gnu::noinline]] void leave_heap(std::uint32_t at) noexcept {
     const std::uint32_t last = heap_.back();
     heap_.pop_back();
     if (at == heap_.size()) return;
@@ -225,7 +235,7 @@ class wait_table {
 
   std::vector<entry> entries_;
   std::vector<std::uint32_t> heap_;      // places, by time
-  std::vector<std::uint32_t> to_begin_;  // places, in no order
+  std::vector<std::uint32_t> to_begin_;  // places, each once; of some that is over
   time_point looks_from_{};
   std::uint32_t looks_ = 0;  // since then
   bool in_hurry_ = false;

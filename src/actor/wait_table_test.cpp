@@ -105,6 +105,41 @@ TEST(wait_table, a_time_is_never_made_longer) {
   EXPECT_EQ(table.take(one), &endless);
 }
 
+TEST(wait_table, what_is_over_before_it_begins_never_does) {
+  wait_table table;
+  hurry(table, start);
+  waiter who;
+  for (int i = 0; i < 10'000; ++i) EXPECT_EQ(table.take(table.add_to_begin(who, 1s)), &who);
+  EXPECT_TRUE(table.empty());
+  EXPECT_TRUE(table.begin_all(start + 4ms));
+  EXPECT_EQ(table.next_due(), time_point::max());
+  EXPECT_EQ(table.take_due(start + 1h), nullptr);
+}
+
+TEST(wait_table, a_place_is_used_again_by_who_has_another_time) {
+  wait_table table;
+  hurry(table, start);
+  waiter first;
+  waiter second;
+  EXPECT_EQ(table.take(table.add_to_begin(first, 1s)), &first);
+  const waiting_place at = table.add(second, start + 3s);
+  (void)table.begin_all(start + 4ms);
+  EXPECT_EQ(table.next_due(), start + 3s);
+  EXPECT_EQ(table.take(at), &second);
+  EXPECT_EQ(table.take(at), nullptr);
+  const waiting_place again = table.add_to_begin(first, 1s);
+  (void)table.begin_all(start + 8ms);
+  EXPECT_EQ(table.next_due(), start + 8ms + 1s);
+  EXPECT_EQ(table.take(again), &first);
+  EXPECT_EQ(table.next_due(), time_point::max());
+}
+
+TEST(wait_table, who_has_no_time_out_does_not_keep_it_in_a_hurry) {
+  wait_table table;
+  hurry(table, start);
+  EXPECT_FALSE(table.hurries_with(no_timeout));
+}
+
 // Against the same in the simplest form.
 TEST(wait_table, those_whose_time_is_over_come_in_the_order_of_their_times) {
   std::mt19937 draw(1);

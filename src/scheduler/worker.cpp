@@ -29,12 +29,18 @@ inline runnable* worker::next() noexcept {
     if (runnable* const r = all_run ? pool_.take_injected() : take_injected()) return r;
   }
   // Turns that are used up can be long: those in the shared queue would wait for many of them.
-  if (std::exchange(others_first_, false)) {
+  if (others_first_) [[unlikely]] {
+    others_first_ = false;
     if (runnable* const r = take_injected()) return r;
   }
   if (runnable* const r = slot_.load(relaxed)) {  // [slot]
     slot_.store(nullptr, relaxed);
-    if (++slot_streak_ <= tuning::slot_streak_max || alone()) return r;
+    if (++slot_streak_ <= tuning::slot_streak_max) [[likely]]
+      return r;
+    if (alone()) {
+      slot_streak_ = 0;  // who comes now does not wait for more turns than who was there before
+      return r;
+    }
     push_to_ring(*r);
   }
   slot_streak_ = 0;

@@ -51,9 +51,25 @@ class asking_base : public waiter {
     if (now != state::over) leave();
   }
 
-  [[nodiscard]] bool is_decided();        // in the asking actor's turn
+  [[nodiscard]] bool is_decided() {  // in the asking actor's turn
+    if (now == state::waiting && slot_ == nullptr) return false;
+    return is_decided_here();
+  }
   [[nodiscard]] bool is_decided_later();  // in a later turn, in any case
-  void wait(handler_frame& who);
+  void wait(handler_frame& who) {
+    handler = &who;
+    if (who.exclusive) [[unlikely]]
+      others_may_see_it();
+  }
+  /// As take(), of what most come to: an answer in a turn. Null: take() is to look.
+  [[nodiscard]] request* take_at_once() noexcept {
+    if (now != state::answered || slot_ != nullptr || in_circles_ ||
+        answer->holds != request::content::reply) [[unlikely]] {
+      return nullptr;
+    }
+    now = state::over;
+    return std::exchange(answer, nullptr);
+  }
   [[nodiscard]] bool wait_here(time_point until);
   /// The answer, to be freed; null: there is none, because of `error`.
   [[nodiscard]] request* take(ask_error& error, std::unique_ptr<std::string>& cycle) noexcept;
@@ -61,6 +77,8 @@ class asking_base : public waiter {
 
  private:
   void leave() noexcept;
+  [[nodiscard]] bool is_decided_here();
+  void others_may_see_it();
   void move_to_turn();
   void wait_for_answer(time_point end);
   void wait_as_thread(time_point end);
@@ -157,10 +175,13 @@ class [[nodiscard]] asking : detail::asking_base {
   }
 
   result take_result() {
-    ask_error error{};
-    std::unique_ptr<std::string> cycle;
-    detail::request* const answered = take(error, cycle);
-    if (answered == nullptr) return {error, std::move(cycle)};
+    detail::request* answered = take_at_once();
+    if (answered == nullptr) [[unlikely]] {
+      ask_error error{};
+      std::unique_ptr<std::string> cycle;
+      answered = take(error, cycle);
+      if (answered == nullptr) return {error, std::move(cycle)};
+    }
     struct free_after {
       detail::request* answered;
       ~free_after() { answered->how->discard(*answered); }

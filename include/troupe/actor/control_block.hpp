@@ -141,7 +141,9 @@ class control_block : public runnable {
   static turn_result turn_by_executor(runnable& r, activity& mine) noexcept;
   static void collect(runnable& r, activity& mine) noexcept;
   static turn_result turn_collected(runnable& r, activity& mine) noexcept;  // what was collected
-  void now_handling(const dispatch& what) noexcept;
+  void now_handling(const dispatch& what) noexcept {
+    handling_.store(&what, relaxed);  // [handling] relaxed: for people to look at
+  }
   /// False if it ends for another reason already.
   bool end_after_this_message() noexcept;
 
@@ -297,7 +299,23 @@ class control_block : public runnable {
   bool bring_next(bool may_handle, bool may_refill, activity& mine) noexcept;
   urgent look_at_urgent(std::size_t most, bool may_refill, activity& mine) noexcept;
   void put_all_back() noexcept;
+  struct turn_tally {
+    std::size_t most;     // messages that it may still handle
+    std::size_t handled;  // and not counted yet
+    std::size_t bytes;    // of those
+  };
   turn_result run_turn(activity& mine, std::size_t most, bool may_refill) noexcept;
+  turn_result go_on(activity& mine, std::size_t most, bool may_refill) noexcept;
+  [[nodiscard]] bool has_one_message(const sending_rules& bounds) noexcept;
+  [[nodiscard]] std::optional<turn_result> handle_one(const sending_rules& bounds, activity& mine,
+                                                      turn_context& here,
+                                                      std::size_t& most) noexcept;
+  void count(const turn_tally& of, const sending_rules& bounds, activity& mine) noexcept;
+  [[nodiscard]] std::optional<turn_result> see_to(std::uint8_t also, const dispatch& how,
+                                                  std::size_t charge, turn_tally& so_far,
+                                                  activity& mine) noexcept;
+  turn_result fail_in(const dispatch& how, std::size_t charge, const turn_tally& so_far,
+                      activity& mine) noexcept;
   envelope* next_of(const dispatch& how) noexcept;
   void tell_of_batch(const dispatch& how, std::size_t messages,
                      void (observer::*what)(const observer::message_event&)) noexcept;
@@ -422,6 +440,21 @@ inline bool control_block::try_deliver(envelope& message) noexcept {
   if (result == mailbox::pushed::closed) return false;
   count_accepted(home, 0);
   if (result == mailbox::pushed::to_idle) executor_->schedule(*this);
+  return true;
+}
+
+inline bool control_block::try_deliver_to_idle(lifeline& line, std::uint32_t generation,
+                                               envelope& message) noexcept {
+  const slot_head::reader now = slot_head::of(line).try_begin_reading(generation);
+  if (now == slot_head::reader::nobody) return false;
+  control_block& block = of(line);
+  if (now == slot_head::reader::of_another) [[unlikely]] {
+    block.thaw();
+    return false;
+  }
+  block.inbox().begin_with(message);
+  count_accepted(*block.home_, 0);
+  block.executor_->schedule(block);
   return true;
 }
 

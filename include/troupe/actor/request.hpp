@@ -225,9 +225,15 @@ void handle_request(A& actor, request_of<M, reply_of<A, M>>& asked, Sender... se
                                     answer_of_task<typename handler_result<result>::reply>);
     }
   } else {
-    reply_of<A, M> with = actor.on(std::move(asked.message), sender...);
-    answer_request(asked, std::move(with));
+    using R = reply_of<A, M>;
+    R with = actor.on(std::move(asked.message), sender...);
+    // As answer_request(), with types that are known here.
+    asked.empty();
+    std::construct_at(&asked.reply_, std::move(with));
+    asked.holds = request::content::reply;
     guard.asked = nullptr;
+    asked.how = &answer_dispatch<M, R>;
+    bring_answer(asked);
   }
 }
 

@@ -160,6 +160,11 @@ class mailbox {
     return head <= units_mask ? refilled{} : refill_from(head, low);
   }
 
+  /// For the reader: at the moment nothing has been pushed, and nobody waits for room.
+  [[nodiscard]] bool is_quiet() const noexcept {
+    return shared_.head_.load(relaxed) <= units_mask;  // [mailbox] relaxed: only a look
+  }
+
   /// The next message of the reader's list, which must not be empty.
   [[nodiscard]] envelope& pop_ready() noexcept {
     envelope* const message = list_.ready_;
