@@ -152,6 +152,56 @@ class rounds : public state_machine<rounds> {
   }
 };
 
+struct question {
+  int of;
+};
+class answerer : public actor {
+ public:
+  int on(question q) { return q.of; }
+};
+struct ask_in_a_row {
+  int times;
+  event* done;
+};
+struct ask_in_tasks {
+  int times;
+  event* done;
+};
+struct ask_with_callbacks {
+  int times;
+  event* done;
+};
+
+/// Asks one question after the other, each with a time-out.
+class asking_one : public actor {
+ public:
+  explicit asking_one(ref<answerer> whom) : whom_(std::move(whom)) {}
+  task<> on(ask_in_a_row m) {
+    int right = 0;
+    for (int i = 0; i < m.times; ++i) right += *co_await whom_.ask<question>(patience, i) == i;
+    EXPECT_EQ(right, m.times);
+    m.done->set();
+  }
+  task<> on(ask_in_tasks m) {
+    int right = 0;
+    for (int i = 0; i < m.times; ++i) right += co_await one(i) == i;
+    EXPECT_EQ(right, m.times);
+    m.done->set();
+  }
+  void on(ask_with_callbacks m) {
+    if (m.times == 0) return m.done->set();
+    whom_.ask<question>(patience, m.times).then([this, m](ask_result<int> got) {
+      EXPECT_EQ(*got, m.times);
+      on(ask_with_callbacks{m.times - 1, m.done});
+    });
+  }
+
+ private:
+  task<int> one(int i) { co_return *co_await whom_.ask<question>(patience, i); }
+
+  const ref<answerer> whom_;
+};
+
 class allocation : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -419,6 +469,23 @@ TEST_F(allocation, of_handlers_that_begin_and_end_is_none) {
               EXPECT_TRUE(ended.wait());
             }),
             0u);
+}
+
+TEST_F(allocation, of_questions_is_none) {
+  for (const unsigned workers : {1u, 2u}) {
+    system s{{.workers = workers}};
+    const auto a = s.spawn<asking_one>(s.spawn<answerer>());
+    const auto least = [&]<class How>(How) {
+      return least_of_some_rounds([&] {
+        event done;
+        a.send(How{1'000, &done});
+        EXPECT_TRUE(done.wait());
+      });
+    };
+    EXPECT_EQ(least(ask_in_a_row{}), 0u) << workers << " workers";
+    EXPECT_EQ(least(ask_in_tasks{}), 0u) << workers << " workers";
+    EXPECT_EQ(least(ask_with_callbacks{}), 0u) << workers << " workers";
+  }
 }
 
 }  // namespace

@@ -58,14 +58,15 @@ TEST(ask, a_callback_runs_in_the_asking_actor) {
   journal log;
   troupe::system system;
   const auto it = system.spawn<oracle>();
-  const auto who = system.spawn<probe>(log);
+  const auto who = system.spawn<probe>({.where = own_thread}, log);
   who.send(call{[it](probe& me) {
-    it.ask<add>(patience, 2, 2).then([&me](ask_result<int> sum) {
-      me.me().send(note{"sum " + std::to_string(*sum)});
+    it.ask<add>(patience, 2, 2).then([&me, here = std::this_thread::get_id()](ask_result<int> sum) {
+      const bool same = std::this_thread::get_id() == here;
+      me.me().send(note{(same ? "here: " : "elsewhere: ") + std::to_string(*sum)});
     });
   }});
   ASSERT_TRUE(log.wait_for(1));
-  EXPECT_THAT(log.lines(), ElementsAre("sum 4"));
+  EXPECT_THAT(log.lines(), ElementsAre("here: 4"));
 }
 
 TEST(ask, the_handler_is_told_which_actor_asked) {
@@ -89,6 +90,38 @@ TEST(ask, what_the_handler_throws_fails_it_and_is_told_to_who_asked) {
   EXPECT_EQ(it.ask<break_down>(patience).get().error(), ask_error::failed);
   EXPECT_EQ(it.join(), exit_reason::failed);
   EXPECT_EQ(it.ask<add>(patience, 1, 2).get().error(), ask_error::failed);
+}
+
+// Moved once on its way out of the handler, and once into the block, where it throws.
+struct brittle {
+  explicit brittle(int moves) : moves_left(moves) {}
+  brittle(brittle&& other) : moves_left(other.moves_left - 1) {
+    if (moves_left == 0) throw std::runtime_error("an answer that cannot be moved");
+  }
+  int moves_left;
+};
+struct break_answer {};
+struct break_answer_to {
+  std::shared_ptr<int> kept;
+};
+
+class brittle_oracle : public actor {
+ public:
+  brittle on(break_answer) { return brittle(1); }
+  brittle on(const break_answer_to&) { return brittle(1); }
+};
+
+TEST(ask, an_answer_that_throws_while_it_is_moved_fails_its_actor_and_is_told_to_who_asked) {
+  recorder told;
+  troupe::system system(told.options());
+  const auto one = system.spawn<brittle_oracle>();
+  EXPECT_EQ(one.ask<break_answer>(patience).get().error(), ask_error::failed);
+  EXPECT_EQ(one.join(), exit_reason::failed);
+  const auto other = system.spawn<brittle_oracle>();
+  const auto part = std::make_shared<int>(1);
+  EXPECT_EQ(other.ask<break_answer_to>(patience, part).get().error(), ask_error::failed);
+  EXPECT_EQ(other.join(), exit_reason::failed);
+  EXPECT_EQ(part.use_count(), 1) << "the question is gone, once";
 }
 
 TEST(ask, one_that_has_stopped_says_so) {
@@ -285,6 +318,8 @@ TEST(ask, an_actor_that_is_stopped_waits_no_more) {
   EXPECT_EQ(who.join(), exit_reason::stopped);
   EXPECT_THAT(log.lines(), ElementsAre("asked", "destroyed"));
   on.play();
+  EXPECT_EQ(on.system.statistics().messages_waiting, 0u) << "the question has been handled";
+  EXPECT_EQ(log.lines().size(), 2u) << "and its answer found nobody";
 }
 
 TEST(ask, get_in_a_handler_waits_and_the_asked_runs_elsewhere) {

@@ -108,6 +108,10 @@ TEST(channel, that_drops_the_oldest) {
 
 TEST(channel, takes_no_policy_that_needs_an_actor) {
   EXPECT_THROW((channel<int>(2, overload::fail_receiver)), std::invalid_argument);
+  journal log;
+  stage s;
+  const auto other = s.spawn<probe>(log);
+  EXPECT_THROW((channel<int>(2, overload::redirect_to(other))), std::invalid_argument);
   EXPECT_THROW((channel<int>(0, overload::drop_oldest)), std::invalid_argument);
   EXPECT_THROW((channel<int>(static_cast<std::size_t>(-1))), std::invalid_argument);
 }

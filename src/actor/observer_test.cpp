@@ -74,6 +74,7 @@ class hopper : public actor {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
@@ -327,6 +328,24 @@ TEST(trace, is_told_with_failures_and_dead_letters) {
   EXPECT_EQ(of_letter, 42u);
 }
 
+TEST(trace, is_in_the_line_of_a_failure_on_stderr) {
+  journal log;
+  ::testing::internal::CaptureStderr();
+  {
+    troupe::system system({.workers = 1, .traces = true});
+    auto a = system.spawn<hopper>({.name = "alice"}, log);
+    auto b = system.spawn<hopper>({.name = "bob"}, log);
+    b.send(stumble{});
+    b.join();
+    const trace_scope scope(42);
+    a.send(stumble{});
+    a.join();
+  }
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, ContainsRegex("alice \\(.*, trace 42\\) failed in"));
+  EXPECT_THAT(text, ContainsRegex("bob \\([^,]*\\) failed in")) << "it has none";
+}
+
 TEST(trace, of_a_failure_in_a_handler_that_has_waited_is_told) {
   watched_stage on(false, true);
   std::uint64_t of_failure = 0;
@@ -414,6 +433,13 @@ TEST(trace, many_threads_send_at_once) {
   for (std::uint64_t t = 1; t <= 3; ++t) {
     EXPECT_EQ(std::count(lines.begin(), lines.end(), "hop " + std::to_string(t)), each / 2);
     EXPECT_EQ(std::count(lines.begin(), lines.end(), "question " + std::to_string(t)), each / 2);
+  }
+  const auto events = seen->log.lines();
+  for (const char* what : {"sent", "begun", "done"}) {
+    for (const char* message : {"hop", "question"}) {
+      const std::string line = std::string(what) + ' ' + message;
+      EXPECT_EQ(std::count(events.begin(), events.end(), line), 3 * each / 2) << line;
+    }
   }
 }
 

@@ -292,23 +292,43 @@ TEST(watch, by_one_that_ends_against_the_end_of_the_watched_one_loses_nothing) {
     void on_start() {
       for (int i = 0; i < 4; ++i) watch(other_);
     }
-    void on(const down&) {}
+    void on(const down&) { EXPECT_LE(++got_, 4); }
 
    private:
     const ref<probe> other_;
+    int got_ = 0;
   };
+  // Watches as often, and lives on.
+  class lasting : public actor {
+   public:
+    explicit lasting(atomic<int>& got) : got_(got) {}
+    void on(const ref<probe>& other) {
+      for (int i = 0; i < 4; ++i) watch(other);
+    }
+    void on(const down&) { ++got_; }
+
+   private:
+    atomic<int>& got_;
+  };
+  constexpr int rounds = sanitized ? 200 : 2'000;
   journal log;
   recorder told;
+  atomic<int> got{0};
   {
     troupe::system all(told.options(2));
-    for (int round = 0; round < (sanitized ? 200 : 2'000); ++round) {
+    const auto stays = all.spawn<lasting>(got);
+    for (int round = 0; round < rounds; ++round) {
       const auto a = all.spawn<probe>(log);
+      stays.send(ref<probe>(a));
       std::vector<ref<brief>> some;
       for (int i = 0; i < 3; ++i) some.push_back(all.spawn<brief>(a));
       a.stop();
       for (const auto& each : some) each.stop_now();
     }
+    EXPECT_TRUE(eventually([&] { return got >= 4 * rounds; })) << got;
+    EXPECT_TRUE(eventually([&] { return all.statistics().actors_alive == 1; }));
   }
+  EXPECT_EQ(got, 4 * rounds) << "who lives on is told of each end, once for each watch";
   EXPECT_THAT(told.failures(), IsEmpty());
 }
 

@@ -172,7 +172,7 @@ TEST(choice_log, a_line_that_is_none_is_named) {
 
 TEST(choice_log, what_is_expected_is_said_whatever_the_line_is) {
   try {
-    (void)choice_log::parse(std::string("ELF\0\x7f", 5) + std::string(100'000, 'x'));
+    (void)choice_log::parse(std::string("ELF\0\x7f", 5).append(100'000, 'x'));
     ADD_FAILURE();
   } catch (const std::invalid_argument& e) {
     EXPECT_THAT(e.what(), HasSubstr("\"ELF??xxx"));

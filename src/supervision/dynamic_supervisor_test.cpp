@@ -179,6 +179,29 @@ TEST(dynamic_supervisor, one_that_does_not_stop_is_left_behind_and_named) {
   EXPECT_EQ(hangs.join(), exit_reason::stopped_now);
 }
 
+TEST(dynamic_supervisor, a_child_that_does_not_start_is_its_failure) {
+  event let_go;
+  script a("a"), b("b");
+  b.at_start = [&](int) { let_go.wait(); };
+  recorder told;
+  troupe::system system(told.options());
+  const auto head = system.spawn<dynamic_supervisor<pupil>>(at_once);
+  const auto start = [&](const child_spec& spec) {
+    return head.ask<start_child<pupil>>(patience, spec).get().value();
+  };
+  const auto first = start(child<pupil>("a", std::ref(a)).spawned({.where = own_thread}));
+  const auto hangs = start(child<pupil>("b", std::ref(b))
+                               .starts_within(1ms)
+                               .stops_within(1ms)
+                               .spawned({.where = own_thread}));
+  EXPECT_EQ(head.join(), exit_reason::failed);
+  EXPECT_THAT(told.failures().back().what,
+              HasSubstr("its child \"b\" has not started within 1 ms"));
+  EXPECT_EQ(first.join(), exit_reason::stopped) << "the others end with it";
+  let_go.set();
+  (void)hangs.join();
+}
+
 // ── Under load ────────────────────────────────────────────────────────────────────────────────
 
 struct countdown {

@@ -345,9 +345,10 @@ TEST(names, are_not_waited_for_on_a_thread_that_others_need) {
 TEST(names, are_found_and_given_away_while_their_actors_end) {
   constexpr int rounds = sanitized ? 300 : 5'000;
   journal log;
+  recorder told;
   atomic<bool> over{false};
-  atomic<int> seen{0};
-  troupe::system all({.workers = 2});
+  atomic<std::size_t> seen{0};
+  troupe::system all(told.options(2));
   const troupe::names those(all);
   std::vector<std::thread> readers;
   for (int i = 0; i < 2; ++i) {
@@ -363,7 +364,9 @@ TEST(names, are_found_and_given_away_while_their_actors_end) {
       }
     });
   }
-  for (int i = 0; i < rounds; ++i) {
+  // Until it was found at least once, however late the readers begin.
+  const time_point enough = clock::now() + patience;
+  for (int i = 0; i < rounds || (seen == 0 && clock::now() < enough); ++i) {
     auto a = all.spawn<account>(log);
     const bool added = static_cast<bool>(those.add("alice", a));
     EXPECT_EQ(i % 4 == 0 && those.remove("alice", a), i % 4 == 0 && added);
@@ -374,6 +377,9 @@ TEST(names, are_found_and_given_away_while_their_actors_end) {
   for (std::thread& each : readers) each.join();
   EXPECT_TRUE(all.shutdown(patience).complete());
   EXPECT_EQ(those.count(), 0u);
+  EXPECT_GT(seen, 0u);
+  EXPECT_EQ(log.lines().size() + told.dead_letters().size(), seen)
+      << "who was found has what he was sent, or it is a dead letter";
 }
 
 TEST(names, are_waited_for_while_those_who_wait_end) {

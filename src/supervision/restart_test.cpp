@@ -5,8 +5,11 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <troupe/actor/observer.hpp>
 #include <troupe/supervision/names.hpp>
 #include <troupe/supervision/supervisor.hpp>
 #include <troupe/supervision/topic.hpp>
@@ -318,6 +321,48 @@ TEST(restart, on_a_thread_of_its_own) {
   const auto it = head.ask<find_child<pupil>>(patience, "a").get().value();
   it.send(fail{"why not"});
   EXPECT_EQ(it.ask<which_object>(patience).get().value(), 2);
+}
+
+TEST(restart, is_told_to_an_observer_when_the_next_object_has_started) {
+  class lives : public observer {
+   public:
+    journal log;
+    void started(const actor_event& e) override { write("started", e.actor); }
+    void restarted(const actor_event& e) override { write("restarted", e.actor); }
+    void ended(const actor_event& e, exit_reason why) override {
+      if (e.actor == "a") log.write("ended: " + std::string(to_string(why)));
+    }
+    void failed(const failure& f) override { write("failed", f.actor); }
+
+   private:
+    void write(const char* what, std::string_view who) {
+      if (who == "a") log.write(what);
+    }
+  };
+  const auto seen = std::make_shared<lives>();
+  script a("a");
+  a.at_start = [](int object) {
+    if (object == 2) throw std::runtime_error("not yet");
+  };
+  recorder told;
+  system_options options = told.options(1);
+  options.observer = seen;
+  troupe::system system(options);
+  troupe::pump pump(system);
+  const spawn_options here{.where = bound_to(pump)};
+  const auto head = system.spawn<supervisor>(
+      here, at_once, child_spec(child<pupil>("a", std::ref(a)).spawned(here)));
+  pump.run_until_idle();
+  auto answer = head.ask<find_child<pupil>>(patience, "a");
+  pump.run_until_idle();
+  const ref<pupil> it = std::move(answer).get().value();
+  it.send(fail{"why not"});
+  pump.run_until_idle();
+  EXPECT_THAT(seen->log.lines(), ElementsAre("started", "failed", "failed", "restarted"))
+      << "the second object has not started";
+  it.stop();
+  pump.run_until_idle();
+  EXPECT_EQ(seen->log.lines().back(), "ended: stopped");
 }
 
 }  // namespace

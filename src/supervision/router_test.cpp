@@ -14,6 +14,7 @@
 
 #include "actor/overload_test_support.hpp"
 #include "actor/test_support.hpp"
+#include "supervision_test_support.hpp"
 
 namespace troupe::test {
 namespace {
@@ -285,7 +286,49 @@ TEST(router, is_not_made_without_workers_or_of_different_ones) {
   s.play();
 }
 
-TEST(router, from_several_threads_loses_nothing_while_workers_end) {
+TEST(router, a_worker_that_a_supervisor_restarts_keeps_its_place) {
+  script a("a"), b("b");
+  school on;
+  on.open(at_once, on.pupil_of(a), on.pupil_of(b));
+  const std::vector workers{on.find("a"), on.find("b")};
+  const router<say, fail> in_turns(on.system, workers, round_robin{});
+  const router<say> by_text(on.system, workers, by_hash{[](const say& m) { return m.text; }});
+  const auto heard = [](const script& by) {
+    std::vector<std::string> words;
+    for (const std::string& line : by.log.lines()) {
+      if (line.size() == 1) words.push_back(line);
+    }
+    return words;
+  };
+  for (const char key : {'s', 't', 'u', 'v', 'w', 'x', 'y', 'z'}) by_text.send(say{{key}});
+  on.play();
+  const auto keys_of_a = heard(a);
+  const auto keys_of_b = heard(b);
+  ASSERT_FALSE(keys_of_a.empty());
+  ASSERT_FALSE(keys_of_b.empty());
+
+  EXPECT_EQ(in_turns.send(fail{"why not"}), delivery::accepted);  // its turn: a
+  for (int i = 0; i < 4; ++i) in_turns.send(say{std::to_string(i)});
+  on.play();
+  EXPECT_EQ(a.objects, 2);
+  EXPECT_EQ(b.objects, 1);
+  EXPECT_EQ(in_turns.living(), 2u);
+  for (const char key : {'s', 't', 'u', 'v', 'w', 'x', 'y', 'z'}) by_text.send(say{{key}});
+  on.play();
+  const auto with = [](std::vector<std::string> keys, const char* first, const char* second) {
+    std::vector<std::string> all = keys;
+    all.insert(all.end(), {first, second});
+    all.insert(all.end(), keys.begin(), keys.end());
+    return all;
+  };
+  EXPECT_EQ(heard(a), with(keys_of_a, "1", "3"));
+  EXPECT_EQ(heard(b), with(keys_of_b, "0", "2"));
+}
+
+// ── Threads ───────────────────────────────────────────────────────────────────────────────────
+
+template <class Routing>
+void from_several_threads_while_workers_end(Routing by) {
   constexpr int senders = 3;
   constexpr int each = sanitized ? 1'000 : 10'000;
   class counts : public actor {
@@ -297,28 +340,37 @@ TEST(router, from_several_threads_loses_nothing_while_workers_end) {
     atomic<int>& sum_;
   };
   atomic<int> handled{0};
-  atomic<int> accepted{0};
   recorder told;
   {
     troupe::system s(told.options(2));
     std::vector<ref<counts>> workers;
     for (int i = 0; i < 4; ++i) workers.push_back(s.spawn<counts>(handled));
-    const router<job> all(s, workers, least_loaded{});
+    const router<job> all(s, workers, by);
     std::vector<std::thread> threads;
     for (int n = 0; n < senders; ++n) {
-      threads.emplace_back([&accepted, to = all.handle()] {
-        for (int i = 0; i < each; ++i) {
-          if (to.send(job{i}) != delivery::refused) accepted.fetch_add(1, relaxed);
-        }
+      threads.emplace_back([to = all.handle()] {
+        for (int i = 0; i < each; ++i) (void)to.send(job{i});
       });
     }
-    for (int i = 0; i < 3; ++i) workers[static_cast<std::size_t>(i)].stop();
+    for (std::size_t i = 0; i < 3; ++i) workers[i].stop();
     for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < 3; ++i) (void)workers[i].join();
+    EXPECT_EQ(all.living(), 1u);
     EXPECT_EQ(all.send(job{0}), delivery::accepted) << "the last one is there";
   }
   // What came behind a stop() that was accepted is unhandled.
   const auto lost = static_cast<int>(told.dead_letters().size());
   EXPECT_EQ(handled.load(relaxed) + lost, senders * each + 1);
+}
+
+TEST(router, least_loaded_from_several_threads_loses_nothing_while_workers_end) {
+  from_several_threads_while_workers_end(least_loaded{});
+}
+TEST(router, round_robin_from_several_threads_loses_nothing_while_workers_end) {
+  from_several_threads_while_workers_end(round_robin{});
+}
+TEST(router, by_hash_from_several_threads_loses_nothing_while_workers_end) {
+  from_several_threads_while_workers_end(by_hash{[](job m) { return m.key; }});
 }
 
 }  // namespace
