@@ -171,6 +171,9 @@ def main():
     marked = sum(found.startswith("[") for found in results)
     print(f"{len(tries)} weakened orders, {marked} marked, {missed} not found, "
           f"{time.monotonic() - began:.0f} s")
+    if not tries:
+        print("no order was tried: is the program built with other paths than those below the root?", file=sys.stderr)
+        return 1
     return 1 if missed else 0
 
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Topics in a whole system: what many get is read by some and kept by others. Ends of subscriptions are
+// not here yet: their memory is kept by a std::shared_ptr, whose count the checker does not see.
+#include <gtest/gtest.h>
+
+#include <checker/check.hpp>
+#include <troupe/supervision/topic.hpp>
+#include <troupe/troupe.hpp>
+
+#include "small_system.hpp"
+
+namespace troupe {
+namespace {
+
+using model::expect_holds;
+using model::plain;
+using model::require;
+
+// Who moves it out writes to it.
+struct news {
+  explicit news(int of) : value(of) {}
+  news(const news& other) : value(other.value.get()) {}
+  news(news&& other) : value(other.value.get()) { other.value = 0; }
+  plain<int> value;
+};
+
+struct got {
+  plain<int> sum{0};
+  plain<int> last{0};
+  void add(int value) {
+    require(value > last, "in the order of the publisher, and not moved out");
+    last = value;
+    sum = sum + value;
+  }
+};
+
+class reader : public actor {
+ public:
+  explicit reader(got& to) : to_(to) {}
+  void on(const news& n) { to_.add(n.value); }
+
+ private:
+  got& to_;
+};
+
+class keeper : public actor {
+ public:
+  explicit keeper(got& to) : to_(to) {}
+  void on(news n) { to_.add(n.value); }
+
+ private:
+  got& to_;
+};
+
+TEST(topics, one_reads_and_another_keeps_what_is_published) {
+  expect_holds({.random = 1'000}, [] {
+    got read;
+    got kept;
+    {
+      troupe::system all{small(2)};
+      const topic<news> t;
+      const auto a = all.spawn<reader>(read);
+      const auto b = all.spawn<keeper>(kept);
+      (void)t.subscribe(a);
+      (void)t.subscribe(b);
+      require(t.publish(news(7)).reached() == 2, "both are there");
+    }
+    require(read.sum == 7 && kept.sum == 7, "both have it");
+  });
+}
+
+TEST(topics, who_subscribes_gets_the_last_message_before_all_that_follow) {
+  expect_holds({.random = 1'000}, [] {
+    got kept;
+    {
+      troupe::system all{small()};
+      const topic<news> t({.retain_last = true});
+      const auto b = all.spawn<keeper>(kept);
+      (void)t.publish(news(1));
+      jthread other([&] { (void)t.publish(news(2)); });
+      (void)t.subscribe(b);
+    }
+    require(kept.last == 2, "the last one comes in any case");
+  });
+}
+
+}  // namespace
+}  // namespace troupe
