@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -19,6 +20,7 @@
 #include <troupe/sync/mutex.hpp>
 
 #include "journal.hpp"
+#include "line_quota.hpp"
 #include "units.hpp"
 #include "watcher.hpp"
 
@@ -37,12 +39,33 @@ http::options with_access_log(http::options options, detail::journal& to) {
   return options;
 }
 
-system_options with_failures_logged(system_options options, duration deadline,
-                                    detail::journal& to) {
+std::string of_trace(std::uint64_t trace) {
+  return trace != 0 ? ", trace " + std::to_string(trace) : std::string();
+}
+
+// Who ends with much in his mailbox leaves as many dead letters.
+constexpr std::uint64_t dead_letters_most = 100;
+constexpr std::chrono::seconds dead_letters_within{1};
+
+system_options with_events_logged(system_options options, duration deadline, detail::journal& to,
+                                  detail::line_quota& dead_letters) {
   options.shutdown_deadline = deadline;
   options.on_failure = [&to](const failure& which) {
     to.write(severity::error, std::string(which.actor) + " failed in " +
-                                  std::string(which.message) + ": " + std::string(which.what));
+                                  std::string(which.message) + ": " + std::string(which.what) +
+                                  of_trace(which.trace));
+  };
+  options.on_dead_letter = [&to, &dead_letters,
+                            also = std::move(options.on_dead_letter)](const dead_letter& which) {
+    if (also) also(which);
+    if (!to.writes(severity::debug)) return;
+    const auto left_out = dead_letters.take(clock::now());
+    if (!left_out) return;
+    if (*left_out != 0) {
+      to.write(severity::debug, std::to_string(*left_out) + " dead letters are not in the log");
+    }
+    to.write(severity::debug, "dead letter: " + std::string(which.message) + " to " +
+                                  to_string(which.to) + of_trace(which.trace));
   };
   return options;
 }
@@ -72,7 +95,7 @@ struct application_server::state {
         also(std::move(added)),
         again(std::move(reader)),
         log(what.log),
-        system(with_failures_logged(what.system, what.stop_time, log)),
+        system(with_events_logged(what.system, what.stop_time, log, dead_letters)),
         community(
             system, [this](const lua::log_line& line) { log.write(line); }, what.shared),
         server(system, with_access_log(what.http, log)) {}
@@ -94,6 +117,7 @@ struct application_server::state {
   const std::function<configuration()> again;
 
   detail::journal log;
+  detail::line_quota dead_letters{dead_letters_most, dead_letters_within};
   troupe::system system;
   const lua::community community;
   std::vector<lua::application> applications;

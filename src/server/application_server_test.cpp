@@ -5,12 +5,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <troupe/actor/trace.hpp>
+#include <troupe/base/clock.hpp>
 
 #include "http/raw_client.hpp"
 #include "http/test_certificate.hpp"
@@ -22,7 +27,9 @@ namespace {
 
 using http::test::raw_client;
 using http::test::tls_raw_client;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 // A session in C++.
 class shouting : public actor {
@@ -258,7 +265,58 @@ TEST_F(application_server_with, an_actor_that_fails_is_in_the_log) {
                               made.join();
                             }});
   served.start();
-  EXPECT_THAT(log(), HasSubstr("as told"));
+  EXPECT_THAT(log(), HasSubstr("as told\n")) << "no trace, as it has none";
+}
+
+struct told_to_fail : actor {
+  void on(int) { throw std::runtime_error("as told"); }
+};
+
+// It fails, and gets some messages more.
+application_server::addition fails_and_is_sent(int more) {
+  return [more](http::server&, troupe::system& in) {
+    const trace_scope scope(42);
+    const ref<told_to_fail> made = in.spawn<told_to_fail>();
+    made.send(1);
+    made.join();
+    for (int i = 0; i < more; ++i) made.send(2);
+  };
+}
+
+TEST_F(application_server_with, traces_has_them_behind_failures_and_dead_letters_in_the_log) {
+  what_.system.traces = true;
+  what_.log.level = lua::severity::debug;
+  application_server served(what_, {fails_and_is_sent(1)});
+  served.start();
+  EXPECT_THAT(log(), HasSubstr("failed in int: as told, trace 42\n"));
+  EXPECT_THAT(log(), ContainsRegex("debug +server: dead letter: int to .*, trace 42\n"));
+}
+
+TEST_F(application_server_with, dead_letters_are_not_in_a_log_that_leaves_debugging_out) {
+  int told = 0;
+  what_.system.on_dead_letter = [&](const dead_letter&) { ++told; };
+  application_server served(what_, {fails_and_is_sent(1)});
+  served.start();
+  EXPECT_THAT(log(), Not(HasSubstr("dead letter")));
+  EXPECT_EQ(told, 1) << "who made the configuration is told all the same";
+}
+
+TEST_F(application_server_with, very_many_dead_letters_do_not_flood_the_log) {
+  constexpr int many = 2'000;
+  what_.log.level = lua::severity::debug;
+  application_server served(what_, {fails_and_is_sent(many)});
+  const time_point began = clock::now();
+  served.start();
+  const std::int64_t seconds =
+      std::chrono::ceil<std::chrono::seconds>(clock::now() - began).count();
+  const std::string text = log();
+  std::int64_t lines = 0;
+  for (auto at = text.find("dead letter: "); at != std::string::npos;
+       at = text.find("dead letter: ", at + 1)) {
+    ++lines;
+  }
+  EXPECT_GE(lines, 100);
+  EXPECT_LE(lines, 100 * (seconds + 1)) << "so many in a second";
 }
 
 }  // namespace

@@ -78,6 +78,8 @@ std::shared_ptr<const journal::output> journal::current() const {
   return output_;
 }
 
+bool journal::writes(lua::severity how) const noexcept { return how >= current()->how.level; }
+
 void journal::write(const lua::log_line& line) noexcept try {
   const auto to = current();
   if (line.how >= to->how.level) to->write(*to->lines, line);

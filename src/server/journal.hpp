@@ -24,6 +24,9 @@ class journal {
   /// From now on so, the file opened anew. Errors: as the constructor's, with nothing changed.
   void reopen(const log_options& how);
 
+  /// False if such a line would be left out, so that its text need not be made.
+  [[nodiscard]] bool writes(lua::severity how) const noexcept;
+
   void write(const lua::log_line& line) noexcept;
   void write(const http::access& line) noexcept;
   /// A line of the server's own.
