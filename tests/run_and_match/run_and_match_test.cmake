@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+#   cmake -D SCRIPT=<run_and_match.cmake> -P run_and_match_test.cmake
+
+# expect(<what it says, or passes> <shell command> <expression>...)
+function(expect outcome shell)
+  set(expressions)
+  set(i 0)
+  foreach(each IN LISTS ARGN)
+    list(APPEND expressions "-DEXPECTED_${i}=${each}")
+    math(EXPR i "${i} + 1")
+  endforeach()
+  execute_process(COMMAND ${CMAKE_COMMAND} ${expressions} -P ${SCRIPT} -- sh -c "${shell}"
+                  RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(outcome STREQUAL "passes")
+    if(NOT "${result}" STREQUAL "0")
+      message(SEND_ERROR "«${shell}» does not pass: ${said}")
+    endif()
+  elseif("${result}" STREQUAL "0")
+    message(SEND_ERROR "«${shell}» passes, but must not")
+  elseif(NOT "${said}" MATCHES "${outcome}")
+    message(SEND_ERROR "«${shell}» is not said to be wrong so, «${outcome}»: ${said}")
+  endif()
+endfunction()
+
+expect(passes "echo one two && echo three" "one [a-z]+\nthree")
+expect(passes "echo one && echo two >&2" "two" "one")
+expect("it has ended with: 3" "echo one && exit 3" "one")
+expect("it has ended with: " "echo one && kill -SEGV $$" "one")
+expect("it has not written what matches: two" "echo one" "two")
+expect("it has not written what matches: two" "echo one" "one" "two")
+expect("it has not written what matches: one" "true" "one")
