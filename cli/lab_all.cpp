@@ -24,7 +24,7 @@ void add_all(CLI::App& lab_command, lab::all_options& options, int& result) {
     for (CLI::Option* other : extents) flag->excludes(other);
     extents.push_back(flag);
   };
-  add_extent("--quick", lab::extent::quick, "small sizes: under three minutes on two cores");
+  add_extent("--quick", lab::extent::quick, "small sizes: some four minutes on two cores");
   add_extent("--full", lab::extent::full, "the published sizes, 5 rounds: figures to publish");
   add_extent("--smoke", lab::extent::smoke, "tiny sizes, 1 round: does all of it still work?");
 
