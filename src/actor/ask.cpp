@@ -52,6 +52,11 @@ void look_by(control_block& me, wait_table& table, time_point when) {
   table.alarm_at = when;
 }
 
+// The number of the question that this handler answers.
+circles::number cause_of(const handler_frame* handler) noexcept {
+  return handler != nullptr && handler->asked != nullptr ? handler->asked->from.number : 0;
+}
+
 waiting_place add(control_block& me, wait_table& table, waiter& who, time_point until) {
   const waiting_place at = table.add(who, until);
   try {
@@ -169,6 +174,8 @@ asking_base::asking_base(control_block& to, request& question, duration timeout)
       at_ = table != nullptr && table->hurries_with(timeout) ? table->add_to_begin(*this, timeout)
                                                              : begin_waiting(*me_, *this, timeout);
       question.from = answers_to(*me_, at_);
+      if (here.coroutine->followed) [[unlikely]]
+        number_ = question.from.number = circles::next_number();
     } else {
       if (timeout != no_timeout) deadline_ = later(clock::now(), timeout);
       slot_ = &answer_slot::make(to.home());
@@ -191,6 +198,9 @@ asking_base::asking_base(asking_base&& other) noexcept
       deadline_(other.deadline_),
       to_(other.to_),
       circle_(std::move(other.circle_)),
+      number_(other.number_),
+      because_(other.because_),
+      blocks_(other.blocks_),
       in_circles_(std::exchange(other.in_circles_, false)) {
   TROUPE_ASSERT(handler == nullptr, "a question was moved while it is awaited");
   if (me_ != nullptr && now == state::waiting) table_of_mine().moved(at_, *this);
@@ -256,10 +266,15 @@ void asking_base::shorten(time_point deadline) {
   if (table.shorten(at_, deadline)) look_by(*me_, table, table.next_due());
 }
 
-// Its handler is exclusive: two of these can wait for each other.
-void asking_base::others_may_see_it() {
-  me_->home().circles().begin(me_->where(), to_);
+// It is awaited by an exclusive handler, or by one that answers a question with a number.
+void asking_base::others_may_see_it(const handler_frame& who) {
+  if (in_circles_) return;
+  circles& all = me_->home().circles();
+  if (number_ == 0) number_ = circles::next_number();  // it was asked elsewhere
+  because_ = cause_of(&who);
+  blocks_ = who.exclusive;
   in_circles_ = true;
+  all.begin({number_, me_->where(), to_, because_, blocks_});
 }
 
 bool asking_base::wait_here(time_point until) {
@@ -308,7 +323,7 @@ void asking_base::wait_as_thread(time_point end) {
   } else {
     sleep_until_answer(end);
   }
-  if (answer == nullptr) circle_ = home.circles().find(to_);
+  if (answer == nullptr) circle_ = home.circles().find({number_, {}, to_, 0, false});
 }
 
 void asking_base::wait_in_turn(control_block& me, time_point end) {
@@ -340,10 +355,12 @@ void asking_base::wait_in_turn(control_block& me, time_point end) {
         "that gives turns: use co_await or then(), or allow more");
   }
   circles& all = me.home().circles();
-  all.begin(me.where(), to_);
+  if (number_ == 0) number_ = circles::next_number();
+  const circles::question mine{number_, me.where(), to_, 0, true};
+  all.begin(mine);
   sleep_until_answer(end);
-  if (answer == nullptr) circle_ = all.find(to_);
-  all.end(me.where());
+  if (answer == nullptr) circle_ = all.find(mine);
+  all.end(mine);
 }
 
 void asking_base::sleep_until_answer(time_point end) noexcept {
@@ -358,8 +375,12 @@ request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle
   request* found = std::exchange(answer, nullptr);
   if (now == state::late) {
     error = ask_error::timeout;
-    cycle =
-        circle_ != nullptr || me_ == nullptr ? std::move(circle_) : me_->home().circles().find(to_);
+    cycle = std::move(circle_);
+    if (cycle == nullptr && me_ != nullptr) {
+      const handler_frame* const by = this_turn().coroutine;
+      cycle = me_->home().circles().find(
+          {number_, me_->where(), to_, cause_of(by), by != nullptr && by->exclusive});
+    }
   } else if (found->holds != request::content::reply) {
     error = found->error;
     found->how->discard(*found);
@@ -371,7 +392,7 @@ request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle
 
 // Nobody waits any more.
 void asking_base::leave() noexcept {
-  if (in_circles_) me_->home().circles().end(me_->where());
+  if (in_circles_) me_->home().circles().end({number_, me_->where(), to_, because_, blocks_});
   in_circles_ = false;
   if (slot_ != nullptr) std::exchange(slot_, nullptr)->leave();
   if (me_ != nullptr && now == state::waiting) (void)table_of_mine().take(at_);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <mutex>
-#include <vector>
+#include <unordered_set>
+#include <utility>
 
 #include <troupe/actor/control_block.hpp>
+#include <troupe/sync/atomic.hpp>
 
 namespace troupe::detail {
 
@@ -19,47 +21,101 @@ std::string name_of(const address& who) {
   return name;
 }
 
+template <class Questions, class Key>
+void take_out(Questions& from, const Key& key, circles::number one) noexcept {
+  const auto [begin, end] = from.equal_range(key);
+  const auto there =
+      std::find_if(begin, end, [one](const auto& each) { return each.second.own == one; });
+  if (there != end) from.erase(there);
+}
+
 }  // namespace
 
+circles::number circles::next_number() noexcept {
+  static atomic<number> last{0};
+  // [circle-number] relaxed: only to tell questions apart.
+  const number next = last.fetch_add(1, relaxed) + 1;
+  return next != 0 ? next : next_number();
+}
+
 // What there is no memory for is not known: then a circle is not named.
-void circles::begin(const address& who, const address& waits_for) noexcept {
+void circles::begin(const question& one) noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    waits_for_.insert_or_assign(who, waits_for);
+    if (one.blocks) that_block_.emplace(one.who, one);
+    if (one.because != 0) nested_.emplace(one.because, one);
   } catch (...) {
   }
 }
 
-void circles::end(const address& who) noexcept {
+void circles::end(const question& one) noexcept {
   const std::lock_guard lock(mutex_);
-  waits_for_.erase(who);
+  if (one.blocks) take_out(that_block_, one.who, one.own);
+  if (one.because != 0) take_out(nested_, one.because, one.own);
 }
 
 void circles::clear() noexcept {
   const std::lock_guard lock(mutex_);
-  waits_for_.clear();
+  that_block_.clear();
+  nested_.clear();
 }
 
-std::unique_ptr<std::string> circles::find(const address& from) noexcept {
+// Whose answers come before that of this one can. `first` counts as one that has begun.
+std::vector<circles::question> circles::waits_for(const question& one,
+                                                  const question& first) const {
+  std::vector<question> before;
+  if ((first.blocks && first.who == one.to) || (first.because != 0 && first.because == one.own)) {
+    before.push_back(first);
+  }
+  const auto add = [&before](const auto& range) {
+    for (auto each = range.first; each != range.second; ++each) before.push_back(each->second);
+  };
+  add(that_block_.equal_range(one.to));
+  if (one.own != 0) add(nested_.equal_range(one.own));
+  return before;
+}
+
+// The questions of a circle, each of which waits for the next; empty if there is none. Depth first, each question once.
+std::vector<circles::question> circles::find_from(const question& first) const {
+  struct step {
+    question from;
+    std::vector<question> before;
+  };
+  std::vector<step> path;
+  std::unordered_set<number> seen;
+  path.push_back({first, waits_for(first, first)});
+  while (!path.empty()) {
+    std::vector<question>& before = path.back().before;
+    if (before.empty()) {
+      path.pop_back();
+      continue;
+    }
+    const question next = before.back();
+    before.pop_back();
+    const auto again = std::find_if(path.begin(), path.end(),
+                                    [&](const step& s) { return s.from.own == next.own; });
+    if (again != path.end()) {
+      std::vector<question> circle;
+      for (auto each = again; each != path.end(); ++each) circle.push_back(each->from);
+      return circle;
+    }
+    if (seen.insert(next.own).second) path.push_back({next, waits_for(next, first)});
+  }
+  return {};
+}
+
+std::unique_ptr<std::string> circles::find(const question& from) noexcept {
   try {
-    std::vector<address> chain{from};
+    std::vector<question> circle;
     {
       const std::lock_guard lock(mutex_);
-      for (;;) {
-        const auto next = waits_for_.find(chain.back());
-        if (next == waits_for_.end()) return nullptr;
-        const auto seen = std::find(chain.begin(), chain.end(), next->second);
-        if (seen != chain.end()) {
-          chain.erase(chain.begin(), seen);
-          break;
-        }
-        chain.push_back(next->second);
-      }
+      circle = find_from(from);
     }
-    auto text = std::make_unique<std::string>(name_of(chain.front()));
-    for (std::size_t i = 1; i <= chain.size(); ++i) {
+    if (circle.empty()) return nullptr;
+    auto text = std::make_unique<std::string>(name_of(circle.front().who));
+    for (std::size_t i = 1; i <= circle.size(); ++i) {
       *text += i == 1 ? " waits for " : ", which waits for ";
-      *text += name_of(chain[i % chain.size()]);
+      *text += name_of(circle[i % circle.size()].who);
     }
     return text;
   } catch (...) {

@@ -125,33 +125,5 @@ TEST(exclusive_task, that_waits_is_in_the_report_of_a_shutdown) {
   }).join();
 }
 
-struct start_circle {
-  ref<class circular> other;
-};
-class circular : public actor {
- public:
-  explicit circular(journal& log) : log_(log) {}
-  exclusive_task<int> on(start_circle m) {
-    auto got = co_await m.other.ask<start_circle>(200ms, ref<circular>(self(this)));
-    if (!got) log_.write(got.why());
-    co_return 1;
-  }
-
- private:
-  journal& log_;
-};
-
-TEST(exclusive_task, a_timeout_names_the_circle) {
-  journal log;
-  troupe::system system;
-  const auto clerk = system.spawn<circular>({.name = "clerk"}, log);
-  const auto teller = system.spawn<circular>({.name = "teller"}, log);
-  (void)clerk.ask<start_circle>(patience, teller).get();
-  ASSERT_TRUE(log.wait_for(1));
-  EXPECT_THAT(log.lines().front(),
-              ::testing::AnyOf("timeout: teller waits for clerk, which waits for teller",
-                               "timeout: clerk waits for teller, which waits for clerk"));
-}
-
 }  // namespace
 }  // namespace troupe::test

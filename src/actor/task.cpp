@@ -70,6 +70,7 @@ void start_handler(handler_frame& frame) {
   control_block& me = *this_turn().running;
   frame.how = me.handling();
   frame.trace = this_turn().trace;
+  frame.followed = frame.exclusive || (frame.asked != nullptr && frame.asked->from.number != 0);
   run(frame);
   if (frame.coroutine.done()) return end_handler(frame);
   // What it waits for goes on in a later turn, so it is still as it was.

@@ -58,8 +58,8 @@ class asking_base : public waiter {
   [[nodiscard]] bool is_decided_later();  // in a later turn, in any case
   void wait(handler_frame& who) {
     handler = &who;
-    if (who.exclusive) [[unlikely]]
-      others_may_see_it();
+    if (who.followed) [[unlikely]]
+      others_may_see_it(who);
   }
   /// As take(), of what most come to: an answer in a turn. Null: take() is to look.
   [[nodiscard]] request* take_at_once() noexcept {
@@ -78,7 +78,7 @@ class asking_base : public waiter {
  private:
   void leave() noexcept;
   [[nodiscard]] bool is_decided_here();
-  void others_may_see_it();
+  void others_may_see_it(const handler_frame& who);
   void move_to_turn();
   void wait_for_answer(time_point end);
   void wait_as_thread(time_point end);
@@ -92,7 +92,10 @@ class asking_base : public waiter {
   time_point deadline_ = time_point::max();  // as far as it is not on the table of `me_`
   address to_;
   std::unique_ptr<std::string> circle_;  // in which actors waited when the time was over
-  bool in_circles_ = false;              // others may look for whom its actor waits
+  std::uint32_t number_ = 0;             // 0: nobody looks for whom its actor waits
+  std::uint32_t because_ = 0;            // as circles knows it, if it is there
+  bool blocks_ = false;
+  bool in_circles_ = false;
 };
 
 }  // namespace detail

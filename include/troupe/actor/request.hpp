@@ -42,6 +42,7 @@ struct asker {
   std::uint32_t generation = 0;  // of the actor
   std::uint32_t place = 0;       // in the actor's wait_table; or in_a_slot
   std::uint32_t turn = 0;        // of that place
+  std::uint32_t number = 0;  // of the question, if others may look for whom it waits: circles.hpp
 
   [[nodiscard]] address who() const noexcept {
     return place == in_a_slot ? address{} : address_access::make(line, generation);

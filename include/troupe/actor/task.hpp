@@ -39,6 +39,7 @@ struct handler_frame {
   std::coroutine_handle<> innermost;  // what goes on: it, or a task that it awaits
   bool goes_on = false;               // at once: a task begins or ends
   bool exclusive = false;
+  bool followed = false;            // what it asks has a number: circles.hpp
   bool held_up = false;             // it could go on, but another one is exclusive
   bool waits_for_messages = false;  // and for nothing else: it keeps nobody alive
   request* asked = nullptr;         // owned: who waits for what it returns
