@@ -6,9 +6,9 @@
 
 namespace troupe::detail {
 
-void receives_no_such_message(std::string_view actor) {
-  throw std::logic_error("context::recipient() names a message with which " + std::string(actor) +
-                         " was not spawned: add it to spawn<…>()");
+void receives_no_such_message(const char* member, std::string_view actor) {
+  throw std::logic_error("context::" + std::string(member) + "() names a message with which " +
+                         std::string(actor) + " was not spawned: add it to spawn<…>()");
 }
 
 }  // namespace troupe::detail

@@ -203,6 +203,19 @@ TEST(function_actor, gives_others_a_handle_to_itself) {
   EXPECT_THAT(log.lines(), ElementsAre("back", "not that"));
 }
 
+TEST(function_actor, that_waits_for_what_it_cannot_be_sent_fails_and_says_so) {
+  stage on;
+  const auto it = on.system.spawn<hello>({.where = bound_to(on.pump)}, [](context& self) -> task<> {
+    (void)co_await self.receive<hello>();
+    (void)co_await self.receive<hello, bye>(1ms);
+  });
+  it.send(hello{"a"});
+  on.play();
+  ASSERT_EQ(on.told.failures().size(), 1u);
+  EXPECT_THAT(on.told.failures()[0].what,
+              ::testing::StartsWith("context::receive() names a message with which "));
+}
+
 TEST(function_actor, is_told_of_the_end_of_others) {
   journal log;
   troupe::system system;

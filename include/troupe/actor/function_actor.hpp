@@ -131,16 +131,19 @@ class context {
 
   /// `co_await self.receive<M>()`: the next M; of several types a std::variant. One at a time.
   /// With nobody left who could send one, an actor that waits here ends as unreachable.
+  /// Errors: std::logic_error if it was not spawned with one of them, for which it would wait in vain.
   /// Cost: what waits in the mailbox and is not wanted is looked at again each time.
   template <class... Ms>
-  [[nodiscard]] receiving<false, Ms...> receive() noexcept {
+  [[nodiscard]] receiving<false, Ms...> receive() {
     static_assert(sizeof...(Ms) != 0, "name a message: receive<hello>()");
+    ((void)how_(&detail::message_tag<Ms>, "receive"), ...);
     return {*this, time_point::max()};
   }
   /// The same, as a std::optional, which is empty if none has come in that time.
   template <class... Ms>
-  [[nodiscard]] receiving<true, Ms...> receive(duration timeout) noexcept {
+  [[nodiscard]] receiving<true, Ms...> receive(duration timeout) {
     static_assert(sizeof...(Ms) != 0, "name a message: receive<hello>(50ms)");
+    ((void)how_(&detail::message_tag<Ms>, "receive"), ...);
     return {*this, later(clock::now(), timeout)};
   }
 
@@ -151,7 +154,7 @@ class context {
   /// Errors: std::logic_error if it was not spawned with one of them.
   template <class... Ms>
   [[nodiscard]] troupe::recipient<Ms...> recipient() const {
-    const detail::dispatch* const how[] = {how_(&detail::message_tag<Ms>)...};
+    const detail::dispatch* const how[] = {how_(&detail::message_tag<Ms>, "recipient")...};
     block_.hold();
     return detail::recipient_access::adopt<Ms...>(&block_, how);
   }
@@ -166,7 +169,8 @@ class context {
   friend struct detail::function_choice;
   template <bool HasTimeout, class... Ms>
   friend class receiving;
-  using look_up = const detail::dispatch* (*)(detail::message_id type);
+  // For a member function of this name, which is in the error.
+  using look_up = const detail::dispatch* (*)(detail::message_id type, const char* member);
   using watch_function = void (*)(context& self, const address& other);
 
   context(detail::control_block& block, look_up how, watch_function how_to_watch) noexcept
@@ -193,7 +197,7 @@ void receiving<HasTimeout, Ms...>::wait(detail::handler_frame& who) {
 
 namespace detail {
 
-[[noreturn]] void receives_no_such_message(std::string_view actor);
+[[noreturn]] void receives_no_such_message(const char* member, std::string_view actor);
 
 template <class A>
 struct function_choice {
@@ -257,10 +261,10 @@ class function_actor final : public actor {
     stop();
   }
 
-  static const dispatch* how_to(message_id type) {
+  static const dispatch* how_to(message_id type, const char* member) {
     const dispatch* found = nullptr;
     (void)((type == &message_tag<Ms> && (found = &dispatch_of<function_actor, Ms>, true)) || ...);
-    if (found == nullptr) receives_no_such_message(type_name<F>());
+    if (found == nullptr) receives_no_such_message(member, type_name<F>());
     return found;
   }
 
