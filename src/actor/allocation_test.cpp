@@ -21,7 +21,7 @@ std::atomic<std::uint64_t> allocations{0};
 
 }  // namespace
 
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#ifndef TROUPE_TEST_SANITIZED
 
 // glibc's own, under the names that it keeps for this.
 extern "C" {
@@ -202,6 +202,23 @@ class asking_one : public actor {
   const ref<answerer> whom_;
 };
 
+struct watch_and_unwatch {
+  ref<answerer> whom;
+  int times;
+  event* done;
+};
+class watcher : public actor {
+ public:
+  void on(const watch_and_unwatch& m) {
+    for (int i = 0; i < m.times; ++i) {
+      const monitor its = watch(m.whom);
+      EXPECT_TRUE(unwatch(its));
+    }
+    m.done->set();
+  }
+  void on(down) {}
+};
+
 class allocation : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -288,6 +305,18 @@ TEST_F(allocation, of_a_state_machine_is_none_however_it_changes) {
             }),
             0u);
   m.stop();
+}
+
+TEST_F(allocation, of_watching_and_no_longer_is_none) {
+  system s{{.workers = 1}};
+  const auto whom = s.spawn<answerer>();
+  const auto who = s.spawn<watcher>();
+  EXPECT_EQ(least_of_some_rounds([&] {
+              event done;
+              who.send(watch_and_unwatch{whom, 1'000, &done});
+              EXPECT_TRUE(done.wait());
+            }),
+            0u);
 }
 
 TEST_F(allocation, between_two_actors_on_one_worker_is_none) {

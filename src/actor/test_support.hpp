@@ -39,14 +39,16 @@ using namespace std::chrono_literals;
 /// How long anything may take that will come: it only matters when a test fails.
 inline constexpr auto patience = 30s;
 
+// GCC has macros for it, Clang 16 a question.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool sanitized = true;
+#define TROUPE_TEST_SANITIZED 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
+#define TROUPE_TEST_SANITIZED 1
 #endif
+#endif
+#ifdef TROUPE_TEST_SANITIZED
+inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif

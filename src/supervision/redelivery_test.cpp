@@ -24,11 +24,14 @@ struct job {
 struct slow_job {
   int number;
 };
+struct query {
+  int number;
+};
 
 // Fails at some of its jobs.
 class retrying : public actor {
  public:
-  using redelivered = troupe::messages<job>;
+  using redelivered = troupe::messages<job, query>;
   explicit retrying(script& does, std::function<void(int)> at) : does_(does), at_(std::move(at)) {
     ++does.objects;
   }
@@ -38,6 +41,11 @@ class retrying : public actor {
     does_.write("done " + std::to_string(m.number));
   }
   void on(slow_job m) { at_(m.number); }
+  int on(query m) {
+    does_.write("query " + std::to_string(m.number));
+    at_(m.number);
+    return m.number;
+  }
   void on(urgent) { does_.write("urgent"); }
 
  private:
@@ -87,6 +95,26 @@ TEST(redelivery, is_tried_once) {
   EXPECT_THAT(on.does.log.lines(),
               ElementsAre("job 1", "done 1", "job 2", "job 2", "job 3", "done 3"));
   EXPECT_EQ(on.does.objects, 3);
+}
+
+TEST(redelivery, of_a_question_there_is_none_and_who_asked_hears_of_the_failure) {
+  workshop on;
+  on.open_failing_at(1, 1);
+  auto failed = on.it.ask<query>(patience, 1);
+  auto answered = on.it.ask<query>(patience, 2);
+  on.it.send(query{3});
+  on.play();
+  EXPECT_EQ(failed.get().error(), ask_error::failed);
+  EXPECT_EQ(answered.get().value(), 2);
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("query 1", "query 2", "query 3"));
+}
+
+TEST(redelivery, of_what_could_have_been_asked_but_was_sent_there_is_one) {
+  workshop on;
+  on.open_failing_at(1, 1);
+  on.it.send(query{1});
+  on.play();
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("query 1", "query 1"));
 }
 
 TEST(redelivery, what_is_not_listed_is_gone) {
