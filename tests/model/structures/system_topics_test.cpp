@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topics in a whole system: what many get is read by some and kept by others. Ends of subscriptions are
-// not here yet: their memory is kept by a std::shared_ptr, whose count the checker does not see.
+// Topics in a whole system: what many get is read by some and kept by others, and subscriptions end. Those are kept by
+// std::shared_ptr, whose count the checker does not see: where they end here, the test has them for longer than anybody.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
+#include <memory>
+#include <string_view>
 #include <troupe/supervision/topic.hpp>
 #include <troupe/troupe.hpp>
 
@@ -81,6 +83,53 @@ TEST(topics, who_subscribes_gets_the_last_message_before_all_that_follow) {
       (void)t.subscribe(b);
     }
     require(kept.last == 2, "the last one comes in any case");
+  });
+}
+
+std::shared_ptr<const detail::subscribers> subscribers_of(system& all, std::string_view topic) {
+  return detail::topic_core::named(all, topic, detail::identity_of<news>)->begin(nullptr);
+}
+
+TEST(topics, what_is_published_after_an_unsubscribe_does_not_come) {
+  expect_holds({.random = 1'000}, [] {
+    got read;
+    subscription its;
+    std::shared_ptr<const detail::subscribers> kept;
+    {
+      troupe::system all{small()};
+      const topic<news> t(all, "news");
+      const auto a = all.spawn<reader>(read);
+      its = t.subscribe(a);
+      kept = subscribers_of(all, "news");
+      jthread other([&] {
+        require(its.unsubscribe(), "it was subscribed");
+        require(t.publish(news(2)).reached() == 0, "nobody is any more");
+      });
+      (void)t.publish(news(1));
+    }
+    require(read.last == 0 || read.last == 1, "only what was published before");
+  });
+}
+
+TEST(topics, a_subscription_ends_once_with_its_actor_or_before) {
+  expect_holds({.random = 1'000}, [] {
+    got read;
+    subscription its;
+    std::shared_ptr<const detail::subscribers> kept;
+    {
+      troupe::system all{small()};
+      const topic<news> t(all, "news");
+      const auto a = all.spawn<reader>(read);
+      its = t.subscribe(a);
+      kept = subscribers_of(all, "news");
+      jthread other([&] { a.stop_now(); });
+      jthread third([&] { (void)t.publish(news(1)); });
+      (void)its.unsubscribe();
+      (void)a.join();
+      require(t.subscribers() == 0, "it is out of the list");
+      require(!its.unsubscribe(), "it ends once");
+    }
+    require(read.last == 0 || read.last == 1, "it comes once or not at all");
   });
 }
 
