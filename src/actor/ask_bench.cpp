@@ -2,8 +2,9 @@
 //
 // What a question costs until its answer is there, on a pool of one worker: asked by a handler that
 // is a coroutine, by one with a callback, and by a thread, which sleeps each time. Each has a time-out.
-// Beside them two messages, there and back, and a nap of no time. Prints nanoseconds, and how often
-// memory came from operator new; blocks of the pool are not counted.
+// Beside them two messages, there and back: with nobody who watches, under an observer that overrides nothing, and where
+// messages may have, and have, a trace. Prints nanoseconds, and how often memory came from operator new; blocks of the pool
+// are not counted.
 //
 //   ask_bench [--smoke] [NAME]
 
@@ -13,8 +14,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <latch>
+#include <memory>
 #include <new>
 #include <string_view>
+#include <troupe/actor/trace.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
@@ -110,8 +113,9 @@ void report(const char* what, std::uint64_t count, Run&& run) {
 }
 
 template <class Begin>
-void by_an_actor(const char* what, std::uint64_t count) {
-  troupe::system system({.workers = 1});
+void by_an_actor(const char* what, std::uint64_t count, troupe::system_options options = {}) {
+  options.workers = 1;
+  troupe::system system(std::move(options));
   const auto to = system.spawn<teller>();
   std::latch done(1);
   const auto from = system.spawn<client>(to, done);
@@ -153,6 +157,17 @@ int main(int count, char** arguments) {
   const std::uint64_t many = smoke ? 1'000 : 2'000'000;
   const auto wanted = [&](std::string_view name) { return only.empty() || only == name; };
   if (wanted("messages")) by_an_actor<messages>("two messages, there and back", many);
+  if (wanted("observed")) {
+    by_an_actor<messages>("two messages, observed", many,
+                          {.observer = std::make_shared<troupe::observer>()});
+  }
+  if (wanted("traceable")) {
+    by_an_actor<messages>("two messages, traces on", many, {.traces = true});
+  }
+  if (wanted("traced")) {
+    const troupe::trace_scope scope(troupe::new_trace());
+    by_an_actor<messages>("two messages, each of a trace", many, {.traces = true});
+  }
   if (wanted("coroutine")) by_an_actor<coroutine>("ask, in a coroutine", many);
   if (wanted("nested")) by_an_actor<nested>("ask, in a task that is awaited", many);
   if (wanted("callback")) by_an_actor<callback>("ask, with a callback", many);
