@@ -168,7 +168,11 @@ TEST_F(script, a_caught_error_is_none) {
 }
 
 struct hungry : script {
-  hungry() : script({.memory_soft = 1'000'000, .memory_hard = 2'000'000}) {}
+  // Memory is to end these, on a slow machine too.
+  hungry()
+      : script({.memory_soft = 1'000'000,
+                .memory_hard = 2'000'000,
+                .run_time = std::chrono::minutes(1)}) {}
 };
 
 TEST_F(hungry, more_than_the_hard_bound_fails) {
