@@ -152,8 +152,8 @@ constexpr int many = sanitized ? 500 : 10'000;
 constexpr std::size_t little = 600'000;
 
 TEST(ask, one_that_a_coroutine_lets_go_of_is_late_and_its_memory_is_back) {
-  stage on;
   journal log;
+  stage on;
   const auto it = on.spawn<generous>();
   const auto who = on.spawn<asker_actor>(log);
   const auto once = [&] {

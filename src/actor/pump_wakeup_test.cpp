@@ -17,8 +17,8 @@ namespace {
 
 TEST(pump_wakeup, is_called_when_work_comes_and_there_was_none) {
   journal log;
-  stage s;
   int calls = 0;
+  stage s;
   s.pump.on_wakeup([&] { ++calls; });
   const auto a = s.spawn<probe>(log);
   const auto b = s.spawn<probe>(log);
@@ -37,10 +37,10 @@ TEST(pump_wakeup, is_called_when_work_comes_and_there_was_none) {
 
 TEST(pump_wakeup, is_called_at_once_if_there_is_work_already) {
   journal log;
+  int calls = 0;
   stage s;
   const auto a = s.spawn<probe>(log);
   a.send(note{"1"});
-  int calls = 0;
   s.pump.on_wakeup([&] { ++calls; });
   EXPECT_EQ(calls, 1);
   s.play();
@@ -50,11 +50,11 @@ TEST(pump_wakeup, is_called_at_once_if_there_is_work_already) {
 
 TEST(pump_wakeup, is_called_when_a_drain_leaves_work_behind) {
   journal log;
+  int calls = 0;
   stage s;
   const auto a = s.spawn<probe>(log);
   s.play();
   a.send(call{[](probe& me) { me.me().send(note{"left behind"}); }});
-  int calls = 0;
   s.pump.on_wakeup([&] { ++calls; });
   calls = 0;
   s.pump.drain();
@@ -63,10 +63,10 @@ TEST(pump_wakeup, is_called_when_a_drain_leaves_work_behind) {
 
 TEST(pump_wakeup, is_not_called_when_a_drain_leaves_nothing_behind) {
   journal log;
+  int calls = 0;
   stage s;
   const auto a = s.spawn<probe>(log);
   s.play();
-  int calls = 0;
   s.pump.on_wakeup([&] { ++calls; });
   a.send(note{"1"});
   a.send(note{"2"});
@@ -77,13 +77,13 @@ TEST(pump_wakeup, is_not_called_when_a_drain_leaves_nothing_behind) {
 
 TEST(pump_wakeup, is_called_once_when_a_bounded_drain_leaves_work_behind) {
   journal log;
+  int calls = 0;
   stage s;
   const auto a = s.spawn<probe>(log);
   const auto b = s.spawn<probe>(log);
   s.play();
   a.send(note{"1"});
   b.send(note{"2"});
-  int calls = 0;
   s.pump.on_wakeup([&] { ++calls; });
   calls = 0;
   s.pump.drain_at_most(1);

@@ -277,11 +277,11 @@ bool has(const std::vector<timeline_slice>& those, kind what, std::uint32_t work
 
 TEST(worker_pool, draws_who_runs_is_parked_and_is_replaced) {
   timeline all(never_short);
+  blocker slow;
+  blocker behind;
   {
     worker_pool pool({.workers = 1, .stuck_after = 2ms, .draws = &all}, blocker::turn);
     while (pool.parked() != 1) std::this_thread::yield();
-    blocker slow;
-    blocker behind;
     pool.schedule(slow);
     slow.begun.acquire();
     pool.schedule(behind);
