@@ -11,6 +11,18 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   add_compile_options(-Wno-restrict)
 endif()
 
+# troupe_precompile(<target> <header>...): for what is no test; TROUPE_PRECOMPILE says whether.
+function(troupe_precompile target)
+  if(TROUPE_PRECOMPILE AND ARGN)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      # Out of a precompiled header GCC 12 warns of the insides of std::string, where the same mistake
+      # of its own as above is: of "literal" + std::string.
+      target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
+    endif()
+  endif()
+endfunction()
+
 if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)

@@ -31,11 +31,11 @@ endfunction()
 # Makes the library troupe::<part>, and the tests and benchmarks of its layers.
 #
 #   troupe_add_part(<part> LAYERS <layer>... [UMBRELLA <header>] [PUBLIC <library>...]
-#                   [PRIVATE <library>...] [DEFINITIONS <definition>...])
+#                   [PRIVATE <library>...] [DEFINITIONS <definition>...] [PRECOMPILED <header>...])
 #
-# DEFINITIONS hold for the users of the part too.
+# DEFINITIONS hold for the users of the part too. What is PRECOMPILED its files include all the same.
 function(troupe_add_part part)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "UMBRELLA" "LAYERS;PUBLIC;PRIVATE;DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "UMBRELLA" "LAYERS;PUBLIC;PRIVATE;DEFINITIONS;PRECOMPILED")
   set(sources)
   set(headers)
   if(arg_UMBRELLA)
@@ -59,6 +59,7 @@ function(troupe_add_part part)
   target_sources(${library} PUBLIC
     FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${headers})
   target_include_directories(${library} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  troupe_precompile(${library} ${arg_PRECOMPILED})
 
   set_property(GLOBAL APPEND PROPERTY TROUPE_PARTS ${part})
   set_property(GLOBAL APPEND PROPERTY TROUPE_LAYERS ${arg_LAYERS})
@@ -71,6 +72,19 @@ function(troupe_add_part part)
   endif()
 endfunction()
 
+# troupe_leave_out_one_thread(<list>): of these files those that name nothing which could make a second thread.
+function(troupe_leave_out_one_thread list)
+  set(left)
+  foreach(file IN LISTS ${list})
+    file(STRINGS ${file} found LIMIT_COUNT 1
+         REGEX "thread|system|spawn|worker|io_context|async|server|application")
+    if(found)
+      list(APPEND left ${file})
+    endif()
+  endforeach()
+  set(${list} ${left} PARENT_SCOPE)
+endfunction()
+
 # troupe_add_layer_tests(<part> <layer>...): each TEST(subject, promise) of a layer becomes the test
 # <layer>.subject.promise.
 function(troupe_add_layer_tests part)
@@ -79,6 +93,9 @@ function(troupe_add_layer_tests part)
   set(precompiled)
   foreach(layer IN LISTS ARGN)
     troupe_find_sources(sources ${layer} *_test.cpp)
+    if(NOT TROUPE_ONE_THREAD_TESTS)
+      troupe_leave_out_one_thread(sources)
+    endif()
     if(NOT sources)
       continue()
     endif()
@@ -86,6 +103,7 @@ function(troupe_add_layer_tests part)
     add_executable(${program} ${sources})
     target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(${program} PRIVATE troupe::${part} GTest::gmock_main)
+    target_compile_options(${program} PRIVATE ${TROUPE_TEST_FLAGS})
     # A third off the time to compile a test, and from the layer of actors on, whose tests include all of the
     # core, another tenth. For Asio and Beast it does not pay: few files use much of them, and out of a
     # precompiled header GCC warns about their insides.

@@ -30,7 +30,7 @@
 namespace {
 
 // [news] relaxed, all of these: a count.
-troupe::atomic<std::size_t> news{0};
+[[maybe_unused]] troupe::atomic<std::size_t> news{0};
 
 }  // namespace
 
@@ -46,8 +46,8 @@ void* operator new(std::size_t bytes, std::align_val_t align) {
   if (void* const got = std::aligned_alloc(to, (bytes + to - 1) / to * to)) return got;
   throw std::bad_alloc();
 }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
 void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
 #endif

@@ -16,6 +16,7 @@
 #include <exception>
 #include <limits>
 #include <system_error>
+#include <troupe/memory/poison.hpp>
 #include <utility>
 
 #include "log_text.hpp"
@@ -158,7 +159,7 @@ void hear_of_crashes() {
   action.sa_flags = SA_ONSTACK;
   for (const int each : {SIGALRM, SIGABRT, SIGILL, SIGFPE})
     (void)::sigaction(each, &action, nullptr);
-#if !defined(__SANITIZE_ADDRESS__)  // which has more to say of these
+#ifndef TROUPE_ASAN  // which has more to say of these
   for (const int each : {SIGSEGV, SIGBUS}) (void)::sigaction(each, &action, nullptr);
 #endif
 }
