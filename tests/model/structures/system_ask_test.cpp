@@ -212,5 +212,108 @@ TEST(ask, a_reply_that_is_kept_is_fulfilled_or_let_go_of) {
   });
 }
 
+// Passes on what it is asked to who may have ended.
+class clerk : public actor {
+ public:
+  explicit clerk(ref<oracle> to) : to_(std::move(to)) {}
+  void on(question q, reply<int> owed) { to_.pass_on<question>(std::move(owed), q.value); }
+
+ private:
+  const ref<oracle> to_;
+};
+
+TEST(ask, a_question_that_is_passed_on_has_one_result_whoever_ends) {
+  expect_holds({.random = 3'000}, [] {
+    plain<int> written{0};
+    troupe::system all{small(2)};
+    const auto it = all.spawn<oracle>(written);
+    const auto front = all.spawn<clerk>(it);
+    auto asked = front.ask<question>(no_timeout, 1);
+    it.stop_now();
+    front.stop_now();
+    const auto got = asked.get();
+    if (got) {
+      require(*got == 2 && written == 1, "what was written before it is seen");
+    } else {
+      require(got.error() == ask_error::stopped, "one of them has ended");
+    }
+  });
+}
+
+// Its time-out meets its answer, and the answer finds who asks again. The clock is the real one: a nanosecond is
+// over whenever somebody looks.
+TEST(ask, a_coroutine_whose_time_is_over_never_gets_the_answer_of_before) {
+  class impatient : public actor {
+   public:
+    impatient(ref<oracle> to, results& got) : to_(std::move(to)), got_(got) {}
+    task<> on(begin) {
+      const in_flight here(got_);
+      const auto early = co_await to_.ask<question>(std::chrono::nanoseconds(1), 4);
+      if (early) {
+        require(*early == 5, "it is the answer to the first");
+      } else {
+        require(early.error() == ask_error::timeout, "only the time was over");
+        got_.errors = got_.errors + 1;
+      }
+      const auto next = co_await to_.ask<question>(no_timeout, 6);
+      require(!next || *next == 7, "it is the answer to the second");
+      got_.finished = 1;
+      stop();
+    }
+
+   private:
+    const ref<oracle> to_;
+    results& got_;
+  };
+  expect_holds({.random = 3'000}, [] {
+    plain<int> written{0};
+    results got;
+    {
+      troupe::system all{small(2)};
+      const auto it = all.spawn<oracle>(written);
+      const auto from = all.spawn<impatient>(it, got);
+      from.send(begin{});
+      from.join();
+    }
+    require(got.finished == 1 && got.frames == 0, "both have a result, and nothing is left");
+  });
+}
+
+TEST(ask, the_first_of_two_answers_wakes_once_and_the_other_finds_nobody) {
+  class hasty : public actor {
+   public:
+    hasty(ref<oracle> one, ref<oracle> other, results& got)
+        : one_(std::move(one)), other_(std::move(other)), got_(got) {}
+    task<> on(begin) {
+      const in_flight here(got_);
+      const auto first = co_await any(no_timeout, one_.ask<question>(no_timeout, 1),
+                                      other_.ask<question>(no_timeout, 2));
+      require(first.result.has_value(), "nobody ends before");
+      require(*first.result == (first.which == 0 ? 2 : 3), "it is the answer of the one named");
+      got_.finished = got_.finished + 1;
+      stop();
+    }
+
+   private:
+    const ref<oracle> one_;
+    const ref<oracle> other_;
+    results& got_;
+  };
+  expect_holds({.random = 3'000}, [] {
+    plain<int> written{0};
+    plain<int> elsewhere{0};
+    results got;
+    {
+      troupe::system all{small(2)};
+      const auto one = all.spawn<oracle>(written);
+      const auto other = all.spawn<oracle>(elsewhere);
+      const auto from = all.spawn<hasty>(one, other, got);
+      from.send(begin{});
+      from.join();
+    }
+    require(got.finished == 1 && got.frames == 0, "once, and nothing is left");
+  });
+}
+
 }  // namespace
 }  // namespace troupe
