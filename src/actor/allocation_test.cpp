@@ -1,63 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a steady state sending and handling allocate nothing. malloc is replaced for the whole program
-// and counts, for operator new as well; under a sanitizer, which has one of its own, there is nothing
-// to see.
+// In a steady state sending and handling allocate nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <new>
 #include <thread>
 #include <troupe/troupe.hpp>
 
+#include "counted_allocations_test.hpp"
 #include "overload_test_support.hpp"
-
-namespace {
-
-std::atomic<std::uint64_t> allocations{0};
-
-}  // namespace
-
-#ifndef TROUPE_TEST_SANITIZED
-
-// glibc's own, under the names that it keeps for this.
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-
-void* malloc(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(bytes);
-}
-void* calloc(std::size_t count, std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_calloc(count, bytes);
-}
-void* realloc(void* old, std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_realloc(old, bytes);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_memalign(alignment, bytes);
-}
-void* memalign(std::size_t alignment, std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_memalign(alignment, bytes);
-}
-int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  *block = __libc_memalign(alignment, bytes);
-  return *block != nullptr ? 0 : ENOMEM;
-}
-}
-
-#endif
 
 namespace troupe::test {
 namespace {
@@ -219,24 +173,8 @@ class watcher : public actor {
   void on(down) {}
 };
 
-class allocation : public ::testing::Test {
+class allocation : public of_allocations {
  protected:
-  void SetUp() override {
-    if (sanitized) GTEST_SKIP() << "the sanitizer has its own operator new";
-  }
-
-  // The least that `round` allocated in any of some rounds: what threads keep fills up in the first.
-  template <class Round>
-  static std::uint64_t least_of_some_rounds(Round&& round) {
-    std::uint64_t least = static_cast<std::uint64_t>(-1);
-    for (int i = 0; i < 20 && least != 0; ++i) {
-      const std::uint64_t before = allocations;
-      round();
-      least = std::min(least, allocations - before);
-    }
-    return least;
-  }
-
   // Of what is large, less: it is all copied.
   template <std::size_t Bytes>
   static constexpr int some(int messages) {
@@ -287,12 +225,12 @@ class allocation : public ::testing::Test {
 };
 
 TEST_F(allocation, is_counted) {
-  const std::uint64_t before = allocations;
+  const std::uint64_t before = allocations.load(std::memory_order_relaxed);
   int* volatile made = new int(1);
   delete made;
   void* volatile block = std::malloc(1);
   std::free(block);
-  EXPECT_EQ(allocations - before, 2u);
+  EXPECT_EQ(allocations.load(std::memory_order_relaxed) - before, 2u);
 }
 
 TEST_F(allocation, of_a_state_machine_is_none_however_it_changes) {

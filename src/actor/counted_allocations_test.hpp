@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "test_support.hpp"
+
+// Counts what a whole program allocates: malloc is replaced, and by it operator new. One file of a program
+// includes this. Under a sanitizer, which has one of its own, there is nothing to see.
+
+namespace troupe::test {
+
+inline atomic<std::uint64_t> allocations{0};
+
+}  // namespace troupe::test
+
+#ifndef TROUPE_TEST_SANITIZED
+
+// glibc's own, under the names that it keeps for this.
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+
+void* malloc(std::size_t bytes) {
+  troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* old, std::size_t bytes) {
+  troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(old, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, bytes);
+}
+void* memalign(std::size_t alignment, std::size_t bytes) {
+  troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
+  troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  *block = __libc_memalign(alignment, bytes);
+  return *block != nullptr ? 0 : ENOMEM;
+}
+}
+
+#endif
+
+namespace troupe::test {
+
+class of_allocations : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (sanitized) GTEST_SKIP() << "the sanitizer has its own operator new";
+  }
+
+  // The least that `round` allocated in any of some rounds: what threads keep fills up in the first.
+  template <class Round>
+  static std::uint64_t least_of_some_rounds(Round&& round) {
+    std::uint64_t least = static_cast<std::uint64_t>(-1);
+    for (int i = 0; i < 20 && least != 0; ++i) {
+      const std::uint64_t before = allocations.load(std::memory_order_relaxed);
+      round();
+      least = std::min(least, allocations.load(std::memory_order_relaxed) - before);
+    }
+    return least;
+  }
+};
+
+}  // namespace troupe::test
