@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
-#include <new>
 #include <thread>
 #include <troupe/troupe.hpp>
 
@@ -223,15 +221,6 @@ class allocation : public of_allocations {
         << Bytes << " bytes from a thread";
   }
 };
-
-TEST_F(allocation, is_counted) {
-  const std::uint64_t before = allocations.load(std::memory_order_relaxed);
-  int* volatile made = new int(1);
-  delete made;
-  void* volatile block = std::malloc(1);
-  std::free(block);
-  EXPECT_EQ(allocations.load(std::memory_order_relaxed) - before, 2u);
-}
 
 TEST_F(allocation, of_a_state_machine_is_none_however_it_changes) {
   system s{{.workers = 1}};

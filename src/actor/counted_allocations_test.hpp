@@ -7,11 +7,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #include "test_support.hpp"
 
 // Counts what a whole program allocates: malloc is replaced, and by it operator new. One file of a program
-// includes this. Under a sanitizer, which has one of its own, there is nothing to see.
+// includes this, which gives it a test that it counts. Under a sanitizer, which has one of its own, there is nothing to see.
 
 namespace troupe::test {
 
@@ -77,5 +78,14 @@ class of_allocations : public ::testing::Test {
     return least;
   }
 };
+
+TEST_F(of_allocations, are_counted) {
+  const std::uint64_t before = allocations.load(std::memory_order_relaxed);
+  int* volatile made = new int(1);
+  delete made;
+  void* volatile block = std::malloc(1);
+  std::free(block);
+  EXPECT_EQ(allocations.load(std::memory_order_relaxed) - before, 2u);
+}
 
 }  // namespace troupe::test
