@@ -46,8 +46,10 @@ void pool_monitor::sleep_while_nobody_runs() noexcept {
   pool_.monitor_sleeps_.store(true, seq_cst);
   if (pool_.are_all_parked() && !pool_.is_stopping()) {
     parker_.park();
+    pool_.monitor_sleeps_.store(false, relaxed);  // [monitor-sleeps] by stop() it may still be true
+  } else if (!pool_.monitor_sleeps_.exchange(false, relaxed)) {  // [monitor-sleeps]
+    parker_.park();  // somebody wakes it all the same: left there, that would make the next look come too soon
   }
-  pool_.monitor_sleeps_.store(false, relaxed);  // [monitor-sleeps]
 }
 
 void pool_monitor::look() noexcept {
