@@ -239,11 +239,11 @@ void channel_core::line_up(channel_case& c, channel_waiter& who) noexcept {
 
 namespace {
 
-// Where a select begins to look, so that no channel starves. A turn taken in order would: two selects
+// Where a select looks next, so that no channel starves. A turn taken in order would let one: two selects
 // that alternate on one thread would each begin with the same one always.
 std::size_t random_below(std::size_t end) noexcept {
   if (conductor* const by = conductor::here()) [[unlikely]]
-    return by->choose(end, "where a select begins");
+    return by->choose(end, "where a select looks");
   struct xorshift {
     std::uint32_t state = 2463534242;  // G. Marsaglia, Xorshift RNGs, 2003
   };
@@ -256,14 +256,18 @@ std::size_t random_below(std::size_t end) noexcept {
 
 }  // namespace
 
-std::pair<channel_core::progress, channel_case*> channel_core::begin(
-    std::span<channel_case* const> cases, std::span<channel_core*> locks, channel_waiter* who) {
+std::pair<channel_core::progress, channel_case*> channel_core::begin(std::span<channel_case*> cases,
+                                                                     std::span<channel_core*> locks,
+                                                                     channel_waiter* who) {
   told_list told;
   const all_locked lock(cases, locks);
   std::size_t open = 0;
-  const std::size_t from = cases.size() > 1 ? random_below(cases.size()) : 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    channel_case& c = *cases[(from + i) % cases.size()];
+    // Each of those that are left, with the same chance: so is each that is ready, however many are not.
+    if (const std::size_t left = cases.size() - i; left > 1) {
+      std::swap(cases[i], cases[i + random_below(left)]);
+    }
+    channel_case& c = *cases[i];
     switch (c.of->attempt(c, told)) {
       case progress::done:
         return {progress::done, &c};

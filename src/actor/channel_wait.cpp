@@ -42,7 +42,7 @@ class sleeping_thread final : public channel_waiter {
 
 }  // namespace
 
-std::pair<channel_core::progress, channel_case*> wait_for_one(std::span<channel_case* const> cases,
+std::pair<channel_core::progress, channel_case*> wait_for_one(std::span<channel_case*> cases,
                                                               std::span<channel_core*> locks,
                                                               time_point deadline) {
   if (deadline == at_once) return channel_core::begin(cases, locks, nullptr);
@@ -62,7 +62,7 @@ channel_delivery send_one(channel_case& value, time_point deadline) {
   using enum channel_core::progress;
   const overload::policy when_full = value.of->when_full();
   const bool waits = when_full == overload::policy::pause_senders && deadline != at_once;
-  const std::array<channel_case*, 1> alone{&value};
+  std::array<channel_case*, 1> alone{&value};
   std::array<channel_core*, 1> lock;
   switch (waits ? wait_for_one(alone, lock, deadline).first : value.of->try_send(value)) {
     case done:
@@ -89,7 +89,7 @@ channel_delivery not_sent_in_time(const channel_case& value) {
 }
 
 channel_core::progress receive_one(channel_case& value, time_point deadline) {
-  const std::array<channel_case*, 1> alone{&value};
+  std::array<channel_case*, 1> alone{&value};
   std::array<channel_core*, 1> lock;
   return wait_for_one(alone, lock, deadline).first;
 }

@@ -128,6 +128,37 @@ TEST(select, starves_no_channel) {
   for (const int each : taken) EXPECT_GT(each, rounds / 5) << "of " << rounds / 3;
 }
 
+// Whatever stands before or between them.
+TEST(select, gives_each_that_is_ready_the_same_chance) {
+  constexpr int rounds = 6'000;
+  const channel<int> never(1);
+  const channel<int> one(1);
+  const channel<int> two(1);
+  const channel<int> takes(1);
+  std::array<int, 5> taken{};
+  one.send(0);
+  two.send(0);
+  for (int i = 0; i < rounds; ++i) {
+    const auto which = select(from(never, ignore), from(never, ignore), from(one, ignore),
+                              from(two, ignore), into(takes, 1));
+    ++taken.at(which.index());
+    switch (which.index()) {
+      case 2:
+        one.send(0);
+        break;
+      case 3:
+        two.send(0);
+        break;
+      default:
+        (void)takes.receive();
+        break;
+    }
+  }
+  EXPECT_EQ(taken[0] + taken[1], 0);
+  // Eight standard deviations.
+  for (const std::size_t which : {2u, 3u, 4u}) EXPECT_NEAR(taken[which], rounds / 3, 300) << which;
+}
+
 TEST(select, leaves_out_what_is_closed) {
   const channel<int> a(1);
   const channel<int> b(1);

@@ -121,9 +121,9 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
   channel_core& operator=(const channel_core&) = delete;
   ~channel_core();
 
-  /// Does one of them, if that is possible without waiting: from a random one on. Else, if there is
-  /// somebody, he stands in all lines. `locks` is room for as many.
-  static std::pair<progress, channel_case*> begin(std::span<channel_case* const> cases,
+  /// Does one of them, if that is possible without waiting: of those that are ready, each with the same chance. Else, if
+  /// there is somebody, he stands in all lines. Puts the cases in another order. `locks` is room for as many.
+  static std::pair<progress, channel_case*> begin(std::span<channel_case*> cases,
                                                   std::span<channel_core*> locks,
                                                   channel_waiter* who);
   /// After that, when he has been decided: out of all lines.
@@ -199,7 +199,7 @@ inline constexpr time_point at_once = time_point::min();
 /// This thread sleeps until one of them is done, or all channels are closed; `must_wait` if the
 /// deadline came first.
 /// Errors: std::logic_error in a handler of an actor that shares its thread, unless it is `at_once`.
-std::pair<channel_core::progress, channel_case*> wait_for_one(std::span<channel_case* const> cases,
+std::pair<channel_core::progress, channel_case*> wait_for_one(std::span<channel_case*> cases,
                                                               std::span<channel_core*> locks,
                                                               time_point deadline);
 

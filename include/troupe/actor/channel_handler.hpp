@@ -32,7 +32,7 @@ class handler_in_line : waiter {
   using core_in_use = std::shared_ptr<channel_core>;
 
   /// All of these are room for as many, and outlive this.
-  handler_in_line(std::span<channel_case* const> cases, std::span<channel_core*> locks,
+  handler_in_line(std::span<channel_case*> cases, std::span<channel_core*> locks,
                   std::span<core_in_use> keeps, time_point until) noexcept
       : cases_(cases), locks_(locks), keeps_(keeps), until_(until) {}
   handler_in_line(const handler_in_line&) = delete;
@@ -54,7 +54,7 @@ class handler_in_line : waiter {
   void leave() noexcept;
   void end_time() noexcept;
 
-  const std::span<channel_case* const> cases_;
+  const std::span<channel_case*> cases_;
   const std::span<channel_core*> locks_;
   const std::span<core_in_use> keeps_;  // while it waits: another handler may let go of the channel
   const time_point until_;
@@ -72,7 +72,7 @@ class handler_in_one_line {
   handler_in_line* operator->() noexcept { return &wait_; }
 
  private:
-  const std::array<channel_case*, 1> case_;
+  std::array<channel_case*, 1> case_;
   std::array<channel_core*, 1> lock_{};
   std::array<handler_in_line::core_in_use, 1> keep_;
   handler_in_line wait_;

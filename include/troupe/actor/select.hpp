@@ -108,27 +108,21 @@ struct do_nothing {
   void operator()() const noexcept {}
 };
 
-template <class Cases, std::size_t... Index>
-void run_case(std::size_t which, const Cases& cases, std::index_sequence<Index...>) {
-  (void)((which == Index ? (std::get<Index>(cases).was_done(), true) : false) || ...);
-}
-
 /// Calls what was given for the one that was done.
-template <std::size_t Count, class... Cases>
-selection selection_of(channel_core::progress what, const channel_case* done,
-                       const std::array<channel_case*, Count>& all,
-                       const std::tuple<Cases&...>& cases) {
+template <class... Cases>
+selection selection_of(channel_core::progress what, const channel_case* done, Cases&... cases) {
   switch (what) {
     case channel_core::progress::must_wait:
-      return {selection::outcome::timed_out, Count};
+      return {selection::outcome::timed_out, sizeof...(Cases)};
     case channel_core::progress::closed:
-      return {selection::outcome::closed, Count};
+      return {selection::outcome::closed, sizeof...(Cases)};
     case channel_core::progress::done:
       break;
   }
   std::size_t which = 0;
-  while (all[which] != done) ++which;
-  run_case(which, cases, std::make_index_sequence<Count>{});
+  (void)((static_cast<channel_case*>(&cases) == done ? (cases.was_done(), true)
+                                                     : (++which, false)) ||
+         ...);
   return {selection::outcome::taken, which};
 }
 
@@ -178,7 +172,7 @@ selection select(time_point deadline, Cases&&... cases) {
   std::array<detail::channel_case*, count> all{&cases...};
   std::array<detail::channel_core*, count> locks;
   const auto [what, done] = detail::wait_for_one(all, locks, deadline);
-  return detail::selection_of(what, done, all, std::tie(cases...));
+  return detail::selection_of(what, done, cases...);
 }
 template <class... Cases>
   requires(std::is_base_of_v<detail::channel_case, std::remove_cvref_t<Cases>> && ...)

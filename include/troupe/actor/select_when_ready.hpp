@@ -64,11 +64,11 @@ class [[nodiscard]] selecting {
 
   selection take() {
     const auto [what, done] = wait_.take();
-    return selection_of(what, done, all_, cases_);
+    return std::apply([&](Cases&... cases) { return selection_of(what, done, cases...); }, cases_);
   }
 
   const std::tuple<Cases&...> cases_;
-  const std::array<channel_case*, count> all_;
+  std::array<channel_case*, count> all_;
   std::array<channel_core*, count> locks_{};
   std::array<handler_in_line::core_in_use, count> keeps_;
   handler_in_line wait_;
