@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a question finds its answer; docs/decisions/0010-ask.md says why so.
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -101,6 +102,12 @@ void send_answer(request& answered) noexcept {
 void send_no_answer(request& asked) noexcept {
   asked.error = this_turn().no_answer;
   send_answer(asked);
+}
+
+ask_error why_let_go() noexcept {
+  const ask_error ends_as = this_turn().no_answer;
+  if (ends_as == ask_error::stopped || ends_as == ask_error::failed) return ends_as;
+  return std::uncaught_exceptions() > 0 ? ask_error::failed : ask_error::unanswered;
 }
 
 // To a thread, nobody, or an actor that is not idle.

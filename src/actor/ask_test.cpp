@@ -255,12 +255,12 @@ TEST(reply, is_fulfilled_later) {
   EXPECT_EQ(*asked.get(), 5);
 }
 
-TEST(reply, one_that_is_let_go_of_tells_who_asked) {
+TEST(reply, of_an_actor_that_nobody_can_reach_is_stopped) {
   troupe::system system;
   auto it = system.spawn<oracle>();
   auto asked = it.ask<answer_later>(patience);
   it = {};
-  EXPECT_EQ(asked.get().error(), ask_error::unanswered);
+  EXPECT_EQ(asked.get().error(), ask_error::stopped);
 }
 
 TEST(reply, of_a_message_that_was_only_sent_is_empty) {

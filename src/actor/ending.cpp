@@ -39,13 +39,19 @@ turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   } else if (!has_begun) {
     line().begin_end();
   }
-  end_handlers(again ? exit_reason::failed : reason);  // one that comes back has not stopped
+  const exit_reason told =
+      again ? exit_reason::failed : reason;  // one that comes back has not stopped
+  end_handlers(told);
   if (reason != exit_reason::failed && type_->on_stop != nullptr &&
       !call(type_->on_stop, on_stop_dispatch)) {
     reason = exit_reason::failed;
   }
   now_handling(destructor_dispatch);
-  type_->destroy(object());
+  {
+    // The replies that it has kept.
+    const no_answer_scope as(reason == exit_reason::failed ? reason : told);
+    type_->destroy(object());
+  }
   if (again) return end_incarnation(reason, mine);
   end_watches();
   finish(reason, &mine, line().try_end_alone());

@@ -295,12 +295,12 @@ TEST(probe, a_question_that_nobody_looks_at_times_out) {
   });
 }
 
-TEST(probe, what_is_owed_at_its_end_is_unanswered) {
+TEST(probe, what_is_owed_at_its_end_is_stopped) {
   in_both([](troupe::system& system) {
     probe<question<balance, int>> bank(system);
     auto asked = bank.ref().ask<balance>(5s, 1);
     bank.ref().stop();
-    EXPECT_EQ(asked.get().error(), ask_error::unanswered);
+    EXPECT_EQ(asked.get().error(), ask_error::stopped);
     EXPECT_FALSE(bank.expect<balance>().reply(1));
   });
 }

@@ -137,7 +137,7 @@ TEST(stub, stays_silent) {
     auto at_its_end = s.ref().ask<in_stock>(5s, 7);
     s.expect_calls<in_stock>(2);
     s.ref().stop();
-    EXPECT_EQ(at_its_end.get().error(), ask_error::unanswered);
+    EXPECT_EQ(at_its_end.get().error(), ask_error::stopped);
   });
 }
 

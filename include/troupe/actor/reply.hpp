@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
+#include <troupe/actor/events.hpp>
 #include <troupe/actor/request.hpp>
+#include <troupe/actor/turn_context.hpp>
+#include <troupe/message/address.hpp>
 
 namespace troupe {
 
@@ -19,7 +21,8 @@ struct reply_access;
 /// If the message was only sent, nobody waits for the reply: it is empty, and may be used all the same.
 ///
 /// Threads:   a value that one thread uses at a time; that may be any.
-/// Invariant: who asked gets one answer: if all is let go of unfulfilled, ask_error::unanswered.
+/// Invariant: who asked gets one answer. What is let go of unfulfilled says why: ask_error::failed by an exception that
+///            leaves the handler, failed or stopped by the end of the actor that keeps it; else unanswered.
 /// Cost:      8 bytes. It owns the block that the question came in, and the answer goes back in it.
 template <class R>
 class reply {
@@ -31,7 +34,7 @@ class reply {
     return *this;
   }
   ~reply() {
-    if (asked_ != nullptr) let_go(ask_error::unanswered);
+    if (asked_ != nullptr) let_go(detail::why_let_go());
   }
 
   /// False: nobody has asked, or he has been answered.
@@ -42,7 +45,8 @@ class reply {
     return asked_ != nullptr ? asked_->from.who() : address{};
   }
 
-  /// Answers. False if nobody waits for it.
+  /// Answers. False if it is empty. True is no promise that he still waits: an answer that comes too late is
+  /// counted and destroyed.
   /// Errors: what moving the answer throws; the reply is then still owed.
   bool fulfil(R answer) {
     if (asked_ == nullptr) return false;
@@ -51,7 +55,7 @@ class reply {
     return true;
   }
 
-  /// Answers that there will be none: ask_error::failed. False if nobody waits for it.
+  /// Answers that there will be none: ask_error::failed. False if it is empty.
   bool fail() noexcept {
     if (asked_ == nullptr) return false;
     let_go(ask_error::failed);

@@ -149,6 +149,9 @@ void run_answer(void*, envelope& answer);
 /// Answers with an error, which is what this_turn().no_answer says.
 void send_no_answer(request& asked) noexcept;
 
+/// What to say of a reply that is destroyed unfulfilled now: whether by an exception or by the end of its actor.
+[[nodiscard]] ask_error why_let_go() noexcept;
+
 template <class M, class R>
 void discard_answer(envelope& e) noexcept {
   free_envelope(static_cast<request_of<M, R>&>(e));

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What who asked is told when a reply is let go of: by an exception, by the end of who owes it, or because it wants to.
+#include <troupe/actor/reply.hpp>
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "ask_test_support.hpp"
+
+namespace troupe::test {
+namespace {
+
+struct throws {};
+struct drops {};
+struct drops_while_another_throws {};
+struct waits {};
+struct never {};
+struct keeps {};
+struct fails {};
+
+/// Owes in all the ways that there are, and answers nothing.
+class debtor : public actor {
+ public:
+  void on(throws, reply<int>) { throw std::runtime_error("broken"); }
+  void on(drops, reply<int>) {}
+  void on(drops_while_another_throws, reply<int> owed) {
+    try {
+      const reply<int> within = std::move(owed);
+      throw std::runtime_error("caught");
+    } catch (const std::runtime_error&) {
+    }
+  }
+  void on(waits, reply<int> owed) {
+    self(this).ask<never>(no_timeout).then([mine = std::move(owed)](const auto&) {});
+  }
+  void on(never, reply<int> owed) { kept_ = std::move(owed); }
+  void on(keeps, reply<int> owed) { kept_ = std::move(owed); }
+  void on(fails) { throw std::runtime_error("broken"); }
+
+ private:
+  std::optional<reply<int>> kept_;
+};
+
+class let_go_of : public testing::Test {
+ protected:
+  troupe::system system_;
+  const ref<debtor> it_ = system_.spawn<debtor>();
+};
+
+TEST_F(let_go_of, by_an_exception_out_of_the_handler_is_failed) {
+  EXPECT_EQ(it_.ask<throws>(patience).get().error(), ask_error::failed);
+}
+
+TEST_F(let_go_of, by_an_exception_within_the_handler_is_failed) {
+  EXPECT_EQ(it_.ask<drops_while_another_throws>(patience).get().error(), ask_error::failed);
+  EXPECT_EQ(it_.ask<drops>(patience).get().error(), ask_error::unanswered) << "it lives on";
+}
+
+TEST_F(let_go_of, by_the_handler_is_unanswered) {
+  EXPECT_EQ(it_.ask<drops>(patience).get().error(), ask_error::unanswered);
+}
+
+TEST_F(let_go_of, by_the_end_of_an_actor_in_whose_callback_it_is_is_how_it_ended) {
+  for (const bool by_failure : {false, true}) {
+    const auto it = system_.spawn<debtor>();
+    auto asked = it.ask<waits>(patience);
+    by_failure ? static_cast<void>(it.send(fails{})) : it.stop();
+    EXPECT_EQ(asked.get().error(), by_failure ? ask_error::failed : ask_error::stopped);
+  }
+}
+
+TEST_F(let_go_of, by_the_end_of_an_actor_that_keeps_it_is_how_it_ended) {
+  for (const bool by_failure : {false, true}) {
+    const auto it = system_.spawn<debtor>();
+    auto asked = it.ask<keeps>(patience);
+    by_failure ? static_cast<void>(it.send(fails{})) : it.stop();
+    EXPECT_EQ(asked.get().error(), by_failure ? ask_error::failed : ask_error::stopped);
+  }
+}
+
+TEST_F(let_go_of, by_a_second_one_that_is_kept_is_unanswered) {
+  auto first = it_.ask<keeps>(patience);
+  auto second = it_.ask<keeps>(patience);
+  EXPECT_EQ(first.get().error(), ask_error::unanswered);
+  it_.stop();
+  EXPECT_EQ(second.get().error(), ask_error::stopped);
+}
+
+TEST_F(let_go_of, outside_of_all_handlers_is_unanswered) {
+  class giver : public actor {
+   public:
+    explicit giver(std::optional<reply<int>>& to) : to_(to) {}
+    void on(keeps, reply<int> owed) { to_ = std::move(owed); }
+
+   private:
+    std::optional<reply<int>>& to_;
+  };
+  std::optional<reply<int>> owed;
+  auto it = system_.spawn<giver>(owed);
+  auto asked = it.ask<keeps>(patience);
+  it.stop();
+  EXPECT_EQ(it.join(), exit_reason::stopped);
+  EXPECT_FALSE(asked.wait_for(0s)) << "somebody else owes it now";
+  owed.reset();
+  EXPECT_EQ(asked.get().error(), ask_error::unanswered);
+}
+
+TEST(reply, says_whether_it_was_owed_and_not_whether_he_still_waits) {
+  troupe::system system;
+  class giver : public actor {
+   public:
+    explicit giver(bool& fulfilled) : fulfilled_(fulfilled) {}
+    void on(keeps, reply<int> owed) {
+      fulfilled_ = owed.fulfil(1);
+      EXPECT_FALSE(owed.fulfil(2)) << "it is empty";
+      EXPECT_FALSE(owed.fail());
+    }
+
+   private:
+    bool& fulfilled_;
+  };
+  stage on;
+  bool fulfilled = false;
+  const auto it = on.spawn<giver>(fulfilled);
+  { const auto nobody_waits = it.ask<keeps>(patience); }
+  on.play();
+  EXPECT_TRUE(fulfilled);
+}
+
+}  // namespace
+}  // namespace troupe::test
