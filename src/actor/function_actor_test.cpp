@@ -231,5 +231,97 @@ TEST(function_actor, is_told_of_the_end_of_others) {
   EXPECT_THAT(log.lines(), ElementsAre("stopped"));
 }
 
+task<> until_bye(context& self) { (void)co_await self.receive<bye>(); }
+
+TEST(function_actor, is_stopped_and_joined_from_outside) {
+  troupe::system system;
+  const auto stopped = system.spawn<bye>(until_bye);
+  EXPECT_EQ(stopped.join_for(0s), std::nullopt);
+  stopped.stop();
+  EXPECT_EQ(stopped.join(), exit_reason::stopped);
+  const recipient<bye> at_once = system.spawn<bye>(until_bye);
+  at_once.stop_now();
+  EXPECT_EQ(at_once.join_until(clock::now() + patience), exit_reason::stopped_now);
+}
+
+TEST(function_actor, that_has_returned_breaks_no_link_and_tells_who_watches_why_it_ended) {
+  journal log;
+  troupe::system system;
+  const auto other = system.spawn<bye>(until_bye);
+  other.send(bye{});
+  EXPECT_EQ(other.join(), exit_reason::stopped);
+  const auto it = system.spawn<down, bye>([&log, other](context& self) -> task<> {
+    self.link(other);
+    (void)self.watch(other);
+    log.write(to_string((co_await self.receive<down>()).reason));
+    const down again = co_await end_of(other);
+    log.write(to_string(again.reason));
+    (void)co_await self.receive<bye>();
+    log.write("bye");
+  });
+  ASSERT_TRUE(log.wait_for(2));
+  it.send(bye{});
+  EXPECT_EQ(it.join(), exit_reason::stopped);
+  EXPECT_THAT(log.lines(), ElementsAre("stopped", "stopped", "bye"));
+}
+
+TEST(function_actor, ends_with_whom_it_is_linked_to_or_is_told) {
+  journal log;
+  troupe::system system;
+  const auto other = system.spawn<bye>(until_bye);
+  const auto ends = system.spawn<hello, bye>([&log, other](context& self) -> task<> {
+    self.link(other);
+    log.write("linked");
+    (void)co_await self.receive<bye>();
+  });
+  ASSERT_TRUE(log.wait_for(1));
+  const auto told = system.spawn<link_down>([&log, other](context& self) -> task<> {
+    self.link(other);
+    log.write("linked");
+    log.write(to_string((co_await self.receive<link_down>()).reason));
+  });
+  ASSERT_TRUE(log.wait_for(2));
+  other.stop_now();
+  EXPECT_EQ(ends.join(), exit_reason::link_broken);
+  EXPECT_EQ(told.join(), exit_reason::stopped);
+  EXPECT_THAT(log.lines(), ElementsAre("linked", "linked", "stopped_now"));
+}
+
+TEST(function_actor, that_unlinks_or_unwatches_is_told_nothing) {
+  journal log;
+  troupe::system system;
+  const auto other = system.spawn<bye>(until_bye);
+  const auto it = system.spawn<down, bye>([&log, other](context& self) -> task<> {
+    self.link(other);
+    self.unlink(other);
+    const monitor seen = self.watch(other);
+    log.write(self.unwatch(seen) ? "unwatched" : "was over");
+    (void)co_await self.receive<bye>();
+    log.write((co_await self.receive<down>(0ms)).has_value() ? "down" : "nothing");
+  });
+  ASSERT_TRUE(log.wait_for(1));
+  other.stop_now();
+  EXPECT_EQ(other.join(), exit_reason::stopped_now);
+  it.send(bye{});
+  EXPECT_EQ(it.join(), exit_reason::stopped);
+  EXPECT_THAT(log.lines(), ElementsAre("unwatched", "nothing"));
+}
+
+TEST(function_actor, spawns_asks_and_sleeps) {
+  struct adder : actor {
+    int on(int m) { return m + 1; }
+  };
+  journal log;
+  troupe::system system;
+  const auto it = system.spawn<bye>([&log](context& self) -> task<> {
+    const auto to = self.system().spawn<adder>();
+    co_await sleep_for(1ms);
+    auto got = co_await to.ask<int>(patience, 41);
+    log.write(std::to_string(got.value()));
+  });
+  EXPECT_EQ(it.join(), exit_reason::stopped);
+  EXPECT_THAT(log.lines(), ElementsAre("42"));
+}
+
 }  // namespace
 }  // namespace troupe::test

@@ -6,13 +6,13 @@
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/monitor.hpp>
+#include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/references.hpp>
 
 namespace troupe {
 
 class system;
-
 /// What an actor class derives from.
 ///
 /// An actor handles the messages for which it has a public overload `on(M)`, `on(const M&)` or
@@ -53,7 +53,8 @@ class actor {
   void stop() const { block_->stop(); }
 
   /// Tells this actor's on(down) when the other one has ended, once for each call, at once if it
-  /// has ended already. Watching keeps neither of them alive.
+  /// has ended already: with its reason if a handle is given, as `unknown` by an address alone. Watching keeps neither
+  /// of them alive.
   ///
   /// Cost:   a block of 128 bytes, a mutex of the other actor's, and for each of the two once a block
   ///         for what only some actors need.
@@ -62,6 +63,10 @@ class actor {
   template <class A>
   monitor watch(const ref<A>& other) {
     return watch_block(detail::ref_access::block(other));
+  }
+  template <message... Messages>
+  monitor watch(const recipient<Messages...>& other) {
+    return watch_block(detail::recipient_access::block(other));
   }
 
   /// Ends one watch: its `down` is not handled any more, not even one that is in the mailbox already.
@@ -73,13 +78,18 @@ class actor {
   /// Links the two: when one ends abnormally (see is_abnormal()), the other ends as well, after the
   /// message that it is handling, as link_broken and with the cause in its `down`. A class that has
   /// an on(troupe::link_down) is told instead, of every end. Linking to one that has ended is as if it
-  /// ended now; linking twice, from either side, gives one link. It keeps neither of them alive.
+  /// ended now, or, by an address alone, as if it had ended abnormally; linking twice, from either side, gives one link. It
+  /// keeps neither of them alive.
   ///
   /// Cost:   two mutexes and an entry in a table of each. Errors: std::bad_alloc.
   void link(const address& other);
   template <class A>
   void link(const ref<A>& other) {
     link_block(detail::ref_access::block(other));
+  }
+  template <message... Messages>
+  void link(const recipient<Messages...>& other) {
+    link_block(detail::recipient_access::block(other));
   }
 
   /// Ends the link, for both. Nothing of it takes effect any more, not even a link_down that is in

@@ -10,6 +10,7 @@
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/monitor.hpp>
+#include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
@@ -96,6 +97,16 @@ template <class A>
 template <class A>
 [[nodiscard]] awaited_end<true> end_of(const ref<A>& other, duration time) {
   auto& block = detail::ref_access::block(other);
+  return {block.where(), &block, later(clock::now(), time)};
+}
+template <message... Messages>
+[[nodiscard]] awaited_end<false> end_of(const recipient<Messages...>& other) {
+  auto& block = detail::recipient_access::block(other);
+  return {block.where(), &block, time_point::max()};
+}
+template <message... Messages>
+[[nodiscard]] awaited_end<true> end_of(const recipient<Messages...>& other, duration time) {
+  auto& block = detail::recipient_access::block(other);
   return {block.where(), &block, later(clock::now(), time)};
 }
 [[nodiscard]] inline awaited_end<false> end_of(const address& other) {

@@ -12,9 +12,11 @@
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/asking.hpp>
+#include <troupe/actor/monitor.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/message/address.hpp>
 
 // Actors that are a function: they say in the order of their code what they wait for.
 
@@ -47,6 +49,16 @@ struct message_received {
 template <class M>
 struct message_received<M> {
   using type = M;
+};
+
+/// What a function may do as its actor.
+class function_base : public actor {
+ public:
+  using actor::link;
+  using actor::system;
+  using actor::unlink;
+  using actor::unwatch;
+  using actor::watch;
 };
 
 template <class A>
@@ -159,8 +171,24 @@ class context {
     return detail::recipient_access::adopt<Ms...>(&block_, how);
   }
 
-  /// As actor::watch(): to be told, the actor is spawned with troupe::down among its messages.
-  void watch(const address& other) { watch_(*this, other); }
+  [[nodiscard]] troupe::system& system() const noexcept { return actor_.system(); }
+
+  /// As actor::watch(), of a ref, a recipient or an address: to be told, the actor is spawned with troupe::down among its
+  /// messages.
+  template <class Other>
+  monitor watch(const Other& other) {
+    return actor_.watch(other);
+  }
+  /// As actor::unwatch().
+  bool unwatch(const monitor& which) { return actor_.unwatch(which); }
+
+  /// As actor::link() and actor::unlink(): to be told instead of ending, it is spawned with troupe::link_down among its
+  /// messages.
+  template <class Other>
+  void link(const Other& other) {
+    actor_.link(other);
+  }
+  void unlink(const address& other) noexcept { actor_.unlink(other); }
 
  private:
   template <class F, class... Ms>
@@ -171,14 +199,13 @@ class context {
   friend class receiving;
   // For a member function of this name, which is in the error.
   using look_up = const detail::dispatch* (*)(detail::message_id type, const char* member);
-  using watch_function = void (*)(context& self, const address& other);
 
-  context(detail::control_block& block, look_up how, watch_function how_to_watch) noexcept
-      : block_(block), how_(how), watch_(how_to_watch) {}
+  context(detail::function_base& me, detail::control_block& block, look_up how) noexcept
+      : actor_(me), block_(block), how_(how) {}
 
+  detail::function_base& actor_;
   detail::control_block& block_;
   const look_up how_;
-  const watch_function watch_;
   detail::receiver* waits_ = nullptr;
 };
 
@@ -238,18 +265,14 @@ struct function_choice {
 };
 
 template <class F, class... Ms>
-class function_actor final : public actor {
+class function_actor final : public function_base {
  public:
   using handler_choice = function_choice<function_actor>;
   template <class M>
   static constexpr bool takes = (std::same_as<M, Ms> || ...);
 
   explicit function_actor(F fn)
-      : fn_(std::move(fn)),
-        context_(ref_access::block(self(this)), how_to, [](context& self, const address& other) {
-          auto& me = *static_cast<function_actor*>(self.block_.object());
-          me.actor::watch(other);
-        }) {}
+      : fn_(std::move(fn)), context_(*this, ref_access::block(self(this)), how_to) {}
 
   void on_start() { handler_result<task<>>::start(run()); }
 

@@ -6,9 +6,11 @@
 #include <compare>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include <troupe/actor/ref.hpp>
+#include <troupe/base/clock.hpp>
 
 namespace troupe {
 
@@ -113,6 +115,20 @@ class recipient {
     }
   }
 
+  /// As ref::stop(). Of a router it ends what its handle refers to, and none of the workers.
+  void stop() const { block().stop(); }
+  /// As ref::stop_now().
+  void stop_now() const { block().stop_now(); }
+
+  /// As ref::join().
+  exit_reason join() const { return detail::join(block()); }
+  [[nodiscard]] std::optional<exit_reason> join_until(time_point deadline) const {
+    return detail::join_until(block(), deadline);
+  }
+  [[nodiscard]] std::optional<exit_reason> join_for(duration time) const {
+    return join_until(later(clock::now(), time));
+  }
+
   [[nodiscard]] troupe::address address() const noexcept { return block().where(); }
   operator troupe::address() const noexcept { return block_ ? block_->where() : troupe::address{}; }
 
@@ -179,6 +195,7 @@ struct recipient_access {
 };
 
 }  // namespace detail
+
 }  // namespace troupe
 
 template <troupe::message... Messages>
