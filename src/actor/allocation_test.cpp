@@ -107,15 +107,27 @@ class rounds : public state_machine<rounds> {
 struct question {
   int of;
 };
+struct passed_on {
+  int of;
+};
 class answerer : public actor {
  public:
+  explicit answerer(ref<answerer> other = {}) : other_(std::move(other)) {}
   int on(question q) { return q.of; }
+  task<int> on(passed_on q) { co_return *co_await other_.ask<question>(patience, q.of); }
+
+ private:
+  const ref<answerer> other_;
 };
 struct ask_in_a_row {
   int times;
   event* done;
 };
 struct ask_in_tasks {
+  int times;
+  event* done;
+};
+struct ask_alone {
   int times;
   event* done;
 };
@@ -137,6 +149,12 @@ class asking_one : public actor {
   task<> on(ask_in_tasks m) {
     int right = 0;
     for (int i = 0; i < m.times; ++i) right += co_await one(i) == i;
+    EXPECT_EQ(right, m.times);
+    m.done->set();
+  }
+  exclusive_task<> on(ask_alone m) {
+    int right = 0;
+    for (int i = 0; i < m.times; ++i) right += *co_await whom_.ask<passed_on>(patience, i) == i;
     EXPECT_EQ(right, m.times);
     m.done->set();
   }
@@ -430,7 +448,7 @@ TEST_F(allocation, of_handlers_that_begin_and_end_is_none) {
 TEST_F(allocation, of_questions_is_none) {
   for (const unsigned workers : {1u, 2u}) {
     system s{{.workers = workers}};
-    const auto a = s.spawn<asking_one>(s.spawn<answerer>());
+    const auto a = s.spawn<asking_one>(s.spawn<answerer>(s.spawn<answerer>()));
     const auto least = [&]<class How>(How) {
       return least_of_some_rounds([&] {
         event done;
@@ -441,6 +459,7 @@ TEST_F(allocation, of_questions_is_none) {
     EXPECT_EQ(least(ask_in_a_row{}), 0u) << workers << " workers";
     EXPECT_EQ(least(ask_in_tasks{}), 0u) << workers << " workers";
     EXPECT_EQ(least(ask_with_callbacks{}), 0u) << workers << " workers";
+    EXPECT_EQ(least(ask_alone{}), 0u) << workers << " workers, of an exclusive handler";
   }
 }
 

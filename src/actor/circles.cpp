@@ -21,15 +21,34 @@ std::string name_of(const address& who) {
   return name;
 }
 
-template <class Questions, class Key>
-void take_out(Questions& from, const Key& key, circles::number one) noexcept {
-  const auto [begin, end] = from.equal_range(key);
-  const auto there =
-      std::find_if(begin, end, [one](const auto& each) { return each.second.own == one; });
-  if (there != end) from.erase(there);
+}  // namespace
+
+template <class Key>
+void circles::table<Key>::add(const Key& key, const question& one) {
+  if (spare_.empty()) {
+    all_.emplace(key, one);
+    if (spare_.capacity() < spare_max) spare_.reserve(spare_max);
+    return;
+  }
+  typename questions::node_type node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = key;
+  node.mapped() = one;
+  all_.insert(std::move(node));
 }
 
-}  // namespace
+template <class Key>
+void circles::table<Key>::remove(const Key& key, number one) noexcept {
+  const auto [begin, end] = all_.equal_range(key);
+  const auto there =
+      std::find_if(begin, end, [one](const auto& each) { return each.second.own == one; });
+  if (there == end) return;
+  if (spare_.size() < spare_.capacity()) {
+    spare_.push_back(all_.extract(there));
+  } else {
+    all_.erase(there);
+  }
+}
 
 circles::number circles::next_number() noexcept {
   static atomic<number> last{0};
@@ -42,16 +61,16 @@ circles::number circles::next_number() noexcept {
 void circles::begin(const question& one) noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    if (one.blocks) that_block_.emplace(one.who, one);
-    if (one.because != 0) nested_.emplace(one.because, one);
+    if (one.blocks) that_block_.add(one.who, one);
+    if (one.because != 0) nested_.add(one.because, one);
   } catch (...) {
   }
 }
 
 void circles::end(const question& one) noexcept {
   const std::lock_guard lock(mutex_);
-  if (one.blocks) take_out(that_block_, one.who, one.own);
-  if (one.because != 0) take_out(nested_, one.because, one.own);
+  if (one.blocks) that_block_.remove(one.who, one.own);
+  if (one.because != 0) nested_.remove(one.because, one.own);
 }
 
 void circles::clear() noexcept {
@@ -70,8 +89,8 @@ std::vector<circles::question> circles::waits_for(const question& one,
   const auto add = [&before](const auto& range) {
     for (auto each = range.first; each != range.second; ++each) before.push_back(each->second);
   };
-  add(that_block_.equal_range(one.to));
-  if (one.own != 0) add(nested_.equal_range(one.own));
+  add(that_block_.of(one.to));
+  if (one.own != 0) add(nested_.of(one.own));
   return before;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,7 +23,7 @@ namespace troupe::detail {
 /// question counts as if its answer were needed.
 ///
 /// Threads: any.
-/// Cost:    a mutex of the system and a node of a table, for these questions only.
+/// Cost:    a mutex of the system and a node of a table, which is used again, for these questions only.
 class circles {
  public:
   using number = std::uint32_t;  // 0: none
@@ -48,12 +49,29 @@ class circles {
   [[nodiscard]] std::unique_ptr<std::string> find(const question& from) noexcept;
 
  private:
+  /// Questions by a key that several may share. A node that is taken out is put in again.
+  template <class Key>
+  class table {
+   public:
+    using questions = std::unordered_multimap<Key, question>;
+
+    void add(const Key& key, const question& one);  // throws std::bad_alloc
+    void remove(const Key& key, number one) noexcept;
+    void clear() noexcept { all_.clear(); }
+    [[nodiscard]] auto of(const Key& key) const { return all_.equal_range(key); }
+
+   private:
+    questions all_;
+    std::vector<typename questions::node_type> spare_;  // no more than spare_max
+  };
+  static constexpr std::size_t spare_max = 256;
+
   [[nodiscard]] std::vector<question> waits_for(const question& one, const question& first) const;
   [[nodiscard]] std::vector<question> find_from(const question& first) const;
 
-  mutable mutex mutex_;                                    // guards what follows
-  std::unordered_multimap<address, question> that_block_;  // by who asks
-  std::unordered_multimap<number, question> nested_;       // by what they are to answer
+  mutable mutex mutex_;        // guards what follows
+  table<address> that_block_;  // by who asks
+  table<number> nested_;       // by what they are to answer
 };
 
 }  // namespace troupe::detail
