@@ -95,6 +95,26 @@ TEST(dead_letter, may_be_sent_on_by_the_hook) {
   last.join();
 }
 
+TEST(dead_letter, that_the_hook_sends_on_in_vain_is_counted_and_not_told_again) {
+  journal log;
+  ref<probe> office;
+  int told = 0;
+  system s{{.workers = 1, .on_dead_letter = [&](const dead_letter& d) {
+              ++told;
+              EXPECT_EQ(office.send(note{std::string(d.message)}), delivery::refused);
+            }}};
+  office = s.spawn<probe>(log);
+  office.stop();
+  office.join();
+  const auto a = s.spawn<taker>();
+  a.stop();
+  a.join();
+  a.send(1);
+  a.send(2);
+  EXPECT_EQ(told, 2);
+  EXPECT_EQ(s.statistics().dead_letters, 4u);
+}
+
 TEST(dead_letter, is_none_of_what_the_runtime_sends_itself) {
   journal log;
   stage s;

@@ -70,8 +70,8 @@ struct system_options {
   std::function<void(const failure&)> on_failure = {};
 
   /// Called for each message that nobody will handle, on the thread that sent it or ended its
-  /// receiver. By default nothing; they are always counted. A foreign thread that sends while the
-  /// system is destroyed may still be in here afterwards.
+  /// receiver. By default nothing; they are always counted. What it sends itself to who has ended is counted, and
+  /// not told again. A foreign thread that sends while the system is destroyed may still be in here afterwards.
   std::function<void(const dead_letter&)> on_dead_letter = {};
 
   /// Called for each message that a full mailbox or a budget has refused, dropped or redirected,
