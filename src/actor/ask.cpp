@@ -431,6 +431,7 @@ void timed_waiter::goes_on(const dispatch& because) {
   handler_frame& who = *handler;
   who.waits_for_messages = false;
   who.how = &because;
+  who.trace = this_turn().trace;  // from here on it is this message that is handled
   resume_handler(who);
 }
 

@@ -14,10 +14,13 @@
 namespace troupe::detail {
 
 envelope* followers::take(std::size_t most) noexcept {
-  return this_turn().running->take_next(how_, most, counts_);
+  const turn_context& here = this_turn();
+  // What a timer or a topic has brought, and what belongs to a trace, comes alone: the others do not.
+  if (here.comes_alone || here.trace != 0) return nullptr;
+  return here.running->take_next(how_, most, counts_);
 }
 
-void followers::count() noexcept { this_turn().running->handled_too(how_, counts_); }
+void followers::count() noexcept { this_turn().running->handled_too(how_, counts_, all_done_); }
 
 // Only of what the turn has taken already: for what has come since, and for what is urgent, it looks
 // first.
@@ -31,8 +34,9 @@ inline envelope* control_block::next_of(const dispatch& how) noexcept {
     if (!is_ring_token(next)) return nullptr;
     envelope& token = inbox().pop_ready();
     envelope* const message = drop_ring::of(token).take_if(token, how);
-    if (message == nullptr) inbox().put_in_front(token, token);
-    return message;
+    if (message != nullptr) return &unmarked(*message);
+    inbox().put_in_front(token, token);
+    return nullptr;
   }
   if (now != high_sorted) return nullptr;
   sorted_messages& sorted = side_if_any()->sorted;
@@ -75,8 +79,9 @@ void control_block::tell_of_batch(const dispatch& how, std::size_t messages,
   });
 }
 
-void control_block::handled_too(const dispatch& how, const handled_messages& counts) noexcept {
-  if (home_->looked_at) tell_of_batch(how, counts.messages, &observer::done);
+void control_block::handled_too(const dispatch& how, const handled_messages& counts,
+                                bool done) noexcept {
+  if (home_->looked_at && done) tell_of_batch(how, counts.messages, &observer::done);
   turn_context& here = this_turn();
   here.after |= after::batch;
   here.handled_too = counts.messages;

@@ -8,7 +8,10 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <troupe/actor/observer.hpp>
+#include <troupe/actor/trace.hpp>
 #include <troupe/troupe.hpp>
+#include <utility>
 #include <vector>
 
 #include "overload_test_support.hpp"
@@ -273,8 +276,45 @@ TEST(batch, what_a_timer_brings_comes_alone) {
   s.play();
   to.send_after(1ms, reading{1});
   ASSERT_TRUE(eventually([&] { return s.system.statistics().messages_waiting == 1; }));
+  for (int i = 2; i <= 3; ++i) to.send(reading{i});  // behind it
   s.play();
-  EXPECT_THAT(log.lines(), ElementsAre("b 1"));
+  EXPECT_THAT(log.lines(), ElementsAre("b 1", "b 2 3"));
+}
+
+// Also where messages are looked at.
+TEST(batch, of_a_mailbox_that_drops_the_oldest_are_neighbours_all_the_same) {
+  for (const bool observed : {false, true}) {
+    journal log;
+    system_options options{.workers = 1};
+    if (observed) options.observer = std::make_shared<observer>();
+    troupe::system system(std::move(options));
+    pump here(system);
+    const auto to = system.spawn<gauge>(
+        {.where = bound_to(here), .max_messages = 4, .when_full = overload::drop_oldest}, log);
+    here.run_until_idle();
+    for (int i = 1; i <= 6; ++i) to.send(reading{i});
+    here.run_until_idle();
+    EXPECT_THAT(log.lines(), ElementsAre("b 3 4 5 6")) << "observed: " << observed;
+  }
+}
+
+TEST(batch, what_belongs_to_a_trace_comes_alone) {
+  journal log;
+  troupe::system system({.workers = 1, .traces = true});
+  pump here(system);
+  const auto to = system.spawn<gauge>({.where = bound_to(here)}, log);
+  here.run_until_idle();
+  const auto traced = [&](int value) {
+    const trace_scope scope(42);
+    to.send(reading{value});
+  };
+  to.send(reading{1});
+  to.send(reading{2});
+  traced(3);
+  to.send(reading{4});
+  to.send(reading{5});
+  here.run_until_idle();
+  EXPECT_THAT(log.lines(), ElementsAre("b 1 2", "b 3", "b 4 5"));
 }
 
 }  // namespace

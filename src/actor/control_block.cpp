@@ -211,15 +211,21 @@ delivery control_block::deliver(envelope& message) noexcept {
 }
 
 delivery control_block::refuse(envelope& message) noexcept {
-  if (!message.how->internal) dead_letter(message);
+  if (!message.how->internal) dead_letter(message, trace_of_sender());
   const no_answer_scope as(reason_);
   message.how->discard(message);
   return delivery::refused;
 }
 
-void control_block::dead_letter(const envelope& message) noexcept {
+void control_block::dead_letter(const envelope& message, std::uint64_t otherwise) noexcept {
   // A reference may outlive the system; then there is nobody to tell.
-  if (epoch_ == home().epoch()) home().dead({where(), message.how->message, trace_of(message)});
+  if (epoch_ != home().epoch()) return;
+  const std::uint64_t own = trace_of(message);
+  home().dead({where(), message.how->message, own != 0 ? own : otherwise});
+}
+
+std::uint64_t control_block::trace_of_sender() const noexcept {
+  return home_->traces ? this_turn().trace : 0;
 }
 
 void control_block::stop() {

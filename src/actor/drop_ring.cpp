@@ -8,6 +8,8 @@
 
 #include <troupe/memory/pool.hpp>
 
+#include "marking.hpp"
+
 namespace troupe::detail {
 
 drop_ring::drop_ring(std::size_t places, std::size_t bytes_max, const dispatch& token,
@@ -113,8 +115,9 @@ envelope* drop_ring::take(envelope& token) noexcept {
 
 envelope* drop_ring::take_if(envelope& token, const dispatch& how) noexcept {
   const std::lock_guard lock(mutex_);
-  const line& its = line_of(*token.how);
-  return its.oldest != nullptr && its.oldest->how == &how ? take_for(token) : nullptr;
+  const envelope* const oldest = line_of(*token.how).oldest;
+  if (oldest == nullptr || (oldest->how != &how && !is_marked_as(*oldest, how))) return nullptr;
+  return take_for(token);
 }
 
 // Under the mutex.

@@ -113,7 +113,8 @@ void control_block::finish(exit_reason reason, activity* mine, bool alone) noexc
 
   if (side_if_any() != nullptr) tell_of_end(*this, counts.of_users);
   runtime& home = this->home();
-  if (home.looked_at && !type_->is_hidden) {
+  const bool was_made = mine != nullptr;  // else spawn() throws: there has been no actor
+  if (home.looked_at && was_made && !type_->is_hidden) {
     const observer::actor_event told{where(), name()};
     home.observe([&](observer& to) { to.ended(told, reason); });
   }
@@ -134,15 +135,17 @@ void control_block::discard_unhandled(envelope& popped, unhandled_messages& coun
     if (message == nullptr) return;  // it was dropped, and counted
   }
   ++counts.messages;
-  if (envelope* const inner = unwrap(*message)) {
-    message = inner;  // counts for nothing
+  std::uint64_t trace = 0;
+  if (is_wrapped(*message)) {
+    if (is_to_be_retried(*message)) trace = side_if_any()->retried_trace;
+    message = unwrap(*message);  // counts for nothing
   } else {
     counts.bytes += message->how->charge(*message);
     if (message->how->most != 0) give_place_back(*message->how);
   }
   if (!message->how->internal) {
     ++counts.of_users;
-    dead_letter(*message);
+    dead_letter(*message, trace);
   }
   message->how->discard(*message);
 }

@@ -48,6 +48,8 @@ bool is_wrapped(const envelope& message) noexcept {
   return message.how == &wrapped_dispatch || message.how == &retry_dispatch;
 }
 
+bool is_to_be_retried(const envelope& message) noexcept { return message.how == &retry_dispatch; }
+
 envelope* unwrap(envelope& message) noexcept {
   if (!is_wrapped(message)) return nullptr;
   auto& outer = static_cast<wrapping&>(message);

@@ -11,6 +11,7 @@
 namespace troupe::detail {
 
 [[nodiscard]] bool is_wrapped(const envelope& message) noexcept;
+[[nodiscard]] bool is_to_be_retried(const envelope& message) noexcept;
 
 /// The message in such an envelope, which is freed; or null, if it is none.
 [[nodiscard]] envelope* unwrap(envelope& message) noexcept;

@@ -187,7 +187,7 @@ TEST(observer, is_told_of_pauses) {
   EXPECT_THAT(on.seen->log.lines(), Contains("paused hop"));
 }
 
-TEST(observer, is_told_of_questions_timers_and_waiting_sends) {
+TEST(observer, is_told_of_questions_and_timers) {
   watched_stage on(true, false);
   auto a = on.hopping();
   (void)a.ask<question>(patience);

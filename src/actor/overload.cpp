@@ -73,7 +73,7 @@ void run_token(void* actor, envelope& token) {
   }
   me.taken_from_ring(*message);
   me.now_handling(*message->how);
-  const unwrapped_scope scope;
+  const unwrapped_scope scope(false);  // as if it had been in the mailbox
   message->how->run(actor, *message);
 }
 

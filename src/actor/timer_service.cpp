@@ -28,7 +28,7 @@ timer arm(control_block& to, envelope& message, duration delay, duration period,
           clone_function clone) {
   control_block* const target = to.routed(message);
   if (target == nullptr) {
-    to.dead_letter(message);
+    to.dead_letter(message, to.trace_of_sender());
     message.how->discard(message);
     return {};
   }
@@ -202,7 +202,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   std::unique_lock lock(mutex_);
   if (to.line().now_in_order().ended()) {
     lock.unlock();
-    to.dead_letter(message);
+    to.dead_letter(message, trace);
     return {};
   }
   timer_entry& entry = take_free();

@@ -115,7 +115,10 @@ class control_block : public runnable {
   void end_object();                             // likewise; see incarnations.hpp
 
   /// Counts and tells that a message will not be handled; it is still the caller's.
-  void dead_letter(const envelope& message) noexcept;
+  /// Of the trace that the message belongs to, or, if it was on its way to be marked, `otherwise`.
+  void dead_letter(const envelope& message, std::uint64_t otherwise = 0) noexcept;
+  /// To which belongs what this thread sends.
+  [[nodiscard]] std::uint64_t trace_of_sender() const noexcept;
 
   /// As deliver(), but false if the mailbox is closed: the message is still the caller's.
   [[nodiscard]] bool try_deliver(envelope& message) noexcept;
@@ -156,7 +159,7 @@ class control_block : public runnable {
   /// out of the mailbox; handled_too() is to be told of `counts` when they are handled.
   [[nodiscard]] envelope* take_next(const dispatch& how, std::size_t most,
                                     handled_messages& counts) noexcept;
-  void handled_too(const dispatch& how, const handled_messages& counts) noexcept;
+  void handled_too(const dispatch& how, const handled_messages& counts, bool done) noexcept;
   /// In run(): the message that comes next, if it is there; null: not yet. It may be put behind others still.
   [[nodiscard]] const envelope* comes_next() const noexcept {
     return taken_.has_ready() ? &taken_.first_ready() : nullptr;

@@ -35,13 +35,15 @@ class observer {
   observer& operator=(const observer&) = delete;
   virtual ~observer() = default;
 
-  virtual void started(const actor_event&) {}    // on_start() has returned
-  virtual void restarted(const actor_event&) {}  // its next object is made
-  virtual void ended(const actor_event&, exit_reason) {}
+  virtual void started(const actor_event&) {}             // on_start() has returned
+  virtual void restarted(const actor_event&) {}           // its next object is made
+  virtual void ended(const actor_event&, exit_reason) {}  // whether it had started or not
 
+  // What a state defers, and what a function does not wait for yet, is begun and done each time that it is looked at.
   virtual void sent(const message_event&) {}  // it is in the mailbox; maybe handled already
   virtual void begun(const message_event&) {}
-  virtual void done(const message_event&) {}  // its handler has returned, or waits
+  virtual void done(const message_event&) {
+  }  // its handler has returned, or waits; if it threw, failed() comes instead
 
   virtual void failed(const failure&) {}
   virtual void dead(const dead_letter&) {}

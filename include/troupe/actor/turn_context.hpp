@@ -36,6 +36,7 @@ struct turn_context {
   control_block* waits_for = nullptr;     // held: the full mailbox for which `running` will pause
   std::uint8_t after = after::nothing;    // of `running`'s turn
   bool unwrapped = false;                 // what runs was not in the mailbox itself
+  bool comes_alone = false;               // and is no part of a batch
   ask_error no_answer = ask_error::refused;  // what is discarded tells who asked
   handler_frame* coroutine = nullptr;        // that runs
   std::uint64_t trace = 0;                   // to which belongs what is sent; see trace.hpp
@@ -64,16 +65,22 @@ class no_answer_scope {
 };
 
 /// While what runs was not in the mailbox itself, but was brought by something that was: if it is kept,
-/// it does not count there.
+/// it does not count there. `alone`: its neighbours there are not of its kind.
 class unwrapped_scope {
  public:
-  unwrapped_scope() noexcept : before_(std::exchange(this_turn().unwrapped, true)) {}
+  explicit unwrapped_scope(bool alone = true) noexcept
+      : before_(std::exchange(this_turn().unwrapped, true)),
+        alone_before_(std::exchange(this_turn().comes_alone, alone)) {}
   unwrapped_scope(const unwrapped_scope&) = delete;
   unwrapped_scope& operator=(const unwrapped_scope&) = delete;
-  ~unwrapped_scope() { this_turn().unwrapped = before_; }
+  ~unwrapped_scope() {
+    this_turn().unwrapped = before_;
+    this_turn().comes_alone = alone_before_;
+  }
 
  private:
   const bool before_;
+  const bool alone_before_;
 };
 
 /// While other turns run on this thread than the one that is in the middle of something, if any.

@@ -40,12 +40,15 @@ class followers {
   }
   /// A list, in order, of so many at most.
   [[nodiscard]] envelope* take(std::size_t most) noexcept;
+  /// Their handler has returned.
+  void done() noexcept { all_done_ = true; }
 
  private:
   void count() noexcept;
 
   const dispatch& how_;
   handled_messages counts_;
+  bool all_done_ = false;
 };
 
 template <class A>
@@ -167,6 +170,7 @@ void run_batch(void* actor, envelope& first) {
     followers more(*first.how);
     if (envelope* const others = more.take(most_in_batch<A>() - 1)) {
       run_several<A, M>(to, first, others);
+      more.done();
     } else {
       run_one_of_batch<A, M>(to, first);
     }
