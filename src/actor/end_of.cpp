@@ -50,11 +50,16 @@ end_waiter::~end_waiter() {
 
 bool end_waiter::is_decided() const {
   TROUPE_EXPECTS(!taken_, "what end_of() returned was awaited twice");
-  return got_.has_value() || (until_ != time_point::max() && until_ <= clock::now());
+  if (got_.has_value()) return true;
+  return is_over() && !is_on_its_way(watch_);
 }
 
+bool end_waiter::is_over() const { return until_ != time_point::max() && until_ <= clock::now(); }
+
 void end_waiter::wait(handler_frame& who) {
-  if (until_ != time_point::max()) at_ = begin_waiting(me_, *this, until_);
+  // If it has ended by then, its `down` comes behind what it had sent before, and no time-out in front of that.
+  const bool comes_late = is_over() && is_on_its_way(watch_);
+  if (until_ != time_point::max() && !comes_late) at_ = begin_waiting(me_, *this, until_);
   handler = &who;
 }
 

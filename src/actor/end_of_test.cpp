@@ -50,6 +50,22 @@ TEST(end_of, says_how_an_actor_ended) {
   EXPECT_TRUE(got.monitor);
 }
 
+TEST(end_of, with_a_time_that_is_over_says_what_has_come_by_then) {
+  vigil v;
+  v.begin([&](asker_actor& me) -> task<> {
+    me.log.write(text(co_await end_of(v.other, 0ms)));
+    auto later = end_of(v.other, 1ms);
+    v.other.stop();
+    co_await sleep_for(5ms);  // the other one ends, and the time is over
+    me.log.write(text(co_await later));
+    me.log.write(text(co_await end_of(v.other, 0ms)));
+    me.log.write(text(co_await end_of(v.other, -1s)));
+  });
+  ASSERT_TRUE(eventually([&] { return v.on.play(), v.log.lines().size() >= 5; }));
+  EXPECT_EQ(v.log.lines(),
+            (lines{"not yet", "destroyed", "ended: stopped", "ended: stopped", "ended: stopped"}));
+}
+
 TEST(end_of, comes_behind_all_that_the_other_one_had_sent) {
   vigil v;
   v.other = v.on.spawn<probe>(v.log, steps{.at_stop = [&](probe&) { v.who.send(note{"bye"}); }});

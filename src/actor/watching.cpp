@@ -81,8 +81,9 @@ void remove_own(side_block& its, watch& one) noexcept {
   if (one.next_own != nullptr) one.next_own->previous_own = one.previous_own;
 }
 
-// True: it is the caller's. False: it is on its way to the watcher.
-bool take_back(watch& one) noexcept {
+// Calls `then(bonds&)`, under their mutex, if it is listed. False: it is on its way to the watcher.
+template <class Then>
+bool if_listed(watch& one, Then&& then) noexcept {
   control_block* const watched = control_block::hold_to_the_end(one.watched);
   if (watched == nullptr) return false;
   bonds& its = watched->side_if_any()->bonds;
@@ -90,10 +91,15 @@ bool take_back(watch& one) noexcept {
   {
     const std::lock_guard lock(its.guard);
     listed = its.now != bonds::phase::told;
-    if (listed) its.remove(one);
+    if (listed) then(its);
   }
   watched->let_go();
   return listed;
+}
+
+// True: it is the caller's.
+bool take_back(watch& one) noexcept {
+  return if_listed(one, [&](bonds& its) { its.remove(one); });
 }
 
 }  // namespace
@@ -122,6 +128,16 @@ monitor watch_it(control_block& watcher, const address& watched, control_block* 
   if (target != nullptr) why.reason = target->reason();
   send_down(one, why);
   return named;
+}
+
+bool is_on_its_way(const monitor& which) noexcept {
+  watch_slot* const slot = monitor_access::slot(which);
+  // [watch] relaxed: as in unwatch().
+  if (slot == nullptr || slot->generation.load(relaxed) != monitor_access::generation(which)) {
+    return false;
+  }
+  watch& one = watch_in(*slot);
+  return !one.unwatched && !if_listed(one, [](bonds&) {});
 }
 
 bool unwatch(control_block& watcher, const monitor& which) {

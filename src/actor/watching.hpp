@@ -64,6 +64,9 @@ static_assert(watch_bytes <= 128);
 monitor watch_it(control_block& watcher, const address& watched, control_block* target,
                  end_waiter* handler = nullptr);
 
+/// In the watcher's turn: whether the other one has ended, and the `down` has not been handled yet.
+[[nodiscard]] bool is_on_its_way(const monitor& which) noexcept;
+
 /// False if it was over already. Throws std::logic_error if it is another actor's.
 bool unwatch(control_block& watcher, const monitor& which);
 
