@@ -90,6 +90,11 @@ void control_block::put_aside(envelope& message) noexcept {
   its.kept_last = &message;
 }
 
+bool control_block::keeps_any() const noexcept {
+  const side_block* const its = side_if_any();
+  return its != nullptr && its->kept != nullptr;
+}
+
 void control_block::handle_kept_again() noexcept {
   side_block* const its = side_if_any();
   if (its == nullptr || its->kept == nullptr) return;

@@ -273,6 +273,16 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
   return result;
 }
 
+bool control_block::is_closed_behind() const noexcept {
+  const overload_rules* const own = own_rules();
+  return own != nullptr && own->routes != nullptr ? !own->routes->any_is_left() : is_closed();
+}
+
+std::uint32_t control_block::load_behind() const noexcept {
+  const overload_rules* const own = own_rules();
+  return own != nullptr && own->routes != nullptr ? own->routes->least_load() : load();
+}
+
 control_block* control_block::routed(const envelope& message) noexcept {
   control_block* to = this;
   while (to != nullptr) {

@@ -8,8 +8,10 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <troupe/actor/trace.hpp>
 #include <troupe/supervision/router.hpp>
 #include <troupe/troupe.hpp>
+#include <utility>
 #include <vector>
 
 #include "actor/overload_test_support.hpp"
@@ -266,6 +268,68 @@ TEST(router, of_routers_chooses_twice) {
     s.play();
   }
   EXPECT_THAT(log.lines(), ElementsAre("0:0", "2:1", "1:2", "3:3"));
+}
+
+template <class By>
+void leaves_out_a_router_without_workers(By by) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 2, log);
+  const router<job> left(s.system, std::vector{workers[0]}, round_robin{});
+  const router<job> right(s.system, std::vector{workers[1]}, round_robin{});
+  const router<job> all(s.system, std::vector{left.handle(), right.handle()}, by);
+  s.play();
+  EXPECT_EQ(all.living(), 2u);
+  workers[0].stop();
+  s.play();
+  EXPECT_EQ(all.living(), 1u);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(all.send(job{i}), delivery::accepted);
+  EXPECT_EQ(all.send_to_all(job{6}), 1u);
+  s.play();
+  EXPECT_EQ(log.lines().size(), 7u);
+  workers[1].stop();
+  s.play();
+  EXPECT_EQ(all.living(), 0u);
+  EXPECT_EQ(all.send(job{7}), delivery::refused);
+  EXPECT_EQ(all.send_to_all(job{8}), 0u);
+}
+
+TEST(router, of_routers_leaves_out_one_without_workers) {
+  leaves_out_a_router_without_workers(round_robin{});
+  leaves_out_a_router_without_workers(least_loaded{});
+  leaves_out_a_router_without_workers(by_hash{[](const job& m) { return m.key; }});
+}
+
+TEST(router, of_routers_takes_the_one_whose_worker_has_the_least_to_do) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 4, log);
+  const router<job> left(s.system, std::vector{workers[0], workers[1]}, least_loaded{});
+  const router<job> right(s.system, std::vector{workers[2], workers[3]}, least_loaded{});
+  const router<job> all(s.system, std::vector{left.handle(), right.handle()}, least_loaded{});
+  s.play();
+  for (int i = 0; i < 8; ++i) all.send(job{i});
+  s.play();
+  std::map<char, int> got;
+  for (const std::string& line : log.lines()) ++got[line[0]];
+  EXPECT_THAT(
+      got, ElementsAre(std::pair('0', 2), std::pair('1', 2), std::pair('2', 2), std::pair('3', 2)));
+}
+
+TEST(router, without_workers_tells_the_trace_of_what_it_refuses) {
+  std::vector<trace_id> told;
+  system s({.workers = 1,
+            .on_dead_letter = [&](const dead_letter& d) { told.push_back(d.trace); },
+            .traces = true});
+  journal log;
+  const auto only = s.spawn<worker>(0, log);
+  const router<job> all(s, std::vector{only}, round_robin{});
+  only.stop();
+  only.join();
+  const trace_scope scope(42);
+  EXPECT_EQ(all.send(job{1}), delivery::refused);
+  (void)all.handle().send_after(1ms, job{2});
+  EXPECT_THAT(told, ElementsAre(42u, 42u));
 }
 
 TEST(router, is_not_made_without_workers_or_of_different_ones) {

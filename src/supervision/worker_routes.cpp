@@ -2,6 +2,8 @@
 #include <troupe/supervision/worker_routes.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -39,15 +41,26 @@ worker_routes::~worker_routes() {
 }
 
 std::size_t worker_routes::living() const noexcept {
-  return static_cast<std::size_t>(std::count_if(
-      workers_.begin(), workers_.end(), [](const control_block* w) { return !w->is_closed(); }));
+  return static_cast<std::size_t>(
+      std::count_if(workers_.begin(), workers_.end(),
+                    [](const control_block* w) { return !w->is_closed_behind(); }));
+}
+
+bool worker_routes::any_is_left() const noexcept { return living_from(0) != nullptr; }
+
+std::uint32_t worker_routes::least_load() const noexcept {
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+  for (const control_block* const each : workers_) {
+    if (!each->is_closed_behind()) least = std::min(least, each->load_behind());
+  }
+  return least;
 }
 
 control_block* worker_routes::living_from(std::size_t at) const noexcept {
   const std::size_t count = workers_.size();
   for (std::size_t i = 0; i < count; ++i) {
     control_block* const each = workers_[(at + i) % count];
-    if (!each->is_closed()) return each;
+    if (!each->is_closed_behind()) return each;
   }
   return nullptr;
 }
@@ -57,7 +70,7 @@ control_block* worker_routes::by_key(std::size_t hash) const noexcept {
   for (int i = 0; i < 4; ++i) {
     hash = mixed(hash + 0x9e37'79b9'7f4a'7c15ULL);
     control_block* const each = workers_[hash % workers_.size()];
-    if (!each->is_closed()) return each;
+    if (!each->is_closed_behind()) return each;
   }
   return living_from(hash);
 }
@@ -73,14 +86,14 @@ control_block* to_the_least_loaded::choose(const envelope&) const noexcept {
     const std::size_t first = random % count;
     control_block* const one = living_from(first);
     control_block* const other = living_from(first + 1 + (random >> 32) % (count - 1));
-    return one == nullptr || one->load() <= other->load() ? one : other;
+    return one == nullptr || one->load_behind() <= other->load_behind() ? one : other;
   }
   control_block* least = nullptr;
   std::uint32_t load = 0;
   for (std::size_t i = 0; i < count; ++i) {
     control_block* const each = all()[(from + i) % count];
-    if (each->is_closed()) continue;
-    const std::uint32_t its = each->load();
+    if (each->is_closed_behind()) continue;
+    const std::uint32_t its = each->load_behind();
     if (least != nullptr && its >= load) continue;
     least = each;
     load = its;

@@ -153,6 +153,7 @@ class control_block : public runnable {
   /// In run(): the message is not handled now, but when handle_kept_again() has been called. Until
   /// then it stays counted in its mailbox, if it was. Throws std::bad_alloc, and does not keep it.
   void keep(envelope& message);
+  [[nodiscard]] bool keeps_any() const noexcept;
   /// Puts what was kept before all that waits, in its order.
   void handle_kept_again() noexcept;
   /// In run(), of a batch: the next messages, so many at most, as long as they are of this kind. They are
@@ -218,6 +219,9 @@ class control_block : public runnable {
   /// From anywhere: about how much there is to do, 0 if nothing; and whether it takes no more.
   [[nodiscard]] std::uint32_t load() const noexcept { return head().pushed.load(); }
   [[nodiscard]] bool is_closed() const noexcept { return head().pushed.is_closed(); }
+  /// The same for what may be a router: it is closed when none of its workers is left, and the load is the least of theirs.
+  [[nodiscard]] std::uint32_t load_behind() const noexcept;
+  [[nodiscard]] bool is_closed_behind() const noexcept;
   /// Has it look, after the message that is being handled, whether a link is broken.
   void link_broken() noexcept;
 

@@ -31,6 +31,10 @@ struct redirected_message {
 struct routes {
   /// On the sender's thread, any: who gets this one; null: nobody is left. The routes keep him alive.
   [[nodiscard]] virtual control_block* choose(const envelope& message) const noexcept = 0;
+  /// Whether somebody is.
+  [[nodiscard]] virtual bool any_is_left() const noexcept = 0;
+  /// Of the one who has the least to do, by the words of their mailboxes.
+  [[nodiscard]] virtual std::uint32_t least_load() const noexcept = 0;
 
  protected:
   ~routes() = default;

@@ -108,7 +108,7 @@ class router {
       const detail::dispatch& how = *table(handle_)[at];
       std::size_t taken = 0;
       for (detail::control_block* const each : workers_->all()) {
-        if (each->is_closed()) continue;
+        if (each->is_closed_behind()) continue;
         const delivery became = how.wants_sender ? detail::post<true>(*each, how, message)
                                                  : detail::post<false>(*each, how, message);
         if (became == delivery::accepted || became == delivery::paused) ++taken;

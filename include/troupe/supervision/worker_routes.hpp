@@ -15,7 +15,7 @@
 
 namespace troupe::detail {
 
-/// Workers in a fixed order; who has ended is passed over.
+/// Workers in a fixed order; who has ended is passed over, and so is a router that has none left.
 ///
 /// Threads: any.
 class worker_routes : public routes {
@@ -28,6 +28,8 @@ class worker_routes : public routes {
 
   [[nodiscard]] const std::vector<control_block*>& all() const noexcept { return workers_; }
   [[nodiscard]] std::size_t living() const noexcept;
+  [[nodiscard]] bool any_is_left() const noexcept override;
+  [[nodiscard]] std::uint32_t least_load() const noexcept override;
 
  protected:
   /// The first one that has not ended, from there on; null: none.
