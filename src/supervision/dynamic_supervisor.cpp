@@ -12,6 +12,13 @@
 
 namespace troupe::detail {
 
+void check_class(const child_spec& spec, const actor_type& expected) {
+  if (spec.type().destroy == expected.destroy) return;
+  throw std::invalid_argument("start_child: the specification \"" + spec.name() + "\" is one of " +
+                              std::string(spec.type().name) + ", and not of " +
+                              std::string(expected.name) + ": name its class in start_child<…>");
+}
+
 dynamic_children::dynamic_children(const supervision& rules, const dispatch& notes)
     : notes_(notes),
       nobody_(std::make_shared<const siblings>(std::vector<siblings::entry>{})),

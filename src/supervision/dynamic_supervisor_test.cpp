@@ -51,6 +51,22 @@ TEST(dynamic_supervisor, starts_children_when_asked) {
   EXPECT_EQ(on.count(), 2u);
 }
 
+TEST(dynamic_supervisor, starts_no_child_of_another_class) {
+  class another : public actor {
+   public:
+    explicit another(int) {}
+    void on(which_object) {}
+  };
+  try {
+    const start_child<pupil> wrong{child<another>("odd one", 1)};
+    FAIL() << "it is of another class";
+  } catch (const std::invalid_argument& e) {
+    EXPECT_THAT(e.what(), HasSubstr("\"odd one\""));
+    EXPECT_THAT(e.what(), HasSubstr("another, and not of "));
+    EXPECT_THAT(e.what(), HasSubstr("pupil"));
+  }
+}
+
 TEST(dynamic_supervisor, starts_them_from_arguments) {
   script a("a");
   recorder told;

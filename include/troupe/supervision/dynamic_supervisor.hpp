@@ -23,9 +23,16 @@
 
 namespace troupe {
 
+namespace detail {
+/// Throws std::invalid_argument if it is of another one.
+void check_class(const child_spec& spec, const actor_type& expected);
+}  // namespace detail
+
 /// Has a dynamic_supervisor start one more child, from copies of these arguments, by a function that
 /// returns an A, or as a child_spec says. The answer is the child, which may not have started yet: what it is
 /// sent waits.
+///
+/// Errors: std::invalid_argument if the child_spec is of another class than A.
 template <class A>
 class start_child {
  public:
@@ -34,7 +41,9 @@ class start_child {
              !(std::same_as<std::remove_cvref_t<Arguments>, child_spec> || ...))
   explicit start_child(Arguments&&... arguments)
       : spec_(child<A>(std::string(type_name<A>()), std::forward<Arguments>(arguments)...)) {}
-  explicit start_child(child_spec spec) : spec_(std::move(spec)) {}
+  explicit start_child(child_spec spec) : spec_(std::move(spec)) {
+    detail::check_class(spec_, detail::actor_type_of<A>);
+  }
 
   [[nodiscard]] const child_spec& spec() const noexcept { return spec_; }
 
