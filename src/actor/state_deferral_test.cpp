@@ -224,6 +224,7 @@ TEST_F(state_deferral, ends_with_the_actor_as_dead_letters) {
 
 struct nap {};
 
+struct blink {};
 class sleeper : public state_machine<sleeper> {
  public:
   explicit sleeper(journal& log) : log_(log) {}
@@ -234,12 +235,13 @@ class sleeper : public state_machine<sleeper> {
   };
   struct open : state {};
   using states = troupe::states<shut, open>;
-  using messages = troupe::messages<item, nap, unlock>;
+  using messages = troupe::messages<item, nap, blink, unlock>;
 
   exclusive_task<> on(shut, nap) {
     co_await sleep_for(1ms);
     log_.write("has slept");
   }
+  exclusive_task<> on(shut, blink) { co_return; }
   to<open> on(shut, unlock) { return {}; }
   void on(open, const item& m) { log_.write(std::to_string(m.n)); }
   void on_unhandled(std::string_view, std::string_view) { log_.write("unhandled"); }
@@ -261,6 +263,27 @@ TEST(state_deferral_and_exclusive_handlers, do_not_disturb_each_other) {
   m.send(unlock{});
   ASSERT_TRUE(log.wait_for(6));
   EXPECT_THAT(log.lines(), ElementsAre("has slept", "has slept", "unhandled", "1", "2", "3"));
+}
+
+// One that never waits leaves what is deferred where it is, and counted.
+TEST(state_deferral_and_exclusive_handlers, that_do_not_wait_defer_no_more_than_the_limit) {
+  journal log;
+  stage on;
+  const auto m = on.spawn<sleeper>(log);
+  for (int i = 1; i <= 3; ++i) {
+    m.send(item{i});
+    m.send(blink{});
+  }
+  on.play();
+  EXPECT_THAT(log.lines(), IsEmpty());
+  m.send(item{4});
+  m.send(blink{});
+  m.send(item{5});
+  on.play();
+  EXPECT_THAT(log.lines(), ElementsAre("unhandled", "unhandled"));
+  m.send(unlock{});
+  on.play();
+  EXPECT_THAT(log.lines(), ElementsAre("unhandled", "unhandled", "1", "2", "3"));
 }
 
 // ── Under load ────────────────────────────────────────────────────────────────────────────────

@@ -159,11 +159,48 @@ TEST_F(state_machine_nested, deep_history_is_of_all_levels) {
               ElementsAre("-b2", "-b", "-outer", "+other", "-other", "+outer", "+b", "+b2"));
 }
 
-TEST_F(state_machine_nested, history_of_what_it_has_never_been_in_is_where_that_begins) {
-  after(look{});
-  after(back{});
-  EXPECT_THAT(after(back{}), ElementsAre("-other", "+outer", "+a", "+a1"));
-  EXPECT_THAT(after(inner{}, go{}), ElementsAre("-a1", "+a1", "-a1", "-a", "+b", "+b2"));
+/// Begins outside of what it may have a history of.
+class outsider : public logged_machine<outsider> {
+ public:
+  using logged_machine::logged_machine;
+
+  struct outside : state {};
+  struct house : state {};
+  struct hall : in<house> {};
+  struct door : in<hall> {};
+  struct stairs : in<hall> {};
+  struct attic : in<house> {};
+  using states = troupe::states<outside, house, hall, door, stairs, attic>;
+  using messages = troupe::messages<jump_history, jump_deep, jump_history_of_a>;
+
+  to<history<house>> on(outside, jump_history) { return {}; }
+  to<deep_history<house>> on(outside, jump_deep) { return {}; }
+  to<history<hall>> on(outside, jump_history_of_a) { return {}; }
+
+  template <class S>
+  void on_enter(S) {
+    entered(detail::short_name<S>());
+  }
+  template <class S>
+  void on_exit(S) {
+    left(detail::short_name<S>());
+  }
+};
+
+TEST(state_machine, history_of_what_it_has_never_been_in_is_where_that_begins) {
+  const auto first_after = [](auto jump) {
+    journal log;
+    stage on;
+    on.spawn<outsider>(log).send(jump);
+    on.play();
+    return log.lines();
+  };
+  EXPECT_THAT(first_after(jump_history{}),
+              ElementsAre("+outside", "-outside", "+house", "+hall", "+door"));
+  EXPECT_THAT(first_after(jump_deep{}),
+              ElementsAre("+outside", "-outside", "+house", "+hall", "+door"));
+  EXPECT_THAT(first_after(jump_history_of_a{}),
+              ElementsAre("+outside", "-outside", "+house", "+hall", "+door"));
 }
 
 TEST_F(state_machine_nested, history_is_what_was_left_last) {

@@ -66,6 +66,10 @@ struct time_limit_has_no_duration;
 template <class Machine>
 struct machine_starts_by_itself;
 
+/// A handler that is a coroutine stays in the state: let it send a message to self(this), whose handler leads on.
+template <class Machine, class State, class Message>
+struct coroutine_handler_cannot_lead_to_another_state;
+
 /// on_enter() and on_exit() cannot lead anywhere: send a message to self(this) instead.
 template <class Machine, class State>
 struct action_must_return_nothing;
@@ -195,7 +199,10 @@ void check_machine() {
   });
   for_each_message(typename A::messages{}, []<class M>(M*) { check_message<A, M>(); });
   for_each_handler<A>([]<class M, class S>(M*, S*) {
-    if constexpr (outcome_of<A, M, S>::may_go) {
+    if constexpr (outcome_of<A, M, S>::may_go &&
+                  handler_result<typename declared_result<A, M, S>::type>::is_coroutine) {
+      static_cast<void>(sizeof(coroutine_handler_cannot_lead_to_another_state<A, S, M>));
+    } else if constexpr (outcome_of<A, M, S>::may_go) {
       transitions_to<A, S, typename outcome_of<A, M, S>::targets>::for_each(
           []<class T>(T*) { check_target<A, T>(); });
     }

@@ -245,10 +245,6 @@ struct machine_of {
     if constexpr (!by_value) {
       static_cast<void>(sizeof(coroutine_handler_must_take_its_parameters_by_value<A, M>));
     }
-    // When an exclusive one is over, all that is kept is handled again.
-    if constexpr (std::same_as<R, exclusive_task<typename handler_result<R>::reply>>) {
-      machine(a).deferred_ = 0;
-    }
     return on();
   }
 

@@ -101,15 +101,13 @@ class state_machine : public actor, public statechart {
 
   void change(const detail::transition& how) {
     active_.change(static_cast<Self*>(this), how);
-    if constexpr (detail::defers_messages<Self>()) {
-      deferred_ = 0;
-      own_block().handle_kept_again();
-    }
+    if constexpr (detail::defers_messages<Self>()) own_block().handle_kept_again();
   }
 
   [[nodiscard]] bool may_defer() noexcept {
     std::size_t most = deferred_by_default;
     if constexpr (requires { Self::max_deferred; }) most = Self::max_deferred;
+    if (!own_block().keeps_any()) deferred_ = 0;  // all were handled again, for whatever reason
     if (deferred_ >= most) return false;
     ++deferred_;
     return true;
@@ -127,7 +125,7 @@ class state_machine : public actor, public statechart {
 
   detail::active_state active_;
   std::uint64_t unhandled_ = 0;
-  std::size_t deferred_ = 0;  // since the last change of state
+  std::size_t deferred_ = 0;  // of what the actor keeps
 };
 
 }  // namespace troupe
