@@ -128,6 +128,26 @@ TEST(trace, of_a_message_that_a_function_keeps_is_its_own_when_it_is_received) {
   EXPECT_THAT(log.lines(), ElementsAre("told 42"));
 }
 
+TEST(observer, sees_what_the_hook_for_dead_letters_sends) {
+  journal log;
+  const auto seen = std::make_shared<counting_observer>();
+  ref<listener> office;
+  troupe::system system({.workers = 1,
+                         .on_dead_letter = [&](const dead_letter&) { (void)office.send(tell{}); },
+                         .observer = seen});
+  office = system.spawn<listener>(log);
+  const auto gone = system.spawn<listener>(log);
+  gone.stop();
+  gone.join();
+  EXPECT_EQ(gone.send(tell{}), delivery::refused);
+  ASSERT_TRUE(log.wait_for(1));
+  EXPECT_TRUE(system.shutdown(patience).complete());
+  EXPECT_EQ(seen->of("dead"), 1u);
+  EXPECT_EQ(seen->of("sent"), 1u);
+  EXPECT_EQ(seen->of("done"), 1u);
+  EXPECT_EQ(seen->of("started"), seen->of("ended"));
+}
+
 TEST(trace, is_told_with_a_timer_that_cannot_be_armed) {
   journal log;
   std::vector<trace_id> of_letters;

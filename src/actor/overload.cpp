@@ -10,6 +10,7 @@
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/overload.hpp>
+#include <troupe/actor/trace.hpp>
 
 #include "drop_ring.hpp"
 #include "kept_message.hpp"
@@ -211,6 +212,7 @@ delivery control_block::send_slowly(envelope& message, std::size_t bytes) noexce
 }
 
 void control_block::arrive(envelope& message) noexcept {
+  const trace_scope own(trace_of(message));  // in which it was sent
   (void)send_within(message, message.how->charge(message), true);
 }
 

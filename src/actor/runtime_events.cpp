@@ -42,16 +42,16 @@ void runtime::actor_failed(const failure& f) noexcept {
 void runtime::dead(const dead_letter& letter) noexcept {
   dead_letters_.fetch_add(1, relaxed);  // [counter]
   turn_context& here = this_turn();
-  if (here.in_hook) return;  // what the hook itself sends in vain is counted and not told
+  if (here.in_dead_letter) return;  // what the hook itself sends in vain is counted and not told
   const auto those = current_hooks();
   if (those != nullptr && those->on_dead_letter) {
-    here.in_hook = true;
+    here.in_dead_letter = true;
     try {
       those->on_dead_letter(letter);
     } catch (...) {
       // It is counted; there is nobody else to tell.
     }
-    here.in_hook = false;
+    here.in_dead_letter = false;
   }
   if (looked_at) observe([&](troupe::observer& to) { to.dead(letter); });
 }

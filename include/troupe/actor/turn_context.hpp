@@ -42,6 +42,7 @@ struct turn_context {
   std::uint64_t trace = 0;                   // to which belongs what is sent; see trace.hpp
   std::uint32_t pumps = 0;                   // that this thread has made
   bool in_hook = false;                      // the user is being told of an overload
+  bool in_dead_letter = false;               // or of a dead letter
   bool must_not_wait = false;                // other than in `running`'s turn
   const dispatch* sent_to_full = nullptr;    // what it has sent there
   std::size_t handled_too = 0;               // with the first one of a batch
@@ -87,8 +88,10 @@ class unwrapped_scope {
 class other_turns_scope {
  public:
   other_turns_scope() noexcept : before_(this_turn()) {
-    this_turn() = {
-        .pumps = before_.pumps, .in_hook = before_.in_hook, .must_not_wait = before_.must_not_wait};
+    this_turn() = {.pumps = before_.pumps,
+                   .in_hook = before_.in_hook,
+                   .in_dead_letter = before_.in_dead_letter,
+                   .must_not_wait = before_.must_not_wait};
   }
   other_turns_scope(const other_turns_scope&) = delete;
   other_turns_scope& operator=(const other_turns_scope&) = delete;
