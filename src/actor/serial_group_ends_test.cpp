@@ -92,8 +92,8 @@ TEST(serial_group_ends, timers_come_to_its_members) {
   system s({.workers = 1});
   const serial_group group(s);
   const auto one = s.spawn<probe>({.group = group}, log);
-  one.send_after(2ms, note{"later"});
   one.send(note{"now"});
+  one.send_after(2ms, note{"later"});
   ASSERT_TRUE(log.wait_for(2));
   EXPECT_EQ(log.lines(), (std::vector<std::string>{"now", "later"}));
 }

@@ -57,6 +57,11 @@ class told final : public pool_listener {
     return changed_.wait_for(lock, 30s, [&] { return enough(*this); });
   }
 
+  [[nodiscard]] stuck_turn first_growth() {
+    const std::lock_guard lock(mutex_);
+    return grew_.front();
+  }
+
   std::vector<stuck_turn> grew_;
   std::vector<unsigned> shrank_;
   unsigned refused_ = 0;
@@ -107,11 +112,13 @@ TEST(stuck_worker, is_given_to_another_thread_with_what_its_turn_has_woken) {
   pool.schedule(slow);
   in_slot.done.acquire();
   in_ring.done.acquire();
-  ASSERT_TRUE(tells.wait_until([](const told& t) { return t.grew_.size() == 1; }));
-  EXPECT_EQ(tells.grew_[0].whose, &slow);
-  EXPECT_GE(tells.grew_[0].lasted, 2ms);
-  EXPECT_EQ(tells.grew_[0].threads, 2u);
-  EXPECT_EQ(pool.threads().replacements, 1u);
+  // On a machine that is slow enough one of the others lasts too long as well, afterwards.
+  ASSERT_TRUE(tells.wait_until([](const told& t) { return !t.grew_.empty(); }));
+  const stuck_turn first = tells.first_growth();
+  EXPECT_EQ(first.whose, &slow);
+  EXPECT_GE(first.lasted, 2ms);
+  EXPECT_EQ(first.threads, 2u);
+  EXPECT_GE(pool.threads().replacements, 1u);
   slow.go_on.release();
   slow.over.acquire();
 }
@@ -236,8 +243,8 @@ TEST(stuck_worker, what_a_turn_wakes_after_it_has_lost_its_worker_gets_its_turn)
   job slow;
   signal before;
   std::array<signal, 3> after;
+  int turns = 0;  // outlives the second one
   worker_pool pool({.workers = 1, .stuck_after = 1ms}, turn);
-  int turns = 0;
   slow.does = [&] {
     if (++turns == 2) return turn_result::ended;
     pool.schedule(before);
