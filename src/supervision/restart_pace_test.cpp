@@ -58,5 +58,43 @@ TEST(restart_pace, many_in_a_row_cost_no_more_than_the_first) {
   EXPECT_LT(clock::now() - then, 500ms);
 }
 
+TEST(restart_pace, a_restart_counts_until_more_than_the_time_has_passed) {
+  const time_point now = clock::now();
+  detail::restart_pace at_the_end({.max_restarts = 1, .within = 1s});
+  EXPECT_TRUE(at_the_end.may_restart(now));
+  EXPECT_FALSE(at_the_end.may_restart(now + 1s));
+  EXPECT_TRUE(at_the_end.may_restart(now + 1s + duration(1)));
+}
+
+TEST(restart_pace, the_time_is_that_before_each_restart) {
+  detail::restart_pace pace({.max_restarts = 3, .within = 10s});
+  const time_point now = clock::now();
+  for (const duration at : {0s, 4s, 8s}) EXPECT_TRUE(pace.may_restart(now + at));
+  EXPECT_FALSE(pace.may_restart(now + 9s));
+  EXPECT_TRUE(pace.may_restart(now + 11s)) << "the first one is over, and no other";
+  EXPECT_FALSE(pace.may_restart(now + 13s));
+  EXPECT_TRUE(pace.may_restart(now + 15s))
+      << "the second one is over; what was refused is not counted";
+}
+
+TEST(restart_pace, with_no_restarts_the_first_one_is_too_many) {
+  detail::restart_pace none({.max_restarts = 0});
+  EXPECT_FALSE(none.may_restart(clock::now()));
+}
+
+TEST(restart_pace, waits_grow_with_jitter_and_stay_below_the_longest) {
+  journal log;
+  for (int i = 0; i < 100; ++i) {
+    detail::restart_pace pace({.min_backoff = 10ms, .max_backoff = 50ms, .jitter = 0.2});
+    detail::child_state child{.spec = troupe::child<probe>("p", std::ref(log))};
+    const time_point now = clock::now();
+    for (const duration longest : {10ms, 20ms, 40ms, 50ms, 50ms}) {
+      const duration time = pace.delay(child, now);
+      EXPECT_LE(time, longest);
+      EXPECT_GE(time, longest * 4 / 5);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace troupe::test

@@ -119,10 +119,7 @@ std::shared_ptr<topic_core> topic_core::named(system& of, std::string_view name,
 // ── Subscribers ───────────────────────────────────────────────────────────────────────────────
 
 subscriber::subscriber(control_block& actor, const subscriber_type& type) noexcept
-    : who(actor.where()),
-      how(type),
-      takes_copies(type.shared == nullptr || redirects_elsewhere(actor)),
-      block_(actor) {}
+    : who(actor.where()), how(type), takes_copies(redirects_elsewhere(actor)), block_(actor) {}
 
 bool subscriber::unsubscribe() noexcept {
   const auto topic = home_.lock();

@@ -406,6 +406,65 @@ TEST(topic, and_all_that_is_told_of_ends_is_for_state_machines_too) {
   t.play();
 }
 
+// Puts everything aside until it is told to open.
+class depot : public state_machine<depot> {
+ public:
+  struct shut : state {
+    using defers = troupe::messages<quote, small_quote, down>;
+  };
+  struct open : state {};
+  using states = troupe::states<shut, open>;
+  using messages = troupe::messages<quote, small_quote, down, ref<reader>, act>;
+
+  to<open> on(shut, const act&) { return {}; }
+  void on(const ref<reader>& whom) { watch(whom); }
+  void on(open, const quote&) {}
+  void on(open, small_quote) {}
+  void on(open, const down&) {}
+};
+
+// What a mailbox for three takes behind two that are deferred. All of them wait until the end.
+std::size_t taken_behind(theatre& t, const ref<depot>& d) {
+  t.play();
+  std::size_t taken = 0;
+  while (taken < 3 && d.send(quote{"A", 0}) == delivery::accepted) ++taken;
+  const std::size_t before = t.told.dead_letters().size();
+  d.stop();
+  t.play();
+  EXPECT_EQ(t.told.dead_letters().size() - before, 2 + taken);
+  return taken;
+}
+
+TEST(topic, a_machine_that_defers_is_charged_for_what_was_in_its_mailbox_itself) {
+  theatre t;
+  const auto fresh = [&] {
+    return t.spawn<depot>(spawn_options{.max_messages = 3, .when_full = overload::refuse});
+  };
+  const auto sent = fresh();
+  for (int i = 0; i < 2; ++i) sent.send(quote{"A", i});
+  EXPECT_EQ(taken_behind(t, sent), 1u);
+
+  const topic<small_quote> small;
+  const auto copied = fresh();
+  small.subscribe(copied);
+  for (int i = 0; i < 2; ++i) small.publish(small_quote{});
+  EXPECT_EQ(taken_behind(t, copied), 1u) << "each has a copy, as if it was sent";
+
+  const topic<quote> prices;
+  const auto shared = fresh();
+  prices.subscribe(shared);
+  for (int i = 0; i < 2; ++i) prices.publish(quote{"A", i});
+  EXPECT_EQ(taken_behind(t, shared), 3u);
+
+  const auto watcher = fresh();
+  watcher.send(ref{t.a});
+  watcher.send(ref{t.a});
+  t.play();
+  t.a.stop();
+  t.play();
+  EXPECT_EQ(taken_behind(t, watcher), 3u);
+}
+
 // ── Named topics, and the last value ──────────────────────────────────────────────────────────
 
 TEST(topic, is_found_by_name_and_type) {

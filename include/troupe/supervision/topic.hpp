@@ -87,7 +87,8 @@ void count(publication& done, delivery what) noexcept;
 }  // namespace detail
 
 /// What some publish and others subscribe to. A message is stored once, however many get it: a handler
-/// on(const M&) reads it there, one on(M) gets a copy of its own (the last one to handle it the original).
+/// on(const M&) reads it there, one on(M) gets a copy of its own (the last one to handle it the original), and
+/// so does a state machine, however its handlers take it: it may have to keep the message.
 /// Where M is trivially copyable and has at most 32 bytes, each gets a copy.
 ///
 /// A topic lives as long as somebody has it or is subscribed to it. Being subscribed keeps no actor alive,

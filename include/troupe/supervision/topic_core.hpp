@@ -24,7 +24,7 @@ class topic_core;
 /// How messages are sent to a subscriber of a class.
 struct subscriber_type {
   const dispatch* copied;
-  const dispatch* shared;  // null: its class may put messages aside, and is given copies
+  const dispatch* shared;
   const dispatch* retained;
 };
 
@@ -42,7 +42,7 @@ class subscriber : public end_listener {
 
   const address who;
   const subscriber_type& how;
-  // Its limits redirect to another class, or its class puts messages aside: neither knows shared ones.
+  // Its limits redirect to another class, which does not know shared ones.
   const bool takes_copies;
   atomic<bool> active{true};  // [subscriber] relaxed: only spares a message that need not come
 
