@@ -49,7 +49,7 @@ taken take_one_of(small_channel& a, small_channel& b, time_point deadline = time
   std::array<int, 2> values{};
   channel_case first{.of = &a.core, .sends = false, .value = &values[0]};
   channel_case second{.of = &b.core, .sends = false, .value = &values[1]};
-  const std::array<channel_case*, 2> all{&first, &second};
+  std::array<channel_case*, 2> all{&first, &second};
   std::array<channel_core*, 2> locks;
   const auto [what, which] = wait_for_one(all, locks, deadline);
   const std::size_t index = which == &second ? 1 : 0;
@@ -59,7 +59,7 @@ taken take_one_of(small_channel& a, small_channel& b, time_point deadline = time
 taken give_one_of(small_channel& a, small_channel& b, int value) {
   channel_case first{.of = &a.core, .sends = true, .value = &value};
   channel_case second{.of = &b.core, .sends = true, .value = &value};
-  const std::array<channel_case*, 2> all{&first, &second};
+  std::array<channel_case*, 2> all{&first, &second};
   std::array<channel_core*, 2> locks;
   const auto [what, which] = wait_for_one(all, locks, time_point::max());
   return {what, which == &second ? std::size_t{1} : 0, value};
