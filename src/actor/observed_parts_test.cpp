@@ -86,7 +86,7 @@ TEST(trace, goes_on_with_what_a_function_does_after_it_has_received) {
                          .on_failure = [&](const failure& f) { of_failure = f.trace; },
                          .traces = true});
   const auto to = system.spawn<listener>(log);
-  const auto it = system.spawn<begin>([&log, to](context& self) -> task<> {
+  const auto it = system.spawn<begin>([to](context& self) -> task<> {
     for (int i = 0; i < 2; ++i) {
       (void)co_await self.receive<begin>();
       to.send(tell{});

@@ -80,7 +80,7 @@ struct machine_of {
       }
     };
     if constexpr (handler_result<R>::is_coroutine) {
-      handler_result<R>::start(made<M, S>(a, on));
+      handler_result<R>::start(made<M, S>(on));
     } else if constexpr (outcome<R>::may_go) {
       go<S>(a, on());
     } else {
@@ -145,7 +145,7 @@ struct machine_of {
         }
       };
       if constexpr (handler_result<R>::is_coroutine) {
-        auto handler = made<M, S>(a, on);
+        auto handler = made<M, S>(on);
         asked.empty();
         guard.asked = nullptr;
         handler_result<R>::start(std::move(handler), &asked, answer_of_task<reply<M>>);
@@ -237,7 +237,7 @@ struct machine_of {
 
   // A handler that is a coroutine and has not begun.
   template <class M, class S, class On>
-  static auto made(A& a, const On& on) {
+  static auto made(const On& on) {
     using R = typename declared_result<A, M, S>::type;
     constexpr bool by_value = std::is_void_v<S>
                                   ? handles_values<A, M> || handles_values<A, M, address>
