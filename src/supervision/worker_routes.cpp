@@ -86,7 +86,8 @@ control_block* to_the_least_loaded::choose(const envelope&) const noexcept {
     const std::size_t first = random % count;
     control_block* const one = living_from(first);
     control_block* const other = living_from(first + 1 + (random >> 32) % (count - 1));
-    return one == nullptr || one->load_behind() <= other->load_behind() ? one : other;
+    if (one == nullptr || other == nullptr) return one;  // the last one may end in between
+    return one->load_behind() <= other->load_behind() ? one : other;
   }
   control_block* least = nullptr;
   std::uint32_t load = 0;
