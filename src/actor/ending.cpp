@@ -39,8 +39,8 @@ turn_result control_block::end(exit_reason reason, activity& mine) noexcept {
   } else if (!has_begun) {
     line().begin_end();
   }
-  const exit_reason told =
-      again ? exit_reason::failed : reason;  // one that comes back has not stopped
+  // One that comes back has not stopped.
+  const exit_reason told = again ? exit_reason::failed : reason;
   end_handlers(told);
   if (reason != exit_reason::failed && type_->on_stop != nullptr &&
       !call(type_->on_stop, on_stop_dispatch)) {

@@ -48,8 +48,8 @@ void pool_monitor::sleep_while_nobody_runs() noexcept {
     parker_.park();
     pool_.monitor_sleeps_.store(false, relaxed);  // [monitor-sleeps] by stop() it may still be true
   } else if (!pool_.monitor_sleeps_.exchange(false, relaxed)) {  // [monitor-sleeps]
-    parker_
-        .park();  // somebody wakes it all the same: left there, that would make the next look come too soon
+    // Somebody wakes it all the same: left there, that would make the next look come too soon.
+    parker_.park();
   }
 }
 

@@ -83,7 +83,8 @@ class [[nodiscard]] awaited_end : detail::end_waiter {
 /// ended; its own actor handles other messages meanwhile, and needs no on(down). It watches from the
 /// call on, and gets exactly one `down`, as from actor::watch(): also if the other one has ended already,
 /// and behind everything else that this one had sent. With a time, `co_await end_of(other, 50ms)` gives
-/// an empty std::optional if it has not ended by then; with a time that is over it looks, and does not wait.
+/// an empty std::optional if it has not ended by then; with a time that is over it waits for no
+/// more than the `down` of one that has ended.
 ///
 /// It does not keep the other actor alive.
 ///

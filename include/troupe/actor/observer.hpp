@@ -42,10 +42,9 @@ class observer {
   // What a state defers, and what a function does not wait for yet, is begun and done each time that it is looked at.
   virtual void sent(const message_event&) {}  // it is in the mailbox; maybe handled already
   virtual void begun(const message_event&) {}
-  virtual void done(const message_event&) {
-  }  // its handler has returned, or waits; if it threw, failed() comes instead
+  virtual void done(const message_event&) {}  // its handler has returned, or waits
 
-  virtual void failed(const failure&) {}
+  virtual void failed(const failure&) {}  // of a handler: in the place of done()
   virtual void dead(const dead_letter&) {}
   virtual void overloaded(const overload_event&) {}  // refused, dropped, redirected, paused
 };

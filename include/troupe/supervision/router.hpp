@@ -55,8 +55,8 @@ by_hash(Key) -> by_hash<Key>;
 /// Threads:   any; a plain value, whose copies are the same router.
 /// Order:     from one sender to one worker, as sent; between workers there is none. With by_hash what has
 ///            the same key stays in order.
-/// Cost:      send(): as to a worker, an indirect call and an atomic addition, or with by_hash the key. A
-///            slot for an actor that never runs.
+/// Cost:      send(): as to a worker, an indirect call and an atomic addition, or with by_hash the key; and a call for each
+///            worker looked at, or, if that is a router, for its workers. A slot for an actor that never runs.
 /// Errors:    std::invalid_argument without workers, with an empty reference, or with workers of different
 ///            classes.
 template <message... Messages>
