@@ -105,9 +105,10 @@ void send_no_answer(request& asked) noexcept {
 }
 
 ask_error why_let_go() noexcept {
-  const ask_error ends_as = this_turn().no_answer;
+  const turn_context& here = this_turn();
+  const ask_error ends_as = here.no_answer;
   if (ends_as == ask_error::stopped || ends_as == ask_error::failed) return ends_as;
-  return std::uncaught_exceptions() > 0 ? ask_error::failed : ask_error::unanswered;
+  return std::uncaught_exceptions() > here.unwinding ? ask_error::failed : ask_error::unanswered;
 }
 
 // To a thread, nobody, or an actor that is not idle.

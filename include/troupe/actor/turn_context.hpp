@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include <troupe/actor/events.hpp>
@@ -46,6 +47,7 @@ struct turn_context {
   bool must_not_wait = false;                // other than in `running`'s turn
   const dispatch* sent_to_full = nullptr;    // what it has sent there
   std::size_t handled_too = 0;               // with the first one of a batch
+  int unwinding = 0;  // exceptions in flight below these turns: whoever pumps may be a destructor
 };
 
 inline turn_context& this_turn() noexcept { return per_thread<turn_context>::here(); }
@@ -91,7 +93,8 @@ class other_turns_scope {
     this_turn() = {.pumps = before_.pumps,
                    .in_hook = before_.in_hook,
                    .in_dead_letter = before_.in_dead_letter,
-                   .must_not_wait = before_.must_not_wait};
+                   .must_not_wait = before_.must_not_wait,
+                   .unwinding = std::uncaught_exceptions()};
   }
   other_turns_scope(const other_turns_scope&) = delete;
   other_turns_scope& operator=(const other_turns_scope&) = delete;
