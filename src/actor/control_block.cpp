@@ -210,9 +210,9 @@ delivery control_block::deliver(envelope& message) noexcept {
   return try_deliver(message) ? delivery::accepted : refuse(message);
 }
 
-delivery control_block::refuse(envelope& message) noexcept {
+delivery control_block::refuse(envelope& message, exit_reason because) noexcept {
   if (!message.how->internal) dead_letter(message, trace_of_sender());
-  const no_answer_scope as(reason_);
+  const no_answer_scope as(because);
   message.how->discard(message);
   return delivery::refused;
 }

@@ -224,7 +224,7 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
   if (own != nullptr && own->routes != nullptr) {
     envelope& bare = unmarked(message);  // whoever gets it marks it
     control_block* const to = own->routes->choose(bare);
-    return to != nullptr ? to->send(bare) : refuse(bare);
+    return to != nullptr ? to->send(bare) : refuse_by_router(bare);
   }
   // [budget] relaxed: only a look.
   if (home_->over_budget.load(relaxed) && rules().per_message != 0 && !is_closed()) {
@@ -295,6 +295,12 @@ control_block* control_block::routed(const envelope& message) noexcept {
   return to;
 }
 
+// Who asked is refused, whatever this thread is in the middle of: the end of another actor, perhaps.
+static void discard_for_room(envelope& message) noexcept {
+  const no_answer_scope as(ask_error::refused);
+  message.how->discard(message);
+}
+
 // Not in the mailbox; it is destroyed, or goes elsewhere.
 delivery control_block::overflow(envelope& message, bool may_redirect) noexcept {
   using kind = overload_event::kind;
@@ -304,7 +310,7 @@ delivery control_block::overflow(envelope& message, bool may_redirect) noexcept 
     case overload::policy::drop_newest:
     case overload::policy::drop_oldest:  // a budget, or the limit of a type
       tell_overload(kind::dropped, *message.how);
-      message.how->discard(message);
+      discard_for_room(message);
       return delivery::dropped;
     case overload::policy::redirect:
       if (may_redirect) return redirect(*own->target, message);
@@ -318,7 +324,7 @@ delivery control_block::overflow(envelope& message, bool may_redirect) noexcept 
       break;
   }
   tell_overload(kind::refused, *message.how);
-  message.how->discard(message);
+  discard_for_room(message);
   return delivery::refused;
 }
 
@@ -333,7 +339,7 @@ envelope* control_block::redirected(const redirection& where, envelope& sent) no
     TROUPE_ASSERT(entry != end, "a message that is not in the list of what its actor understands");
     if (entry->to == nullptr) {  // a question that is answered otherwise there
       tell_overload(overload_event::kind::refused, *message.how);
-      message.how->discard(message);
+      discard_for_room(message);
       return nullptr;
     }
     try {
@@ -344,7 +350,7 @@ envelope* control_block::redirected(const redirection& where, envelope& sent) no
       }
     } catch (...) {  // no memory, or the message cannot be moved
       tell_overload(overload_event::kind::refused, *message.how);
-      message.how->discard(message);
+      discard_for_room(message);
       return nullptr;
     }
   }
@@ -415,7 +421,7 @@ void control_block::drop(envelope& message, overload_event::kind why) noexcept {
   no_longer_waits(how, bytes);
   count_gone(*home_, 1, bytes);
   tell_overload(why, how);
-  how.discard(message);
+  discard_for_room(message);
 }
 
 }  // namespace detail

@@ -102,7 +102,7 @@ delivery control_block::not_taken(taken why, envelope& message) noexcept {
 // Other policies than to pause do at once what they do with one message too many.
 offered control_block::offer(envelope& message) noexcept {
   control_block* to = routed(message);
-  if (to == nullptr) return {.became = refuse(message)};
+  if (to == nullptr) return {.became = refuse_by_router(message)};
   envelope* onwards = &marked(message, *to->home_);
   for (bool may_redirect = true;; may_redirect = false) {
     const overload_rules* const own = to->own_rules();

@@ -332,6 +332,51 @@ TEST(router, without_workers_tells_the_trace_of_what_it_refuses) {
   EXPECT_THAT(told, ElementsAre(42u, 42u));
 }
 
+TEST(router, whose_handle_is_stopped_ends_itself_and_none_of_its_workers) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 2, log);
+  const router<job> all(s.system, workers, round_robin{});
+  s.play();
+  all.handle().stop();
+  EXPECT_EQ(all.handle().join(), exit_reason::stopped);
+  EXPECT_EQ(all.living(), 2u);
+  EXPECT_EQ(all.send(job{1}), delivery::accepted);
+  s.play();
+  EXPECT_EQ(log.lines().size(), 1u);
+}
+
+// The end of its own slot is nobody's business.
+TEST(router, refuses_while_its_handle_ends) {
+  journal log;
+  for (int round = 0; round < 50; ++round) {
+    system s({.workers = 2});
+    const auto only = s.spawn<worker>(0, log);
+    const router<job> all(s, std::vector{only}, round_robin{});
+    only.stop();
+    only.join();
+    std::thread stops([&] { all.handle().stop(); });
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(all.send(job{i}), delivery::refused);
+    stops.join();
+  }
+}
+
+TEST(router, of_many_is_asked_for_the_least_loaded_while_the_last_one_ends) {
+  journal log;
+  for (int round = 0; round < 20; ++round) {
+    system s({.workers = 2});
+    std::vector<ref<worker>> workers;
+    for (int i = 0; i < 12; ++i) workers.push_back(s.spawn<worker>(i, log));
+    const router<job> all(s, workers, least_loaded{});
+    std::thread ends([&] {
+      for (const auto& each : workers) each.stop_now();
+    });
+    while (all.send(job{round}) != delivery::refused) {
+    }
+    ends.join();
+  }
+}
+
 TEST(router, is_not_made_without_workers_or_of_different_ones) {
   class another : public actor {
    public:

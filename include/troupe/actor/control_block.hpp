@@ -276,7 +276,12 @@ class control_block : public runnable {
   void free_slot() noexcept;
   static void count_accepted(system_state& home, std::size_t bytes) noexcept;
   static void count_gone(system_state& home, std::size_t messages, std::size_t bytes) noexcept;
-  delivery refuse(envelope& message) noexcept;
+  delivery refuse(envelope& message) noexcept { return refuse(message, reason_); }
+  delivery refuse(envelope& message, exit_reason because) noexcept;
+  // Nobody is left behind it; its own slot may be ending meanwhile, so its reason is not to be read.
+  delivery refuse_by_router(envelope& message) noexcept {
+    return refuse(message, exit_reason::stopped);
+  }
   delivery send_slowly(envelope& message, std::size_t bytes) noexcept;
   delivery send_within(envelope& message, std::size_t bytes, bool may_redirect) noexcept;
   delivery overflow(envelope& message, bool may_redirect) noexcept;
