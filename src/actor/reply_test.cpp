@@ -109,6 +109,57 @@ TEST_F(let_go_of, outside_of_all_handlers_is_unanswered) {
   EXPECT_EQ(asked.get().error(), ask_error::unanswered);
 }
 
+/// Says something to somebody as it ends.
+class leaves_word : public actor {
+ public:
+  leaves_word(ref<debtor> to, ref<debtor> heir) : to_(std::move(to)), heir_(std::move(heir)) {}
+  ~leaves_word() {
+    to_.send(drops{});
+    if (kept_) heir_.pass_on<keeps>(std::move(*kept_));
+  }
+  void on(keeps, reply<int> owed) { kept_ = std::move(owed); }
+
+ private:
+  const ref<debtor> to_;
+  const ref<debtor> heir_;
+  std::optional<reply<int>> kept_;
+};
+
+// Whose end makes no room is not whose mailbox is full.
+TEST(ask, dropped_or_refused_by_what_another_one_sends_as_it_ends_is_refused) {
+  stage on;
+  const auto drops_oldest =
+      on.spawn<debtor>(spawn_options{.max_messages = 1, .when_full = overload::drop_oldest});
+  const auto full =
+      on.spawn<debtor>(spawn_options{.max_messages = 1, .when_full = overload::refuse});
+  troupe::system other;
+  const auto it = other.spawn<leaves_word>(drops_oldest, full);
+  auto passed_on = it.ask<keeps>(patience);
+  auto dropped = drops_oldest.ask<waits>(patience);
+  while (full.send(drops{}) == delivery::accepted) {
+  }
+  it.stop();
+  EXPECT_EQ(it.join(), exit_reason::stopped);
+  EXPECT_EQ(dropped.get().error(), ask_error::refused);
+  EXPECT_EQ(passed_on.get().error(), ask_error::refused);
+}
+
+TEST(reply, of_a_turn_that_a_destructor_pumps_is_not_failed_by_the_exception_below) {
+  stage on;
+  const auto it = on.spawn<debtor>();
+  auto asked = it.ask<drops>(patience);
+  struct pumps {
+    stage& on;
+    ~pumps() { on.play(); }
+  };
+  try {
+    const pumps while_it_unwinds{on};
+    throw std::runtime_error("below");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_EQ(asked.get().error(), ask_error::unanswered);
+}
+
 TEST(reply, says_whether_it_was_owed_and_not_whether_he_still_waits) {
   troupe::system system;
   class giver : public actor {
