@@ -6,7 +6,7 @@ CLANG_FORMAT ?= clang-format-16
 SOURCES = git ls-files -z --cached --others --exclude-standard '*.hpp' '*.cpp'
 
 .DEFAULT_GOAL = help
-.PHONY: help run test bench lab peers model model-orders format format-check clean
+.PHONY: help run test bench lab peers model model-orders mutants format format-check clean
 
 help:
 	@echo 'make run            build and serve a chat in C++ and a poll in Lua; ARGS="--port 9000" goes to it'
@@ -17,10 +17,11 @@ help:
 	@echo 'make peers          measure all engines, and write docs/performance.md; takes 20 minutes'
 	@echo 'make model          run the model checker and print its tables'
 	@echo 'make model-orders   weaken every memory order: does a check find it?'
+	@echo 'make mutants        plant errors one at a time: does a test find each? ARGS="--only http --minutes 30"'
 	@echo 'make format         format all sources with clang-format 16'
 	@echo 'make format-check   report what is not formatted'
 	@echo 'make clean          remove build/'
-	@echo 'The first seven install what is missing: see scripts/install-dependencies.'
+	@echo 'The first seven and mutants install what is missing: see scripts/install-dependencies.'
 
 # Tests are left out of the first configuration, and with them what only they need.
 run:
@@ -31,7 +32,7 @@ run:
 
 test:
 	@scripts/install-dependencies test
-	cmake --preset release $(CONFIGURE)
+	cmake --preset release -DTROUPE_COARSE_TESTS=ON $(CONFIGURE)
 	cmake --build --preset release --parallel $(JOBS)
 	ctest --preset release
 
@@ -73,6 +74,10 @@ model-orders:
 	cmake --build --preset release --parallel $(JOBS) --target model
 	tests/model/orders.py build/release/bin/model_structures_test . \
 	  --hints tests/model/orders.hints --write-hints
+
+mutants:
+	@scripts/install-dependencies test
+	tests/mutants/run.py --jobs $(JOBS) $(ARGS)
 
 format:
 	@$(SOURCES) | xargs -0 -r $(CLANG_FORMAT) -i

@@ -45,7 +45,7 @@ void add_run_options(CLI::App& command, lab::run_options& options,
 
 struct peers_options {
   std::vector<std::string> workloads;
-  lab::engine_folders folders{lab::built::engines, lab::built::cache};
+  lab::engine_folders folders{lab::built::engines(), lab::built::cache()};
 };
 
 // `--requests FILE` and `--write FILE`.

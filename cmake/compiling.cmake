@@ -23,17 +23,29 @@ function(troupe_precompile target)
   endif()
 endfunction()
 
+# troupe_from_bin(<variable> <path>): the path relative to the folder of the programs. A program that contains only such
+# paths is the same in every clone.
+function(troupe_from_bin variable path)
+  if(CMAKE_RUNTIME_OUTPUT_DIRECTORY)
+    file(RELATIVE_PATH path ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${path})
+  endif()
+  set(${variable} ${path} PARENT_SCOPE)
+endfunction()
+
 if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
   endif()
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
+  # What is compiled does not depend on the folder: two clones make the same binaries, and a fresh one finds what
+  # another has compiled in the compiler cache.
+  add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+
   find_program(TROUPE_CCACHE ccache)
   mark_as_advanced(TROUPE_CCACHE)
   if(TROUPE_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-    # ccache takes a file that uses a precompiled header only under these two.
     set(CMAKE_CXX_COMPILER_LAUNCHER
-        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TROUPE_CCACHE})
+        ${CMAKE_CURRENT_LIST_DIR}/cached-compiler.sh ${PROJECT_SOURCE_DIR} ${TROUPE_CCACHE})
   endif()
 endif()

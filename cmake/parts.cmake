@@ -85,12 +85,76 @@ function(troupe_leave_out_one_thread list)
   set(${list} ${left} PARENT_SCOPE)
 endfunction()
 
+# troupe_add_gtest(<program> PREFIX <prefix> [LABELS <label>...] [PARTS <count>] [TIMEOUT <seconds>] [COST <seconds>] [LEFT_OUT <test>...])
+#
+# Each TEST(subject, promise) becomes the test <prefix>.subject.promise, in a process of its own. With
+# TROUPE_COARSE_TESTS the program becomes as many tests as it has parts, <prefix>.<program>.<part>: the watchdog of
+# test_main names a test that does not end.
+function(troupe_add_gtest program)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;PARTS;TIMEOUT;COST" "LABELS;LEFT_OUT")
+  set(filter)
+  if(arg_LEFT_OUT)
+    list(JOIN arg_LEFT_OUT ":" filter)
+    set(filter "-${filter}")
+  endif()
+  set(properties LABELS "${arg_LABELS}")
+  if(arg_TIMEOUT)
+    list(APPEND properties TIMEOUT ${arg_TIMEOUT})
+  endif()
+  # The dear ones begin first, so that none is left to run alone at the end.
+  if(arg_COST)
+    list(APPEND properties COST ${arg_COST})
+  endif()
+  if(NOT TROUPE_COARSE_TESTS)
+    include(GoogleTest)
+    gtest_discover_tests(${program} TEST_FILTER "${filter}" TEST_PREFIX ${arg_PREFIX}. DISCOVERY_MODE PRE_TEST
+                         PROPERTIES ${properties})
+    return()
+  endif()
+  if(NOT arg_PARTS)
+    set(arg_PARTS 1)
+  endif()
+  if(filter)
+    set(filter --gtest_filter=${filter})
+  endif()
+  math(EXPR last "${arg_PARTS} - 1")
+  foreach(part RANGE ${last})
+    set(name ${arg_PREFIX}.${program}.${part})
+    add_test(NAME ${name} COMMAND ${program} --gtest_brief=1 ${filter})
+    # The watchdog is the one that looks at the time of each test.
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1200 ${properties}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_PARTS};GTEST_SHARD_INDEX=${part}")
+  endforeach()
+endfunction()
+
+# troupe_precompile_tests(<program> below_actors|from_actors_on): two precompiled headers serve the tests of all layers.
+#
+# A third off the time to compile a test, and from the layer of actors on, whose tests include all of the core, another
+# tenth. For Asio and Beast it does not pay: few files use much of them, and out of a precompiled header GCC warns about
+# their insides.
+function(troupe_precompile_tests program kind)
+  # A target of its own: what uses the header waits for all of the target it belongs to.
+  set(owner test_headers_${kind})
+  if(NOT TARGET ${owner})
+    set(source ${PROJECT_BINARY_DIR}/${owner}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "")
+    add_library(${owner} OBJECT ${source})
+    target_link_libraries(${owner} PRIVATE troupe::core GTest::gmock)
+    target_compile_options(${owner} PRIVATE ${TROUPE_TEST_FLAGS})
+    set(headers <gmock/gmock.h> <gtest/gtest.h>)
+    if(kind STREQUAL "below_actors")
+      list(APPEND headers <chrono> <functional> <thread>)
+    else()
+      list(APPEND headers <troupe/troupe.hpp>)
+    endif()
+    target_precompile_headers(${owner} PRIVATE ${headers})
+  endif()
+  target_precompile_headers(${program} REUSE_FROM ${owner})
+endfunction()
+
 # troupe_add_layer_tests(<part> <layer>...): each TEST(subject, promise) of a layer becomes the test
 # <layer>.subject.promise.
 function(troupe_add_layer_tests part)
-  include(GoogleTest)
-  set(first)
-  set(precompiled)
   foreach(layer IN LISTS ARGN)
     troupe_find_sources(sources ${layer} *_test.cpp)
     if(NOT TROUPE_ONE_THREAD_TESTS)
@@ -100,32 +164,21 @@ function(troupe_add_layer_tests part)
       continue()
     endif()
     set(program ${layer}_test)
+    set(files ${sources})
+    troupe_group_tests(sources ${program})
     add_executable(${program} ${sources})
     target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    target_link_libraries(${program} PRIVATE troupe::${part} GTest::gmock_main)
+    target_link_libraries(${program} PRIVATE troupe::${part} test_main)
     target_compile_options(${program} PRIVATE ${TROUPE_TEST_FLAGS})
-    # A third off the time to compile a test, and from the layer of actors on, whose tests include all of the
-    # core, another tenth. For Asio and Beast it does not pay: few files use much of them, and out of a
-    # precompiled header GCC warns about their insides.
     if(layer IN_LIST TROUPE_LAYERS_BELOW_ACTORS)
-      set(headers <gmock/gmock.h> <gtest/gtest.h> <chrono> <functional> <thread>)
+      troupe_precompile_tests(${program} below_actors)
     else()
-      set(headers <gmock/gmock.h> <gtest/gtest.h> <troupe/troupe.hpp>)
+      troupe_precompile_tests(${program} from_actors_on)
     endif()
-    if("${headers}" STREQUAL "${precompiled}")
-      target_precompile_headers(${program} REUSE_FROM ${first})
-    else()
-      set(first ${program})
-      set(precompiled "${headers}")
-      target_precompile_headers(${program} PRIVATE ${headers})
-    endif()
-    set(left_out)
-    if(TROUPE_TESTS_LEFT_OUT_${layer})
-      list(JOIN TROUPE_TESTS_LEFT_OUT_${layer} ":" left_out)
-      set(left_out TEST_FILTER "-${left_out}")
-    endif()
-    gtest_discover_tests(${program} ${left_out} TEST_PREFIX ${layer}. DISCOVERY_MODE PRE_TEST
-                         PROPERTIES LABELS ${layer})
+    list(LENGTH files size)
+    math(EXPR parts "(${size} + 9) / 10")
+    troupe_add_gtest(${program} PREFIX ${layer} LABELS ${layer} PARTS ${parts} COST 20
+                     LEFT_OUT ${TROUPE_TESTS_LEFT_OUT_${layer}})
   endforeach()
 endfunction()
 
@@ -138,6 +191,8 @@ function(troupe_add_layer_benchmarks part)
       add_executable(${program} ${source})
       target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
       target_link_libraries(${program} PRIVATE troupe::${part})
+      # What is measured is built without tests, by the preset bench.
+      target_compile_options(${program} PRIVATE ${TROUPE_TEST_FLAGS})
       if(TROUPE_TESTS)
         add_test(NAME ${program}.smoke COMMAND ${program} --smoke)
         set_tests_properties(${program}.smoke PROPERTIES LABELS "smoke;${layer}")

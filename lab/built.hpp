@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 namespace troupe::lab::built {
 
 /// How this program was built; CMake and lab/built.cmake write the values.
 extern const char* const flags;
 extern const char* const version;
-extern const char* const source;   ///< the whole tree
-extern const char* const engines;  ///< the folder lab/engines
-extern const char* const cache;    ///< where other engines are built
-extern const char* const floor;    ///< the program of lab/engines/floor
+
+/// Where things are, as seen from this program's folder: a program must not depend on the folder in
+/// which it was built.
+std::string source();   ///< the whole tree
+std::string engines();  ///< the folder lab/engines
+std::string cache();    ///< where other engines are built
+std::string floor();    ///< the program of lab/engines/floor
 
 /// The short name of the commit, with "-dirty" if files differ from it; "unknown" without git.
 const char* commit();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A bank whose transfers lose no money, although whatever handles them keeps failing. Accounts and the
-// teller write down what they do before they answer, and each transfer has a number, by which an account
-// knows what it has done already. So whoever has not heard an answer asks again: what was done is done
-// once. A supervisor gives each of them a new object when it fails; that reads what was written down.
+// A bank whose transfers lose no money, even though the actors that handle them keep failing.
+// Accounts and the teller record each step before they reply. Each transfer has a number, by which
+// an account recognizes steps that it has already done. So a requester that gets no reply can
+// repeat its request, and the step is still done only once. A supervisor restarts a failed actor;
+// the new incarnation reads the record.
 #include <array>
 #include <chrono>
 #include <functional>
@@ -25,10 +26,10 @@ using namespace std::chrono_literals;
 inline constexpr int accounts = 8;
 inline constexpr long cents_each = 1'000;
 
-// What may fail at each step, and throws when it does.
+// A fault that may happen at each step; it throws.
 inline std::function<void()> fail_sometimes = [] {};
 
-// ── Accounts ──────────────────────────────────────────────────────────────────────────────────
+// ── Accounts ─────────────────────────────────────────────────────────────────────────────────────
 
 struct withdraw {
   int transfer;
@@ -40,10 +41,10 @@ struct deposit {
 };
 struct balance {};
 
-// Stands for a file. Only its account uses it, one object after the other.
+// Stands for a file. Only its account uses it, one incarnation at a time.
 struct account_book {
   long cents = cents_each;
-  std::map<int, bool> withdrawn;  // or refused: who asks again gets the same answer
+  std::map<int, bool> withdrawn;  // false: refused; a repeated request gets the same reply
   std::set<int> deposited;
 };
 
@@ -56,7 +57,7 @@ class account : public troupe::actor {
     const auto [decided, is_new] =
         book_->withdrawn.try_emplace(m.transfer, m.cents <= book_->cents);
     if (is_new && decided->second) book_->cents -= m.cents;
-    fail_sometimes();  // it is done, but nobody hears of it
+    fail_sometimes();  // the withdrawal is recorded, but the requester gets no reply
     return decided->second;
   }
   bool on(deposit m) {
@@ -71,7 +72,7 @@ class account : public troupe::actor {
   const std::shared_ptr<account_book> book_;
 };
 
-// ── The teller ────────────────────────────────────────────────────────────────────────────────
+// ── The teller ───────────────────────────────────────────────────────────────────────────────────
 
 struct order {
   int number;
@@ -90,7 +91,7 @@ struct teller_book {
 
 class teller : public troupe::actor {
  public:
-  // An order that fails the teller comes again, to its next object.
+  // An order whose handling failed is delivered again, to the next incarnation.
   using redelivered = troupe::messages<order>;
 
   teller(std::shared_ptr<teller_book> book, const troupe::siblings& others)
@@ -100,7 +101,7 @@ class teller : public troupe::actor {
     }
   }
 
-  // What it had begun it goes on with.
+  // Continues the transfers begun by the previous incarnation.
   void on_start() {
     for (const auto& [number, each] : book_->begun) self(this).send(go_on{number});
   }
@@ -144,9 +145,9 @@ class teller : public troupe::actor {
   int wanted_ = -1;
 };
 
-// ── All of it ─────────────────────────────────────────────────────────────────────────────────
+// ── The bank ─────────────────────────────────────────────────────────────────────────────────────
 
-// What is written down outlives the actors.
+// The records, which outlive the actors.
 struct books {
   books() {
     for (auto& each : of_accounts) each = std::make_shared<account_book>();

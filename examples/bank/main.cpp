@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr int transfers = 200;
 
-// One in so many steps fails.
+// Fails in one of ten steps.
 void lights_go_out() {
   thread_local std::minstd_rand random(std::random_device{}());
   if (random() % 10 == 0) throw std::runtime_error("the lights went out");
@@ -37,7 +37,7 @@ int main() {
   for (int i = 0; i < transfers; ++i) {
     desk.send(bank::order{i, anybody(), anybody(), static_cast<long>(random() % 300)});
   }
-  // The teller may fail while it is asked.
+  // The teller may fail while it handles the request.
   int done = 0;
   while (done != transfers) done = desk.ask<bank::all_done>(1s, transfers).get().value_or(0);
 

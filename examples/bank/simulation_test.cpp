@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bank in a simulation: the lights go out, actors get no turn for a while, answers come too late; and no cent is
-// lost or made. Built a second time with a bug planted in bank.hpp, which has to be found.
+// The bank in a simulation with faults: handlers fail, actors are not scheduled for a while,
+// replies arrive too late. No cent may be lost or created. A second build has a bug planted in
+// bank.hpp, which the simulation must find.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -21,7 +22,7 @@ using troupe::sim::simulation;
 
 constexpr int transfers = 3;
 
-// What has been withdrawn and not yet been deposited is in nobody's account.
+// Money that has been withdrawn and not yet deposited is in no account.
 long all_cents(const bank::books& books) {
   long sum = 0;
   for (const auto& each : books.of_accounts) sum += each->cents;
@@ -55,7 +56,7 @@ void run(simulation& sim) {
   }
   sim.advance(10s);
   sim.end_faults();
-  // An order that fails the teller twice before it is written down is given up.
+  // An order that fails the teller twice before it is recorded is dropped.
   sim.must_happen(
       "what was begun is done", [&] { return books.of_teller->begun.empty(); }, 1min);
 }

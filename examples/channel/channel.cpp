@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Threads and an actor around two channels: numbers go to workers, squares and a sign of life come
-// back, and the main thread takes whichever comes first until both are closed.
+// Threads and an actor connected by channels: numbers go to workers, squares and heartbeats come
+// back. The main thread takes whichever arrives first until the squares are closed.
 //
 //   feed → numbers (4 places, the feed waits) → workers → squares (8 places, they wait) → main
 //   heart, an actor → beats (1 place, the oldest is dropped)                            → main
@@ -20,7 +20,8 @@ struct beat {
   int number;
 };
 
-/// On the pool, where a handler must not wait: so its channel drops what nobody takes.
+/// Runs on the pool, where a handler must not block, so its channel drops beats that are not
+/// received.
 class heart : public troupe::actor {
  public:
   struct pulse {};
@@ -50,7 +51,7 @@ int main() {
   troupe::system system;
   std::vector<std::jthread> threads;
 
-  // Each end is held by those who use it. When the last sender is done its channel is closed.
+  // Each thread holds the ends that it uses. A channel is closed when its last sender is destroyed.
   auto [squares_in, squares] = troupe::channel<long>(8).ends();
   {
     auto [numbers_in, numbers] = troupe::channel<int>(4).ends();

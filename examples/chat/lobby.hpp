@@ -11,13 +11,13 @@
 
 namespace chat {
 
-/// To the lobby: pass this on to the room of that name.
+/// Asks the lobby to pass `what` on to the room of this name.
 struct find_room {
   std::string room;
   enter what;
 };
 
-/// Knows the rooms by name and opens them when somebody asks. It does not keep them alive.
+/// Finds rooms by name, and creates them on demand. It does not keep them alive.
 class lobby : public troupe::actor {
  public:
   static constexpr std::size_t rooms_max = 10'000;

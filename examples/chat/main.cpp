@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A chat: rooms are actors, connections are actors, and the page talks to them over WebSocket.
+// A chat: rooms are actors, connections are actors, and the page communicates with them over
+// WebSocket.
 //
 //   browser ⇄ member (one for each connection) → lobby → room → the clients of all its members
 

@@ -10,8 +10,9 @@
 
 namespace chat {
 
-/// One connection, and the person behind it. The server makes it when a browser connects, and drops
-/// it when the connection is gone: then it ends by itself, and the room that watches it hears so.
+/// One connection, and the person who uses it. The server creates it when a browser connects, and
+/// drops its reference when the connection closes. The actor then terminates, and the room that
+/// watches it is notified.
 class member : public troupe::actor {
  public:
   member(troupe::http::websocket client, troupe::ref<lobby> lobby)

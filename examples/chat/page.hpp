@@ -7,12 +7,12 @@
 namespace chat {
 
 struct page_file {
-  std::string_view path;  // as a browser asks for it
+  std::string_view path;  // the path of a browser's request
   std::string_view content_type;
   std::string_view bytes;
 };
 
-/// The files of page/, which the build puts into the program.
+/// The files of page/, which the build embeds in the program.
 std::span<const page_file> page();
 
 }  // namespace chat

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 std::string quoted(const std::string& text) { return "\"" + text.substr(0, 40) + "\""; }
 
-/// Characters as people count them, nearly: code points of UTF-8 that nlohmann::json has checked.
+/// The approximate number of characters: code points of UTF-8, which nlohmann::json has validated.
 std::size_t characters(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -36,7 +36,7 @@ std::string field(const json& object, const char* name, std::size_t characters_m
   return text;
 }
 
-/// A name is shown on one line.
+/// Reads a name, which must fit on one line.
 std::string name_field(const json& object, const char* name, std::size_t characters_max) {
   std::string text = field(object, name, characters_max);
   if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; })) {
@@ -92,7 +92,7 @@ event arrived(std::string_view name) { return encode({{"type", "arrived"}, {"nam
 event left(std::string_view name) { return encode({{"type", "left"}, {"name", name}}); }
 event left_room() { return encode({{"type", "left_room"}}); }
 event error(std::string_view reason) {
-  // The reason may quote half a character of what the client sent.
+  // The reason may quote an incomplete UTF-8 character of the client's message.
   return std::make_shared<const std::string>(json{{"type", "error"}, {"reason", reason}}.dump(
       -1, ' ', false, json::error_handler_t::replace));
 }

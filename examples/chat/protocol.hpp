@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-// What travels between the page and the server, as JSON text.
+// The messages between the page and the server, as JSON text.
 
 namespace chat {
 
@@ -17,7 +17,7 @@ inline constexpr std::size_t name_characters_max = 32;
 inline constexpr std::size_t room_characters_max = 32;
 inline constexpr std::size_t text_characters_max = 4000;
 
-// ── From the page ─────────────────────────────────────────────────────────────────────────────
+// ── From the page ────────────────────────────────────────────────────────────────────────────────
 
 struct join_request {
   std::string room;
@@ -30,7 +30,7 @@ struct leave_request {};
 
 using request = std::variant<join_request, say_request, leave_request>;
 
-/// Says what was wrong with what the page sent, for the person in front of it.
+/// An error in a message from the page; its text is shown to the user.
 struct bad_request : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -38,9 +38,9 @@ struct bad_request : std::runtime_error {
 /// Throws bad_request.
 request parse(std::string_view json);
 
-// ── To the page ───────────────────────────────────────────────────────────────────────────────
+// ── To the page ──────────────────────────────────────────────────────────────────────────────────
 
-/// Encoded once, however many get it.
+/// A message to the page, encoded once for all its receivers.
 using event = std::shared_ptr<const std::string>;
 
 struct message {

@@ -37,14 +37,14 @@ void room::on(enter m) {
   std::vector<std::string> names;
   for (const person& each : people_) names.push_back(each.name);
   std::sort(names.begin(), names.end());
-  // The member first: its client may speak as soon as it hears that it is in.
+  // The member first, because its client may speak as soon as it gets `joined`.
   m.member.send(entered{self(this)});
   m.client.send(joined(name_, m.name, names, {history_.begin(), history_.end()}));
 }
 
 void room::on(const say& m, troupe::address who) {
   const auto speaker = find(who);
-  if (speaker == people_.end()) return;  // has left meanwhile
+  if (speaker == people_.end()) return;  // it has already left
   history_.push_back({next_id_++, speaker->name, m.text, now_ms()});
   if (history_.size() > history_max) history_.pop_front();
   tell_everybody(said(history_.back()));
@@ -56,7 +56,7 @@ void room::on(const troupe::down& m) { remove(m.who); }
 
 void room::remove(troupe::address who) {
   const auto gone = find(who);
-  if (gone == people_.end()) return;  // left before its connection went
+  if (gone == people_.end()) return;  // it left before its connection closed
   const event last = left(gone->name);
   people_.erase(gone);
   tell_everybody(last);
@@ -69,7 +69,7 @@ std::vector<room::person>::iterator room::find(const troupe::address& who) {
 }
 
 void room::tell_everybody(const event& e) const {
-  // A client that is too slow is closed by the server, and its member's `down` removes it.
+  // The server closes a client that reads too slowly, and its member's `down` removes it.
   for (const person& each : people_) each.client.send(e);
 }
 

@@ -15,36 +15,37 @@ namespace chat {
 
 class room;
 
-/// To a member: you are in.
+/// Tells a member that it has entered the room.
 struct entered {
   troupe::ref<room> where;
 };
-/// To a member: you are not.
+/// Tells a member that it was refused.
 struct turned_away {
   std::string reason;
 };
 
-/// To a room: let somebody in.
+/// Asks a room to admit a member.
 struct enter {
   std::string name;
   troupe::http::websocket client;
   troupe::recipient<entered, turned_away> member;
 };
 
-/// To a room: say this to everybody. The client's message travels along: the place that it takes in
-/// its connection's window is free once the room has handled it, so who speaks faster than the room
-/// can listen is slowed down, and nothing piles up.
+/// Asks a room to send a text to all its members. The message includes the client's WebSocket
+/// message, whose place in its connection's receive window is released only when the room has
+/// handled it. So a client that sends faster than the room can handle is slowed down, and no queue
+/// grows.
 struct say {
   std::string text;
   troupe::http::text origin;
 };
 
-/// To a room.
+/// Tells a room that the sender leaves.
 struct leave {};
 
-/// A room: who is there, and what was said last. It tells the clients itself, in one order for all.
+/// A room: its members and recent messages. It sends directly to the clients, in one order for all.
 ///
-/// It lives while somebody is in it (members hold references to it), and for a while after that.
+/// It lives while it has members, which hold references to it, and for a while after that.
 class room : public troupe::actor {
  public:
   explicit room(std::string name) : name_(std::move(name)) {}
@@ -52,13 +53,13 @@ class room : public troupe::actor {
   void on(enter m);
   void on(const say& m, troupe::address who);
   void on(leave, troupe::address who);
-  void on(const troupe::down& m);  // a member whose connection is gone
+  void on(const troupe::down& m);  // a member whose connection has closed
 
  private:
   struct nobody_came {};
 
  public:
-  void on(nobody_came) {}  // the timer alone kept the room
+  void on(nobody_came) {}  // only the timer kept the room alive
 
  private:
   struct person {
@@ -73,7 +74,7 @@ class room : public troupe::actor {
   const std::string name_;
   [[nodiscard]] std::vector<person>::iterator find(const troupe::address& who);
 
-  std::vector<person> people_;  // in the order in which they came
+  std::vector<person> people_;  // in the order of their arrival
   std::deque<message> history_;
   std::uint64_t next_id_ = 1;
   troupe::timer linger_;

@@ -8,11 +8,11 @@
 
 namespace chat {
 
-/// The longest message that a member sends, with what is around it.
+/// The maximum size of a member's message, including the JSON around the text.
 inline constexpr std::size_t message_bytes = 32 * 1024;
 
-/// Serves the chat: its WebSocket at /chat, and its page at that folder, which ends with a slash. To be called before the
-/// server is started.
+/// Serves the chat: its WebSocket at /chat, and its page at `folder`, which must end with a slash.
+/// Must be called before the server is started.
 void serve(troupe::http::server& on, troupe::system& in, std::string_view folder);
 
 }  // namespace chat

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Actors in an io_context that the program runs itself. Each tick of a timer of Asio asks the worker
-// for something; the answers come to the window, on this thread.
+// Actors in an io_context that the program runs itself. Each tick of an Asio timer sends a request
+// to the worker; the results arrive at the window, on this thread.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -17,7 +17,7 @@
 
 namespace {
 
-/// Asks so many times, every ten milliseconds.
+/// Sends `times` requests, one every ten milliseconds.
 class asker {
  public:
   asker(boost::asio::io_context& on, troupe::ref<mathematician> computes, int times)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Actors in a loop that waits for descriptors: here poll() and a timer, as it would be Qt, GLib or
-// libuv. Each tick of the timer asks the worker for something; the answers come to the window, on
+// Actors in a loop that waits for descriptors: here poll() and a timer, in the place of Qt, GLib or
+// libuv. Each tick of the timer sends a request to the worker; the results arrive at the window, on
 // this thread.
 
 #include <poll.h>
@@ -25,7 +25,7 @@ namespace {
   throw std::system_error(errno, std::system_category(), what);
 }
 
-/// A descriptor that is readable every ten milliseconds.
+/// A descriptor that becomes readable every ten milliseconds.
 class ticks {
  public:
   ticks() {

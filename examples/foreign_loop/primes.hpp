@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What both loops show: a window that only its own thread may touch, and a worker that computes for it
-// on another.
+// Shared by both examples: a window that may be used only on its own thread, and a worker that
+// computes for it on another thread.
 
 #include <cstdio>
 #include <functional>
@@ -18,7 +18,7 @@ struct found {
 /// Bound to the loop: its handlers run on the loop's thread, between the loop's other events.
 class window : public troupe::actor {
  public:
-  /// `closed` is called when so many lines are shown.
+  /// `closed` is called when `lines` lines have been shown.
   window(int lines, std::function<void()> closed) : lines_(lines), closed_(std::move(closed)) {}
 
   void on(found m) {
@@ -35,7 +35,7 @@ struct count_primes {
   int below;
 };
 
-/// On the pool: it may compute for as long as it likes.
+/// Runs on the pool, where it may compute for any length of time.
 class mathematician : public troupe::actor {
  public:
   explicit mathematician(troupe::ref<window> shows) : shows_(std::move(shows)) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pressroom. A thousand pages go to three presses behind one recipient: each press prints the pages of its
-// own sections, in their order. What is printed goes to an archive, which files as many at once as wait for
-// it. A recall overtakes the pages that wait: the last page is not printed.
+// A pressroom. A thousand pages go to three presses behind one recipient; each press prints the
+// pages of its own sections, in order. Printed pages go to an archive, which files all waiting
+// pages as one batch. A recall overtakes the waiting pages, so the last page is not printed.
 #include <cstddef>
 #include <cstdio>
 #include <latch>
@@ -56,7 +56,7 @@ class press : public troupe::actor {
   int recalled_ = -1;
 };
 
-// Knows nobody but who takes pages.
+// Knows the recipient of the pages, but not the presses.
 void publish(const troupe::recipient<page>& presses, int pages) {
   for (int i = 0; i < pages; ++i) presses.send(page{i % sections, i});
 }
@@ -67,7 +67,7 @@ int main() {
   constexpr int pages = 1'000;
   std::latch filed(pages - 1);
   troupe::system system;
-  troupe::pump pump{system};  // the presses run on this thread, when it says so
+  troupe::pump pump{system};  // the presses run on this thread, inside run_until_idle()
   const auto to = system.spawn<archive>(filed);
 
   const auto section = [](const auto& m) { return m.section; };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A connection that reconnects, each time after a longer while. It is an actor that connects when it is
-// made, and fails when it cannot, or when the connection breaks; its supervisor gives it the next try.
-// Here the server comes late, and then hangs up once.
+// A connection that reconnects with exponential backoff. It is an actor that connects in its
+// constructor, and fails if it cannot connect or the connection breaks; its supervisor restarts it.
+// Here the server starts late, and then disconnects once.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -47,7 +47,7 @@ class descriptor {
   int fd_;
 };
 
-// ── The connection ────────────────────────────────────────────────────────────────────────────
+// ── The connection ───────────────────────────────────────────────────────────────────────────────
 
 struct line {
   std::string text;
@@ -55,7 +55,7 @@ struct line {
 
 struct read_on {};
 
-// What reads lines for somebody. It blocks, so it has a thread of its own.
+// Reads lines and sends them to `to`. It blocks, so it has its own thread.
 class connection : public troupe::actor {
  public:
   connection(const sockaddr_in& server, troupe::recipient<line> to)
@@ -80,7 +80,7 @@ class connection : public troupe::actor {
   const descriptor socket_;
 };
 
-// Says goodbye after the second line.
+// Stops after the second line.
 class printer : public troupe::actor {
  public:
   void on(const line& m) {
@@ -92,7 +92,7 @@ class printer : public troupe::actor {
   int lines_ = 0;
 };
 
-// ── A server that comes late and hangs up ─────────────────────────────────────────────────────
+// ── A server that starts late and disconnects ────────────────────────────────────────────────────
 
 descriptor bind_somewhere(sockaddr_in& where) {
   descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -117,7 +117,7 @@ descriptor serve(const descriptor& listener, const std::string& text) {
 
 int main() {
   sockaddr_in where{};
-  const descriptor listener = bind_somewhere(where);  // nobody listens yet
+  const descriptor listener = bind_somewhere(where);  // not listening yet
 
   const auto begun = std::chrono::steady_clock::now();
   troupe::system system({.on_failure = [begun](const troupe::failure& f) {
@@ -135,7 +135,7 @@ int main() {
   spec.spawned({.where = troupe::own_thread});
   const auto top = system.spawn<troupe::supervisor>(rules, std::vector{spec});
 
-  // The fourth try finds somebody.
+  // The fourth attempt finds a listening server.
   while (system.statistics().failures < 3) std::this_thread::sleep_for(1ms);
   if (::listen(listener, 4) != 0) return 1;
   serve(listener, "hello");

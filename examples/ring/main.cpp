@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A round table: each seat knows the next, so that all hold each other. When nobody else does they are
-// collected. Two that do not say whom they hold are not, but they are named.
+// A round table: each seat holds a reference to the next, in a cycle. When no other references
+// exist the cycle is collected. Two actors that do not declare their references are not collected,
+// but reported.
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -41,7 +42,7 @@ class seat : public troupe::actor {
 
 class guest;
 
-// These two hold each other, and do not say so.
+// These two hold each other, but do not declare their references.
 class host : public troupe::actor {
  public:
   void on(const troupe::ref<guest>& g) { guest_ = g; }
@@ -63,7 +64,7 @@ void seat_five(troupe::system& system) {
   for (int i = 0; i < 5; ++i) table.push_back(system.spawn<seat>(i == 0));
   for (std::size_t i = 0; i < 5; ++i) table[i].send(seat::next{table[(i + 1) % 5]});
   table[1].send(bottle{3});
-}  // the last references from outside go here
+}  // the last external references are released here
 
 }  // namespace
 
@@ -79,7 +80,7 @@ int main() {
     one.send(system.spawn<guest>(one));
   }
   std::vector<troupe::system::suspect> those;
-  while (those.size() < 2) those = system.unreachable_suspects();  // they come to rest first
+  while (those.size() < 2) those = system.unreachable_suspects();  // until they are idle
   for (const char* kind : {"host", "guest"}) {
     for (const auto& each : those) {
       if (each.name.find(kind) != std::string::npos) std::printf("suspect: %s\n", kind);

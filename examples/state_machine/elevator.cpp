@@ -10,7 +10,7 @@ elevator::to<elevator::moving, elevator::open> elevator::on(idle, call m) {
   return moving{};
 }
 
-// One floor further. To `moving` again: the time for the next floor begins.
+// Moves by one floor. Entering `moving` again restarts the time limit for the next floor.
 elevator::to<elevator::moving, elevator::open> elevator::on(moving, time_limit) {
   floor_ += floor_ < goal_ ? 1 : -1;
   std::printf("floor %d\n", floor_);

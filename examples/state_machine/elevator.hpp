@@ -12,13 +12,13 @@ struct emergency {};
 struct all_clear {};
 struct close_down {};
 
-/// Rides from floor to floor, one call after the other.
+/// Moves from floor to floor, one call at a time.
 class elevator : public troupe::state_machine<elevator> {
  public:
-  /// `floor_time`: how long it takes from one floor to the next.
+  /// `floor_time`: the time from one floor to the next.
   explicit elevator(troupe::duration floor_time) : floor_time_(floor_time) {}
 
-  // ── States ────────────────────────────────────────────────────────────────────────────────────
+  // ── States ─────────────────────────────────────────────────────────────────────────────────────
   struct in_service : state {};
   struct idle : in<in_service> {};
   struct moving : in<in_service> {
@@ -33,7 +33,7 @@ class elevator : public troupe::state_machine<elevator> {
   using states = troupe::states<in_service, idle, moving, open, halted>;
   using messages = troupe::messages<call, emergency, all_clear, close_down>;
 
-  // ── What happens in them ──────────────────────────────────────────────────────────────────────
+  // ── Handlers ───────────────────────────────────────────────────────────────────────────────────
   to<moving, open> on(idle, call m);
   void on(idle, close_down) { stop(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An elevator as a state machine. `elevator` lets it ride; `elevator --dot` prints it as a diagram:
+// An elevator as a state machine. `elevator` runs it; `elevator --dot` prints it as a diagram:
 //
 //   elevator --dot | dot -Tsvg > elevator.svg
 #include <chrono>
@@ -19,9 +19,9 @@ int main(int count, char** arguments) {
   const auto lift = system.spawn<elevator>(std::chrono::milliseconds(10));
   lift.send(call{2});
   lift.send(emergency{});
-  lift.send(all_clear{});   // it goes on where it was
-  lift.send(all_clear{});   // nobody handles it
-  lift.send(call{0});       // waits until the elevator is idle
-  lift.send(close_down{});  // likewise, behind the call
+  lift.send(all_clear{});   // it continues in its previous state
+  lift.send(all_clear{});   // not handled in this state
+  lift.send(call{0});       // deferred until the elevator is idle
+  lift.send(close_down{});  // also deferred, after the call
   lift.join();
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ticker. Three sources publish quotes on one topic, each twenty of them. A board shows them all, an
-// alarm only those above its limit, and a board that comes late begins with the last quote that there
-// was. The market watches the sources: when the last one has ended it stops the others, and the program
-// ends.
+// A ticker. Three sources publish twenty quotes each on one topic. A board shows all of them, and
+// an alarm only those above its limit. A second board starts late and first gets the retained
+// quote, the last one published. The market watches the sources: when the last one has terminated,
+// it stops the other actors, and the program ends.
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -28,7 +28,7 @@ constexpr troupe::topic_options retaining{.retain_last = true};
 struct begin {};
 struct tick {};
 
-// Publishes its quotes, once it is told to begin, and stops.
+// Publishes its quotes after it gets `begin`, and then stops.
 class source : public troupe::actor {
  public:
   source(std::string symbol, long cents) : symbol_(std::move(symbol)), cents_(cents) {}
@@ -51,7 +51,8 @@ class source : public troupe::actor {
 
 class board : public troupe::actor {
  public:
-  // Subscribes before anybody can tell it to stop: the last quote that there was comes before that.
+  // Subscribes in its constructor, before it can be told to stop, so it gets the retained quote
+  // first.
   explicit board(std::string title) : title_(std::move(title)) {
     troupe::topic<quote>(system(), prices).subscribe(self(this));
   }
@@ -84,7 +85,7 @@ class alarm : public troupe::actor {
   const long limit_;
 };
 
-// Watches the sources, which it finds by their names.
+// Finds the sources by their names and watches them.
 class market : public troupe::actor {
  public:
   explicit market(std::vector<std::string> symbols) : symbols_(std::move(symbols)) {}
@@ -120,7 +121,7 @@ class market : public troupe::actor {
 int main() {
   troupe::system system;
   const troupe::names names(system);
-  // The prices are retained as long as somebody has the topic.
+  // The last quote is retained as long as a topic object exists.
   const troupe::topic<quote> all(system, prices, retaining);
   const std::vector<std::string> symbols{"ACME", "INIT", "UMBR"};
   std::vector<troupe::ref<source>> sources;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What `troupe serve` serves, and a part in C++: the chat of examples/chat beside the poll of examples/lua, which is a script. One
-// process, one port, and a page at / that links both.
+// The server of `troupe serve` with an addition in C++: the chat of examples/chat beside the poll
+// of examples/lua, which is a script. One process, one port, and a page at / that links to both.
 //
 //   together examples/together/troupe.toml
 

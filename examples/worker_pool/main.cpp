@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See pool.hpp. Some jobs fail their worker the first time; one does every time.
+// See pool.hpp. Some jobs fail their worker the first time; one fails it every time.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr int jobs = 1'000;
 constexpr int poisoned = 777;
 
-// Stands for what is wrong outside, and is well again a moment later.
+// Simulates an external failure that is gone on the second attempt.
 bool has_failed_at(int number) {
   static std::array<std::atomic<bool>, jobs> failed;
   return failed[static_cast<std::size_t>(number)].exchange(true);
@@ -35,7 +35,7 @@ void work(int number) {
 int main() {
   troupe::system system({.on_failure =
                              [](const troupe::failure& f) {
-                               if (f.trace % 100 == 99) return;  // it will be tried again
+                               if (f.trace % 100 == 99) return;  // it will be retried
                                std::printf("job %llu: %.*s\n",
                                            static_cast<unsigned long long>(f.trace),
                                            static_cast<int>(f.what.size()), f.what.data());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A pool of workers under a supervisor, behind one recipient. Each job goes to the worker with the least
-// to do. A job that fails its worker comes once more, to the next object; one that fails that too is given up,
-// and named. All others are done once.
+// A pool of supervised workers behind one recipient. Each job goes to the least loaded worker. A
+// job that fails its worker is delivered once more, to the next incarnation. If it fails that too,
+// it is given up and reported. All other jobs are done once.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -32,7 +32,7 @@ struct wait_for_all {
   int jobs;
 };
 
-// Counts what is done, and answers with how much of it twice when that many jobs are.
+// Counts finished jobs. When the requested number is done, it replies with the number done twice.
 class foreman : public troupe::actor {
  public:
   void on(done m) {
@@ -55,7 +55,7 @@ class foreman : public troupe::actor {
   troupe::reply<int> waits_;
 };
 
-// What a job is: throws where it cannot be done.
+// Executes a job. Throws if the job fails.
 using work = std::function<void(int number)>;
 
 class worker : public troupe::actor {
@@ -74,7 +74,7 @@ class worker : public troupe::actor {
   const troupe::recipient<done> to_;
 };
 
-// ── All of it ─────────────────────────────────────────────────────────────────────────────────
+// ── The pool ─────────────────────────────────────────────────────────────────────────────────────
 
 struct all {
   troupe::ref<foreman> boss;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool in a simulation: whatever fails, each job is done once, or named as given up. Built a second time with a bug
-// planted in pool.hpp, which has to be found.
+// The pool in a simulation with faults: each job is done exactly once, or reported as given up. A
+// second build has a bug planted in pool.hpp, which the simulation must find.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -42,15 +42,15 @@ void run(simulation& sim) {
     ++done[static_cast<std::size_t>(number)];
   });
   sim.inject({.failures_one_in = 500, .pauses_one_in = 100, .pause_max = 50ms});
-  sim.inject(it.boss, {});  // who counts does not fail
-  sim.inject(it.top, {});   // nor who restarts
+  sim.inject(it.boss, {});  // the foreman does not fail
+  sim.inject(it.top, {});   // nor does the supervisor
   for (int i = 0; i < jobs; ++i) {
     const troupe::trace_scope scope(static_cast<troupe::trace_id>(i + 1));
     it.hands.send(pool::job{i});
   }
   sim.advance(1s);
   sim.end_faults();
-  // Given up is what has failed twice.
+  // A job is given up when it has failed twice.
   sim.must_happen(
       "each job is done or given up",
       [&] {

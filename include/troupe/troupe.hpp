@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Everything that a program of actors needs.
+// Includes every header that a program built from actors needs.
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/all.hpp>

@@ -18,7 +18,7 @@ using path = std::filesystem::path;
 
 // What comes from elsewhere is built there, so that nobody takes it for what belongs to this program.
 path made_folder(const engine_folders& where, const char* name) {
-  const bool is_ours = where.sources == built::engines;
+  const bool is_ours = where.sources == built::engines();
   return folder_for(is_ours ? path(where.cache) : path(where.sources) / "build", name);
 }
 
@@ -37,9 +37,9 @@ std::string in_one_line(const std::vector<std::string>& words) {
 // ── Each engine ─────────────────────────────────────────────────────────────────────────────
 
 prepared_engine prepare_floor(const engine_folders&) {
-  if (::access(built::floor, X_OK) != 0)
-    throw left_out{std::string(built::floor) + " is not built"};
-  return {.command = {built::floor},
+  const std::string program = built::floor();
+  if (::access(program.c_str(), X_OK) != 0) throw left_out{program + " is not built"};
+  return {.command = {program},
           .version = "a sketch",
           .settings = "no references, failures, limits, counters or timers"};
 }

@@ -15,9 +15,9 @@ namespace {
 
 using path = std::filesystem::path;
 
-path source_of(std::string_view engine) { return path(built::source) / "lab/websocket" / engine; }
+path source_of(std::string_view engine) { return path(built::source()) / "lab/websocket" / engine; }
 
-path folder_of(std::string_view engine) { return path(built::cache) / "websocket" / engine; }
+path folder_of(std::string_view engine) { return path(built::cache()) / "websocket" / engine; }
 
 void expect_built(std::string_view engine) {
   if (::access(program_of(engine).c_str(), X_OK) != 0) {

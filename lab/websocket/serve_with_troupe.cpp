@@ -109,7 +109,7 @@ void serve_with_lua(const server_setup& how, const announcement& ready) {
   class system system;
   http::server server(system, options_of(how));
   const lua::community all(system);
-  const std::string source = built::source;
+  const std::string source = built::source();
   lua::application application(
       all, {.name = "served",
             .from = source + (how.broadcasts ? "/lab/websocket/hall" : "/examples/lua/echo")});

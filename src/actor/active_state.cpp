@@ -21,7 +21,7 @@ bool active_state::is_in(state_index state) const noexcept {
 }
 
 void active_state::start(void* machine) {
-  // The first of the list that lies in no other one.
+  // The first state of the list that has no parent.
   state_index first = 0;
   while (states_[first].parent != no_state) ++first;
   change(machine, {transition::kind::enters, no_state, first});
@@ -41,8 +41,8 @@ void active_state::change(void* machine, const transition& how) {
   }
 }
 
-// The limit belongs to the stay: nothing of it arrives after it has been cancelled in the actor's own
-// turn, not even a tick that is in the mailbox already.
+// The time limit belongs to one stay in the state. It is cancelled in the actor's own turn, so
+// nothing of it arrives afterwards, not even a tick that is already in the mailbox.
 void active_state::leave(void* machine) {
   const state_index left = innermost_;
   const state_record& state = states_[left];
@@ -52,7 +52,7 @@ void active_state::leave(void* machine) {
   innermost_ = state.parent;
 }
 
-// The limit is asked for when the action has run, which may set what it depends on.
+// The time limit is computed after the entry action, which may set what it depends on.
 void active_state::enter(void* machine, state_index entered) {
   const state_record& state = states_[entered];
   innermost_ = entered;
@@ -60,7 +60,7 @@ void active_state::enter(void* machine, state_index entered) {
   if (state.limit != no_state) limits_[state.limit] = state.arm_limit(machine);
 }
 
-// As deep as states lie in each other.
+// Recursive; the depth is that of the nesting of states.
 void active_state::enter_down_to(void* machine, state_index state, state_index scope) {
   if (state == scope) return;
   enter_down_to(machine, states_[state].parent, scope);

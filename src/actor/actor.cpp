@@ -29,7 +29,7 @@ void actor::check_on_down() const {
 
 namespace {
 
-// The actor at an address, held; null if it has ended.
+// The actor at an address, held; null if it has terminated.
 struct held {
   explicit held(const address& of) noexcept : block(detail::control_block::hold_to_the_end(of)) {}
   held(const held&) = delete;

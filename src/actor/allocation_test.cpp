@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a steady state sending and handling allocate nothing.
+// In a steady state, sending and handling do not allocate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace troupe::test {
 namespace {
 
-// Of exactly so many bytes; none: an empty class.
+// A message of the given size in bytes; 0: an empty class.
 template <std::size_t Bytes>
 struct sized {
   std::array<char, Bytes> bytes{};
@@ -32,7 +32,7 @@ struct serve {
   int returns;
 };
 
-/// Sends back what it gets, so often; says when the last ball is out.
+/// Returns the balls that it receives, a given number of times; reports when the last ball is out.
 template <class M>
 class player : public actor {
  public:
@@ -73,7 +73,7 @@ struct around {
 };
 struct wait_for_it {};
 
-/// Goes round through its states, nested, with a time limit, a history and a message that is deferred.
+/// Cycles through its states, nested, with a time limit, a history and a deferred message.
 class rounds : public state_machine<rounds> {
  public:
   struct outer : state {};
@@ -136,7 +136,7 @@ struct ask_with_callbacks {
   event* done;
 };
 
-/// Asks one question after the other, each with a time-out.
+/// Makes requests one at a time, each with a time-out.
 class asking_one : public actor {
  public:
   explicit asking_one(ref<answerer> whom) : whom_(std::move(whom)) {}
@@ -191,7 +191,7 @@ class watcher : public actor {
 
 class allocation : public of_allocations {
  protected:
-  // Of what is large, less: it is all copied.
+  // Fewer messages if they are large, because all of them are copied.
   template <std::size_t Bytes>
   static constexpr int some(int messages) {
     return Bytes <= 1'000 ? messages : std::max(messages / static_cast<int>(Bytes / 256), 200);
@@ -284,7 +284,7 @@ TEST_F(allocation, between_two_actors_on_two_workers_is_none) {
   check_between_actors<65'536>(2);
 }
 
-// With a limit: how much memory is in flight is not left to how fast the two threads are.
+// With a limit: otherwise the memory in flight would depend on the speed of the two threads.
 TEST_F(allocation, from_a_thread_that_is_paused_again_and_again_is_none) {
   const spawn_options options{.max_messages = 32};
   check_from_a_thread<0>(options, 20'000);

@@ -18,7 +18,7 @@ answer_slot& answer_slot::make(runtime& home) {
 }
 
 void answer_slot::let_go() noexcept {
-  // [answer-slot] acq_rel: what the other one did with it comes before its end.
+  // [answer-slot] acq_rel: everything the other holder did with it happens before it is destroyed.
   if (holders_.fetch_sub(1, acq_rel) != 1) return;
   std::destroy_at(this);
   pool_release(this, sizeof(answer_slot), alignof(answer_slot));
@@ -36,7 +36,8 @@ void answer_slot::answer(request& with) noexcept {
       not_wanted = &with;
     } else {
       answer_ = &with;
-      // Under the mutex: who waits with a pump must take it before he may end that.
+      // Under the mutex: a requester that waits with a pump must take the mutex before it may
+      // destroy the pump.
       if (pump_ != nullptr) pump_->wake();
       parker_.notify();
     }

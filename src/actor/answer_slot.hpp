@@ -14,31 +14,33 @@ namespace troupe::detail {
 class bound_executor;
 class runtime;
 
-/// Where the answer meets who asked from a thread, or from a handler that may wait like one.
+/// Where a reply meets a requester that is a thread, or a handler that may block like one.
 ///
-/// Two hold it: who asked, and the question. The last one to let go frees it.
+/// It has two holders: the requester and the request. The last one to release it frees it.
 ///
-/// Threads:   answer() from the one that answers; the rest from the one that asked.
-/// Invariant: an answer is taken by who asked, sent on to where he wants it, or freed.
+/// Threads:   answer() from the responding thread; the rest from the requesting thread.
+/// Invariant: a reply is taken by the requester, forwarded to where the requester redirected it, or
+///            freed.
 class answer_slot {
  public:
-  /// `home` is where a late answer is counted.
+  /// Late replies are counted in `home`.
   static answer_slot& make(runtime& home);
 
-  /// The question's part; it has let go.
+  /// Delivers the reply and releases the request's hold.
   void answer(request& with) noexcept;
 
   [[nodiscard]] runtime& home() const noexcept { return home_; }
 
-  // ── Who asked ───────────────────────────────────────────────────────────────────────────────
-  [[nodiscard]] request* look() noexcept;  // the answer, to be freed; null: not yet
-  /// Sleeps until there is an answer, or until the deadline, or for no reason.
+  // ── Requester ───────────────────────────────────────────────────────────────────────────────
+  [[nodiscard]] request* look() noexcept;  // the reply, which the caller frees; null: not yet
+  /// Sleeps until there is a reply or the deadline has passed. May also return spuriously.
   void sleep(time_point until) noexcept;
-  /// The answer wakes this pump, too; null: none any more.
+  /// The reply also wakes this pump; null: none any more.
   void wakes(bound_executor* pump) noexcept;
-  /// From here on it goes there. The answer, if it is here already. Lets go.
+  /// Forwards the reply to `to` from now on. Returns the reply if it has already arrived. Releases
+  /// the hold.
   [[nodiscard]] request* redirect(const asker& to) noexcept;
-  /// Nobody waits for it. Lets go.
+  /// Abandons the reply. Releases the hold.
   void leave() noexcept;
 
  private:
@@ -46,7 +48,7 @@ class answer_slot {
   void let_go() noexcept;
 
   runtime& home_;
-  mutex mutex_;  // guards the next four
+  mutex mutex_;  // guards the next four members
   bound_executor* pump_ = nullptr;
   request* answer_ = nullptr;
   std::optional<asker> onwards_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a question finds its answer; docs/decisions/0010-ask.md says why so.
+// How a request finds its reply; docs/decisions/0010-ask.md gives the reasons.
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -53,7 +53,7 @@ void look_by(control_block& me, wait_table& table, time_point when) {
   table.alarm_at = when;
 }
 
-// The number of the question that this handler answers.
+// The number of the request that this handler replies to.
 circles::number cause_of(const handler_frame* handler) noexcept {
   return handler != nullptr && handler->asked != nullptr ? handler->asked->from.number : 0;
 }
@@ -92,7 +92,7 @@ waiting_place begin_waiting(control_block& me, waiter& who, duration time) {
   return at;
 }
 
-// ── Answers ───────────────────────────────────────────────────────────────────────────────────
+// ── Replies ───────────────────────────────────────────────────────────────────────────────────
 
 void send_answer(request& answered) noexcept {
   answered.how = static_cast<const request_dispatch*>(answered.how)->answer;
@@ -111,7 +111,7 @@ ask_error why_let_go() noexcept {
   return std::uncaught_exceptions() > here.unwinding ? ask_error::failed : ask_error::unanswered;
 }
 
-// To a thread, nobody, or an actor that is not idle.
+// For a requester that is a thread, is absent, or is an actor that is not idle.
 [[gnu::noinline]] static void bring_to_another(request& answered) noexcept {
   if (answered.from.place == asker::in_a_slot) return answered.from.slot->answer(answered);
   if (answered.from.line == nullptr) return answered.how->discard(answered);
@@ -125,7 +125,7 @@ ask_error why_let_go() noexcept {
 void bring_answer(request& answered) noexcept {
   if (answered.from.place != asker::in_a_slot) [[likely]] {
     lifeline* const line = answered.from.line;
-    // Most who wait for an answer are idle.
+    // Most requesters are idle.
     if (line != nullptr &&
         control_block::try_deliver_to_idle(*line, answered.from.generation, answered)) [[likely]]
       return;
@@ -152,7 +152,7 @@ bool control_block::waits_for_something() const noexcept {
   const side_block* const its = side_if_any();
   if (its == nullptr) return false;
   if (its->waits != nullptr && !its->waits->empty()) return true;
-  // Who only waits for messages waits in vain: nobody is left to send one.
+  // A handler that waits only for messages waits in vain: no sender is left.
   for (const handler_frame* each = its->handlers; each != nullptr; each = each->next) {
     if (!each->waits_for_messages) return true;
   }
@@ -171,7 +171,7 @@ void control_block::look_at_the_time() {
   look_by(*this, table, table.next_due());
 }
 
-// ── Questions ─────────────────────────────────────────────────────────────────────────────────
+// ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
 asking_base::asking_base(control_block& to, request& question, duration timeout) : to_(to.where()) {
   const turn_context& here = this_turn();
@@ -191,7 +191,7 @@ asking_base::asking_base(control_block& to, request& question, duration timeout)
       question.from.place = asker::in_a_slot;
     }
   } catch (...) {
-    question.how->discard(question);  // nobody has asked
+    question.how->discard(question);  // the request has not been made
     throw;
   }
   const no_answer_scope as(ask_error::refused);
@@ -227,8 +227,8 @@ bool asking_base::is_decided_here() {
   return now != state::waiting;
 }
 
-// It was asked where somebody could have waited in get(), and is awaited instead. An answer that is here
-// already comes as any other.
+// The request was made where it could have been waited for with get(), and is awaited instead. A
+// reply that has already arrived is delivered like any other.
 void asking_base::move_to_turn() {
   control_block& me = *this_turn().running;
   at_ = begin_waiting(me, *this, deadline_);
@@ -240,7 +240,7 @@ void asking_base::move_to_turn() {
   bring_answer(*answered);
 }
 
-// False: there is no actor any more whose turn it could come in.
+// False: there is no longer an actor in whose turn the reply could be delivered.
 bool asking_base::is_decided_later() {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
   const turn_context& here = this_turn();
@@ -255,7 +255,7 @@ bool asking_base::is_decided_later() {
     if (slot_ != nullptr) move_to_turn();
     return true;
   }
-  // An answer comes again, as a message; a time-out at once.
+  // A reply is delivered again, as a message; a time-out expires at once.
   at_ = begin_waiting(me, *this, now == state::late ? clock::now() : time_point::max());
   me_ = &me;
   if (slot_ != nullptr) std::exchange(slot_, nullptr)->leave();
@@ -274,15 +274,18 @@ void asking_base::shorten(time_point deadline) {
   if (table.shorten(at_, deadline)) look_by(*me_, table, table.next_due());
 }
 
-// It is awaited by an exclusive handler, or by one that answers a question with a number.
+// The request is awaited by something that keeps its actor from handling messages, or by a handler
+// that replies to a request with a number.
 void asking_base::others_may_see_it(const handler_frame& who) {
   if (in_circles_) return;
   circles& all = me_->home().circles();
-  if (number_ == 0) number_ = circles::next_number();  // it was asked elsewhere
+  if (number_ == 0) number_ = circles::next_number();  // it was made elsewhere
   because_ = cause_of(&who);
-  blocks_ = who.exclusive;
+  blocks_ = who.takes_nothing;
   in_circles_ = true;
-  all.begin({number_, me_->where(), to_, because_, blocks_});
+  const circles::question mine{number_, me_->where(), to_, because_, blocks_};
+  all.begin(mine);
+  if (blocks_ || because_ != 0) pauses::begin_blocking(mine);
 }
 
 bool asking_base::wait_here(time_point until) {
@@ -319,6 +322,7 @@ void asking_base::wait_for_answer(time_point end) {
 
 void asking_base::wait_as_thread(time_point end) {
   runtime& home = slot_->home();
+  home.check_threads("no reply can come");
   bound_executor* const pump = this_turn().pumps != 0 ? home.pump_of_this_thread() : nullptr;
   if (pump != nullptr) {
     struct not_any_more {
@@ -334,38 +338,60 @@ void asking_base::wait_as_thread(time_point end) {
   if (answer == nullptr) circle_ = home.circles().find({number_, {}, to_, 0, false});
 }
 
+// Throws if the asked actor cannot be scheduled while `me` waits. From here on `me` counts as
+// blocking.
+static void begin_to_wait(control_block& me, control_block& asked) {
+  executor& here = me.runs_on();
+  executor& there = asked.runs_on();
+  if (&there == asked.home().pump_of_this_thread() ||
+      (&there == &here && me.home().is_pump(here))) {
+    refuse_to_wait(me.name(), "would wait for an actor of the same pump: use then()");
+  }
+  if (&there == &here && here.is_serial()) {
+    refuse_to_wait(me.name(),
+                   "would wait for an actor of the same group, which gets no turn meanwhile: use "
+                   "co_await or then()");
+  }
+  // In this order: if the last turns of two pools wait for each other, at least one of them
+  // notices.
+  const bool others_run = here.will_block();
+  const bool is_same = &there.whose_threads() == &here.whose_threads();
+  if (!others_run && (is_same || !there.will_block())) {
+    here.has_blocked();
+    refuse_to_wait(
+        me.name(),
+        "would wait for an actor of a pool, but all threads that could run it wait or block, and "
+        "there are max_threads: use co_await or then(), or allow more");
+  }
+}
+
 void asking_base::wait_in_turn(control_block& me, time_point end) {
   if (to_ == me.where())
     refuse_to_wait(me.name(), "would wait for itself: use co_await, or then()");
-  bool others_run = true;
+  struct blocking_here {
+    executor& of;
+    ~blocking_here() { of.has_blocked(); }
+  };
   if (control_block* const asked = control_block::hold(to_)) {
-    const bool same_thread =
-        &asked->runs_on() == asked->home().pump_of_this_thread() ||
-        (&asked->runs_on() == &me.runs_on() && me.home().is_pump(me.runs_on()));
-    const bool same_group = &asked->runs_on() == &me.runs_on() && me.runs_on().is_serial();
-    const bool same = &asked->runs_on().whose_threads() == &me.runs_on().whose_threads();
-    asked->let_go();
-    if (same_thread)
-      refuse_to_wait(me.name(), "would wait for an actor of the same pump: use then()");
-    if (same_group) {
-      refuse_to_wait(me.name(),
-                     "would wait for an actor of the same group, which gets no turn meanwhile: use "
-                     "co_await or then()");
-    }
-    others_run = me.runs_on().will_block() || !same;
+    struct let_go {
+      control_block& held;
+      ~let_go() { held.let_go(); }
+    } guard{*asked};
+    begin_to_wait(me, *asked);
   } else {
     (void)me.runs_on().will_block();
   }
-  if (!others_run) {
+  const blocking_here guard{me.runs_on()};
+  if (end == time_point::max()) {
     refuse_to_wait(
         me.name(),
-        "would wait for an actor of the pool, which has max_threads, and this is the only one "
-        "that gives turns: use co_await or then(), or allow more");
+        "without a time-out could wait forever: give ask() one, or use co_await or then()");
   }
   circles& all = me.home().circles();
   if (number_ == 0) number_ = circles::next_number();
   const circles::question mine{number_, me.where(), to_, 0, true};
   all.begin(mine);
+  pauses::begin_blocking(mine);
   sleep_until_answer(end);
   if (answer == nullptr) circle_ = all.find(mine);
   all.end(mine);
@@ -381,13 +407,16 @@ void asking_base::sleep_until_answer(time_point end) noexcept {
 request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle) noexcept {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
   request* found = std::exchange(answer, nullptr);
-  if (now == state::late) {
+  if (now == state::ended) {
+    (void)table_of_mine().take(at_);
+    error = ask_error::stopped;
+  } else if (now == state::late) {
     error = ask_error::timeout;
     cycle = std::move(circle_);
     if (cycle == nullptr && me_ != nullptr) {
       const handler_frame* const by = this_turn().coroutine;
       cycle = me_->home().circles().find(
-          {number_, me_->where(), to_, cause_of(by), by != nullptr && by->exclusive});
+          {number_, me_->where(), to_, cause_of(by), by != nullptr && by->takes_nothing});
     }
   } else if (found->holds != request::content::reply) {
     error = found->error;
@@ -398,7 +427,7 @@ request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle
   return found;
 }
 
-// Nobody waits any more.
+// Nothing waits for the reply any more.
 void asking_base::leave() noexcept {
   if (in_circles_) me_->home().circles().end({number_, me_->where(), to_, because_, blocks_});
   in_circles_ = false;
@@ -408,7 +437,7 @@ void asking_base::leave() noexcept {
   now = state::over;
 }
 
-// ── Waiting for a time ────────────────────────────────────────────────────────────────────────
+// ── Waiting for a time-out ────────────────────────────────────────────────────────────────────
 
 void timed_waiter::begin(handler_frame& who, time_point until) {
   control_block& me = *this_turn().running;

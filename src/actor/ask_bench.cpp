@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a question costs until its answer is there, on a pool of one worker: asked by a handler that
-// is a coroutine, by one with a callback, and by a thread, which sleeps each time. Each has a time-out.
-// Beside them two messages, there and back: with nobody who watches, under an observer that overrides nothing, and where
-// messages may have, and have, a trace. Prints nanoseconds, and how often memory came from operator new; blocks of the pool
-// are not counted.
+// Measures the time from a request to its reply, on a pool of one worker. The requester is a
+// handler that is a coroutine, a handler with a callback, or a thread, which sleeps each time. Each
+// request has a time-out. For comparison: two messages, there and back, without an observer, under
+// an observer that overrides nothing, and where messages may have, and do have, a trace. Prints
+// nanoseconds, and the number of allocations by operator new; blocks from the pool are not counted.
 //
 //   ask_bench [--smoke] [NAME]
 

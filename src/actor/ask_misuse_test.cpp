@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions where nobody can wait, with no time to wait, or while the system ends.
+// Requests where waiting is impossible, with no time to wait, or during shutdown.
 #include <chrono>
 #include <optional>
 #include <stdexcept>
@@ -56,6 +56,8 @@ TEST(ask, get_in_a_coroutine_is_an_error_that_names_the_actor) {
 TEST(ask, get_in_a_hook_is_an_error) {
   journal log;
   ref<oracle> it;
+  event begun;
+  event go_on;
   {
     troupe::system system({.workers = 1, .on_overload = [&](const overload_event&) {
                              log.write(
@@ -65,8 +67,6 @@ TEST(ask, get_in_a_hook_is_an_error) {
     it = system.spawn<oracle>();
     const auto full = system.spawn<probe>(
         {.where = own_thread, .max_messages = 1, .when_full = overload::refuse}, log);
-    event begun;
-    event go_on;
     full.send(call{[&](probe&) {
       begun.set();
       (void)go_on.wait();
@@ -109,7 +109,7 @@ TEST(ask, a_question_still_stands_when_who_waits_gives_up_at_a_deadline_of_his_o
   EXPECT_EQ(*asked.get(), 3);
 }
 
-// Whether they are in the mailbox, kept, in a handler that waits, or asked too late.
+// Requests in the mailbox, stashed, in a suspended handler, or made too late.
 TEST(ask, of_threads_while_the_system_ends_are_all_decided) {
   for (int round = 0; round < 10; ++round) {
     std::optional<troupe::system> system(std::in_place, system_options{.workers = 2});

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions against ends: coroutines, callbacks and threads ask actors that answer at once, later, through another one, or
-// never, while who is asked and who asks are stopped, fail, and are made anew. Each question of who lives on has one
-// result, and an answer is that of its own question. TROUPE_SEED=… makes the same choices again (in another order: the
-// threads are real).
+// Requests against terminations: coroutines, callbacks and threads ask actors that reply at once,
+// later, through another actor, or never, while requesters and responders are stopped, fail, and
+// are replaced. Each request of a requester that lives has exactly one result, and a reply belongs
+// to its own request. TROUPE_SEED=… repeats the same choices (in another order: the threads are
+// real).
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -44,7 +45,7 @@ struct thrown {
 
 class answerer;
 
-// Whom one may ask; an actor that ends is replaced.
+// The actors that may be asked; one that terminates is replaced.
 class desks {
  public:
   explicit desks(std::size_t count) : all_(count) {}
@@ -54,7 +55,7 @@ class desks {
   }
   void put(std::size_t place, ref<answerer> who) {
     const std::lock_guard lock(guard_);
-    std::swap(all_[place], who);  // the other reference goes behind the lock
+    std::swap(all_[place], who);  // the other reference is destroyed after the lock is released
   }
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
@@ -76,7 +77,7 @@ class answerer : public actor {
     if (kept_.size() < 4) return;
     auto [of, oldest] = std::move(kept_.front());
     kept_.pop_front();
-    if (random_() % 4 == 0) return;  // nobody answers that one
+    if (random_() % 4 == 0) return;  // this one gets no reply
     (void)oldest.fulfil(of);
   }
   void on(passed_on m, reply<number> owed) {
@@ -90,12 +91,12 @@ class answerer : public actor {
   std::deque<std::pair<number, reply<number>>> kept_;
 };
 
-// Of one who asks. It outlives him.
+// About one requester. It outlives the requester.
 struct account {
-  atomic<number> asked{0};  // and not let go of
+  atomic<number> asked{0};  // and not abandoned
   atomic<number> results{0};
   atomic<number> wrong{0};
-  atomic<bool> cut_off{false};  // he was ended in the middle
+  atomic<bool> cut_off{false};  // it was terminated in the middle
 };
 
 std::uint64_t choose_seed() {
@@ -163,7 +164,8 @@ class client : public actor {
   task<> nested(ref<answerer> whom, duration time, number of) {
     ends(of, co_await whom.ask<at_once>(time, of));
   }
-  // What is kept has an answer when who keeps it has got others, or has ended.
+  // Kept requests get a reply when the actor that keeps them has received others, or has
+  // terminated.
   duration time_out() {
     switch (random_() % 4) {
       case 0:
@@ -193,7 +195,7 @@ TEST(ask_stress, each_question_has_one_result_whoever_ends) {
   const number seed = choose_seed();
   std::printf("TROUPE_SEED=%llu\n", static_cast<unsigned long long>(seed));
   std::mt19937_64 random(seed);
-  recorder told;  // of failures, which are wanted here
+  recorder told;  // records failures, which are expected here
   std::vector<std::unique_ptr<account>> accounts;
   atomic<bool> over{false};
   desks all(answerers);
@@ -234,7 +236,7 @@ TEST(ask_stress, each_question_has_one_result_whoever_ends) {
     }
 
     for (int i = 0; i < ends; ++i) {
-      // Some questions between one end and the next.
+      // Some requests between one termination and the next.
       const number goal = of_threads.results.load(relaxed) + 4;
       EXPECT_TRUE(eventually([&] { return of_threads.results.load(relaxed) >= goal; }));
       if (random() % 2 == 0) {
@@ -261,7 +263,7 @@ TEST(ask_stress, each_question_has_one_result_whoever_ends) {
     for (std::thread& each : threads) each.join();
     EXPECT_EQ(of_threads.asked.load(relaxed), of_threads.results.load(relaxed));
     EXPECT_EQ(of_threads.wrong.load(relaxed), 0u);
-    // Nobody answers any more: what is still waited for ends here.
+    // No more replies come: requests that are still pending end here.
     for (std::size_t i = 0; i < answerers; ++i) asked[i].stop();
     EXPECT_TRUE(eventually([&] {
       for (const account* const each : current) {

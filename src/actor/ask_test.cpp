@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions and their answers: who gets which, and what comes instead.
+// Requests and their replies: which requester gets which reply, and the errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -149,7 +149,7 @@ TEST(ask, a_full_mailbox_refuses) {
   EXPECT_EQ(*first.get(), 3);
 }
 
-/// Understands what its stand-ins do.
+/// Understands the messages of its stand-ins.
 class desk : public actor {
  public:
   using messages = troupe::messages<add, who_asks>;
@@ -192,7 +192,7 @@ TEST(ask, one_who_asks_often_and_then_in_vain_is_told_and_not_too_early) {
     const auto late = clock::now() - began - 120ms;
     me.log.write(text(got));
     me.log.write(late < 0ms ? "too early" : "not too early");
-    // And again, now that it is not in a hurry any more.
+    // And again, now that the hurried mode is over.
     me.log.write(text(co_await on.silent.ask<add>(5ms, 1, 2)));
   });
   ASSERT_TRUE(on.log.wait_for(3));
@@ -363,7 +363,7 @@ TEST(ask, on_the_thread_of_a_pump_get_pumps) {
   EXPECT_EQ(*it.ask<add>(patience, 1, 2).get(), 3);
 }
 
-// A question that is decided before it is awaited, or continued, leaves nothing behind in its actor.
+// A request that is decided before it is awaited, or continued, leaves nothing behind in its actor.
 TEST(ask, what_has_been_waited_for_can_be_continued) {
   journal log;
   stage on;
@@ -400,7 +400,7 @@ TEST(ask, asked_on_the_thread_of_a_pump_it_is_waited_for_in_a_handler_there) {
   journal log;
   stage on;
   const auto it = on.system.spawn<oracle>();
-  auto question = it.ask<answer_later>(no_timeout);
+  auto question = it.ask<answer_later>(patience);
   const auto who = on.spawn<probe>(log);
   who.send(call{[&](probe&) {
     it.send(answer_now{4});
@@ -461,7 +461,7 @@ TEST(ask, get_on_the_only_worker_is_answered_on_another_thread) {
   troupe::system system({.workers = 1, .stuck_after = 0s});
   const auto it = system.spawn<oracle>();
   const auto who = system.spawn<probe>(log);
-  who.send(call{[&](probe&) { log.write(text(it.ask<add>(no_timeout, 1, 2).get())); }});
+  who.send(call{[&](probe&) { log.write(text(it.ask<add>(patience, 1, 2).get())); }});
   ASSERT_TRUE(log.wait_for(1));
   EXPECT_THAT(log.lines(), ElementsAre("value"));
 }
@@ -473,13 +473,13 @@ TEST(ask, get_on_the_only_thread_that_the_pool_may_have_is_an_error) {
   const auto who = system.spawn<probe>(log);
   who.send(call{[&](probe&) {
     try {
-      (void)it.ask<add>(no_timeout, 1, 2).get();
+      (void)it.ask<add>(patience, 1, 2).get();
     } catch (const std::logic_error& e) {
       log.write(e.what());
     }
   }});
   ASSERT_TRUE(log.wait_for(1));
-  EXPECT_THAT(log.lines().front(), HasSubstr("has max_threads, and this is the only one"));
+  EXPECT_THAT(log.lines().front(), HasSubstr("max_threads: use co_await or then()"));
 }
 
 }  // namespace

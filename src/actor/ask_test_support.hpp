@@ -17,8 +17,8 @@
 
 #include "test_support.hpp"
 
-// What the tests of questions share: one who answers in all the ways that there are, and one whose
-// handlers the test supplies.
+// Shared by the tests of requests: a responder that replies in every possible way, and an actor
+// whose handlers the test supplies.
 
 namespace troupe::test {
 
@@ -39,7 +39,7 @@ struct answer_now {
 };
 struct who_asks {};
 
-/// Answers in all the ways that there are.
+/// Replies in every possible way.
 class oracle : public actor {
  public:
   int on(add m) { return m.a + m.b; }
@@ -58,7 +58,7 @@ class oracle : public actor {
   std::vector<reply<int>> owed_;
 };
 
-/// Runs what the test supplies as a handler that is a coroutine.
+/// Runs a function of the test as a handler that is a coroutine.
 struct work {
   std::function<task<>(class asker_actor&)> what;
 };
@@ -85,7 +85,7 @@ std::string text(const ask_result<T>& r) {
   return r ? "value" : std::string(to_string(r.error()));
 }
 
-/// One who asks, one who answers, and one who does so only when the test plays.
+/// A requester, a responder, and a responder that replies only when the test plays.
 struct talk {
   void begin(std::function<task<>(asker_actor&)> what) { who.send(work{std::move(what)}); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of a batch behind its first one: out of the mailbox, and counted.
+// The messages of a batch after its first one: removed from the mailbox, and counted.
 #include <troupe/message/batches.hpp>
 
 #include <troupe/actor/control_block.hpp>
@@ -15,15 +15,16 @@ namespace troupe::detail {
 
 envelope* followers::take(std::size_t most) noexcept {
   const turn_context& here = this_turn();
-  // What a timer or a topic has brought, and what belongs to a trace, comes alone: the others do not.
+  // A message from a timer or a topic, or one that belongs to a trace, is handled alone: the next
+  // ones differ.
   if (here.comes_alone || here.trace != 0) return nullptr;
   return here.running->take_next(how_, most, counts_);
 }
 
 void followers::count() noexcept { this_turn().running->handled_too(how_, counts_, all_done_); }
 
-// Only of what the turn has taken already: for what has come since, and for what is urgent, it looks
-// first.
+// Only takes what the turn has already taken from the mailbox. For newer messages, and for urgent
+// ones, the turn looks first.
 inline envelope* control_block::next_of(const dispatch& how) noexcept {
   const std::uint8_t now = urgent_.load(relaxed);  // [urgent]
   if ((now & ~high_sorted) != 0) return nullptr;
@@ -50,7 +51,7 @@ inline envelope* control_block::next_of(const dispatch& how) noexcept {
 envelope* control_block::take_next(const dispatch& how, std::size_t most,
                                    handled_messages& counts) noexcept {
   const sending_rules& bounds = rules();
-  // In a ring nothing is counted by the mailbox itself, but its tokens, which weigh nothing.
+  // In a ring, the mailbox itself counts only the tokens, which weigh nothing.
   const overload_rules* const own = own_rules();
   const bool in_ring = own != nullptr && own->ring != nullptr;
   envelope* list = nullptr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a message costs its receiver that has a handler for each, and one that takes them in batches: sent
-// in rounds by the thread that pumps it, so that each batch is as large as it may be. Messages of 16 bytes,
-// and of 256, whose batches do not lie on the stack. Prints nanoseconds for each message, for its sending
-// and for its handling.
+// Measures the cost of a message for a receiver with a handler per message, and for one that takes
+// batches. Messages are sent in rounds by the thread that pumps the receiver, so that each batch is
+// as large as possible. They have 16 bytes, or 256 bytes, whose batches do not fit on the stack.
+// Prints nanoseconds per message, for sending and for handling.
 //
 //   batches_bench [--smoke]
 

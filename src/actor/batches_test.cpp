@@ -276,12 +276,12 @@ TEST(batch, what_a_timer_brings_comes_alone) {
   s.play();
   to.send_after(1ms, reading{1});
   ASSERT_TRUE(eventually([&] { return s.system.statistics().messages_waiting == 1; }));
-  for (int i = 2; i <= 3; ++i) to.send(reading{i});  // behind it
+  for (int i = 2; i <= 3; ++i) to.send(reading{i});  // after it
   s.play();
   EXPECT_THAT(log.lines(), ElementsAre("b 1", "b 2 3"));
 }
 
-// Also where messages are looked at.
+// Also where messages are observed.
 TEST(batch, of_a_mailbox_that_drops_the_oldest_are_neighbours_all_the_same) {
   for (const bool observed : {false, true}) {
     journal log;
@@ -315,6 +315,20 @@ TEST(batch, what_belongs_to_a_trace_comes_alone) {
   to.send(reading{5});
   here.run_until_idle();
   EXPECT_THAT(log.lines(), ElementsAre("b 1 2", "b 3", "b 4 5"));
+}
+
+// The mailbox does not count the messages of a ring, whose account is looked at when the actor ends.
+TEST(batch, out_of_a_mailbox_that_drops_the_oldest_takes_no_units_off) {
+  class ends_in_batch : public actor {
+   public:
+    void on(std::span<const reading>) { self(this).stop_now(); }
+  };
+  pumped_crowd c;
+  const auto to = c.system.spawn<ends_in_batch>(c.here(1'000, overload::drop_oldest));
+  c.play();
+  for (int i = 0; i < 8; ++i) to.send(reading{i});
+  c.play();
+  EXPECT_EQ(to.join(), exit_reason::stopped_now);
 }
 
 }  // namespace

@@ -5,9 +5,14 @@
 
 namespace troupe::detail {
 
-void begin_blocking() noexcept {
+blocking_scope::blocking_scope() noexcept {
   control_block* const me = this_turn().running;
   if (me != nullptr) (void)me->runs_on().will_block();
+}
+
+blocking_scope::~blocking_scope() {
+  control_block* const me = this_turn().running;
+  if (me != nullptr) me->runs_on().has_blocked();
 }
 
 }  // namespace troupe::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers that block or compute for long, and those that wait behind them.
+// Handlers that block or compute for long, and actors that wait for their threads.
 #include <troupe/actor/blocking.hpp>
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <latch>
 #include <semaphore>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -27,7 +28,7 @@ using testing::EndsWith;
 struct block {};
 struct tell {};
 
-/// Tells that it has had its message.
+/// Reports that it has received its message.
 class witness : public actor {
  public:
   explicit witness(std::counting_semaphore<>& told) : told_(told) {}
@@ -37,7 +38,7 @@ class witness : public actor {
   std::counting_semaphore<>& told_;
 };
 
-/// Blocks until it is let go; before that it tells somebody something.
+/// Blocks until it is released; before that it sends a message to another actor.
 class sleeper : public actor {
  public:
   sleeper(std::counting_semaphore<>& go_on, ref<witness> other, bool says_so)
@@ -114,8 +115,8 @@ TEST(stuck_handler, with_all_workers_stuck_the_others_go_on_and_the_surplus_ends
   EXPECT_EQ(system.statistics().pool_threads_resting, 0u);
 }
 
-// It blocks until the pool has told: what comes later names whoever is there then. Other turns may last too long as well, on
-// a machine that is slow enough.
+// It blocks until the pool has reported: later reports name whatever runs then. On a slow host,
+// other turns may last too long as well.
 TEST(stuck_handler, is_named_when_the_pool_grows) {
   std::counting_semaphore<> told{0};
   std::counting_semaphore<> go_on{0};
@@ -159,7 +160,7 @@ TEST(stuck_handler, beyond_max_threads_all_wait_and_it_is_counted) {
 
 struct work {};
 
-/// Computes for some milliseconds for each message, and notes how many it has handled.
+/// Computes for some milliseconds for each message, and counts the messages that it has handled.
 class busy : public actor {
  public:
   busy(atomic<int>& handled, std::binary_semaphore& begun) : handled_(handled), begun_(begun) {}
@@ -185,7 +186,7 @@ TEST(turn, ends_between_two_messages_when_it_has_lasted_and_others_wait) {
   const auto other = system.spawn<witness>(told);
   for (int i = 0; i < count; ++i) one.send(work{});
   begun.acquire();
-  other.send(tell{});  // from outside, while the turn is on
+  other.send(tell{});  // from outside, during the turn
   told.acquire();
   EXPECT_LT(handled.load(), count) << "one turn may handle as many";
 }
@@ -214,6 +215,55 @@ TEST(on_pool, may_ask_the_system_and_send) {
     EXPECT_EQ(threads.load(), 1u);
     other = {};
   }
+}
+
+/// A thread-local whose destructor looks at the system until that is about to be destroyed, and for
+/// a while longer.
+struct looks_at_its_end {
+  troupe::system* at = nullptr;
+  static inline std::binary_semaphore begun{0};
+  static inline atomic<bool> is_closing{false};
+  static inline atomic<int> looked{0};
+  static looks_at_its_end& here() {
+    static thread_local looks_at_its_end one;
+    return one;
+  }
+  ~looks_at_its_end() {
+    if (at == nullptr) return;
+    begun.release();
+    for (int after = 0; after < 20; after += is_closing ? 1 : 0) {
+      (void)at->statistics();
+      ++looked;
+      std::this_thread::yield();
+    }
+  }
+};
+
+TEST(blocking, a_thread_that_retires_may_ask_for_statistics_until_its_system_is_gone) {
+  struct arms : actor {
+    void on(block) {
+      looks_at_its_end::here().at = &this->system();
+      blocking([] {});
+    }
+  };
+  struct says_that_it_closes : actor {
+    ~says_that_it_closes() { looks_at_its_end::is_closing = true; }
+    void on(tell) {}
+  };
+  std::counting_semaphore<> told{0};
+  std::counting_semaphore<> go_on{1};
+  {
+    troupe::system system({.workers = 1});
+    const auto stays = system.spawn<says_that_it_closes>();
+    system.spawn<arms>().send(block{});
+    looks_at_its_end::begun.acquire();  // after it has rested for a second
+    // The thread is not waited for: neither by a turn that blocks, nor by another look.
+    const auto other = system.spawn<witness>(told);
+    system.spawn<sleeper>(go_on, other, true).send(block{});
+    told.acquire();
+    EXPECT_GE(system.statistics().workers_replaced, 1u);
+  }
+  EXPECT_GE(looks_at_its_end::looked, 20) << "the destructor of the system waits for the thread";
 }
 
 }  // namespace

@@ -28,12 +28,12 @@ end_cause cause_of(control_block& who, std::size_t unhandled) noexcept {
       why.linked = std::make_shared<const std::string>(broken_by(who, why.reason, its.what));
     }
   } catch (...) {
-    // No memory for the text: the rest is what matters.
+    // No memory for the text: the rest matters more.
   }
   return why;
 }
 
-// From here on nobody else is let in to be called.
+// From here on no further listener is accepted.
 void release_listeners(bonds& its) noexcept {
   end_listener* next;
   {
@@ -54,10 +54,11 @@ void release_listeners(bonds& its) noexcept {
 
 bool bonds::is_over(control_block& whose) const noexcept {
   if (now != phase::open) return now == phase::told;
-  // Who is in a list was added before the end, so the last turn comes by here.
+  // Anything in a list was added before the end, so the last turn will process it.
   const bool empty = listeners == nullptr && watchers == nullptr && links == nullptr;
-  // [end-side] seq_cst: whoever adds has made the side block, and looks then whether the actor has
-  // ended; the last turn says so and looks then for a side block.
+  // [end-side] seq_cst: a thread that adds something makes the side block first, and then checks
+  // whether the actor has terminated; the last turn marks the termination first, and then looks for
+  // a side block.
   return empty && whose.line().now_in_order().ended();
 }
 
@@ -100,7 +101,7 @@ bool unlisten_to_end(control_block& of, end_listener& listener) noexcept {
   return true;
 }
 
-// One at a time: what one of them lets go of may end others.
+// One at a time: what a listener releases may end other listeners.
 void end_listeners_of_object(bonds& its) noexcept {
   for (;;) {
     end_listener* one;
@@ -115,7 +116,7 @@ void end_listeners_of_object(bonds& its) noexcept {
   }
 }
 
-// ── The end ───────────────────────────────────────────────────────────────────────────────────
+// ── Termination ───────────────────────────────────────────────────────────────────────────────
 
 void tell_of_end(control_block& who, std::size_t unhandled) noexcept {
   bonds& its = who.side_if_any()->bonds;

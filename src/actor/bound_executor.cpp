@@ -36,6 +36,7 @@ bound_executor::~bound_executor() {
 bound_executor& bound_executor::of(pump& p) noexcept { return *p.executor_; }
 
 void bound_executor::check_caller() const {
+  home().check_threads("a troupe::pump cannot be pumped");
   if (this_thread_id() != thread_) {
     throw std::logic_error("a troupe::pump was pumped by another thread than the one that made it");
   }
@@ -52,7 +53,8 @@ std::size_t bound_executor::drain() {
   runnable_list now = take();
   if (now.empty()) return 0;
   const pumping drawn(*this);
-  // First all of them, so that what one handles does not lead to more in the same round.
+  // Collects the messages of all of them first, so that messages sent meanwhile wait for the next
+  // round.
   for (runnable* r = now.first(); r != nullptr; r = r->next_runnable) {
     control_block::collect(*r, done());
   }
@@ -105,11 +107,11 @@ void bound_executor::schedule(runnable& r) noexcept {
 }
 
 void bound_executor::retire(runnable&) noexcept {
-  // All of it under the lock: the pump takes it to see that nobody is bound any more, and may then
-  // end.
+  // All of it under the lock: the pump takes the lock to see that no actor is bound any more, and
+  // may then be destroyed.
   const std::lock_guard lock(bound_mutex_);
   --bound_;
-  // From another thread if its constructor threw there: somebody may be joining it here.
+  // From another thread if the constructor threw there: a join may be waiting on this pump.
   if (bound_ == 0 || !is_pumped_by(this_thread_id())) wake();
 }
 
@@ -123,6 +125,10 @@ pump::pump(detail::runtime& of, detail::conducted_executor& by)
     : executor_(std::make_unique<detail::bound_executor>(of, by)) {}
 
 pump::~pump() {
+  if (executor_->home().is_forked()) {
+    (void)executor_.release();  // like the system, it stays as it was
+    return;
+  }
   if (executor_->bound() == 0) return;
   executor_->home().stop_bound_to(*executor_);
   executor_->run_until_stopped();

@@ -17,11 +17,11 @@ class conducted_executor;
 class control_block;
 class runtime;
 
-/// What stands behind a pump: the list of actors that have work, and how many are bound to it.
+/// The implementation of a pump: the list of actors that have work, and how many are bound to it.
 class bound_executor final : public pump_executor {
  public:
   explicit bound_executor(runtime& home);
-  /// `by`: who gives the turns; nobody pumps.
+  /// In a simulation: `by` schedules the actors, and no thread pumps.
   bound_executor(runtime& home, conducted_executor& by);
   ~bound_executor();
 
@@ -33,8 +33,8 @@ class bound_executor final : public pump_executor {
   std::size_t run_until_idle();
   void run_until_stopped();
 
-  /// Pumps until `done`, or until the deadline. The caller sees to it that wake() is called when
-  /// `done` may have become true by another thread's doing.
+  /// Pumps until `done` returns true or the deadline has passed. The caller makes sure that wake()
+  /// is called whenever another thread may have made `done` true.
   template <class Done>
   bool run_until(Done&& done, const time_point* deadline) {
     for (;;) {
@@ -50,12 +50,12 @@ class bound_executor final : public pump_executor {
     }
   }
 
-  [[nodiscard]] std::size_t bound() const noexcept;  // actors that have not ended
+  [[nodiscard]] std::size_t bound() const noexcept;  // actors that have not terminated
   void actor_bound() noexcept;
   void schedule(runnable& r) noexcept override;
   void retire(runnable& r) noexcept override;
 
-  /// Which pumps, if one does.
+  /// Whether `thread` is the one that pumps; false in a simulation.
   [[nodiscard]] bool is_pumped_by(thread_id thread) const noexcept {
     return by_ == nullptr && thread_ == thread;
   }

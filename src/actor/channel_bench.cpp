@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it costs to pass a value through a channel: sent and received at once; taken by a select of two;
-// sent by other threads than the one that receives. Prints nanoseconds for a value.
+// Measures the cost of passing a value through a channel: sent and received at once; taken by a
+// select of two; sent by threads other than the receiving one. Prints nanoseconds per value.
 
 #include <cstddef>
 #include <cstdio>

@@ -12,22 +12,24 @@
 #include <troupe/memory/pool.hpp>
 #include <troupe/sync/per_thread.hpp>
 
-// All of a channel is under its mutex. Who cannot go on stands in its line, with the address of his
-// value, or of room for one; whoever changes the channel so that he could, does it for him (the
-// hand-over), takes him out of the line, and tells him when the lock is released. So nobody overtakes,
-// nobody wakes up for nothing, and a wake-up cannot be lost: what has been done for somebody is done
-// before he is told.
+// A channel's state is guarded by its mutex. A waiter that cannot proceed stands in the channel's
+// line, with the address of its value, or of room for one. A thread that changes the channel so
+// that the waiter could proceed completes the waiter's operation (the hand-over), takes the waiter
+// out of the line, and notifies it after the lock is released. So no waiter is overtaken, none is
+// woken in vain, and no wake-up is lost: the operation is complete before the waiter is notified.
 //
-// Who waits for several channels (select) looks at all of them, and lines up, with all of their locks,
-// which are taken in the order of their addresses: nobody can do something for him before he stands in
-// all lines. From then on each of the channels may, at the same time and under its own lock: so who
-// would do it first claims him with decide(). He himself does that too when his time is over. Then he
-// is skipped where he still stands, until he has left: for that he takes the locks one by one, so what
-// is in a line lives as long as the lock is held.
+// A waiter for several channels (select) inspects all of them and joins their lines while it holds
+// all of their locks, which are taken in the order of their addresses: no operation can be
+// completed for it before it stands in all lines. From then on each of the channels may do so
+// concurrently, under its own lock. So a thread first claims the waiter with decide(). The waiter
+// claims itself when its time-out expires. A claimed waiter is skipped in the lines where it still
+// stands, until it has left them. To leave, it takes the locks one at a time, so a waiter in a line
+// lives as long as the lock is held.
 //
-// A thread that was given a value takes it. A handler may be destroyed instead, because its actor ends:
-// then the value is given back, and is the oldest again. For that there may be no room in the ring, so
-// it is kept in a block of its own; there are never more of these than handlers that waited at once.
+// A thread that was given a value takes it. A handler may be destroyed instead, because its actor
+// terminates: then the value is given back, and is the oldest again. The ring may have no room for
+// it, so it is kept in a block of its own; there are never more of these than simultaneously
+// waiting handlers.
 
 namespace troupe::detail {
 
@@ -55,7 +57,7 @@ channel_case* channel_line::pop() noexcept {
   return c;
 }
 
-/// Those who are told when the locks are released: declare it before them.
+/// The waiters to notify when the locks are released. Declare it before the locks.
 class channel_core::told_list {
  public:
   told_list() = default;
@@ -65,7 +67,7 @@ class channel_core::told_list {
     while (first_ != nullptr) std::exchange(first_, first_->next_told_)->tell();
   }
 
-  /// decide() was true for him.
+  /// Adds a waiter for which decide() returned true.
   void add(channel_waiter& who, channel_case* done) noexcept {
     who.done_ = done;
     who.next_told_ = std::exchange(first_, &who);
@@ -95,7 +97,7 @@ class channel_core::all_locked {
   std::span<channel_core*> those_;
 };
 
-/// A value that was given back, in a block from the pool; the value lies behind it.
+/// A value that was given back, in a block from the pool; the value lies after this header.
 struct channel_core::returned_value {
   returned_value* next;
   std::uint64_t turn;
@@ -116,9 +118,11 @@ struct channel_core::returned_value {
 namespace {
 
 std::byte* make_slots(const value_operations& of, std::size_t capacity, overload::policy policy) {
-  if (policy == overload::policy::fail_receiver || policy == overload::policy::redirect) {
+  if (policy == overload::policy::fail_receiver || policy == overload::policy::redirect ||
+      policy == overload::policy::of_class) {
     throw std::invalid_argument(
-        "a channel has no actor that could fail or redirect: choose pause_senders, refuse, "
+        "a channel has no actor that could fail or redirect, and no actor class: choose "
+        "pause_senders, refuse, "
         "drop_newest or drop_oldest");
   }
   if (capacity == 0) {
@@ -170,7 +174,7 @@ void channel_core::free_returned(returned_value* one) const noexcept {
   pool_release(one, returned_value::offset(of_) + of_.bytes, returned_value::alignment(of_));
 }
 
-// There is one.
+// There must be one.
 void channel_core::take_oldest(void* to) noexcept {
   if (returned_ == nullptr) return of_.relocate(to, pop_slot());
   returned_value* const one = std::exchange(returned_, returned_->next);
@@ -181,7 +185,7 @@ void channel_core::take_oldest(void* to) noexcept {
 
 // ── One step, under the lock ──────────────────────────────────────────────────────────────────
 
-// Who has been decided elsewhere leaves by himself.
+// A waiter that was decided elsewhere leaves the line by itself.
 channel_case* channel_core::first_undecided(channel_line& line) noexcept {
   while (channel_case* const c = line.pop()) {
     if (c->who->decide()) return c;
@@ -213,7 +217,7 @@ channel_core::progress channel_core::send(channel_case& c, told_list& told) noex
 
 channel_core::progress channel_core::receive(channel_case& c, told_list& told) noexcept {
   if (count_ + returned_count_ == 0) {
-    // Somebody waits to send to an empty channel only if it has no places.
+    // A sender waits on an empty channel only if the channel has no places.
     channel_case* const from = first_undecided(senders_);
     if (from == nullptr) return closed_ ? progress::closed : progress::must_wait;
     of_.move(c.value, from->value);
@@ -235,12 +239,12 @@ void channel_core::line_up(channel_case& c, channel_waiter& who) noexcept {
   if (c.sends) ++counts_.paused;
 }
 
-// ── What callers do ───────────────────────────────────────────────────────────────────────────
+// ── Operations of callers ─────────────────────────────────────────────────────────────────────
 
 namespace {
 
-// Where a select looks next, so that no channel starves. A turn taken in order would let one: two selects
-// that alternate on one thread would each begin with the same one always.
+// Where a select looks next, so that no channel starves. Round-robin would let one starve: two
+// selects that alternate on one thread would each always begin with the same channel.
 std::size_t random_below(std::size_t end) noexcept {
   if (conductor* const by = conductor::here()) [[unlikely]]
     return by->choose(end, "where a select looks");
@@ -263,7 +267,8 @@ std::pair<channel_core::progress, channel_case*> channel_core::begin(std::span<c
   const all_locked lock(cases, locks);
   std::size_t open = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    // Each of those that are left, with the same chance: so is each that is ready, however many are not.
+    // Picks one of the remaining cases with equal probability. So each ready case has the same
+    // chance, however many are not ready.
     if (const std::size_t left = cases.size() - i; left > 1) {
       std::swap(cases[i], cases[i + random_below(left)]);
     }
@@ -282,7 +287,7 @@ std::pair<channel_core::progress, channel_case*> channel_core::begin(std::span<c
   }
   if (open == 0) return {progress::closed, nullptr};
   if (who != nullptr) {
-    // [open] relaxed: others count under a lock that is held here.
+    // [open] relaxed: other threads decrement it under a lock that is held here.
     who->open_.store(open, relaxed);
     for (channel_case* c : cases) {
       if (!c->of->closed_) c->of->line_up(*c, *who);
@@ -315,13 +320,13 @@ void channel_core::give_back(channel_case& c) noexcept {
     told_list told;
     const std::lock_guard lock(mutex_);
     if (receiving_ends_ == 0) {
-      // Nobody can receive it any more: it goes the way of what was left.
+      // It cannot be received any more, and is destroyed like the values that were left.
     } else if (channel_case* const to = first_undecided(receivers_)) {
       of_.move(to->value, c.value);
       to->turn = c.turn;
       told.add(*to->who, to);
     } else if (when_full_ == overload::policy::drop_oldest && is_full()) {
-      ++counts_.dropped;  // which is this one
+      ++counts_.dropped;  // this value is the dropped one
     } else {
       keep_returned(c);
     }
@@ -329,7 +334,7 @@ void channel_core::give_back(channel_case& c) noexcept {
   of_.destroy(c.value);  // moved from, or not wanted
 }
 
-// Moves from it; without memory it is dropped.
+// Moves from the value. If there is no memory, the value is dropped.
 void channel_core::keep_returned(channel_case& c) noexcept {
   void* block;
   try {
@@ -357,7 +362,7 @@ bool channel_core::close() {
 bool channel_core::close_locked(told_list& told) noexcept {
   if (closed_) return false;
   closed_ = true;
-  // Who waits to receive has found it empty, so that there is nothing left for him.
+  // A waiting receiver has found the channel empty, so nothing is left for it.
   close_line(receivers_, told);
   close_line(senders_, told);
   return true;
@@ -365,7 +370,8 @@ bool channel_core::close_locked(told_list& told) noexcept {
 
 void channel_core::close_line(channel_line& line, told_list& told) noexcept {
   while (channel_case* const c = line.pop()) {
-    // [open] relaxed: one of them comes to zero, and that one tells him, unless it was decided.
+    // [open] relaxed: exactly one thread reaches zero, and notifies the waiter unless it was
+    // already decided.
     const bool was_last = c->who->open_.fetch_sub(1, relaxed) == 1;
     if (!was_last && !c->tells_end) continue;
     if (!c->who->decide()) continue;
@@ -395,7 +401,8 @@ void channel_core::end_ends(bool sends, bool receives) {
       returned_count_ = 0;
     }
   }
-  // Nobody can send or receive any more: they are ours, and destroyed without the lock.
+  // Nothing can be sent or received any more: the values belong to this thread, and are destroyed
+  // without the lock.
   for (; left != 0; --left, first_ = first_ + 1 < capacity_ ? first_ + 1 : 0) {
     of_.destroy(slot(first_));
   }
@@ -406,7 +413,7 @@ void channel_core::end_ends(bool sends, bool receives) {
   }
 }
 
-// ── Looking ───────────────────────────────────────────────────────────────────────────────────
+// ── Inspection ────────────────────────────────────────────────────────────────────────────────
 
 void channel_core::count_timed_out() {
   const std::lock_guard lock(mutex_);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A handler that waits for channels: how it is told, and how it leaves.
+// A handler that waits for channels: how it is notified, and how it leaves.
 //
-// Whoever does something for it does so under the lock of that channel, has claimed it with decide()
-// before, and tells it when the lock is released. The frame may be destroyed at any time between; so
-// what is told is a block of its own, which is the message that tells the actor, too. The cases are in
-// the frame:
+// A thread that completes an operation for the handler does so under the lock of that channel,
+// after it has claimed the handler with decide(), and notifies it when the lock is released. The
+// frame may be destroyed at any time in between. So the notification goes to a block of its own,
+// which is also the message to the actor. The cases are in the frame:
 //
-//   destroyed before anybody claimed it   it claims itself, so nobody tells it; it leaves the lines,
-//                                         with each lock once, after which nobody knows of it
-//   claimed by another                    it leaves the lines: the lock of the one that was done comes
-//                                         after the deed, so a value that was given is there, and is
-//                                         taken, or put back. The block is on its way, and finds nobody
+//   destroyed before it was claimed   it claims itself, so it is never notified; it leaves the
+//                                     lines, taking each lock once, and then no thread refers
+//                                     to it
+//   claimed by another thread         it leaves the lines: taking the lock of the completed channel
+//                                     orders it after the operation, so a value that was given is
+//                                     there, and is taken or put back. The block is on its way, and
+//                                     finds no handler
 //
-// Its time is over: the same, in a turn of the actor, and the handler goes on.
+// If its time-out expires, the same happens in a turn of the actor, and the handler is resumed.
 #include <troupe/actor/channel_handler.hpp>
 
 #include <utility>
@@ -27,8 +29,8 @@
 
 namespace troupe::detail {
 
-/// Stands in the lines for a handler. Freed by its actor's turn, or, if its message is not taken any
-/// more, by who tells it.
+/// Stands in the lines for a handler. Freed by its actor's turn, or, if its message is no longer
+/// accepted, by the notifying thread.
 class told_handler final : public envelope, public channel_waiter {
  public:
   told_handler(control_block& me, handler_in_line& who) noexcept;
@@ -39,11 +41,11 @@ class told_handler final : public envelope, public channel_waiter {
     to.let_go();
   }
 
-  /// The turn's. Null: the handler has been destroyed, or knows.
+  /// Accessed only by the turn. Null: the handler has been destroyed, or has been notified.
   handler_in_line* awaited;
 
  private:
-  control_block& actor_;  // held until it is told
+  control_block& actor_;  // held until it is notified
 };
 
 namespace {
@@ -113,7 +115,7 @@ handler_frame& handler_in_line::told(channel_case* done) noexcept {
   end_time();
   told_ = nullptr;
   became_ = {done != nullptr ? progress::done : progress::closed, done};
-  // Who has done the only one has taken it out of its line.
+  // The thread that completed the only case has taken it out of its line.
   if (cases_.size() > 1) channel_core::leave(cases_);
   return *handler;
 }

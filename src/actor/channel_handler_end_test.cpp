@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers that wait for channels, and whose actor ends: nothing is lost, and nobody waits any more.
+// Handlers that wait for channels, and whose actor terminates: nothing is lost, and no waiter is
+// left.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <troupe/base/thread_host.hpp>
+#include <troupe/memory/pool.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 #include <vector>
@@ -17,7 +24,7 @@ namespace {
 
 using enum channel_delivery;
 
-/// As many actors as wanted on a stage, each of whose handlers waits once.
+/// Any number of actors on a stage, each of whose handlers waits once.
 struct waiting_room {
   ref<asker_actor> one_who(std::function<task<>(asker_actor&)> what) {
     auto who = on.spawn<asker_actor>(log);
@@ -251,6 +258,149 @@ TEST(channel_handler_end, the_channel_may_outlive_the_system) {
     in.send(1);
   }
   EXPECT_EQ(*in.try_receive(), 1);
+}
+
+TEST(channel_handler_end, values_that_are_given_back_in_any_order_are_received_in_theirs) {
+  for (const bool older_first : {true, false}) {
+    waiting_room r;
+    const channel<int> in(4);
+    const auto one = r.one_who_takes(in);
+    const auto two = r.one_who_takes(in);
+    in.send(1);
+    in.send(2);
+    (older_first ? one : two).stop_now();
+    r.end(older_first ? two : one);
+    r.on.play();
+    EXPECT_EQ(in.size(), 2u);
+    for (int i = 1; i <= 2; ++i) EXPECT_EQ(*in.try_receive(), i);
+    EXPECT_EQ(in.size(), 0u);
+    EXPECT_FALSE(in.try_receive());
+  }
+}
+
+TEST(channel_handler_end, a_value_that_is_given_back_twice_keeps_its_place) {
+  waiting_room r;
+  const channel<int> in(4);
+  const auto one = r.one_who_takes(in);
+  const auto two = r.one_who_takes(in);
+  const auto three = r.one_who_takes(in);
+  in.send(1);
+  in.send(2);
+  // Each is put back in the turn that ends its handler: the second value goes to the third handler.
+  two.stop_now();
+  one.stop_now();
+  three.stop_now();
+  r.on.play();
+  EXPECT_EQ(in.size(), 2u);
+  for (int i = 1; i <= 2; ++i) EXPECT_EQ(*in.try_receive(), i);
+}
+
+TEST(channel_handler_end, a_value_that_nobody_can_receive_any_more_is_destroyed) {
+  const auto token = std::make_shared<int>(0);
+  waiting_room r;
+  using tokens = channel<std::shared_ptr<int>>;
+  std::optional<tokens> both(4);
+  const tokens::sender sends(*both);
+  auto receiver = r.one_who(
+      [in = tokens::receiver(*both)](asker_actor&) -> task<> { (void)co_await in.next(); });
+  both.reset();
+  EXPECT_EQ(sends.send(token), accepted);
+  EXPECT_EQ(token.use_count(), 2);
+  r.end(receiver);
+  EXPECT_EQ(token.use_count(), 1);
+  EXPECT_EQ(sends.size(), 0u);
+}
+
+TEST(channel_handler_end, leaves_nothing_that_holds_the_actor) {
+  waiting_room r;
+  const channel<int> in(1);
+  auto who = r.one_who_takes(in);
+  const address was = who.address();
+  r.end(who);
+  who = {};
+  const auto next = r.on.spawn<asker_actor>(r.log);
+  EXPECT_EQ(detail::address_access::line(was), detail::address_access::line(next.address()))
+      << "its slot is free";
+}
+
+// Both values have been given when the first handler ends: what is given on has the place of its
+// value, not one of its own.
+TEST(channel_handler_end, a_value_that_is_given_back_twice_goes_behind_an_older_one) {
+  waiting_room r;
+  const channel<int> in(4);
+  const auto one = r.one_who_takes(in);
+  const auto two = r.one_who_takes(in);
+  const auto three = r.one_who_takes(in);
+  two.stop_now();  // it gets its turn before the first one
+  in.send(1);
+  in.send(2);
+  one.stop_now();
+  three.stop_now();
+  r.on.play();
+  EXPECT_EQ(in.size(), 2u);
+  for (int i = 1; i <= 2; ++i) EXPECT_EQ(*in.try_receive(), i);
+}
+
+TEST(channel_handler_end,
+     a_value_is_destroyed_at_once_when_the_last_receiver_has_gone_before_the_handler) {
+  const auto token = std::make_shared<int>(0);
+  waiting_room r;
+  using tokens = channel<std::shared_ptr<int>>;
+  std::optional<tokens> both(4);
+  const tokens::sender sends(*both);
+  std::optional<tokens::receiver> receives(*both);
+  const auto who =
+      r.one_who([&receives](asker_actor&) -> task<> { (void)co_await receives->next(); });
+  both.reset();
+  EXPECT_EQ(sends.send(token), accepted);  // given to the handler, which has had no turn yet
+  receives.reset();
+  r.end(who);
+  EXPECT_EQ(token.use_count(), 1);
+  EXPECT_EQ(sends.size(), 0u);
+}
+
+// Does something at the first block that this thread asks the pool for.
+class at_allocation final : detail::thread_host {
+ public:
+  explicit at_allocation(std::function<void()> what) : what_(std::move(what)), before_(here()) {
+    here() = this;
+    detail::pool_asks_its_host(true);
+  }
+  at_allocation(const at_allocation&) = delete;
+  at_allocation& operator=(const at_allocation&) = delete;
+  ~at_allocation() {
+    detail::pool_asks_its_host(false);
+    here() = before_;
+  }
+
+ private:
+  [[nodiscard]] time_point now() const noexcept override {
+    return std::chrono::steady_clock::now();
+  }
+  void sleep_until(time_point) noexcept override { std::this_thread::yield(); }
+  [[nodiscard]] bool allocation_fails() noexcept override {
+    if (const auto what = std::exchange(what_, {})) what();
+    return false;
+  }
+  [[nodiscard]] std::uint64_t number_of(const void*, std::uint32_t) override { return 0; }
+
+  std::function<void()> what_;
+  thread_host* const before_;
+};
+
+// As if another thread had sent between the first look and the wait.
+TEST(channel_handler_end,
+     a_value_that_comes_while_the_handler_lines_up_leaves_nothing_that_holds_the_actor) {
+  waiting_room r;
+  const channel<int> in(1);
+  auto who = r.one_who([in](asker_actor& me) -> task<> {
+    const at_allocation sent([&] { EXPECT_EQ(in.try_send(7), accepted); });
+    me.log.write(std::to_string(*co_await in.next()));
+  });
+  EXPECT_EQ(r.log.lines(), lines{"7"});
+  who = {};
+  r.on.play();
+  EXPECT_EQ(r.on.system.statistics().actors_alive, 0u);
 }
 
 }  // namespace

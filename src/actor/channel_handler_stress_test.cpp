@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Actors that wait for channels and are stopped meanwhile; then everything is counted.
-// TROUPE_SEED=… makes the same choices again (in another order: the threads are real).
+// TROUPE_SEED=… repeats the same choices (in another order: the threads are real).
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -28,7 +28,7 @@ std::uint64_t seed() {
 
 using value = std::unique_ptr<int>;
 
-/// How often each value has come out.
+/// The number of times that each value was received.
 class tally {
  public:
   explicit tally(int values) : times_(static_cast<std::size_t>(values)) {}
@@ -87,8 +87,9 @@ class worker : public actor {
   tally& refused_;
 };
 
-/// Threads send all values and wait for room; actors receive, and are stopped and replaced meanwhile.
-/// What is in the channels in the end is taken out: then each value has come out once.
+/// Threads send all values and wait for room; actors receive, and are stopped and replaced
+/// meanwhile. The values that are left in the channels are taken out: then each value was received
+/// once.
 void receivers_that_are_stopped(std::size_t capacity, std::mt19937_64& random) {
   constexpr int values = sanitized ? 3'000 : 20'000;
   tally out(values);
@@ -147,7 +148,7 @@ TEST(channel_handler_stress, receivers_that_are_stopped_lose_nothing_hand_in_han
   receivers_that_are_stopped(0, random);
 }
 
-// Actors wait to send in full channels, which are closed under them, while they are stopped.
+// Actors wait to send to full channels, which are closed under them, while they are stopped.
 TEST(channel_handler_stress, channels_that_are_closed_while_full) {
   std::mt19937_64 random(seed());
   for (int round = 0; round < (sanitized ? 100 : 500); ++round) {
@@ -200,7 +201,7 @@ TEST(channel_handler_stress, channels_that_are_closed_while_full) {
   }
 }
 
-// A time that is over meets a value that comes.
+// A time-out races with a value.
 TEST(channel_handler_stress, what_comes_when_the_time_is_over_is_not_lost) {
   constexpr int values = sanitized ? 500 : 3'000;
   tally out(values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many threads on few channels; then everything is counted. TROUPE_SEED=… makes the same choices again
+// Many threads on few channels; then everything is counted. TROUPE_SEED=… repeats the same choices
 // (in another order: the threads are real).
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct numbered {
   int number;
 };
 
-/// So many senders, each in order, to so many receivers: each value arrives once, and those of one sender
+/// Senders, each in order, and receivers: each value arrives once, and the values of one sender
 /// that the same receiver gets are in order.
 void transfer(std::size_t capacity, int senders, int receivers, int each) {
   auto ends = std::make_optional(channel<numbered>(capacity).ends());
@@ -115,8 +115,8 @@ TEST(channel_stress, the_end_of_the_last_receiver_races_push) {
   }
 }
 
-// Senders and receivers choose at random how they do it, on channels that become full, empty and at the
-// end closed; with deadlines that pass, and selects in every order of the channels.
+// Senders and receivers choose at random how they do it, on channels that become full, empty and
+// finally closed; with deadlines that pass, and selects in every order of the channels.
 TEST(channel_stress, whatever_can_be_done_at_once_loses_nothing) {
   struct tag {};
   struct item {

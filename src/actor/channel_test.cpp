@@ -28,7 +28,7 @@ namespace {
 using ::testing::ElementsAre;
 using enum channel_delivery;
 
-/// All that is in it, as long as it has some.
+/// Returns everything in it, until it is empty.
 template <class T>
 std::vector<T> rest_of(const channel<T>& c) {
   std::vector<T> all;
@@ -50,7 +50,7 @@ TEST(channel, empty) {
 
 TEST(channel, order) {
   const channel<int> c(3);
-  // Around the end of its memory.
+  // Across the end of its memory.
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(c.send(2 * i), accepted);
     EXPECT_EQ(c.send(2 * i + 1), accepted);
@@ -228,7 +228,7 @@ TEST(channel, is_closed_and_emptied_when_nobody_can_receive_any_more) {
   const auto to = ends->first;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(to.send({}), accepted);
   (void)ends->second.receive();
-  to.send({});  // around the end
+  to.send({});  // across the end
   to.send({});
   EXPECT_EQ(counted<tag>::alive(), 4);
   ends.reset();
@@ -388,7 +388,8 @@ TEST(channel, an_actor_on_the_pool_may_feed_a_thread) {
     return from;
   }();
   int sum = 0;
-  while (const auto v = in.receive()) sum += *v;  // until the actor has ended, and its end with it
+  // until the actor has terminated, and its end of the channel with it
+  while (const auto v = in.receive()) sum += *v;
   EXPECT_EQ(sum, 45);
 }
 

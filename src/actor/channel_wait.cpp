@@ -23,12 +23,12 @@ void check_may_wait() {
 
 class sleeping_thread final : public channel_waiter {
  public:
-  /// False if the deadline came first; then nobody will tell.
+  /// False if the deadline came first; then it is never notified.
   [[nodiscard]] bool sleep(time_point deadline) noexcept {
     if (deadline != time_point::max()) {
       if (parker_.park_until(deadline)) return true;
       if (decide()) return false;
-      // It was decided by somebody who is about to tell.
+      // Another thread has decided it and is about to notify.
     }
     parker_.park();
     return true;
@@ -51,7 +51,7 @@ std::pair<channel_core::progress, channel_case*> wait_for_one(std::span<channel_
   const auto now = channel_core::begin(cases, locks, &me);
   if (now.first != channel_core::progress::must_wait) return now;
   const bool told = me.sleep(deadline);
-  // Who has done the only one has taken it out of its line.
+  // The thread that completed the only case has taken it out of its line.
   if (!told || cases.size() > 1) channel_core::leave(cases);
   if (!told) return now;
   using enum channel_core::progress;

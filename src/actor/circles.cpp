@@ -8,6 +8,7 @@
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/sync/atomic.hpp>
+#include <troupe/sync/per_process.hpp>
 
 namespace troupe::detail {
 
@@ -23,10 +24,28 @@ std::string name_of(const address& who) {
 
 }  // namespace
 
+// [suspended] seq_cst to increment and to read: see pauses::walk::leads_to(). Relaxed to decrement:
+// a thread that still reads the old value only searches in vain.
+static atomic<std::uint64_t>& count_anywhere() noexcept {
+  struct count {
+    atomic<std::uint64_t> value{0};
+  };
+  return per_process<count>::here().value;
+}
+
+std::uint64_t circles::requests_anywhere() noexcept { return count_anywhere().load(seq_cst); }
+
+template <class Key>
+void circles::table<Key>::clear() noexcept {
+  count_anywhere().fetch_sub(all_.size(), relaxed);  // [suspended]
+  all_.clear();
+}
+
 template <class Key>
 void circles::table<Key>::add(const Key& key, const question& one) {
   if (spare_.empty()) {
     all_.emplace(key, one);
+    count_anywhere().fetch_add(1, seq_cst);  // [suspended]
     if (spare_.capacity() < spare_max) spare_.reserve(spare_max);
     return;
   }
@@ -35,6 +54,7 @@ void circles::table<Key>::add(const Key& key, const question& one) {
   node.key() = key;
   node.mapped() = one;
   all_.insert(std::move(node));
+  count_anywhere().fetch_add(1, seq_cst);  // [suspended]
 }
 
 template <class Key>
@@ -43,6 +63,7 @@ void circles::table<Key>::remove(const Key& key, number one) noexcept {
   const auto there =
       std::find_if(begin, end, [one](const auto& each) { return each.second.own == one; });
   if (there == end) return;
+  count_anywhere().fetch_sub(1, relaxed);  // [suspended]
   if (spare_.size() < spare_.capacity()) {
     spare_.push_back(all_.extract(there));
   } else {
@@ -52,12 +73,12 @@ void circles::table<Key>::remove(const Key& key, number one) noexcept {
 
 circles::number circles::next_number() noexcept {
   static atomic<number> last{0};
-  // [circle-number] relaxed: only to tell questions apart.
+  // [circle-number] relaxed: only to tell requests apart.
   const number next = last.fetch_add(1, relaxed) + 1;
   return next != 0 ? next : next_number();
 }
 
-// What there is no memory for is not known: then a circle is not named.
+// Requests for which there is no memory are not recorded: then a wait cycle is not named.
 void circles::begin(const question& one) noexcept {
   try {
     const std::lock_guard lock(mutex_);
@@ -73,13 +94,36 @@ void circles::end(const question& one) noexcept {
   if (one.because != 0) nested_.remove(one.because, one.own);
 }
 
+std::size_t circles::size() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return that_block_.size() + nested_.size();
+}
+
 void circles::clear() noexcept {
   const std::lock_guard lock(mutex_);
   that_block_.clear();
   nested_.clear();
 }
 
-// Whose answers come before that of this one can. `first` counts as one that has begun.
+void circles::add_asked_by(const address& who, std::vector<address>& to) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<number> answered_with;
+  const auto [begin, end] = that_block_.of(who);
+  for (auto each = begin; each != end; ++each) {
+    to.push_back(each->second.to);
+    if (each->second.own != 0) answered_with.push_back(each->second.own);
+  }
+  // A numbered request helps to answer at most one other, so none is added twice.
+  for (std::size_t i = 0; i < answered_with.size(); ++i) {
+    const auto [first, last] = nested_.of(answered_with[i]);
+    for (auto each = first; each != last; ++each) {
+      to.push_back(each->second.to);
+      if (each->second.own != 0) answered_with.push_back(each->second.own);
+    }
+  }
+}
+
+// The requests that must be answered before this one can be. `first` counts as one that has begun.
 std::vector<circles::question> circles::waits_for(const question& one,
                                                   const question& first) const {
   std::vector<question> before;
@@ -94,7 +138,8 @@ std::vector<circles::question> circles::waits_for(const question& one,
   return before;
 }
 
-// The questions of a circle, each of which waits for the next; empty if there is none. Depth first, each question once.
+// The requests of a wait cycle, each of which waits for the next; empty if there is no cycle. A
+// depth-first search that visits each request once.
 std::vector<circles::question> circles::find_from(const question& first) const {
   struct step {
     question from;

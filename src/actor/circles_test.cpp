@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time-outs that name the actors which wait for each other's answers.
+// Time-outs that name the actors which wait for each other's replies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 class party;
 
-// Who is asked next, how long for, and by what kind of handler he answers.
+// The actor to ask next, the time-out, and the kind of handler that replies.
 struct hop {
   std::size_t to;
   duration time;
@@ -50,7 +50,7 @@ struct never {};
 
 using parties = std::vector<ref<party>>;
 
-/// Answers "answered", or, of somebody whom it has to ask before, his answer, or why there is none.
+/// Replies "answered"; or, if it has to ask another actor first, that actor's reply, or the error.
 class party : public actor {
  public:
   explicit party(const parties& all) : all_(all) {}
@@ -69,7 +69,7 @@ class party : public actor {
   }
   void on(never, reply<std::string> owed) { kept_.push_back(std::move(owed)); }
 
-  // Of both, one never answers.
+  // Awaits two requests, one of which never gets a reply.
   exclusive_task<std::vector<std::string>> on(of_all m) {
     auto silent = all_[m.silent.front().to].ask<never>(no_timeout);
     auto other = all_[m.other.front().to].ask<ordinarily>(no_timeout, rest_of(m.other));
@@ -145,8 +145,8 @@ class circles : public testing::Test {
     for (const auto& each : all_) each.stop_now();
   }
 
-  // `ask(time)`: what becomes of it with that time for the question that is too late. On a slow machine the time may be
-  // over before there is a circle.
+  // `ask(time)`: the result of the request that times out, with that time-out. On a slow host the
+  // time may be over before there is a cycle.
   template <class Ask>
   static auto patiently(Ask&& ask) {
     auto said = ask(duration(50ms));
@@ -156,7 +156,8 @@ class circles : public testing::Test {
     }
     return said;
   }
-  static bool is_none(const std::string& said) { return said.empty(); }  // an answer came, late
+  // a reply came, late
+  static bool is_none(const std::string& said) { return said.empty(); }
   static bool is_none(const std::vector<std::string>&) { return false; }
   static std::string plain(const std::string&) { return "timeout"; }
   static std::vector<std::string> plain(const std::vector<std::string>&) {
@@ -215,7 +216,7 @@ TEST_F(circles, through_get_are_named) {
   EXPECT_EQ(patiently([&](duration time) {
               return all_[clerk]
                   .ask<exclusively>(patience,
-                                    route{{teller, time, by_get}, {clerk, no_timeout, ordinary}})
+                                    route{{teller, time, by_get}, {clerk, 20 * time, ordinary}})
                   .get()
                   .value();
             }),
@@ -288,7 +289,7 @@ TEST_F(circles, are_not_named_where_there_is_none) {
 }
 
 TEST_F(circles, are_not_named_where_another_question_goes_the_other_way) {
-  // The teller does not need the clerk's answer for that of the clerk's question.
+  // The teller does not need the clerk's reply in order to reply to the clerk's request.
   auto other = all_[guard].ask<exclusively>(
       patience, route{{teller, patience, ordinary}, {clerk, patience, exclusive}});
   EXPECT_EQ(all_[clerk].ask<exclusively>(patience, route{{teller, 10ms, silent}}).get().value(),
@@ -304,7 +305,7 @@ TEST_F(circles, are_over_with_their_time_out) {
         .value();
   };
   EXPECT_EQ(patiently(ask_round), "timeout: clerk waits for teller, which waits for clerk");
-  // Once each has handled what was asked of it.
+  // Once each has handled its request.
   ASSERT_EQ(all_[clerk].ask<ordinarily>(patience, route{}).get().value(), "answered");
   ASSERT_EQ(all_[teller].ask<exclusively>(patience, route{}).get().value(), "answered");
   for (const std::size_t one : {clerk, teller}) {
@@ -313,6 +314,14 @@ TEST_F(circles, are_over_with_their_time_out) {
               "timeout");
     EXPECT_EQ(all_[one].ask<never>(1ms).get().why(), "timeout");
   }
+}
+
+TEST_F(circles, are_over_with_the_reply_to_a_get) {
+  EXPECT_EQ(all_[clerk].ask<blocking>(patience, route{{teller, patience, ordinary}}).get().value(),
+            "answered");
+  EXPECT_EQ(all_[teller].ask<exclusively>(patience, route{{clerk, 10ms, silent}}).get().value(),
+            "timeout")
+      << "the clerk waits for nobody any more";
 }
 
 TEST_F(circles, are_over_with_the_end_of_one_of_them) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a question becomes in each state of the actor that is asked.
+// The result of a request in each state of the asked actor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct act {
   std::function<void(respondent&)> what;
 };
 
-/// Answers, and does at its start and its stop what the test says.
+/// Replies, and does at its start and its stop what the test says.
 class respondent : public actor {
  public:
   explicit respondent(journal& log, std::function<void(respondent&)> at_start = {},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row `exception` of the contract, and who hears of it.
+// The row `exception` of the contract, and the notifications of a failure.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row `join` of the contract, and from where it may be called.
+// The row `join` of the contract, and the places from which it may be called.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Another thread waits; it says what it was told, and whether the destructor had returned by then.
+// Another thread waits; it records the result, and whether the destructor had returned by then.
 struct joined {
   exit_reason reason;
   std::vector<std::string> lines;
@@ -166,7 +166,7 @@ TEST(join, on_the_thread_of_its_pump_waits_for_others_to_send) {
   EXPECT_EQ(a.join(), exit_reason::stopped);
 }
 
-// What the actor of a handler that joins gets to hear.
+// True if join_for() throws in this handler.
 bool refused(const ref<probe>& target) {
   try {
     (void)target.join_for(0s);

@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Writes down why `whom` ends.
+// Records why `whom` terminates.
 ref<probe> watch_over(stage& s, journal& log, const address& whom) {
   auto w = s.spawn<probe>(log);
   w.send(call{[=](probe& me) { me.watch(whom); }});
@@ -107,7 +107,7 @@ TEST(contract, last_reference_to_an_ended_actor_goes_and_its_memory_is_used_agai
   }
   EXPECT_LT(slots.size(), 100u);
 
-  // As long as somebody holds one, nobody else gets its slot.
+  // As long as the references are held, no other actor gets their slots.
   std::vector<ref<plain>> held;
   slots.clear();
   for (int i = 0; i < actors; ++i) {

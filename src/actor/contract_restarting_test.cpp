@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract's column of an actor that is being restarted: it is between two objects until the test
-// lets it have the next one.
+// The contract's column of an actor that is being restarted: it is between two incarnations until
+// the test lets it have the next one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What the actor and the test share of it.
+// State of the actor that it shares with the test.
 struct history {
   journal log;
   journal ends;
@@ -72,7 +72,7 @@ struct restarting_history {
   history past;
 };
 
-// Its first object has failed.
+// Its first incarnation has failed.
 struct restarting : restarting_history, stage {
   explicit restarting(spawn_options options = {}) {
     options.where = bound_to(pump);
@@ -152,7 +152,8 @@ TEST(contract, stop_of_a_restarting_actor_is_handled_by_its_next_object) {
   EXPECT_EQ(on.past.objects, 2);
 }
 
-// Between the handling of a stop and the end of the turn somebody ends the object for another reason.
+// Between the handling of a stop and the end of the turn, another thread ends the object for
+// another reason.
 TEST(contract, stop_that_is_overtaken_when_it_has_been_handled_is_not_forgotten) {
   restarting on;
   on.begin();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row `send` of the contract. (ARCHITECTURE.md, «What each operation does in each state».)
+// The row `send` of the contract. (ARCHITECTURE.md, "The states of an actor".)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -3,12 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/resource.h>
+#endif
 
 #include <array>
+#include <cstdlib>
+#include <fstream>
+#include <new>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <troupe/memory/pool.hpp>
 #include <troupe/troupe.hpp>
+#include <vector>
 
 #include "test_support.hpp"
 
@@ -87,7 +96,7 @@ TEST(shutdown, of_an_empty_system_is_complete_and_can_be_repeated) {
   EXPECT_EQ(to_string(s.shutdown(0s)), "");
 }
 
-// Shuts down while `a` hangs in what `hang` has made it do; returns what the report says of it.
+// Shuts down while `a` hangs in what `hang` makes it do; returns what the report says about it.
 struct hanging {
   event hangs;
   event go_on;
@@ -106,7 +115,7 @@ TEST(shutdown, report_names_who_hangs_in_which_handler) {
   stuck.send(call{std::ref(h)});
   ASSERT_TRUE(h.hangs.wait());
   shutdown_report report = s.shutdown(20ms);
-  // `fine` has had its time, but who knows on such a machine.
+  // `fine` has had time enough, but a slow host may not have run it.
   while (report.stragglers.size() > 1) report = s.shutdown(20ms);
   ASSERT_THAT(report.stragglers, SizeIs(1));
   EXPECT_FALSE(report.complete());
@@ -194,19 +203,21 @@ TEST(shutdown, reaches_actors_that_nobody_references_but_timers) {
   EXPECT_THAT(log.lines(), ElementsAre("destroyed"));
 }
 
-TEST(shutdown, makes_actors_that_are_told_to_stop_at_once) {
+TEST(contract, shutdown_has_spawn_return_an_actor_that_has_stopped) {
   journal log;
   system s{{.workers = 1}};
   s.shutdown(patience);
   const auto a = s.spawn<probe>(log, steps{.at_start = [&](probe&) { log.write("on_start"); }});
-  EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
-  EXPECT_THAT(log.lines(), ElementsAre("on_start", "destroyed"));
+  EXPECT_EQ(a.send(note{"too late"}), delivery::refused);
+  EXPECT_EQ(a.join_for(0s), exit_reason::stopped);
+  EXPECT_THAT(log.lines(), IsEmpty());
 }
 
 TEST(shutdown, is_not_outrun_by_actors_that_spawn_others) {
   class family : public actor {
    public:
-    // Each one that ends leaves another one, until they are told that it is enough.
+    // Each one that terminates leaves another one; while the system shuts down there are no further
+    // ones.
     explicit family(int generations) : left_(generations) {}
     ~family() {
       if (left_ > 0) system().spawn<family>(left_ - 1);
@@ -219,7 +230,7 @@ TEST(shutdown, is_not_outrun_by_actors_that_spawn_others) {
   std::vector<ref<family>> first;
   for (int i = 0; i < 20; ++i) first.push_back(s.spawn<family>(50));
   EXPECT_TRUE(s.shutdown(patience).complete());
-  EXPECT_EQ(s.statistics().actors_spawned, 20u * 51);
+  EXPECT_LE(s.statistics().actors_spawned, 20u * 51);
   EXPECT_EQ(s.statistics().actors_alive, 0u);
 }
 
@@ -296,7 +307,7 @@ class stderr_reader {
     ::close(before_);
     ::close(read_);
   }
-  // Everything until `text` has come.
+  // Everything until `text` has appeared.
   std::string until(const std::string& text) {
     std::string all;
     char c = 0;
@@ -314,10 +325,14 @@ TEST(system_destructor, reports_who_hangs_and_waits_if_that_was_chosen) {
   stderr_reader errors;
   hanging h;
   std::thread other([&] {
-    system s{{.workers = 1, .shutdown_deadline = 1ms, .on_hang = hang_policy::wait}};
+    system s{{.workers = 1,
+              .shutdown_deadline = 1ms,
+              .hang_deadline = 1ms,
+              .on_hang = hang_policy::wait}};
     s.spawn<probe>(spawn_options{.name = "alice"}, log).send(call{std::ref(h)});
     ASSERT_TRUE(h.hangs.wait());
   });
+  EXPECT_THAT(errors.until("hang_deadline has passed"), HasSubstr("alice"));
   EXPECT_THAT(errors.until(std::string(type_name<call>())), HasSubstr("alice"));
   EXPECT_THAT(log.lines(), IsEmpty());
   h.go_on.set();
@@ -325,11 +340,35 @@ TEST(system_destructor, reports_who_hangs_and_waits_if_that_was_chosen) {
   EXPECT_THAT(log.lines(), ElementsAre("destroyed"));
 }
 
-// Ends a system in which an actor hangs.
+TEST(system_destructor, discards_a_backlog_after_its_deadline_and_says_how_much_it_was) {
+  journal log;
+  stderr_reader errors;
+  hanging h;
+  std::thread other([&] {
+    system s{{.workers = 1, .shutdown_deadline = 1ms, .hang_deadline = patience}};
+    const auto a = s.spawn<probe>(spawn_options{.name = "alice"}, log);
+    a.send(call{std::ref(h)});
+    for (int i = 0; i < 500; ++i) a.send(note{"never handled"});
+    ASSERT_TRUE(h.hangs.wait());
+  });
+  const std::string before = errors.until("messages waiting");
+  EXPECT_THAT(before, HasSubstr("shutdown_deadline has passed"));
+  EXPECT_THAT(before, HasSubstr("alice"));
+  EXPECT_THAT(before, HasSubstr("at most 50"));
+  h.go_on.set();
+  other.join();
+  // It may continue with some before it is told to stop at once.
+  const std::vector<std::string> lines = log.lines();
+  EXPECT_EQ(lines.back(), "destroyed");
+  EXPECT_THAT(errors.until("were discarded"),
+              HasSubstr(std::to_string(501 - lines.size()) + " messages"));
+}
+
+// Destroys a system in which an actor hangs.
 void end_with_somebody_hanging() {
   journal log;
   hanging h;
-  system s{{.workers = 1, .shutdown_deadline = 1ms}};
+  system s{{.workers = 1, .shutdown_deadline = 1ms, .hang_deadline = 1ms}};
   s.spawn<probe>(spawn_options{.name = "alice"}, log).send(call{std::ref(h)});
   h.hangs.wait();
 }
@@ -338,6 +377,56 @@ TEST(system_destructor_death_test, reports_who_hangs_and_terminates) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(end_with_somebody_hanging(), "alice.*in on\\(.*call");
 }
+
+#ifdef __linux__
+
+// Takes all the memory that is available for messages.
+void exhaust_memory() {
+  std::ifstream sizes("/proc/self/statm");
+  rlim_t pages = 0;
+  sizes >> pages;
+  const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+  const rlimit limit{bytes, bytes};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+  for (const std::size_t bytes_each : {1024u, 128u, 64u, 32u}) {
+    try {
+      for (;;) (void)pool_allocate(bytes_each);
+    } catch (const std::bad_alloc&) {
+    }
+  }
+}
+
+void end_without_memory() {
+  atomic<int> stopped{0};
+  {
+    class counts : public actor {
+     public:
+      explicit counts(atomic<int>& stopped) : stopped_(stopped) {}
+      void on_stop() { ++stopped_; }
+      void on(int) {}
+
+     private:
+      atomic<int>& stopped_;
+    };
+    troupe::system all({.workers = 1});
+    std::vector<ref<counts>> those;
+    for (int i = 0; i < 300; ++i) those.push_back(all.spawn<counts>(stopped));
+    // By then the worker's thread has allocated what it needs once for itself.
+    const auto first = all.spawn<counts>(stopped);
+    first.send(1);
+    first.stop();
+    (void)first.join();
+    exhaust_memory();
+  }
+  std::_Exit(stopped == 301 ? 0 : 1);
+}
+
+TEST(contract, a_system_ends_in_order_without_memory) {
+  if (sanitized) GTEST_SKIP() << "it takes the memory of the sanitizer, too";
+  EXPECT_EXIT(end_without_memory(), ::testing::ExitedWithCode(0), "");
+}
+
+#endif
 
 }  // namespace
 }  // namespace troupe::test

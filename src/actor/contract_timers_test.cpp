@@ -15,13 +15,13 @@ using ::testing::IsEmpty;
 
 struct in_this_file {};
 
-// A message of which we see when it is freed.
+// A message that shows when it is freed.
 struct parcel {
   counted<in_this_file> alive;
 };
 int parcels() { return counted<in_this_file>::alive(); }
 
-// Arms, cancels, and counts what arrives; asks the test what to do at its end.
+// Arms, cancels, and counts what arrives; asks the test what to do when it terminates.
 class receiver : public actor {
  public:
   explicit receiver(std::function<void(receiver&)> at_stop = {},
@@ -191,7 +191,7 @@ TEST(contract, cancel_takes_back_a_tick_in_the_mailbox_and_frees_it_at_once) {
     EXPECT_EQ(parcels(), 0);
     EXPECT_EQ(armed(s), 0u);
     EXPECT_FALSE(t.cancel());
-    // Its tick is still on its way; those that are armed now are none of its business.
+    // Its tick is still on its way; it must not affect the timers that are armed now.
     std::vector<timer> more;
     for (int i = 0; i < 5; ++i) {
       more.push_back(arm_and_wait_until_it_fires(s, [&] { return a.send_after(1us, parcel{}); }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row `watch` of the contract, and what a `down` says.
+// The row `watch` of the contract, and the content of a `down`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Watches what it is sent, and keeps the downs where the test sees them.
+// Watches the actors that it is sent, and keeps the downs where the test sees them.
 class watcher : public actor {
  public:
   explicit watcher(std::vector<down>& downs) : downs_(downs) {}
@@ -32,7 +32,7 @@ struct seen {
   std::vector<down> downs;
 };
 
-// A stage, a watcher, and what is seen there, which outlives both.
+// A stage, a watcher, and the journal of what happens there, which outlives both.
 struct theatre : seen, stage {
   ref<watcher> w = spawn<watcher>(downs);
 };
@@ -150,7 +150,7 @@ TEST(contract, watch_of_an_ended_actor_through_an_address_tells_at_once_unknown)
   a = {};  // now the slot is free
   t.w.send(address{kept});
   t.play();
-  const auto next = t.spawn<probe>(t.log);  // and now somebody else may live there
+  const auto next = t.spawn<probe>(t.log);  // and now another actor may use it
   t.w.send(address{kept});
   t.play();
   ASSERT_EQ(t.downs.size(), 3u);

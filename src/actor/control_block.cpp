@@ -24,14 +24,15 @@ using slots = stable_pool<slot_head>;
 
 // ── The runtime's own messages ────────────────────────────────────────────────────────────────
 
-// If its object ends for another reason it may have a next one, which is told again.
+// If another reason ends the object first, there may be a next incarnation, which is told to stop
+// again.
 void run_stop(void* actor, envelope& e) {
   control_block& me = *this_turn().running;
   if (me.type().on_told_to_stop != nullptr) {
-    free_envelope(e);
+    e.how->discard(e);
     me.type().on_told_to_stop(actor);
   } else if (me.end_after_this_message()) {
-    free_envelope(e);
+    e.how->discard(e);
   } else {
     me.deliver(e);
   }
@@ -44,7 +45,10 @@ void discard_last_reference(envelope&) noexcept { this_turn().running->nobody_is
 
 constexpr dispatch stop_dispatch{
     .run = run_stop, .discard = discard_plain, .message = "stop", .internal = true};
-// Wakes an idle actor, so that it looks at what is urgent.
+// The same, for use when there is no memory for it.
+constexpr dispatch stop_in_reserve_dispatch{
+    .run = run_stop, .discard = stop_reserve::give_back, .message = "stop", .internal = true};
+// Wakes an idle actor so that it checks what is urgent.
 constexpr dispatch wake_dispatch{.run = run_nothing,
                                  .discard = discard_plain,
                                  .message = "stop_now",
@@ -56,7 +60,7 @@ constexpr dispatch last_reference_dispatch{.run = run_last_reference,
                                            .internal = true,
                                            .at_once = true};
 
-// Never in a mailbox: what handling() says while it runs.
+// Never in a mailbox: handling() returns it while the constructor runs.
 constexpr dispatch constructor_dispatch{nullptr, nullptr, "its constructor", false, true};
 
 bool object_is_elsewhere(const actor_type& type) noexcept {
@@ -82,13 +86,16 @@ void settle(system_state& home, activity& counts) noexcept {
 // ── The slot ──────────────────────────────────────────────────────────────────────────────────
 
 control_block::control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept
-    : home_(&home),
-      executor_(&runs_on),
+    : executor_(&runs_on),
       type_(&type),
       phase_(
           static_cast<std::uint32_t>(type.on_start != nullptr ? phase::starting : phase::running)),
       epoch_(home.epoch()),
-      handling_(&constructor_dispatch) {}
+      handling_(&constructor_dispatch) {
+  // [home] relaxed: open() publishes it. Not a plain store, because hold_in() may read it
+  // meanwhile, and then finds that the slot has a new owner. [unchecked]
+  __atomic_store_n(&home_, static_cast<system_state*>(&home), __ATOMIC_RELAXED);
+}
 
 bool control_block::deliver_hidden(envelope& message) noexcept {
   const mailbox::pushed result = inbox().push(message);
@@ -96,18 +103,21 @@ bool control_block::deliver_hidden(envelope& message) noexcept {
   return result == mailbox::pushed::to_idle;
 }
 
-// Null if nothing is asked for that needs one.
+// Null if nothing is requested that needs one.
 static std::unique_ptr<side_block> make_side_block(const actor_type& type, const runtime& home,
                                                    const spawn_options* options,
                                                    std::unique_ptr<incarnations> again) {
   auto side = std::make_unique<side_block>();
-  if (options != nullptr) {
+  if (options != nullptr || type.when_full != overload_policy::pause_senders) {
+    static const spawn_options as_usual;
+    if (options == nullptr) options = &as_usual;
     side->name = options->name;
     side->own = make_rules(*options, type, home.max_messages(), home.max_bytes(), home.looked_at);
   }
   if (type.limited_messages != 0) {
     side->of_type = std::make_unique<atomic<std::uint16_t>[]>(type.limited_messages);
   }
+  side->supervised = again != nullptr;
   side->again = std::move(again);
   if (side->name.empty() && side->own == nullptr && side->of_type == nullptr &&
       side->again == nullptr) {
@@ -120,7 +130,8 @@ control_block& control_block::make(const actor_type& type, runtime& home, execut
                                    const spawn_options* options,
                                    std::unique_ptr<incarnations> again) {
   std::unique_ptr<side_block> side;
-  if (options != nullptr || type.limited_messages != 0 || again != nullptr) {
+  if (options != nullptr || type.limited_messages != 0 || again != nullptr ||
+      type.when_full != overload_policy::pause_senders) {
     side = make_side_block(type, home, options, std::move(again));
   }
   const bool elsewhere = object_is_elsewhere(type);
@@ -157,7 +168,7 @@ void control_block::free_slot() noexcept {
   delete side_if_any();
   slot_head& slot = head();
   std::destroy_at(this);
-  // A slot whose generations are used up is left alone for ever, lest an old address fit it.
+  // A slot whose generations are used up is never reused, so that no old address can match it.
   if (slot.life.free()) slots::give_back(&slot, bytes);
 }
 
@@ -167,7 +178,8 @@ side_block& control_block::side() {
   auto fresh = std::make_unique<side_block>();
   // [side] release: pairs with side_if_any(). [end-side] seq_cst.
   // [unchecked: failure] With acquire, another thread's side block would be found, but need not
-  // come before the look at the lifeline in S (P0668); the model checker puts it there all the same.
+  // precede the read of the lifeline in the order S (P0668). The model checker nevertheless orders
+  // it first.
   if (side_.compare_exchange_strong(there, fresh.get(), seq_cst, seq_cst)) return *fresh.release();
   return *there;
 }
@@ -189,12 +201,31 @@ control_block* control_block::hold_to_the_end(const address& of) noexcept {
   return &control_block::of(*line);
 }
 
-// An actor ends in a turn of its own, so the last reference is not let go of here but handed to
-// it. There is one last reference at a time, so last_reference_ is free: it counts as a reference
-// until nobody_is_left() takes it off.
+// Not checked by AddressSanitizer: the slot may already be free, but its memory always stays a
+// slot.
+[[gnu::no_sanitize_address]] const system_state* control_block::home_now() const noexcept {
+  return __atomic_load_n(&home_, __ATOMIC_RELAXED);  // [home]
+}
+
+bool control_block::is_in(lifeline& line, const system_state& home) noexcept {
+  // [life-gone] acquire: everything done by threads that have released it happens before.
+  // [life-open] as below.
+  return line.now_after_others().in_use() && of(line).home_now() == &home;
+}
+
+control_block* control_block::hold_in(lifeline& line, const system_state& home) noexcept {
+  // [life-open] acquire: if the actor exists, its home_ is visible.
+  const lifeline::state seen = line.now_after_others();
+  if (!seen.in_use() || of(line).home_now() != &home) return nullptr;
+  return line.try_hold_in_use(seen.generation()) ? &of(line) : nullptr;
+}
+
+// An actor terminates in a turn of its own, so the last reference is not released here but
+// transferred to the actor. There is only one last reference at a time, so last_reference_ is free.
+// It counts as a reference until nobody_is_left() releases it.
 void control_block::let_go_last() noexcept {
-  // [life-last] acquire: the place in the mailbox may have been used before; who took that message
-  // out has let go since.
+  // [life-last] acquire: the envelope may have been in the mailbox before; the turn that took it
+  // out has released its reference since.
   if (!line().now_after_others().ended() &&
       try_deliver(*std::launder(reinterpret_cast<envelope*>(last_reference_)))) {
     return;
@@ -218,7 +249,7 @@ delivery control_block::refuse(envelope& message, exit_reason because) noexcept 
 }
 
 void control_block::dead_letter(const envelope& message, std::uint64_t otherwise) noexcept {
-  // A reference may outlive the system; then there is nobody to tell.
+  // A reference may outlive the system; then there is nothing to notify.
   if (epoch_ != home().epoch()) return;
   const std::uint64_t own = trace_of(message);
   home().dead({where(), message.how->message, own != 0 ? own : otherwise});
@@ -229,7 +260,22 @@ std::uint64_t control_block::trace_of_sender() const noexcept {
 }
 
 void control_block::stop() {
-  deliver(*::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &stop_dispatch});
+  envelope* message = nullptr;
+  try {
+    message = ::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &stop_dispatch};
+  } catch (const std::bad_alloc&) {
+    // Only system shutdown must not fail for lack of memory.
+    if (home().stopping()) message = home().stops_in_reserve().take(stop_in_reserve_dispatch);
+    if (message == nullptr) throw;
+  }
+  deliver(*message);
+}
+
+void control_block::stop_at_shutdown() {
+  // [phase] relaxed, both: only a mark, for the one thread that tells all actors.
+  if ((phase_.load(relaxed) & told_at_shutdown) != 0) return;
+  stop();
+  phase_.fetch_or(told_at_shutdown, relaxed);
 }
 
 void control_block::stop_now() {
@@ -238,18 +284,19 @@ void control_block::stop_now() {
     ~held() { block.let_go(); }
   } guard{*this};
   hold();
-  // In this order: what end_object() ends is not between two objects by then, and comes back.
+  // In this order: an actor that end_object() reaches is then not between two incarnations, and can
+  // be restarted.
   if (!decide(next_object::never, exit_reason::stopped_now)) end_object();
 }
 
 void control_block::end_object() {
   auto* const message = ::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &wake_dispatch};
   hold();
-  // [urgent] relaxed: the message behind it orders it, and brings the turn about if there is none;
-  // who pauses looks at it under the mutex that release() takes afterwards.
+  // [urgent] relaxed: the message sent afterwards orders it, and causes a turn if necessary;
+  // a suspending actor checks it under the mutex that release() takes afterwards.
   constexpr std::uint8_t about_messages = high_pushed | high_sorted;
   std::uint8_t now = urgent_.load(relaxed);
-  // A stop that has been handled stays: what comes back must not forget it.
+  // A stop that has been handled stays set: a restarted actor must not forget it.
   while (told_in(now) != urgent::stop &&
          !urgent_.compare_exchange_weak(
              now,
@@ -262,12 +309,12 @@ void control_block::end_object() {
   let_go();
 }
 
-// Somebody holds it.
+// The caller must hold a reference.
 void control_block::wake() noexcept {
   try {
     deliver(*::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &wake_dispatch});
   } catch (...) {
-    // No memory: it notices at its next message.
+    // No memory: the actor notices at its next message.
   }
   home().pauses().release(*this);
 }
@@ -276,8 +323,8 @@ void control_block::wake() noexcept {
 
 bool control_block::end_after_this_message() noexcept { return raise(urgent::stop); }
 
-// False if something else is urgent already. A broken link gives way: whether it still counts, the turn
-// sees when it looks.
+// False if something else is already urgent. A broken link gives way: the turn determines whether
+// it still counts.
 bool control_block::raise(urgent what) noexcept {
   std::uint8_t now = 0;
   std::uint8_t next = 0;
@@ -303,22 +350,22 @@ void control_block::link_broken() noexcept {
   if (raise(urgent::link_broken)) wake();
 }
 
-// Back to nothing first: a link that breaks behind the look makes it urgent again.
+// The mark is cleared first: a link that breaks after the check makes it urgent again.
 bool control_block::has_broken_link() noexcept {
   no_longer(urgent::link_broken);
   side_block& its = *side_if_any();
   return take_broken_link(its.bonds, its.what);
 }
 
-// ── For looking at ────────────────────────────────────────────────────────────────────────────
+// ── Inspection ────────────────────────────────────────────────────────────────────────────────
 
 phase control_block::in_life() const noexcept {
-  // [phase] acquire: who sees the end sees what the actor did, and why it ended.
+  // [phase] acquire: a thread that sees the end also sees what the actor did, and the exit reason.
   return static_cast<phase>(phase_.load(acquire) & phase_mask);
 }
 
 void control_block::move_to(phase next) noexcept {
-  // [phase] release. An exchange, because a waiter may have left its mark.
+  // [phase] release. A read-modify-write, because a waiter may have left its mark.
   std::uint32_t before = phase_.load(relaxed);
   while (!phase_.compare_exchange_weak(
       before, static_cast<std::uint32_t>(next) | (before & (waited_for | for_good)), release,

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "no_memory_test_support.hpp"
 #include "test_support.hpp"
 
-// Counts what a whole program allocates: malloc is replaced, and by it operator new. One file of a program
-// includes this, which gives it a test that it counts. Under a sanitizer, which has one of its own, there is nothing to see.
+// Counts the allocations of a whole program, and lets one fail where a test asks for it: it replaces
+// malloc, and with it operator new. One file of a program includes this header, which also adds a
+// test that counting works. A sanitizer has its own malloc; then nothing is counted.
 
 namespace troupe::test {
 
@@ -22,7 +24,7 @@ inline atomic<std::uint64_t> allocations{0};
 
 #ifndef TROUPE_TEST_SANITIZED
 
-// glibc's own, under the names that it keeps for this.
+// glibc's own functions, under the names that it provides for this purpose.
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
@@ -31,27 +33,32 @@ void* __libc_memalign(std::size_t, std::size_t);
 
 void* malloc(std::size_t bytes) {
   troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  if (troupe::test::allocation_fails_now()) return nullptr;
   return __libc_malloc(bytes);
 }
 void* calloc(std::size_t count, std::size_t bytes) {
   troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  if (troupe::test::allocation_fails_now()) return nullptr;
   return __libc_calloc(count, bytes);
 }
 void* realloc(void* old, std::size_t bytes) {
   troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  if (troupe::test::allocation_fails_now()) return nullptr;
   return __libc_realloc(old, bytes);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
   troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  if (troupe::test::allocation_fails_now()) return nullptr;
   return __libc_memalign(alignment, bytes);
 }
 void* memalign(std::size_t alignment, std::size_t bytes) {
   troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
+  if (troupe::test::allocation_fails_now()) return nullptr;
   return __libc_memalign(alignment, bytes);
 }
 int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
   troupe::test::allocations.fetch_add(1, std::memory_order_relaxed);
-  *block = __libc_memalign(alignment, bytes);
+  *block = troupe::test::allocation_fails_now() ? nullptr : __libc_memalign(alignment, bytes);
   return *block != nullptr ? 0 : ENOMEM;
 }
 }
@@ -66,7 +73,8 @@ class of_allocations : public ::testing::Test {
     if (sanitized) GTEST_SKIP() << "the sanitizer has its own operator new";
   }
 
-  // The least that `round` allocated in any of some rounds: what threads keep fills up in the first.
+  // The minimum that `round` allocated in any of several rounds: caches of threads fill in the
+  // first ones.
   template <class Round>
   static std::uint64_t least_of_some_rounds(Round&& round) {
     std::uint64_t least = static_cast<std::uint64_t>(-1);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "cycle_suspects.hpp"
 #include "frozen_actors.hpp"
 #include "runtime.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::chrono::hours longest_every{24};
 constexpr int most_rarely = 64;  // times every_
-constexpr int least_pause = 64;  // times as long as the search before it
+constexpr int least_pause = 64;  // times the duration of the previous search
 
 void check_is_outside_of_handlers(std::string_view what) {
   const control_block* const running = this_turn().running;
@@ -29,7 +30,7 @@ void check_is_outside_of_handlers(std::string_view what) {
 
 }  // namespace
 
-// The timers' thread has not begun.
+// There is no thread yet.
 void cycle_search::start(duration every) noexcept {
   every_ = pause_ = least_ = std::clamp<duration>(every, duration::zero(), longest_every);
   due_ = time_point::max();
@@ -38,8 +39,45 @@ void cycle_search::start(duration every) noexcept {
   collected_.store(0, relaxed);  // [counter]
 }
 
-// [listed] relaxed, all of these: who finds no search expected wakes the timers' thread, and that hands it
-// over; who does comes before the search takes the mark off, which then sees that he has spawned.
+void cycle_search::stop() noexcept {
+  const std::lock_guard lock(thread_mutex_);
+  if (!thread_.joinable()) return;
+  stopping_.store(true, relaxed);  // [cycles-stop] relaxed: the parker publishes it
+  parker_.notify();
+  thread_.join();
+  stopping_.store(false, relaxed);  // for the next system
+}
+
+void cycle_search::wake() noexcept {
+  if (home_.conducted_by() != nullptr) return home_.timers().wake();
+  {
+    const std::lock_guard lock(thread_mutex_);
+    if (!thread_.joinable()) {
+      try {
+        thread_ = start_thread("troupe/cycles", [this] { run(); });
+      } catch (...) {  // no memory, or no thread: the next spawn tries again
+        return;
+      }
+    }
+  }
+  parker_.notify();
+}
+
+void cycle_search::run() noexcept {
+  this_turn().must_not_wait = true;
+  while (!stopping_.load(relaxed)) {  // [cycles-stop]
+    const time_point until = look(clock::now());
+    if (until != time_point::max()) {
+      (void)parker_.park_until(until);
+    } else {
+      parker_.park();
+    }
+  }
+}
+
+// [listed] relaxed, all of these: a spawning thread that finds no search expected wakes the search
+// thread, and that wake-up publishes the count. If a search is expected, the spawn precedes the
+// removal of the mark, so the search then sees the spawn.
 
 bool cycle_search::spawned() noexcept {
   const std::uint64_t before = lives_.fetch_add(one_spawned + one_alive, relaxed);
@@ -65,17 +103,12 @@ time_point cycle_search::look(time_point now) noexcept {
   }
 }
 
-// Returns when to come again.
+// Returns when to search again.
 time_point cycle_search::search() noexcept {
   const time_point began = clock::now();
-  bool is_over = true;  // with no memory it tries again
+  bool is_over = true;  // if there is no memory, it tries again
   try {
-    const std::lock_guard lock(one_at_a_time_);
-    frozen_actors those(home_);
-    those.freeze(frozen_actors::which::that_list);
-    const frozen_actors::outcome found = those.end_unreachable();
-    collected_.fetch_add(found.ended, relaxed);  // [counter]
-    is_over = found.ended == 0 && !found.again;
+    (void)end_unreachable(is_over);
   } catch (...) {
     is_over = false;
   }
@@ -85,14 +118,23 @@ time_point cycle_search::search() noexcept {
   return later(now, std::max(pause_, least_));
 }
 
+// First finds the actors that may be unreachable, freezing one at a time. Then only those are
+// frozen together, and the decision is made.
+std::size_t cycle_search::end_unreachable(bool& is_over) {
+  const std::lock_guard lock(one_at_a_time_);
+  const auto suspected = cycle_suspects(home_).find();
+  frozen_actors those(home_);
+  those.freeze(frozen_actors::which::that_list, &suspected);
+  const frozen_actors::outcome found = those.end_unreachable();
+  collected_.fetch_add(found.ended, relaxed);  // [counter]
+  is_over = found.ended == 0 && !found.again;
+  return found.ended;
+}
+
 std::size_t cycle_search::collect() {
   check_is_outside_of_handlers("collect_cycles");
-  const std::lock_guard lock(one_at_a_time_);
-  frozen_actors those(home_);
-  those.freeze(frozen_actors::which::that_list);
-  const std::size_t ended = those.end_unreachable().ended;
-  collected_.fetch_add(ended, relaxed);  // [counter]
-  return ended;
+  bool is_over = true;
+  return end_unreachable(is_over);
 }
 
 std::vector<troupe::system::suspect> cycle_search::suspects() {

@@ -9,27 +9,39 @@
 #include <troupe/base/clock.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
+#include <troupe/sync/parker.hpp>
+#include <troupe/sync/thread.hpp>
 
 namespace troupe::detail {
 
 class runtime;
 
-/// When a system searches for actors that only hold each other. frozen_actors.cpp says how.
+/// Schedules the search for actors that are referenced only by each other. frozen_actors.cpp says
+/// how the search works. A thread for it exists from the first actor whose class lists its
+/// references; in a simulation the timers' chore searches instead.
 ///
-/// Threads: any, but start() and look().
-/// Cost:    nothing while no actor lives whose class lists its references; at most a 64th of a core's
-///          time otherwise.
+/// Threads: any, except start(), stop() and look().
+/// Cost:    nothing while no actor lives whose class lists its references; otherwise at most a 64th
+///          of a core's time. An actor is frozen only while it lists its references. Only actors
+///          that are found to be unreachable are frozen together, until they terminate or are seen
+///          to be used.
 class cycle_search {
  public:
   explicit cycle_search(runtime& home) noexcept : home_(home) {}
-  /// Zero: none by itself.
+  /// Zero: it never searches by itself.
   void start(duration every) noexcept;
+  /// Afterwards it has no thread. No actor that lists its references may be spawned any more.
+  void stop() noexcept;
 
-  /// One more actor lives whose class lists its references. True: the timers' thread is to be woken.
+  /// Counts one more live actor whose class lists its references. If it returns true, the caller
+  /// calls wake().
   [[nodiscard]] bool spawned() noexcept;
   void ended() noexcept;
+  /// Makes the thread check when to search; starts the thread if it does not exist. If it
+  /// cannot be started, the next call tries again.
+  void wake() noexcept;
 
-  /// On the timers' thread: searches if it is time; returns when to come again.
+  /// On that thread: searches if it is time, and returns when to call it again.
   [[nodiscard]] time_point look(time_point now) noexcept;
 
   /// See system.
@@ -40,10 +52,12 @@ class cycle_search {
   }
 
  private:
+  void run() noexcept;
   [[nodiscard]] time_point search() noexcept;
+  std::size_t end_unreachable(bool& is_over);
 
-  // How many such actors were spawned (it wraps), how many live, and whether a search is about to come:
-  // then nobody need be told of another one.
+  // How many such actors were spawned (it wraps), how many live, and whether a search is about to
+  // come. If one is, a new actor need not be reported.
   static constexpr std::uint64_t is_expected = 1;
   static constexpr std::uint64_t one_alive = 2;
   static constexpr std::uint64_t one_spawned = std::uint64_t{1} << 32;
@@ -59,12 +73,17 @@ class cycle_search {
   atomic<std::uint64_t> collected_{0};
   mutex one_at_a_time_;
 
-  // The timers' thread's.
+  mutex thread_mutex_;  // guards thread_
+  thread thread_;
+  parker parker_;
+  atomic<bool> stopping_{false};
+
+  // Accessed only by the thread.
   duration every_{};  // constant while it runs
-  duration pause_{};  // until the next search, if no actor is spawned
-  duration least_{};  // and if one is
+  duration pause_{};  // until the next search if no actor is spawned
+  duration least_{};  // until the next search if an actor is spawned
   time_point due_ = time_point::max();
-  std::uint32_t seen_ = 0;  // so many were spawned when due_ was set
+  std::uint32_t seen_ = 0;  // the spawn count when due_ was set
 };
 
 }  // namespace troupe::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a search comes by itself. The hours are only counted, never waited for.
+// When a search starts by itself. The hours are only counted, never waited for.
 #include "cycle_search.hpp"
 
 #include <chrono>
@@ -16,13 +16,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// One of its own, of a system that has no such actors and does not search.
+/// A search of its own, for a system that has no such actors and does not search.
 class searching : public testing::Test {
  protected:
   troupe::system system_{{.workers = 1, .cycle_search = 0s}};
   detail::cycle_search search_{detail::system_access::of(system_)};
 
-  /// The search that is due then, and how long after it the next one is.
+  /// Runs the search that is due then; returns how long after it the next one is.
   duration pause_after(time_point due) {
     const time_point before = clock::now();
     const time_point next = search_.look(due);

@@ -18,7 +18,7 @@
 namespace troupe::test {
 namespace {
 
-// A few addresses that anybody may try.
+// A few addresses that any thread may try.
 class notice_board {
  public:
   void put(std::size_t at, const weak_ref<node>& who) {
@@ -51,7 +51,7 @@ void build_and_drop(troupe::system& in, notice_board& board, std::uint64_t seed)
   }
 }
 
-// Who can be locked is alive, and so is whom it holds.
+// An actor that can be locked is alive, and so are the actors that it holds.
 void come_by(notice_board& board, std::uint64_t seed, const atomic<bool>& is_over,
              atomic<int>& broken) {
   std::mt19937_64 random(seed);
@@ -99,7 +99,7 @@ TEST(cycles, of_random_graphs_all_end_and_nobody_who_is_held_does) {
   EXPECT_EQ(all.statistics().dead_letters, 0u) << "seed " << seed;
 }
 
-// Rings that end while somebody comes by their members all the time.
+// Rings that terminate while another thread continually accesses their members.
 TEST(cycles, what_was_sent_through_a_weak_ref_is_handled_before_the_end) {
   constexpr int rounds = sanitized ? 3 : 10;
   constexpr int visits = 300;
@@ -125,7 +125,7 @@ TEST(cycles, what_was_sent_through_a_weak_ref_is_handled_before_the_end) {
           if (!one) continue;
           sent.fetch_add(1, relaxed);
           const auto look = [&](node& me) {
-            (void)me.peers().at(0).send(act{});  // who is there, too: no dead letter
+            (void)me.peers().at(0).send(act{});  // that one exists, too: no dead letter
             handled.fetch_add(1, relaxed);
           };
           ASSERT_EQ(one.send(act{look}), delivery::accepted);

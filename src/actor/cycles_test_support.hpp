@@ -29,7 +29,7 @@ class node;
 class secretive;
 class answerer;
 
-/// Who gets it holds that one from then on; with an empty one nobody.
+/// The receiver holds that actor from then on; if it is empty, none.
 struct hold {
   ref<node> peer;
 };
@@ -43,7 +43,7 @@ struct ask_it {
   ref<answerer> other;
 };
 
-/// Answers when it is told to.
+/// Replies when it is told to.
 class answerer : public actor {
  public:
   struct question {};
@@ -58,7 +58,7 @@ class answerer : public actor {
   std::vector<reply<int>> owed_;
 };
 
-/// Lists what it holds.
+/// Lists its references.
 class node : public actor {
  public:
   void references(reference_visitor& visit) const {
@@ -86,7 +86,7 @@ class node : public actor {
   ref<secretive> entrusted_;  // not listed
 };
 
-/// Holds one, and does not say so.
+/// Holds an actor without listing it.
 class secretive : public actor {
  public:
   void on(const hold& m) { peer_ = m.peer; }
@@ -119,7 +119,7 @@ struct quiet {
     return all;
   }
   void play() { pump.run_until_idle(); }
-  /// Then those that were found have ended.
+  /// Afterwards the actors that were found have terminated.
   std::size_t collect() {
     const std::size_t found = system.collect_cycles();
     play();

@@ -122,7 +122,7 @@ TEST(dead_letter, is_none_of_what_the_runtime_sends_itself) {
   auto b = s.spawn<probe>(log);
   a.send(call{[where = b.address()](probe& me) { me.watch(where); }});
   s.play();
-  a.stop();  // watches, and will not hear of it
+  a.stop();  // it watches, and will not be notified
   a.stop();
   a.stop_now();
   s.play();

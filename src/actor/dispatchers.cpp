@@ -66,7 +66,7 @@ void dispatchers::open(dispatcher_options options, std::int64_t settles_at) {
   all_.push_back(std::move(one));
 }
 
-// First all of them: until then the listener of one may ask about the others.
+// Stops all of them first: until then one pool's listener may inspect the others.
 void dispatchers::stop() noexcept {
   for (const auto& each : all_) {
     if (each->pool != nullptr) each->pool->stop();
@@ -105,7 +105,7 @@ void dispatchers::check(std::string_view name) const {
                               "; see system_options::dispatchers");
 }
 
-// ── Telling and counting ──────────────────────────────────────────────────────────────────────
+// ── Notifying and counting ────────────────────────────────────────────────────────────────────
 
 dispatcher_statistics dispatchers::dispatcher::statistics() const {
   dispatcher_statistics s;

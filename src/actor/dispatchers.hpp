@@ -16,26 +16,27 @@ namespace troupe::detail {
 
 class runtime;
 
-/// The pools of a system: its own one, and those that have names.
+/// The worker pools of a system: its default one and the named ones.
 ///
-/// Threads: open(), stop() and close() from the owner; the rest from any in between.
+/// Threads: open(), stop() and close() from the owner; the rest from any thread in between.
 class dispatchers {
  public:
   explicit dispatchers(runtime& home) noexcept : home_(home) {}
 
-  /// Starts them; the first one is the system's own. Throws std::invalid_argument for options that make no sense, or
-  /// that the system does not allow, and std::system_error.
+  /// Starts the pools; the first one is the system's default. Throws std::invalid_argument for
+  /// options that are invalid or that the system does not allow, and std::system_error.
   void open(std::vector<dispatcher_options> all, std::int64_t settles_at);
-  /// Instead: they have names only. Throws std::invalid_argument as open() does for those.
+  /// For simulations, instead of open(): only names exist. Throws std::invalid_argument for the
+  /// same options as open().
   void simulate(const std::vector<dispatcher_options>& all);
-  /// Afterwards there are no threads, and nobody is told anything.
+  /// Afterwards there are no threads, and no listener is notified.
   void stop() noexcept;
   void close() noexcept;
 
   [[nodiscard]] worker_pool& first() const noexcept { return *first_; }
-  /// Throws std::invalid_argument with the names that there are.
+  /// Throws std::invalid_argument with the names that exist.
   [[nodiscard]] worker_pool& named(std::string_view name) const;
-  /// The same, where they have names only.
+  /// The same check, in a simulation.
   void check(std::string_view name) const;
 
   template <class Look>

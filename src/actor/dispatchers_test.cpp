@@ -11,6 +11,7 @@
 #include <semaphore>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -24,6 +25,7 @@
 #include <troupe/actor/system.hpp>
 #include <troupe/sync/atomic.hpp>
 
+#include "sync/fake_control_groups.hpp"
 #include "test_support.hpp"
 
 namespace troupe::test {
@@ -45,7 +47,7 @@ std::string error_of(Do&& what) {
 
 struct where_am_i {};
 
-/// Says on which thread its handlers run.
+/// Reports on which thread its handlers run.
 class resident : public actor {
  public:
   std::string on(where_am_i) {
@@ -63,6 +65,26 @@ const dispatcher_statistics& of(const troupe::statistics& s, std::string_view na
 }
 
 // ── Placement ─────────────────────────────────────────────────────────────────────────────────
+
+TEST(dispatchers, start_no_more_workers_than_the_cpu_quota_allows) {
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  const auto cpus = static_cast<unsigned>(CPU_COUNT(&allowed));
+  const fake_system files;
+  files.mounts(version_2);
+  files.is_in("0::/service\n");
+  const auto workers_under = [&](const std::string& quota) {
+    files.second("/service", quota);
+    const char* const before = std::exchange(cpu_quota_root, files.root());
+    const troupe::system s;
+    cpu_quota_root = before;
+    return s.statistics().workers;
+  };
+  EXPECT_EQ(workers_under("max 100000"), cpus);
+  EXPECT_EQ(workers_under("900000000 100000"), cpus);
+  EXPECT_EQ(workers_under("100000 100000"), 1u);
+  EXPECT_EQ(workers_under("150000 100000"), std::min(cpus, 2u));
+}
 
 TEST(dispatchers, run_the_actors_that_name_them) {
   system s({.workers = 1, .dispatchers = {{.name = "io", .workers = 3}, {.name = "batch"}}});
@@ -228,7 +250,7 @@ struct ball {
   int left;
 };
 
-/// Plays it back; who has the last one says so.
+/// Plays the ball back; the actor that has the last one reports it.
 class player : public actor {
  public:
   explicit player(event& over) : over_(over) {}

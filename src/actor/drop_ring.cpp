@@ -15,6 +15,8 @@ namespace troupe::detail {
 drop_ring::drop_ring(std::size_t places, std::size_t bytes_max, const dispatch& token,
                      const dispatch& high_token)
     : bytes_max_(bytes_max), high_token_(high_token), tokens_(places) {
+  high_.bytes.resize(places);
+  others_.bytes.resize(places);
   for (token_envelope& each : tokens_) {
     each.how = &token;
     each.ring = this;
@@ -30,7 +32,8 @@ drop_ring::line& drop_ring::line_of(const dispatch& how) noexcept {
   return how.high ? high_ : others_;
 }
 
-// Null: there is no memory for one of a high message. Of the others there are enough.
+// Null: there is no memory for the token of a high-priority message. Tokens for the others are
+// preallocated.
 drop_ring::token_envelope* drop_ring::take_token(const line& of) noexcept {
   if (&of == &others_) {
     return static_cast<token_envelope*>(std::exchange(free_token_, free_token_->next));
@@ -56,7 +59,8 @@ envelope* drop_ring::pop_oldest(line& of) noexcept {
   of.oldest = message->next;
   if (of.oldest == nullptr) of.newest = nullptr;
   --of.count;
-  bytes_ -= std::min(bytes_, message->how->charge(*message));
+  bytes_ -= of.bytes[of.first];
+  of.first = (of.first + 1) % of.bytes.size();
   return message;
 }
 
@@ -88,8 +92,8 @@ drop_ring::outcome drop_ring::push(envelope& message, mailbox to) noexcept {
     if (needs_token()) token = take_token(*its);
   }
   if (token != nullptr) {
-    // Under the mutex, so that no message waits without a token, and none is taken in by a mailbox
-    // that closes.
+    // Under the mutex, so that no message waits without a token, and no message is accepted for a
+    // mailbox that closes.
     result.pushed = to.push(*token);
     if (result.pushed == mailbox::pushed::closed) {
       give_back(*token);
@@ -103,6 +107,7 @@ drop_ring::outcome drop_ring::push(envelope& message, mailbox to) noexcept {
   message.next = nullptr;
   (its->newest != nullptr ? its->newest->next : its->oldest) = &message;
   its->newest = &message;
+  its->bytes[(its->first + its->count) % its->bytes.size()] = bytes;
   ++its->count;
   bytes_ += bytes;
   return result;
@@ -120,7 +125,7 @@ envelope* drop_ring::take_if(envelope& token, const dispatch& how) noexcept {
   return take_for(token);
 }
 
-// Under the mutex.
+// Call under the mutex.
 envelope* drop_ring::take_for(envelope& token) noexcept {
   line& its = line_of(*token.how);
   --its.tokens_out;

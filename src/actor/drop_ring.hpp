@@ -11,20 +11,23 @@
 
 namespace troupe::detail {
 
-/// The places of a mailbox that drops its oldest messages. The messages wait here; the mailbox itself
-/// holds a token for each, «handle the oldest that is left», so that they keep their order with what
-/// else comes: what was sent before a stop() has its token before it.
+/// The places of a mailbox that drops its oldest messages. The messages wait here; the mailbox
+/// itself holds one token for each, which means "handle the oldest message that is left". So
+/// messages keep their order relative to everything else that is sent: a message sent before a
+/// stop() has its token before it.
 ///
-/// High messages have a line and tokens of their own. They are dropped only where no others are left.
+/// High-priority messages have a queue and tokens of their own. They are dropped only when no other
+/// messages are left.
 ///
 /// Threads:   any; take() from the reader.
-/// Invariant: of each kind at least as many tokens are on their way as messages are here, and never more
-///            than there are places.
-/// Cost:      a mutex. 40 bytes for each place, from the start; and for each high message that waits, on
-///            demand: with no memory for it that one stands in the line of the others.
+/// Invariant: for each priority there are at least as many tokens on their way as messages here,
+///            and never more than there are places.
+/// Cost:      a mutex; 56 bytes for each place, allocated at the start, and 56 bytes on demand for
+///            each waiting high-priority message. If that allocation fails, the message joins the
+///            other queue.
 class drop_ring {
  public:
-  /// With the records of its tokens.
+  /// `token` and `high_token` are the dispatch records of its tokens.
   drop_ring(std::size_t places, std::size_t bytes_max, const dispatch& token,
             const dispatch& high_token);
   drop_ring(const drop_ring&) = delete;
@@ -32,16 +35,18 @@ class drop_ring {
 
   struct outcome {
     mailbox::pushed pushed;
-    envelope* dropped;  // a list, oldest first, for the caller to destroy
+    envelope* dropped;  // a list, oldest first, which the caller destroys
   };
-  /// Takes the message, unless the mailbox is closed; drops what is too much. A message that alone is
-  /// larger than the limit drops itself.
+  /// Takes the message unless the mailbox is closed, and drops the messages that exceed the limits.
+  /// A message that alone exceeds the byte limit is dropped itself.
   outcome push(envelope& message, mailbox to) noexcept;
 
-  /// A token has arrived: the oldest message, or null if it was dropped meanwhile.
+  /// Handles the arrival of a token: returns the oldest message, or null if it has been dropped
+  /// meanwhile.
   [[nodiscard]] envelope* take(envelope& token) noexcept;
 
-  /// The same, if the oldest message is of this kind; else null, and the token has not arrived yet.
+  /// The same if the oldest message is of kind `how`. Otherwise returns null, and the token stays
+  /// unused.
   [[nodiscard]] envelope* take_if(envelope& token, const dispatch& how) noexcept;
 
   /// The ring that a token belongs to.
@@ -57,6 +62,10 @@ class drop_ring {
     envelope* newest = nullptr;
     std::size_t count = 0;
     std::size_t tokens_out = 0;
+    // The size of each message; that of the oldest is at `first`. Computing a message's size may
+    // run user code, which must not happen under the mutex.
+    std::vector<std::size_t> bytes;
+    std::size_t first = 0;
   };
 
   [[nodiscard]] std::size_t count() const noexcept { return high_.count + others_.count; }
@@ -68,7 +77,7 @@ class drop_ring {
 
   const std::size_t bytes_max_;
   const dispatch& high_token_;
-  mutex mutex_;  // guards what follows
+  mutex mutex_;  // guards the following members
   std::vector<token_envelope> tokens_;
   envelope* free_token_ = nullptr;
   line high_;
@@ -76,7 +85,8 @@ class drop_ring {
   std::size_t bytes_ = 0;
 };
 
-/// What waits in a ring is counted and told like any other message; its token is not.
+/// True for a ring's token. The messages in a ring are counted and reported like all others; tokens
+/// are not.
 [[nodiscard]] bool is_ring_token(const envelope& message) noexcept;
 
 }  // namespace troupe::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A handler that waits for the end of another actor: a watch whose `down` goes to it, and not to
-// on(down).
+// A handler that waits for another actor's termination: a watch whose `down` goes to the handler
+// instead of on(down).
 #include <troupe/actor/end_of.hpp>
 
 #include <stdexcept>
@@ -57,7 +57,8 @@ bool end_waiter::is_decided() const {
 bool end_waiter::is_over() const { return until_ != time_point::max() && until_ <= clock::now(); }
 
 void end_waiter::wait(handler_frame& who) {
-  // If it has ended by then, its `down` comes behind what it had sent before, and no time-out in front of that.
+  // If the actor has already terminated, its `down` arrives after the messages that it had sent
+  // before. No time-out may come first.
   const bool comes_late = is_over() && is_on_its_way(watch_);
   if (until_ != time_point::max() && !comes_late) at_ = begin_waiting(me_, *this, until_);
   handler = &who;
@@ -72,7 +73,7 @@ void end_waiter::ended(down&& what) {
 std::optional<down> end_waiter::take() noexcept {
   taken_ = true;
   handler = nullptr;
-  (void)unwatch(me_, watch_);  // if its time is over
+  (void)unwatch(me_, watch_);  // if its time-out has expired
   return std::move(got_);
 }
 

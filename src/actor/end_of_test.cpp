@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers that wait for the end of another actor.
+// Handlers that wait for another actor's termination.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -18,7 +18,8 @@ namespace {
 
 using lines = std::vector<std::string>;
 
-/// One whose handlers wait, and one who ends as the test says; all happens when the test plays.
+/// An actor whose handlers wait, and one that terminates as the test says; everything happens when
+/// the test plays.
 struct vigil {
   void begin(std::function<task<>(asker_actor&)> what) {
     who.send(work{std::move(what)});
@@ -56,7 +57,7 @@ TEST(end_of, with_a_time_that_is_over_says_what_has_come_by_then) {
     me.log.write(text(co_await end_of(v.other, 0ms)));
     auto later = end_of(v.other, 1ms);
     v.other.stop();
-    co_await sleep_for(5ms);  // the other one ends, and the time is over
+    co_await sleep_for(5ms);  // the other one terminates, and the time is over
     me.log.write(text(co_await later));
     me.log.write(text(co_await end_of(v.other, 0ms)));
     me.log.write(text(co_await end_of(v.other, -1s)));
@@ -121,7 +122,7 @@ TEST(end_of, with_a_time_that_is_not_over_says_it) {
   vigil v;
   v.begin([&](asker_actor& me) -> task<> {
     me.log.write(text(co_await end_of(v.other, patience)));
-    co_await sleep_for(2ms);  // it looks at the time again
+    co_await sleep_for(2ms);  // it checks the time again
     me.log.write("later");
   });
   v.other.stop();
@@ -250,7 +251,8 @@ TEST(end_of, outside_of_a_handler_that_waits_is_refused) {
   v.on.play();
 }
 
-// Those who wait and those whose end they wait for are stopped at the same time, in any order.
+// The waiting actors and those whose termination they wait for are stopped at the same time, in any
+// order.
 TEST(end_of_stress, ends_race_with_waiting_for_them) {
   struct wait_for {
     address who;

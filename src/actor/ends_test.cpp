@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends run as turns: however actors hang on each other, nothing recurses.
+// Terminations run as turns: however actors depend on each other, nothing recurses.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -63,7 +63,7 @@ TEST(ends, a_chain_that_is_shut_down_ends_whole) {
 
 TEST(ends, a_chain_of_messages_that_each_hold_the_next_receiver_ends_without_recursion) {
   stage s;
-  // Each is kept only by the message that the next one never handles.
+  // Each is kept alive only by the message that the next one never handles.
   ref<link> last = s.spawn<link>(ref<link>{});
   for (int i = 1; i < length / 10; ++i) {
     auto next = s.spawn<link>(ref<link>{});
@@ -98,7 +98,7 @@ TEST(ends, a_cycle_ends_when_one_of_it_is_stopped) {
   EXPECT_EQ(alive(), 0);
 }
 
-// A message whose end sends to the actor that it was left to.
+// A message whose destruction sends to the actor to which it had been sent.
 class speaks_up : public actor {
  public:
   struct begin {};
@@ -164,7 +164,7 @@ TEST(ends, who_hangs_over_a_message_that_was_left_is_named) {
   a.stop();
   EXPECT_TRUE(stopping.wait());
   a.send(1);
-  a = {};  // not the last: the turn has one
+  a = {};  // not the last reference: the turn has one
   go_on.set();
   EXPECT_TRUE(discarding.wait());
   EXPECT_FALSE(s.shutdown(std::chrono::milliseconds(1)).complete());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers during which nothing else happens to their actor.
+// Handlers during which their actor does nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

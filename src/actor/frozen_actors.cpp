@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which actors only hold each other, and how they end all at once.
+// Which actors are referenced only by each other, and how they are terminated all at once.
 //
-// An idle actor's state stays as it is while somebody else is its mailbox's reader: it is frozen. If of
-// one that is frozen as many references were listed, by others that are frozen too, as its lifeline counts,
-// nobody else holds it: no thread, no timer, no message on its way, no actor that runs or does not list. So
-// it lives only if one of those lives that list it. What is left then is garbage.
+// An idle actor's state does not change while another thread is its mailbox's reader: it is frozen.
+// If the frozen actors have listed as many references to a frozen actor as its lifeline counts,
+// nothing else holds it: no thread, no timer, no message on its way, no actor that runs or does not
+// list its references. So it lives only if one of the actors that list it lives. The remaining ones
+// are garbage.
 //
-// Somebody may still come by an address. For him they must end at once, lest he holds one of them and another
-// one, which it holds, ends. So all are marked first, each at exactly the count that was found: from
-// the last one on nobody can hold any of them, and those who try wait. If one of them cannot be marked,
-// or was sent something by somebody who has come by and gone before, then it lives, and what it holds.
+// Another thread may still reach these actors by an address. It must see all of them terminate at
+// once; otherwise it could hold one of them while another one, which the first references, has
+// terminated. So all are marked first, each at exactly the count that was found: from the last mark
+// on no thread can acquire any of them, and threads that try wait. If one of them cannot be marked,
+// or was sent something by a thread that has acquired and released it before, then it lives, and so
+// does everything that it references.
 #include "frozen_actors.hpp"
 
 #include <algorithm>
@@ -24,7 +27,8 @@
 
 namespace troupe::detail {
 
-// It takes as long as the marking of what is to end together, and no other thread is waited for meanwhile.
+// Waits as long as the marking of the actors that terminate together takes; that waits for no other
+// thread.
 bool lifeline::try_hold_when_decided(std::uint32_t generation) noexcept {
   while (!try_hold(generation)) {
     const state last = now_after_others();
@@ -49,7 +53,7 @@ bool control_block::has_something_to_do() const noexcept {
   // [urgent] relaxed: it comes with a message.
   if (taken_.has_ready() || head().pushed.has_pushed() || is_told_to_stop()) return true;
   const side_block* const its = side_if_any();
-  return its != nullptr && (its->kept != nullptr || its->again != nullptr || waits_for_something());
+  return its != nullptr && (its->kept != nullptr || its->supervised || waits_for_something());
 }
 
 void control_block::end_unreachable() noexcept {
@@ -67,9 +71,12 @@ void list(listed_references& in, control_block& target, const void* handle) {
 
 // ── Freezing ──────────────────────────────────────────────────────────────────────────────────
 
-void frozen_actors::freeze(which those) {
+void frozen_actors::freeze(which those, const std::vector<const control_block*>* only) {
+  if (only != nullptr && only->empty()) return;
   home_.for_each_actor([&](control_block& block) {
     if (those == which::that_list && block.type().references == nullptr) return;
+    if (only != nullptr && !std::binary_search(only->begin(), only->end(), &block, std::less<>{}))
+      return;
     nodes_.push_back({.block = &block, .references = 0});
     if (!block.try_freeze()) nodes_.pop_back();
   });
@@ -82,7 +89,7 @@ void frozen_actors::freeze(which those) {
   open_.reserve(nodes_.size());
   listed_references found;
   for (node& each : nodes_) list_references_of(each, found);
-  // Behind the listing: what was listed is counted by then.
+  // After the listing: the references that were listed are counted by then.
   for (node& each : nodes_) each.references = each.block->line().now().count();
 }
 
@@ -95,10 +102,10 @@ void frozen_actors::list_references_of(node& one, listed_references& found) {
     reference_visitor visit(found);
     type.references(one.block->object(), visit);
   } catch (...) {
-    // As promised: what was listed before it counts.
+    // As documented: the references that were listed before the exception count.
   }
   if (found.incomplete) throw std::bad_alloc();
-  // A member that is listed twice is one reference all the same.
+  // A member that is listed twice is still one reference.
   const auto by_handle = [](const auto& a, const auto& b) {
     return std::less<>{}(a.handle, b.handle);
   };
@@ -109,13 +116,14 @@ void frozen_actors::list_references_of(node& one, listed_references& found) {
     const auto target = std::lower_bound(
         places_.begin(), places_.end(), each.target,
         [](const place& a, const control_block* b) { return std::less<>{}(a.block, b); });
-    if (target == places_.end() || target->block != each.target) continue;  // it is not frozen
+    // it is not frozen
+    if (target == places_.end() || target->block != each.target) continue;
     edges_.push_back(target->in_nodes);
     ++nodes_[target->in_nodes].listed;
   }
 }
 
-// Those that live are out of it: each once, since it may be gone afterwards.
+// Thaws each living actor once, since it may be gone afterwards.
 void frozen_actors::thaw_living(bool others_too) noexcept {
   for (node& each : nodes_) {
     if (each.is_done || !(each.lives || others_too)) continue;
@@ -124,9 +132,9 @@ void frozen_actors::thaw_living(bool others_too) noexcept {
   }
 }
 
-// ── Who lives ─────────────────────────────────────────────────────────────────────────────────
+// ── Finding the living ────────────────────────────────────────────────────────────────────────
 
-// All for which `lives` is true, and whom they hold.
+// Finds all for which `lives` is true, and everything that they reference.
 template <class Lives>
 void frozen_actors::find_living(Lives&& lives) noexcept {
   for (node& each : nodes_) {
@@ -134,7 +142,7 @@ void frozen_actors::find_living(Lives&& lives) noexcept {
   }
 }
 
-// There is room in open_: each comes into it once.
+// There is room in open_: each node enters it once.
 void frozen_actors::let_live(node& one) noexcept {
   const auto add = [this](node& next) {
     if (next.lives) return;
@@ -151,7 +159,8 @@ void frozen_actors::let_live(node& one) noexcept {
   }
 }
 
-// More listed than counted: somebody lists what he does not hold. It is left alone.
+// If more references are listed than counted, an actor lists some that it does not hold. The target
+// is left alone.
 bool frozen_actors::is_held_by_others(const node& one) noexcept {
   return one.references == 0 || one.references != one.listed;
 }
@@ -169,7 +178,7 @@ frozen_actors::outcome frozen_actors::end_unreachable() noexcept {
     result.again = true;
     let_live(each);
   }
-  // First all of them, then the turns: the first to end lets go of the others.
+  // Ends all of them before any is scheduled: the first to terminate releases the others.
   for (node& each : nodes_) {
     if (each.lives) continue;
     each.block->line().end_marked();

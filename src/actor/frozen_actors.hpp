@@ -13,7 +13,7 @@ namespace troupe::detail {
 
 class runtime;
 
-/// What a reference_visitor writes down of one actor.
+/// The references that a reference_visitor has recorded for one actor.
 struct listed_references {
   struct one {
     control_block* target;
@@ -23,11 +23,12 @@ struct listed_references {
   bool incomplete = false;  // for lack of memory
 };
 
-/// The idle actors of a system, held still: nobody gives them a turn, so that their references can be
-/// looked at and stay as they are. What they are sent meanwhile waits in their mailboxes.
+/// Freezes the idle actors of a system. They are not scheduled, so their references can be
+/// inspected and do not change. Messages sent to them meanwhile wait in their mailboxes.
 ///
-/// Threads:   one; one object of it for each system at a time.
-/// Invariant: who was frozen is thawed or has begun to end, when this is destroyed.
+/// Threads:   one thread; at most one object per system at a time.
+/// Invariant: when this is destroyed, every actor that it froze has been thawed or has begun to
+///            terminate.
 /// Cost:      a search of a sorted array for each reference; 40 bytes for each actor and 4 for each
 ///            reference.
 class frozen_actors {
@@ -39,28 +40,30 @@ class frozen_actors {
   frozen_actors& operator=(const frozen_actors&) = delete;
   ~frozen_actors() { thaw_living(true); }
 
-  /// Freezes them, and has them list what they hold. Throws std::bad_alloc.
-  void freeze(which those);
+  /// Freezes actors and lets them list their references. `only`: these, ordered by address; null:
+  /// all that `those` selects. Throws std::bad_alloc.
+  void freeze(which those, const std::vector<const control_block*>* only = nullptr);
 
   struct outcome {
     std::size_t ended = 0;
-    bool again = false;  // somebody came by: the next search may find more
+    bool again = false;  // another thread interfered: the next search may find more
   };
-  /// Begins the end of those that only others of these hold.
+  /// Begins to terminate the actors that are referenced only by others of these.
   outcome end_unreachable() noexcept;
 
-  /// After freeze(which::all). Throws std::bad_alloc.
+  /// Call after freeze(which::all). Throws std::bad_alloc.
   [[nodiscard]] std::vector<troupe::system::suspect> suspects();
 
  private:
   struct node {
     control_block* block;
     std::uint32_t references;  // to it
-    std::uint32_t listed = 0;  // of these, by others of these
-    std::uint32_t first = 0;   // of its own, in edges_; up to those of the next one
+    std::uint32_t listed = 0;  // how many of these come from other frozen actors' lists
+    // its first edge in edges_; its edges end where the next node's begin
+    std::uint32_t first = 0;
     bool lives = false;
     bool marked = false;
-    bool is_done = false;  // thawed, or ending
+    bool is_done = false;  // thawed, or terminating
   };
 
   void list_references_of(node& one, listed_references& found);
@@ -76,10 +79,11 @@ class frozen_actors {
     std::uint32_t in_nodes;
   };
 
-  std::vector<node> nodes_;           // in the order of for_each_actor(): so they end
+  // in the order of for_each_actor(), in which they also terminate
+  std::vector<node> nodes_;
   std::vector<place> places_;         // by the address of the block
-  std::vector<std::uint32_t> edges_;  // to whom
-  std::vector<std::uint32_t> open_;   // living ones whose references are to be followed
+  std::vector<std::uint32_t> edges_;  // indexes of the referenced nodes
+  std::vector<std::uint32_t> open_;   // living nodes whose references are still to be followed
 };
 
 }  // namespace troupe::detail

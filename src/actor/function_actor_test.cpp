@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Actors that are functions: what they receive, and how they end.
+// Actors that are functions: what they receive, and how they terminate.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -305,6 +305,145 @@ TEST(function_actor, that_unlinks_or_unwatches_is_told_nothing) {
   it.send(bye{});
   EXPECT_EQ(it.join(), exit_reason::stopped);
   EXPECT_THAT(log.lines(), ElementsAre("unwatched", "nothing"));
+}
+
+TEST(function_actor, takes_back_what_it_has_been_told_and_has_not_received) {
+  journal log;
+  stage s;
+  const auto other = s.spawn<probe>(log);
+  const auto it = s.system.spawn<down, link_down, hello, bye>(
+      spawn_options{.where = bound_to(s.pump)}, [&log, &other](context& self) -> task<> {
+        self.link(other);
+        const monitor twice = self.watch(other);
+        const monitor once = self.watch(other);
+        (void)co_await self.receive<hello>();
+        log.write(self.unwatch(once) ? "unwatched" : "was over");
+        self.unlink(other.address());
+        const auto told = co_await self.receive<down>(0ms);
+        log.write(told && told->monitor == twice ? "told of the other watch" : "not told");
+        log.write(self.unwatch(twice) ? "unwatched" : "was over");
+        log.write((co_await self.receive<down>(0ms)) ? "told again" : "not told");
+        log.write((co_await self.receive<link_down>(0ms)) ? "told of the link" : "not told");
+        self.watch(other);
+        self.link(other);
+        log.write((co_await self.receive<down>(0ms)) ? "told" : "not told");
+        log.write((co_await self.receive<link_down>(0ms)) ? "told of the link" : "not told");
+        (void)co_await self.receive<bye>();
+      });
+  s.play();
+  other.stop_now();
+  s.play();
+  it.send(hello{});
+  EXPECT_TRUE(eventually([&] { return s.play(), log.lines().size() == 8; }));
+  EXPECT_THAT(log.lines(),
+              ElementsAre("destroyed", "unwatched", "told of the other watch", "was over",
+                          "not told", "not told", "told", "told of the link"));
+  it.send(bye{});
+  s.play();
+}
+
+TEST(function_actor, that_ends_leaves_nothing_of_what_it_has_been_told) {
+  journal log;
+  stage s;
+  const auto other = s.spawn<probe>(log);
+  const auto it = s.system.spawn<down, link_down, bye>(spawn_options{.where = bound_to(s.pump)},
+                                                       [&other](context& self) -> task<> {
+                                                         self.link(other);
+                                                         self.watch(other);
+                                                         self.unwatch(self.watch(other));
+                                                         (void)co_await self.receive<bye>();
+                                                       });
+  s.play();
+  other.stop_now();
+  s.play();
+  it.send(bye{});
+  s.play();
+  EXPECT_EQ(it.join(), exit_reason::stopped);
+}
+
+// ── A function takes no messages while it waits for something else ────────────────────────────
+
+struct many {
+  int left;
+};
+
+// Sends as many to a function whose mailbox holds fewer, so it is suspended.
+class flood : public actor {
+ public:
+  explicit flood(recipient<many, bye>& to) : to_(to) {}
+  void on(const many& m) {
+    if (to_) {
+      for (int i = 0; i < m.left; ++i) (void)to_.send(many{i});
+    }
+  }
+  int on(bye) { return 1; }
+
+ private:
+  recipient<many, bye>& to_;
+};
+
+TEST(function_actor, that_waits_for_room_where_one_waits_for_room_in_its_own_mailbox_goes_on) {
+  journal log;
+  stage s;
+  recipient<many, bye> it;
+  const auto other = s.spawn<flood>(spawn_options{.max_messages = 2}, it);
+  it = s.system.spawn<many, bye>(
+      spawn_options{.where = bound_to(s.pump), .max_messages = 2},
+      [&log, other](context& self) -> task<> {
+        (void)co_await self.receive<bye>();
+        int accepted = 0;
+        for (int i = 0; i < 3; ++i) {
+          if (co_await other.send_when_ready(many{0}) == delivery::accepted) ++accepted;
+        }
+        log.write(std::to_string(accepted) + " accepted");
+        for (int i = 0; i < 8; ++i) (void)co_await self.receive<many>();
+        log.write("all received");
+      });
+  (void)other.send(many{8});
+  s.play();
+  EXPECT_EQ(s.system.statistics().senders_paused, 1u);
+  (void)it.send(bye{});
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("3 accepted", "all received"));
+  EXPECT_GE(s.system.statistics().wait_cycles, 1u);
+  EXPECT_EQ(s.system.statistics().senders_paused, 0u);
+  EXPECT_EQ(s.system.statistics().handlers_waiting, 0u);
+  it = {};
+}
+
+TEST(function_actor, that_waits_for_room_in_its_own_mailbox_goes_on) {
+  journal log;
+  stage s;
+  const auto it = s.system.spawn<many>(
+      spawn_options{.where = bound_to(s.pump), .max_messages = 2}, [&log](context& self) -> task<> {
+        const auto me = self.recipient<many>();
+        for (int i = 0; i < 5; ++i) (void)co_await me.send_when_ready(many{i});
+        for (int i = 0; i < 5; ++i) {
+          log.write(std::to_string((co_await self.receive<many>()).left));
+        }
+      });
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("0", "1", "2", "3", "4"));
+}
+
+TEST(function_actor, that_asks_one_that_waits_for_room_in_its_own_mailbox_is_answered) {
+  journal log;
+  stage s;
+  recipient<many, bye> it;
+  const auto other = s.spawn<flood>(spawn_options{.max_messages = 2}, it);
+  it = s.system.spawn<many, bye>(spawn_options{.where = bound_to(s.pump), .max_messages = 2},
+                                 [&log, other](context& self) -> task<> {
+                                   (void)co_await self.receive<bye>();
+                                   const auto got = co_await other.ask<bye>(no_timeout);
+                                   log.write(got ? "answered" : got.why());
+                                 });
+  (void)other.send(many{8});
+  s.play();
+  (void)it.send(bye{});
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("answered"));
+  EXPECT_EQ(s.system.statistics().wait_cycles, 1u);
+  it = {};
 }
 
 TEST(function_actor, spawns_asks_and_sleeps) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Systems and pumps that go while other threads still hold references: nothing is touched that is
-// gone. (What these tests show, AddressSanitizer and ThreadSanitizer say.)
+// Systems and pumps that are destroyed while other threads still hold references: freed memory is
+// never accessed. (AddressSanitizer and ThreadSanitizer check that in these tests.)
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -82,7 +82,7 @@ TEST(goodbye, of_a_pump_just_after_another_thread_has_stopped_its_last_actor) {
     p->run_until_idle();
     std::thread other([mine = std::move(a)] { mine.stop(); });
     while (!gone) p->drain();
-    p.reset();  // the other thread may not have come back from stop() yet
+    p.reset();  // the other thread may not have returned from stop() yet
     other.join();
   }
 }

@@ -8,29 +8,31 @@
 
 namespace troupe::detail {
 
-/// Ticks whose actors are through with them, until who has the mutex of the timers takes them back: a stack
-/// from which all are taken at once (Treiber, «Systems programming: coping with parallelism», 1986).
+/// Ticks that their actors have handled, until the holder of the timers' mutex takes them back. A
+/// stack from which all are taken at once (Treiber, "Systems programming: coping with parallelism",
+/// 1986).
 ///
 /// Threads: push() from any; take_all() from one at a time.
-/// Cost:    push(): a compare-and-swap. take_all(): a load where there are none.
+/// Cost:    push(): a compare-and-swap. take_all(): a load if the stack is empty.
 class handled_ticks {
  public:
-  /// The caller does not touch it any more.
+  /// The caller must not touch the tick afterwards.
   void push(envelope& tick) noexcept {
-    // [handled] relaxed: only to have something to begin with.
+    // [handled] relaxed: only an initial value for the exchange.
     envelope* first = first_.load(relaxed);
     do {
       tick.next = first;
-      // [handled] release: all that its actor did with it comes before it is used again.
+      // [handled] release: everything its actor did with the tick happens before the tick is used
+      // again.
     } while (!first_.compare_exchange_weak(first, &tick, release, relaxed));
   }
 
-  /// The last one, and by `next` those before; null: none.
+  /// Returns the last one pushed, with the earlier ones linked by `next`; null: none.
   [[nodiscard]] envelope* take_all() noexcept {
-    // [handled] relaxed: what it says is empty may be filled just now; the next one will see it. Who pushed
-    // himself, or was told of it, sees that.
+    // [handled] relaxed: an empty stack may be filled just now; the next call will see that. A
+    // thread that pushed itself, or was notified of the push, sees the push.
     if (first_.load(relaxed) == nullptr) return nullptr;
-    // [handled] acquire: with the push of each.
+    // [handled] acquire: pairs with each push.
     return first_.exchange(nullptr, acquire);
   }
 

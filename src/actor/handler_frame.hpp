@@ -7,12 +7,17 @@ namespace troupe::detail {
 
 struct side_block;
 
-// All of these in the turn of the handlers' actor.
+// All of these are called in the turn of the handlers' actor.
 
-/// Those go on that were held up by an exclusive handler, if it is over. Throws what leaves them.
+/// Resumes the handlers that an exclusive handler held up, if that one has finished. Rethrows their
+/// exceptions.
 void resume_held_up();
 
-/// Destroys all handlers that wait.
+/// Calls the pending callbacks of asking::then(), in the order in which they were made, because
+/// their actor stops. Rethrows what a callback throws; the remaining ones stay pending.
+void tell_callbacks_of_end(side_block& of);
+
+/// Destroys all suspended handlers.
 void destroy_handlers(side_block& of) noexcept;
 
 }  // namespace troupe::detail

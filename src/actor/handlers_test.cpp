@@ -212,7 +212,7 @@ TEST(handlers, take_messages_that_can_only_be_moved) {
   EXPECT_THAT(got, ElementsAre(1, 2, 3, 4));
 }
 
-// Messages of all shapes keep their content and lie where they must.
+// Messages of all sizes keep their content and are aligned.
 template <std::size_t Bytes, std::size_t Alignment>
 struct shaped {
   alignas(Alignment) std::array<unsigned char, Bytes> bytes;

@@ -14,7 +14,7 @@ namespace {
 
 using kind = timeline_slice::kind;
 
-// What has no name is told only if it is worth a look.
+// Rows without a name are printed only if they took longer than this.
 constexpr duration short_enough = std::chrono::microseconds(50);
 
 constexpr std::size_t index(kind what) noexcept { return static_cast<std::size_t>(what); }

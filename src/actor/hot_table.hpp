@@ -14,17 +14,18 @@
 
 namespace troupe::detail {
 
-/// How much time went where: by actor type and message type, and by what the threads did. Short waits count as parked.
+/// Sums up the time spent, by actor type and message type, and by the activity of the threads.
+/// Short waits count as parked.
 ///
 /// Threads: one at a time.
 class hot_table {
  public:
   explicit hot_table(time_point zero) noexcept : zero_(zero) {}
 
-  /// What is none of the first thousand kinds is counted together. Throws std::bad_alloc.
+  /// Adds a slice. Kinds beyond the first thousand are counted together. Throws std::bad_alloc.
   void add(const timeline_slice& slice);
 
-  /// For people: the hottest first. Throws std::bad_alloc.
+  /// Returns a table for people to read, hottest first. Throws std::bad_alloc.
   [[nodiscard]] std::string text(time_point now) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One actor, several objects: what lies between the end of one and the making of the next.
+// One actor with several incarnations: what happens between two of them.
 #include <troupe/actor/incarnations.hpp>
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "drop_ring.hpp"
 #include "kept_message.hpp"
 #include "marking.hpp"
+#include "overdraft.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -22,7 +23,7 @@ namespace troupe::detail {
 
 namespace {
 
-// Never in a mailbox: what handling() says.
+// Never in a mailbox: handling() returns these.
 constexpr dispatch constructor_dispatch{nullptr, nullptr, "its constructor", false, true};
 constexpr dispatch between_dispatch{nullptr, nullptr, "waiting to be started by its supervisor",
                                     false, true};
@@ -48,62 +49,74 @@ bool end_for_good(control_block& of, exit_reason as) noexcept {
   return of.decide(control_block::next_object::never, as);
 }
 
-// ── Between two objects ───────────────────────────────────────────────────────────────────────
+// ── Between two incarnations ──────────────────────────────────────────────────────────────────
 //
-// The mailbox stays busy, so that nobody but who decides gives the actor a turn:
+// The mailbox stays busy, so that only a decision schedules the actor:
 //
-//   none       there is an object
-//   undecided  there is none: this turn is over
-//   begins     decided: the next turn makes one, and goes on as any first turn
-//   never      decided: the next turn ends the actor
+//   none       an incarnation exists
+//   telling    none exists; the turn that ended the last one still notifies the supervisor, and
+//              uses the factory
+//   undecided  none exists; that turn is over
+//   begins     decided: the next turn makes an incarnation, and continues like any first turn
+//   never      decided: the next turn terminates the actor
 //
-// none → undecided in the turn that ended an object; undecided → begins or never by the first of those
-// who decide; begins → none in the next turn.
+// none → telling → undecided in the turn that ended an incarnation; telling or undecided → begins
+// or never by the first decision; begins → none in the next turn. If the decision falls while the
+// state is telling, that turn schedules the next one when it is done, because the next one may
+// destroy what the turn uses.
 
 void control_block::begin_between() noexcept {
   side_block& its = *side_if_any();
-  // [phase] relaxed: the turn's own part, and there has been no turn yet. Its pump may have ended.
+  // [phase] relaxed: only the turn uses it, and there has been no turn yet. Its pump may have been
+  // destroyed.
   phase_.fetch_and(waited_for | for_good, relaxed);
   phase_.fetch_or(static_cast<std::uint32_t>(phase::starting) | between, relaxed);
   now_handling(between_dispatch);
-  // [restart] release: as below. [spare] Only the end of its pump may decide before it is handed out, and
-  // that is on the thread of its turns.
-  its.next.store(next_object::undecided, release);
+  // [restart] release: as below. [spare] Before the actor is returned to the caller, only the end
+  // of its pump may decide, and that is on the thread of its turns.
+  its.next.store({next_object::undecided}, release);
 }
 
 bool control_block::decide(next_object what, exit_reason as) noexcept {
+  if (!is_supervised()) return false;
   side_block* const its = side_if_any();
-  if (its == nullptr || its->again == nullptr) return false;
-  auto now = next_object::undecided;
-  // [restart] acquire: the turn that ended the object comes before the one that is asked for here.
-  if (!its->next.compare_exchange_strong(now, what, acquire, relaxed)) return false;
-  its->ends_as = as;
-  executor_->schedule(*this);
+  decision now{next_object::undecided};
+  // [restart] acquire: the turn that ended the object happens before the one that is scheduled
+  // here. Release: what this thread has done happens before that one, if the telling turn schedules
+  // it.
+  while (!its->next.compare_exchange_weak(now, {what, as}, acq_rel, relaxed)) {
+    if (now.what != next_object::undecided && now.what != next_object::telling) return false;
+  }
+  if (now.what == next_object::undecided) executor_->schedule(*this);
   return true;
 }
 
 bool control_block::is_supervised() const noexcept {
   const side_block* const its = side_if_any();
-  return its != nullptr && its->again != nullptr;
+  return its != nullptr && its->supervised;
 }
 
 void control_block::ends_for_good() noexcept {
-  phase_.fetch_or(for_good, relaxed);  // [phase] relaxed: its turns are this thread's
+  // [phase] relaxed: its turns are on this thread, or its last one is triggered after this.
+  phase_.fetch_or(for_good, relaxed);
+}
+
+bool control_block::may_have_next_object(exit_reason reason) const noexcept {
+  return is_supervised() && reason != exit_reason::unreachable &&
+         (phase_.load(relaxed) & for_good) == 0;  // [phase]
 }
 
 bool control_block::comes_back(exit_reason reason) noexcept {
-  const side_block* const its = side_if_any();
-  return its != nullptr && its->again != nullptr && reason != exit_reason::unreachable &&
-         (phase_.load(relaxed) & for_good) == 0 &&  // [phase]
-         its->again->comes_back(reason);
+  return may_have_next_object(reason) && side_if_any()->again->comes_back(reason);
 }
 
-// The object is gone, and its handlers; what else there was of it goes here. What it was sent stays.
+// The object and its handlers are gone; this removes the rest of its state. The messages sent to it
+// stay.
 turn_result control_block::end_incarnation(exit_reason reason, activity& mine) noexcept {
   side_block& its = *side_if_any();
   its.exclusive = its.held_up = nullptr;
-  // [urgent] relaxed: what was meant for this object. Before the links: one that breaks behind that
-  // look is urgent again. What goes first still does.
+  // [urgent] relaxed: clears marks that were meant for this object. Before the links: one that
+  // breaks after that check is urgent again. High-priority messages still go first.
   urgent_.fetch_and(high_pushed, relaxed);
   unwatch_all(its);
   end_listeners_of_object(its.bonds);
@@ -118,29 +131,36 @@ turn_result control_block::end_incarnation(exit_reason reason, activity& mine) n
     its.once_more = nullptr;
   }
   if (has_high) urgent_.fetch_or(high_pushed, relaxed);  // [high] the turn's
-  // [phase] The turn's own part.
+  // [phase] Accessed only by the turn.
   phase_.fetch_and(waited_for | for_good, relaxed);
   phase_.fetch_or(static_cast<std::uint32_t>(phase::starting) | between, relaxed);
   now_handling(between_dispatch);
   const std::string what = std::exchange(its.what, {});
   hold();
-  // [restart] release: all of this comes before the turn that somebody decides on from here on.
-  its.next.store(next_object::undecided, release);
+  // [restart] relaxed: only this turn proceeds from here, until it says so below.
+  its.next.store({next_object::telling}, relaxed);
   its.again->ended(reason, what);
+  decision now{next_object::telling};
+  // [restart] release: all of this happens before the turn that a later decision schedules. Acquire
+  // on failure: everything before a decision made meanwhile happens before that turn.
+  if (!its.next.compare_exchange_strong(now, {next_object::undecided}, release, acquire)) {
+    executor_->schedule(*this);
+  }
   let_go();
   return turn_result::resting;
 }
 
-// Nothing: there is an object, and the turn goes on with it.
+// An empty result: there is an incarnation, and the turn continues with it.
 std::optional<turn_result> control_block::next_incarnation(activity& mine) noexcept {
   side_block& its = *side_if_any();
-  // [restart] relaxed: schedule() has handed it over.
-  if (its.next.load(relaxed) == next_object::never) {
+  // [restart] relaxed: schedule() has published it.
+  if (const decision made = its.next.load(relaxed); made.what == next_object::never) {
     line().begin_end();
-    finish(its.ends_as, &mine, false);
+    release_what_it_owns();
+    finish(made.as, &mine, false);
     return turn_result::ended;
   }
-  its.next.store(next_object::none, relaxed);  // [restart]
+  its.next.store({next_object::none}, relaxed);  // [restart]
   if (its.objects_begun++ != 0) home().count_restart();
   now_handling(constructor_dispatch);
   bool is_made = false;
@@ -154,12 +174,12 @@ std::optional<turn_result> control_block::next_incarnation(activity& mine) noexc
   if (!is_made) {
     if (comes_back(exit_reason::failed)) return end_incarnation(exit_reason::failed, mine);
     line().begin_end();
-    end_watches();
+    release_what_it_owns();
     finish(exit_reason::failed, &mine, false);
     return turn_result::ended;
   }
-  phase_.fetch_and(~between, relaxed);  // [phase] the turn's own part
-  no_longer(urgent::fail);              // for what came when it could not make room
+  phase_.fetch_and(~between, relaxed);  // [phase] accessed only by the turn
+  no_longer(urgent::fail);              // for overflows while it could not make room
   if (type_->on_start == nullptr) {
     move_to(phase::running);
     has_started();
@@ -169,9 +189,7 @@ std::optional<turn_result> control_block::next_incarnation(activity& mine) noexc
 
 void control_block::has_started() noexcept {
   if (home_->looked_at) tell_started();
-  if (const side_block* const its = side_if_any(); its != nullptr && its->again != nullptr) {
-    its->again->started();
-  }
+  if (is_supervised()) side_if_any()->again->started();
 }
 
 void control_block::tell_started() noexcept {
@@ -181,7 +199,7 @@ void control_block::tell_started() noexcept {
   home().observe([&](observer& to) { again ? to.restarted(told) : to.started(told); });
 }
 
-// All that users have sent; what the runtime has sent stays.
+// Discards all messages of users; those of the runtime stay.
 void control_block::forget_mailbox(activity& mine) noexcept {
   const sending_rules& bounds = rules();
   const no_answer_scope as(ask_error::failed);
@@ -192,7 +210,8 @@ void control_block::forget_mailbox(activity& mine) noexcept {
   const bool is_room_wanted = inbox().refill(bounds.low).room;
   while (inbox().has_ready()) {
     envelope& message = inbox().pop_ready();
-    if (message.how->internal && !is_ring_token(message) && !is_wrapped(message)) {
+    if (message.how->internal && !is_ring_token(message) && !is_wrapped(message) &&
+        !is_uncounted(message)) {
       message.next = nullptr;
       last = *end = &message;
       end = &message.next;
@@ -205,16 +224,16 @@ void control_block::forget_mailbox(activity& mine) noexcept {
   if (first != nullptr) inbox().put_in_front(*first, *last);
   give_back_to_budget(counts.bytes);
   (void)mine.count_gone(counts.messages, counts.bytes);
-  if (home_->has_budget) settle(*home_, mine);
+  if (home_->settles_each_turn) settle(*home_, mine);
   if (is_room_wanted) home().pauses().release_waiters_of(*this);
 }
 
 // ── A message that failed its actor ───────────────────────────────────────────────────────────
 
-// Once: the second time it is what fails it.
+// Once: if it fails again, it fails the actor.
 bool control_block::handle_again(envelope& message) noexcept {
   side_block* const its = side_if_any();
-  if (its == nullptr || its->again == nullptr || its->being_retried == &message) return false;
+  if (!is_supervised() || its->being_retried == &message) return false;
   try {
     its->once_more = &wrap_to_retry(message);
     its->retried_trace = this_turn().trace;

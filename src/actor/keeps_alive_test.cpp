@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract's second table: what keeps an actor alive, a row each. (That an operation on a
-// socket does is shown in the layers that have sockets.)
+// The contract's second table: what keeps an actor alive, one test per row. (The tests of the
+// layers with sockets show that an operation on a socket does.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ TEST(contract, its_turn_keeps_an_actor_alive) {
   stage s;
   auto a = s.spawn<probe>(log);
   a.send(call{[&](probe& me) {
-    a = {};  // nobody else has one
+    a = {};  // there is no other reference
     log.write("still here");
     EXPECT_EQ(me.me().send(note{"and reachable for itself"}), delivery::accepted);
   }});

@@ -6,6 +6,7 @@
 #include <troupe/memory/pool.hpp>
 
 #include "marking.hpp"
+#include "overdraft.hpp"
 #include "side_block.hpp"
 
 namespace troupe::detail {
@@ -41,11 +42,17 @@ constexpr dispatch wrapped_dispatch{.run = run_wrapped,
                                     .discard = discard_wrapped,
                                     .message = "a message that was kept",
                                     .internal = true};
+constexpr dispatch high_wrapped_dispatch{.run = run_wrapped,
+                                         .discard = discard_wrapped,
+                                         .message = "a high message that was kept",
+                                         .internal = true,
+                                         .high = true};
 
 }  // namespace
 
 bool is_wrapped(const envelope& message) noexcept {
-  return message.how == &wrapped_dispatch || message.how == &retry_dispatch;
+  return message.how == &wrapped_dispatch || message.how == &high_wrapped_dispatch ||
+         message.how == &retry_dispatch;
 }
 
 bool is_to_be_retried(const envelope& message) noexcept { return message.how == &retry_dispatch; }
@@ -60,7 +67,7 @@ envelope* unwrap(envelope& message) noexcept {
 
 envelope& wrap(envelope& message) {
   auto* const outer = ::new (pool_allocate(sizeof(wrapping))) wrapping;
-  outer->how = &wrapped_dispatch;
+  outer->how = message.how->high ? &high_wrapped_dispatch : &wrapped_dispatch;
   outer->inner = &message;
   return *outer;
 }
@@ -74,7 +81,12 @@ envelope& wrap_to_retry(envelope& message) {
 void control_block::keep(envelope& message) {
   turn_context& here = this_turn();
   (void)side();
-  if (here.unwrapped) {
+  if (here.uncounted != nullptr) {  // it stays uncounted
+    uncounted_message& outer = *std::exchange(here.uncounted, nullptr);
+    outer.inner = &marked(message, *home_);
+    put_aside(outer);
+    here.after |= after::keep;
+  } else if (here.unwrapped) {
     put_aside(wrap(marked(message, *home_)));
     count_accepted(*home_, 0);
   } else {

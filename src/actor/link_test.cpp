@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Actors that end together.
+// Actors that terminate together.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct act {
   std::function<void(member&)> what;
 };
 
-// Ends with those that it is linked with.
+// Terminates with the actors that it is linked with.
 class member : public actor {
  public:
   explicit member(journal* log = nullptr) : log_(log) {}
@@ -46,7 +46,7 @@ class member : public actor {
   journal* const log_;
 };
 
-// Is told instead.
+// Is notified instead.
 class trapper : public actor {
  public:
   explicit trapper(journal& log) : log_(log) {}
@@ -399,6 +399,33 @@ TEST(link, against_the_end_ends_both_and_against_unlink_hangs_nothing) {
     EXPECT_EQ(t.join(), exit_reason::stopped);
     EXPECT_EQ(log.lines().size(), 1u);
   }
+}
+
+// The link breaks while a handler of the other one runs, which takes the link back: what it is told
+// after that counts.
+TEST(link, that_was_taken_back_when_it_broke_does_not_hide_what_comes_after_it) {
+  journal log;
+  recorder told;
+  troupe::system s(told.options(1));
+  event linked;
+  event broken;
+  const auto other = s.spawn<member>();
+  const auto one = s.spawn<member>(
+      spawn_options{.where = own_thread, .max_messages = 2, .when_full = overload::fail_receiver},
+      &log);
+  one.send(act{[&](member& me) {
+    me.link(other);
+    linked.set();
+    broken.wait();
+    me.unlink(other);
+    for (int i = 0; i < 5; ++i) (void)one.send(note{"one too many"});
+  }});
+  ASSERT_TRUE(linked.wait());
+  fail(other);
+  EXPECT_EQ(other.join(), exit_reason::failed);
+  broken.set();
+  one.stop();
+  EXPECT_EQ(one.join(), exit_reason::failed) << "its mailbox was full";
 }
 
 }  // namespace

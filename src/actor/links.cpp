@@ -13,7 +13,7 @@
 
 namespace troupe::detail {
 
-/// What on(link_down) is called with, made with the link.
+/// The message for on(link_down), allocated together with the link.
 struct link_message : envelope {
   using envelope::envelope;
   address who;
@@ -31,7 +31,7 @@ struct free_message {
 };
 using message_ptr = std::unique_ptr<link_message, free_message>;
 
-// Null if its class has no on(link_down).
+// Null if the actor's class has no on(link_down).
 message_ptr make_message(control_block& of) {
   if (of.type().on_link_down == nullptr) return nullptr;
   void* const block = pool_allocate(sizeof(link_message), alignof(link_message));
@@ -40,7 +40,7 @@ message_ptr make_message(control_block& of) {
   return message_ptr(one);
 }
 
-// Under the mutex. Throws std::bad_alloc, with nothing added.
+// Call under the mutex. Throws std::bad_alloc, with nothing added.
 void add(bonds& its, const address& other, message_ptr& told) {
   if (its.links == nullptr) its.links = std::make_unique<link_table>();
   link_end& fresh = *its.links->try_add(other, {}).first;
@@ -48,7 +48,7 @@ void add(bonds& its, const address& other, message_ptr& told) {
   fresh.told = told.release();
 }
 
-// Under the mutex.
+// Call under the mutex.
 message_ptr remove(bonds& its, const address& other) noexcept {
   link_end* const end = its.find(other);
   if (end == nullptr) return nullptr;
@@ -57,7 +57,7 @@ message_ptr remove(bonds& its, const address& other) noexcept {
   return told;
 }
 
-// Of one that had ended before the link was asked for. Throws std::bad_alloc.
+// For an actor that had terminated before the link was requested. Throws std::bad_alloc.
 end_cause cause_before(const address& other, control_block* target) {
   end_cause why;
   if (target == nullptr) {
@@ -82,7 +82,8 @@ void free_link_message(link_message* one) noexcept {
 }
 
 std::string broken_by(control_block& who, exit_reason reason, const std::string& what) {
-  if (reason == exit_reason::link_broken) return what;  // the first cause, down a whole chain
+  // the first cause, for a whole chain of links
+  if (reason == exit_reason::link_broken) return what;
   const std::string name = std::string(who.name()) + " (" + to_string(who.where()) + ")";
   if (reason != exit_reason::failed) return "linked with " + name + ", which stop_now() has ended";
   return "linked with " + name + ", which failed" + (what.empty() ? "" : ": " + what);
@@ -176,7 +177,7 @@ bool take_broken_link(bonds& its, std::string& what) noexcept {
     try {
       if (each.value.what != nullptr) what = *each.value.what;
     } catch (...) {
-      // No memory for the text: the rest is what matters.
+      // No memory for the text: the rest matters more.
     }
     return true;
   }
@@ -194,12 +195,17 @@ void forget_broken_links(bonds& its) noexcept {
 }
 
 std::optional<link_down> take_link_down(envelope& message) noexcept {
+  std::optional<link_down> d = look_at_link_down(message);
+  if (d) end_of_telling(*d);
+  return d;
+}
+
+std::optional<link_down> look_at_link_down(envelope& message) noexcept {
   const message_ptr one(&static_cast<link_message&>(message));
   bonds& its = this_turn().running->side_if_any()->bonds;
   {
     const std::lock_guard lock(its.guard);
     if (its.find(one->who) == nullptr) return {};
-    its.links->erase(one->who);
   }
   std::optional<link_down> d(std::in_place);
   d->who = one->who;
@@ -207,9 +213,21 @@ std::optional<link_down> take_link_down(envelope& message) noexcept {
   try {
     if (one->what != nullptr) d->what = *one->what;
   } catch (...) {
-    // No memory for the text: the rest is what matters.
+    // No memory for the text: the rest matters more.
   }
   return d;
+}
+
+bool is_to_be_told(const link_down& what) noexcept {
+  bonds& its = this_turn().running->side_if_any()->bonds;
+  const std::lock_guard lock(its.guard);
+  return its.find(what.who) != nullptr;
+}
+
+void end_of_telling(const link_down& what) noexcept {
+  bonds& its = this_turn().running->side_if_any()->bonds;
+  const std::lock_guard lock(its.guard);
+  if (its.find(what.who) != nullptr) its.links->erase(what.who);
 }
 
 void discard_link_down(envelope& message) noexcept {

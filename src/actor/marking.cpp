@@ -22,7 +22,8 @@
 
 namespace troupe {
 
-// Consecutive ones, spread over all numbers (the steps of splitmix64), begun where the clock is.
+// Consecutive numbers, spread over the whole range (the steps of splitmix64), starting at the
+// current clock time.
 trace_id new_trace() noexcept {
   struct counter {
     atomic<std::uint64_t> next{static_cast<std::uint64_t>(clock::now().time_since_epoch().count())};
@@ -39,7 +40,7 @@ namespace detail {
 
 namespace {
 
-// The two records of a marked message, made when the first one of its kind is sent, and kept.
+// The two records of a marked message, made when the first message of its kind is sent, and kept.
 struct marked_dispatch : dispatch {
   const dispatch* inner = nullptr;
 };
@@ -65,7 +66,7 @@ void may_fail_instead(conductor& by, control_block& me, envelope& message) {
   }
 }
 
-// Begun and done; what leaves the handler is told as a failure.
+// Reports begun and done. An exception that leaves the handler is reported as a failure.
 void run_and_tell(void* actor, envelope& message) {
   turn_context& here = this_turn();
   control_block& me = *here.running;
@@ -138,7 +139,7 @@ struct all_records {
   }
 };
 
-// Those that a thread has asked for last.
+// The records that a thread has looked up recently.
 struct recent_records {
   std::array<std::pair<const dispatch*, const records*>, 64> those{};
 };
@@ -166,7 +167,7 @@ void mark_in_place(envelope& message, const system_state& home) noexcept {
   try {
     message.how = &records_of(*message.how).in_place;
   } catch (...) {
-    // No memory for the record: this one is not seen.
+    // No memory for the record: this message is not observed.
   }
 }
 
@@ -185,7 +186,7 @@ envelope& marked(envelope& message, const system_state& home) noexcept {
     outer->trace = trace;
     return *outer;
   } catch (...) {
-    return message;  // likewise
+    return message;  // the same
   }
 }
 

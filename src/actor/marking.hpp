@@ -6,23 +6,24 @@
 #include <troupe/actor/sending_rules.hpp>
 #include <troupe/message/envelope.hpp>
 
-// How a system that is observed, or that traces, sees each message begin and end, where no other has a
-// single instruction for it: a message of a user's gets another record, which has all that its own one
-// has, but runs code that tells of it. One that belongs to a trace goes in an envelope that has the trace
-// as well.
+// How a system that is observed or traced sees each message begin and end, without a single
+// instruction in other systems. A user's message gets another dispatch record, which has everything
+// that its own has but runs code that reports the message. A message that belongs to a trace goes
+// into an envelope that also holds the trace.
 
 namespace troupe::detail {
 
-/// The message as it goes into a mailbox: marked, if its system looks at messages. With no memory for
-/// that it stays as it is.
+/// Returns the message as it goes into a mailbox: marked, if its system observes messages. If there
+/// is no memory for that, it stays as it is.
 [[nodiscard]] envelope& marked(envelope& message, const system_state& home) noexcept;
-/// The same without its trace; in the same place.
+/// Marks it without its trace; in the same envelope.
 void mark_in_place(envelope& message, const system_state& home) noexcept;
 
-/// The message as it was sent.
+/// Returns the message as it was sent.
 [[nodiscard]] envelope& unmarked(envelope& message) noexcept;
 
-/// It is marked in its place, and this is its own record. One that belongs to a trace is not.
+/// True if it is marked in place and `how` is its own record. False for one that belongs to a
+/// trace.
 [[nodiscard]] bool is_marked_as(const envelope& message, const dispatch& how) noexcept;
 
 /// The trace that it belongs to; 0: none.

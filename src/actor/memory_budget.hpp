@@ -8,27 +8,29 @@
 
 namespace troupe::detail {
 
-/// Keeps a flag that says whether the bytes in mailboxes, as far as threads have told, have reached a
-/// bound.
+/// Maintains a flag that says whether the bytes in mailboxes, as far as threads have reported them,
+/// have reached a bound.
 ///
 /// Threads: add() may be called by any.
 class memory_budget {
  public:
-  /// `is_over` lies where every send looks, and must outlive this.
+  /// `is_over` is read by every send, and must outlive this.
   memory_budget(std::size_t bound, atomic<bool>& is_over) noexcept
       : bound_(bound), is_over_(is_over) {}
 
-  /// Nobody may call add() meanwhile.
-  void start() noexcept {
-    told_.store(0, relaxed);         // [budget] relaxed: nobody else is there yet
-    is_over_.store(false, relaxed);  // [budget] likewise
+  /// No thread may call add() meanwhile.
+  void start(std::size_t bound) noexcept {
+    bound_ = bound;
+    told_.store(0, relaxed);         // [budget] relaxed: no other thread uses it yet
+    is_over_.store(false, relaxed);  // [budget] the same
   }
 
-  /// So many more, or fewer.
+  /// Adds a number of bytes, which may be negative.
   void add(std::int64_t bytes) noexcept {
-    // [budget] seq_cst, all of these: who stores the flag looks at the total again, and then comes
-    // after every addition whose author has seen the flag as it was before. With anything weaker the
-    // last to store could be one who knew an older total, and the flag would stay.
+    // [budget] seq_cst, all of these: a thread that stores the flag reads the total again. That
+    // read comes after every addition whose thread has read the flag's old value. With a weaker
+    // order, the last thread to store could have read an older total, and the flag would stay
+    // wrong.
     std::int64_t now = told_.fetch_add(bytes, seq_cst) + bytes;
     for (;;) {
       const bool over = now > 0 && static_cast<std::size_t>(now) >= bound_;
@@ -39,7 +41,7 @@ class memory_budget {
   }
 
  private:
-  const std::size_t bound_;
+  std::size_t bound_;
   atomic<bool>& is_over_;
   atomic<std::int64_t> told_{0};
 };

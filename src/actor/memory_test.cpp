@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a burst needed goes back to the operating system. That takes two rounds, a second apart, of a
-// thread that says nothing when it is done: so these tests ask until it is, or until a time that only a
-// failure reaches.
+// The memory of a burst goes back to the operating system. That takes two rounds, a second apart,
+// of a thread that does not report when it is done: so these tests poll until it is, or until a
+// time that only a failure reaches.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,7 +34,7 @@ class adder : public actor {
   std::uint64_t sum_ = 0;
 };
 
-// The first message holds its actor up until all others are there.
+// The first message blocks its actor until all others are there.
 struct wait_for {
   parker* until;
 };
@@ -56,7 +56,7 @@ void burst(system& in) {
   all_handled.park();
 }
 
-// Returns true if the pool has no more than that within half a minute.
+// Returns true if the pool shrinks to that size within half a minute.
 bool falls_to(std::size_t bytes) {
   const time_point until = clock::now() + std::chrono::seconds(30);
   while (pool_used().resident > bytes) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every message that was made is destroyed once, whatever happens to it and whatever it throws.
+// Every message that was made is destroyed exactly once, whatever happens to it and whatever it
+// throws.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -14,7 +15,7 @@ namespace {
 
 struct parcels {};
 
-// Owns memory, so that a leak or a second destruction shows; throws when it is told to.
+// Owns memory, so that a leak or a second destruction is detected; throws when it is told to.
 struct parcel {
   parcel() = default;
   parcel(const parcel& other) : alive(other.alive), text(other.text) { count(copies_left); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an observer is told of, and where a trace goes through, what is more than a message to an actor: functions, batches,
-// timers, waiting sends, constructors that throw; and all of it at once.
+// Notifications of observers and propagation of traces, beyond plain messages to actors: functions,
+// batches, timers, waiting sends, constructors that throw; and all of it at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ struct tell {
 };
 struct ask_it {};
 
-/// Counts what it is told.
+/// Counts the events that it is told of.
 class counting_observer : public observer {
  public:
   void started(const actor_event&) override { count("started"); }
@@ -65,7 +65,7 @@ class counting_observer : public observer {
   std::map<std::string, std::size_t> counts_;
 };
 
-/// Notes the trace of all that it is sent.
+/// Records the trace of every message that it is sent.
 class listener : public actor {
  public:
   explicit listener(journal& log) : log_(log) {}
@@ -259,8 +259,8 @@ class worker_of_all : public actor {
   const ref<worker_of_all> next_;
 };
 
-// What begins is done or fails; who starts ends; what dies is counted and told; nothing belongs to a trace that it was
-// not sent in.
+// Each message that begins is done or fails; each actor that starts terminates; each dead letter is
+// counted and reported; no message belongs to a trace that it was not sent in.
 TEST(observer, sees_everything_once_while_actors_fail_and_end_and_are_full) {
   const auto seen = std::make_shared<counting_observer>();
   atomic<std::uint64_t> in_handlers{0};

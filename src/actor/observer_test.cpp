@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an observer is told, and where a trace goes.
+// Notifications of observers, and propagation of traces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct owning {
 };
 struct stumble {};
 
-// Notes the trace of all that it handles.
+// Records the trace of every message that it handles.
 class hopper : public actor {
  public:
   explicit hopper(journal& log) : log_(log) {}
@@ -116,7 +116,7 @@ struct seen_scripts {
   recorder told;
 };
 
-// Actors on the test's thread, in a system that is looked at.
+// Actors on the test's thread, in a system that is observed.
 struct watched_stage : seen_scripts {
   explicit watched_stage(bool observes, bool traces) : system(options(observes, traces)) {}
   system_options options(bool observes, bool traces) {
@@ -201,21 +201,37 @@ TEST(observer, what_it_does_itself_it_is_not_told) {
   class sending : public observer {
    public:
     ref<hopper> to;
-    int told = 0;
+    ref<hopper> gone;
+    int told_of_sending = 0;
+    int told_of_handling = 0;
+    int told_of_dead_letters = 0;
+    void sent(const message_event&) override { ++told_of_sending; }
     void begun(const message_event&) override {
-      ++told;
-      if (to && told < 10) to.send(hop{0});
+      if (++told_of_handling == 10) return;
+      to.send(hop{0});
+      gone.send(hop{0});
     }
+    void dead(const dead_letter&) override { ++told_of_dead_letters; }
   };
   const auto seen = std::make_shared<sending>();
   journal log;
   troupe::system system({.workers = 1, .observer = seen});
   troupe::pump pump(system);
   seen->to = system.spawn<hopper>({.where = bound_to(pump)}, log);
+  seen->gone = system.spawn<hopper>({.where = bound_to(pump)}, log);
+  seen->gone.stop();
+  pump.run_until_idle();
+  seen->gone.send(hop{0});
+  EXPECT_EQ(seen->told_of_dead_letters, 1) << "the test sent this one";
   seen->to.send(hop{0});
-  for (int i = 0; i < 3; ++i) pump.drain();
-  EXPECT_GE(log.lines().size(), 2u);
+  EXPECT_EQ(seen->told_of_sending, 1) << "the test sent this one";
+  pump.run_until_idle();
+  EXPECT_EQ(log.lines().size(), 10u) << "the observer sent all but the first";
+  EXPECT_EQ(seen->told_of_handling, 10) << "the actor handled them, not the observer";
+  EXPECT_EQ(seen->told_of_sending, 1);
+  EXPECT_EQ(seen->told_of_dead_letters, 1);
   seen->to = {};
+  seen->gone = {};
 }
 
 TEST(observer, what_it_throws_is_forgotten) {

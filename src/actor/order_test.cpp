@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which messages arrive, as ARCHITECTURE.md lists it.
+// The order in which messages arrive, as docs/contract/messages-and-ordering.md lists it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ TEST(order, from_each_actor_is_as_sent_wherever_they_run) {
   }
 }
 
-// A sends to B and then to C; C, because of that, to B. B must hear A first.
+// A sends to B and then to C; C, because of that, to B. B must receive A's message first.
 TEST(order, is_causal) {
   struct first {
     int round;
@@ -183,7 +183,7 @@ TEST(order, down_comes_after_everything_else_that_the_ended_actor_had_sent) {
       const auto heir = s.spawn<probe>(log);
       auto a = s.spawn<dying>(spawn_options{.where = where}, heir);
       event watched;
-      // Through the ref and through the address, and one that comes when it is perhaps ending.
+      // Through the ref and through the address, and once while it may be terminating.
       heir.send(call{[&, where_a = a.address()](probe& me) {
         me.watch(a);
         me.watch(where_a);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a message that its receiver's limits do not simply let in.
+// Messages that their receiver's limits do not simply admit.
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/control_block.hpp>
@@ -15,10 +17,12 @@
 #include "drop_ring.hpp"
 #include "kept_message.hpp"
 #include "marking.hpp"
+#include "overdraft.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
+#include "waiting_send.hpp"
 
 namespace troupe {
 
@@ -35,7 +39,7 @@ std::size_t budget::used() const noexcept { return shared_->used(); }
 namespace detail {
 
 bool shared_budget::charge(std::size_t bytes) noexcept {
-  // [budget] relaxed: hands nothing over.
+  // [budget] relaxed: publishes no other data.
   std::size_t used = used_.load(relaxed);
   do {
     if (bytes > limit_ || used > limit_ - bytes) return false;
@@ -50,10 +54,12 @@ overload_rules::~overload_rules() = default;
 
 namespace {
 
-// A hard limit in terms of the soft one, where senders are paused in between.
-constexpr std::uint32_t hard_factor = 4;
+// With backpressure a mailbox can count this many times its limit: the messages that a sender sends
+// before it is suspended exceed the limit. Messages beyond that are in the mailbox uncounted; see
+// overdraft.hpp.
+constexpr std::uint32_t headroom = 4;
 
-// The smallest message, with its head, as the pool gives it.
+// The smallest message, with its header, in the pool's size classes.
 constexpr std::size_t smallest_message = 32;
 
 std::size_t floor_log2(std::size_t n) { return static_cast<std::size_t>(std::bit_width(n)) - 1; }
@@ -78,7 +84,7 @@ void run_token(void* actor, envelope& token) {
   message->how->run(actor, *message);
 }
 
-// Nobody discards it: what it stands for is taken out of the ring.
+// Never discarded: the message that it stands for is taken out of the ring.
 constexpr dispatch token_dispatch{.run = run_token,
                                   .discard = nullptr,
                                   .message = "the oldest message that is left",
@@ -92,9 +98,9 @@ constexpr dispatch high_token_dispatch{.run = run_token,
 }  // namespace
 
 sending_rules make_rules(std::size_t messages, std::size_t bytes, overload::policy policy) {
-  const bool pauses = policy == overload::policy::pause_senders;
-  const std::uint32_t most =
-      pauses ? mailbox_limits::units_max / hard_factor : mailbox_limits::units_max;
+  const std::uint32_t most = policy == overload::policy::pause_senders
+                                 ? mailbox_limits::units_max / headroom
+                                 : mailbox_limits::units_max;
   check(messages, "max_messages", most);
   check(bytes, "max_bytes", no_limit);
   sending_rules rules;
@@ -106,7 +112,6 @@ sending_rules make_rules(std::size_t messages, std::size_t bytes, overload::poli
     rules.shift = static_cast<std::uint8_t>(floor_log2(std::max<std::size_t>(bytes / units, 1)));
   }
   rules.soft = static_cast<std::uint32_t>(units);
-  rules.hard = pauses ? rules.soft * hard_factor : rules.soft;
   rules.low = rules.soft / 2;
   rules.quantum = std::max(1u, rules.soft / 8);
   return rules;
@@ -115,7 +120,8 @@ sending_rules make_rules(std::size_t messages, std::size_t bytes, overload::poli
 std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
                                                  const actor_type& type, std::size_t messages,
                                                  std::size_t bytes, bool looked_at) {
-  const overload::policy policy = options.when_full.what();
+  const overload::policy chosen = options.when_full.what();
+  const overload::policy policy = chosen == overload::policy::of_class ? type.when_full : chosen;
   if (policy == overload::policy::pause_senders && !options.max_messages && !options.max_bytes &&
       !options.charged_to) {
     return nullptr;
@@ -135,7 +141,7 @@ std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
   }
   if (policy == overload::policy::redirect) {
     own->target = options.when_full.target();
-    if (own->target->from->destroy != type.destroy) {
+    if (own->target->from->identity != type.identity) {
       throw std::invalid_argument("troupe: overload::redirect_to<" +
                                   std::string(own->target->from->name) + "> was given to a " +
                                   std::string(type.name));
@@ -149,13 +155,13 @@ std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
   return own;
 }
 
-// ── Being counted ─────────────────────────────────────────────────────────────────────────────
+// ── Counting ──────────────────────────────────────────────────────────────────────────────────
 
 void control_block::tell_overload(overload_event::kind what, const dispatch& how) noexcept {
   try {
     side().overloads.add(what);
   } catch (...) {
-    // No memory for a side block: it is counted in all, but not for this actor.
+    // No memory for a side block: it is counted in total, but not for this actor.
   }
   if (epoch_ == home().epoch()) home().overloaded({what, where(), name(), how.message});
 }
@@ -165,16 +171,34 @@ void control_block::tell_sent(const dispatch& how, std::uint64_t trace) noexcept
   home().observe([&](observer& to) { to.sent(told); });
 }
 
-void control_block::count_pause_timed_out() noexcept {
+bool control_block::could_take(std::size_t bytes) const noexcept {
+  if (rules().units(bytes, 1) <= rules().soft) return true;
+  return has_backpressure() && bytes <= home().overdrafts().limit();
+}
+
+void control_block::count_without_message(overload_event::kind what) noexcept {
   constexpr dispatch none{};
-  tell_overload(overload_event::kind::pause_timed_out, none);
+  tell_overload(what, none);
+}
+
+// Reports why a message was refused that would otherwise have been accepted, whatever its mailbox
+// holds. By now there may be room again; it is reported anyway.
+void control_block::tell_exhausted(const envelope& message) noexcept {
+  using kind = overload_event::kind;
+  const dispatch& how = *message.how;
+  if (home_->over_budget.load(relaxed)) {  // [budget] relaxed: only a hint
+    home().exhausted({kind::budget_exhausted, where(), name(), how.message});
+  } else if (!home().overdrafts().has_room_for(how.charge(message)) &&
+             rules().units(how.charge(message), how.weight) + load() > rules().soft) {
+    home().exhausted({kind::overdraft_exhausted, where(), name(), how.message});
+  }
 }
 
 // ── Limits for one type ───────────────────────────────────────────────────────────────────────
 
 bool control_block::take_place(const dispatch& how) noexcept {
   atomic<std::uint16_t>& waiting = side_if_any()->of_type[how.limit];
-  // [place] relaxed: counts, and hands nothing over.
+  // [place] relaxed: a counter that publishes no other data.
   std::uint16_t now = waiting.load(relaxed);
   do {
     if (now >= how.most) return false;
@@ -182,7 +206,7 @@ bool control_block::take_place(const dispatch& how) noexcept {
   return true;
 }
 
-// It had one, and has it still: whatever the limit is.
+// The message had a place and keeps it, whatever the limit is.
 void control_block::keep_place(const dispatch& how) noexcept {
   side_if_any()->of_type[how.limit].fetch_add(1, relaxed);  // [place]
 }
@@ -194,6 +218,11 @@ void control_block::give_place_back(const dispatch& how) noexcept {
 // ── Sending ───────────────────────────────────────────────────────────────────────────────────
 
 delivery control_block::send_slowly(envelope& message, std::size_t bytes) noexcept {
+  if (home().is_forked()) [[unlikely]] {
+    const no_answer_scope as(ask_error::stopped);
+    message.how->discard(message);
+    return delivery::refused;
+  }
   envelope& told = marked(message, *home_);
   if (conductor* const by = home().conducted_by(); by != nullptr && told.how->weight != 0) {
     control_block* const from = this_turn().running;
@@ -205,7 +234,8 @@ delivery control_block::send_slowly(envelope& message, std::size_t bytes) noexce
         by->keeps(home().timers().as_chore(), from, *this, told);
         return delivery::accepted;
       case fate::finds_it_full:
-        return overflow(told, true);
+        if (!has_backpressure()) return overflow(told, true);
+        return send_within(told, bytes, true, true);
     }
   }
   return send_within(told, bytes, true);
@@ -216,17 +246,17 @@ void control_block::arrive(envelope& message) noexcept {
   (void)send_within(message, message.how->charge(message), true);
 }
 
-// `may_redirect`: it has not been redirected yet.
-delivery control_block::send_within(envelope& message, std::size_t bytes,
-                                    bool may_redirect) noexcept {
+// `may_redirect`: it has not been redirected yet. `is_full`: treat the mailbox as full.
+delivery control_block::send_within(envelope& message, std::size_t bytes, bool may_redirect,
+                                    bool is_full) noexcept {
   const dispatch& how = *message.how;
   const overload_rules* const own = own_rules();
   if (own != nullptr && own->routes != nullptr) {
-    envelope& bare = unmarked(message);  // whoever gets it marks it
+    envelope& bare = unmarked(message);  // the recipient's send marks it
     control_block* const to = own->routes->choose(bare);
     return to != nullptr ? to->send(bare) : refuse_by_router(bare);
   }
-  // [budget] relaxed: only a look.
+  // [budget] relaxed: only a hint.
   if (home_->over_budget.load(relaxed) && rules().per_message != 0 && !is_closed()) {
     return overflow(message, may_redirect);
   }
@@ -250,10 +280,17 @@ delivery control_block::send_within(envelope& message, std::size_t bytes,
     }
   } else {
     const sending_rules& bounds = rules();
-    const std::size_t units = bounds.units(bytes, how.weight);
-    pushed = inbox().push(message, units, bounds.soft);
-    if (pushed == mailbox::pushed::full && bounds.hard > bounds.soft && !is_pumped_here()) {
-      pushed = inbox().push(message, units, bounds.hard);
+    pushed = is_full ? mailbox::pushed::full
+                     : inbox().push(message, bounds.units(bytes, how.weight), bounds.soft);
+    if (pushed == mailbox::pushed::full && has_backpressure()) {
+      if (this_thread_may_wait()) {
+        if (how.most != 0) give_place_back(how);
+        if (own != nullptr && own->budget != nullptr) own->budget->release(bytes);
+        const delivery became = wait_in_line(message);
+        let_go();
+        return became;
+      }
+      pushed = push_beyond_limit(message, bytes, false);
       pauses = pushed < mailbox::pushed::closed;
     }
     if (pushed < mailbox::pushed::closed) count_accepted(home, bytes);
@@ -295,13 +332,14 @@ control_block* control_block::routed(const envelope& message) noexcept {
   return to;
 }
 
-// Who asked is refused, whatever this thread is in the middle of: the end of another actor, perhaps.
+// The requester's ask is refused, whatever this thread is doing: possibly terminating another
+// actor.
 static void discard_for_room(envelope& message) noexcept {
   const no_answer_scope as(ask_error::refused);
   message.how->discard(message);
 }
 
-// Not in the mailbox; it is destroyed, or goes elsewhere.
+// The message is not in the mailbox; it is destroyed or goes elsewhere.
 delivery control_block::overflow(envelope& message, bool may_redirect) noexcept {
   using kind = overload_event::kind;
   const overload_rules* const own = own_rules();
@@ -319,8 +357,11 @@ delivery control_block::overflow(envelope& message, bool may_redirect) noexcept 
       fail_for_overload();
       break;
     case overload::policy::pause_senders:
+      tell_exhausted(message);
+      break;
     case overload::policy::refuse:
     case overload::policy::route:
+    case overload::policy::of_class:  // no actor has that
       break;
   }
   tell_overload(kind::refused, *message.how);
@@ -328,16 +369,17 @@ delivery control_block::overflow(envelope& message, bool may_redirect) noexcept 
   return delivery::refused;
 }
 
-// As it is for the target; null if it could not be made, and is refused.
+// The message in the form for the target; null if it could not be made, and is refused.
 envelope* control_block::redirected(const redirection& where, envelope& sent) noexcept {
   envelope& message = unmarked(sent);
   envelope* onwards = &message;
   if (where.table != nullptr) {
     const auto* const end = where.table + where.table_size;
-    const auto* const entry = std::find_if(
-        where.table, end, [&](const redirected_message& m) { return m.from == message.how; });
+    const auto* const entry = std::find_if(where.table, end, [&](const redirected_message& m) {
+      return m.from != nullptr && is_same_message(*m.from, *message.how);
+    });
     TROUPE_ASSERT(entry != end, "a message that is not in the list of what its actor understands");
-    if (entry->to == nullptr) {  // a question that is answered otherwise there
+    if (entry->to == nullptr) {  // a request for which the target's reply has another type
       tell_overload(overload_event::kind::refused, *message.how);
       discard_for_room(message);
       return nullptr;
@@ -364,38 +406,97 @@ delivery control_block::redirect(const redirection& where, envelope& message) no
   return where.to->send_within(*onwards, onwards->how->charge(*onwards), false);
 }
 
-// The message has been taken in above the soft limit.
+// The message has been accepted beyond the limit.
 delivery control_block::slow_down(const dispatch& how) noexcept {
   turn_context& here = this_turn();
   if (here.running == this) return delivery::accepted;  // to itself
-  if (here.running != nullptr) {
-    if (&here.running->home() != &home()) return delivery::paused;  // of another system
-    // After its handler; it is the first full mailbox that counts.
-    if (here.waits_for == nullptr) {
-      hold();
-      here.waits_for = this;
-      here.after |= after::pause;
-      here.sent_to_full = &how;
+  if (here.running == nullptr || here.constructors != 0) return delivery::paused;
+  // The actor is suspended after its handler, for each full mailbox that the handler has sent to.
+  if (here.waits_for == nullptr) {
+    hold();
+    here.waits_for = this;
+    here.after |= after::pause;
+    here.sent_to_full = &how;
+  } else if (here.waits_for != this) {
+    try {
+      (void)side();
+      if (here.also == nullptr) here.also = new std::vector<control_block*>;
+      const auto at = std::lower_bound(here.also->begin(), here.also->end(), this, std::less<>{});
+      if (at == here.also->end() || *at != this) {
+        here.also->insert(at, this);
+        hold();
+      }
+    } catch (...) {
+      // No memory: it waits for the others.
     }
-    return delivery::paused;
   }
-  // These have others to serve: one with a pump, that of the timers, one that tells the user.
-  if (here.must_not_wait || here.pumps != 0) return delivery::paused;
-  tell_overload(overload_event::kind::paused, how);
-  if (!home().pauses().wait_here(*this)) count_pause_timed_out();
   return delivery::paused;
 }
 
-// A thread outside of any turn that waited for the actor which it pumps would wait for itself.
-bool control_block::is_pumped_here() const noexcept {
-  return this_turn().running == nullptr && executor_ == home().pump_of_this_thread();
+// True for a thread outside any turn. Threads that run a loop or the timers, that call a user's
+// hook or that construct an actor must not wait: they have other work to do, or would wait for
+// themselves.
+bool control_block::this_thread_may_wait() noexcept {
+  const turn_context& here = this_turn();
+  return here.running == nullptr && here.constructors == 0 && !here.must_not_wait &&
+         here.pumps == 0;
+}
+
+delivery control_block::wait_in_line(envelope& message) noexcept {
+  parker here;
+  message_in_line mine(*this, message, &here);
+  tell_overload(overload_event::kind::paused, *message.how);
+  taken how = taken::full;
+  try {
+    (void)side();
+    how = home().pauses().line_up(mine, nullptr);
+  } catch (...) {  // no memory for a side block: it does not wait
+    how = take_in_beyond_limit(message, mine.bytes, false);
+  }
+  if (how == taken::full) {
+    here.park();
+    return mine.became;
+  }
+  if (how != taken::by_idle && how != taken::by_busy) return not_taken(how, message);
+  if (how == taken::by_idle) executor_->schedule(*this);
+  tell_taken(*mine.kind, mine.trace);
+  return delivery::accepted;
+}
+
+// The caller holds the actor. Returns full if there is no memory, or the overdraft is exhausted.
+mailbox::pushed control_block::push_beyond_limit(envelope& message, std::size_t bytes,
+                                                 bool is_locked) noexcept {
+  overdraft& of = home().overdrafts();
+  if (!of.charge(bytes)) return mailbox::pushed::full;
+  uncounted_message* outer = nullptr;
+  mailbox::pushed pushed{};
+  try {
+    (void)side();
+    pushed = inbox().push(message, rules().units(bytes, message.how->weight));
+    if (pushed == mailbox::pushed::full) outer = &make_uncounted(message, bytes);
+  } catch (...) {
+    pushed = mailbox::pushed::full;
+  }
+  if (outer != nullptr) {
+    home().pauses().begin_uncounted(*this, is_locked);
+    pushed = inbox().push(*outer);
+    if (pushed < mailbox::pushed::closed) return pushed;
+    home().pauses().end_uncounted(*this, is_locked);
+    free_envelope(*outer);
+  }
+  if (pushed < mailbox::pushed::closed) {
+    home().pauses().overdrawn(*this, bytes, is_locked);
+  } else {
+    of.release(bytes);
+  }
+  return pushed;
 }
 
 void control_block::fail_for_overload() noexcept {
   if (raise(urgent::fail)) wake();
 }
 
-// ── Being handled ─────────────────────────────────────────────────────────────────────────────
+// ── Handling ──────────────────────────────────────────────────────────────────────────────────
 
 bool is_ring_token(const envelope& message) noexcept {
   return message.how == &token_dispatch || message.how == &high_token_dispatch;
@@ -414,7 +515,7 @@ void control_block::no_longer_waits(const dispatch& how, std::size_t bytes) noex
   }
 }
 
-// It was accepted, and will not be handled.
+// The message was accepted, and will not be handled.
 void control_block::drop(envelope& message, overload_event::kind why) noexcept {
   const dispatch& how = *message.how;
   const std::size_t bytes = how.charge(message);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of message through limited mailboxes of each policy: nothing leaks, nothing is doubled.
+// Every kind of message through limited mailboxes of each policy: nothing leaks, and nothing is
+// duplicated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +41,7 @@ struct huge {
   counted<of_messages> alive;
 };
 
-/// Writes down the sums of what it got, in atomics: it runs anywhere.
+/// Records the sums of the messages that it received, in atomics: it runs anywhere.
 struct tally {
   atomic<std::uint64_t> handled{0};
   atomic<std::uint64_t> broken{0};
@@ -70,7 +71,7 @@ class taker : public actor {
   tally& all_;
 };
 
-// Understands the same, with the sender: what is redirected here is made anew.
+// Understands the same, with the sender: redirected messages are made anew here.
 class taker_with_sender : public actor {
  public:
   explicit taker_with_sender(tally& all) : all_(all) {}
@@ -123,7 +124,8 @@ class any_message : public ::testing::TestWithParam<kind> {
     return with(overload::redirect_to<taker>(other));
   }
 
-  // When all has ended: handled, refused and dropped are all that was sent.
+  // When all has terminated: the handled, refused and dropped messages add up to those that were
+  // sent.
   void check(std::uint64_t sent) {
     EXPECT_TRUE(s.system.shutdown(patience).complete());
     const overload_counts told = s.full.counts();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing stands still: whoever floods whom, it ends, and every message is accounted for.
+// No deadlock: whichever actors flood each other, it ends, and every message is accounted for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,10 +20,10 @@ struct parcel {
   int number;
 };
 
-/// Numbers all that is sent, up to so many, and knows what became of each.
+/// Numbers all messages that are sent, up to a maximum, and records what became of each.
 ///
-/// Invariant: attempted_ >= handled_ + not_taken_; equal only when nothing moves any more, because a
-///            handler counts its message when it has sent all that it sends.
+/// Invariant: attempted_ >= handled_ + not_taken_; equal only when nothing moves any more, because
+///            a handler counts its message after it has sent everything that it sends.
 class ledger {
  public:
   explicit ledger(int most = sends_most) : handled_times_(static_cast<std::size_t>(most)) {}
@@ -53,7 +53,7 @@ class ledger {
   [[nodiscard]] int handled() const { return handled_; }
   [[nodiscard]] int not_taken() const { return not_taken_; }
 
-  /// When all is quiet: the sums.
+  /// Call when all is quiet: returns the sums.
   void check(const crowd& s) const {
     const overload_counts told = s.full.counts();
     const statistics now = s.system.statistics();
@@ -83,7 +83,7 @@ struct next_to {
 };
 struct spin {};  // starts a flood
 
-/// Sends `copies` of each message that it gets to each of those next to it.
+/// Sends `copies` of each message that it receives to each of its neighbors.
 class node : public actor {
  public:
   node(ledger& all, int copies) : all_(all), copies_(copies) {}
@@ -117,7 +117,7 @@ spawn_options limited(std::size_t most, placement where = pool) {
   return {.where = where, .max_messages = most};
 }
 
-// Pushes until the ledger is spent or whatever was pushed has run dry, then waits for quiet.
+// Pushes until the ledger is spent or the pushed messages have run dry, then waits for quiet.
 template <class Push>
 void keep_going(const ledger& all, Push&& push) {
   const time_point deadline = later(clock::now(), patience);
@@ -126,12 +126,14 @@ void keep_going(const ledger& all, Push&& push) {
   EXPECT_TRUE(eventually([&] { return all.is_quiet(); })) << "it stands still";
 }
 
-// Whose last turn has ended: what a turn handled is counted at its end.
+// Actors whose last turn has ended: messages handled in a turn are counted at its end.
 void check_at_rest(crowd& s, const ledger& all) {
   EXPECT_TRUE(eventually([&] { return s.system.statistics().messages_waiting == 0; }));
   EXPECT_TRUE(eventually([&] { return s.system.statistics().senders_paused == 0; }));
   EXPECT_TRUE(s.system.shutdown(patience).complete());
   all.check(s);
+  EXPECT_EQ(all.not_taken(), 0) << "backpressure loses nothing";
+  EXPECT_EQ(s.system.statistics().overdraft_bytes, 0u);
 }
 
 class moving : public ::testing::TestWithParam<shape> {
@@ -192,8 +194,7 @@ TEST_P(moving, a_ring_that_several_threads_and_its_own_members_flood) {
   EXPECT_TRUE(all.is_quiet());
   EXPECT_EQ(s.system.statistics().message_bytes_waiting, 0u);
   EXPECT_EQ(s.system.statistics().senders_paused, 0u);
-  // Refused spins are told as well.
-  EXPECT_GE(s.full.counts().refused, static_cast<std::uint64_t>(all.not_taken()));
+  EXPECT_EQ(s.full.counts().refused, 0u);
 }
 
 TEST_P(moving, everybody_sends_to_everybody) {
@@ -244,7 +245,6 @@ TEST_P(moving, a_ring_on_the_thread_that_floods_it) {
   p.run_until_idle();
   EXPECT_TRUE(all.is_spent());
   EXPECT_TRUE(all.is_quiet()) << "the pump is idle";
-  EXPECT_EQ(s.full.counts().pauses_timed_out, 0u);
   check_at_rest(s, all);
 }
 
@@ -267,42 +267,6 @@ TEST_P(moving, a_ring_across_pool_threads_and_pump) {
   }
   EXPECT_TRUE(all.is_spent());
   EXPECT_TRUE(all.is_quiet()) << "it stands still";
-  check_at_rest(s, all);
-}
-
-TEST(overload_moving, pauses_that_time_out_lose_nothing) {
-  constexpr int most = 2'000;
-  ledger all(most);
-  crowd s(2, 1ms);
-  class slow : public actor {
-   public:
-    slow(ledger& all, const overload_log& full) : all_(all), full_(full) {}
-    void on(parcel p) {
-      all_.has_begun(p);
-      // Until somebody's time is over, again and again.
-      const auto before = full_.counts().pauses_timed_out;
-      if (p.number % 500 == 0 && p.number < most - 500) {
-        EXPECT_TRUE(eventually([&] { return full_.counts().pauses_timed_out > before; }));
-      }
-      all_.has_ended();
-    }
-
-   private:
-    ledger& all_;
-    const overload_log& full_;
-  };
-  const auto receiver =
-      s.system.spawn<slow>(spawn_options{.where = own_thread, .max_messages = 8}, all, s.full);
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) {
-      threads.emplace_back([&] {
-        while (!all.is_spent()) all.send(receiver);
-      });
-    }
-  }
-  EXPECT_TRUE(eventually([&] { return all.is_quiet(); }));
-  EXPECT_GE(s.full.counts().pauses_timed_out, 1u);
   check_at_rest(s, all);
 }
 
@@ -339,7 +303,8 @@ TEST(overload_moving, a_flood_to_actors_that_end_is_handled_refused_or_a_dead_le
   }
   EXPECT_TRUE(s.system.shutdown(patience).complete());
   const statistics now = s.system.statistics();
-  // Refused by an ended one is a dead letter; so is what an ended one left over.
+  // A message refused by a terminated actor is a dead letter; so is one that a terminated actor
+  // left over.
   EXPECT_EQ(static_cast<std::uint64_t>(all.attempted()),
             static_cast<std::uint64_t>(all.handled()) + now.dead_letters + now.messages_refused);
   EXPECT_EQ(now.dead_letters, s.told.dead_letters().size());

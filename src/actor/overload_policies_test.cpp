@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a message for which there is no room: the policies that a spawner can choose.
+// Policies for messages for which there is no room, chosen by the spawner.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ constexpr auto A = delivery::accepted;
 constexpr auto R = delivery::refused;
 constexpr auto D = delivery::dropped;
 
-// From a thread that would wait if anybody could.
+// Sends from a thread that would wait if it could.
 template <class To>
 std::vector<delivery> send_from_a_thread(const To& to, int count, int first = 0) {
   std::vector<delivery> became;
@@ -133,6 +133,35 @@ TEST(overload_drop_oldest, keeps_the_senders_orders_when_several_threads_send) {
     EXPECT_TRUE(std::is_sorted(of_one.begin(), of_one.end()));
     EXPECT_EQ(std::adjacent_find(of_one.begin(), of_one.end()), of_one.end()) << "handled twice";
   }
+}
+
+// Sends an item to its own mailbox each time that its size is computed.
+struct talkative {
+  const recipient<item>* to = nullptr;
+  [[nodiscard]] std::size_t owned_bytes() const noexcept {
+    (void)to->send(item{0});
+    return 100;
+  }
+};
+
+TEST(overload_drop_oldest, may_be_sent_to_while_a_message_is_asked_for_its_bytes) {
+  class keeper : public actor {
+   public:
+    explicit keeper(std::vector<int>& got) : got_(got) {}
+    void on(const talkative&) { got_.push_back(1); }
+    void on(item i) { got_.push_back(i.number); }
+
+   private:
+    std::vector<int>& got_;
+  };
+  std::vector<int> got;
+  pumped_crowd s;
+  const auto full = s.system.spawn<keeper>(s.here(3, overload::drop_oldest), got);
+  const recipient<item> itself = full;
+  for (int i = 0; i < 10; ++i) (void)full.send(talkative{&itself});
+  s.play();
+  EXPECT_GE(std::count(got.begin(), got.end(), 1), 1);
+  EXPECT_EQ(s.system.statistics().messages_waiting, 0u);
 }
 
 TEST(overload_drop_oldest, holds_a_limit_of_bytes) {
@@ -281,7 +310,7 @@ TEST_P(always_through, a_down) {
   full.send(note{"2"});
   watched.stop();
   watched.join();
-  // The down is sent by the last turn, of which join() does not see the end.
+  // The down is sent by the last turn, whose end join() does not wait for.
   EXPECT_TRUE(eventually([&] { return s.system.statistics().messages_waiting >= 3; }));
   s.play();
   EXPECT_THAT(log.lines(), ElementsAre("1", "2", "down: stopped"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is too much for one actor goes to another.
+// Messages beyond one actor's limits go to another actor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class clerk : public actor {
   journal& log_;
 };
 
-// Wants to know who sends, and has a list as well.
+// Wants the sender, and has a list as well.
 class manager : public actor {
  public:
   using messages = troupe::messages<item, word>;

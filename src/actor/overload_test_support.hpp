@@ -11,15 +11,12 @@
 
 #include "test_support.hpp"
 
-// What the tests of full mailboxes share: a stage that writes down what its mailboxes do, an actor
-// that only takes, and one that takes when it is let.
+// Shared by the tests of full mailboxes: a stage that records the events of its mailboxes, an actor
+// that only receives, and one that receives when the test lets it.
 
 namespace troupe::test {
 
-/// So long that a test does not see a pause end by itself.
-inline constexpr auto never = 1h;
-
-/// Keeps what on_overload is told.
+/// Records the events passed to on_overload.
 class overload_log {
  public:
   struct line {
@@ -49,8 +46,14 @@ class overload_log {
         case kind::pause_timed_out:
           ++counts_.pauses_timed_out;
           break;
+        case kind::wait_cycle:
+          ++counts_.wait_cycles;
+          break;
+        case kind::budget_exhausted:
+        case kind::overdraft_exhausted:
+          break;
       }
-      // The first ones are enough to look at; a flood is only counted.
+      // Recording the first events is enough; a flood is only counted.
       if (lines_.size() < 1'000)
         lines_.push_back({e.what, e.to, std::string(e.actor), std::string(e.message)});
     };
@@ -71,24 +74,17 @@ class overload_log {
   std::vector<line> lines_;
 };
 
-/// A system that writes down what its mailboxes do, and where no pause ends by itself.
+/// A system that records the events of its mailboxes.
 struct crowd {
-  explicit crowd(unsigned workers = 2, duration pause_max = never)
-      : system(listen(workers, pause_max)) {}
+  explicit crowd(unsigned workers = 2) : system(full.listen(told.options(workers))) {}
   explicit crowd(system_options options) : system(full.listen(std::move(options))) {}
-
-  [[nodiscard]] system_options listen(unsigned workers, duration pause_max) {
-    system_options options = told.options(workers);
-    options.pause_max = pause_max;
-    return full.listen(std::move(options));
-  }
 
   recorder told;
   overload_log full;
   troupe::system system;
 };
 
-/// A crowd with a pump on the test's thread: who is bound to it is as slow as the test wants.
+/// A crowd with a pump on the test's thread: actors bound to it are as slow as the test wants.
 struct pumped_crowd : crowd {
   using crowd::crowd;
 
@@ -106,7 +102,7 @@ struct item {
 };
 struct explode {};
 
-/// Writes down the items that it gets. To be read where it runs, or when it has ended.
+/// Records the items that it receives. Read them where the actor runs, or after it has terminated.
 class sink : public actor {
  public:
   explicit sink(std::vector<int>& got) : got_(got) {}
@@ -117,7 +113,7 @@ class sink : public actor {
   std::vector<int>& got_;
 };
 
-/// Lets through only so many as the test says.
+/// Lets through only as many as the test says.
 class turnstile {
  public:
   void let(int more) {
@@ -125,7 +121,7 @@ class turnstile {
     permits_ += more;
     changed_.notify_all();
   }
-  /// False if nobody let it.
+  /// False if it was not let through.
   bool pass() {
     std::unique_lock lock(mutex_);
     ++waiting_;
@@ -138,7 +134,7 @@ class turnstile {
     }
     return may;
   }
-  /// Waits until somebody stands before it, after so many have passed.
+  /// Waits until an actor stands before it, after a given number have passed.
   bool wait_for_one_after(int passed) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience, [&] { return waiting_ > 0 && passed_ == passed; });
@@ -156,7 +152,7 @@ class turnstile {
   int passed_ = 0;
 };
 
-/// Handles an item when the turnstile lets it. For a thread of its own.
+/// Handles an item when the turnstile lets it. Spawn it with a thread of its own.
 class slow_sink : public actor {
  public:
   explicit slow_sink(turnstile& gate) : gate_(gate) {}
@@ -166,7 +162,7 @@ class slow_sink : public actor {
   turnstile& gate_;
 };
 
-/// Sends items first, first + 1, … and says what became of each.
+/// Sends items first, first + 1, … and returns the result of each.
 template <class To>
 std::vector<delivery> send_items(const To& to, int count, int first = 0) {
   std::vector<delivery> became;

@@ -1,106 +1,139 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <vector>
 
-#include <troupe/base/clock.hpp>
+#include <troupe/actor/events.hpp>
+#include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 #include <troupe/sync/parker.hpp>
+
+#include "circles.hpp"
 
 namespace troupe::detail {
 
 class control_block;
-class timer_service;
+struct side_block;
 enum class taken : std::uint8_t;
-struct waiting_send;
+struct message_in_line;
 
-/// Somebody who waits until another actor's mailbox has room: an actor, with the entry in its side
-/// block, or a plain thread, with the entry on its stack.
+/// A suspended actor, in its side block: it has sent to full mailboxes and waits for room in each.
 struct paused_sender {
-  control_block* sender = nullptr;  // null: a thread
-  parker* thread = nullptr;
-  control_block* waits_for = nullptr;  // held by an actor; null: not waiting
-  time_point until{};
-  paused_sender* next = nullptr;  // who waits for the same mailbox
+  control_block* sender = nullptr;
+  control_block* waits_for = nullptr;  // one of the following; null: it is not suspended
+  paused_sender* next = nullptr;       // in the list of those that wait for the same mailbox
   paused_sender* previous = nullptr;
-  paused_sender* later = nullptr;  // the actors in all the system, by `until`
-  paused_sender* earlier = nullptr;
+  // All full mailboxes that its handler has sent to, held until it is resumed. It waits for the
+  // first one, then for the others, of which `left` remain.
+  control_block* first = nullptr;
+  std::vector<control_block*> others;
+  std::size_t left = 0;
+  // One for which it does not wait, and why: it would complete a wait cycle, or a time-out has
+  // expired.
+  control_block* passed_over = nullptr;
+  overload_event::kind because = overload_event::kind::wait_cycle;
 };
 
-/// Who waits for room in a mailbox, in one system: actors and threads that are paused, and messages
-/// that a handler sends when there is room.
+/// Everything that waits for room in mailboxes: suspended actors, and messages in the line of a
+/// full mailbox, for which a handler or a plain thread waits until they have been taken.
 ///
-/// A paused actor's mailbox stays busy, and it is in no queue of its executor: nobody gives it a turn
-/// until it is released here, by exactly one of: the receiver has room, or ends; the time is over;
-/// somebody waits for the paused one; it is told to stop. An actor on which somebody waits is not
-/// paused, so that there is no cycle of waiting.
+/// A suspended actor's mailbox stays busy, and it is in no queue of its executor, so it is not
+/// scheduled until it is released here, by exactly one of: the receiver has room, or terminates; a
+/// time-out of one of its own handlers expires; it is told to stop_now(). Suspension has no time
+/// limit. No actor waits forever, because a wait never completes a cycle: before an actor waits,
+/// the waits that begin at its receiver are followed, and if they lead back, the actor continues
+/// beyond the limit. Followed are suspensions, handlers that stand in a line while their actor
+/// handles nothing (exclusive ones, and functions), and requests for whose reply an actor waits
+/// without handling anything else.
 ///
-/// A message that waits stands in the receiver's line. The receiver's reader lets it in, first come,
-/// first served, as far as the room goes; or the handler that waits is destroyed and takes it along.
-/// Nobody is held up by a handler that waits, since its actor goes on: such lines neither end a pause
-/// nor forbid one.
+/// The messages in the line of a mailbox are taken by its reader, first come, first served, as far
+/// as there is room. If the suspended handler is destroyed first, it takes its message out of the
+/// line.
 ///
-/// Threads:   any.
-/// Invariant: an actor's entry is in both of its lists or in none. While a receiver has waiters or a line,
-///            its mailbox is marked (mailbox::want_room), so that its reader comes here; or it is on
-///            its way.
-/// Cost:      a mutex of the system; nothing where nobody waits.
+/// The bytes that a mailbox has taken beyond its limit stay charged to the overdraft of its system
+/// until it is half empty. A mailbox counts to 524,287; messages beyond that
+/// (side_block::uncounted) must have been handled as well before there is room.
+///
+/// Threads:   any. One mutex for the process, because actors of one system wait for those of
+///            another.
+/// Invariant: an actor's entry is in the list of the receiver that it waits for, or it waits for
+///            none. While a receiver has waiters, a line or an overdraft, its mailbox is marked
+///            (mailbox::want_room), so that its reader comes here; or the reader is on its way; or
+///            the mailbox has uncounted messages, the last of which brings the reader here.
+/// Cost:      the mutex, and a step for each actor in the chain of waits; nothing while no mailbox
+///            is full.
 class pauses {
  public:
-  explicit pauses(timer_service& timers) noexcept : timers_(timers) {}
-  void start(duration longest) noexcept { longest_ = longest; }
+  /// Called at the very end of `sender`'s turn. Returns true if it is suspended; it may already be
+  /// running elsewhere then. Takes over the caller's references to `first` and to the others, which
+  /// have side blocks.
+  [[nodiscard]] static bool pause(control_block& sender, control_block& first,
+                                  std::vector<control_block*> others) noexcept;
 
-  /// From `sender`'s turn, as the last thing that it does: true if it is paused, and may be running
-  /// elsewhere by now. Takes over the caller's reference to `receiver`.
-  [[nodiscard]] bool pause(control_block& sender, control_block& receiver) noexcept;
-
-  /// Waits in this thread; false if the time was over first.
-  bool wait_here(control_block& receiver) noexcept;
-
-  /// There is room in the mailbox of `receiver`, or it has ended; from its reader.
+  /// Called by the reader of `receiver` when its mailbox has room or it has terminated.
   void release_waiters_of(control_block& receiver) noexcept;
 
-  /// If `sender` is paused, it is not any more.
-  void release(control_block& sender) noexcept;
+  /// Resumes `sender` if it is suspended. `is_late`: because a time-out of one of its handlers has
+  /// expired.
+  static void release(control_block& sender, bool is_late = false) noexcept;
 
-  /// Releases whose time is over; returns when to come again.
-  std::optional<time_point> expire(time_point now) noexcept;
+  /// From now on an actor waits for the reply to this request without handling anything else. If
+  /// that completes a cycle, an actor that is suspended in it is resumed.
+  static void begin_blocking(const circles::question& request) noexcept;
 
-  [[nodiscard]] std::uint64_t waiting() const noexcept;
+  /// The number of suspended senders, in all systems. Only an estimate.
+  [[nodiscard]] static std::uint64_t suspended_anywhere() noexcept;
+
+  /// Suspended actors, and threads that wait for room.
+  [[nodiscard]] std::uint64_t waiting() const noexcept {
+    return waiting_.load(acquire);  // [waiting] [unchecked] only for observers
+  }
+
+  // ── The overdraft ───────────────────────────────────────────────────────────────────────────
+  /// `receiver` has taken this many bytes beyond its limit, which are already charged to its
+  /// system. `is_locked`: the caller has the mutex.
+  void overdrawn(control_block& receiver, std::size_t bytes, bool is_locked) noexcept;
+  /// The receiver is about to take a message that it cannot count.
+  void begin_uncounted(control_block& receiver, bool is_locked) noexcept;
+  /// The receiver has not taken that message, or has handled it: see release_waiters_of().
+  void end_uncounted(control_block& receiver, bool is_locked) noexcept;
 
   // ── Lines: send_when_ready.cpp ──────────────────────────────────────────────────────────────
-  /// Puts the message into its receiver's mailbox, or at the end of the line: taken::full. From the
-  /// sender's turn.
-  [[nodiscard]] taken line_up(waiting_send& one) noexcept;
+  /// Puts the message into its receiver's mailbox, or at the end of the line: taken::full.
+  /// `sender`: the actor that handles nothing until the message leaves the line; null: the sending
+  /// actor handles other messages, or a thread waits.
+  [[nodiscard]] taken line_up(message_in_line& one, control_block* sender) noexcept;
 
-  /// False if it is not in the line any more: somebody is about to say what became of it.
-  [[nodiscard]] bool leave_line(waiting_send& one) noexcept;
+  /// Takes a message out of the line. False if it is no longer there: another thread is about to
+  /// report the outcome.
+  [[nodiscard]] bool leave_line(message_in_line& one) noexcept;
 
-  [[nodiscard]] std::uint64_t in_lines() const noexcept;
+  /// Handlers that wait for room.
+  [[nodiscard]] std::uint64_t in_lines() const noexcept {
+    return in_lines_.load(acquire);  // [waiting] [unchecked] only for observers
+  }
 
  private:
-  // An entry that was unlinked, and whom it has waited for.
-  struct released {
-    paused_sender* entry = nullptr;
-    control_block* receiver = nullptr;
-    void go_on() noexcept;
-  };
-  bool link(paused_sender& entry, control_block& receiver, released& other) noexcept;
-  released unlink(paused_sender& entry) noexcept;
-  void release_paused_of(control_block& receiver) noexcept;
+  class walk;
+
+  [[nodiscard]] static bool link(paused_sender& entry, control_block& receiver,
+                                 walk& along) noexcept;
+  static void unlink(paused_sender& entry) noexcept;
+  [[nodiscard]] static bool waits_for_another(paused_sender& entry, walk& along) noexcept;
+  static void finish(paused_sender& entry, bool schedules) noexcept;
+  static void release_paused_of(control_block& receiver) noexcept;
   void let_line_in(control_block& receiver) noexcept;
-  waiting_send* next_let_in(control_block& receiver, taken& how) noexcept;
-  void unlink(waiting_send& one) noexcept;
+  message_in_line* next_let_in(control_block& receiver, taken& how) noexcept;
+  void count_in(const message_in_line& one, int more) noexcept;
+  void append(message_in_line& one, side_block& its) noexcept;
+  void unlink(message_in_line& one) noexcept;
+  static void decided(message_in_line& one, taken how) noexcept;
 
-  timer_service& timers_;
-  duration longest_{};
-
-  mutable mutex mutex_;             // guards what follows, and the entries
-  paused_sender* first_ = nullptr;  // the one whose time is over next
-  paused_sender* last_ = nullptr;
-  std::uint64_t waiting_ = 0;
-  std::uint64_t in_lines_ = 0;
+  // Written under the mutex.
+  atomic<std::uint64_t> waiting_{0};
+  atomic<std::uint64_t> in_lines_{0};
 };
 
 }  // namespace troupe::detail

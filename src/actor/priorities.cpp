@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// High messages: how a turn learns of them, and how they come before the others.
+// High-priority messages: how a turn learns of them, and how they are handled before the others.
 //
-// A sender pushes a high message like any other, and then, if somebody reads, sets the flag `high_pushed`
-// beside what is urgent. A turn looks at that word before each message anyway. It takes the flag off and
-// then what has been pushed, sorts it, and the rest of its list with it, into sorted_messages, and goes on
-// from there; `high_sorted` brings it back here until nothing is left. So who gets no high messages pays
-// nothing.
+// A sender pushes a high-priority message like any other. Then, if the actor is not idle, it sets
+// the flag `high_pushed` in the word of urgent marks, which a turn reads before each message
+// anyway. The turn clears the flag, takes what has been pushed, and sorts it, together with the
+// rest of its list, into sorted_messages. It continues from there; `high_sorted` brings it back
+// here until nothing is left. So actors without high-priority messages pay nothing.
 //
-// Why none gets stuck: the message is in the mailbox before the flag is set. Where no flag is seen it is
-// handled in the order of its coming; the flag only says how much sooner.
-// Why no flag is lost: it is taken off before what was pushed is taken. One that is set behind that is
-// seen at the next look, at the latest in the next turn; then it may say nothing new.
-// Why an actor does not rest with something sorted: only where nothing is does bring_next() leave the
-// turn to its mailbox.
-// Why one does not overtake an earlier one of its sender: what is sorted is older than what is on the
-// reader's list, where that is not what was kept, and that is older than what is pushed. They are sorted in
-// this order, and both kinds stay in order.
+// Why no message gets stuck: the message is in the mailbox before the flag is set. If the flag is
+// not seen, the message is handled in order of arrival; the flag only makes it earlier.
+//
+// Why no flag is lost: it is cleared before the pushed messages are taken. A flag that is set after
+// that is seen at the next check, which the next turn makes if not this one; then it may bring no
+// new message.
+//
+// Why an actor does not rest with sorted messages: bring_next() leaves the turn to its mailbox only
+// if nothing is sorted.
+//
+// Why a message does not overtake an earlier one of its sender: sorted messages are older than
+// those on the reader's list, unless those were stashed, and the list is older than the pushed
+// messages. They are sorted in this order, and each priority stays in order.
 #include <new>
 #include <utility>
 
@@ -27,7 +31,8 @@
 
 namespace troupe::detail {
 
-// By a sender who holds the actor: the message may have been handled already, and have been its end.
+// Called by a sender that holds the actor: the message may have been handled already, and may have
+// ended the actor.
 void control_block::tell_high() noexcept {
   // [high] release: the message is in the mailbox before the flag.
   urgent_.fetch_or(high_pushed, release);
@@ -44,23 +49,24 @@ bool control_block::try_deliver_by_priority(envelope& message) noexcept {
   return result != mailbox::pushed::closed;
 }
 
-// With no memory for a side block they are handled in the order of their coming.
+// Without memory for a side block, the messages are handled in order of arrival.
 void control_block::sort_waiting(bool with_pushed, activity& mine) noexcept {
   const std::uint8_t now = urgent_.load(relaxed);  // [high] relaxed: `high_sorted` is the turn's
   side_block* its = nullptr;
   try {
     its = &side();
   } catch (...) {
-    urgent_.fetch_and(static_cast<std::uint8_t>(~high_pushed), relaxed);  // [high] nothing follows
+    // [high] nothing follows
+    urgent_.fetch_and(static_cast<std::uint8_t>(~high_pushed), relaxed);
     return;
   }
   sorted_messages& sorted = its->sorted;
-  // Who found it idle put his message there.
+  // A sender that found the actor idle put its message there.
   const std::uint32_t before = inbox().has_one_ready() ? 1 : 0;
-  // Later, what is on the reader's list is what was kept: older than all that is sorted.
+  // Later, only stashed messages are on the reader's list: they are older than everything sorted.
   if ((now & high_sorted) == 0) sorted.add(inbox().exchange_ready(nullptr));
   if (with_pushed) {
-    // [high] acquire: what was pushed before the flag was set is found below.
+    // [high] acquire: messages that were pushed before the flag was set are found below.
     urgent_.fetch_and(static_cast<std::uint8_t>(~high_pushed), acquire);
     envelope* const kept = inbox().exchange_ready(nullptr);
     const mailbox::refilled got = inbox().refill(rules().low);
@@ -72,12 +78,12 @@ void control_block::sort_waiting(bool with_pushed, activity& mine) noexcept {
     urgent_.fetch_or(high_sorted, relaxed);  // [high]
 }
 
-// Puts the next message, if it is a sorted one, onto the reader's list. False: it is to be handled in
-// another turn.
+// Puts the next message, if it is a sorted one, onto the reader's list. False: it is to be handled
+// in another turn.
 bool control_block::bring_next(bool may_handle, bool may_refill, activity& mine) noexcept {
   const side_block* const before = side_if_any();
   const bool is_to_look =
-      (urgent_.load(relaxed) & high_pushed) != 0 ||  // [high] relaxed: only a look
+      (urgent_.load(relaxed) & high_pushed) != 0 ||  // [high] relaxed: only a hint
       (before != nullptr && before->sorted.is_to_look());
   sort_waiting(may_refill && is_to_look, mine);
   side_block* const its = side_if_any();
@@ -91,7 +97,7 @@ bool control_block::bring_next(bool may_handle, bool may_refill, activity& mine)
   return true;
 }
 
-// What the actor is told. If that is nothing, the next message is brought.
+// Returns the urgent mark, if any. Otherwise it brings the next message.
 control_block::urgent control_block::look_at_urgent(std::size_t most, bool may_refill,
                                                     activity& mine) noexcept {
   const urgent told = told_in(urgent_.load(relaxed));  // [urgent]
@@ -100,7 +106,7 @@ control_block::urgent control_block::look_at_urgent(std::size_t most, bool may_r
   return bring_next(most != 0, may_refill, mine) ? urgent::nothing : urgent::end_of_turn;
 }
 
-// What was taken out of the mailbox and is not handled yet is on the reader's list again.
+// Puts messages that were taken out of the mailbox and not handled back onto the reader's list.
 void control_block::put_all_back() noexcept {
   side_block* const its = side_if_any();
   if (its == nullptr) return;

@@ -53,7 +53,7 @@ std::string named(char kind, int number) {
   return text += std::to_string(number);
 }
 
-/// Writes down what it handles; does what the test says when it handles normal{0}.
+/// Records what it handles; does what the test says when it handles normal{0}.
 class reader : public actor {
  public:
   explicit reader(journal& log, std::function<void(reader&)> first = {})
@@ -129,7 +129,7 @@ TEST(priority, what_the_turn_has_already_taken_is_overtaken_too) {
   to.send(normal{0});
   to.send(normal{3});
   s.play();
-  // What is sent while a pump drains is handled in the next round.
+  // Messages that are sent while a pump drains are handled in the next round.
   EXPECT_THAT(log.lines(), ElementsAre("h2", "n1", "n0", "n3", "h9"));
 }
 
@@ -240,7 +240,7 @@ TEST(priority, a_normal_one_that_comes_while_many_high_ones_wait_is_handled_afte
   EXPECT_EQ(log.lines()[16], "n1");
 }
 
-// A chain of high ones that never ends.
+// A chain of high-priority messages that never ends.
 TEST(priority, one_that_keeps_itself_busy_with_high_messages_handles_normal_ones) {
   class busy : public actor {
    public:
@@ -340,7 +340,7 @@ TEST(priority, what_is_handled_again_does_not_let_newer_ones_before_what_is_sort
   owed->fulfil(1);
   to.send(normal{1});
   to.send(high{1});
-  // The high one, which is kept, and the answer.
+  // The high-priority message, which is stashed, and the reply.
   (void)p.drain_at_most(2);
   EXPECT_THAT(log.lines(), ElementsAre("ends"));
   to.send(normal{2});
@@ -490,6 +490,37 @@ TEST(priority, order_holds_within_each_whoever_sends) {
     }
     EXPECT_EQ(to.join_for(patience), exit_reason::stopped);
     for (std::thread& thread : threads) thread.join();
+  }
+}
+
+// Sends messages beyond the limit in one handler; one of them has the reader send itself a
+// high-priority one.
+class flood_of_normal : public actor {
+ public:
+  explicit flood_of_normal(ref<reader> to) : to_(std::move(to)) {}
+  void on(normal m) {
+    for (int i = 1; i <= most + 1; ++i) (void)to_.send(normal{i == m.number ? 0 : i});
+  }
+  static constexpr int most = 32;
+
+ private:
+  const ref<reader> to_;
+};
+
+// Sorting the high-priority message in settles the count of handled messages, which may make the
+// mailbox half empty.
+TEST(priority, a_suspended_sender_goes_on_whenever_a_high_message_is_sorted_in) {
+  for (int when = 1; when <= flood_of_normal::most; ++when) {
+    journal log;
+    crowd c(1u);
+    const auto to = c.system.spawn<reader>(spawn_options{.max_messages = flood_of_normal::most},
+                                           log, [](reader& me) { me.me().send(high{1}); });
+    const auto from = c.system.spawn<flood_of_normal>(to);
+    from.send(normal{when});
+    ASSERT_TRUE(log.wait_for(std::size_t{flood_of_normal::most} + 2));
+    EXPECT_EQ(c.system.statistics().senders_paused, 0u) << "high one sent by message " << when;
+    from.stop_now();
+    EXPECT_EQ(from.join(), exit_reason::stopped_now);
   }
 }
 

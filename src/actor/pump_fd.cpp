@@ -7,8 +7,9 @@ pump_fd::pump_fd(system& of) : pump_(of) {
   pump_.on_wakeup([this] { event_.set(); });
 }
 
-// First the event, then the messages: one that comes in between is handled by this round and leaves
-// the event set for nothing. The other way round it would lie there without anybody being told.
+// The event is cleared before the messages are taken: a message that arrives in between is handled
+// in this round, and leaves the event set needlessly. In the opposite order it would stay in the
+// mailbox without a notification.
 std::size_t pump_fd::drain(std::size_t messages) {
   event_.clear();
   try {

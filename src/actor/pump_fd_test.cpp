@@ -32,7 +32,7 @@ struct poll_stage {
     pollfd one{.fd = pump.fd(), .events = POLLIN, .revents = 0};
     return ::poll(&one, 1, static_cast<int>(within.count())) == 1;
   }
-  /// As a loop does: drains as long as there is something.
+  /// Like a loop: drains as long as there is something.
   void play() {
     while (is_readable()) pump.drain();
   }
@@ -172,9 +172,9 @@ TEST(pump_fd, destroys_all) {
   EXPECT_EQ(a.send(note{"too late"}), delivery::refused);
 }
 
-// Many threads send in bursts of random length, so that the loop goes to sleep and is woken again and
-// again, while it drains rounds of random length. A lost wake-up ends it in poll(); a descriptor that
-// stays readable shows at the end.
+// Many threads send in bursts of random length, so that the loop repeatedly goes to sleep and is
+// woken, while it drains rounds of random length. A lost wake-up would hang it in poll(); a
+// descriptor that stays readable shows at the end.
 TEST(pump_fd, stampede) {
   constexpr int senders = 4;
   constexpr int each = sanitized ? 4'000 : 40'000;

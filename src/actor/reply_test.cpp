@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What who asked is told when a reply is let go of: by an exception, by the end of who owes it, or because it wants to.
+// The requester's result when a reply is destroyed: by an exception, by its owner's termination, or
+// deliberately.
 #include <troupe/actor/reply.hpp>
 
 #include <chrono>
@@ -22,7 +23,7 @@ struct never {};
 struct keeps {};
 struct fails {};
 
-/// Owes in all the ways that there are, and answers nothing.
+/// Holds replies in every possible way, and never uses them.
 class debtor : public actor {
  public:
   void on(throws, reply<int>) { throw std::runtime_error("broken"); }
@@ -109,7 +110,7 @@ TEST_F(let_go_of, outside_of_all_handlers_is_unanswered) {
   EXPECT_EQ(asked.get().error(), ask_error::unanswered);
 }
 
-/// Says something to somebody as it ends.
+/// Sends a message when it terminates.
 class leaves_word : public actor {
  public:
   leaves_word(ref<debtor> to, ref<debtor> heir) : to_(std::move(to)), heir_(std::move(heir)) {}
@@ -125,7 +126,7 @@ class leaves_word : public actor {
   std::optional<reply<int>> kept_;
 };
 
-// Whose end makes no room is not whose mailbox is full.
+// The terminating actor is not the one whose mailbox is full.
 TEST(ask, dropped_or_refused_by_what_another_one_sends_as_it_ends_is_refused) {
   stage on;
   const auto drops_oldest =

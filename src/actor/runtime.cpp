@@ -12,6 +12,8 @@
 #include <utility>
 
 #include <troupe/actor/incarnations.hpp>
+#include <troupe/memory/memory_size.hpp>
+#include <troupe/sync/at_fork.hpp>
 #include <troupe/sync/per_process.hpp>
 
 #include "serial_group.hpp"
@@ -20,21 +22,42 @@ namespace troupe::detail {
 
 namespace {
 
-// Those that no system uses at the moment.
+// The runtimes that no system uses at the moment; and those with threads, which a forked child
+// lacks.
 struct spare_runtimes {
   mutex guard;
   std::vector<runtime*> all;
-  std::size_t made = 0;  // all has room for that many
+  std::size_t made = 0;  // all and with_threads have room for that many
+  std::vector<runtime*> with_threads;
+  bool lost_threads = false;  // this process is such a child
 
   ~spare_runtimes() {
     for (runtime* each : all) delete each;
   }
 };
 
-// What a thread may have sent or handled without telling the budget of its system.
+// The most bytes that a thread may have sent or handled without reporting them to the budget of its
+// system.
 constexpr std::size_t settles_at_most = 64 * 1024;
 
-// The system's own is the first one.
+// Smaller budgets are updated after each turn, larger ones only when a thread has accumulated
+// enough.
+constexpr std::size_t large_budget = std::size_t{64} << 20;
+
+constexpr std::size_t budget_in_simulations = std::size_t{1} << 30;
+
+// By default a quarter of the memory that the process may use; but a simulation must not depend on
+// its host.
+std::size_t budget_of(const system_options& options, bool simulated) {
+  if (options.memory_budget != 0) return options.memory_budget;
+  if (simulated) return budget_in_simulations;
+  static const std::size_t quarter = memory_of_process() / 4;
+  return quarter;
+}
+
+std::size_t overdraft_of(std::size_t budget) { return budget == no_limit ? no_limit : budget / 2; }
+
+// The system's default pool is the first one.
 std::vector<dispatcher_options> pools_of(system_options& options) {
   std::vector<dispatcher_options> all{{.name = "pool",
                                        .workers = options.workers,
@@ -50,6 +73,19 @@ std::vector<dispatcher_options> pools_of(system_options& options) {
 
 spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 
+// The child has none of the threads, and whatever they were doing stays unfinished.
+void lose_threads() {
+  spare_runtimes& spare = spares();
+  for (runtime* each : spare.with_threads) each->is_in_forked_child();
+  spare.lost_threads = spare.lost_threads || !spare.with_threads.empty();
+  spare.guard.unlock();
+}
+
+void be_told_of_forks() {
+  [[maybe_unused]] static const bool once =
+      (at_fork([] { spares().guard.lock(); }, [] { spares().guard.unlock(); }, lose_threads), true);
+}
+
 }  // namespace
 
 // ── Opening and closing ───────────────────────────────────────────────────────────────────────
@@ -57,21 +93,35 @@ spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 runtime& runtime::open(troupe::system& owner, system_options options) {
   conductor* const by = conductor::here();
   if (by != nullptr) options.observer = by->observed_by(std::move(options.observer));
-  const system_bounds bounds{options.max_messages, options.max_bytes, options.memory_budget,
+  const system_bounds bounds{options.max_messages, options.max_bytes,
+                             budget_of(options, by != nullptr),
                              options.observer != nullptr || options.traces, options.traces};
-  runtime* home = nullptr;
+  // Throws if they are invalid, before anything has been acquired.
+  const sending_rules first =
+      make_rules(bounds.messages, bounds.bytes, overload::policy::pause_senders);
+  be_told_of_forks();
   {
     spare_runtimes& spare = spares();
     const std::lock_guard lock(spare.guard);
-    const auto same = std::find_if(spare.all.begin(), spare.all.end(),
-                                   [&](const runtime* each) { return each->bounds_ == bounds; });
-    if (same == spare.all.end()) {
-      spare.all.reserve(++spare.made);
-      home = new runtime(bounds);
-    } else {
-      home = *same;
-      spare.all.erase(same);
+    if (spare.lost_threads) throw_forked("there can be no further system here");
+  }
+  runtime* home = spare_one(bounds, first);
+  if (home == nullptr) {
+    home = new runtime(bounds, first);
+    spare_runtimes& spare = spares();
+    try {
+      const std::lock_guard lock(spare.guard);
+      spare.all.reserve(spare.made + 1);
+      spare.with_threads.reserve(++spare.made);
+    } catch (...) {
+      delete home;
+      throw;
     }
+  }
+  if (by == nullptr) {
+    spare_runtimes& spare = spares();
+    const std::lock_guard lock(spare.guard);
+    spare.with_threads.push_back(home);  // there is room
   }
   home->owner_ = &owner;
   home->conductor_ = by;
@@ -81,27 +131,65 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
     home->dispatchers_.close();
     home->conducted_.reset();
     home->recorder_.reset();
-    {
-      std::shared_ptr<const hooks> told;  // ended without the lock
-      const std::lock_guard lock(home->mutex_);
-      told.swap(home->hooks_);
-    }
+    home->forget_hooks();
     home->give_back();
     throw;
   }
   return *home;
 }
 
-// What a send reads of it stays as it is for ever: a reference that has outlived the last system may
-// be used while the next one begins.
-runtime::runtime(const system_bounds& bounds)
-    : bounds_(bounds), budget_(bounds.budget, over_budget) {
-  rules = make_rules(bounds.messages, bounds.bytes, overload::policy::pause_senders);
+// Null: none is available. The parts that a send reads must not change while there are references
+// that have outlived its last system: they may be used while the next one begins. Without
+// references, it may be used for a system with other limits.
+runtime* runtime::spare_one(const system_bounds& bounds, const sending_rules& first) {
+  spare_runtimes& spare = spares();
+  std::vector<runtime*> others;
+  {
+    const std::lock_guard lock(spare.guard);
+    const auto same = std::find_if(spare.all.begin(), spare.all.end(),
+                                   [&](const runtime* each) { return each->bounds_ == bounds; });
+    if (same != spare.all.end()) {
+      runtime* const home = *same;
+      spare.all.erase(same);
+      return home;
+    }
+    others = spare.all;
+    spare.all.clear();  // its room stays
+  }
+  const auto unreferenced = std::find_if(others.begin(), others.end(),
+                                         [](runtime* each) { return !each->is_referenced(); });
+  runtime* const home = unreferenced != others.end() ? *unreferenced : nullptr;
+  if (home != nullptr) {
+    others.erase(unreferenced);
+    home->set(bounds, first);
+  }
+  const std::lock_guard lock(spare.guard);
+  spare.all.insert(spare.all.end(), others.begin(), others.end());
+  return home;
+}
+
+// For a runtime that no system uses: its references cannot increase.
+bool runtime::is_referenced() const noexcept {
+  bool found = false;
+  stable_pool<slot_head>::for_each_slot(
+      [&](slot_head& slot) { found = found || control_block::is_in(slot.life, *this); });
+  return found;
+}
+
+runtime::runtime(const system_bounds& bounds, const sending_rules& first)
+    : budget_(bounds.budget, over_budget) {
+  set(bounds, first);
+}
+
+void runtime::set(const system_bounds& bounds, const sending_rules& first) noexcept {
+  bounds_ = bounds;
+  rules = first;
   looked_at = bounds.looked_at;
   traces = bounds.traces;
   rules.plain = !looked_at;
-  has_budget = bounds.budget != no_limit;
-  if (has_budget) {
+  settles_each_turn = bounds.budget < large_budget;
+  settles_at_ = activity::never;
+  if (bounds.budget != no_limit) {
     settles_at_ = static_cast<std::int64_t>(
         std::min(settles_at_most, std::max<std::size_t>(bounds.budget / 64, 1)));
   }
@@ -109,21 +197,21 @@ runtime::runtime(const system_bounds& bounds)
 
 void runtime::start(system_options options) {
   recorder_ = timeline_recorder::make(options.timeline);
+  const hooks& told =
+      hooks_.emplace(options.on_failure ? std::move(options.on_failure) : print_failure,
+                     std::move(options.on_dead_letter), std::move(options.on_overload),
+                     std::move(options.on_pool), std::move(options.observer));
+  hooks_there_.store(told.those_there(), relaxed);  // [hooks]
+  observer_ = told.observer.get();
   {
     const std::lock_guard lock(mutex_);
-    hooks_ = std::make_shared<const hooks>(
-        hooks{options.on_failure ? std::move(options.on_failure) : print_failure,
-              std::move(options.on_dead_letter), std::move(options.on_overload),
-              std::move(options.on_pool), std::move(options.observer)});
-    observer_ = hooks_->observer.get();
     past_ = {};
     past_actors_ = {};
   }
-  // [epoch] relaxed: a reference of the system before must not count here; it is enough that it
-  // sees the number change some time.
+  // [epoch] relaxed: a reference of the previous system must not count here; it is enough that it
+  // sees the number change eventually.
   epoch_.store(static_cast<std::uint16_t>(epoch() + 1), relaxed);
-  // [counter] relaxed, all of these: figures for people.
-  dead_letters_.store(0, relaxed);
+  // [counter] relaxed, all of these: statistics only.
   failures_.store(0, relaxed);
   answers_late_.store(0, relaxed);
   restarts_.store(0, relaxed);
@@ -131,14 +219,17 @@ void runtime::start(system_options options) {
     each.accepted.store(0, relaxed);
     each.handled.store(0, relaxed);
     each.bytes.store(0, relaxed);
+    each.bytes_told.store(0, relaxed);
     each.actors.spawned.store(0, relaxed);
     each.actors.ended.store(0, relaxed);
+    for (auto& event : each.events) event.store(0, relaxed);
   }
-  overloads_.clear();
+  exhausted_told_.store(0, relaxed);
   circles_.clear();
   cycles_.start(options.cycle_search);
-  budget_.start();
-  pauses_.start(options.pause_max);
+  budget_.start(bounds_.budget);
+  overdraft_.start(overdraft_of(bounds_.budget));
+  discarded_.store(0, relaxed);
   stopping_.store(false, relaxed);
   if (conductor_ != nullptr) {
     conducted_ = std::make_unique<conducted_executor>(*conductor_, settles_at_);
@@ -150,35 +241,68 @@ void runtime::start(system_options options) {
 }
 
 void runtime::close() {
+  cycles_.stop();
   timers_.stop();
-  dispatchers_.stop();  // until then somebody may be told of them, and ask
+  dispatchers_.stop();  // until then a listener may be notified, and ask about them
   timers_.end();
+  expect_settled();
   dispatchers_.close();
   conducted_.reset();
   spawned_.clear();
   {
-    // Ended without the lock: threads may still be on their way out of actor_ended(), and the hooks
-    // are the user's.
+    // Destroyed without the lock: threads may still be returning from actor_ended().
     std::list<std::unique_ptr<thread_executor>> threads;
-    std::shared_ptr<const hooks> told;
     const std::lock_guard lock(mutex_);
-    TROUPE_EXPECTS(pumps_.empty(), "a troupe::pump outlives its system: destroy the pump first");
+    TROUPE_EXPECTS(pumps_.empty(),
+                   "a troupe::pump, or what has one (net::loop, http::server), outlives its "
+                   "troupe::system: destroy it before the system");
     threads.swap(threads_);
-    told.swap(hooks_);
   }
-  recorder_.reset();  // all that had lanes are gone
-  // Nobody is left who could ask for one; what they destroy may be the user's.
+  forget_hooks();
+  recorder_.reset();  // everything that had lanes is gone
+  // No user of an extension is left. Destroying an extension may run user code.
   while (!extensions_.empty()) extensions_.pop_back();
   give_back();
+}
+
+// No turn is given any more, and the threads that have given them still exist.
+void runtime::expect_settled() const {
+  if (unsettled_account == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  troupe::statistics all = past_;
+  for_each_activity([&](const activity& done) { add_activity(all, done); });
+  for (const foreign_counts& each : foreign_) {
+    all.messages_accepted += each.accepted.load(relaxed);   // [counter]
+    all.messages_handled += each.handled.load(relaxed);     // [counter]
+    all.message_bytes_waiting += each.bytes.load(relaxed);  // [counter]
+  }
+  const auto check = [](const char* account, std::uint64_t left) {
+    detail::expect_settled(account, static_cast<std::int64_t>(left));
+  };
+  check("messages in the mailboxes of a system", all.messages_accepted - all.messages_handled);
+  check("bytes in the mailboxes of a system", all.message_bytes_waiting);
+  check("actors of a system", count_actors().alive());
+  check("the overdraft of a system", overdraft_.used());
+  check("suspended senders", pauses_.waiting());
+  check("handlers that wait for room", pauses_.in_lines());
+  check("timers", timers_.armed());
+  check("requests whose reply is waited for", circles_.size());
+}
+
+// A thread that is inside a hook continues with it.
+void runtime::forget_hooks() noexcept {
+  hooks_there_.store(0, relaxed);  // [hooks]
+  hooks_.clear();
 }
 
 void runtime::give_back() noexcept {
   spare_runtimes& spare = spares();
   const std::lock_guard lock(spare.guard);
-  spare.all.push_back(this);  // there is room: open() saw to it
+  std::erase(spare.with_threads, this);
+  spare.all.push_back(this);  // there is room: open() reserved it
 }
 
-// Made without the lock: of two that are made at once the first one stays.
+// Made without the lock: of two that are made concurrently the first one stays.
 system_extension& runtime::extension(make_extension make) {
   std::unique_ptr<system_extension> fresh;
   for (;;) {
@@ -199,6 +323,18 @@ system_extension& extension_of(troupe::system& of, make_extension make) {
   return system_access::of(of).extension(make);
 }
 
+void runtime::is_in_forked_child() noexcept {
+  is_forked_.store(true, relaxed);   // [forked] relaxed: there is one thread
+  over_budget.store(true, relaxed);  // [budget] relaxed: so that the fast path of send() notices
+}
+
+void runtime::throw_forked(const char* what) {
+  throw std::logic_error(
+      "troupe: this process was forked while its parent had a troupe::system, and has none of its "
+      "threads; " +
+      std::string(what) + ". Call exec or _exit, or fork before the first system is made");
+}
+
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────
 
 executor& runtime::executor_of(std::string_view dispatcher) const {
@@ -207,7 +343,7 @@ executor& runtime::executor_of(std::string_view dispatcher) const {
   return *conducted_;
 }
 
-// Where it runs if it has no other place.
+// The executor if it has no other placement.
 executor& runtime::pool_for(const spawn_options& options) const {
   const bool is_placed = options.where.where() != placement::kind::pool;
   if (options.group && !options.dispatcher.empty()) {
@@ -226,6 +362,7 @@ executor& runtime::pool_for(const spawn_options& options) const {
 
 control_block& runtime::make_actor(const actor_type& type, const spawn_options* options,
                                    std::unique_ptr<incarnations> again) {
+  check_threads("no actor can be spawned");
   std::unique_ptr<thread_executor> own;
   executor* runs_on = options != nullptr ? &pool_for(*options) : &executor_of({});
   bound_executor* bound = nullptr;
@@ -254,14 +391,14 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
   if (conducted_ != nullptr) remember(block.where());
   if (bound != nullptr) bound->actor_bound();
   if (type.references != nullptr && cycles_.spawned()) [[unlikely]]
-    timers_.wake();
+    cycles_.wake();
   if (own != nullptr) {
     try {
       own->start(block, std::string(block.name()));
       const std::lock_guard lock(mutex_);
       threads_.push_back(std::move(own));
     } catch (...) {
-      block.abandon();
+      block.abandon(exit_reason::failed);
       block.let_go();
       throw;
     }
@@ -269,7 +406,18 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
   return block;
 }
 
-// In a simulation.
+// It counts as spawned and as ended, so no thread waits for it.
+control_block& runtime::make_ended(const actor_type& type, const spawn_options* options) {
+  control_block& block = control_block::make(type, *this, executor_of({}), options, nullptr);
+  // [alive] relaxed: its end is counted next, by this thread; a thread that sees the end sees this
+  // too.
+  foreign().actors.spawned.fetch_add(1, relaxed);
+  if (type.references != nullptr) (void)cycles_.spawned();
+  block.abandon(exit_reason::stopped);
+  return block;
+}
+
+// Only in a simulation.
 void runtime::remember(const address& spawned) {
   if (spawned_.size() == spawned_.capacity()) {
     std::erase_if(spawned_, [](const address& each) {
@@ -289,28 +437,31 @@ control_block& runtime::make_hidden(const actor_type& type) {
 }
 
 void runtime::end_hidden(control_block& block) noexcept {
-  // It is idle; or somebody who brings an answer by an old address has found it so, and is about to see that
-  // it is not meant.
+  // It is idle; or a thread that delivers a reply to an old address has found it idle, and is about
+  // to see that the address does not match.
   while (!block.try_freeze()) std::this_thread::yield();
-  // [alive] relaxed: its end is counted next, by this thread, and who sees that sees this.
+  // [alive] relaxed: its end is counted next, by this thread; a thread that sees the end sees this
+  // too.
   foreign().actors.spawned.fetch_add(1, relaxed);
-  block.abandon();
+  block.abandon(exit_reason::stopped);
   block.let_go();
 }
 
 void runtime::actor_ended(activity* mine) noexcept {
   lives& counted = mine != nullptr ? mine->actors : foreign().actors;
-  // [alive] seq_cst: who waits says so in shutting_down_ and then counts; this thread counts the end
-  // and then looks there. With anything weaker both could miss the other.
+  // [alive] seq_cst: a waiting thread announces itself in shutting_down_ and then counts; this
+  // thread counts the end and then checks shutting_down_. With a weaker order both could miss the
+  // other.
   counted.ended.fetch_add(1, seq_cst);
   if (shutting_down_.load(seq_cst) == 0) return;
   const std::lock_guard lock(mutex_);
   if (awaited_ != 0) await(awaited_ - 1);
 }
 
-// Under mutex_: whoever waits for the end of all is to be woken when so many more have ended, and at
-// 0 now: he counts again. An end that was counted may be taken off all the same, so that this is too
-// early, but never too late: who has not been counted comes to the lock afterwards.
+// Under mutex_: threads that wait for the end of all actors are to be woken when `more` further
+// actors have terminated, or now if it is 0; then they count again. An end that was already counted
+// may be subtracted again, so the wake-up may be too early, but never too late: an end that was not
+// counted takes the lock afterwards.
 void runtime::await(std::uint64_t more) noexcept {
   awaited_ = more;
   if (more != 0) return;
@@ -319,13 +470,13 @@ void runtime::await(std::uint64_t more) noexcept {
   for (bound_executor* each : pumps_) each->wake();
 }
 
-// First all that have ended, then all that were spawned. What is seen as ended is then seen as spawned
-// too, since it was counted so before. So if they are as many, they are the same: between the two, at
-// least, there was nobody.
+// First reads all ended counts, then all spawned counts. An actor that is seen as ended is then
+// also seen as spawned, since it was counted so before. So if the sums are equal, they count the
+// same actors: between the two reads, at least, there was a moment without any actor.
 runtime::population runtime::count_actors() const {
   population all = past_actors_;
-  // [alive] seq_cst, all of these: see actor_ended(), and [stopping] in shutdown(). acquire: what the
-  // actors did comes before what is done when they are gone.
+  // [alive] seq_cst, all of these: see actor_ended(), and [stopping] in shutdown(). acquire: the
+  // effects of the actors happen before anything done after they are gone.
   for_each_activity([&](const activity& a) { all.ended += a.actors.ended.load(seq_cst); });
   for (const foreign_counts& f : foreign_) all.ended += f.actors.ended.load(seq_cst);
   for_each_activity([&](const activity& a) { all.spawned += a.actors.spawned.load(seq_cst); });
@@ -333,10 +484,10 @@ runtime::population runtime::count_actors() const {
   return all;
 }
 
-// Its thread gives no more turns. Under mutex_, as is its going off the list.
+// Its thread gives no more turns. Call under mutex_, together with its removal from the list.
 void runtime::is_gone(const activity& done) noexcept {
   add_activity(past_, done);
-  // [alive] relaxed: they change no more, and were handed over with the end.
+  // [alive] relaxed: they no longer change, and were published by the thread's end.
   past_actors_.spawned += done.actors.spawned.load(relaxed);
   past_actors_.ended += done.actors.ended.load(relaxed);
 }

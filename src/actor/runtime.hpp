@@ -19,20 +19,24 @@
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/futex.hpp>
 #include <troupe/sync/mutex.hpp>
+#include <troupe/sync/rarely_replaced.hpp>
+#include <troupe/sync/stripe.hpp>
 
 #include "bound_executor.hpp"
 #include "circles.hpp"
 #include "cycle_search.hpp"
 #include "dispatchers.hpp"
 #include "memory_budget.hpp"
+#include "overdraft.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
+#include "stop_reserve.hpp"
 #include "timeline_recorder.hpp"
 #include "timer_service.hpp"
 
 namespace troupe::detail {
 
-/// The limits that a system was made with.
+/// The limits that a system was created with.
 struct system_bounds {
   std::size_t messages;
   std::size_t bytes;
@@ -42,65 +46,92 @@ struct system_bounds {
   friend bool operator==(const system_bounds&, const system_bounds&) = default;
 };
 
-/// What on_failure does by default.
+/// How shutdown() treats the messages that are in mailboxes.
+enum class backlog : std::uint8_t { handled, discarded };
+
+/// The default of on_failure: prints the failure.
 void print_failure(const failure& f);
 
-/// What stands behind one system. Its memory is never freed but used again by the next system, so
-/// that a reference which outlives its system still has somewhere to count its dead letters.
+/// The implementation of one system. Its memory is never freed; the next system reuses it, so that
+/// a reference which outlives its system can still count its dead letters. While there is such a
+/// reference, the next system has the same limits.
 ///
-/// Threads: any, but open() and close().
+/// Threads: any, except open() and close().
 class runtime : public system_state {
  public:
   [[nodiscard]] static runtime& open(troupe::system& owner, system_options options);
   void close();
 
   // ── Spawning ────────────────────────────────────────────────────────────────────────────────
-  /// `options`: null if all is as usual. `again`: null if it has one object only.
+  /// `options`: null for the defaults. `again`: null if the actor has only one incarnation.
   control_block& make_actor(const actor_type& type, const spawn_options* options,
                             std::unique_ptr<incarnations> again);
-  /// One of the runtime's own, idle, with a reference for the caller; in the pool.
+  /// Creates an actor that has stopped and never had an object, with a reference for the caller.
+  control_block& make_ended(const actor_type& type, const spawn_options* options);
+  /// Creates one of the runtime's own actors, in the pool; idle, with a reference for the caller.
   control_block& make_hidden(const actor_type& type);
-  /// When nobody gives turns any more.
+  /// Call when no turns are given any more.
   void end_hidden(control_block& block) noexcept;
-  /// `mine`: of the turn in which it ended; null: it ended in none.
+  /// `mine`: of the turn in which the actor terminated; null: it terminated in no turn.
   void actor_ended(activity* mine) noexcept;
-  /// Empty: the system's own. Throws std::invalid_argument. Not in a simulation.
+  /// Empty: the system's default pool. Throws std::invalid_argument. Not in a simulation.
   [[nodiscard]] worker_pool& pool(std::string_view dispatcher) const {
     return dispatcher.empty() ? dispatchers_.first() : dispatchers_.named(dispatcher);
   }
-  /// The same, or who stands in for it.
+  /// The pool, or the executor that replaces it in a simulation.
   [[nodiscard]] executor& executor_of(std::string_view dispatcher) const;
-  /// In a simulation; else null.
+  /// In a simulation; otherwise null.
   [[nodiscard]] conductor* conducted_by() const noexcept { return conductor_; }
   [[nodiscard]] conducted_executor* conducted() const noexcept { return conducted_.get(); }
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
+  [[nodiscard]] stop_reserve& stops_in_reserve() noexcept { return stops_in_reserve_; }
 
-  // ── Ending ──────────────────────────────────────────────────────────────────────────────────
-  shutdown_report shutdown(duration deadline);
+  // ── In a forked child ───────────────────────────────────────────────────────────────────────
+  void is_in_forked_child() noexcept;
+  /// No thread runs any more, and any mutex may be locked forever.
+  [[nodiscard]] bool is_forked() const noexcept { return is_forked_.load(relaxed); }  // [forked]
+  /// Throws std::logic_error in such a child; `what`: what cannot be done there.
+  void check_threads(const char* what) const {
+    if (is_forked()) throw_forked(what);
+  }
+  [[noreturn]] static void throw_forked(const char* what);
+
+  // ── Termination ─────────────────────────────────────────────────────────────────────────────
+  shutdown_report shutdown(duration deadline, backlog what);
+  /// False if the deadline came first.
+  [[nodiscard]] bool join_all(time_point deadline);
   void stop_bound_to(const bound_executor& pump);
 
-  // ── Telling and counting ────────────────────────────────────────────────────────────────────
+  // ── Notifying and counting ──────────────────────────────────────────────────────────────────
   void actor_failed(const failure& f) noexcept;
   void dead(const dead_letter& letter) noexcept;
   void overloaded(const overload_event& event) noexcept;
+  /// The memory budget, or the overdraft, has refused a message. Reported at most once per second,
+  /// and by default printed.
+  void exhausted(const overload_event& event) noexcept;
   void pool_changed(pool_event event, const runnable* whose) noexcept;
-  /// Calls tell(observer&), if there is one and it is not being told something already.
+  /// Calls tell(observer&) if there is an observer and this thread is not already inside a hook.
   template <class Tell>
   void observe(Tell&& tell) noexcept;
-  /// By a thread that is in no turn of this system.
+  /// Counts for a thread that is in no turn of this system.
   void count_foreign(std::int64_t accepted, std::int64_t handled, std::int64_t bytes) noexcept;
-  /// An answer for which nobody waits any more.
+  /// Counts a reply that nothing waits for any more.
   void count_late_answer() noexcept {
     answers_late_.fetch_add(1, relaxed);  // [counter]
   }
+  /// Counts users' messages that were in the mailbox of an actor that has terminated.
+  void count_discarded(std::size_t messages) noexcept {
+    if (messages == 0 || !stopping()) return;
+    discarded_.fetch_add(messages, relaxed);  // [counter]
+  }
   void count_restart() noexcept { restarts_.fetch_add(1, relaxed); }  // [counter]
-  /// From the thread whose counts these are.
+  /// Call from the thread whose counts these are.
   void settle(activity& counts) noexcept;
   [[nodiscard]] troupe::statistics statistics() const;
   [[nodiscard]] std::vector<troupe::system::overloaded_actor> overloaded_actors();
 
-  /// Calls fn(control_block&) for each actor of this system that has a slot, with a reference held; so
-  /// also for those that have ended while somebody refers to them.
+  /// Calls fn(control_block&) for each actor of this system that has a slot, with a reference held.
+  /// That includes actors that have terminated but are still referenced.
   template <class Function>
   void for_each_actor(Function&& fn);
 
@@ -110,18 +141,20 @@ class runtime : public system_state {
   // ── Parts ───────────────────────────────────────────────────────────────────────────────────
   timer_service& timers() noexcept { return timers_; }
   detail::pauses& pauses() noexcept { return pauses_; }
+  [[nodiscard]] overdraft& overdrafts() noexcept { return overdraft_; }
   detail::circles& circles() noexcept { return circles_; }
   cycle_search& cycles() noexcept { return cycles_; }
   [[nodiscard]] std::size_t max_messages() const noexcept { return bounds_.messages; }
   [[nodiscard]] std::size_t max_bytes() const noexcept { return bounds_.bytes; }
-  /// So many bytes a thread counts for itself.
+  /// The number of bytes that a thread counts locally before it reports them.
   [[nodiscard]] std::int64_t settles_at() const noexcept { return settles_at_; }
-  /// Null if nobody wants to know what the threads do.
+  [[nodiscard]] std::size_t budget() const noexcept { return bounds_.budget; }
+  /// Null if no timeline is recorded.
   [[nodiscard]] timeline* draws() const noexcept {
     return recorder_ != nullptr ? &recorder_->lanes() : nullptr;
   }
   [[nodiscard]] troupe::system* owner() const noexcept { return owner_; }
-  /// Which of the systems that it has stood behind; wraps.
+  /// Distinguishes the systems that have used this memory; wraps.
   [[nodiscard]] std::uint16_t epoch() const noexcept { return epoch_.load(relaxed); }  // [epoch]
   void add(bound_executor& pump);
   void remove(bound_executor& pump) noexcept;
@@ -129,38 +162,64 @@ class runtime : public system_state {
   [[nodiscard]] bool is_pump(const executor& one) const noexcept;
 
  private:
+  // The user's hooks. Most systems have few: the bits say which.
+  enum hook : std::uint8_t {
+    of_failures = 1,
+    of_dead_letters = 2,
+    of_overload = 4,
+    of_pools = 8,
+    of_observer = 16
+  };
   struct hooks {
+    [[nodiscard]] std::uint8_t those_there() const noexcept;
+
     std::function<void(const failure&)> on_failure;
     std::function<void(const dead_letter&)> on_dead_letter;
     std::function<void(const overload_event&)> on_overload;
     std::function<void(const pool_event&)> on_pool;
     std::shared_ptr<troupe::observer> observer;
   };
+  // [hooks] relaxed: a thread that may use the system learned of it after this was stored.
+  [[nodiscard]] bool has_hook(hook which) const noexcept {
+    return (hooks_there_.load(relaxed) & which) != 0;
+  }
 
-  // Counts of threads that have no activity of their own; spread, so that they do not meet.
+  // Indexes into activity::events and foreign_counts::events: the kinds of overload_event, and one
+  // more.
+  static constexpr std::size_t dead_letter_event = 8;
+
+  // Counts of threads that have no activity of their own; spread to avoid contention.
   struct alignas(cache_line_bytes) foreign_counts {
     atomic<std::uint64_t> accepted{0};
     atomic<std::uint64_t> handled{0};
     atomic<std::uint64_t> bytes{0};
+    atomic<std::int64_t> bytes_told{0};  // the part of `bytes` that the budget was told of
     lives actors;
+    std::array<atomic<std::uint64_t>, 9> events{};
   };
-  foreign_counts& foreign() noexcept;
+  foreign_counts& foreign() noexcept { return foreign_[this_stripe()]; }
+  void count_event(std::size_t which) noexcept;
 
-  // Under mutex_.
+  // Accessed under mutex_.
   struct population {
     std::uint64_t spawned = 0;
     std::uint64_t ended = 0;
     [[nodiscard]] std::uint64_t alive() const noexcept { return spawned - ended; }
   };
   [[nodiscard]] population count_actors() const;
-  // Calls fn(const activity&) for all who give turns.
+  // Calls fn(const activity&) for everything that gives turns.
   template <class Function>
   void for_each_activity(Function&& fn) const;
 
-  explicit runtime(const system_bounds& bounds);
-  [[nodiscard]] std::shared_ptr<const hooks> current_hooks() const noexcept;
+  runtime(const system_bounds& bounds, const sending_rules& first);
+  [[nodiscard]] static runtime* spare_one(const system_bounds& bounds, const sending_rules& first);
+  [[nodiscard]] bool is_referenced() const noexcept;
+  void set(const system_bounds& bounds, const sending_rules& first) noexcept;
   void start(system_options options);
   void give_back() noexcept;
+  void forget_hooks() noexcept;
+  void expect_settled() const;
+  [[nodiscard]] bool tell_all_to_stop(backlog what) noexcept;
   [[nodiscard]] bool wait_for_everybody(time_point deadline);
   void reap_threads() noexcept;
   [[nodiscard]] std::vector<shutdown_report::straggler> stragglers();
@@ -172,41 +231,46 @@ class runtime : public system_state {
   void await(std::uint64_t more) noexcept;
 
   troupe::system* owner_ = nullptr;
-  std::unique_ptr<timeline_recorder> recorder_;    // before all that have lanes
+  std::unique_ptr<timeline_recorder> recorder_;    // constructed before everything that has lanes
   conductor* conductor_ = nullptr;                 // null: there are threads
-  std::unique_ptr<conducted_executor> conducted_;  // null: likewise
-  std::vector<address> spawned_;                   // in a simulation: in order, some of them ended
+  std::unique_ptr<conducted_executor> conducted_;  // null: there are threads
+  // in a simulation: in order, some of them terminated
+  std::vector<address> spawned_;
   detail::dispatchers dispatchers_{*this};
-  mutable timer_service timers_{*this};  // who counts them takes back what has been handled
-  detail::pauses pauses_{timers_};
+  mutable timer_service timers_{*this};  // mutable: counting timers takes back handled entries
+  detail::pauses pauses_;
   detail::circles circles_;
   cycle_search cycles_{*this};
-  const system_bounds bounds_;
+  stop_reserve stops_in_reserve_;
+  system_bounds bounds_;
   std::int64_t settles_at_ = activity::never;
   troupe::observer* observer_ = nullptr;  // constant while turns are given
 
-  // Looked at for each actor, and rarely changed.
+  // Read for each actor, or for each message that is not taken, and rarely written.
   alignas(cache_line_bytes) atomic<std::uint32_t> shutting_down_{0};  // callers of shutdown()
   atomic<bool> stopping_{false};
+  atomic<bool> is_forked_{false};
   atomic<std::uint16_t> epoch_{0};
+  atomic<std::uint8_t> hooks_there_{0};
+  rarely_replaced<hooks> hooks_;
 
-  alignas(cache_line_bytes) atomic<std::uint64_t> dead_letters_{0};
-  atomic<std::uint64_t> failures_{0};
+  alignas(cache_line_bytes) atomic<std::uint64_t> failures_{0};
   atomic<std::uint64_t> answers_late_{0};
   atomic<std::uint64_t> restarts_{0};
+  atomic<std::uint64_t> discarded_{0};
   memory_budget budget_;
-  overload_tally overloads_;
-  std::array<foreign_counts, 8> foreign_;
+  overdraft overdraft_;
+  atomic<std::int64_t> exhausted_told_{0};  // when, in the units of the clock
+  std::array<foreign_counts, stripes> foreign_;
 
-  mutable mutex mutex_;  // guards what follows
-  std::shared_ptr<const hooks> hooks_;
+  mutable mutex mutex_;  // guards the following members
   std::list<std::unique_ptr<thread_executor>> threads_;
   std::vector<bound_executor*> pumps_;
-  troupe::statistics past_;  // of executors that are gone
-  population past_actors_;   // likewise
+  troupe::statistics past_;  // of executors that no longer exist
+  population past_actors_;   // the same
   std::vector<std::pair<make_extension, std::unique_ptr<system_extension>>> extensions_;
   std::uint64_t awaited_ = 0;       // see await()
-  atomic<std::uint32_t> woken_{0};  // who waits for the end of all actors sleeps on it
+  atomic<std::uint32_t> woken_{0};  // threads that wait for the end of all actors sleep on it
 };
 
 inline runtime& control_block::home() const noexcept { return static_cast<runtime&>(*home_); }
@@ -215,19 +279,18 @@ template <class Tell>
 void runtime::observe(Tell&& tell) noexcept {
   turn_context& here = this_turn();
   if (here.in_hook) return;
-  // A thread outside of its turns may outlive the system.
-  std::shared_ptr<const hooks> those;
+  // A thread outside its turns may outlive the system.
+  rarely_replaced<hooks>::use those;
   const bool in_turn = here.counts != nullptr && &here.running->home() == this;
-  if (!in_turn) those = current_hooks();
-  troupe::observer* const to =
-      in_turn ? observer_ : (those != nullptr ? those->observer.get() : nullptr);
+  if (!in_turn && has_hook(of_observer)) those = hooks_.here();
+  troupe::observer* const to = in_turn ? observer_ : (those ? those->observer.get() : nullptr);
   if (to == nullptr) return;
   const bool must_not_wait = std::exchange(here.must_not_wait, true);
   here.in_hook = true;
   try {
     tell(*to);
   } catch (...) {
-    // As promised: forgotten.
+    // Exceptions of an observer are ignored, as documented.
   }
   here.in_hook = false;
   here.must_not_wait = must_not_wait;
@@ -243,24 +306,25 @@ void runtime::for_each_activity(Function&& fn) const {
 
 template <class Function>
 void runtime::for_each_actor(Function&& fn) {
+  struct held_here {
+    control_block& block;
+    ~held_here() { block.let_go(); }
+  };
   if (conducted_ != nullptr) {
-    // Where slots lie depends on what was there before.
+    // In a simulation, the order of the slots depends on earlier runs, so it is not used.
     for (const address& each : std::vector<address>(spawned_)) {
       control_block* const block = control_block::hold_to_the_end(each);
       if (block == nullptr) continue;
+      const held_here guard{*block};
       fn(*block);
-      block->let_go();
     }
     return;
   }
   stable_pool<slot_head>::for_each_slot([&](slot_head& slot) {
-    if (!slot.life.try_hold_in_use()) return;
-    control_block& block = control_block::of(slot.life);
-    struct let_go {
-      control_block& held;
-      ~let_go() { held.let_go(); }
-    } guard{block};
-    if (&block.home() == this && !block.type().is_hidden) fn(block);
+    control_block* const block = control_block::hold_in(slot.life, *this);
+    if (block == nullptr) return;
+    const held_here guard{*block};
+    if (!block->type().is_hidden) fn(*block);
   });
 }
 

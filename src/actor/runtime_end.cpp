@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a system ends: who is told to stop, who waits for that, and who is left.
+// How a system shuts down: it tells actors to stop, waits for them, and reports the stragglers.
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,12 @@
 
 namespace troupe::detail {
 
+namespace {
+
+constexpr std::chrono::milliseconds between_tries{1};
+
+}  // namespace
+
 void runtime::stop_bound_to(const bound_executor& pump) {
   for_each_actor([&](control_block& block) {
     if (&block.runs_on() != &pump) return;
@@ -17,37 +24,70 @@ void runtime::stop_bound_to(const bound_executor& pump) {
   });
 }
 
-shutdown_report runtime::shutdown(duration deadline) {
-  if (this_turn().running != nullptr) {
-    throw std::logic_error("system::shutdown() inside a handler of " +
-                           std::string(this_turn().running->name()) +
-                           " would wait for itself: call it from a thread that is no actor");
-  }
+namespace {
+
+void must_not_be_in_handler(const char* what) {
+  if (this_turn().running == nullptr) return;
+  throw std::logic_error("system::" + std::string(what) + "() inside a handler of " +
+                         std::string(this_turn().running->name()) +
+                         " would wait for itself: call it from a thread that is no actor");
+}
+
+}  // namespace
+
+shutdown_report runtime::shutdown(duration deadline, backlog what) {
+  must_not_be_in_handler(what == backlog::handled ? "shutdown" : "shutdown_now");
+  check_threads("no actor can end");
   const time_point began = clock::now();
   const time_point until = later(began, deadline);
-  // [stopping] seq_cst: who spawns opens the slot, counts the actor, and then looks here; this thread
-  // says that it stops, counts, and then looks at the slots. So a spawner that has not seen the one
-  // is counted in the other, and its slot is found open.
+  // [stopping] seq_cst: a spawner opens the slot, counts the actor, and then reads stopping_; this
+  // thread sets stopping_, counts, and then reads the slots. So a spawner that has not seen
+  // stopping_ set is included in the count, and its slot is found open.
   stopping_.store(true, seq_cst);
   const auto is_anybody_there = [this] {
     const std::lock_guard lock(mutex_);
     return count_actors().alive() != 0;
   };
-  if (is_anybody_there()) {
-    // Those that are supervised are stopped by their supervisors, in order.
-    for_each_actor([](control_block& block) {
-      if (!block.is_supervised()) block.stop();
-    });
-  }
+  bool are_told = !is_anybody_there() || tell_all_to_stop(what);
   shutdown_report report;
+  // No memory: the actors that were told may free some when they terminate.
+  while (!are_told && clock::now() < until) {
+    if (wait_for_everybody(std::min(until, later(clock::now(), between_tries)))) break;
+    are_told = tell_all_to_stop(what);
+  }
   for (time_point limit = until; !wait_for_everybody(limit);) {
     report.stragglers = stragglers();
     if (!report.complete()) break;
-    // One that is past its end but not yet off the count has a few instructions to go.
+    // An actor that has terminated but is still counted needs only a few more instructions.
     limit = clock::now() + std::chrono::milliseconds(1);
   }
   report.waited = clock::now() - began;
+  report.discarded = discarded_.load(relaxed);  // [counter]
   return report;
+}
+
+// Tells each actor once. Supervised actors are stopped by their supervisors, in order. False: there
+// was no memory for some.
+bool runtime::tell_all_to_stop(backlog what) noexcept {
+  try {
+    for_each_actor([what](control_block& block) {
+      if (what == backlog::discarded) {
+        block.ends_for_good();
+        block.stop_now();
+      } else if (!block.is_supervised()) {
+        block.stop_at_shutdown();
+      }
+    });
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+bool runtime::join_all(time_point deadline) {
+  must_not_be_in_handler("join_all");
+  check_threads("no actor can end");
+  return wait_for_everybody(deadline);
 }
 
 // False if the deadline came first.
@@ -75,7 +115,9 @@ std::vector<shutdown_report::straggler> runtime::stragglers() {
   std::vector<shutdown_report::straggler> those;
   for_each_actor([&](control_block& block) {
     if (block.in_life() == phase::ended) return;
-    those.push_back({block.where(), std::string(block.name()), doing(block)});
+    // One unit stands for the reader.
+    const std::size_t waiting = std::max<std::size_t>(block.load(), 1) - 1;
+    those.push_back({block.where(), std::string(block.name()), doing(block), waiting});
   });
   return those;
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a system tells and counts.
+// The events that a system reports and counts.
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <troupe/sync/per_process.hpp>
-#include <troupe/sync/per_thread.hpp>
 
 #include "runtime.hpp"
 #include "side_block.hpp"
@@ -23,80 +22,116 @@ void print_failure(const failure& f) {
                static_cast<int>(f.what.size()), f.what.data());
 }
 
-std::shared_ptr<const runtime::hooks> runtime::current_hooks() const noexcept {
-  const std::lock_guard lock(mutex_);
-  return hooks_;
+std::uint8_t runtime::hooks::those_there() const noexcept {
+  const auto bit = [](bool is_there, hook which) { return is_there ? which : 0; };
+  return static_cast<std::uint8_t>(
+      bit(on_failure != nullptr, of_failures) | bit(on_dead_letter != nullptr, of_dead_letters) |
+      bit(on_overload != nullptr, of_overload) | bit(on_pool != nullptr, of_pools) |
+      bit(observer != nullptr, of_observer));
+}
+
+// Counts a message that is not accepted. Each thread counts separately, because all of them may do
+// so concurrently.
+void runtime::count_event(std::size_t which) noexcept {
+  const turn_context& here = this_turn();
+  if (here.counts != nullptr && &here.running->home() == this) {
+    here.counts->events[which].add(1);
+  } else {
+    foreign().events[which].fetch_add(1, relaxed);  // [counter]
+  }
 }
 
 void runtime::actor_failed(const failure& f) noexcept {
   failures_.fetch_add(1, relaxed);  // [counter]
-  const auto those = current_hooks();
+  const auto those = hooks_.here();
   try {
-    if (those != nullptr) those->on_failure(f);
+    if (those) those->on_failure(f);
   } catch (...) {
-    print_failure(f);  // the hook failed as well; somebody should hear of it
+    print_failure(f);  // the hook failed as well; the failure should still be reported
   }
   if (looked_at) observe([&](troupe::observer& to) { to.failed(f); });
 }
 
 void runtime::dead(const dead_letter& letter) noexcept {
-  dead_letters_.fetch_add(1, relaxed);  // [counter]
+  count_event(dead_letter_event);
   turn_context& here = this_turn();
-  if (here.in_dead_letter) return;  // what the hook itself sends in vain is counted and not told
-  const auto those = current_hooks();
-  if (those != nullptr && those->on_dead_letter) {
+  if (here.in_dead_letter) return;  // dead letters of the hook itself are counted and not reported
+  if (has_hook(of_dead_letters)) {
+    const auto those = hooks_.here();
     here.in_dead_letter = true;
     try {
-      those->on_dead_letter(letter);
+      if (those && those->on_dead_letter) those->on_dead_letter(letter);
     } catch (...) {
-      // It is counted; there is nobody else to tell.
+      // It is counted; nothing else can be notified.
     }
     here.in_dead_letter = false;
   }
   if (looked_at) observe([&](troupe::observer& to) { to.dead(letter); });
 }
 
-runtime::foreign_counts& runtime::foreign() noexcept {
-  struct thread_count {
-    atomic<std::size_t> value{0};
-  };
-  atomic<std::size_t>& threads = per_process<thread_count>::here().value;
-  std::size_t& mine = per_thread<std::size_t, foreign_counts>::here();
-  if (mine == 0) mine = threads.fetch_add(1, relaxed) + 1;  // [counter]
-  return foreign_[mine % foreign_.size()];
-}
-
 void runtime::overloaded(const overload_event& event) noexcept {
-  overloads_.add(event.what);
+  count_event(static_cast<std::size_t>(event.what));
   turn_context& here = this_turn();
-  if (here.in_hook) return;  // what the hook itself sends to a full mailbox is counted and not told
-  const bool must_not_wait = std::exchange(here.must_not_wait, true);
-  here.in_hook = true;
-  const auto those = current_hooks();
-  try {
-    if (those != nullptr && those->on_overload) those->on_overload(event);
-  } catch (...) {
-    // It is counted; there is nobody else to tell.
+  // messages that the hook itself sends to a full mailbox are counted and not reported
+  if (here.in_hook) return;
+  if (has_hook(of_overload)) {
+    const auto those = hooks_.here();
+    const bool must_not_wait = std::exchange(here.must_not_wait, true);
+    here.in_hook = true;
+    try {
+      if (those && those->on_overload) those->on_overload(event);
+    } catch (...) {
+      // It is counted; nothing else can be notified.
+    }
+    here.in_hook = false;
+    here.must_not_wait = must_not_wait;
   }
-  here.in_hook = false;
-  here.must_not_wait = must_not_wait;
   if (looked_at) observe([&](troupe::observer& to) { to.overloaded(event); });
 }
 
-// `whose` may be anybody's slot by now: the names are those of whoever is there.
+static void print_exhausted(const overload_event& event, std::size_t budget,
+                            std::size_t overdraft) {
+  const bool all = event.what == overload_event::kind::budget_exhausted;
+  std::fprintf(stderr,
+               "troupe: the %s of %zu bytes is exhausted: a message %.*s to actor %.*s (%s) was "
+               "refused. Raise system_options::memory_budget, or lower max_messages or max_bytes\n",
+               all ? "memory budget" : "overdraft beyond the limits of mailboxes",
+               all ? budget : overdraft, static_cast<int>(event.message.size()),
+               event.message.data(), static_cast<int>(event.actor.size()), event.actor.data(),
+               to_string(event.to).c_str());
+}
+
+void runtime::exhausted(const overload_event& event) noexcept {
+  // [counter] relaxed: of the threads that find the last report a second old, one reports.
+  const std::int64_t now = clock::now().time_since_epoch().count();
+  std::int64_t last = exhausted_told_.load(relaxed);
+  const std::int64_t pause = std::chrono::duration_cast<duration>(std::chrono::seconds(1)).count();
+  if ((last != 0 && now - last < pause) ||
+      !exhausted_told_.compare_exchange_strong(last, now, relaxed)) {
+    return;
+  }
+  try {
+    if (!has_hook(of_overload)) print_exhausted(event, bounds_.budget, overdraft_.limit());
+  } catch (...) {
+    // No memory for the line.
+  }
+  overloaded(event);
+}
+
+// The slot of `whose` may have been reused by now: the names are those of its current actor.
 void runtime::pool_changed(pool_event event, const runnable* whose) noexcept {
   turn_context& here = this_turn();
-  if (here.in_hook) return;  // it is counted
-  const auto those = current_hooks();
-  if (those == nullptr || !those->on_pool) return;
+  if (here.in_hook || !has_hook(of_pools)) return;  // it is counted
+  const auto those = hooks_.here();
+  if (!those || !those->on_pool) return;
   struct let_go {
     void operator()(control_block* held) const noexcept { held->let_go(); }
   };
   std::unique_ptr<control_block, let_go> held;
   if (whose != nullptr) {
     auto& block = const_cast<control_block&>(static_cast<const control_block&>(*whose));
-    if (block.line().try_hold_in_use()) held.reset(&block);
-    if (held != nullptr && &block.home() == this) {
+    held.reset(control_block::hold_in(block.line(), *this));
+    if (held != nullptr) {
       const dispatch* const what = block.handling();
       event.who = block.where();
       event.actor = block.name();
@@ -108,7 +143,7 @@ void runtime::pool_changed(pool_event event, const runnable* whose) noexcept {
   try {
     those->on_pool(event);
   } catch (...) {
-    // It is counted; there is nobody else to tell.
+    // It is counted; nothing else can be notified.
   }
   here.in_hook = false;
   here.must_not_wait = must_not_wait;
@@ -121,11 +156,18 @@ void runtime::count_foreign(std::int64_t accepted, std::int64_t handled,
   if (accepted != 0) here.accepted.fetch_add(static_cast<std::uint64_t>(accepted), relaxed);
   if (handled != 0) here.handled.fetch_add(static_cast<std::uint64_t>(handled), relaxed);
   if (bytes == 0) return;
-  here.bytes.fetch_add(static_cast<std::uint64_t>(bytes), relaxed);
-  if (has_budget) budget_.add(bytes);
+  const auto before =
+      static_cast<std::int64_t>(here.bytes.fetch_add(static_cast<std::uint64_t>(bytes), relaxed));
+  if (settles_each_turn) return budget_.add(bytes);
+  if (bounds_.budget == no_limit) return;
+  // [budget] relaxed: of the threads that find that much unreported, one reports it.
+  std::int64_t told = here.bytes_told.load(relaxed);
+  const std::int64_t now = before + bytes;
+  if (now - told < settles_at_ && told - now < settles_at_) return;
+  if (here.bytes_told.compare_exchange_strong(told, now, relaxed)) budget_.add(now - told);
 }
 
-// The counts keep what they have told by where they will tell again.
+// The reported amount is implied by the thresholds for the next report.
 void runtime::settle(activity& counts) noexcept {
   const auto now = static_cast<std::int64_t>(counts.bytes_waiting.value());
   budget_.add(now - (counts.bytes_high - settles_at_));
@@ -133,12 +175,28 @@ void runtime::settle(activity& counts) noexcept {
   counts.bytes_low = now - settles_at_;
 }
 
+namespace {
+
+// Indexed like activity::events.
+void add_events(troupe::statistics& to, std::size_t which, std::uint64_t count) noexcept {
+  constexpr std::array<std::uint64_t troupe::statistics::*, 9> members = {
+      &troupe::statistics::messages_refused,    &troupe::statistics::messages_dropped,
+      &troupe::statistics::messages_redirected, &troupe::statistics::pauses,
+      &troupe::statistics::pauses_timed_out,    &troupe::statistics::wait_cycles,
+      &troupe::statistics::budget_exhausted,    &troupe::statistics::budget_exhausted,
+      &troupe::statistics::dead_letters};
+  to.*members[which] += count;
+}
+
+}  // namespace
+
 void runtime::add_activity(troupe::statistics& to, const activity& done) noexcept {
   to.turns += done.turns.value();
   to.messages_accepted += done.accepted.value();
   to.messages_handled += done.handled.value();
   to.message_bytes_waiting += done.bytes_waiting.value();
   to.mailbox_depth_highest = std::max(to.mailbox_depth_highest, done.depth_highest.value());
+  for (std::size_t i = 0; i < done.events.size(); ++i) add_events(to, i, done.events[i].value());
 }
 
 troupe::statistics runtime::statistics() const {
@@ -150,24 +208,23 @@ troupe::statistics runtime::statistics() const {
     s.messages_accepted += each.accepted.load(relaxed);   // [counter]
     s.messages_handled += each.handled.load(relaxed);     // [counter]
     s.message_bytes_waiting += each.bytes.load(relaxed);  // [counter]
+    for (std::size_t i = 0; i < each.events.size(); ++i) {
+      add_events(s, i, each.events[i].load(relaxed));  // [counter]
+    }
   }
   if (static_cast<std::int64_t>(s.message_bytes_waiting) < 0) s.message_bytes_waiting = 0;
-  // The counts are read one after the other, so that a busy system may seem to have handled more.
+  // The counts are read one at a time, so a busy system may seem to have handled more.
   s.messages_waiting = s.messages_accepted - std::min(s.messages_accepted, s.messages_handled);
   const population actors = count_actors();
   s.actors_alive = actors.alive();
   s.actors_spawned = actors.spawned;
   s.actors_collected = cycles_.collected();
-  s.dead_letters = dead_letters_.load(relaxed);  // [counter]
   s.failures = failures_.load(relaxed);          // [counter]
   s.restarts = restarts_.load(relaxed);          // [counter]
   s.answers_late = answers_late_.load(relaxed);  // [counter]
-  const overload_counts limits = overloads_.now();
-  s.messages_refused = limits.refused;
-  s.messages_dropped = limits.dropped;
-  s.messages_redirected = limits.redirected;
-  s.pauses = limits.paused;
-  s.pauses_timed_out = limits.pauses_timed_out;
+  s.overdraft_bytes = overdraft_.used();
+  s.overdraft_limit = overdraft_.limit();
+  s.memory_budget = bounds_.budget;
   s.senders_paused = pauses_.waiting();
   s.handlers_waiting = pauses_.in_lines();
   s.timers_armed = timers_.armed();

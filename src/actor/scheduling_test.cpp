@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler promises, seen from outside.
+// The guarantees of the scheduler, seen from outside.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -37,7 +37,7 @@ TEST(scheduling, no_wake_up_from_a_foreign_thread_is_lost) {
   }
 }
 
-// A worker that is woken finds by a look what it was woken for.
+// A worker that is woken finds immediately what it was woken for.
 TEST(scheduling, no_wake_up_is_lost_by_workers_that_hardly_look_around) {
   for (const unsigned rounds : {0u, 1u}) {
     system s{{.workers = 2, .search_rounds = rounds}};
@@ -64,7 +64,8 @@ TEST(scheduling, no_wake_up_by_a_timer_is_lost) {
   }
 }
 
-// What fans out is in nobody's private slot only: all of it is handled, by whichever worker.
+// Fan-out does not depend on any one worker's private slot: all of it is handled, by whichever
+// worker.
 TEST(scheduling, no_wake_up_of_many_by_one_is_lost) {
   class leaf : public actor {
    public:
@@ -135,7 +136,7 @@ TEST(scheduling, an_idle_system_uses_no_cpu) {
   wake_and_wait(s, 100);
   ASSERT_TRUE(eventually([&] { return s.statistics().workers_parked == 4; }));
   // The second is a measurement, not a wait for something to happen. Another process may have kept
-  // this one from going to sleep, so one quiet second of five will do.
+  // this one from going to sleep, so one quiet second of five is enough.
   rusage quietest{};
   bool quiet = false;
   for (int i = 0; i < 5 && !quiet; ++i) {
@@ -152,7 +153,7 @@ TEST(scheduling, an_idle_system_uses_no_cpu) {
   pumper.join();
 }
 
-// Sends back what it gets, for ever.
+// Returns what it receives, forever.
 class flooder : public actor {
  public:
   void on(const ref<flooder>& other) { other_ = other; }
@@ -178,7 +179,7 @@ struct flood {
 };
 
 TEST(scheduling, two_that_flood_each_other_do_not_starve_a_third) {
-  // With one ball they are in the worker's private slot by turns; with many their turns are long.
+  // With one ball they alternate in the worker's private slot; with many their turns are long.
   for (const int balls : {1, 1'000}) {
     system s{{.workers = 1}};
     const flood f(s, balls);
@@ -219,7 +220,7 @@ TEST(scheduling, one_that_sends_to_itself_for_ever_does_not_starve_others) {
   b.stop_now();
 }
 
-// Both have all their messages before the only worker gives anybody a turn.
+// Both have all their messages before the only worker schedules either.
 TEST(scheduling, a_turn_ends_after_as_many_messages_as_it_is_told) {
   class writer : public actor {
    public:
@@ -253,7 +254,8 @@ TEST(scheduling, a_turn_ends_after_as_many_messages_as_it_is_told) {
   EXPECT_EQ(written(100), "aaaaaabbbbbb");
 }
 
-// What the monitor, a timeline or a group ask for while a handler runs; here the handler does.
+// The requests that the monitor, a timeline or a group makes while a handler runs; here the handler
+// makes them.
 TEST(scheduling, a_turn_that_is_asked_to_end_ends_behind_its_message_whatever_that_has_done) {
   struct begin {};
   class other : public actor {
@@ -270,7 +272,7 @@ TEST(scheduling, a_turn_that_is_asked_to_end_ends_behind_its_message_whatever_th
         : into_(into), whom_(std::move(whom)), full_(std::move(full)) {}
     void on(begin) {
       for (const char c : {'1', '2', '3'}) self(this).send(c);
-      // So it would pause, had it not so much to do itself.
+      // It would be suspended here if it did not have work of its own.
       if (full_) full_.send('f'), full_.send('f');
       whom_.send('o');
       detail::this_turn().counts->ask(detail::activity::turn_over);

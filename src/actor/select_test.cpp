@@ -119,7 +119,7 @@ TEST(select, starves_no_channel) {
   std::array<int, 3> taken{};
   for (const auto& each : all) each.send(0);
   for (int i = 0; i < rounds; ++i) {
-    // The one in between must not take the other's turns.
+    // The one in between must not take the turns of the other ones.
     (void)select(time_point::min(), from(channel<int>(1), ignore), from(channel<int>(1), ignore));
     const auto one = select(from(all[0], ignore), from(all[1], ignore), from(all[2], ignore));
     ++taken.at(one.index());

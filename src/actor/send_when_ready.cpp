@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message that waits for room in a handler's hand, and how it comes into the mailbox.
+// A message whose handler waits for room, and how it gets into the mailbox.
 #include <mutex>
 #include <new>
 #include <utility>
@@ -12,6 +12,7 @@
 #include "marking.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
+#include "pauses_walk.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
 #include "waiting_send.hpp"
@@ -21,7 +22,7 @@ namespace detail {
 
 namespace {
 
-// Whoever waited is told in a turn of his own.
+// The waiting handler is notified in a turn of its actor.
 void run_decided(void*, envelope& e) {
   auto& one = static_cast<waiting_send&>(e);
   sending* const awaited = one.awaited;
@@ -45,13 +46,20 @@ constexpr dispatch decided_dispatch{.run = run_decided,
 
 }  // namespace
 
+message_in_line::message_in_line(control_block& to, envelope& what, parker* waiting_thread) noexcept
+    : receiver(&to),
+      message(&what),
+      bytes(what.how->charge(what)),
+      kind(what.how),
+      trace(trace_of(what)),
+      thread(waiting_thread) {}
+
 waiting_send::waiting_send(control_block& from, control_block& to, envelope& what, sending& who,
                            handler_frame& frame) noexcept
     : envelope{nullptr, &decided_dispatch},
+      message_in_line(to, what, nullptr),
       sender(&from),
-      receiver(&to),
       of(&to.home().pauses()),
-      message(&what),
       awaited(&who),
       handler(&frame) {}
 
@@ -59,12 +67,26 @@ void waiting_send::free() noexcept { free_envelope(*this); }
 
 // ── Into the mailbox ──────────────────────────────────────────────────────────────────────────
 
-taken control_block::take_in(envelope& message, std::uint32_t most) noexcept {
+taken control_block::take_in(envelope& message, std::size_t bytes, std::uint32_t most) noexcept {
+  return take_in_by(message, bytes, [&] {
+    return inbox().push(message, rules().units(bytes, message.how->weight), most);
+  });
+}
+
+taken control_block::take_in_beyond_limit(envelope& message, std::size_t bytes,
+                                          bool is_locked) noexcept {
+  const taken how =
+      take_in_by(message, bytes, [&] { return push_beyond_limit(message, bytes, is_locked); });
+  return how == taken::full ? taken::never : how;
+}
+
+// `push` puts it into the mailbox.
+template <class Push>
+taken control_block::take_in_by(envelope& message, std::size_t bytes, Push&& push) noexcept {
   const dispatch& how = *message.how;
-  const std::size_t bytes = how.charge(message);
   const sending_rules& bounds = rules();
   const overload_rules* const own = own_rules();
-  // [budget] relaxed: only a look.
+  // [budget] relaxed: only a hint.
   if (home_->over_budget.load(relaxed) && bounds.per_message != 0) {
     return is_closed() ? taken::by_nobody : taken::never;
   }
@@ -74,16 +96,13 @@ taken control_block::take_in(envelope& message, std::uint32_t most) noexcept {
     if (how.most != 0) give_place_back(how);
     return taken::never;
   }
-  // As in try_deliver(): once it is in a busy mailbox, nothing of the block is touched; but for a high one,
-  // which holds it so long.
+  // As in try_deliver(): once the message is in a busy mailbox, the block must not be accessed;
+  // except for a high-priority message, for which the block is held meanwhile.
   system_state& home = *home_;
-  const std::uint64_t trace = trace_of(message);
-  const bool holds = how.high || home.looked_at;
-  if (holds) hold();
-  const mailbox::pushed pushed = inbox().push(message, bounds.units(bytes, how.weight), most);
-  if (holds) [[unlikely]] {
-    if (how.high && pushed == mailbox::pushed::to_busy) tell_high();
-    if (home.looked_at && pushed < mailbox::pushed::closed) tell_sent(how, trace);
+  if (how.high) hold();
+  const mailbox::pushed pushed = push();
+  if (how.high) [[unlikely]] {
+    if (pushed == mailbox::pushed::to_busy) tell_high();
     let_go();
   }
   if (pushed < mailbox::pushed::closed) {
@@ -99,7 +118,7 @@ delivery control_block::not_taken(taken why, envelope& message) noexcept {
   return why == taken::by_nobody ? refuse(message) : overflow(message, false);
 }
 
-// Other policies than to pause do at once what they do with one message too many.
+// Policies other than backpressure do at once what they do with any message beyond the limit.
 offered control_block::offer(envelope& message) noexcept {
   control_block* to = routed(message);
   if (to == nullptr) return {.became = refuse_by_router(message)};
@@ -114,11 +133,18 @@ offered control_block::offer(envelope& message) noexcept {
     }
     const side_block* const its = waits ? to->side_if_any() : nullptr;
     const bool has_line = its != nullptr && its->has_line.load(relaxed);  // [line]
-    const taken how = has_line ? taken::full : to->take_in(*onwards, to->rules().soft);
+    const dispatch& kind = *onwards->how;
+    const std::uint64_t trace = trace_of(*onwards);
+    const std::size_t bytes = kind.charge(*onwards);
+    if (to->home_->looked_at) to->hold();  // for longer than the message
+    const taken how = has_line ? taken::full : to->take_in(*onwards, bytes, to->rules().soft);
+    if (how == taken::by_idle) to->executor_->schedule(*to);
+    if (to->home_->looked_at) [[unlikely]] {
+      if (how == taken::by_idle || how == taken::by_busy) to->tell_sent(kind, trace);
+      to->let_go();
+    }
     switch (how) {
       case taken::by_idle:
-        to->executor_->schedule(*to);
-        [[fallthrough]];
       case taken::by_busy:
         return {};
       case taken::by_nobody:
@@ -130,7 +156,7 @@ offered control_block::offer(envelope& message) noexcept {
         if (waits) return {.became = to->overflow(*onwards, false)};
         break;
     }
-    // There it waits, if that is what the target does.
+    // It waits there, if that is the target's policy.
     onwards = to->redirected(*own->target, *onwards);
     if (onwards == nullptr) return {.became = delivery::refused};
     to = own->target->to;
@@ -139,106 +165,137 @@ offered control_block::offer(envelope& message) noexcept {
 
 // ── The line ──────────────────────────────────────────────────────────────────────────────────
 
-namespace {
-
-// In a mailbox that is half empty there is room for a large message too: what senders that pause may
-// use, up to the hard limit.
-taken take_in_half_empty(control_block& to, envelope& message) noexcept {
-  const sending_rules& bounds = to.rules();
-  const taken how = to.take_in(message, bounds.hard);
-  if (how != taken::full) return how;
-  const dispatch& as = *message.how;
-  const bool fits = bounds.units(as.charge(message), as.weight) <= bounds.hard - bounds.low;
-  return fits ? taken::full : taken::never;
-}
-
-}  // namespace
-
-// Under the mutex.
-void pauses::unlink(waiting_send& one) noexcept {
+// Call under the mutex.
+void pauses::unlink(message_in_line& one) noexcept {
   side_block& its = *one.receiver->side_if_any();
   (one.earlier != nullptr ? one.earlier->later : its.line) = one.later;
   (one.later != nullptr ? one.later->earlier : its.line_end) = one.earlier;
   if (its.line == nullptr) its.has_line.store(false, relaxed);  // [line]
   one.in_line = false;
-  --in_lines_;
+  count_in(one, -1);
+  if (one.blocks == nullptr) return;
+  waits_of_all& all = waits_of_all::here();
+  std::exchange(one.blocks, nullptr)->side_if_any()->blocking_line = nullptr;
+  --all.blocking_in_line;
+  all.suspended.fetch_sub(1, relaxed);  // [suspended] relaxed: it no longer waits
 }
 
-taken pauses::line_up(waiting_send& one) noexcept {
+taken pauses::line_up(message_in_line& one, control_block* sender) noexcept {
   control_block& to = *one.receiver;
   side_block& its = *to.side_if_any();
-  const std::lock_guard lock(mutex_);
-  // Where there is a line, its mailbox is marked, or its reader is on its way to let them in.
-  while (its.line == nullptr) {
-    taken how = to.take_in(*one.message, to.rules().soft);
-    if (how != taken::full) return how;
-    // The mark comes under the same mutex as the entry: a reader that finds the mark finds the entry.
-    if (to.want_room()) break;
-    how = take_in_half_empty(to, *one.message);
-    if (how != taken::full) return how;
+  waits_of_all& all = waits_of_all::here();
+  bool is_cycle = false;
+  taken how = taken::full;
+  {
+    walk along;
+    const std::lock_guard lock(all.guard);
+    // If there is a line, the mailbox is marked, or its reader is on its way to let the line in.
+    if (its.line == nullptr) {
+      how = to.take_in(*one.message, one.bytes, to.rules().soft);
+      if (how != taken::full) return how;
+      // The mark is set under the same mutex as the entry: a reader that finds the mark finds the
+      // entry. A mailbox that is half empty has room for a message that alone exceeds the limit.
+      if (!to.want_room()) return to.take_in_beyond_limit(*one.message, one.bytes, true);
+    }
+    if (sender != nullptr) {
+      // [suspended] seq_cst: see leads_to().
+      all.suspended.fetch_add(1, seq_cst);
+      is_cycle = along.leads_to(to, *sender);
+      if (is_cycle) {
+        all.suspended.fetch_sub(1, relaxed);  // [suspended] relaxed: it does not wait
+        how = to.take_in_beyond_limit(*one.message, one.bytes, true);
+      } else {
+        one.blocks = sender;
+        sender->side_if_any()->blocking_line = &one;
+        ++all.blocking_in_line;
+      }
+    }
+    if (!is_cycle) append(one, its);
   }
+  if (is_cycle) to.count_without_message(overload_event::kind::wait_cycle);
+  return how;
+}
+
+// Call under the mutex. A waiting thread counts as a suspended sender.
+void pauses::count_in(const message_in_line& one, int more) noexcept {
+  atomic<std::uint64_t>& those = one.thread != nullptr ? waiting_ : in_lines_;
+  // [waiting] [unchecked]
+  those.store(those.load(relaxed) + static_cast<std::uint64_t>(more), troupe::release);
+}
+
+// Call under the mutex.
+void pauses::append(message_in_line& one, side_block& its) noexcept {
   one.earlier = std::exchange(its.line_end, &one);
   (one.earlier != nullptr ? one.earlier->later : its.line) = &one;
   its.has_line.store(true, relaxed);  // [line]
   one.in_line = true;
-  ++in_lines_;
-  return taken::full;
+  count_in(one, 1);
 }
 
-bool pauses::leave_line(waiting_send& one) noexcept {
-  const std::lock_guard lock(mutex_);
+bool pauses::leave_line(message_in_line& one) noexcept {
+  const std::lock_guard lock(waits_of_all::here().guard);
   if (!one.in_line) return false;
   unlink(one);
   return true;
 }
 
-std::uint64_t pauses::in_lines() const noexcept {
-  const std::lock_guard lock(mutex_);
-  return in_lines_;
-}
-
-// The first of the line, and what became of it. Null: there is none, or no more room. The message goes
-// into the mailbox under the mutex: with leave_line() its sender's turn knows that it comes before all
-// that this turn does next, or never.
-waiting_send* pauses::next_let_in(control_block& receiver, taken& how) noexcept {
-  const std::lock_guard lock(mutex_);
+// Takes the first message out of the line, and says what became of it. Null: the line is empty, or
+// there is no more room. The message goes into the mailbox under the mutex. So with leave_line()
+// its sender's turn knows that the message precedes everything that this turn does next, or is
+// never delivered.
+message_in_line* pauses::next_let_in(control_block& receiver, taken& how) noexcept {
+  const std::lock_guard lock(waits_of_all::here().guard);
   const side_block* const its = receiver.side_if_any();
   if (its == nullptr || its->line == nullptr) return nullptr;
-  waiting_send& first = *its->line;
-  how = receiver.take_in(*first.message, receiver.rules().soft);
-  while (how == taken::full) {
+  message_in_line& first = *its->line;
+  how = receiver.take_in(*first.message, first.bytes, receiver.rules().soft);
+  if (how == taken::full) {
     if (receiver.want_room()) return nullptr;
-    how = take_in_half_empty(receiver, *first.message);
+    how = receiver.take_in_beyond_limit(*first.message, first.bytes, true);
   }
   unlink(first);
   return &first;
 }
 
-// From the receiver's reader, so that it is never `by_idle`. Ends when it is full again.
+// Called by the receiver's reader, so it is never `by_idle`. Stops when the mailbox is full again.
 void pauses::let_line_in(control_block& receiver) noexcept {
   taken how{};
-  while (waiting_send* const one = next_let_in(receiver, how)) {
-    one->became =
-        how == taken::by_busy ? delivery::accepted : receiver.not_taken(how, *one->message);
-    control_block& sender = *one->sender;
-    // It brings the handler the answer; if there is no handler any more, nobody reads it.
-    if (!sender.try_deliver(*one)) one->free();
-    sender.let_go();
-    receiver.let_go();
+  while (message_in_line* const one = next_let_in(receiver, how)) decided(*one, how);
+}
+
+// The message is out of the line: notifies the waiter.
+void pauses::decided(message_in_line& one, taken how) noexcept {
+  control_block& receiver = *one.receiver;
+  if (how == taken::by_idle) receiver.runs_on().schedule(receiver);
+  if (how == taken::by_idle || how == taken::by_busy) {
+    one.became = delivery::accepted;
+    receiver.tell_taken(*one.kind, one.trace);
+  } else {
+    one.became = receiver.not_taken(how, *one.message);
   }
+  if (one.thread != nullptr) {
+    (void)one.thread->notify();  // the thread continues: the entry must not be accessed
+    return;
+  }
+  auto& handler = static_cast<waiting_send&>(one);
+  control_block& sender = *handler.sender;
+  // The message tells the handler the result; if the handler has been destroyed, it is not read.
+  if (!sender.try_deliver(handler)) handler.free();
+  sender.let_go();
+  receiver.let_go();
 }
 
 }  // namespace detail
 
-// ── The handler's ─────────────────────────────────────────────────────────────────────────────
+// ── The handler's side ────────────────────────────────────────────────────────────────────────
 
 bool sending::is_decided() noexcept {
   detail::envelope* const message = std::exchange(message_, nullptr);
   TROUPE_EXPECTS(message != nullptr, "what send_when_ready() returned was awaited twice");
   const detail::turn_context& here = detail::this_turn();
   if (detail::control_block* const chosen = to_->routed(*message)) to_ = chosen;
-  if (here.running == to_ && here.coroutine->exclusive) {
-    // Nothing makes room here before it goes on.
+  if (here.running == to_ && here.coroutine->takes_nothing) {
+    // Nothing can make room here before this handler continues.
     became_ = to_->send(*message);
     return true;
   }
@@ -257,26 +314,31 @@ bool sending::wait(detail::handler_frame& who) {
   detail::control_block& me = *detail::this_turn().running;
   detail::control_block& to = *to_;
   (void)to.side();
+  if (who.takes_nothing) (void)me.side();
   void* const block = pool_allocate(sizeof(detail::waiting_send), alignof(detail::waiting_send));
   waits_ = ::new (block) detail::waiting_send(me, to, *message_, *this, who);
   me.hold();
   to.hold();
-  const taken how = waits_->of->line_up(*waits_);
+  const taken how = waits_->of->line_up(*waits_, who.takes_nothing ? &me : nullptr);
   if (how == taken::full) {
     message_ = nullptr;
     return true;
   }
-  std::exchange(waits_, nullptr)->free();
   detail::envelope& message = *std::exchange(message_, nullptr);
   if (how == taken::by_idle) to.runs_on().schedule(to);
-  became_ = how == taken::by_idle || how == taken::by_busy ? delivery::accepted
-                                                           : to.not_taken(how, message);
+  if (how == taken::by_idle || how == taken::by_busy) {
+    became_ = delivery::accepted;
+    to.tell_taken(*waits_->kind, waits_->trace);
+  } else {
+    became_ = to.not_taken(how, message);
+  }
+  std::exchange(waits_, nullptr)->free();
   to.let_go();
   me.let_go();
   return false;
 }
 
-// Not awaited, or destroyed with its handler.
+// It was not awaited, or is destroyed with its handler.
 void sending::give_up() noexcept {
   if (message_ != nullptr) message_->how->discard(*message_);
   if (waits_ == nullptr) return;

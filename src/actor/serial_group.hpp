@@ -11,7 +11,7 @@
 namespace troupe {
 
 struct serial_group_access {
-  /// Throws std::invalid_argument if it is no group of this system.
+  /// Throws std::invalid_argument if it is not a group of this system.
   static detail::serial_executor& executor_in(const detail::runtime& home, const serial_group& of) {
     if (of.home_ != &home || of.epoch_ != home.epoch()) {
       throw std::invalid_argument(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups: their members' ends, and wrong options.
+// Groups: their members' termination, and invalid options.
 #include <troupe/actor/serial_group.hpp>
 
 #include <chrono>
@@ -134,7 +134,7 @@ TEST(serial_group_ends, of_another_system_is_refused) {
     EXPECT_THAT(error_of([&] { (void)s.spawn<oracle>({.group = group}); }),
                 HasSubstr("another system"));
   }
-  system next({.workers = 1});  // maybe with the same memory behind it
+  system next({.workers = 1});  // possibly with the same memory
   EXPECT_THAT(error_of([&] { (void)next.spawn<oracle>({.group = group}); }),
               HasSubstr("has ended"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups: who runs when.
+// Groups: which member runs when.
 #include <troupe/actor/serial_group.hpp>
 
 #include <pthread.h>
@@ -32,7 +32,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// What the members of a group share without a lock: ThreadSanitizer sees who is there at the same time.
+/// Shared by the members of a group without a lock: ThreadSanitizer sees concurrent accesses.
 struct shared_book {
   std::uint64_t entries = 0;
   bool is_open = false;
@@ -50,7 +50,7 @@ struct entry {
 };
 struct finish {};
 
-/// Writes what it is sent; each sender's entries come in their order.
+/// Records what it is sent; each sender's entries come in order.
 class clerk : public actor {
  public:
   clerk(shared_book& book, int senders, atomic<int>& left)
@@ -158,7 +158,7 @@ TEST_P(groups_on, a_thousand_of_three_begin_work_and_end) {
       for (const auto& to : all) to.send(entry{0, i});
     }
   }
-  // Nobody holds them: they end when they have nothing left to do.
+  // No references are left: they terminate when they have nothing left to do.
   EXPECT_TRUE(eventually([&] { return s.statistics().actors_alive == 0; }));
   EXPECT_EQ(left, 0);
   for (const shared_book& book : books) EXPECT_EQ(book.entries, 3u * 13u);
@@ -222,7 +222,7 @@ class oracle : public actor {
   int on(question) { return 42; }
 };
 
-/// Asks in three ways.
+/// Makes requests in three ways.
 class asker : public actor {
  public:
   enum class way { awaits, gets, calls_back };
@@ -354,7 +354,7 @@ class busy : public actor {
 };
 
 TEST(serial_group, a_turn_that_lasts_while_others_of_it_wait_ends_between_two_messages) {
-  constexpr int count = 100;  // one turn may handle as many
+  constexpr int count = 100;  // one turn may handle this many
   for (const unsigned workers : {1u, 2u}) {
     journal log;
     event begun;
@@ -399,7 +399,7 @@ TEST(serial_group, a_member_that_always_has_more_to_do_starves_nobody) {
 
 // ── Full mailboxes ────────────────────────────────────────────────────────────────────────────
 
-/// Sends two for each that it gets, until there have been enough.
+/// Sends two messages for each one that it receives, until there have been enough.
 class doubler : public actor {
  public:
   doubler(shared_book& book, atomic<int>& refused) : book_(book), refused_(refused) {}
@@ -421,7 +421,7 @@ class doubler : public actor {
 TEST_P(groups_on, members_that_fill_each_others_mailboxes_do_not_stand_still) {
   shared_book book;
   atomic<int> refused{0};
-  system s({.workers = GetParam(), .pause_max = 10s});
+  system s({.workers = GetParam()});
   const serial_group group(s);
   const spawn_options small{.group = group, .max_messages = 8};
   const auto a = s.spawn<doubler>(small, book, refused);

@@ -30,8 +30,9 @@ struct setting {
 };
 
 constexpr std::uint64_t most_messages =
-    detail::mailbox_limits::units_max / 4;  // a system takes no more
-constexpr std::uint64_t unlimited = std::numeric_limits<std::int64_t>::max();  // as TOML's numbers
+    detail::mailbox_limits::units_max / 4;  // the maximum for a system
+// the range of TOML's integers
+constexpr std::uint64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
 template <auto Member>
 constexpr void set_member(system_options& of, std::uint64_t value) {
@@ -64,7 +65,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(from, text.find_last_not_of(blanks) + 1 - from);
 }
 
-// One file, of which each line is looked at in turn.
+// Reads one file, line by line.
 class reader {
  public:
   explicit reader(const std::string& file) : file_(file) {}

@@ -24,7 +24,7 @@ class settings : public ::testing::Test {
     return troupe::read_settings(file_, base);
   }
 
-  // What is wrong with it, without the file's name.
+  // The error message, without the file's name.
   std::string refused(const std::string& text) const {
     try {
       (void)read(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several questions at once: all() and any().
+// Several requests at once: all() and any().
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(all, has_one_deadline) {
   talk t;
   t.begin([it = t.it, silent = t.silent](asker_actor& me) -> task<> {
     auto answered = it.ask<add>(no_timeout, 1, 2);
-    (void)co_await it.ask<add>(no_timeout, 1, 2);  // so that the one before is answered as well
+    (void)co_await it.ask<add>(no_timeout, 1, 2);  // so that the previous one is answered as well
     auto [none, other, one] = co_await all(3ms, silent.ask<add>(no_timeout, 1, 2),
                                            silent.ask<add>(no_timeout, 1, 2), std::move(answered));
     me.log.write(text(none) + ' ' + text(other) + ' ' + text(one));
@@ -60,8 +60,8 @@ TEST(any, is_the_first_one_that_is_answered) {
   EXPECT_THAT(t.log.lines(), ElementsAre("2: 7"));
 }
 
-// Both questions are decided while another handler is exclusive: all on one thread, in an order that the
-// test gives.
+// Both requests are decided while another handler is exclusive: all on one thread, in an order that
+// the test chooses.
 TEST(any, goes_on_once_after_an_exclusive_handler) {
   journal log;
   stage on;

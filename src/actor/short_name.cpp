@@ -12,7 +12,8 @@ bool is_of_identifier(char c) noexcept {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Where the bracket opens that closes at the end; the end if there is none.
+// The position of the bracket that matches the one at the end; text.size() if there is no such
+// bracket.
 std::size_t opening(std::string_view text) noexcept {
   int open = 0;
   for (std::size_t i = text.size(); i-- != 0;) {
@@ -24,7 +25,7 @@ std::size_t opening(std::string_view text) noexcept {
   return text.size();
 }
 
-// Without what stands before a `::` there: identifiers, with their arguments.
+// Removes the scope in front of a `::`: an identifier with its template arguments.
 void drop_scope(std::string& text) noexcept {
   while (!text.empty() && std::string_view(">)}").find(text.back()) != std::string_view::npos) {
     const std::size_t begin = opening(text);

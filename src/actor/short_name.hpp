@@ -6,8 +6,8 @@
 
 namespace troupe::detail {
 
-/// The name of a type without the namespaces and classes around it, also in its arguments: of `a::b<c::d>`, `b<d>`.
-/// Throws std::bad_alloc.
+/// The name of a type without its enclosing namespaces and classes, also in its template arguments:
+/// for `a::b<c::d>`, `b<d>`. Throws std::bad_alloc.
 [[nodiscard]] std::string short_name(std::string_view full);
 
 }  // namespace troupe::detail

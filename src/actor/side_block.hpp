@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,46 +24,56 @@ namespace troupe::detail {
 
 struct handler_frame;
 struct timer_entry;
-struct waiting_send;
+struct message_in_line;
 
-/// What only some actors need; see control_block::side().
+/// State that only some actors need; see control_block::side().
 struct side_block {
   std::string name;                                  // set by the spawner, then constant
-  std::unique_ptr<const overload_rules> own;         // likewise; null: the system's limits
-  std::unique_ptr<atomic<std::uint16_t>[]> of_type;  // messages waiting, for each limited type
+  std::unique_ptr<const overload_rules> own;         // the same; null: the system's limits
+  std::unique_ptr<atomic<std::uint16_t>[]> of_type;  // waiting messages of each limited type
 
-  detail::bonds bonds;            // who is to be told of its end
-  watch* watches = nullptr;       // its own of others; the turn's
+  detail::bonds bonds;            // the recipients of its termination notice
+  watch* watches = nullptr;       // the watches that it has; the turn's
   std::string what;               // why it failed, or which link broke; the turn's
   timer_entry* timers = nullptr;  // all that are armed for it; under the timer service's mutex
 
-  paused_sender pause;               // its own waiting; both under the mutex of the pauses
-  paused_sender* waiters = nullptr;  // who waits for room in its mailbox, the newest first
-  // Of handlers that wait for room in its mailbox, the oldest first; likewise.
-  waiting_send* line = nullptr;
-  waiting_send* line_end = nullptr;
-  // [line] relaxed: whether there are any. Only a look: who misses the first one overtakes it.
+  paused_sender pause;               // its own suspension; both under the mutex of the pauses
+  paused_sender* waiters = nullptr;  // senders that wait for room in its mailbox, newest first
+  // Messages that wait for room in its mailbox, oldest first; under the same mutex.
+  message_in_line* line = nullptr;
+  message_in_line* line_end = nullptr;
+  // The message of its own handler in another actor's line, if it handles nothing meanwhile; same
+  // mutex.
+  message_in_line* blocking_line = nullptr;
+  // bytes beyond its limit that are charged to the overdraft; same mutex
+  std::size_t overdrawn = 0;
+  // messages in its mailbox beyond what the mailbox can count; same mutex
+  std::uint64_t uncounted = 0;
+  // [line] relaxed: whether there are any. Only a hint: a sender that misses the first one
+  // overtakes it.
   atomic<bool> has_line{false};
 
-  // The turn's:
-  handler_frame* handlers = nullptr;   // its own that wait
+  // Accessed only by the current turn:
+  handler_frame* handlers = nullptr;   // its suspended handlers
   handler_frame* exclusive = nullptr;  // of these, the one for which all others wait
-  handler_frame* held_up = nullptr;    // of these, who could go on but for that one; in order
+  handler_frame* held_up = nullptr;    // of these, the ones that wait only for that one; in order
   handler_frame* held_up_last = nullptr;
-  std::unique_ptr<wait_table> waits;  // null: none of them has waited for an answer
+  std::unique_ptr<wait_table> waits;  // null: no handler has waited for a reply
   timer_entry* alarm = nullptr;       // for these; under the timer service's mutex
-  envelope* kept = nullptr;           // messages to be handled later, the oldest first
+  envelope* kept = nullptr;           // stashed messages, oldest first
   envelope* kept_last = nullptr;
-  std::uint32_t kept_units = 0;  // that they count for in the mailbox
-  sorted_messages sorted;        // taken out of the mailbox when high ones came
+  std::uint32_t kept_units = 0;  // the units that they count for in the mailbox
+  sorted_messages sorted;        // taken out of the mailbox when high-priority ones came
 
-  // Of one that is restarted; null: it has one object only.
+  // For a supervised actor. The factory of its incarnations belongs to the turn and is destroyed
+  // after the last one, because it contains user code.
+  bool supervised = false;  // constant
   std::unique_ptr<incarnations> again;
-  // [restart] who decides; see incarnations.cpp.
-  atomic<control_block::next_object> next{control_block::next_object::none};
-  exit_reason ends_as = exit_reason::unknown;  // with next_object::never
+  // [restart] which thread decides; see incarnations.cpp.
+  atomic<control_block::decision> next{control_block::decision{}};
   std::uint32_t objects_begun = 0;
-  envelope* once_more = nullptr;  // the message that failed the object; the turn's, as what follows
+  // the message that failed the incarnation; the turn's, like the following members
+  envelope* once_more = nullptr;
   const envelope* being_retried = nullptr;
   std::uint64_t retried_trace = 0;
 

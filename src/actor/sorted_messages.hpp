@@ -8,18 +8,19 @@
 
 namespace troupe::detail {
 
-/// What an actor has taken out of its mailbox when high messages came: these, and the others, each in its
-/// order. It keeps them here until all are handled, so that none is looked at twice.
+/// Messages that an actor has taken out of its mailbox because high-priority ones came: the
+/// high-priority ones, and the others, each in order. They stay here until all are handled, so none
+/// is sorted twice.
 ///
-/// Threads:   the turn's.
-/// Invariant: all that is here is older than what is in the mailbox.
+/// Threads:   the actor's turn only.
+/// Invariant: everything here is older than everything in the mailbox.
 class sorted_messages {
  public:
   [[nodiscard]] bool empty() const noexcept {
     return high_.first == nullptr && others_.first == nullptr;
   }
 
-  /// A list, in order, of what is newer than all that is here.
+  /// Adds a list, in order, of messages that are newer than everything here.
   void add(envelope* list) noexcept {
     while (list != nullptr) {
       envelope& each = *std::exchange(list, list->next);
@@ -28,12 +29,13 @@ class sorted_messages {
     if (others_.first == nullptr) in_a_row_ = 0;
   }
 
-  /// So many high ones were handled that it is time to look whether others wait.
+  /// True after enough high-priority messages in a row that the mailbox should be searched for
+  /// other ones.
   [[nodiscard]] bool is_to_look() const noexcept {
     return in_a_row_ >= tuning::high_in_a_row && others_.first == nullptr;
   }
 
-  /// What is to be handled next. There must be something.
+  /// The message to be handled next. There must be one.
   [[nodiscard]] const envelope& next() const noexcept {
     return is_high_next() ? *high_.first : *others_.first;
   }
@@ -70,7 +72,7 @@ class sorted_messages {
 
   lane high_;
   lane others_;
-  unsigned in_a_row_ = 0;  // high ones, since others were seen to wait
+  unsigned in_a_row_ = 0;  // high-priority ones handled since others were seen waiting
 };
 
 }  // namespace troupe::detail

@@ -45,7 +45,7 @@ TEST(spawn, forwards_the_constructors_arguments) {
   EXPECT_THAT(log.lines(), ElementsAre("text"));
 }
 
-// Throws in its constructor, when it has told others of itself.
+// Throws in its constructor, after it has given its address to others.
 class stillborn : public actor {
  public:
   struct traces {
@@ -173,14 +173,30 @@ TEST(spawn, names_an_actor_for_itself_and_for_reports) {
 
 TEST(spawn, keeps_names_private_so_that_several_may_have_the_same) {
   journal log;
-  system s{{.workers = 1}};
-  const spawn_options alice{.name = "alice"};
-  const auto a = s.spawn<probe>(alice, log);
-  const auto b = s.spawn<probe>(alice, log);
+  stage s;
+  const spawn_options alice{.name = "alice", .where = bound_to(s.pump)};
+  const auto a = s.system.spawn<probe>(alice, log);
+  const auto b = s.system.spawn<probe>(alice, log);
   EXPECT_NE(a, b);
+  std::vector<probe*> who;
+  const call write_name{[&](probe& me) {
+    log.write(me.name());
+    who.push_back(&me);
+  }};
+  a.send(write_name);
+  b.send(write_name);
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("alice", "alice"));
+  ASSERT_EQ(who.size(), 2u);
+  EXPECT_NE(who[0], who[1]) << "each got its own message";
+  a.stop();
+  s.play();
+  b.send(note{"still there"});
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("alice", "alice", "destroyed", "still there"));
 }
 
-// Actors of all sizes and alignments lie where they must.
+// Actors of all sizes and alignments are aligned.
 template <std::size_t Bytes, std::size_t Alignment>
 class shaped : public actor {
  public:

@@ -185,7 +185,7 @@ TEST_F(state_deferral, leaves_a_message_charged_to_the_mailbox) {
   for (int i = 0; i < 12; ++i) EXPECT_EQ(gate_.send(query{}), delivery::accepted);
 }
 
-// Its mailbox is full of what it defers: it must not look for room for ever.
+// Its mailbox is full of deferred messages: it must not search for room forever.
 TEST(state_deferral_of_a_full_mailbox, pauses_senders_and_lets_them_go_on) {
   journal log;
   stage s;
@@ -265,7 +265,7 @@ TEST(state_deferral_and_exclusive_handlers, do_not_disturb_each_other) {
   EXPECT_THAT(log.lines(), ElementsAre("has slept", "has slept", "unhandled", "1", "2", "3"));
 }
 
-// One that never waits leaves what is deferred where it is, and counted.
+// A machine that never waits leaves deferred messages where they are, and counted.
 TEST(state_deferral_and_exclusive_handlers, that_do_not_wait_defer_no_more_than_the_limit) {
   journal log;
   stage on;
@@ -446,6 +446,51 @@ TEST_F(state_question, that_waits_when_the_actor_ends_is_told_so) {
   auto asked = account_.ask<withdraw>(patience, 3);
   account_.stop();
   EXPECT_FALSE(asked.get().has_value());
+}
+
+// ── High messages ─────────────────────────────────────────────────────────────────────────────
+
+struct warning {
+  static constexpr auto priority = troupe::priority::high;
+  int n;
+};
+
+/// Sends itself the third warning when it opens, so that it is newer than the deferred ones.
+class siren : public state_machine<siren> {
+ public:
+  explicit siren(journal& log) : log_(log) {}
+  struct shut : state {
+    using defers = troupe::messages<warning>;
+  };
+  struct open : state {};
+  using states = troupe::states<shut, open>;
+  using messages = troupe::messages<warning, unlock, query>;
+
+  int on(query) { return 0; }
+  to<open> on(shut, unlock) {
+    self(this).send(warning{3});
+    return {};
+  }
+  void on(open, const warning& m) { log_.write(std::to_string(m.n)); }
+
+ private:
+  journal& log_;
+};
+
+TEST_F(state_deferral, keeps_high_messages_before_newer_ones) {
+  for (const auto& options :
+       {spawn_options{}, spawn_options{.max_messages = 8, .when_full = overload::drop_oldest}}) {
+    journal log;
+    troupe::system all({.workers = 1});
+    const auto it = all.spawn<siren>(options, log);
+    it.send(warning{1});
+    it.send(warning{2});
+    ASSERT_TRUE(it.ask<query>(patience).get()) << "both are deferred";
+    it.send(unlock{});
+    it.stop();
+    it.join();
+    EXPECT_THAT(log.lines(), ElementsAre("1", "2", "3"));
+  }
 }
 
 }  // namespace

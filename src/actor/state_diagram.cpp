@@ -46,8 +46,8 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-// Writes one diagram. Edges from and to a state with others within it are anchored at the point where
-// that begins, and cut at its border unless they lie within.
+// Writes one diagram. Edges from and to a composite state are anchored at its initial point, and
+// clipped at its border unless they lie within the state.
 class dot_writer {
  public:
   explicit dot_writer(const machine_diagram& of) : of_(of) {}
@@ -78,7 +78,7 @@ class dot_writer {
     return at(state).first_child != no_state;
   }
 
-  // Its name, unless another state has the same one.
+  // The state's name, made unique if another state has the same name.
   [[nodiscard]] std::string id(state_index state) const {
     const std::string_view name = at(state).name;
     const auto same = std::count_if(of_.states.begin(), of_.states.end(),

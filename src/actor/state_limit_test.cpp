@@ -26,7 +26,7 @@ struct run {
   std::function<void()> what;
 };
 
-/// What a test decides about its machine.
+/// The test's decisions about its machine.
 struct plan {
   duration limit = 1h;
   duration inner_limit = 1h;
@@ -94,7 +94,7 @@ TEST(state_limit, of_an_outer_state_goes_on_while_those_within_it_change) {
   system s{{.workers = 1}};
   const auto m = s.spawn<limited>(log, does);
   m.send(go{});
-  // If it began anew with each of these it would never be reached.
+  // If it restarted with each of these messages, it would never be reached.
   timer changes = m.send_every(1ms, go{});
   EXPECT_EQ(m.join_for(patience), exit_reason::stopped);
   changes.cancel();
@@ -245,7 +245,7 @@ TEST(state_limit, never_comes_early_into_a_later_stay) {
       racers[random() % racers.size()].send(poke{});
       if (random() % 4 == 0) std::this_thread::yield();
     }
-    // Left alone, every one of them comes to its limit, however little it was left alone before.
+    // Left alone, every one of them reaches its limit, however rarely it was left alone before.
     for (unsigned so_far = reached.load(); so_far < machines; so_far = reached.load()) {
       reached.wait(so_far);
     }

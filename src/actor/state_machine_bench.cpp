@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a state machine costs: a message that changes nothing beside the same message in an actor
-// without states; a change of state, in one level and through four; with a time limit armed and disarmed.
-// A machine sends the messages to itself. Prints nanoseconds for a message, and allocations: all but the
-// first line should say 0.
+// Measures the cost of a state machine: a message that changes nothing, compared with the same
+// message in an actor without states; a change of state, in one level and through four; with a time
+// limit armed and disarmed. A machine sends the messages to itself. Prints nanoseconds per message,
+// and allocations: all lines except the first should say 0.
 
 #include <chrono>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct turn {
   std::uint64_t left;
 };
 
-/// What is measured within one actor: from the first message to the last.
+/// A measurement within one actor: from the first message to the last.
 class stop_watch {
  public:
   void begin(std::uint64_t messages) noexcept {
@@ -158,7 +158,7 @@ void run(std::uint64_t messages) {
   a.join();
 }
 
-std::uint64_t allocated = 0;  // by one worker; the others rest while it is looked at
+std::uint64_t allocated = 0;  // by one worker; the others rest while it is read
 
 std::uint64_t allocations() noexcept { return allocated; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which handler of a machine gets a message, and which actions run on the way from state to state. (Time
-// limits: state_limit_test.cpp; deferred messages: state_deferral_test.cpp.)
+// Which handler of a machine gets a message, and which actions run on the way from state to state.
+// (Time limits: state_limit_test.cpp; deferred messages: state_deferral_test.cpp.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ struct choose {
   int n;
 };
 
-/// What the machines of these tests have in common: each action is written down.
+/// Shared by the machines of these tests: each action is recorded.
 template <class Self>
 class logged_machine : public state_machine<Self> {
  public:
@@ -159,7 +159,7 @@ TEST_F(state_machine_nested, deep_history_is_of_all_levels) {
               ElementsAre("-b2", "-b", "-outer", "+other", "-other", "+outer", "+b", "+b2"));
 }
 
-/// Begins outside of what it may have a history of.
+/// Begins outside the state of which it may have a history.
 class outsider : public logged_machine<outsider> {
  public:
   using logged_machine::logged_machine;
@@ -436,6 +436,53 @@ TEST(state_machine, may_watch_others) {
   EXPECT_THAT(log.lines(), ElementsAre("destroyed", "alone"));
 }
 
+class late_reader : public state_machine<late_reader> {
+ public:
+  late_reader(journal& log, const ref<probe>& other)
+      : log_(log), other_(other), first_(watch(other)), second_(watch(other)) {
+    link(other);
+  }
+
+  struct busy : state {
+    using unhandled = deferred;
+  };
+  struct reading : state {};
+  using states = troupe::states<busy, reading>;
+  using messages = troupe::messages<go, choose, down, link_down>;
+
+  to<stay> on(busy, choose) {
+    log_.write(unwatch(first_) ? "unwatched" : "was over");
+    unlink(other_.address());
+    return {};
+  }
+  to<reading> on(busy, go) { return {}; }
+  void on(reading, const down& d) {
+    log_.write(d.monitor == second_ ? "second" : "first");
+    log_.write(unwatch(second_) ? "unwatched" : "was over");
+  }
+  void on(reading, const link_down&) { log_.write("link"); }
+
+ private:
+  journal& log_;
+  ref<probe> other_;
+  monitor first_;
+  monitor second_;
+};
+
+TEST(state_machine, takes_back_what_it_has_been_told_and_has_deferred) {
+  journal log;
+  stage s;
+  auto p = s.spawn<probe>(log);
+  const auto m = s.spawn<late_reader>(log, p);
+  s.play();
+  p.stop();
+  s.play();
+  m.send(choose{0});
+  m.send(go{});
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("destroyed", "unwatched", "second", "was over"));
+}
+
 // ── When a state changes ──────────────────────────────────────────────────────────────────────
 
 class observer : public logged_machine<observer> {
@@ -571,7 +618,7 @@ class named : public state_machine<named> {
   int& active_;
 };
 
-// Its members are called as those that the machine has for itself.
+// Its members are called like those that a machine has for itself.
 TEST(state_machine, members_of_the_actor_may_have_any_name) {
   int changes = 0;
   stage s;

@@ -14,7 +14,7 @@ namespace troupe::test {
 namespace {
 
 TEST(statistics, of_a_fresh_system_are_zero) {
-  // A system before, that leaves nothing at zero.
+  // A previous system that leaves nothing at zero.
   {
     journal log;
     stage s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many actors, on the pool, on threads of their own and on a pump, do at random whatever actors can
-// do to each other; then everything is counted. TROUPE_SEED=… makes the same choices again (in
-// another order: the threads are real).
+// do to each other; then everything is counted. TROUPE_SEED=… repeats the same choices (in another
+// order: the threads are real).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,14 +32,14 @@ constexpr auto running_time = sanitized ? 1s : 2s;
 
 struct in_stress {};
 
-// From one actor to another: the nth that the other accepted.
+// From one actor to another: the nth that the receiver accepted.
 struct numbered {
   int sender;
   int number;
   std::string text;
   counted<in_stress> alive;
 };
-// Do something at random, and then so much more.
+// Do something at random, and then this many further steps.
 struct step {
   int left;
 };
@@ -84,7 +84,7 @@ class auditor : public actor {
   atomic<int>& downs_;
 };
 
-// What all actors share; it outlives them.
+// State that all actors share; it outlives them.
 struct world {
   explicit world(std::uint64_t chosen) : seed(chosen) {}
 
@@ -107,7 +107,7 @@ struct world {
 
   // Does nothing if there have been `most` already.
   void spawn(std::mt19937_64& random, std::size_t most, const std::function<void(ref<node>)>& then);
-  // One of the youngest, who is most likely alive, and its number.
+  // One of the youngest actors, which is most likely alive, and its number.
   [[nodiscard]] std::pair<int, weak_ref<node>> somebody(std::mt19937_64& random) {
     const std::lock_guard lock(guard);
     const std::size_t age = 1 + random() % std::min<std::size_t>(everybody.size(), 64);
@@ -268,7 +268,7 @@ std::uint64_t choose_seed() {
   return std::random_device{}();
 }
 
-// Sets many steps going from a thread that is no actor.
+// Starts many steps from a thread that is no actor.
 void stir(world& w, std::uint64_t salt, time_point until) {
   std::mt19937_64 random(w.seed ^ salt);
   while (clock::now() < until) {
@@ -278,7 +278,7 @@ void stir(world& w, std::uint64_t salt, time_point until) {
   }
 }
 
-// Those whom the test itself keeps alive: always a few, and all of them young.
+// The actors that the test itself keeps alive: always a few, and all of them young.
 void keep_some_alive(world& w, time_point until) {
   std::mt19937_64 random(w.seed);
   std::deque<ref<node>> held;
@@ -299,7 +299,8 @@ void keep_some_alive(world& w, time_point until) {
   two.join();
 }
 
-// Tells everybody to stop who is left, until all have ended: many hold themselves or each other.
+// Tells all remaining actors to stop, until all have terminated: many hold themselves or each
+// other.
 [[nodiscard]] bool end_all(world& w) {
   return eventually([&] {
     std::vector<weak_ref<node>> all;

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,29 +16,71 @@ namespace troupe {
 
 system::system(system_options options)
     : shutdown_deadline_(options.shutdown_deadline),
+      hang_deadline_(options.hang_deadline),
       on_hang_(options.on_hang),
       runtime_(&detail::runtime::open(*this, std::move(options))) {}
 
-system::~system() {
-  shutdown_report report = shutdown(shutdown_deadline_);
-  while (!report.complete()) {
-    std::fprintf(stderr, "troupe: the system cannot end, these actors are still there:\n%s",
+// Shuts the system down. False, with a message on stderr, if the deadline passes or there is no
+// memory to find out.
+bool system::ends_within(duration deadline, const char* which, bool discards) noexcept {
+  try {
+    const shutdown_report report = discards ? shutdown_now(deadline) : shutdown(deadline);
+    if (discards) {
+      std::fprintf(stderr, "troupe: %llu messages were discarded\n",
+                   static_cast<unsigned long long>(report.discarded));
+    }
+    if (report.complete()) return true;
+    std::fprintf(stderr, "troupe: %s has passed, %s:\n%s", which,
+                 discards ? "the system cannot end while these actors are there"
+                          : "the messages of these actors are discarded",
                  to_string(report).c_str());
-    if (on_hang_ == hang_policy::terminate) std::terminate();
-    report = shutdown(duration::max());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr,
+                 "troupe: the system has not ended by its %s, and there is no memory to say why\n",
+                 which);
+  }
+  return false;
+}
+
+system::~system() {
+  if (runtime_->is_forked()) return;  // its threads are the parent's
+  if (!ends_within(shutdown_deadline_, "shutdown_deadline", false)) {
+    bool is_over = ends_within(hang_deadline_, "hang_deadline", true);
+    while (!is_over) {
+      if (on_hang_ == hang_policy::terminate) std::terminate();
+      is_over = ends_within(duration::max(), "hang_deadline", true);
+    }
   }
   runtime_->close();
 }
 
-shutdown_report system::shutdown(duration deadline) { return runtime_->shutdown(deadline); }
+shutdown_report system::shutdown(duration deadline) {
+  return runtime_->shutdown(deadline, detail::backlog::handled);
+}
 
-statistics system::statistics() const { return runtime_->statistics(); }
+shutdown_report system::shutdown_now(duration deadline) {
+  return runtime_->shutdown(deadline, detail::backlog::discarded);
+}
+
+bool system::is_stopping() const noexcept { return runtime_->stopping(); }
+
+void system::join_all() { (void)join_all_until(time_point::max()); }
+
+bool system::join_all_until(time_point deadline) { return runtime_->join_all(deadline); }
+
+statistics system::statistics() const {
+  runtime_->check_threads("nothing can be counted");
+  return runtime_->statistics();
+}
 
 std::vector<system::overloaded_actor> system::overloaded_actors() const {
   return runtime_->overloaded_actors();
 }
 
-std::size_t system::collect_cycles() { return runtime_->cycles().collect(); }
+std::size_t system::collect_cycles() {
+  runtime_->check_threads("no actor can end");
+  return runtime_->cycles().collect();
+}
 
 std::vector<system::suspect> system::unreachable_suspects() {
   return runtime_->cycles().suspects();
@@ -46,7 +89,10 @@ std::vector<system::suspect> system::unreachable_suspects() {
 std::string to_string(const shutdown_report& report) {
   std::string text;
   for (const shutdown_report::straggler& each : report.stragglers) {
-    text += "  " + each.name + " (" + to_string(each.who) + "): " + each.doing + "\n";
+    text += "  " + each.name + " (" + to_string(each.who) + "): " + each.doing;
+    if (each.waiting != 0)
+      text += "; at most " + std::to_string(each.waiting) + " messages waiting";
+    text += "\n";
   }
   return text;
 }
@@ -102,22 +148,26 @@ std::string_view to_string(exit_reason reason) noexcept {
 namespace detail {
 
 spawning::spawning(runtime& home, const actor_type& type, const spawn_options* options)
-    : block_(&home.make_actor(type, options, nullptr)), scope_(*block_) {}
+    : is_refused_(home.stopping()),
+      block_(is_refused_ ? &home.make_ended(type, options)
+                         : &home.make_actor(type, options, nullptr)),
+      scope_(*block_) {}
 
 spawning::~spawning() {
   if (block_ == nullptr) return;
-  block_->abandon();
+  block_->abandon(exit_reason::failed);
   block_->let_go();
 }
 
 control_block* spawning::finish() {
   control_block* const block = std::exchange(block_, nullptr);
+  if (is_refused_) return block;
   block->started();
   if (block->home().stopping()) {
     try {
       block->stop();
     } catch (...) {
-      block->let_go();  // no memory even for that: it ends as unreachable
+      block->let_go();  // no memory even for that: it terminates as unreachable
       throw;
     }
   }
@@ -132,6 +182,7 @@ exit_reason join(control_block& block) {
 std::optional<exit_reason> join_until(control_block& block, time_point deadline) {
   const bool forever = deadline == time_point::max();
   runtime& home = block.home();
+  if (block.in_life() != phase::ended) home.check_threads("no actor can end");
   if (this_turn().running != nullptr) {
     const std::string who(this_turn().running->name());
     if (this_turn().running == &block) {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include <troupe/actor/asking.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/request.hpp>
 #include <troupe/message/envelope.hpp>
@@ -26,14 +27,14 @@ void unlink(handler_frame& frame, side_block& its) noexcept {
   if (frame.next != nullptr) frame.next->previous = frame.previous;
 }
 
-// Who asked for what it returns hears that it will not.
+// The requester, if there is one, is notified that there will be no reply.
 void destroy(handler_frame& frame) noexcept {
   request* const asked = std::exchange(frame.asked, nullptr);
   frame.coroutine.destroy();
   if (asked != nullptr) asked->how->discard(*asked);
 }
 
-// It is in no list, and has returned or thrown.
+// The handler is in no list, and has returned or thrown.
 void end_handler(handler_frame& frame) {
   if (const std::exception_ptr failed = std::move(frame.failed)) {
     const no_answer_scope as(ask_error::failed);
@@ -46,12 +47,13 @@ void end_handler(handler_frame& frame) {
     ~destroy_at_the_end() { destroy(frame); }
   } guard{frame};
   if (frame.asked == nullptr) return;
-  const no_answer_scope as(ask_error::failed);  // moving the answer may throw
+  const no_answer_scope as(ask_error::failed);  // moving the reply may throw
   frame.answer(frame, *frame.asked);
   frame.asked = nullptr;
 }
 
-// Until it waits for a message, or is over. A task that it awaits begins and ends in this loop.
+// Runs until it waits for a message, or has finished. A task that it awaits begins and ends in this
+// loop.
 void run(handler_frame& frame) {
   turn_context& here = this_turn();
   handler_frame* const before = std::exchange(here.coroutine, &frame);
@@ -70,10 +72,10 @@ void start_handler(handler_frame& frame) {
   control_block& me = *this_turn().running;
   frame.how = me.handling();
   frame.trace = this_turn().trace;
-  frame.followed = frame.exclusive || (frame.asked != nullptr && frame.asked->from.number != 0);
+  frame.followed = frame.takes_nothing || (frame.asked != nullptr && frame.asked->from.number != 0);
   run(frame);
   if (frame.coroutine.done()) return end_handler(frame);
-  // What it waits for goes on in a later turn, so it is still as it was.
+  // Whatever it waits for resumes it in a later turn, so its state is unchanged here.
   try {
     link(frame, me.side());
   } catch (...) {
@@ -111,6 +113,22 @@ void resume_held_up() {
   }
 }
 
+void tell_callbacks_of_end(side_block& of) {
+  of.exclusive = of.held_up = nullptr;  // exclusive handlers are not resumed either
+  handler_frame* each = of.handlers;
+  while (each != nullptr && each->next != nullptr) each = each->next;
+  for (handler_frame* newer = nullptr; each != nullptr; each = newer) {
+    newer = each->previous;
+    if (each->callback == nullptr) continue;
+    unlink(*each, of);
+    this_turn().running->now_handling(*each->how);
+    // A callback that was held up has its result.
+    if (each->callback->now == waiter::state::waiting) each->callback->now = waiter::state::ended;
+    run(*each);
+    end_handler(*each);
+  }
+}
+
 void destroy_handlers(side_block& of) noexcept {
   of.held_up = nullptr;
   while (of.handlers != nullptr) {
@@ -122,13 +140,13 @@ void destroy_handlers(side_block& of) noexcept {
 
 void control_block::begin_exclusive(handler_frame& handler) noexcept {
   side_if_any()->exclusive = &handler;
-  phase_.fetch_or(exclusive, relaxed);  // [phase] the turn's own part
+  phase_.fetch_or(exclusive, relaxed);  // [phase] accessed only by the turn
   this_turn().after |= after::exclusive;
 }
 
 void control_block::end_exclusive() noexcept {
   side_if_any()->exclusive = nullptr;
-  phase_.fetch_and(~exclusive, relaxed);  // [phase] the turn's own part
+  phase_.fetch_and(~exclusive, relaxed);  // [phase] accessed only by the turn
   handle_kept_again();
   this_turn().after |= after::exclusive;
 }

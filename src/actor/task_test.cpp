@@ -23,7 +23,7 @@ using ::testing::SizeIs;
 static_assert(!std::is_copy_constructible_v<task<>>);
 static_assert(!std::is_copy_constructible_v<sending> && !std::is_move_constructible_v<sending>);
 
-/// A crowd with a mailbox that is full until the test pumps: what a handler can wait for.
+/// A crowd with a mailbox that is full until the test pumps: something that a handler can wait for.
 struct waiting_room : pumped_crowd {
   waiting_room() { send_items(full, 2, -2); }
 
@@ -41,7 +41,7 @@ struct begin {
 struct fail_later {};
 struct asked_by {};
 
-/// Writes down when it is destroyed.
+/// Records when it is destroyed.
 class mark : counted<mark> {
  public:
   mark(journal& log, std::string text) : log_(log), text_(std::move(text)) {}
@@ -261,7 +261,7 @@ TEST(task, all_that_wait_are_destroyed_at_stop_now) {
   EXPECT_EQ(s.system.statistics().handlers_waiting, 0u);
 }
 
-// The answer is in the mailbox, behind what ends the actor.
+// The reply is in the mailbox, after the message that terminates the actor.
 TEST(task, whose_answer_has_come_is_destroyed_all_the_same) {
   journal log;
   waiting_room s;
@@ -403,7 +403,7 @@ TEST(task, that_hangs_after_it_has_waited_is_named_by_shutdown) {
   gate.let(1);
 }
 
-// A timer's message, and one that takes the place of an older one, come to the handler in other ways.
+// A timer's message, and one that replaces an older one, reach the handler in other ways.
 TEST(task, begins_with_messages_that_come_in_any_way) {
   class any : public actor {
    public:

@@ -21,7 +21,9 @@
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 
-// What the tests of this layer share: a system whose hooks write down what they are told, a stage
+#include "sanitized.hpp"
+
+// Shared by the tests of this layer: a system whose hooks record what is reported to them, a stage
 // on which nothing happens until the test says so, and an actor whose every step the test supplies.
 
 namespace troupe {
@@ -36,24 +38,10 @@ namespace troupe::test {
 
 using namespace std::chrono_literals;
 
-/// How long anything may take that will come: it only matters when a test fails.
+/// The longest time to wait for something that will happen: it only matters when a test fails.
 inline constexpr auto patience = 30s;
 
-// GCC has macros for it, Clang 16 a question.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define TROUPE_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define TROUPE_TEST_SANITIZED 1
-#endif
-#endif
-#ifdef TROUPE_TEST_SANITIZED
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
-
-/// For what can only be looked at. False if it has not come true within `patience`.
+/// Polls a condition. False if it has not become true within `patience`.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition&& condition) {
   const time_point deadline = clock::now() + patience;
@@ -64,10 +52,10 @@ template <class Condition>
   return true;
 }
 
-/// Something that happens once, on any thread.
+/// An event that happens once, on any thread.
 class event {
  public:
-  // Notifies under the lock: who has waited may destroy the event.
+  // Notifies under the lock: the waiting thread may destroy the event.
   void set() {
     const std::lock_guard lock(mutex_);
     set_ = true;
@@ -89,7 +77,7 @@ class event {
   bool set_ = false;
 };
 
-/// What happened, in order; written on any thread.
+/// A journal of what happened, in order; written on any thread.
 class journal {
  public:
   void write(std::string_view line) {
@@ -101,7 +89,7 @@ class journal {
     const std::lock_guard lock(mutex_);
     return lines_;
   }
-  /// Waits for so many lines. False if they did not come.
+  /// Waits for a number of lines. False if they did not come.
   bool wait_for(std::size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience, [&] { return lines_.size() >= count; });
@@ -113,7 +101,7 @@ class journal {
   std::vector<std::string> lines_;
 };
 
-/// Keeps what the hooks of a system are told.
+/// Records what is reported to the hooks of a system.
 class recorder {
  public:
   struct failed {
@@ -169,8 +157,8 @@ class counted {
   static inline atomic<int> alive_{0};
 };
 
-/// Waits until everything that was to come within two milliseconds is in its mailbox: timers fire in
-/// their order. False if it did not come.
+/// Waits until everything that was due within two milliseconds is in its mailbox: timers fire in
+/// order. False if it did not come.
 inline bool time_passes(system& in) {
   struct tick {};
   class clockwork : public actor {
@@ -202,7 +190,7 @@ struct note {
   std::string text;
 };
 
-/// Says what a probe does beside handling messages; what is left out is nothing.
+/// Says what a probe does besides handling messages; omitted functions do nothing.
 struct steps {
   std::function<void(probe&)> at_start = {};
   std::function<void(probe&)> at_stop = {};
@@ -247,7 +235,7 @@ class probe : public actor {
   const steps does_;
 };
 
-/// A system with a pump on the test's thread: what is bound to it happens when the test pumps.
+/// A system with a pump on the test's thread: actors bound to it run when the test pumps.
 struct stage {
   explicit stage(unsigned workers = 1) : system(told.options(workers)) {}
 
@@ -262,7 +250,7 @@ struct stage {
     return system.spawn<A>(options, std::forward<Arguments>(arguments)...);
   }
 
-  /// Lets everything happen that can.
+  /// Lets everything happen that can happen.
   void play() { pump.run_until_idle(); }
 
   recorder told;

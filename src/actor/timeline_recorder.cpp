@@ -17,18 +17,18 @@ namespace troupe::detail {
 namespace {
 
 constexpr duration interval_least = std::chrono::microseconds(10);
-constexpr int ticks_until_drained = 5;  // a lane has room for what a thread can do meanwhile
-constexpr int ticks_merged = 10;        // a slice that goes on has no more
-constexpr int waits_in_a_tick = 50;     // one that is shorter is no slice
+constexpr int ticks_until_drained = 5;  // a lane has room for the slices of that time
+constexpr int ticks_merged = 10;        // a merged slice has no more ticks
+constexpr int waits_in_a_tick = 50;     // shorter waits are not slices
 
 struct systems_named {
   atomic<unsigned> so_far{0};
 };
 
-// "run.json", 2 → "run-2.json"
+// Example: "run.json", 2 → "run-2.json"
 std::string numbered(const std::string& file, unsigned number) {
   if (number == 1) return file;
-  const std::size_t name = file.find_last_of('/') + 1;  // 0 if there is none
+  const std::size_t name = file.find_last_of('/') + 1;  // 0 if there is no directory
   const std::size_t dot = file.find_last_of('.');
   const std::size_t at = dot == std::string::npos || dot <= name ? file.size() : dot;
   return file.substr(0, at) + "-" + std::to_string(number) + file.substr(at);
@@ -40,7 +40,7 @@ std::unique_ptr<timeline_recorder> timeline_recorder::make(timeline_options opti
   if (options.file.empty()) {
     const char* const named = std::getenv("TROUPE_TRACE");
     if (named == nullptr || *named == '\0') return nullptr;
-    // [counter] relaxed: only different numbers.
+    // [counter] relaxed: the numbers only have to differ.
     options.file =
         numbered(named, per_process<systems_named>::here().so_far.fetch_add(1, relaxed) + 1);
   }
@@ -56,7 +56,7 @@ timeline_recorder::timeline_recorder(const timeline_options& options)
       thread_(start_thread("troupe/timeline", [this] { run(); })) {}
 
 timeline_recorder::~timeline_recorder() {
-  stopping_.store(true, relaxed);  // [recorder-stops] relaxed: the parker hands it over
+  stopping_.store(true, relaxed);  // [recorder-stops] relaxed: the parker publishes it
   parker_.notify();
   thread_.join();
   report();
@@ -65,7 +65,8 @@ timeline_recorder::~timeline_recorder() {
 void timeline_recorder::run() noexcept {
   time_point drained = clock::now();
   while (!stopping_.load(relaxed)) {  // [recorder-stops]
-    // While nobody runs there is nothing to ask for; who begins says so by himself.
+    // While no thread runs, there is nothing to request; a thread that begins to run reports that
+    // itself.
     (void)parker_.park_until(clock::now() + interval_ * (running_ != 0 ? 1 : ticks_until_drained));
     running_ = lanes_.tick();
     const time_point now = clock::now();
@@ -118,7 +119,7 @@ void timeline_recorder::write_last(unsigned lane, written& before) {
   if (std::exchange(before.has_last, false)) file_.write(lane, before.last);
 }
 
-// What lasts for longer than ticks do is a handler, and stays by itself.
+// A slice that is longer than the ticks is one handler's, and is not merged.
 bool timeline_recorder::is_regular(const timeline_slice& slice) const noexcept {
   return slice.end - slice.begin < 2 * interval_;
 }

@@ -17,12 +17,13 @@
 
 namespace troupe::detail {
 
-/// The thread that asks all others for slices, and writes them.
+/// The thread that collects the slices of all other threads and writes them.
 ///
-/// Threads: made and destroyed by its owner; lanes() from any.
+/// Threads: created and destroyed by its owner; lanes() from any.
 class timeline_recorder {
  public:
-  /// By what was chosen, or else by the environment; null if there is to be none. Throws std::system_error.
+  /// Uses the given options, or else the environment; null if nothing is to be recorded. Throws
+  /// std::system_error.
   [[nodiscard]] static std::unique_ptr<timeline_recorder> make(timeline_options options);
 
   /// Throws std::system_error.
@@ -30,16 +31,16 @@ class timeline_recorder {
   timeline_recorder(const timeline_recorder&) = delete;
   timeline_recorder& operator=(const timeline_recorder&) = delete;
 
-  /// All lanes are closed.
+  /// All lanes must be closed.
   ~timeline_recorder();
 
   [[nodiscard]] timeline& lanes() noexcept { return lanes_; }
 
  private:
   struct written {
-    timeline_slice last;  // not written yet: it may go on
+    timeline_slice last;  // not written yet: it may continue
     bool has_last = false;
-    bool is_regular = false;  // it is what a tick has cut off
+    bool is_regular = false;  // it was cut off by a tick
     std::uint64_t lost = 0;
   };
 

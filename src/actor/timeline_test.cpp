@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a system's timeline and its table of what was hot say.
+// The content of a system's timeline and of its hot table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ std::vector<std::string> lines_with(const std::string& text, const std::string& 
   return found;
 }
 
-/// Of an event, in the time in which it is.
+/// The duration of the event on a line.
 duration lasted(const std::string& line) {
   const std::string before = "\"dur\":";
   const std::size_t at = line.find(before);
@@ -64,7 +64,7 @@ duration longest(const std::vector<std::string>& lines) {
   return most;
 }
 
-/// A folder that goes away.
+/// A folder that is removed at the end.
 class folder {
  public:
   folder() { std::filesystem::create_directories(path_); }
@@ -83,14 +83,15 @@ class folder {
 struct work {};
 struct other_work {};
 
-/// Within a handler: until the recorder has asked for a slice, so that a busy machine makes no difference.
+/// Within a handler: waits until the recorder has asked for a slice, so that a busy host makes no
+/// difference.
 void last_until_ticked(std::chrono::milliseconds at_least) {
   std::this_thread::sleep_for(at_least);
   const detail::activity& mine = *detail::this_turn().counts;
   while ((mine.asked.load(relaxed) & detail::activity::tick) == 0) std::this_thread::yield();
 }
 
-/// Until the one worker has been without work for so long that it is a slice of its own.
+/// Waits until the only worker has been idle long enough for a slice of its own.
 void wait_for_a_slice_of_parking(const system& s) {
   ASSERT_TRUE(test::eventually([&] { return s.statistics().workers_parked == 1; }));
   const time_point since = clock::now();
@@ -260,7 +261,7 @@ TEST(timeline, the_environment_names_the_file_for_any_program) {
     const system chosen({.workers = 1, .timeline = {.file = here.file("chosen.json")}});
   }
   ASSERT_EQ(::unsetenv("TROUPE_TRACE"), 0);
-  int systems = 0;  // those before in this process have had the first numbers
+  int systems = 0;  // earlier ones in this process have had the first numbers
   for (const auto& each : std::filesystem::directory_iterator(here.path())) {
     const std::string name = each.path().filename().string();
     if (!name.ends_with(".json")) continue;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -18,30 +19,32 @@ namespace troupe::detail {
 class control_block;
 struct timer_entry;
 
-/// What only some timers have: those that fire again and again, whose tick may be on its way while they are in the wheel,
-/// and those that belong to a trace.
+/// State that only some timers need: periodic ones, whose tick may be on its way while they are in
+/// the wheel, and those that belong to a trace.
 struct timer_details {
   envelope tick;
   timer_entry* entry;
   envelope* message;
-  clone_function clone;  // null: once
+  clone_function clone;  // null: fires once
   duration period;
   time_point deadline;  // not rounded
   std::uint64_t trace;
 };
 
-/// One armed timer: a node of the wheel, or else the envelope of its tick, and a place in its actor's list.
-/// Entries are used again and never freed, so that a `timer` may ask at any time.
+/// One armed timer: a node of the wheel, or else the envelope of its tick; and a node in its
+/// actor's list. Entries are reused, and their addresses stay readable, so that a `timer` may
+/// inspect one at any time.
 ///
-/// It is free once it is neither live nor queued. All members are under the service's mutex, except those that the
-/// actor of a tick looks at: how, target and message, which stay as they are while it is queued, and `claimed`. The tick's
-/// `next` is whose it is: the mailbox's, then the actor's.
+/// An entry is free once it is neither live nor queued. All members are guarded by the service's
+/// mutex, except those that the actor of a tick reads: how, target and message, which do not change
+/// while it is queued, and `claimed`. The tick's `next` belongs to the mailbox while the tick is in
+/// it, and then to the actor.
 ///
-/// One cache line: of a million timers each that fires is a miss of the cache.
+/// Its size is one cache line: with a million timers, each one that fires costs a cache miss.
 struct alignas(cache_line_bytes) timer_entry {
   timer_entry() noexcept { ::new (place) timer_node; }
 
-  /// In the wheel, or free.
+  /// Valid while it is in the wheel, or free.
   [[nodiscard]] timer_node& node() noexcept {
     return *std::launder(reinterpret_cast<timer_node*>(place));
   }
@@ -49,12 +52,12 @@ struct alignas(cache_line_bytes) timer_entry {
     return *reinterpret_cast<timer_entry*>(&one);
   }
 
-  /// In a mailbox, or being handled.
+  /// Valid while it is in a mailbox, or being handled.
   [[nodiscard]] envelope& tick() noexcept {
     return *std::launder(reinterpret_cast<envelope*>(place));
   }
 
-  /// Out of the wheel, and into a mailbox.
+  /// Moves it out of the wheel, to be put into a mailbox.
   [[nodiscard]] envelope& begin_tick(const dispatch& how) noexcept {
     queued = true;
     return *::new (place) envelope{nullptr, &how};
@@ -69,14 +72,14 @@ struct alignas(cache_line_bytes) timer_entry {
     queued = false;
     if (!has_details) ::new (place) timer_node;
   }
-  /// True for one of those who may want the message of a tick that is queued.
+  /// True for exactly one of the threads that may want the message of a queued tick.
   [[nodiscard]] bool claim() noexcept {
-    // [tick] relaxed: who is first, and nothing else. The message came with the tick to the one, and with the mutex
-    // to the other.
+    // [tick] relaxed: decides only which thread is first. The message is published to the actor
+    // with the tick, and to the canceller by the mutex.
     return !claimed.exchange(true, relaxed);
   }
 
-  /// Not as an envelope of its own.
+  /// False while it is used as an envelope.
   [[nodiscard]] bool is_node() const noexcept { return !queued || has_details; }
 
   [[nodiscard]] envelope*& message() noexcept {
@@ -91,45 +94,74 @@ struct alignas(cache_line_bytes) timer_entry {
   bool live : 1 = false;         // neither cancelled nor done
   bool queued : 1 = false;       // its tick is in the mailbox, or being handled
   bool cloning : 1 = false;      // the message is being copied outside the lock
-  bool alarm : 1 = false;        // says only that it is time; holds nobody
+  bool alarm : 1 = false;        // only reports that it is time; holds no actor
   bool own : 1 = false;          // armed by its actor's object
-  bool was_late : 1 = false;     // a simulation has had it fire later, and does so now
-  bool high : 1 = false;         // its message is
-  bool has_details : 1 = false;  // what they are is in `what`
-  // Of a tick without details: its actor has the message, or who cancels it.
+  bool was_late : 1 = false;     // a simulation delayed it, and fires it now
+  bool high : 1 = false;         // its message is high-priority
+  bool has_details : 1 = false;  // `what` holds the details
+  // For a tick without details: taken by the actor, or by the thread that cancels it.
   atomic<bool> claimed{false};
-  control_block* target = nullptr;  // from arming until it is free; held as long as it lives
+  control_block* target = nullptr;  // from arming until it is free; held while it lives
   union {
-    envelope* message = nullptr;  // what is sent
+    envelope* message = nullptr;  // the message to send
     timer_details* details;
   } what;
   timer_entry* previous_of_actor = nullptr;
-  timer_entry* next_of_actor = nullptr;  // or among the free
+  timer_entry* next_of_actor = nullptr;  // or in the free list
 };
 static_assert(sizeof(timer_entry) == cache_line_bytes);
 static_assert(sizeof(timer_node) >= sizeof(envelope));
 
-/// Entries that have not been used yet, in chunks, each twice as large as the one before, up to a large page.
+/// Memory for entries, in chunks of the size of a large page. A chunk without used entries can be
+/// given back to the system. Its addresses stay mapped, because a `timer` may read there at any
+/// time, and read as zero, which is not a valid generation. An entry that is placed there later has
+/// a generation that no earlier one had.
+///
+/// Threads:   one at a time, except for discard().
+/// Invariant: open_ has the chunks with room: first the partly used ones, then the completely free
+///            ones.
+/// Cost:      take() and give_back(): two cache lines of the chunk in addition to that of the
+///            entry.
 class entry_store {
  public:
-  entry_store() = default;
+  struct chunk;
+
+  entry_store() noexcept;
   entry_store(const entry_store&) = delete;
   entry_store& operator=(const entry_store&) = delete;
   ~entry_store();
 
   /// Throws std::bad_alloc.
-  [[nodiscard]] timer_entry& fresh();
+  [[nodiscard]] timer_entry& take();
+  /// The entry may still be read afterwards, but only for its generation, which the caller has
+  /// changed.
+  void give_back(timer_entry& one) noexcept;
+  /// True if take() need not touch memory that is not in use yet.
+  [[nodiscard]] bool has_used_before() const noexcept;
+
+  /// More than one chunk is completely free: a load that fluctuates needs one.
+  [[nodiscard]] bool has_surplus() const noexcept { return free_chunks_ > 1; }
+  /// Giving back memory: takes out a completely free chunk if there are more than `stay`; otherwise
+  /// null.
+  [[nodiscard]] chunk* take_surplus(std::size_t stay) noexcept;
+  static void discard(chunk& one) noexcept;
+  void put_vacant(chunk& one) noexcept;
+  /// The number of chunks that are not given back.
+  [[nodiscard]] std::size_t chunks_kept() const noexcept { return kept_; }
 
  private:
-  struct chunk {
-    timer_entry* first;
-    std::size_t count;
-  };
-  static std::align_val_t alignment(std::size_t count) noexcept;
-  void add();
+  static chunk& of(timer_entry& one) noexcept;
+  chunk& with_room();
+  void push_front(chunk& one) noexcept;
+  void push_back(chunk& one) noexcept;
+  void unlink(chunk& one) noexcept;
 
-  std::vector<chunk> chunks_;
-  std::size_t left_ = 0;  // in the last chunk
+  std::vector<std::unique_ptr<chunk>> chunks_;
+  chunk* open_ = nullptr;
+  chunk* last_open_ = nullptr;
+  chunk* vacant_ = nullptr;
+  std::size_t free_chunks_ = 0;
+  std::size_t kept_ = 0;
 };
 
 }  // namespace troupe::detail

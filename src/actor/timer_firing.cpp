@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How timers that are due fire: in a turn of the pool, or by the thread of the timers if none comes.
-// docs/decisions/0016-where-timers-fire.md says why so.
+// How due timers fire: in a turn of the pool, or on the timer thread if no such turn is given in
+// time. docs/decisions/0016-where-timers-fire.md gives the reasons.
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -17,7 +17,7 @@
 
 namespace troupe::detail {
 
-// Under the mutex, which it may let go. Returns when to come again.
+// Call under the mutex, which it may release. Returns when to call it again.
 time_point timer_service::see_to_due(std::unique_lock<adaptive_mutex>& lock,
                                      time_point now) noexcept {
   const auto next = [this] { return wheel_.next_expiry().value_or(never); };
@@ -35,11 +35,11 @@ time_point timer_service::see_to_due(std::unique_lock<adaptive_mutex>& lock,
       }
     }
     lock.lock();
-    if (home_.conducted_by() != nullptr) wakes_at_ = never;  // it gets its turn
+    if (home_.conducted_by() != nullptr) wakes_at_ = never;  // its turn will come
   } else if (home_.conducted_by() != nullptr) {
     return wakes_at_ = never;
   } else if (!has_woken_ && now >= firing_since_ + patience_with_the_running) {
-    // Who runs is in something that lasts, and does not come by it.
+    // The running workers are in long handlers, and do not see the actor.
     has_woken_ = true;
     wakes_at_ = firing_since_ + patience;
     lock.unlock();
@@ -53,19 +53,22 @@ time_point timer_service::see_to_due(std::unique_lock<adaptive_mutex>& lock,
   return wakes_at_;
 }
 
-// By the thread: all the workers are busy with something that lasts. Until the turn comes.
+// Called on the timer thread, because all workers are busy with long handlers; until the turn
+// comes.
 time_point timer_service::fire_instead(std::unique_lock<adaptive_mutex>& lock,
                                        time_point now) noexcept {
   const time_point since = firing_since_;
   while (fire_some(now) == most_at_once) {
+    let_overdue_go_on(lock);
     lock.unlock();
     lock.lock();
-    if (firing_since_ != since) return now;  // looks again
+    if (firing_since_ != since) return now;  // checks again
   }
+  let_overdue_go_on(lock);
   return wakes_at_ = sleeps_until_ = wheel_.next_expiry().value_or(never);
 }
 
-// Under the mutex. Less than so many steps at once: no more are due.
+// Call under the mutex. If it returns less than most_at_once, no more timers are due.
 std::size_t timer_service::fire_some(time_point now) noexcept {
   take_back(most_taken_back);
   if (conductor* const by = home_.conducted_by()) return fire_in_some_order(now, *by);
@@ -75,7 +78,7 @@ std::size_t timer_service::fire_some(time_point now) noexcept {
       .steps();
 }
 
-// In a simulation: all, in an order that is chosen.
+// In a simulation: fires all due timers, in an order that the conductor chooses.
 std::size_t timer_service::fire_in_some_order(time_point now, conductor& by) noexcept {
   std::vector<timer_entry*> due;
   (void)wheel_.advance(now, [&](timer_node& node) { due.push_back(&timer_entry::of(node)); });
@@ -102,7 +105,7 @@ void timer_service::run_due(void*, envelope&) {
 }
 void timer_service::discard_due(envelope&) noexcept {}
 
-// In the turn of firing_. Lets others to the mutex between some and some.
+// In the turn of firing_. Releases the mutex between batches, so that other threads can take it.
 void timer_service::fire_due() noexcept {
   std::unique_lock lock(mutex_);
   const time_point now = clock::now();
@@ -110,16 +113,18 @@ void timer_service::fire_due() noexcept {
   std::size_t fired = 0;
   while (fire_some(now) == most_at_once) {
     fired += most_at_once;
+    let_overdue_go_on(lock);
     if (fired == most_in_turn) {
-      // The rest behind those for whom these were.
+      // The remaining timers fire after the messages that these have sent are handled.
       (void)firing_->deliver_hidden(due_);  // it is not idle
       this_turn().counts->ask(activity::turn_over);
       return;
     }
-    firing_since_ = clock::now();  // the thread need not come
+    firing_since_ = clock::now();  // so the thread need not take over
     lock.unlock();
     lock.lock();
   }
+  let_overdue_go_on(lock);
   firing_since_ = never;
   const bool wakes = stopping_ || wheel_.next_expiry().value_or(never) < wakes_at_;
   if (!wakes) sleeps_until_ = wakes_at_;
@@ -127,12 +132,12 @@ void timer_service::fire_due() noexcept {
   if (wakes) parker_.notify();
 }
 
-// Under the mutex. The mailbox and the scheduler take no lock of the timers; of the user's code
-// only a pump's wake-up callback can run here, which must not use Troupe.
+// Call under the mutex. The mailbox and the scheduler take no lock of the timers. The only user
+// code that can run here is a pump's wake-up callback, which must not use Troupe.
 void timer_service::fire(timer_entry& entry, time_point now) noexcept {
   if (entry.is_periodic()) {
     timer_details& of = *entry.what.details;
-    // Periods that have passed altogether are not made up for.
+    // Periods that have been missed entirely are not made up for.
     const auto missed = (now - of.deadline) / of.period;
     of.deadline += (missed + 1) * of.period;
     skipped_ += static_cast<std::uint64_t>(missed);
@@ -150,7 +155,7 @@ void timer_service::fire(timer_entry& entry, time_point now) noexcept {
   } else {
     tick = &entry.begin_tick(entry.high ? high_tick_dispatch : tick_dispatch);
   }
-  // A closed mailbox belongs to an actor that is about to cancel this timer.
+  // If the mailbox is closed, its actor is about to cancel this timer.
   if (!entry.target->try_deliver_by_priority(*tick)) entry.end_tick();
 }
 

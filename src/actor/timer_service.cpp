@@ -37,8 +37,9 @@ timer arm(control_block& to, envelope& message, duration delay, duration period,
 
 namespace {
 
-// Of the actor in whose turns timers fire. It has no object.
+// The type of the actor in whose turns timers fire. It has no object.
 constexpr actor_type firing_type{.name = "timers",
+                                 .identity = {},
                                  .object_bytes = 1,
                                  .object_alignment = 1,
                                  .object_offset = 0,
@@ -53,7 +54,7 @@ void timer_service::start() {
   firing_ = &home_.make_hidden(firing_type);
   stopping_ = false;
   skipped_ = 0;
-  // The system before may have had another time.
+  // The previous system may have used another clock.
   wheel_.restart(clock::now());
   sleeps_until_ = time_point::min();
   wakes_at_ = time_point::max();
@@ -78,15 +79,17 @@ void timer_service::stop() {
     stopping_ = true;
   }
   parker_.notify();
+  while (trim_entries(0)) {
+  }
   if (conductor* const by = home_.conducted_by()) {
     while (firing_since_ != never) thread_host::here()->sleep_until(never);
     return by->closed(*this);
   }
   thread_.join();
-  // [surplus] relaxed: joined, and what comes after it is told to somebody else.
+  // [surplus] relaxed: joined, and later reports go to another service.
   const bool owes = trim_at_ != time_point::max() || surplus_.load(relaxed);
   pool_unlisten(*this, owes);
-  surplus_.store(false, relaxed);  // [surplus] nobody tells any more
+  surplus_.store(false, relaxed);  // [surplus] no thread reports any more
   trim_at_ = time_point::max();
 }
 
@@ -99,7 +102,7 @@ void timer_service::run() noexcept {
     const time_point now = clock::now();
     time_point until = see_to_due(lock, now);
     lock.unlock();
-    until = std::min({until, pauses(now), trim(now), home_.cycles().look(now)});
+    until = std::min(until, trim(now));
     if (until != time_point::max()) {
       (void)parker_.park_until(until);
     } else {
@@ -110,7 +113,7 @@ void timer_service::run() noexcept {
   }
 }
 
-// What the thread does, if it was notified or it is time.
+// In a simulation: does the thread's work if it was notified or it is time.
 time_point timer_service::look() noexcept {
   const bool is_notified = parker_.park_until(time_point::min());
   if (!is_notified && clock::now() < looks_at_) return looks_at_;
@@ -120,44 +123,41 @@ time_point timer_service::look() noexcept {
   const time_point now = clock::now();
   looks_at_ = see_to_due(lock, now);
   lock.unlock();
-  looks_at_ = std::min({looks_at_, pauses(now), home_.cycles().look(now)});
+  looks_at_ = std::min(looks_at_, home_.cycles().look(now));
   this_turn().must_not_wait = must_not_wait;
   return looks_at_;
 }
 
-// ── Senders that wait for room ────────────────────────────────────────────────────────────────
+// ── Suspended actors whose handlers wait for a time-out ───────────────────────────────────────
 
-void timer_service::look_by(time_point when) noexcept {
-  std::unique_lock lock(mutex_);
-  const bool sooner = when < sleeps_until_;
+// A suspended actor must not miss its time-outs. Runs without the mutex, because releasing an actor
+// may terminate it.
+void timer_service::let_overdue_go_on(std::unique_lock<adaptive_mutex>& lock) noexcept {
+  if (overdue_.empty()) return;
+  const std::vector<control_block*> those = std::exchange(overdue_, {});
   lock.unlock();
-  if (sooner) parker_.notify();
+  for (control_block* each : those) {
+    pauses::release(*each, true);
+    each->let_go();
+  }
+  lock.lock();
 }
 
-// Without the mutex, because it tells the user. Returns when to come again.
-time_point timer_service::pauses(time_point now) noexcept {
-  const std::optional<time_point> next = home_.pauses().expire(now);
-  if (!next) return time_point::max();
-  // A pause that began since that look, and ends sooner, has notified this thread.
-  const std::lock_guard lock(mutex_);
-  sleeps_until_ = std::min(sleeps_until_, *next);
-  return *next;
-}
+// ── Surplus memory ────────────────────────────────────────────────────────────────────────────
 
-// ── Memory that nobody needs ──────────────────────────────────────────────────────────────────
-
-// On any thread, which may hold any lock: so it only leaves a note.
+// Called on any thread, which may hold any lock: so it only sets a flag.
 void timer_service::on_surplus() noexcept {
-  // [surplus] relaxed: the parker hands it over.
+  // [surplus] relaxed: the parker publishes it.
   surplus_.store(true, relaxed);
   parker_.notify();
 }
 
-// Returns when there is more to do. It does a little at a time, so that no timer is late for it.
+// Returns when there is more to do. It does a little at a time, so that no timer is delayed by it.
 time_point timer_service::trim(time_point now) noexcept {
-  constexpr std::size_t steps = 16;  // some 100 microseconds
+  constexpr std::size_t steps = 16;  // about 100 microseconds
   if (trim_at_ <= now) {
-    switch (pool_trim(steps)) {
+    const bool more = trim_entries(1);
+    switch (more ? pool_rest::now : pool_trim(steps)) {
       case pool_rest::now:
         break;
       case pool_rest::later:
@@ -168,13 +168,25 @@ time_point timer_service::trim(time_point now) noexcept {
         break;
     }
   }
-  // Only where no round is due: what is told during one may not be part of it any more.
+  // Only if no round is due: a report during a round may no longer be covered by it.
   // [surplus] relaxed: as above.
   if (trim_at_ == time_point::max() && surplus_.load(relaxed)) {
-    surplus_.store(false, relaxed);  // [surplus] a note that comes now says the same
+    surplus_.store(false, relaxed);  // [surplus] a report that comes now says the same
     trim_at_ = now + pool_between_rounds;
   }
   return trim_at_;
+}
+
+// Gives back one chunk of entries. False: there is no further one to give back.
+bool timer_service::trim_entries(std::size_t stay) noexcept {
+  std::unique_lock lock(mutex_);
+  entry_store::chunk* const one = entries_.take_surplus(stay);
+  if (one == nullptr) return false;
+  lock.unlock();
+  entry_store::discard(*one);
+  lock.lock();
+  entries_.put_vacant(*one);
+  return true;
 }
 
 // ── Timers ────────────────────────────────────────────────────────────────────────────────────
@@ -210,11 +222,11 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
   to.hold();
   entry.target = &to;
   entry.high = message.how->high;
-  // The clock is read afresh, so that nothing is early.
+  // The clock is read again, so that no timer fires early.
   const time_point deadline = later(clock::now(), delay);
   entry.has_details = more.details != nullptr;
   if (entry.has_details) {
-    // The wheel knows no period shorter than its tick.
+    // The wheel does not support periods shorter than its tick.
     *more.details = {.tick = {nullptr, entry.high ? &high_details_dispatch : &details_dispatch},
                      .entry = &entry,
                      .message = nullptr,
@@ -225,7 +237,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
     entry.what.details = std::exchange(more.details, nullptr);
   }
   entry.message() = std::exchange(guard.message, nullptr);
-  // [tick] relaxed: the mutex and the mailbox hand it over.
+  // [tick] relaxed: the mutex and the mailbox publish it.
   entry.claimed.store(false, relaxed);
   entry.live = true;
   entry.was_late = false;
@@ -259,7 +271,8 @@ void timer_service::cancel_all(control_block& of) noexcept {
     {
       const std::lock_guard lock(mutex_);
       if (side.timers == nullptr) return;
-      // Its ticks are handled in its turns, of which this is the last one: those that are not are claimed here.
+      // Its ticks are handled in its turns, of which this is the last one: unhandled ticks are
+      // claimed here.
       timer_entry& first = *side.timers;
       if (is_handled(first)) {
         unlink(first);
@@ -272,7 +285,7 @@ void timer_service::cancel_all(control_block& of) noexcept {
   }
 }
 
-// All at once, so that those of others are passed by only once.
+// All in one pass, so that timers armed by others are skipped only once.
 void timer_service::cancel_own(control_block& of) noexcept {
   envelope* messages = nullptr;
   std::size_t references = 0;
@@ -296,20 +309,20 @@ void timer_service::cancel_own(control_block& of) noexcept {
   while (references-- != 0) of.let_go();
 }
 
-// Under the mutex.
+// Call under the mutex.
 void timer_service::insert_first(side_block& of, timer_entry& entry) noexcept {
   entry.previous_of_actor = nullptr;
   entry.next_of_actor = std::exchange(of.timers, &entry);
   if (entry.next_of_actor != nullptr) entry.next_of_actor->previous_of_actor = &entry;
 }
 
-// Under the mutex. Not live any more; out of the wheel and of its actor's list. What was held is
-// handed out in `left`.
+// Call under the mutex. The entry is no longer live; it leaves the wheel and its actor's list. The
+// message and the reference that it held are returned in `left`.
 void timer_service::retire(timer_entry& entry, remains& left) noexcept {
   if (entry.is_node()) wheel_.remove(entry.node());
   unlink(entry);
   if (!entry.is_node()) {
-    left.message = entry.what.message;  // it stays as it is: the actor may be looking
+    left.message = entry.what.message;  // it is not changed: the actor may be reading it
   } else if (!entry.cloning) {
     left.message = std::exchange(entry.message(), nullptr);
   }
@@ -321,7 +334,7 @@ void timer_service::retire(timer_entry& entry, remains& left) noexcept {
   free_if_done(entry);
 }
 
-// Under the mutex. Not live any more.
+// Call under the mutex. The entry is no longer live.
 void timer_service::unlink(timer_entry& entry) noexcept {
   entry.live = false;
   if (!entry.alarm) --armed_;
@@ -331,13 +344,14 @@ void timer_service::unlink(timer_entry& entry) noexcept {
     entry.next_of_actor->previous_of_actor = entry.previous_of_actor;
 }
 
-// Under the mutex. Its actor has it, so that nobody cancels it any more.
+// Call under the mutex. True if the actor has claimed the tick, so that it can no longer be
+// cancelled.
 bool timer_service::is_handled(timer_entry& entry) noexcept {
-  // [tick] relaxed: where it says no it may be yes by now; who asks of his own actor knows.
+  // [tick] relaxed: false may be outdated; in a turn of the entry's own actor it is exact.
   return !entry.is_node() && !entry.alarm && entry.claimed.load(relaxed);
 }
 
-// Under the mutex: the entries of ticks that have been handled. False: there may be more.
+// Call under the mutex: takes back the entries of handled ticks. False: there may be more.
 bool timer_service::take_back(std::size_t most) noexcept {
   if (returning_ == nullptr) returning_ = handled_.take_all();
   for (; returning_ != nullptr && most != 0; --most) {
@@ -363,13 +377,16 @@ void timer_service::free_if_done(timer_entry& entry) noexcept {
   entry.what.message = nullptr;
   entry.target = nullptr;
   ++entry.generation;
-  entry.next_of_actor = std::exchange(free_, &entry);
+  entries_.give_back(entry);
+  // [surplus] relaxed: skips a second report. In a simulation no thread would see the report.
+  if (entries_.has_surplus() && !surplus_.load(relaxed) && home_.conducted_by() == nullptr) {
+    on_surplus();
+  }
 }
 
 timer_entry& timer_service::take_free() {
-  if (free_ == nullptr) take_back(most_at_once);
-  if (free_ == nullptr) return entries_.fresh();
-  return *std::exchange(free_, free_->next_of_actor);
+  if (!entries_.has_used_before()) take_back(most_at_once);
+  return entries_.take();
 }
 
 void timer_service::remains::dispose() noexcept {
@@ -387,7 +404,7 @@ bool timer_service::has_timers(const control_block& of) noexcept {
 
 std::uint64_t timer_service::armed() noexcept {
   std::unique_lock lock(mutex_);
-  // What is left of before, and then those that are handled by now.
+  // First the rest of the previous list, and then the ticks that have been handled by now.
   for (int list = 0; list < 2; ++list) {
     while (!take_back(most_taken_back)) {
       lock.unlock();

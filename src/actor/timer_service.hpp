@@ -25,53 +25,53 @@ namespace troupe::detail {
 class runtime;
 struct side_block;
 
-/// The timers of one system: a wheel, a mutex and a thread that sleeps until the next is due. When
-/// free memory has gathered in the pool the same thread gives it back to the operating system: some
-/// at a time, once a second as long as there is any. It searches for cycles of actors, too: see
-/// cycle_search.
+/// The timers of one system: a wheel, a mutex and a thread that sleeps until the next timer is due.
+/// When free memory has accumulated in the pool, or of timers, the same thread gives it back to the
+/// operating system: a limited amount once per second, as long as there is any.
 ///
-/// What is due is sent by a turn in the pool, that of an actor which nobody sees: so timers and messages are
-/// in the cache of the worker that handles them next. If the pool gives it no turn for a millisecond, the
-/// thread does it.
+/// Due timers are fired in a turn in the pool, that of a hidden actor, so that timers and messages
+/// are in the cache of the worker that handles them next. If the pool does not schedule that actor
+/// within a millisecond, the thread fires them itself.
 ///
 /// Threads:   any; start(), stop() and end() from the owner.
-/// Invariant: every live entry is in its actor's list, and in the wheel unless it has fired once.
-///            A tick that fires once is handled without the mutex: its actor claims the message, and returns the
-///            entry, which is live until somebody takes it back: who fires, who needs one to arm, who counts them; or
-///            until its actor ends. No user code runs under the mutex but the wake-up callbacks of pumps.
-/// Cost:      arm and cancel: the mutex and O(1). Nothing runs while no timer is due and no memory
-///            is left over.
+/// Invariant: every live entry is in its actor's list, and in the wheel unless it has fired once. A
+///            tick that fires once is handled without the mutex: its actor claims the message, and
+///            returns the entry. The entry stays live until it is taken back: by a thread that
+///            fires, that needs an entry to arm, or that counts them; or when its actor terminates.
+///            No user code runs under the mutex except the wake-up callbacks of pumps.
+/// Cost:      arm and cancel: the mutex and O(1). Nothing runs while no timer is due and there is
+///            no surplus memory.
 class timer_service final : surplus_listener, chore {
  public:
   explicit timer_service(runtime& home);
-  void start();         // the pool is there
-  void stop();          // no actor is left, so no timer is
-  void end() noexcept;  // nobody gives turns any more
+  void start();         // the pool exists
+  void stop();          // no actor is left, and so no timer
+  void end() noexcept;  // no turns are given any more
 
-  /// Has the thread look at the pauses by then.
-  void look_by(time_point when) noexcept;
-
-  /// What it is to a conductor.
+  /// Its interface to a conductor.
   [[nodiscard]] chore& as_chore() noexcept { return *this; }
 
-  /// Has the thread look at all it looks at.
+  /// Makes the thread check everything that it is responsible for.
   void wake() noexcept { parker_.notify(); }
 
   timer arm(control_block& to, envelope& message, duration delay, duration period,
             clone_function clone);
   bool cancel(timer_entry& entry, std::uint64_t generation) noexcept;
 
-  /// control_block::look_at_the_time() in a turn of that actor, by then. Of several times only the
-  /// soonest counts. Keeps nobody alive. In its turn; throws std::bad_alloc.
+  /// Calls control_block::look_at_the_time() in a turn of that actor by the given time. Of several
+  /// times only the earliest counts. Does not keep the actor alive. Call in the actor's turn.
+  /// Throws std::bad_alloc.
   void alarm_by(control_block& of, time_point when);
 
-  /// All timers of an actor that takes no more messages.
+  /// Cancels all timers of an actor that takes no more messages.
   void cancel_all(control_block& of) noexcept;
-  /// Those that it has armed itself, of one whose object is gone.
+  /// Cancels the timers that an actor's object has armed itself, when the object is gone.
   void cancel_own(control_block& of) noexcept;
 
   [[nodiscard]] bool has_timers(const control_block& of) noexcept;
-  /// Cost: the mutex, for some at a time of those that have been handled just now.
+  /// Returns the number of armed timers.
+  ///
+  /// Cost: the mutex, held for a limited number of just handled ones at a time.
   [[nodiscard]] std::uint64_t armed() noexcept;
   [[nodiscard]] std::uint64_t skipped() const noexcept;
 
@@ -104,7 +104,7 @@ class timer_service final : surplus_listener, chore {
                                            .internal = true,
                                            .at_once = true};
 
-  // What is left to do for an entry once the mutex is free.
+  // The work left to do for an entry once the mutex is released.
   struct remains {
     envelope* message = nullptr;
     control_block* target = nullptr;
@@ -114,11 +114,12 @@ class timer_service final : surplus_listener, chore {
   void on_surplus() noexcept override;
 
   static constexpr time_point never = time_point::max();
-  static constexpr duration patience = std::chrono::milliseconds(1);  // with the pool
+  // with the pool
+  static constexpr duration patience = std::chrono::milliseconds(1);
   static constexpr duration patience_with_the_running = std::chrono::microseconds(250);
   static constexpr std::size_t most_at_once = 16;     // under the mutex
-  static constexpr std::size_t most_taken_back = 64;  // likewise: more than fire
-  static constexpr std::size_t most_in_turn = 1'024;  // they stay in a cache
+  static constexpr std::size_t most_taken_back = 64;  // the same; larger than the number that fire
+  static constexpr std::size_t most_in_turn = 1'024;  // few enough to stay in a cache
 
   static void run_due(void* actor, envelope& due);
   static void discard_due(envelope& due) noexcept;
@@ -134,8 +135,9 @@ class timer_service final : surplus_listener, chore {
                                         time_point now) noexcept;
   std::size_t fire_some(time_point now) noexcept;
   std::size_t fire_in_some_order(time_point now, conductor& by) noexcept;
-  [[nodiscard]] time_point pauses(time_point now) noexcept;
+  void let_overdue_go_on(std::unique_lock<adaptive_mutex>& lock) noexcept;
   [[nodiscard]] time_point trim(time_point now) noexcept;
+  bool trim_entries(std::size_t stay) noexcept;
   void fire(timer_entry& entry, time_point now) noexcept;
   void handle(timer_entry& entry, void* actor);
   void handle_once(timer_entry& entry, void* actor);
@@ -154,25 +156,27 @@ class timer_service final : surplus_listener, chore {
   mutable adaptive_mutex mutex_;  // guards everything up to stopping_
   timer_wheel wheel_;
   entry_store entries_;
-  timer_entry* free_ = nullptr;
-  envelope* returning_ = nullptr;                // of handled_, and the next ones to be free
-  time_point sleeps_until_ = time_point::min();  // the thread; min: who arms need not wake it
-  time_point wakes_at_ = time_point::max();      // likewise, also while the actor fires
-  bool has_woken_ = false;                       // a worker for the actor
-  time_point firing_since_ = never;              // the actor has been asked, or has fired some
+  envelope* returning_ = nullptr;  // from handled_; the next ones to be freed
+  // until when the thread sleeps; min: arming a timer need not wake it
+  time_point sleeps_until_ = time_point::min();
+  time_point wakes_at_ = time_point::max();  // when the thread wakes, also while the actor fires
+  bool has_woken_ = false;                   // a worker has been woken for the actor
+  time_point firing_since_ = never;          // since when the actor is scheduled or fires
+  std::vector<control_block*> overdue_;      // held; possibly suspended, with an expired alarm
   std::uint64_t armed_ = 0;
   std::uint64_t skipped_ = 0;
   bool stopping_ = false;
 
   runtime& home_;
-  control_block* firing_ = nullptr;  // the actor
+  control_block* firing_ = nullptr;  // the hidden actor
   envelope due_{nullptr, &due_dispatch};
-  atomic<bool> surplus_{false};              // told, and not yet heard
+  atomic<bool> surplus_{false};              // reported, and not yet noticed by the thread
   time_point trim_at_ = time_point::max();   // the thread's own
-  time_point looks_at_ = time_point::min();  // likewise, in a simulation
+  time_point looks_at_ = time_point::min();  // the same, in a simulation
   parker parker_;
   thread thread_;
-  // Live until they are taken back, but nothing to cancel. On a line of its own, for each that is handled writes to it.
+  // Live until they are taken back, but nothing to cancel. On its own cache line, because each
+  // handled tick writes to it.
   alignas(cache_line_bytes) handled_ticks handled_;
 };
 

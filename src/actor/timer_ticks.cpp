@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a tick that has been put into a mailbox: it is handled there, or thrown away with it.
+// A tick after it has been put into a mailbox: it is handled there, or discarded with the mailbox.
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -35,7 +35,7 @@ void timer_service::run_alarm(void*, envelope& tick) {
   service_of_this_turn().handle_alarm(timer_entry::of(tick));
 }
 
-// The mailbox in which it was belongs to the target, which is there as long as it is.
+// The mailbox that it was in belongs to the target, which exists as long as the mailbox does.
 void timer_service::discard_tick(envelope& tick) noexcept {
   timer_entry& entry = timer_entry::of(tick);
   entry.target->home().timers().end_tick(entry);
@@ -65,7 +65,7 @@ void timer_service::alarm_by(control_block& of, time_point when) {
     side.alarm = &entry;
   }
   timer_entry& entry = *side.alarm;
-  if (entry.queued) return;  // it looks, and then says when to look again
+  if (entry.queued) return;  // the actor will check the table, and then say when to check again
   wheel_.remove(entry.node());
   entry.was_late = false;
   wheel_.insert(entry.node(), when);
@@ -74,17 +74,27 @@ void timer_service::alarm_by(control_block& of, time_point when) {
   if (sooner) parker_.notify();
 }
 
-// Under the mutex. The actor has not gone over its timers yet, so that its slot is still its own.
+// Call under the mutex. The actor has not cancelled its timers yet, so its slot is still its own.
 void timer_service::fire_alarm(timer_entry& entry) noexcept {
   control_block& target = *entry.target;
   lifeline& line = target.line();
   const lifeline::state seen = line.now_after_others();
   if (!line.try_hold(seen.generation())) {
-    // Whether it ends is being decided by the search for cycles, which is not to be waited for under the mutex.
-    if (!seen.ending() || seen.undecided()) wheel_.insert(entry.node(), clock::now());
+    // The search for reference cycles is deciding whether the actor terminates; that must not be
+    // waited for under the mutex.
+    if (!seen.ending()) wheel_.insert(entry.node(), clock::now());
     return;
   }
-  if (!target.try_deliver(entry.begin_tick(alarm_dispatch))) entry.end_tick();
+  if (!target.try_deliver(entry.begin_tick(alarm_dispatch))) {
+    entry.end_tick();
+  } else if (pauses::suspended_anywhere() != 0) {
+    try {
+      overdue_.push_back(&target);
+      return;
+    } catch (...) {
+      // No memory: it is resumed when there is room.
+    }
+  }
   target.let_go();
 }
 
@@ -97,9 +107,10 @@ void timer_service::handle_alarm(timer_entry& entry) {
   this_turn().running->look_at_the_time();
 }
 
-// ── A tick is handled ─────────────────────────────────────────────────────────────────────────
+// ── Handling a tick ───────────────────────────────────────────────────────────────────────────
 
-// Messages of timers that are due lie anywhere in memory. What is looked at here does not change while it is queued.
+// The messages of due timers are scattered in memory. The fields that are read here do not change
+// while the tick is queued.
 void timer_service::prefetch_after(const envelope& tick) noexcept {
   const envelope* const next = this_turn().running->comes_next();
   if (next == nullptr || next->how != tick.how) return;
@@ -141,7 +152,7 @@ void timer_service::handle(timer_entry& entry, void* actor) {
     entry.end_tick();
     retire(entry, guard.left);
   } else {
-    // Copying is the user's code. The entry stays queued, so that it is not freed meanwhile.
+    // Copying runs user code. The entry stays queued, so that it is not freed meanwhile.
     entry.cloning = true;
     lock.unlock();
     struct over {

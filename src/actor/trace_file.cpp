@@ -36,7 +36,8 @@ std::string_view name_of(timeline_slice::kind what) {
   return "nothing";
 }
 
-// chrome://tracing's names; Perfetto chooses by itself, by the slice's name. Empty: so it does there.
+// Color names of chrome://tracing. Perfetto ignores them and chooses by the slice's name. Empty:
+// chrome://tracing does so, too.
 std::string_view colour_of(timeline_slice::kind what) {
   switch (what) {
     case timeline_slice::kind::searching:
@@ -52,7 +53,7 @@ std::string_view colour_of(timeline_slice::kind what) {
   }
 }
 
-// How many bytes the character at the front has in UTF-8; 0 if it is none.
+// The length of the first character in UTF-8, in bytes; 0 if it is invalid.
 std::size_t character_bytes(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -66,7 +67,7 @@ std::size_t character_bytes(std::string_view text) noexcept {
   for (std::size_t i = 1; i < bytes; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Overlong, a surrogate, beyond the end.
+  // Overlong, a surrogate, or beyond the last code point.
   const bool is_wrong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
                         (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90);
   return is_wrong ? 0 : bytes;
@@ -83,7 +84,7 @@ trace_file::trace_file(const std::string& name, std::size_t bytes_max, time_poin
                             "the timeline cannot be written to '" + name +
                                 "'; name another file in system_options::timeline or TROUPE_TRACE");
   }
-  (void)std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // it has its own
+  (void)std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // buffer_ is used instead
   buffer_ += "[\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"Troupe\"}}";
 }
 
@@ -228,7 +229,7 @@ void trace_file::end(time_point now, std::uint64_t lost) noexcept {
   try {
     buffer_ += "\n]\n";
   } catch (const std::bad_alloc&) {
-    // Viewers do without.
+    // Viewers do not need it.
   }
   flush();
   errno = 0;
@@ -243,7 +244,7 @@ void trace_file::number(std::uint64_t value) {
 
 void trace_file::time(time_point at) { microseconds(at - zero_); }
 
-// With three digits behind the point. Not less than zero.
+// With three decimal places. Negative durations are written as 0.
 void trace_file::microseconds(duration d) {
   const auto all = std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
   const auto nanoseconds = static_cast<std::uint64_t>(all > 0 ? all : 0);
@@ -257,7 +258,8 @@ void trace_file::microseconds(duration d) {
   digit(1);
 }
 
-// Within quotes. What is no UTF-8, cut or otherwise, is a question mark each.
+// Escapes text for use within quotes. Each byte that is not part of valid UTF-8 becomes a question
+// mark.
 void trace_file::text(std::string_view raw) {
   while (!raw.empty()) {
     const std::size_t bytes = character_bytes(raw);

@@ -13,28 +13,30 @@
 
 namespace troupe::detail {
 
-/// Writes slices in Chrome's Trace Event Format, as an array of JSON, one event a line. Viewers also read one without its end.
+/// Writes slices in Chrome's Trace Event Format: a JSON array with one event per line. Viewers also
+/// accept an array without its end.
 ///
 /// Threads: one at a time.
 class trace_file {
  public:
-  /// Times are from `zero` on. Beyond `bytes_max`, about, slices are only counted. Throws std::system_error if the file cannot
-  /// be made, and std::bad_alloc.
+  /// Times are relative to `zero`. Beyond about `bytes_max` bytes, slices are only counted. Throws
+  /// std::system_error if the file cannot be created, and std::bad_alloc.
   trace_file(const std::string& name, std::size_t bytes_max, time_point zero);
 
-  // These throw nothing: what cannot be written is counted as left out.
+  // These do not throw: what cannot be written is counted as left out.
 
   void name_lane(unsigned lane, std::string_view name) noexcept;
   void write(unsigned lane, const timeline_slice& slice) noexcept;
-  /// Only if that has changed.
+  /// Writes the number only if it has changed.
   void count_running(time_point now, unsigned running) noexcept;
 
   void flush() noexcept;
 
-  /// `lost`: so many slices have not come here. Nothing can be written afterwards.
+  /// Ends the file. `lost`: the number of slices that did not arrive here. Nothing can be written
+  /// afterwards.
   void end(time_point now, std::uint64_t lost) noexcept;
 
-  /// The first error in writing, by errno; or 0.
+  /// The errno of the first write error; 0: none.
   [[nodiscard]] int failure() const noexcept { return failure_; }
 
  private:
@@ -56,7 +58,7 @@ class trace_file {
   std::size_t bytes_ = 0;
   std::uint64_t left_out_ = 0;
   unsigned running_ = static_cast<unsigned>(-1);
-  bool is_ending_ = false;  // what is said now is said beyond bytes_max_, too
+  bool is_ending_ = false;  // final events are written even beyond bytes_max_
   int failure_ = 0;
 };
 

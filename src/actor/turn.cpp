@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an actor does in a turn.
+// The work of an actor in a turn.
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/scheduler/timeline.hpp>
@@ -19,12 +21,12 @@ namespace troupe::detail {
 
 namespace {
 
-// Never in a mailbox: what handling() says while these run.
+// Never in a mailbox: handling() returns these while they run.
 constexpr dispatch on_start_dispatch{nullptr, nullptr, "on_start", false, true};
-constexpr dispatch paused_dispatch{nullptr, nullptr, "waiting for room in a full mailbox", false,
-                                   true};
+constexpr dispatch paused_dispatch{nullptr, nullptr, "suspended until a full mailbox has room",
+                                   false, true};
 
-// Says whose turn it is. There is none before it: other_turns_scope sees to that.
+// Records whose turn it is. No other turn is active before it: other_turns_scope ensures that.
 class turn_scope {
  public:
   turn_scope(control_block& whose, activity* counts) noexcept : here_(this_turn()) {
@@ -38,18 +40,25 @@ class turn_scope {
     here_.counts = nullptr;
     here_.after = after::nothing;
     if (here_.waits_for != nullptr) [[unlikely]]
-      std::exchange(here_.waits_for, nullptr)->let_go();  // it has ended instead
+      waits_for_nobody();  // it has terminated instead
   }
 
   [[nodiscard]] turn_context& here() const noexcept { return here_; }
 
  private:
+  [[gnu::noinline]] void waits_for_nobody() noexcept {
+    std::exchange(here_.waits_for, nullptr)->let_go();
+    const std::unique_ptr<std::vector<control_block*>> also(std::exchange(here_.also, nullptr));
+    if (also == nullptr) return;
+    for (control_block* each : *also) each->let_go();
+  }
+
   turn_context& here_;
 };
 
 }  // namespace
 
-// ── The spawner's ─────────────────────────────────────────────────────────────────────────────
+// ── Called by the spawner ─────────────────────────────────────────────────────────────────────
 
 void control_block::started() noexcept {
   handling_.store(nullptr, relaxed);  // [handling]
@@ -59,15 +68,15 @@ void control_block::started() noexcept {
   executor_->schedule(*this);
 }
 
-void control_block::abandon() noexcept {
+void control_block::abandon(exit_reason as) noexcept {
   const other_turns_scope others;
   const turn_scope scope(*this, nullptr);
   line().begin_end();
-  end_watches();
-  finish(exit_reason::failed, nullptr, false);
+  release_what_it_owns();
+  finish(as, nullptr, false);
 }
 
-// ── The turn's ────────────────────────────────────────────────────────────────────────────────
+// ── Called in the turn ────────────────────────────────────────────────────────────────────────
 
 turn_result control_block::turn_by_executor(runnable& r, activity& mine) noexcept {
   return static_cast<control_block&>(r).executor_->give_turn(r, turn, mine);
@@ -90,7 +99,7 @@ inline bool control_block::refill(std::uint32_t low, activity& mine) noexcept {
 
 void control_block::collect(runnable& r, activity& mine) noexcept {
   auto& block = static_cast<control_block&>(r);
-  // [high] relaxed: only a look.
+  // [high] relaxed: only a hint.
   if ((block.urgent_.load(relaxed) & (high_pushed | high_sorted)) != 0) [[unlikely]] {
     block.sort_waiting(true, mine);
   } else {
@@ -103,7 +112,8 @@ turn_result control_block::turn_collected(runnable& r, activity& mine) noexcept 
                                                  false);
 }
 
-// What it keeps stays counted in the mailbox, and a handler that is exclusive is what it is doing.
+// Stashed messages stay counted in the mailbox. handling() names the exclusive handler, if there is
+// one.
 inline bool control_block::rests(bool is_exclusive, std::uint32_t low) noexcept {
   const side_block* const its = side_if_any();
   handling_.store(is_exclusive ? its->exclusive->how : nullptr, relaxed);  // [handling]
@@ -125,7 +135,7 @@ inline void control_block::count(const turn_tally& of, const sending_rules& boun
   if (!bounds.plain) [[unlikely]]
     give_back_to_budget(of.bytes);
   const bool is_to_settle = mine.count_gone(of.handled, of.bytes);
-  if (is_to_settle || home_->has_budget) [[unlikely]]
+  if (is_to_settle || home_->settles_each_turn) [[unlikely]]
     settle(*home_, mine);
 }
 
@@ -141,8 +151,8 @@ turn_result control_block::turn(runnable& r, activity& mine) noexcept {
   return me.go_on(mine, most, true);
 }
 
-// Most turns are of one message, with nothing else to look at. What go_on() does for these, without its loop: so all that
-// is needed behind the handler stays in registers.
+// Most turns handle one message, with nothing else to check. This does for these what go_on() does,
+// without its loop, so everything that is needed after the handler stays in registers.
 inline bool control_block::has_one_message(const sending_rules& bounds) noexcept {
   // [phase], [urgent] relaxed: as in go_on().
   return (phase_.load(relaxed) & ~waited_for) == static_cast<std::uint32_t>(phase::running) &&
@@ -150,7 +160,7 @@ inline bool control_block::has_one_message(const sending_rules& bounds) noexcept
          bounds.plain;
 }
 
-// Nothing: the turn goes on, with `most`.
+// An empty result: the turn continues, with `most`.
 inline std::optional<turn_result> control_block::handle_one(const sending_rules& bounds,
                                                             activity& mine, turn_context& here,
                                                             std::size_t& most) noexcept {
@@ -166,7 +176,7 @@ inline std::optional<turn_result> control_block::handle_one(const sending_rules&
   } catch (...) {
     return fail_in(how, charge, {most - 1, 1, charge}, mine);
   }
-  // [turn-over] relaxed: it comes soon enough.
+  // [turn-over] relaxed: it is seen soon enough.
   if (here.after != after::nothing || mine.asked.load(relaxed) != activity::nothing) [[unlikely]] {
     turn_tally so_far{most - 1, 1, charge};
     if (const auto over = see_to(here.after, how, charge, so_far, mine)) return over;
@@ -180,9 +190,9 @@ inline std::optional<turn_result> control_block::handle_one(const sending_rules&
     if (inbox().make_room(bounds.low)) home().pauses().release_waiters_of(*this);
   }
   --most;
-  if (mine.count_gone(1, charge) || home_->has_budget) [[unlikely]]
+  if (mine.count_gone(1, charge) || home_->settles_each_turn) [[unlikely]]
     settle(*home_, mine);
-  // [urgent] relaxed: as in go_on(). What is seen too late is seen by rests().
+  // [urgent] relaxed: as in go_on(). If it is seen too late here, rests() sees it.
   if (urgent_.load(relaxed) != 0 || line().now().count() == 0) [[unlikely]]
     return {};
   if (!rests(false, bounds.low)) [[unlikely]]
@@ -190,18 +200,18 @@ inline std::optional<turn_result> control_block::handle_one(const sending_rules&
   return turn_result::resting;
 }
 
-// `may_refill`: what has come since the reader's list was made is handled too.
+// `may_refill`: messages that have arrived since the reader's list was made are handled too.
 turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_refill) noexcept {
   const turn_scope scope(*this, &mine);
   mine.turns.add(1);
   return go_on(mine, most, may_refill);
 }
 
-// Within the scope of a turn.
+// Call within a turn_scope.
 turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refill) noexcept {
   turn_context& here = this_turn();
   bool is_exclusive = false;
-  // [phase] relaxed: the turn's own part of the word.
+  // [phase] relaxed: this part of the word is accessed only by the turn.
   if (const std::uint32_t now = phase_.load(relaxed) & ~waited_for;
       now != static_cast<std::uint32_t>(phase::running)) [[unlikely]] {
     if ((now & between) != 0) {
@@ -221,21 +231,22 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
     is_exclusive = has_exclusive();
   }
   const sending_rules& bounds = rules();
-  // The message that found it idle is not to be handled alone if others have come behind it. What is sorted,
-  // and older than those, comes first. [urgent] relaxed: as below.
+  // The message that found the actor idle is not handled alone if others have arrived after it.
+  // Sorted messages are older than those and come first. [urgent] relaxed: as below.
   if (may_refill && inbox().has_one_ready() && urgent_.load(relaxed) == 0) {
     (void)refill(bounds.low, mine);
   }
   void* const actor = object();
   std::size_t handled = 0;
   std::size_t bytes = 0;
-  // Inlined wherever it is called, so that the two counts stay in registers.
+  // Inlined at each call, so that the two counts stay in registers.
   const auto count_so_far = [&]() __attribute__((always_inline)) {
     count({most, handled, bytes}, bounds, mine);
     handled = bytes = 0;
   };
   for (;;) {
-    // [urgent] relaxed: see stop_now(). It is looked at before each message, so it overtakes all.
+    // [urgent] relaxed: see stop_now(). It is checked before each message, so it overtakes all of
+    // them.
     if (urgent_.load(relaxed) != 0) [[unlikely]] {
       const urgent what = look_at_urgent(most, may_refill, mine);
       if (what == urgent::look_again) continue;
@@ -253,7 +264,7 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
           break;
       } else {
         count_so_far();
-        // Nobody can send to it any more, and nobody has: it ends here.
+        // Nothing can send to it any more, and no message is waiting: it terminates here.
         if (line().now().count() == 0 && !waits_for_something()) [[unlikely]] {
           if (!type_->ends_silently || side_if_any() != nullptr) {
             if (line().try_begin_end()) return end(exit_reason::unreachable, mine);
@@ -293,9 +304,12 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
       bytes = so_far.bytes;
       is_exclusive = has_exclusive();
     } else if (inbox().handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
+      // The system's account of bytes must not lag behind the mailbox by more than this, or the
+      // memory budget would refuse messages although their predecessors have been freed.
+      count_so_far();
       if (inbox().make_room(bounds.low)) home().pauses().release_waiters_of(*this);
     }
-    // [turn-over] relaxed: it comes soon enough.
+    // [turn-over] relaxed: it is seen soon enough.
     if (mine.asked.load(relaxed) != activity::nothing) [[unlikely]] {
       if (is_asked_to_end(mine, handled) && may_refill) most = 0;
     }
@@ -305,7 +319,8 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
   return turn_result::again;
 }
 
-// Behind a message whose handler may have left something to be done. A result: the turn is over, and all is counted.
+// Called after a message whose handler may have left work to do. A result: the turn is over, and
+// everything is counted.
 [[gnu::noinline]] std::optional<turn_result> control_block::see_to(std::uint8_t also,
                                                                    const dispatch& how,
                                                                    std::size_t charge,
@@ -313,12 +328,14 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
                                                                    activity& mine) noexcept {
   const sending_rules& bounds = rules();
   turn_context& here = this_turn();
+  bool is_quantum_over = false;
   if ((also & after::keep) != 0) {
     --so_far.handled;
     so_far.bytes -= charge;
     side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));
     if (how.most != 0) keep_place(how);
   } else if (inbox().handled(bounds.units(charge, how.weight), bounds.quantum)) {
+    is_quantum_over = true;
     if (inbox().make_room(bounds.low)) home().pauses().release_waiters_of(*this);
   }
   if ((also & after::exclusive) != 0 && !go_on_with_held_up()) {
@@ -328,33 +345,34 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
   if ((also & after::uncounted) != 0) --so_far.handled;
   if ((also & after::batch) != 0) so_far.most -= std::min(so_far.most, here.handled_too);
   here.after = after::nothing;
-  if (here.waits_for == nullptr) return {};
-  count(so_far, bounds, mine);
+  if (here.waits_for == nullptr && !is_quantum_over) return {};
+  count(so_far, bounds, mine);  // as in go_on()
   so_far.handled = so_far.bytes = 0;
+  if (here.waits_for == nullptr) return {};
   if (pauses_now(here)) return turn_result::resting;
   return {};
 }
 
-// Within a catch block.
+// Call within a catch block.
 [[gnu::noinline]] turn_result control_block::fail_in(const dispatch& how, std::size_t charge,
                                                      const turn_tally& so_far,
                                                      activity& mine) noexcept {
   const sending_rules& bounds = rules();
   report_failure(handling()->message);
   count(so_far, bounds, mine);
-  // It may have a next object, and does not wait for that.
+  // The mailbox may outlive this incarnation; the message no longer counts in it.
   (void)inbox().handled(bounds.units(charge, how.weight), bounds.quantum);
   return end(exit_reason::failed, mine);
 }
 
-// Behind a message; `handled`: so many are not counted yet.
+// Called after a message; `handled`: the number of messages not counted yet.
 bool control_block::is_asked_to_end(activity& mine, std::size_t handled) noexcept {
   const std::uint8_t what = mine.asked.exchange(activity::nothing, relaxed);  // [turn-over]
   if ((what & (activity::tick | activity::label)) != 0 && mine.lane != nullptr) {
     timeline_label label{.actor = type_->name};
     if (const dispatch* const how = handling()) label.message = how->message;
     if (const side_block* const its = side_if_any()) {
-      // The end stays zero.
+      // The terminating zero stays.
       its->name.copy(label.name.data(), label.name.size() - 1);
     }
     if ((what & activity::tick) != 0) {
@@ -366,19 +384,19 @@ bool control_block::is_asked_to_end(activity& mine, std::size_t handled) noexcep
   return (what & activity::turn_over) != 0;
 }
 
-// After a handler that has sent to a full mailbox. True: somebody else gives it its next turn, and may
-// be doing so.
+// Called after a handler that has sent to full mailboxes. True: another thread will schedule the
+// actor's next turn, and may already be doing so.
 bool control_block::pauses_now(turn_context& here) noexcept {
   control_block* const receiver = std::exchange(here.waits_for, nullptr);
   if (receiver == nullptr) return false;
-  // Who has much to do himself goes on, lest two that wait for each other stand still.
-  if (inbox().units() > rules().low) {
-    receiver->let_go();
-    return false;
+  std::vector<control_block*> others;
+  if (here.also != nullptr) {
+    others = std::move(*here.also);
+    delete std::exchange(here.also, nullptr);
   }
   receiver->tell_overload(overload_event::kind::paused, *here.sent_to_full);
   now_handling(paused_dispatch);
-  if (receiver->home().pauses().pause(*this, *receiver)) return true;
+  if (pauses::pause(*this, *receiver, std::move(others))) return true;
   handling_.store(nullptr, relaxed);  // [handling]
   return false;
 }
@@ -402,7 +420,7 @@ turn_result control_block::end_for(urgent why, activity& mine) noexcept {
   }
 }
 
-// After an exclusive handler. False if one of them threw; that has been reported.
+// Called after an exclusive handler. False if a resumed handler threw; that has been reported.
 bool control_block::go_on_with_held_up() noexcept {
   try {
     resume_held_up();
@@ -425,7 +443,7 @@ bool control_block::call(void (*function)(void*), const dispatch& as) noexcept {
   }
 }
 
-// Within a catch block.
+// Call within a catch block.
 void control_block::report_failure(std::string_view during) noexcept {
   try {
     throw;
@@ -441,7 +459,7 @@ void control_block::report_failure(std::string_view during, std::string_view wha
     home().actor_failed({where(), name(), during, what, std::exchange(this_turn().trace, 0)});
     side().what = what;
   } catch (...) {
-    // No memory to keep the text in: the failure itself has been told.
+    // No memory to store the text: the failure itself has been reported.
   }
 }
 

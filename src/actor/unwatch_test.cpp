@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ending a watch, and which watch a `down` answers.
+// Ending a watch, and to which watch a `down` belongs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ class guard : public actor {
   std::vector<down>& downs_;
 };
 
-// What watches and all else take, in use or not.
+// The memory of watches and everything else, in use or not.
 std::size_t memory() {
   return stable_pool<detail::watch_slot>::bytes() + stable_pool<detail::slot_head>::bytes() +
          pool_used().resident;
@@ -52,7 +52,7 @@ struct seen {
   journal log;
 };
 
-// A stage, a guard, and what is seen there, which outlives both.
+// A stage, a guard, and the journal of what happens there, which outlives both.
 struct theatre : seen, stage {
   ref<guard> w = spawn<guard>(downs);
 
@@ -97,8 +97,8 @@ TEST(unwatch, removes_a_down_that_is_in_the_mailbox) {
   monitor m;
   t.act_now([&](guard& g) { m = g.watch(a); });
   bool ended = false;
-  // Both get their turns in one round: first the actor that ends, then the guard, whose `down` is
-  // behind what it was sent before.
+  // Both are scheduled in one round: first the actor that terminates, then the guard, whose `down`
+  // is after what it was sent before.
   a.stop();
   t.w.send(act{[&](guard& g) { ended = g.unwatch(m); }});
   t.pump.drain();
@@ -169,7 +169,7 @@ TEST(unwatch, a_million_times_does_not_grow_memory) {
   EXPECT_EQ(t.system.statistics().messages_waiting, 0u);
 }
 
-// What watchers that have ended leave behind at one that lives on.
+// State that terminated watchers leave behind at an actor that lives on.
 TEST(watch, by_actors_that_end_leaves_nothing_with_the_one_that_lives_on) {
   constexpr int rounds = sanitized ? 20 : 400;
   theatre t;
@@ -210,7 +210,7 @@ TEST(watch, of_one_by_very_many_does_not_take_ever_longer) {
 struct begin {};
 struct over {};
 
-// Watches and unwatches at random, and counts what it is owed.
+// Watches and unwatches at random, and counts the notifications that it must get.
 class restless : public actor {
  public:
   restless(std::vector<ref<probe>> others, unsigned seed, atomic<int>& owed, atomic<int>& got,
@@ -298,7 +298,7 @@ TEST(watch, by_one_that_ends_against_the_end_of_the_watched_one_loses_nothing) {
     const ref<probe> other_;
     int got_ = 0;
   };
-  // Watches as often, and lives on.
+  // Watches as often, and stays alive.
   class lasting : public actor {
    public:
     explicit lasting(atomic<int>& got) : got_(got) {}

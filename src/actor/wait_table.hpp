@@ -13,18 +13,19 @@
 
 namespace troupe::detail {
 
-/// What the handlers of one actor wait for: answers, and the end of a time. Each has a place; a
-/// generation, called turn, tells an answer that comes late from that of who has the place now.
+/// The waits of one actor's handlers: for replies and points in time. Each waiter has a place. A
+/// generation, called turn, distinguishes a late reply from one for the current waiter in that
+/// place.
 ///
-/// Who asks often does not look at the clock each time: that is a sixth of a question. From the hurry_after-th
-/// look within hurry_within on, a long time begins at the next look, which comes hurry_lasts later at the most: it may be over
-/// by so much too late, never too early. Most are answered before that, and nobody will have looked for
-/// them.
+/// An actor that asks often does not read the clock each time, which would be a sixth of a
+/// request's cost. From the hurry_after-th read within hurry_within on, a long time-out begins at
+/// the next read, which comes at most hurry_lasts later. So it may expire that much too late, never
+/// too early. Most requests are answered before that, and the clock is never read for them.
 ///
-/// Threads: the actor's turn's.
-/// Cost:    add() and remove(): a few instructions, and a step in a binary heap for each doubling of
-///          those that end later and came before: none where all wait for the same time. 32 bytes for
-///          each that waits at the same time; that memory is kept.
+/// Threads: the actor's turn only.
+/// Cost:    add() and remove(): a few instructions, and a binary-heap step for each doubling of the
+///          number of waiters that were added earlier and expire later: no step if all have the
+///          same time-out. 32 bytes for each simultaneous waiter; that memory is kept.
 class wait_table {
  public:
   static constexpr std::uint32_t hurry_after = 32;
@@ -34,7 +35,7 @@ class wait_table {
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
-  /// Throws std::bad_alloc.
+  /// Adds a waiter. Throws std::bad_alloc.
   waiting_place add(waiter& who, time_point until) {
     const std::uint32_t place = occupy(who);
     entry& e = entries_[place];
@@ -44,12 +45,12 @@ class wait_table {
     return {place, e.turn};
   }
 
-  /// True: so long a time may be added without a look at the clock.
+  /// True if a time-out of this length may be added without reading the clock.
   [[nodiscard]] bool hurries_with(duration time) const noexcept {
     return in_hurry_ && time >= long_time && time != no_timeout;
   }
 
-  /// The same, for a time that begins when begin_all() is called. Throws std::bad_alloc.
+  /// The same for a time-out that begins when begin_all() is called. Throws std::bad_alloc.
   waiting_place add_to_begin(waiter& who, duration time) {
     const std::uint32_t place = occupy(who);
     entry& e = entries_[place];
@@ -57,14 +58,15 @@ class wait_table {
     e.at = to_begin;
     if (!e.is_listed) {
       e.is_listed = true;
-      to_begin_.push_back(place);  // there is room: grow() saw to it
+      to_begin_.push_back(place);  // there is room: grow() reserved it
     }
     ++looks_;
     return {place, e.turn};
   }
 
-  /// Somebody has looked at the clock for a time. True: from now on he need not, if begin_all() is called within
-  /// hurry_lasts; else it is to be called at once.
+  /// Reports that the clock was read for a time-out. If it returns true, later reads are not
+  /// needed, provided that begin_all() is called within hurry_lasts; otherwise no_hurry() must be
+  /// called at once.
   [[nodiscard]] bool looked(time_point now) noexcept {
     if (in_hurry_) return false;
     if (now - looks_from_ > hurry_within) {
@@ -75,18 +77,19 @@ class wait_table {
     return in_hurry_;
   }
 
-  /// As before it was true.
+  /// Undoes a true result of looked().
   void no_hurry() noexcept {
     in_hurry_ = false;
     looks_ = 0;
   }
 
-  /// All times begin at the latest now. True: it is to be called once more within hurry_lasts.
+  /// Starts all pending time-outs, now if not earlier. If it returns true, call it again within
+  /// hurry_lasts.
   bool begin_all(time_point now) noexcept {
     for (const std::uint32_t place : to_begin_) {
       entry& e = entries_[place];
       e.is_listed = false;
-      if (e.at != to_begin) continue;  // that is over; so may be what came after it
+      if (e.at != to_begin) continue;  // it has been removed; its place may have been reused
       e.until = later(now, e.until.time_since_epoch());
       e.at = none;
       if (e.until != time_point::max()) into_heap(place);
@@ -98,7 +101,7 @@ class wait_table {
     return in_hurry_;
   }
 
-  /// Who waits there; null if that is over. It is off the table then.
+  /// Removes and returns the waiter in that place; null if it no longer waits.
   [[nodiscard]] waiter* take(const waiting_place& at) noexcept {
     if (at.place >= entries_.size() || entries_[at.place].turn != at.turn) return nullptr;
     waiter* const who = entries_[at.place].who;
@@ -106,10 +109,10 @@ class wait_table {
     return who;
   }
 
-  /// The waiter has moved.
+  /// Call when the waiter has moved in memory.
   void moved(const waiting_place& at, waiter& to) noexcept { entries_[at.place].who = &to; }
 
-  /// Its time is over by then, if it would be over later. False: it would not.
+  /// Makes the waiter expire no later than `until`. False: it expires by then anyway.
   bool shorten(const waiting_place& at, time_point until) noexcept {
     entry& e = entries_[at.place];
     if (e.at == to_begin) {
@@ -123,7 +126,7 @@ class wait_table {
     return true;
   }
 
-  /// The one whose time is over first, if it is; off the table.
+  /// Removes and returns the waiter that expires first, if it is due.
   [[nodiscard]] waiter* take_due(time_point now) noexcept {
     if (heap_.empty() || entries_[heap_.front()].until > now) return nullptr;
     waiter* const who = entries_[heap_.front()].who;
@@ -131,25 +134,25 @@ class wait_table {
     return who;
   }
 
-  /// When the first time is over; the end of time if there is none.
+  /// When the first waiter expires; time_point::max() if the table has no time-out.
   [[nodiscard]] time_point next_due() const noexcept {
     return heap_.empty() ? time_point::max() : entries_[heap_.front()].until;
   }
 
-  /// When the actor will look, whatever is on the table.
+  /// When the actor will check the table, whatever is in it.
   time_point alarm_at = time_point::max();
 
  private:
   static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
-  static constexpr std::uint32_t to_begin = none - 1;  // from here on it is not in the heap
+  static constexpr std::uint32_t to_begin = none - 1;  // values from here on mean: not in the heap
 
   struct entry {
     waiter* who = nullptr;
-    time_point until{};  // while it has not begun: how long, from the beginning of time
+    time_point until{};  // while pending: the time-out's length, from the clock's epoch
     std::uint32_t turn = 1;
-    std::uint32_t at = none;  // in the heap; or to_begin
+    std::uint32_t at = none;  // index in the heap; or to_begin
     std::uint32_t next_free = none;
-    bool is_listed = false;  // in to_begin_: from when it first had to begin until begin_all()
+    bool is_listed = false;  // in to_begin_: from when it first became pending until begin_all()
   };
   static_assert(sizeof(entry) == 32);
 
@@ -182,14 +185,14 @@ class wait_table {
     e.at = none;
     e.who = nullptr;
     --count_;
-    // A place whose turns are used up is left alone, lest an old answer fit it.
+    // A place whose turns are used up is never reused, so that no old reply can match it.
     if (++e.turn != 0) e.next_free = std::exchange(free_, place);
   }
 
   void into_heap(std::uint32_t place) noexcept {
     entry& e = entries_[place];
     e.at = static_cast<std::uint32_t>(heap_.size());
-    heap_.push_back(place);  // there is room: grow() saw to it
+    heap_.push_back(place);  // there is room: grow() reserved it
     rise(e.at);
   }
   void leave_heap(const entry& e) noexcept {
@@ -235,7 +238,7 @@ class wait_table {
 
   std::vector<entry> entries_;
   std::vector<std::uint32_t> heap_;      // places, by time
-  std::vector<std::uint32_t> to_begin_;  // places, each once; of some that is over
+  std::vector<std::uint32_t> to_begin_;  // places, each once; some no longer pending
   time_point looks_from_{};
   std::uint32_t looks_ = 0;  // since then
   bool in_hurry_ = false;
@@ -243,8 +246,8 @@ class wait_table {
   std::uint32_t count_ = 0;
 };
 
-/// In its turn: has `who` wait in its actor's table, and its actor look at the time by then. Throws
-/// std::bad_alloc, with nothing done.
+/// Call in the actor's turn: adds `who` to its actor's table, and schedules a check by that time.
+/// Throws std::bad_alloc, with no effect.
 [[nodiscard]] waiting_place begin_waiting(control_block& me, waiter& who, time_point until);
 [[nodiscard]] waiting_place begin_waiting(control_block& me, waiter& who, duration time);
 

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr time_point start = time_point(1h);
 
-// Asks as often as it takes to be in a hurry; each is answered at once.
+// Asks as often as it takes to start the hurried mode; each request is answered at once.
 void hurry(wait_table& table, time_point now) {
   waiter who;
   for (std::uint32_t i = 0; i < wait_table::hurry_after; ++i) {
@@ -140,7 +140,7 @@ TEST(wait_table, who_has_no_time_out_does_not_keep_it_in_a_hurry) {
   EXPECT_FALSE(table.hurries_with(no_timeout));
 }
 
-// Against the same in the simplest form.
+// Compares with the simplest implementation.
 TEST(wait_table, those_whose_time_is_over_come_in_the_order_of_their_times) {
   std::mt19937 draw(1);
   const auto up_to = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(draw); };

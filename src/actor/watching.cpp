@@ -28,7 +28,7 @@ namespace {
 
 using slots = stable_pool<watch_slot>;
 
-// To a watcher that is ending, and will not come to it: no dead letter.
+// For a watcher that is terminating and will not handle it: not a dead letter.
 constexpr dispatch quiet_dispatch{
     .run = nullptr, .discard = discard_down, .message = "down", .internal = true};
 
@@ -46,11 +46,11 @@ watch& make(control_block& watcher, const address& watched, end_waiter* handler)
 }
 
 address watcher_of(watch& one) noexcept {
-  // [watch] relaxed: written before `one` was, and not while that lives.
+  // [watch] relaxed: written before `one` was constructed, and constant while it lives.
   return address_access::make(&slot_of(one).watcher.load(relaxed)->line(), one.watcher);
 }
 
-// To a handler that waits: past one that is exclusive, too.
+// Delivers to a suspended handler, even while an exclusive one runs.
 void run_awaited_down(void*, envelope& message) {
   end_waiter* const handler = static_cast<watch&>(message).awaited;
   if (auto one = take_down(message)) handler->ended(std::move(*one));
@@ -65,7 +65,7 @@ constexpr dispatch awaited_dispatch{.run = run_awaited_down,
 void free(watch& one) noexcept {
   watch_slot& slot = slot_of(one);
   std::destroy_at(&one);
-  // [watch] relaxed: only the watcher's turn asks for what is its own, and it comes after the turn in
+  // [watch] relaxed: only the watcher's turn checks its own watches, and it runs after the turn in
   // which this was freed.
   slot.generation.store(slot.generation.load(relaxed) + 1, relaxed);
   slots::give_back(&slot, watch_bytes);
@@ -81,7 +81,8 @@ void remove_own(side_block& its, watch& one) noexcept {
   if (one.next_own != nullptr) one.next_own->previous_own = one.previous_own;
 }
 
-// Calls `then(bonds&)`, under their mutex, if it is listed. False: it is on its way to the watcher.
+// Calls `then(bonds&)` under their mutex if the watch is listed. False: it is on its way to the
+// watcher.
 template <class Then>
 bool if_listed(watch& one, Then&& then) noexcept {
   control_block* const watched = control_block::hold_to_the_end(one.watched);
@@ -97,9 +98,23 @@ bool if_listed(watch& one, Then&& then) noexcept {
   return listed;
 }
 
-// True: it is the caller's.
+// True: it now belongs to the caller.
 bool take_back(watch& one) noexcept {
-  return if_listed(one, [&](bonds& its) { its.remove(one); });
+  return one.in_envelope || if_listed(one, [&](bonds& its) { its.remove(one); });
+}
+
+down what_is_told(watch& one) noexcept {
+  down d;
+  d.who = one.watched;
+  d.reason = one.reason;
+  d.unhandled = one.unhandled;
+  d.monitor = monitor_access::make(slot_of(one));
+  try {
+    if (one.what != nullptr) d.what = *one.what;
+  } catch (...) {
+    // No memory for the text: the rest matters more.
+  }
+  return d;
 }
 
 }  // namespace
@@ -142,7 +157,7 @@ bool is_on_its_way(const monitor& which) noexcept {
 
 bool unwatch(control_block& watcher, const monitor& which) {
   watch_slot* const slot = monitor_access::slot(which);
-  // [watch] relaxed, both: of what is its own the turn sees what it did before.
+  // [watch] relaxed, both: a turn sees what earlier turns of the same actor did with its watches.
   if (slot == nullptr || slot->generation.load(relaxed) != monitor_access::generation(which)) {
     return false;
   }
@@ -203,17 +218,30 @@ std::optional<down> take_down(envelope& message) noexcept {
   if (one.unwatched) return {};
   control_block& me = *this_turn().running;
   remove_own(*me.side_if_any(), one);
-  std::optional<down> d(std::in_place);
-  d->who = one.watched;
-  d->reason = one.reason;
-  d->unhandled = one.unhandled;
-  d->monitor = monitor_access::make(slot_of(one));
-  try {
-    if (one.what != nullptr) d->what = *one.what;
-  } catch (...) {
-    // No memory for the text: the rest is what matters.
+  return what_is_told(one);
+}
+
+std::optional<down> look_at_down(envelope& message) noexcept {
+  auto& one = static_cast<watch&>(message);
+  if (one.unwatched) {
+    free(one);
+    return {};
   }
-  return d;
+  one.in_envelope = true;
+  return what_is_told(one);
+}
+
+bool is_to_be_told(const down& what) noexcept {
+  watch_slot* const slot = monitor_access::slot(what.monitor);
+  // [watch] relaxed: as in unwatch().
+  return slot->generation.load(relaxed) == monitor_access::generation(what.monitor);
+}
+
+void end_of_telling(const down& what) noexcept {
+  if (!is_to_be_told(what)) return;
+  watch& one = watch_in(*monitor_access::slot(what.monitor));
+  remove_own(*this_turn().running->side_if_any(), one);
+  free(one);
 }
 
 void discard_down(envelope& message) noexcept { free(static_cast<watch&>(message)); }

@@ -17,39 +17,41 @@ namespace troupe::detail {
 class end_waiter;
 struct side_block;
 
-/// The head of a watch's slot, which is constructed once and read for ever: so that a monitor may ask
-/// whether what it names is still there.
+/// The head of a watch's slot. It is constructed once and stays readable forever, so that a monitor
+/// may check whether its watch still exists.
 struct alignas(16) watch_slot {
   atomic<std::uint64_t> generation{1};
   atomic<control_block*> watcher{nullptr};
 };
 
-/// One watch, and at the same time the `down` that answers it.
+/// One watch, and at the same time the `down` that is sent for it.
 ///
 /// listed       in the bonds of the watched actor, under their mutex
-/// on its way   in the mailbox of the watcher, or in the hands of the watched one's last turn
+/// on its way   in the mailbox of the watcher, or held by the watched actor's last turn
 ///
-/// listed → on its way   in the watched one's last turn
-/// listed → free         unwatch(), or the watcher's end, by the watcher's turn
-/// on its way → free     the watcher's turn, or the watched one's last turn if the watcher has ended
+/// listed → on its way   in the watched actor's last turn
+/// listed → free         unwatch(), or the watcher's termination, by the watcher's turn
+/// on its way → free     the watcher's turn, or the watched one's last turn if the watcher is gone
 ///
-/// The watcher's turn lets go of its watches before its lifeline says that it has ended; until then
-/// what is on its way comes into its mailbox. So of the two only one frees it.
+/// The watcher's turn releases its watches before its lifeline says that it has terminated; until
+/// then a watch on its way arrives in its mailbox. So only one of the two frees it.
 struct watch : envelope {
   watch(control_block& watcher, const address& watched, end_waiter* awaited_by) noexcept;
 
   const address watched;
   end_waiter* const awaited;  // a handler that its `down` goes to; null: on(down)
 
-  watch* later = nullptr;  // in the list of the watched one
+  watch* later = nullptr;  // in the list of the watched actor
   watch* earlier = nullptr;
 
-  watch* next_own = nullptr;  // in the list of the watcher; its turn's, as what follows
+  watch* next_own = nullptr;  // in the watcher's list; its turn's, like the following members
   watch* previous_own = nullptr;
-  const std::uint32_t watcher;  // its generation; who it is says the slot
+  const std::uint32_t watcher;  // its generation; the slot says which actor
   bool unwatched = false;       // its `down` is not handled
+  bool in_envelope =
+      false;  // its `down` has arrived, possibly not yet handled: see told_of_ends.hpp
 
-  // Of the watched one's end, as it is on its way.
+  // About the watched actor's termination, while it is on its way.
   exit_reason reason = exit_reason::unknown;
   std::size_t unhandled = 0;
   std::shared_ptr<const std::string> what;
@@ -58,25 +60,27 @@ struct watch : envelope {
 inline constexpr std::size_t watch_bytes = sizeof(watch_slot) + sizeof(watch);
 static_assert(watch_bytes <= 128);
 
-/// For an actor whose class has an on(down), or for a handler of it that waits, until that lets go by
-/// unwatch(). `target` is the actor at `watched`, held by the caller, or null if it has ended. Throws
-/// std::bad_alloc.
+/// Watches for an actor whose class has an on(down), or for one of its suspended handlers, until
+/// that calls unwatch(). `target` is the actor at `watched`, held by the caller, or null if it has
+/// terminated. Throws std::bad_alloc.
 monitor watch_it(control_block& watcher, const address& watched, control_block* target,
                  end_waiter* handler = nullptr);
 
-/// In the watcher's turn: whether the other one has ended, and the `down` has not been handled yet.
+/// In the watcher's turn: whether the other actor has terminated and its `down` has not been
+/// handled yet.
 [[nodiscard]] bool is_on_its_way(const monitor& which) noexcept;
 
-/// False if it was over already. Throws std::logic_error if it is another actor's.
+/// False if it had already ended. Throws std::logic_error if it belongs to another actor.
 bool unwatch(control_block& watcher, const monitor& which);
 
-/// Of an actor whose object is gone: all that it has not been told yet.
+/// Ends all watches of an actor whose object is gone: it is not notified of anything any more.
 void end_watches(side_block& of) noexcept;
 
-/// Of an actor whose object is gone, and that stays: none of it will be handled.
+/// Unwatches everything for an actor whose object is gone while the actor stays: no `down` will be
+/// handled.
 void unwatch_all(side_block& of) noexcept;
 
-/// Sends it to its watcher; if that has ended, frees it.
+/// Sends it to its watcher, or frees it if the watcher has terminated.
 void send_down(watch& one, const end_cause& why) noexcept;
 
 }  // namespace troupe::detail

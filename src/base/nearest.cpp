@@ -7,7 +7,7 @@
 namespace troupe::detail {
 
 std::size_t distance(std::string_view one, std::string_view other) {
-  // Each row: from so many characters of `one` to each beginning of `other`.
+  // Row i holds the distances between the first i characters of `one` and each prefix of `other`.
   std::vector<std::size_t> before_last(other.size() + 1), last(other.size() + 1), row(last);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= one.size(); ++i) {

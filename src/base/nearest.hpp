@@ -7,15 +7,19 @@
 
 namespace troupe::detail {
 
-/// How many characters have to be put in, left out, replaced, or change places with their neighbour to
-/// make one of the other (Damerau, 1964; Levenshtein, 1965).
+/// Returns the edit distance between two strings (Damerau, 1964; Levenshtein, 1965).
+///
+/// The distance is the number of characters to insert, delete, replace, or swap with their
+/// neighbour to turn one string into the other.
 std::size_t distance(std::string_view one, std::string_view other);
 
-/// What somebody may have meant who wrote `name`: the nearest of `names`, the first of several, if
-/// not more than a third of its characters are wrong; else empty.
+/// Suggests the name that a misspelled `name` was probably meant to be.
+///
+/// Returns the nearest of `names`, or the first of several equally near ones, if at most a third of
+/// the characters are wrong; otherwise an empty string.
 std::string nearest(std::string_view name, const std::vector<std::string>& names);
 
-/// "; did you mean ring?", or empty.
+/// Returns a hint such as "; did you mean ring?", or an empty string.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace troupe::detail

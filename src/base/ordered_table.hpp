@@ -8,11 +8,12 @@
 
 namespace troupe::detail {
 
-/// A hash table that is walked in the order in which its entries were added, whatever their hashes are: that of an
-/// address is another one in each process.
+/// A hash table that is iterated in insertion order, whatever the hashes are. The hash of an
+/// address differs between processes, so iteration by hash would not be reproducible.
 ///
-/// Threads: one at a time.
-/// Cost:    an std::unordered_map's, and two pointers an entry. A pointer to a value is good until that is erased.
+/// Threads: one thread at a time.
+/// Cost:    that of a std::unordered_map, plus two pointers per entry. A pointer to a value stays
+///          valid until the value is erased.
 template <class Key, class Value, class Hash = std::hash<Key>>
 class ordered_table {
   struct node;
@@ -50,13 +51,14 @@ class ordered_table {
   [[nodiscard]] iterator begin() noexcept { return iterator(first_); }
   [[nodiscard]] iterator end() noexcept { return iterator(nullptr); }
 
-  /// Null: there is none.
+  /// Returns the value of the key, or null if the table does not contain it.
   [[nodiscard]] Value* find(const Key& key) noexcept {
     const auto at = entries_.find(key);
     return at != entries_.end() ? &at->second.value : nullptr;
   }
 
-  /// The value of that key; false: it was there already. Throws std::bad_alloc, with nothing added.
+  /// Adds a value if the key is new. Returns the value of the key, and false if it existed already.
+  /// Throws std::bad_alloc, with nothing added.
   std::pair<Value*, bool> try_add(const Key& key, Value value) {
     const auto [at, is_new] = entries_.try_emplace(key, std::move(value));
     if (is_new) {

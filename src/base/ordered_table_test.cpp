@@ -12,7 +12,7 @@
 namespace troupe::detail {
 namespace {
 
-// As bad as it can be.
+// The worst hash: all keys collide.
 struct one_bucket {
   std::size_t operator()(int) const noexcept { return 1; }
 };

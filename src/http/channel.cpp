@@ -2,6 +2,7 @@
 
 #include "channel.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -21,20 +22,28 @@ std::string_view frame::bytes() const noexcept {
 }
 
 channel::channel(const limits& bounds, request upgrade, recipient<poke> connection,
-                 std::string protocol)
+                 std::string protocol, std::shared_ptr<byte_gauge> all)
     : bytes_max_(bounds.send_queue_bytes),
       upgrade_(std::move(upgrade)),
       protocol_(std::move(protocol)),
-      connection_(std::move(connection)) {}
+      connection_(std::move(connection)) {
+  if (all) beyond_own_.emplace(std::move(all));
+}
+
+// Has so many bytes count; less always works.
+bool channel::charge(std::size_t bytes) noexcept {
+  return !beyond_own_ || beyond_own_->resize(bytes > own_bytes ? bytes - own_bytes : 0);
+}
 
 delivery channel::send(frame f) {
   std::vector<frame> dropped;
   std::unique_lock lock(mutex_);
   if (closing_) return delivery::refused;
   const std::size_t cost = f.cost();
-  if (cost > bytes_max_ - bytes_) {
+  if (cost > bytes_max_ - bytes_ || !charge(bytes_ + cost)) {
     // The reader is too slow: what waits for it is of no use any more, and memory is.
     for (const frame& waiting : queue_) bytes_ -= waiting.cost();
+    (void)charge(bytes_);
     dropped.swap(queue_);
     closing_ = overflowed_ = true;
     tell(lock);
@@ -79,16 +88,19 @@ bool channel::overflowed() const noexcept {
 
 void channel::sent(std::size_t cost) noexcept {
   const std::lock_guard lock(mutex_);
-  bytes_ -= cost;
+  bytes_ -= std::min(cost, bytes_);  // less is left where the channel was shut meanwhile
+  (void)charge(bytes_);
 }
 
-void channel::shut() noexcept {
+void channel::shut(std::size_t writing) noexcept {
   std::vector<frame> dropped;
   recipient<poke> connection;
   const std::lock_guard lock(mutex_);
   closing_ = true;
   dropped.swap(queue_);
   std::swap(connection, connection_);
+  bytes_ = std::min(writing, bytes_);
+  (void)charge(bytes_);
 }
 
 window_place channel::place() {
@@ -153,9 +165,8 @@ handed_over why_refused(troupe::detail::control_block& session, std::size_t byte
                         std::size_t budget) noexcept {
   // Its mailbox closes after that; its `down` is on the way, or will be.
   if (session.line().now().ending()) return handed_over::gone;
-  const auto& rules = session.rules();
-  return bytes > budget || rules.units(bytes, 1) > rules.hard ? handed_over::too_large
-                                                              : handed_over::refused;
+  return bytes > budget || !session.could_take(bytes) ? handed_over::too_large
+                                                      : handed_over::refused;
 }
 
 }  // namespace detail

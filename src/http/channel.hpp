@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -16,6 +17,7 @@
 #include <troupe/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 
+#include "byte_share.hpp"
 #include "window.hpp"
 
 namespace troupe::http::detail {
@@ -42,12 +44,16 @@ struct frame {
 ///
 /// Threads:   as its sections say; «the connection» is the loop's thread.
 /// Invariant: what is queued, and what the connection has taken and not reported as sent(), together
-///            never cost more than limits::send_queue_bytes and one close frame. At most one poke
-///            about frames is outstanding. Nothing is queued once it is shut.
+///            never cost more than limits::send_queue_bytes and one close frame. What that is beyond
+///            own_bytes is part of what all channels have together: limits::send_queues_bytes. At
+///            most one poke about frames is outstanding. Nothing is queued once it is shut.
 class channel : public std::enable_shared_from_this<channel> {
  public:
+  static constexpr std::size_t own_bytes = 16 * 1024;
+
+  /// `all`: of all channels; null: this one is alone.
   channel(const limits& bounds, request upgrade, recipient<poke> connection,
-          std::string protocol = {});
+          std::string protocol = {}, std::shared_ptr<byte_gauge> all = nullptr);
 
   [[nodiscard]] websocket handle() noexcept { return websocket{shared_from_this()}; }
 
@@ -66,8 +72,9 @@ class channel : public std::enable_shared_from_this<channel> {
   /// A frame has exceeded the limit; nothing is queued any more.
   [[nodiscard]] bool overflowed() const noexcept;
   void sent(std::size_t cost) noexcept;
-  /// Ends sending; drops what is queued and the reference to the connection.
-  void shut() noexcept;
+  /// Ends sending; drops what is queued and the reference to the connection. `writing`: the cost
+  /// of what the connection has taken and still keeps.
+  void shut(std::size_t writing = 0) noexcept;
 
   /// A place for a message to the session. The connection asks out() first.
   [[nodiscard]] window_place place();
@@ -82,6 +89,7 @@ class channel : public std::enable_shared_from_this<channel> {
  private:
   void poke_once(std::unique_lock<mutex>& lock);
   void tell(std::unique_lock<mutex>& lock);
+  [[nodiscard]] bool charge(std::size_t bytes) noexcept;
 
   const std::size_t bytes_max_;
   const request upgrade_;
@@ -91,9 +99,10 @@ class channel : public std::enable_shared_from_this<channel> {
   mutable mutex mutex_;         // guards what follows
   recipient<poke> connection_;  // empty once shut
   std::vector<frame> queue_;
-  std::size_t bytes_ = 0;  // cost of what is queued or taken and not yet sent
-  bool poked_ = false;     // the connection knows that there is something
-  bool closing_ = false;   // takes no more frames
+  std::size_t bytes_ = 0;                 // cost of what is queued or taken and not yet sent
+  std::optional<byte_share> beyond_own_;  // of what all have together
+  bool poked_ = false;                    // the connection knows that there is something
+  bool closing_ = false;                  // takes no more frames
   bool overflowed_ = false;
   std::uint32_t marks_ = 0;  // that are out
 };

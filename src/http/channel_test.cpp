@@ -49,6 +49,71 @@ class channel_of_1000_bytes : public testing::Test {
 
 using lines = std::vector<std::string>;
 
+// Of 100,000 bytes for all together.
+class channels_with_one_budget : public channel_of_1000_bytes {
+ protected:
+  std::shared_ptr<channel> make() {
+    return std::make_shared<channel>(limits{.send_queue_bytes = 1'000'000}, request{}, looker_, "",
+                                     all_);
+  }
+  // How many such messages are taken before one is refused.
+  static int fill(channel& c, std::size_t bytes) {
+    int taken = 0;
+    while (c.handle().send(std::string(bytes, 'x')) == delivery::accepted) ++taken;
+    return taken;
+  }
+
+  std::shared_ptr<byte_gauge> all_ = std::make_shared<byte_gauge>(100'000);
+};
+
+TEST_F(channels_with_one_budget, what_they_queue_together_is_bounded) {
+  const auto first = make(), second = make(), third = make();
+  EXPECT_EQ(first->handle().send(std::string(90'000, 'x')), delivery::accepted);
+  EXPECT_EQ(second->handle().send(std::string(90'000, 'x')), delivery::refused);
+  EXPECT_TRUE(second->overflowed());
+  EXPECT_FALSE(first->overflowed());
+  EXPECT_LE(all_->used(), 90'000u);
+  // The first bytes of each are its own, whatever the others do.
+  EXPECT_EQ(third->handle().send(std::string(10'000, 'x')), delivery::accepted);
+  EXPECT_FALSE(third->overflowed());
+}
+
+TEST_F(channels_with_one_budget, what_was_sent_or_dropped_is_given_back) {
+  const auto first = make();
+  EXPECT_EQ(fill(*first, 1'000), 111);  // of 116,384 bytes, each with its frame
+  EXPECT_TRUE(first->overflowed());
+  EXPECT_EQ(all_->used(), 0u);
+
+  const auto second = make();
+  second->handle().send(std::string(90'000, 'x'));
+  std::vector<frame> batch;
+  second->take(batch);
+  EXPECT_GT(all_->used(), 70'000u);  // the connection has it
+  second->sent(batch.front().cost());
+  EXPECT_EQ(all_->used(), 0u);
+
+  const auto third = make();
+  third->handle().send(std::string(90'000, 'x'));
+  third->shut();
+  EXPECT_EQ(all_->used(), 0u);
+}
+
+TEST_F(channels_with_one_budget, what_is_being_written_counts_until_it_is) {
+  const auto first = make();
+  first->handle().send(std::string(60'000, 'x'));
+  std::vector<frame> batch;
+  first->take(batch);
+  first->handle().send(std::string(30'000, 'x'));
+  const std::size_t writing = batch.front().cost();
+  first->shut(writing);
+  EXPECT_EQ(all_->used(), writing - channel::own_bytes);
+  first->sent(writing);
+  EXPECT_EQ(all_->used(), 0u);
+  first->shut();
+  first->sent(writing);  // too late to matter
+  EXPECT_EQ(all_->used(), 0u);
+}
+
 TEST_F(channel_of_1000_bytes, keeps_the_order_and_pokes_once_for_all) {
   client_.send("one");
   client_.send_binary("two");

@@ -54,6 +54,10 @@ void client::on(connect_websocket&& what, reply<connected> owed) {
                   std::to_string(websockets_.size()) +
                       " WebSockets are connected already, which is the limit");
   }
+  auto share = pool_->share();
+  if (!share->resize(sizeof(detail::outgoing_websocket) + what.owned_bytes())) {
+    return refuse(client_error::overloaded, std::string(detail::too_many_bytes));
+  }
   try {
     if (to.is_secure) (void)pool_->trust();
   } catch (const std::exception& e) {
@@ -65,8 +69,8 @@ void client::on(connect_websocket&& what, reply<connected> owed) {
     site_ = std::make_shared<detail::site>(system(), std::move(with));
   }
   const ref<detail::outgoing_websocket> made = system().spawn<detail::outgoing_websocket>(
-      detail::without_limits(pool_->loop().pump()), pool_, site_, std::move(what), std::move(to),
-      std::move(owed));
+      detail::without_limits(pool_->loop().pump()), pool_, site_, std::move(what), std::move(share),
+      std::move(to), std::move(owed));
   watch(made);
   websockets_.emplace(made.address(), made);
 }

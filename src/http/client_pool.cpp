@@ -22,13 +22,17 @@ client_options checked(client_options o) {
   };
   positive(o.connections_max > 0, "connections_max");
   positive(o.connections_per_host_max > 0, "connections_per_host_max");
+  positive(o.bytes_max > 0, "bytes_max");
   positive(o.connect_time.count() > 0, "connect_time");
   const http::limits& l = o.websocket_limits;
   positive(l.handshake_time.count() > 0, "websocket_limits.handshake_time");
   positive(l.header_bytes > 0, "websocket_limits.header_bytes");
   positive(l.message_bytes > 0, "websocket_limits.message_bytes");
   positive(l.send_queue_bytes > 0, "websocket_limits.send_queue_bytes");
+  positive(l.send_queues_bytes > 0, "websocket_limits.send_queues_bytes");
+  positive(l.partial_messages_bytes > 0, "websocket_limits.partial_messages_bytes");
   positive(l.receive_window > 0, "websocket_limits.receive_window");
+  positive(l.request_time.count() > 0, "websocket_limits.request_time");
   positive(l.idle_time.count() > 1, "websocket_limits.idle_time");
   positive(l.close_time.count() > 0, "websocket_limits.close_time");
   if (o.user_agent.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
@@ -42,7 +46,9 @@ client_options checked(client_options o) {
 }  // namespace
 
 client_pool::client_pool(net::loop& on, client_options options)
-    : loop_(on), options_(checked(std::move(options))) {
+    : loop_(on),
+      options_(checked(std::move(options))),
+      bytes_(std::make_shared<byte_gauge>(options_.bytes_max)) {
   // What is named is looked at at once; what the system has, when somebody wants it.
   if (!options_.trusted_certificates.empty()) (void)trust();
 }
@@ -64,6 +70,10 @@ void client_pool::begin(std::shared_ptr<errand> which) {
     return answer(*which, {.error = client_error::invalid, .why = std::move(*problem)});
   }
   which->to = std::get<url>(parse_url(which->what.url, scheme_kind::http));
+  which->share = share();
+  if (!which->count(0)) {
+    return answer(*which, {.error = client_error::overloaded, .why = std::string(too_many_bytes)});
+  }
   enqueue(std::move(which));
 }
 
@@ -87,6 +97,9 @@ void client_pool::enqueue(std::shared_ptr<errand> which) {
 void client_pool::answer(errand& which, fetched result) {
   ++(result ? counts_.answered : counts_.failed);
   result.url = which.to.host.empty() ? which.what.url : which.to.text();
+  // From here on it is the answer's alone. Where that is more than before, by the strings that
+  // headers are in, and there is no room for those, they do not count.
+  if (result.share) (void)result.share->resize(bytes_of(result));
   which.owed.fulfil(std::move(result));
 }
 
@@ -103,11 +116,13 @@ void client_pool::finished(std::shared_ptr<errand> which, fetched result) {
   next->to = which->to;
   next->due = which->due;
   next->redirected = which->redirected;
+  next->share = which->share;
   if (!follow(*next, result)) {
     answer(*which, std::move(result));
     which.reset();
     return serve();
   }
+  (void)next->count(0);  // less than before: the answer has been read
   next->owed = std::move(which->owed);
   next->keeps = std::move(which->keeps);
   enqueue(std::move(next));

@@ -28,7 +28,7 @@ inline constexpr std::chrono::milliseconds time_max = std::chrono::hours(24);
 /// longest goes.
 ///
 /// Threads:   the loop's, but of the constructor.
-/// Invariant: no more connections than client_options says; each errand is answered once.
+/// Invariant: no more connections and bytes than client_options says; each errand is answered once.
 class client_pool final : public outgoing_connection::pool {
  public:
   client_pool(net::loop& on, client_options options);
@@ -47,6 +47,10 @@ class client_pool final : public outgoing_connection::pool {
   /// Made when it is first needed. Errors: as trusting().
   [[nodiscard]] boost::asio::ssl::context& trust();
   [[nodiscard]] client_statistics statistics() const noexcept;
+  /// For one more that is to be counted in client_options::bytes_max.
+  [[nodiscard]] std::shared_ptr<byte_share> share() const {
+    return std::make_shared<byte_share>(bytes_);
+  }
   /// Of URLs that are to be connected to: nothing if it may be.
   [[nodiscard]] std::optional<std::string> forbidden(const url& to) const;
 
@@ -77,6 +81,7 @@ class client_pool final : public outgoing_connection::pool {
   std::function<void(time_point)> call_by_;
   std::vector<connection> connections_;
   std::deque<std::shared_ptr<errand>> waiting_;
+  const std::shared_ptr<byte_gauge> bytes_;
   client_statistics counts_;
   bool serving_ = false;
   bool again_ = false;

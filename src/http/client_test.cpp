@@ -126,7 +126,7 @@ TEST_F(http_client, refuses_one_more_than_may_wait) {
   for (int i = 0; i < 3; ++i) {
     fetch what;
     what.url = silent.url();
-    what.time = i < 2 ? 300ms : 30s;
+    what.time = i < 2 ? 2s : 30s;
     all.push_back(its().ask<fetch>(no_timeout, std::move(what)));
   }
   const fetched third = all[2].get().value();
@@ -138,6 +138,65 @@ TEST_F(http_client, refuses_one_more_than_may_wait) {
   EXPECT_EQ(counts().waiting, 0u);
 }
 
+// ── Bytes ─────────────────────────────────────────────────────────────────────────────────────
+
+constexpr auto too_many_bytes =
+    "overloaded: the requests of this client, and their answers, have too many bytes together: "
+    "bytes_max";
+
+TEST_F(http_client, refuses_more_bytes_of_requests_than_it_may_have) {
+  options_.bytes_max = 100'000;
+  options_.connections_max = 1;  // what waits counts as well as what is sent
+  raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
+  const auto post = [&](std::chrono::milliseconds time) {
+    fetch what;
+    what.method = "POST";
+    what.url = silent.url();
+    what.body.assign(40'000, 'x');
+    what.time = time;
+    return its().ask<fetch>(no_timeout, std::move(what));
+  };
+  std::vector<asking<fetched>> all;
+  for (int i = 0; i < 3; ++i) all.push_back(post(i < 2 ? 300ms : 30s));
+  EXPECT_EQ(problem(all[2].get().value()), too_many_bytes);
+  EXPECT_EQ(all[0].get().value().error, client_error::timeout);
+  EXPECT_EQ(all[1].get().value().error, client_error::timeout);
+  // They have given back what they had.
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(post(10ms).get().value().error, client_error::timeout);
+  fetch headers;
+  headers.url = silent.url();
+  headers.headers.emplace_back("X-Long", std::string(60'000, 'x'));
+  headers.body.assign(60'000, 'x');
+  EXPECT_EQ(problem(get(std::move(headers))), too_many_bytes);
+}
+
+TEST_F(http_client, refuses_an_answer_that_it_has_no_room_for) {
+  options_.bytes_max = 100'000;
+  raw_server announcing(answering("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n"));
+  EXPECT_EQ(problem(get(announcing.url())), too_many_bytes);
+  raw_server chunked(
+      answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     "30d40\r\n" +
+                     std::string(200'000, 'x') + "\r\n0\r\n\r\n"));
+  EXPECT_EQ(problem(get(chunked.url())), too_many_bytes);
+  raw_server short_one(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+  EXPECT_EQ(get(short_one.url()).body, "ok");
+}
+
+TEST_F(http_client, counts_an_answer_until_it_is_destroyed) {
+  options_.bytes_max = 100'000;
+  raw_server server(
+      answering("HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + std::string(60'000, 'x')));
+  fetched first = get(server.url());
+  EXPECT_EQ(first.body.size(), 60'000u);
+  EXPECT_EQ(problem(get(server.url())), too_many_bytes);
+  fetched copy = first;
+  first = {};
+  EXPECT_EQ(problem(get(server.url())), too_many_bytes);
+  copy = {};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(get(server.url()).body.size(), 60'000u);
+}
+
 TEST_F(http_client, reads_chunks_and_what_lasts_to_the_end_of_the_connection) {
   raw_server chunked(
       answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -145,6 +204,15 @@ TEST_F(http_client, reads_chunks_and_what_lasts_to_the_end_of_the_connection) {
   EXPECT_EQ(get(chunked.url()).body, "hello world");
   raw_server to_the_end(answering_once("HTTP/1.0 200 OK\r\n\r\nall of it"));
   EXPECT_EQ(get(to_the_end.url()).body, "all of it");
+}
+
+TEST_F(http_client, trailers_are_no_headers_of_the_answer) {
+  raw_server peer(
+      answering_once("HTTP/1.1 200 OK\r\nX: head\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     "2\r\nok\r\n0\r\nX: trailer\r\nY: trailer\r\n\r\n"));
+  const fetched got = get(peer.url());
+  EXPECT_EQ(got.body, "ok");
+  EXPECT_EQ(got.headers, (header_list{{"X", "head"}, {"Transfer-Encoding", "chunked"}}));
 }
 
 TEST_F(http_client, reads_an_answer_that_comes_byte_by_byte) {
@@ -228,6 +296,7 @@ TEST_F(http_client, gives_up_in_time) {
   what.url = silent.url();
   EXPECT_EQ(problem(get(what)), "timeout: there was no answer in time");
   what.url = slow.url();
+  what.time = 1s;  // in which it begins
   EXPECT_EQ(problem(get(what)), "timeout: the answer has not come to its end in time");
   EXPECT_EQ(counts().connections, 0u);
 }
@@ -250,6 +319,8 @@ TEST_F(http_client, refuses_what_is_too_large) {
   expect("HTTP/1.1 200 OK\r\nX: " + std::string(200, 'x'), "headers have more than 100 bytes");
   expect("HTTP/1.1 200 " + std::string(5000, 'x'), "headers have more than 100 bytes");
   expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(5000, 'x'),
+         "headers have more than 100 bytes");
+  expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + std::string(5000, 'x'),
          "headers have more than 100 bytes");
   what.body_bytes = 11;
   raw_server fits(answering_once("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world"));
@@ -465,6 +536,7 @@ TEST(allowed_hosts, are_those_of_the_list) {
   EXPECT_TRUE(some.allow("any.port", 1));
   EXPECT_TRUE(some.allow("a.b.below.org", 80));
   EXPECT_FALSE(some.allow("below.org", 80));
+  EXPECT_FALSE(some.allow(".below.org", 80));
   EXPECT_FALSE(some.allow("notbelow.org", 80));
   EXPECT_TRUE(some.allow("::1", 8080));
   EXPECT_FALSE(some.allow("::1", 80));

@@ -2,33 +2,47 @@
 
 #include "conditional.hpp"
 
-#include <algorithm>
-
+#include "request_access.hpp"
 #include "text.hpp"
 
 namespace troupe::http::detail {
 namespace {
 
-// The tags are compared weakly: W/"x" is "x" in the eyes of GET.
-bool lists(std::string_view tags, std::string_view etag) {
-  if (trimmed(tags) == "*") return true;
-  while (!tags.empty()) {
-    std::string_view one = tags.substr(0, tags.find(','));
-    tags.remove_prefix(std::min(tags.size(), one.size() + 1));
-    one = trimmed(one);
-    if (one.starts_with("W/")) one.remove_prefix(2);
-    if (one == etag) return true;
-  }
-  return false;
+/// How tags are compared (RFC 9110, 8.8.3.2): W/"x" equals "x" weakly, and nothing strongly.
+enum class comparison : std::uint8_t { weak, strong };
+
+// A list on one line or on several, or "*".
+bool lists(const request& asked, std::string_view name, std::string_view etag, comparison how) {
+  constexpr std::string_view weak = "W/";
+  const auto plain = [&](std::string_view tag) {
+    return how == comparison::weak && tag.starts_with(weak) ? tag.substr(weak.size()) : tag;
+  };
+  const bool may_match = how == comparison::weak || !etag.starts_with(weak);
+  bool found = false;
+  request_access::for_each_line(asked, name, [&](std::string_view line) {
+    for_each_element(line, [&](std::string_view one) {
+      found = found || one == "*" || (may_match && plain(one) == plain(etag));
+    });
+  });
+  return found;
 }
 
 }  // namespace
 
-bool is_unchanged(const request& asked, std::string_view etag, std::optional<date> modified) {
-  if (asked.has_header("If-None-Match")) return lists(asked.header("If-None-Match"), etag);
-  if (!modified) return false;
+condition condition_of(const request& asked, std::string_view etag, std::optional<date> modified) {
+  if (asked.has_header("If-Match")) {
+    if (!lists(asked, "If-Match", etag, comparison::strong)) return condition::failed;
+  } else if (modified) {
+    const auto since = parse_http_date(asked.header("If-Unmodified-Since"));
+    if (since && *modified > *since) return condition::failed;
+  }
+  if (asked.has_header("If-None-Match")) {
+    return lists(asked, "If-None-Match", etag, comparison::weak) ? condition::unchanged
+                                                                 : condition::met;
+  }
+  if (!modified) return condition::met;
   const auto since = parse_http_date(asked.header("If-Modified-Since"));
-  return since && *modified <= *since;
+  return since && *modified <= *since ? condition::unchanged : condition::met;
 }
 
 }  // namespace troupe::http::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -10,9 +11,16 @@
 
 namespace troupe::http::detail {
 
-/// Whether the client has this content already (RFC 9110, 13.2.2): by If-None-Match if it is there,
-/// else by If-Modified-Since.
-[[nodiscard]] bool is_unchanged(const request& asked, std::string_view etag,
-                                std::optional<date> modified);
+/// The result of a request's preconditions for content that exists.
+enum class condition : std::uint8_t {
+  met,        // it is sent
+  unchanged,  // the client has it already: 304
+  failed,     // the client expects other content: 412
+};
+
+/// Evaluates If-Match or If-Unmodified-Since, then If-None-Match or If-Modified-Since (RFC 9110,
+/// 13.2.2).
+[[nodiscard]] condition condition_of(const request& asked, std::string_view etag,
+                                     std::optional<date> modified);
 
 }  // namespace troupe::http::detail

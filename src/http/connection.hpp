@@ -93,7 +93,13 @@ class basic_connection : public actor {
   void over() { stop(); }
 
   /// An exception left a completion handler. It fails this actor as one out of a handler does.
-  void operation_failed(std::exception_ptr why) { self(this).send(broken{std::move(why)}); }
+  void operation_failed(std::exception_ptr why) noexcept {
+    try {
+      self(this).send(broken{std::move(why)});
+    } catch (...) {
+      over();  // no memory to report why
+    }
+  }
 
  private:
   entry as_;

@@ -29,13 +29,21 @@ class memory_stream : public beast::test::stream {
  public:
   using base = beast::test::stream;
 
-  memory_stream(net::io_context& on, std::shared_ptr<bool> no_memory)
-      : base(on), no_memory_(std::move(no_memory)) {}
+  /// What becomes of operations.
+  enum class fate { as_usual, no_memory, dropped };
+
+  memory_stream(net::io_context& on, std::shared_ptr<fate> reads, std::shared_ptr<fate> writes)
+      : base(on), reads_(std::move(reads)), writes_(std::move(writes)) {}
 
   template <class Buffers, class Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
-    if (*no_memory_) throw std::bad_alloc();
-    base::async_read_some(buffers, std::forward<Handler>(handler));
+    begin(*reads_, std::forward<Handler>(handler),
+          [&](auto&& its) { base::async_read_some(buffers, std::forward<decltype(its)>(its)); });
+  }
+  template <class Buffers, class Handler>
+  void async_write_some(const Buffers& buffers, Handler&& handler) {
+    begin(*writes_, std::forward<Handler>(handler),
+          [&](auto&& its) { base::async_write_some(buffers, std::forward<decltype(its)>(its)); });
   }
   void close(net::error_code&) { base::close(); }
   void cancel(net::error_code&) { base::close(); }
@@ -43,7 +51,21 @@ class memory_stream : public beast::test::stream {
   void set_option(const boost::asio::socket_base::linger&, net::error_code&) {}
 
  private:
-  std::shared_ptr<bool> no_memory_;
+  template <class Handler, class Operation>
+  static void begin(fate its, Handler&& handler, Operation&& operation) {
+    switch (its) {
+      case fate::as_usual:
+        return operation(std::forward<Handler>(handler));
+      case fate::no_memory:
+        throw std::bad_alloc();
+      case fate::dropped: {
+        [[maybe_unused]] const auto gone = std::forward<Handler>(handler);
+        return;
+      }
+    }
+  }
+
+  std::shared_ptr<fate> reads_, writes_;
 };
 
 class parrot : public actor {
@@ -60,13 +82,12 @@ class connection_in_memory : public testing::Test {
   using connection = basic_connection<memory_stream>;
 
   connection_in_memory() {
-    site_->routes.at("/hello").methods.push_back(
-        {"GET", [](const request&) { return response::text("hello\n"); }});
-    site_->routes.at("/parrot").session = [this](http::websocket client) {
+    site_->routes.add("GET", "/hello", [](const request&) { return response::text("hello\n"); });
+    site_->routes.add("/parrot", [this](http::websocket client) {
       return std::make_unique<session_of<parrot>>(
           system_.spawn<parrot>({.where = bound_to(pump_)}, std::move(client)));
-    };
-    memory_stream server{context_, no_memory_};
+    });
+    memory_stream server{context_, reads_, writes_};
     client_.connect(server);
     connection_ = system_.spawn<connection>({.where = bound_to(pump_)}, site_, std::move(server),
                                             "in memory", connection::entry::admitted);
@@ -103,7 +124,9 @@ class connection_in_memory : public testing::Test {
   troupe::system system_{
       {.workers = 1, .on_failure = [this](const failure& f) { failures_.emplace_back(f.what); }}};
   pump pump_{system_};
-  std::shared_ptr<bool> no_memory_ = std::make_shared<bool>(false);
+  using fate = memory_stream::fate;
+  std::shared_ptr<fate> reads_ = std::make_shared<fate>(fate::as_usual);
+  std::shared_ptr<fate> writes_ = std::make_shared<fate>(fate::as_usual);
   std::shared_ptr<site> site_ = std::make_shared<site>(system_, http::options{});
   beast::test::stream client_{context_};
   ref<connection> connection_;
@@ -118,8 +141,7 @@ TEST_F(connection_in_memory, speaks_http) {
 }
 
 TEST_F(connection_in_memory, takes_the_last_chunk_byte_by_byte) {
-  site_->routes.at("/hello").methods.push_back(
-      {"POST", [](const request& r) { return response::text(r.body()); }});
+  site_->routes.add("POST", "/hello", [](const request& r) { return response::text(r.body()); });
   EXPECT_EQ(exchange("POST /hello HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"),
             "");
   EXPECT_EQ(exchange("2\r\nhi\r\n"), "");
@@ -160,7 +182,7 @@ TEST_F(connection_in_memory, says_that_it_closes_after_a_handshake_of_another_ve
   asked.replace(asked.find("Version: 13"), 11, "Version: 12");
   const std::string answer = exchange(asked);
   EXPECT_THAT(answer, HasSubstr("426 Upgrade Required"));
-  EXPECT_THAT(answer, HasSubstr("Connection: close"));
+  EXPECT_THAT(answer, HasSubstr("Connection: upgrade, close"));
 }
 
 TEST_F(connection_in_memory, speaks_websocket) {
@@ -186,11 +208,12 @@ TEST_F(connection_in_memory, refuses_a_text_that_ends_within_a_character) {
 }
 
 TEST_F(connection_in_memory, offers_what_was_refused_as_soon_as_the_session_has_caught_up) {
-  site_->routes.at("/small").session = [this](http::websocket client) {
+  site_->routes.add("/small", [this](http::websocket client) {
     // It is pumped where the connection offers, so the second message would be one too many.
-    return std::make_unique<session_of<parrot>>(
-        system_.spawn<parrot>({.where = bound_to(pump_), .max_messages = 1}, std::move(client)));
-  };
+    return std::make_unique<session_of<parrot>>(system_.spawn<parrot>(
+        {.where = bound_to(pump_), .max_messages = 1, .when_full = overload::refuse},
+        std::move(client)));
+  });
   exchange(upgrade_to("/small"));
   using test::raw_client;
   std::string all, answers;
@@ -213,10 +236,34 @@ TEST_F(connection_in_memory, ends_with_its_client) {
 
 TEST_F(connection_in_memory, an_exception_out_of_an_operation_fails_it_and_nobody_else) {
   run();
-  *no_memory_ = true;
+  *reads_ = fate::no_memory;
   exchange("GET /hello HTTP/1.1\r\n");  // has to read on, and cannot
   EXPECT_EQ(connection_.join(), exit_reason::failed);
   EXPECT_THAT(failures_, testing::ElementsAre("std::bad_alloc"));
+}
+
+TEST_F(connection_in_memory, a_read_that_is_dropped_fails_it) {
+  run();
+  *reads_ = fate::dropped;
+  exchange("GET /hello HTTP/1.1\r\n");
+  EXPECT_EQ(connection_.join(), exit_reason::failed);
+  EXPECT_THAT(failures_, testing::ElementsAre("an operation was dropped before it had completed"));
+}
+
+TEST_F(connection_in_memory, a_write_that_is_dropped_below_the_codec_fails_it) {
+  run();
+  *writes_ = fate::dropped;
+  exchange("GET /hello HTTP/1.1\r\nHost: here\r\n\r\n");
+  EXPECT_EQ(connection_.join(), exit_reason::failed);
+  EXPECT_THAT(failures_, testing::ElementsAre("an operation was dropped before it had completed"));
+}
+
+TEST_F(connection_in_memory, a_write_that_is_dropped_fails_a_websocket) {
+  exchange(upgrade_to("/parrot"));
+  *writes_ = fate::dropped;
+  using test::raw_client;
+  exchange(raw_client::frame(raw_client::text, "ha"));
+  EXPECT_EQ(connection_.join(), exit_reason::failed);
 }
 
 TEST_F(connection_in_memory, operations_that_outlive_it_do_nothing) {

@@ -19,6 +19,25 @@ TEST(http_date, is_read_as_it_is_written) {
   }
 }
 
+TEST(http_date, is_read_in_its_obsolete_forms_too) {
+  const date when{std::chrono::seconds{784111777}};
+  EXPECT_EQ(parse_http_date("Sunday, 06-Nov-94 08:49:37 GMT"), when);
+  EXPECT_EQ(parse_http_date("Sun Nov  6 08:49:37 1994"), when);
+  EXPECT_EQ(parse_http_date("Wed Nov 16 08:49:37 1994"), when + std::chrono::days{10});
+}
+
+TEST(http_date, a_year_of_two_digits_is_not_far_ahead) {
+  using namespace std::chrono;
+  const date in_2026 = sys_days{year{2026} / November / 24};
+  const auto year_of = [&](const char* text) {
+    return int{year_month_day{floor<days>(*parse_http_date(text, in_2026))}.year()};
+  };
+  EXPECT_EQ(year_of("Tuesday, 24-Nov-26 00:00:00 GMT"), 2026);
+  EXPECT_EQ(year_of("Tuesday, 24-Nov-76 00:00:00 GMT"), 2076);
+  EXPECT_EQ(year_of("Tuesday, 24-Nov-77 00:00:00 GMT"), 1977);
+  EXPECT_EQ(year_of("Tuesday, 24-Nov-00 00:00:00 GMT"), 2000);
+}
+
 TEST(http_date, is_written_in_four_digits_of_the_year) {
   using std::chrono::seconds;
   EXPECT_EQ(to_http_date(date{seconds{253402300799}}), "Fri, 31 Dec 9999 23:59:59 GMT");
@@ -29,7 +48,11 @@ TEST(http_date, is_written_in_four_digits_of_the_year) {
 
 TEST(http_date, other_texts_are_none) {
   EXPECT_FALSE(parse_http_date(""));
-  EXPECT_FALSE(parse_http_date("Sunday, 06-Nov-94 08:49:37 GMT"));
+  EXPECT_FALSE(parse_http_date("Sun, 06-Nov-94 08:49:37 GMT"));
+  EXPECT_FALSE(parse_http_date("Sunday, 06-Nov-1994 08:49:37 GMT"));
+  EXPECT_FALSE(parse_http_date("Sunday, 06-Nov-94 08:49:37 CET"));
+  EXPECT_FALSE(parse_http_date("Sun Nov  6 08:49:37 GMT 1994"));
+  EXPECT_FALSE(parse_http_date("Sun Nov 36 08:49:37 1994"));
   EXPECT_FALSE(parse_http_date("Sun, 31 Feb 1994 08:49:37 GMT"));
   EXPECT_FALSE(parse_http_date("Sun, 06 Nov 1994 24:49:37 GMT"));
   EXPECT_FALSE(parse_http_date("Sun, 06 Nov 1994 08:49:37 CET"));

@@ -3,11 +3,13 @@
 #include "dialing.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <exception>
 #include <utility>
 
 #include <troupe/actor/conductor.hpp>
 
+#include "completion.hpp"
 #include "trust.hpp"
 
 namespace troupe::http::detail {
@@ -35,17 +37,22 @@ dialing::dialing(net::loop& on, url to, asio::ssl::context* trust, time_point du
       resolver_(on.context()),
       attempt_due_(due) {}
 
-// A step that is taken if this is not over; what it throws ends it.
+// Takes the step unless this is over. An exception or a dropped operation ends it.
 template <class Step>
 auto dialing::then(Step step) {
-  return [me = shared_from_this(), step](auto... results) {
-    if (!me->told_.done) return;
-    try {
-      step(*me, results...);
-    } catch (const std::exception& e) {
-      me->fail(client_error::connect, e.what());
-    }
-  };
+  return completion(
+      shared_from_this(),
+      [step](dialing& me, const auto&... results) {
+        if (me.told_.done) step(me, results...);
+      },
+      [](dialing& me, const std::exception_ptr& why) {
+        if (!me.told_.done) return;
+        if (why != nullptr) return me.fail(client_error::connect, reason_of(why));
+        // Posted: the caller that starts an operation must not be called back from within.
+        asio::post(me.on_, [it = me.shared_from_this()] {
+          if (it->told_.done) it->fail(client_error::connect, reason_of(nullptr));
+        });
+      });
 }
 
 void dialing::begin() {

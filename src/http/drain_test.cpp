@@ -185,6 +185,7 @@ TEST_F(ending, the_system_may_go_first) {
   serve();
   raw_client c = open("/obey");
   EXPECT_TRUE(system_.shutdown(30s).complete());
+  EXPECT_EQ(system_.statistics().failures, 0u) << "not of the gate without its listener";
   c.read_to_end();  // perhaps with a close frame, if the session was the first to end
   server_.reset();
 }

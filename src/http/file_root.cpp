@@ -50,6 +50,18 @@ descriptor open_stepwise(int root, const std::string& path) {
   return at;
 }
 
+// Part of it begins with a dot, as those that programs keep for themselves: ".git", ".env",
+// ".htpasswd". What RFC 8615 keeps for all is served.
+bool is_hidden(std::string_view path) noexcept {
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(path.size(), name.size() + 1));
+    const bool is_step = name == "." || name == "..";  // which the kernel takes care of
+    if (name.starts_with('.') && !is_step && name != ".well-known") return true;
+  }
+  return false;
+}
+
 std::string etag_of(const struct stat& info) {
   std::array<char, 64> text;
   const int size = std::snprintf(text.data(), text.size(), "\"%llx-%llx-%llx\"",
@@ -83,7 +95,7 @@ file_root::found file_root::open(std::string_view path) const {
   std::string name{path};
   const bool wants_directory = name.empty() || name.ends_with('/');
   if (wants_directory) name += "index.html";
-  if (name.starts_with('/')) return not_there{};
+  if (name.starts_with('/') || is_hidden(name)) return not_there{};
 
   descriptor fd;
   if (how_ == resolution::by_the_kernel) fd = open_beneath(root_.get(), name);

@@ -35,6 +35,8 @@ class descriptor {
 /// directory that is moved at this moment leads out. On kernels without that it opens one component
 /// after the other and follows no symbolic link at all.
 ///
+/// Files and directories whose names begin with a dot are not served, but for ".well-known".
+///
 /// Threads: any, at once.
 /// Errors:  the constructor throws std::system_error if there is no such directory.
 class file_root {

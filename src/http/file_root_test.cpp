@@ -77,6 +77,25 @@ TEST_P(file_root_in, dots_do_not_lead_out) {
   EXPECT_TRUE(is_missing(root().open("sub/../../../../../../../etc/passwd")));
 }
 
+TEST_P(file_root_in, names_that_begin_with_a_dot_are_not_served) {
+  fs::create_directories(base_ / "public" / ".git");
+  fs::create_directories(base_ / "public" / ".well-known" / "acme-challenge");
+  for (const char* hidden : {".env", ".git/config", "sub/.htpasswd", ".well-known/.secret",
+                             ".git/index.html", "..data", "...", ".well-known.txt"}) {
+    write(fs::path("public") / hidden, "secret");
+    EXPECT_TRUE(is_missing(root().open(hidden))) << hidden;
+    EXPECT_TRUE(is_missing(root().open("sub/../" + std::string(hidden)))) << hidden;
+    EXPECT_TRUE(is_missing(root().open("./" + std::string(hidden)))) << hidden;
+  }
+  EXPECT_TRUE(is_missing(root().open(".git/")));
+  EXPECT_TRUE(is_missing(root().open(".git")));
+  write("public/.well-known/acme-challenge/token", "key");
+  EXPECT_TRUE(is_file(root().open(".well-known/acme-challenge/token")));
+  write("public/a.b.txt", "x");
+  EXPECT_TRUE(is_file(root().open("a.b.txt")));
+  EXPECT_TRUE(is_file(root().open("./a.txt")));
+}
+
 TEST_P(file_root_in, symbolic_links_do_not_lead_out) {
   fs::create_symlink("../secret.txt", base_ / "public" / "out");
   fs::create_symlink(base_ / "secret.txt", base_ / "public" / "absolute");

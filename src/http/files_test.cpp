@@ -119,9 +119,26 @@ TEST_F(files, what_the_client_has_is_not_sent_again) {
   EXPECT_EQ(c.get("/", "If-None-Match: " + etag + "\r\n").body, "<p>another");
 }
 
-TEST_F(files, other_methods_are_405) {
+TEST_F(files, conditions_on_dates_take_obsolete_forms_and_come_after_those_on_entity_tags) {
   raw_client c = connect();
+  const std::string etag = c.get("/").headers.at("etag");
+  const std::string long_ago = "Sunday, 06-Nov-94 08:49:37 GMT";
+  const std::string to_come = "Fri Nov  6 08:49:37 2037";
+  EXPECT_EQ(c.get("/", "If-Unmodified-Since: " + long_ago + "\r\n").status, 412u);
+  for (const std::string& condition :
+       {"If-Unmodified-Since: " + to_come, std::string{"If-Unmodified-Since: yesterday"},
+        "If-Match: " + etag + "\r\nIf-Unmodified-Since: " + long_ago,
+        "If-Modified-Since: " + long_ago,
+        "If-None-Match: \"other\"\r\nIf-Modified-Since: " + to_come}) {
+    EXPECT_EQ(c.get("/", condition + "\r\n").status, 200u) << condition;
+  }
+  c.send("GET / HTTP/1.1\r\nHost: here\r\nIf-Modified-Since: " + to_come + "\r\n\r\n");
+  EXPECT_EQ(c.read_answer(false).status, 304u);
+}
+
+TEST_F(files, other_methods_are_405) {
   for (const char* path : {"/", "/logo.svg"}) {
+    raw_client c = connect();
     c.send("PUT " + std::string{path} + " HTTP/1.1\r\nHost: here\r\nContent-Length: 1\r\n\r\nx");
     const answer a = c.read_answer();
     EXPECT_EQ(a.status, 405u);

@@ -46,6 +46,17 @@ class frame_parser {
   /// Reads up to the end of the next event, moves `bytes` behind it, and unmasks what it reads.
   [[nodiscard]] event next(std::span<char>& bytes);
 
+  /// A message has begun whose end is not there; control frames may come between its parts.
+  [[nodiscard]] bool is_within_message() const noexcept { return within_message_; }
+
+  /// Bytes allocated for a message that is incomplete, or that was the last event.
+  [[nodiscard]] std::size_t kept_bytes() const noexcept { return message_.capacity(); }
+  /// Reads nothing more, and frees the incomplete message.
+  void give_up() noexcept {
+    over_ = true;
+    std::string{}.swap(message_);
+  }
+
   /// Of the last event; until the next call, and as long as the bytes are there.
   [[nodiscard]] std::string_view payload() const noexcept { return payload_; }
   /// Of a close frame, 1005 if it has none; or of a violation: 1002, 1007 or 1009.

@@ -39,6 +39,7 @@ inline constexpr std::uint16_t bad_payload = 1007;
 inline constexpr std::uint16_t policy = 1008;
 inline constexpr std::uint16_t too_large = 1009;
 inline constexpr std::uint16_t failed = 1011;
+inline constexpr std::uint16_t try_again_later = 1013;
 }  // namespace close_code
 
 /// May stand in a close frame: the codes that RFC 6455 and IANA's registry give a meaning, and those

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -34,6 +35,7 @@ gate::gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::a
 void gate::on_start() {
   listener_ = system().spawn<net::listener>(without_limits(loops_.front()->pump()),
                                             std::move(acceptor_), self(this));
+  watch(listener_);
   accept_next();
 }
 
@@ -117,6 +119,11 @@ void gate::take_place_back(const visitor& v) {
 }
 
 void gate::on(const down& m) {
+  if (m.who == listener_.address()) {
+    if (shut_ || system().is_stopping()) return;
+    throw std::runtime_error("the listener has stopped (" + std::string(to_string(m.reason)) +
+                             "): no more connections are accepted");
+  }
   const auto found = visitors_.find(m.who);
   if (found == visitors_.end()) return;
   take_place_back(found->second);

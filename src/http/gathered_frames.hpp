@@ -21,6 +21,8 @@ class gathered_frames {
  public:
   // A copy of this costs about what the kernel needs for one more buffer.
   static constexpr std::size_t copied_payload_bytes_max = 4 * 1024;
+  // What is_full() means; a large payload may be more.
+  static constexpr std::size_t write_bytes = 64 * 1024;
 
   /// A sequence of buffers for Asio.
   class list {
@@ -46,6 +48,7 @@ class gathered_frames {
   void add(std::string_view bytes) { copied_ += bytes; }
 
   [[nodiscard]] bool is_empty() const noexcept { return copied_.empty(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return copied_.size() + left_bytes_; }
   /// Enough for one write; the next add() is for another.
   [[nodiscard]] bool is_full() const noexcept;
 
@@ -61,7 +64,6 @@ class gathered_frames {
   void clear() noexcept;
 
  private:
-  static constexpr std::size_t write_bytes = 64 * 1024;
   static constexpr std::size_t left_max = 7;
   static constexpr std::size_t kept_bytes_max = 256;
 

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/post.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "completion.hpp"
 #include "handshake.hpp"
 #include "outgoing_request.hpp"
 #include "text.hpp"
@@ -69,14 +71,21 @@ greeting::greeting(std::unique_ptr<outgoing_stream> stream, const connect_websoc
 
 template <auto Step>
 auto greeting::then() {
-  return [me = shared_from_this()](net::error_code error, std::size_t bytes) {
-    if (!me->then_) return;
-    try {
-      ((*me).*Step)(error, bytes);
-    } catch (const std::exception& e) {
-      me->finish({.error = client_error::closed, .why = e.what()});
-    }
-  };
+  return completion(
+      shared_from_this(),
+      [](greeting& me, net::error_code error, std::size_t bytes) {
+        if (me.then_) (me.*Step)(error, bytes);
+      },
+      [](greeting& me, const std::exception_ptr& why) {
+        if (!me.then_) return;
+        const auto fail = [](greeting& it, const std::exception_ptr& because) {
+          if (it.then_) it.finish({.error = client_error::closed, .why = reason_of(because)});
+        };
+        if (why != nullptr) return fail(me, why);
+        // Posted: the caller that starts an operation must not be called back from within.
+        boost::asio::post(me.stream_->get_executor(),
+                          [=, it = me.shared_from_this()] { fail(*it, nullptr); });
+      });
 }
 
 void greeting::write() {

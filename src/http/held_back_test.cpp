@@ -165,7 +165,7 @@ TEST_F(held_back, is_offered_again_after_longer_and_longer) {
 }
 
 TEST_F(held_back, never_for_a_message_that_no_room_suffices_for) {
-  serve({.max_bytes = 1000}, wide_window);
+  serve({.max_bytes = 1000, .when_full = overload::refuse}, wide_window);
   raw_client c = flood("/slow", 1, 16 * kib);
   EXPECT_EQ(c.read_close().code(), 1009u);
   EXPECT_EQ(statistics().messages_too_large, 1u);

@@ -9,19 +9,28 @@
 #include <utility>
 
 #include "beast.hpp"
+#include "body_budget.hpp"
+#include "body_decoder.hpp"
 #include "metered_stream.hpp"
+#include "read_buffer.hpp"
+#include "request_parser.hpp"
 #include "respond.hpp"
 #include "stage.hpp"
 
 namespace troupe::http::detail {
 
-/// The HTTP part of a connection: one request after the other, each read completely, then answered.
-/// Requests that a client sends ahead wait in the buffer or in the socket.
+/// The HTTP part of a connection: one request at a time. A body is read only if a handler needs it;
+/// every other request is answered once its head is complete. Requests that a client sends ahead
+/// wait in the buffer or in the socket.
 ///
 ///   waiting ──first bytes──▶ reading ──last byte──▶ writing ──keep-alive──▶ waiting
-///      │                        │ bad, late            │ or close
+///      │                        │ bad, late,           │ or close
+///      │                        │ needs no body        │
 ///      ▼ idle, eof              └──▶ writing           ▼
 ///     over ◀──────────────────────────────── (lingering, after an error)
+///
+/// Memory for a request is bounded: 16 KiB of unparsed bytes, header_bytes for the head, body_bytes
+/// for the body. The bodies of all connections share request_bodies_bytes.
 ///
 /// Threads: the loop's.
 template <class Stream>
@@ -33,7 +42,8 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
              std::string peer)
       : base(owner, std::move(on)),
         stream_(std::move(stream), this->counts()),
-        peer_(std::move(peer)) {}
+        peer_(std::move(peer)),
+        share_(this->on().bodies) {}
 
   void start() {
     since_ = clock::now();
@@ -45,7 +55,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   /// Answers that there is no room, whatever the client wants.
   void refuse() {
     began_ = clock::now();
-    fail(503, "too many connections");
+    fail({503, "too many connections"});
   }
 
   void drain() {
@@ -77,19 +87,23 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   bool is_first() const noexcept { return handshake_due_ != time_point::max(); }
 
   void await_request();
-  void on_first_bytes(net::error_code error, std::size_t bytes);
-  void read_request();
-  void on_header(net::error_code error, std::size_t bytes);
+  void begin_request();
+  void read();
+  void on_read(net::error_code error, std::size_t bytes);
+  void go_through();
+  void read_head();
+  void on_head();
   void on_continued(net::error_code error, std::size_t);
   void read_body();
-  void on_body(net::error_code error, std::size_t);
-  void not_a_request(net::error_code error);
+  [[nodiscard]] bool add_to_body(std::string_view piece);
   void answer();
-  void fail(unsigned status, std::string_view why = {});  // what has not been counted
-  void refuse(unsigned status, std::string_view why = {});
+  void reject(const refusal& what);
+  void fail(const refusal& what);  // what has not been counted as a request
+  void refuse(const refusal& what);
   void write(reply r);
   void on_written(net::error_code error, std::size_t);
   [[nodiscard]] time_point writing_due() noexcept;
+  [[nodiscard]] bool is_read_fast_enough() noexcept;
   void tell(unsigned status, std::uint64_t bytes);
   void linger();
   void on_lingered(net::error_code);
@@ -97,14 +111,18 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
 
   metered_stream<Stream> stream_;
   const std::string peer_;
-  beast::flat_buffer buffer_;
-  std::optional<beast::http::request_parser<beast::http::string_body>> parser_;
+  read_buffer in_;
+  std::optional<request_parser> parser_;  // from the first byte of a request to the answer to it
+  std::optional<body_decoder> decoder_;   // while its body is read
+  std::string body_;
+  body_share share_;  // of the memory for bodies
   phase phase_ = phase::waiting;
   bool keep_alive_ = false;
   bool draining_ = false;
   bool timed_out_ = false;
-  bool unread_ = false;                           // the client may have sent more than was read
-  time_point since_;                              // when the phase began
+  bool unread_ = false;  // the client may have sent more than was read
+  time_point since_;     // when the phase began, or when it was last found that the client reads
+  std::uint64_t written_before_ = 0;              // then
   time_point began_;                              // when the request did
   unsigned status_ = 0;                           // what it is answered with
   std::string method_, target_;                   // of the request, for http::options::on_access

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <boost/asio/write.hpp>
+#include <chrono>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "connection.hpp"
@@ -17,45 +21,82 @@ namespace troupe::http::detail {
 
 template <class Stream>
 void http_stage<Stream>::await_request() {
-  if (buffer_.size() > 0) return read_request();
+  if (!in_.unread().empty()) {
+    begin_request();
+    return go_through();
+  }
   if (draining_) return finish();
-  if (buffer_.capacity() > idle_buffer_bytes_max) buffer_.shrink_to_fit();
   since_ = clock::now();
   enter(phase::waiting, is_first() ? handshake_due_ : since_ + this->limits().idle_time);
-  stream_.async_read_some(buffer_.prepare(2048),
-                          this->template then<&http_stage::on_first_bytes>());
+  read();
 }
 
 template <class Stream>
-void http_stage<Stream>::on_first_bytes(net::error_code error, std::size_t bytes) {
-  if (error) return finish();
-  buffer_.commit(bytes);
-  read_request();
-}
-
-template <class Stream>
-void http_stage<Stream>::read_request() {
+void http_stage<Stream>::begin_request() {
   began_ = clock::now();
   request_due_ = began_ + this->limits().request_time;
   enter(phase::reading, std::min(request_due_, handshake_due_));
-  parser_.emplace();
-  parser_->header_limit(static_cast<std::uint32_t>(this->limits().header_bytes));
-  parser_->body_limit(this->limits().body_bytes);
-  beast::http::async_read_header(stream_, buffer_, *parser_,
-                                 this->template then<&http_stage::on_header>());
+  parser_.emplace(this->limits().header_bytes);
 }
 
 template <class Stream>
-void http_stage<Stream>::on_header(net::error_code error, std::size_t bytes) {
-  // Beast does not count the request line with the headers if they come later than it.
-  if (!error && bytes > this->limits().header_bytes) error = beast::http::error::header_limit;
-  if (error) return not_a_request(error);
-  handshake_due_ = time_point::max();
-  if (parser_->is_done()) return answer();
-  this->owner().set_alarm(request_due_);
-  if (!beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) {
-    return read_body();
+void http_stage<Stream>::read() {
+  if (timed_out_) return fail({408});  // the deadline passed while no read was outstanding
+  const std::span<char> room = in_.prepare();
+  stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
+                          this->template then<&http_stage::on_read>());
+}
+
+template <class Stream>
+void http_stage<Stream>::on_read(net::error_code error, std::size_t bytes) {
+  if (error) return timed_out_ ? fail({408}) : finish();
+  in_.commit(bytes);
+  if (phase_ == phase::waiting) begin_request();
+  go_through();
+}
+
+template <class Stream>
+void http_stage<Stream>::go_through() {
+  decoder_ ? read_body() : read_head();
+}
+
+template <class Stream>
+void http_stage<Stream>::read_head() {
+  const std::span<char> unread = in_.unread();
+  std::string_view bytes(unread.data(), unread.size());
+  const request_parser::outcome so_far = parser_->next(bytes);
+  in_.keep(unread.last(bytes.size()));
+  switch (so_far) {
+    case request_parser::outcome::more:
+      return read();
+    case request_parser::outcome::done:
+      return on_head();
+    case request_parser::outcome::failed:
+      return reject(parser_->error());
   }
+}
+
+template <class Stream>
+void http_stage<Stream>::on_head() {
+  handshake_due_ = time_point::max();
+  const request_head& head = parser_->head();
+  keep_alive_ = head.keep_alive;
+  if (this->on().options.on_access) {
+    method_ = head.asked.method();
+    target_ = head.asked.target();
+  }
+  if (!head.has_body()) return answer();
+  if (reader_of_body(this->on(), head) == nullptr) {
+    // The body is not read, so the connection cannot be used for another request.
+    keep_alive_ = false;
+    unread_ = true;
+    return answer();
+  }
+  if (head.body_bytes > this->limits().body_bytes) return reject({413});
+  decoder_ = head.body == framing::chunked ? body_decoder::chunked(this->limits().header_bytes)
+                                           : body_decoder::sized(head.body_bytes);
+  this->owner().set_alarm(request_due_);
+  if (!head.expects_continue || !in_.unread().empty()) return read_body();
   static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
   boost::asio::async_write(stream_, boost::asio::buffer(go_on),
                            this->template then<&http_stage::on_continued>());
@@ -63,58 +104,71 @@ void http_stage<Stream>::on_header(net::error_code error, std::size_t bytes) {
 
 template <class Stream>
 void http_stage<Stream>::on_continued(net::error_code error, std::size_t) {
-  if (error) return not_a_request(error);
-  read_body();
+  if (error) return timed_out_ ? fail({408}) : finish();
+  read();
 }
 
 template <class Stream>
 void http_stage<Stream>::read_body() {
-  beast::http::async_read(stream_, buffer_, *parser_, this->template then<&http_stage::on_body>());
+  const std::span<char> unread = in_.unread();
+  std::string_view bytes(unread.data(), unread.size());
+  for (;;) {
+    const body_decoder::outcome so_far = decoder_->next(bytes);
+    switch (so_far) {
+      case body_decoder::outcome::data:
+        if (decoder_->data().size() > this->limits().body_bytes - body_.size()) {
+          return reject({413});
+        }
+        if (add_to_body(decoder_->data())) break;
+        return reject({503, "the memory for request bodies is used up"});
+      case body_decoder::outcome::more:
+        in_.keep(unread.last(bytes.size()));
+        return read();
+      case body_decoder::outcome::done:
+        in_.keep(unread.last(bytes.size()));
+        return answer();
+      case body_decoder::outcome::failed:
+        if (decoder_->is_too_large())
+          return reject({431, "chunk extensions and trailers are too large"});
+        return reject({400, "the body is not valid chunked encoding"});
+    }
+  }
 }
 
+// False if the memory for the bodies of all requests is used up.
 template <class Stream>
-void http_stage<Stream>::on_body(net::error_code error, std::size_t) {
-  if (error) return not_a_request(error);
-  answer();
-}
-
-template <class Stream>
-void http_stage<Stream>::not_a_request(net::error_code error) {
-  namespace bh = beast::http;
-  if (timed_out_) return fail(408);
-  if (error == bh::error::header_limit || error == bh::error::buffer_overflow) {
-    this->counts().headers_too_large.add();
-    return fail(431);
+bool http_stage<Stream>::add_to_body(std::string_view piece) {
+  const std::size_t needed = body_.size() + piece.size();
+  if (needed > body_.capacity()) {
+    const request_head& head = parser_->head();
+    const std::size_t most = head.body == framing::sized ? static_cast<std::size_t>(head.body_bytes)
+                                                         : this->limits().body_bytes;
+    const std::size_t room = std::min(std::max(needed, 2 * body_.capacity()), most);
+    // The storage inside the string object is not counted.
+    if (!share_.grow(room - (body_.empty() ? 0 : body_.capacity()))) return false;
+    body_.reserve(room);
   }
-  if (error == bh::error::body_limit) {
-    this->counts().bodies_too_large.add();
-    return fail(413);
-  }
-  static const auto& of_http = bh::make_error_code(bh::error::end_of_stream).category();
-  const bool gone = error == bh::error::end_of_stream || error == bh::error::partial_message ||
-                    error.category() != of_http;
-  if (gone) return finish();
-  this->counts().malformed_requests.add();
-  fail(400, error.message());
+  body_ += piece;
+  return true;
 }
 
 template <class Stream>
 void http_stage<Stream>::answer() {
   flush_later::flush_now();  // a handler or a file may take its time
-  parsed_request asked = parser_->release();
-  parser_.reset();
+  decoder_.reset();
+  request_head& head = parser_->head();
+  request_access::set_peer(head.asked, peer_, this->on().is_secure);
+  request_access::set_body(head.asked, std::exchange(body_, {}));
   // While draining, what has been received ahead is still answered.
-  keep_alive_ = asked.keep_alive() && !(draining_ && buffer_.size() == 0);
-  if (this->on().options.on_access) {
-    method_ = std::string_view{asked.method_string()};
-    target_ = std::string_view{asked.target()};
-  }
-  auto result = respond(this->on(), asked, peer_, keep_alive_);
+  keep_alive_ = keep_alive_ && !(draining_ && in_.unread().empty());
+  auto result = respond(this->on(), head, keep_alive_);
+  parser_.reset();
+  share_.clear();
   if (auto* to = std::get_if<upgrade>(&result)) {
     // Nothing may follow before the answer: whoever wrote it would be read as WebSocket frames.
-    if (buffer_.size() > 0) {
+    if (!in_.unread().empty()) {
       this->counts().malformed_requests.add();
-      return refuse(400, "data before the WebSocket was there");
+      return refuse({400, "data before the WebSocket was there"});
     }
     phase_ = phase::over;
     tell(101, 0);
@@ -129,22 +183,40 @@ void http_stage<Stream>::answer() {
   write(std::move(r));
 }
 
+// Counts why.
 template <class Stream>
-void http_stage<Stream>::fail(unsigned status, std::string_view why) {
-  this->counts().requests.add();
-  refuse(status, why);
+void http_stage<Stream>::reject(const refusal& what) {
+  tally& counts = this->counts();
+  (what.status == 414 || what.status == 431 ? counts.headers_too_large
+   : what.status == 413                     ? counts.bodies_too_large
+   : what.status == 503                     ? counts.bodies_refused
+                                            : counts.malformed_requests)
+      .add();
+  fail(what);
 }
 
 template <class Stream>
-void http_stage<Stream>::refuse(unsigned status, std::string_view why) {
+void http_stage<Stream>::fail(const refusal& what) {
+  this->counts().requests.add();
+  refuse(what);
+}
+
+template <class Stream>
+void http_stage<Stream>::refuse(const refusal& what) {
   keep_alive_ = false;
   unread_ = true;
-  write(respond_error(this->on(), status, why));
+  reply r = respond_error(this->on(), what, parser_ ? &parser_->head() : nullptr);
+  decoder_.reset();
+  parser_.reset();
+  std::string{}.swap(body_);
+  share_.clear();
+  write(std::move(r));
 }
 
 template <class Stream>
 void http_stage<Stream>::write(reply r) {
   since_ = clock::now();
+  written_before_ = stream_.meter().written;
   enter(phase::writing, writing_due());
   status_ = r.status;
   beast::async_write(stream_, std::move(r), this->template then<&http_stage::on_written>());
@@ -156,7 +228,7 @@ void http_stage<Stream>::on_written(net::error_code error, std::size_t bytes) {
   if (error) return finish();
   if (keep_alive_) return await_request();
   // With everything read, closing says goodbye; otherwise it would reset the connection.
-  unread_ || buffer_.size() > 0 ? linger() : finish();
+  unread_ || !in_.unread().empty() ? linger() : finish();
 }
 
 template <class Stream>
@@ -199,8 +271,18 @@ void http_stage<Stream>::finish() {
 template <class Stream>
 time_point http_stage<Stream>::writing_due() noexcept {
   const http::limits& l = this->limits();
-  return std::max(since_, stream_.meter().taken) +
-         (base::is_secured(socket()) ? l.idle_time : l.handshake_time);
+  return since_ + (base::is_secured(socket()) ? l.idle_time : l.handshake_time);
+}
+
+// Since the time when this was looked at before. Any progress would not do: a client that reads a
+// few bytes now and then would have its connection, and the answer's memory, for as long as it likes.
+template <class Stream>
+bool http_stage<Stream>::is_read_fast_enough() noexcept {
+  const http::limits& l = this->limits();
+  const auto taken = static_cast<double>(stream_.meter().written - written_before_);
+  const auto seconds = std::chrono::duration<double>(l.idle_time).count();
+  return base::is_secured(socket()) &&
+         taken >= std::max(1.0, static_cast<double>(l.read_bytes_per_second) * seconds);
 }
 
 template <class Stream>
@@ -224,6 +306,11 @@ time_point http_stage<Stream>::tick(time_point now) {
     case phase::writing:
       due = writing_due();
       if (now < due) return due;
+      if (is_read_fast_enough()) {
+        since_ = now;
+        written_before_ = stream_.meter().written;
+        return writing_due();
+      }
       this->counts().idle_closed.add();
       base::cut(socket());
       break;

@@ -41,7 +41,7 @@ TEST_F(limit, header_bytes) {
   EXPECT_EQ(c.get("/hello", "X-Fill: " + std::string(1024, 'x') + "\r\n").status, 431u);
   c.read_to_end();
   EXPECT_FALSE(c.was_reset());
-  EXPECT_EQ(connect().get("/" + std::string(2000, 'x')).status, 431u);
+  EXPECT_EQ(connect().get("/" + std::string(2000, 'x')).status, 414u);
 
   // However much comes in however many pieces, it is not waited for the end.
   raw_client endless = connect();
@@ -71,6 +71,40 @@ TEST_F(limit, body_bytes) {
   EXPECT_EQ(statistics().bodies_too_large, 2u);
 }
 
+TEST_F(limit, request_bodies_bytes) {
+  serve({.body_bytes = 1000, .request_bodies_bytes = 1500});
+  raw_client first = connect();
+  first.send(post(1000) + std::string(900, 'x'));
+  ASSERT_TRUE(comes_true([&] { return statistics().request_body_bytes >= 900; }));
+  // Announced or in chunks, from whomever: the memory is that of all together.
+  raw_client second = connect();
+  second.send(post(900) + std::string(900, 'x'));
+  const answer refused = second.read_answer();
+  EXPECT_EQ(refused.status, 503u);
+  EXPECT_EQ(refused.headers.at("retry-after"), "1");
+  EXPECT_EQ(second.read_to_end(), "");
+  raw_client chunks = connect();
+  chunks.send("POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 9; ++i) chunks.send("64\r\n" + std::string(100, 'x') + "\r\n");
+  EXPECT_EQ(chunks.read_answer().status, 503u);
+  EXPECT_EQ(statistics().bodies_refused, 2u);
+  EXPECT_EQ(connect().get("/hello").status, 200u);
+
+  first.send(std::string(100, 'x'));
+  EXPECT_EQ(first.read_answer().body.size(), 1000u);
+  EXPECT_EQ(statistics().request_body_bytes, 0u);
+  raw_client third = connect();
+  third.send(post(1000) + std::string(1000, 'x'));
+  EXPECT_EQ(third.read_answer().status, 200u);
+
+  // One that goes in the middle leaves nothing behind.
+  raw_client gone = connect();
+  gone.send(post(1000) + std::string(900, 'x'));
+  ASSERT_TRUE(comes_true([&] { return statistics().request_body_bytes >= 900; }));
+  gone.reset();
+  EXPECT_TRUE(comes_true([&] { return statistics().request_body_bytes == 0; }));
+}
+
 TEST_F(limit, message_bytes) {
   serve({.message_bytes = 1000});
   raw_client c = open("/obey");
@@ -93,6 +127,46 @@ TEST_F(limit, message_bytes) {
   EXPECT_EQ(huge.read_close().code(), 1009u);
   huge.hang_up();
   EXPECT_TRUE(comes_true([&] { return statistics().messages_too_large == 3; }));
+}
+
+TEST_F(limit, partial_messages_bytes) {
+  serve({.message_bytes = 100'000, .partial_messages_bytes = 100'000});
+  const auto begin_message = [](raw_client& c, std::size_t bytes) {
+    c.send(raw_client::frame(raw_client::text, std::string(bytes, 'x'), false));
+  };
+  const auto has_been_read = [](raw_client& c) {
+    c.send(raw_client::frame(raw_client::ping, "there?"));
+    EXPECT_EQ(c.read_frame().opcode, raw_client::pong);
+  };
+  const auto end_message = [](raw_client& c) {
+    c.send(raw_client::frame(raw_client::continuation, "", true));
+  };
+  raw_client first = open("/obey");
+  begin_message(first, 60'000);
+  has_been_read(first);
+  raw_client second = open("/obey");
+  begin_message(second, 60'000);
+  EXPECT_EQ(second.read_close().code(), 1013u);
+  second.hang_up();
+  EXPECT_EQ(statistics().messages_without_room, 1u);
+
+  // Small messages do not count, and a complete message gives its room back.
+  raw_client third = open("/obey");
+  begin_message(third, 3'000);
+  end_message(third);
+  EXPECT_EQ(third.hear(), "ok");
+  end_message(first);
+  EXPECT_EQ(first.hear(), "ok");
+  begin_message(third, 60'000);
+  has_been_read(third);
+
+  // One that goes in the middle leaves nothing behind.
+  third.reset();
+  ASSERT_TRUE(comes_true([&] { return statistics().websockets == 1; }));
+  begin_message(first, 60'000);
+  end_message(first);
+  EXPECT_EQ(first.hear(), "ok");
+  EXPECT_EQ(statistics().messages_without_room, 1u);
 }
 
 TEST_F(limit, connections_max) {
@@ -127,6 +201,19 @@ TEST_F(limit, refused_connections_do_not_pile_up) {
   EXPECT_EQ(inside.get("/hello").status, 200u);
 }
 
+TEST_F(limit, refused_connections_are_told_however_many_there_were_before) {
+  serve({.connections_max = 1});
+  raw_client inside = connect();
+  ASSERT_EQ(inside.get("/hello").status, 200u);
+  for (std::uint64_t i = 1; i <= 150; ++i) {
+    raw_client outside = connect();
+    ASSERT_EQ(outside.read_answer().status, 503u) << i;
+    outside.hang_up();
+    ASSERT_TRUE(comes_true([&] { return statistics().refused_full == i; }));
+  }
+  EXPECT_EQ(inside.get("/hello").status, 200u);
+}
+
 TEST_F(limit, connections_per_address_max) {
   serve({.connections_max = 10, .connections_per_address_max = 2});
   raw_client first = connect();
@@ -155,7 +242,7 @@ TEST_F(limit, handshake_time_ends_who_speaks_slowly) {
 }
 
 TEST_F(limit, request_time_holds_for_bodies_and_later_requests) {
-  serve({.request_time = 300ms});
+  serve({.request_time = 1s});  // in which whole requests come
   raw_client body = connect();
   body.send(post(1000));
   while (!body.readable_within(20ms)) body.send_some("x");
@@ -186,6 +273,19 @@ TEST_F(limit, idle_time_ends_an_answer_that_nobody_reads) {
   EXPECT_LT(statistics().bytes_out, 32u * 1024 * 1024);
 }
 
+TEST_F(limit, read_bytes_per_second_ends_an_answer_that_is_read_all_the_time_but_slowly) {
+  serve({.idle_time = 300ms, .read_bytes_per_second = 90 * 1024 * 1024});
+  raw_client c{server_->port(), 64 * 1024};
+  c.send("GET /large HTTP/1.1\r\nHost: here\r\n\r\n");
+  // At most 16 KiB in a millisecond. The socket makes progress all the time.
+  bool is_over = false;
+  EXPECT_TRUE(comes_true([&] {
+    if (!is_over && c.readable_within(0ms)) is_over = c.read_some().empty();
+    return statistics().idle_closed == 1;
+  }));
+  EXPECT_LT(statistics().bytes_out, 32u * 1024 * 1024);
+}
+
 TEST_F(limit, idle_time_pings_and_then_cuts_a_silent_websocket) {
   serve({.idle_time = 400ms});
   raw_client c = open("/obey");
@@ -209,6 +309,71 @@ TEST_F(limit, a_websocket_that_answers_pings_stays) {
   EXPECT_EQ(statistics().idle_closed, 0u);
   c.say("hello");
   EXPECT_EQ(c.hear(), "ok");
+}
+
+TEST_F(limit, request_time_ends_a_websocket_message_that_comes_slowly) {
+  serve({.request_time = 300ms});
+  const auto expect_closed = [&](raw_client& c, const std::string& begin, const std::string& more) {
+    c.send(begin);
+    while (!c.readable_within(10ms)) c.send_some(more);
+    ws_frame last = c.read_frame();
+    while (last.opcode == raw_client::pong) last = c.read_frame();
+    EXPECT_EQ(last.opcode, raw_client::close);
+    EXPECT_EQ(last.code(), 1008u);
+    EXPECT_EQ(last.payload.substr(2), "a message took too long to come");
+    c.hang_up();
+  };
+  // A frame byte by byte; parts of a message without end; and no more than the beginning of a head.
+  raw_client bytes = open("/obey");
+  expect_closed(bytes,
+                raw_client::frame(raw_client::binary, std::string(60'000, 'x')).substr(0, 20), "x");
+  raw_client parts = open("/obey");
+  std::string first = raw_client::frame(raw_client::text, "a"), next = raw_client::frame(0, "b");
+  first[0] = static_cast<char>(first[0] & 0x7f);
+  next[0] = static_cast<char>(next[0] & 0x7f);
+  expect_closed(parts, first, next);
+  raw_client head = open("/obey");
+  expect_closed(head, first.substr(0, 1), "");
+  EXPECT_EQ(statistics().requests_timed_out, 3u);
+
+  // One that is silent, or says a whole message now and then, stays.
+  raw_client usual = open("/obey");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(usual.readable_within(200ms));
+    usual.say("hello");
+    EXPECT_EQ(usual.hear(), "ok");
+  }
+  EXPECT_EQ(statistics().requests_timed_out, 3u);
+}
+
+// Says much at once.
+class talkative : public actor {
+ public:
+  explicit talkative(http::websocket client) : client_(std::move(client)) {}
+  void on(http::text) {
+    for (int i = 0; i < 1024; ++i) client_.send(std::string(8 * 1024, 'x'));
+  }
+
+ private:
+  http::websocket client_;
+};
+
+TEST_F(limit, idle_time_ends_a_websocket_that_reads_next_to_nothing) {
+  http::options o = on_free_port();
+  o.limits.idle_time = 300ms;
+  o.limits.close_time = 200ms;
+  o.limits.send_queue_bytes = 16 * 1024 * 1024;
+  start(std::move(o), [](http::server& s) { s.websocket<talkative>("/talk"); });
+  raw_client c{server_->port(), 4096};
+  ASSERT_EQ(c.upgrade("/talk").status, 101u);
+  c.say("go");
+  // It is heard all the time, and does not read.
+  EXPECT_TRUE(comes_true([&] {
+    c.send_some(raw_client::frame(raw_client::pong, ""));
+    return statistics().slow_readers_closed == 1;
+  }));
+  EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
+  EXPECT_EQ(statistics().idle_closed, 0u);
 }
 
 TEST_F(limit, close_time_cuts_who_does_not_close_as_well) {
@@ -235,6 +400,7 @@ TEST(limits, none_may_be_nothing) {
   };
   refuses({.limits = {.header_bytes = 0}});
   refuses({.limits = {.body_bytes = 0}});
+  refuses({.limits = {.request_bodies_bytes = 0}});
   refuses({.limits = {.message_bytes = 0}});
   refuses({.limits = {.connections_max = 0}});
   refuses({.limits = {.connections_per_address_max = 0}});
@@ -244,6 +410,9 @@ TEST(limits, none_may_be_nothing) {
   refuses({.limits = {.close_time = 0ms}});
   refuses({.limits = {.drain_time = 0ms}});
   refuses({.limits = {.send_queue_bytes = 0}});
+  refuses({.limits = {.send_queues_bytes = 0}});
+  refuses({.limits = {.partial_messages_bytes = 0}});
+  refuses({.limits = {.read_bytes_per_second = 0}});
   refuses({.limits = {.receive_window = 0}});
   refuses({.loops = 0});
   refuses({.allowed_origins = {"not an origin"}});

@@ -5,6 +5,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include <troupe/base/clock.hpp>
@@ -18,7 +19,7 @@ namespace troupe::http::detail {
 struct meter {
   tally* counts;
   time_point heard = clock::now();  // something was read
-  time_point taken = clock::now();  // something was written
+  std::uint64_t written = 0;        // bytes, ever
 };
 
 /// A completion handler that tells the meter first. All else that is associated with the handler
@@ -30,7 +31,11 @@ struct metering_handler {
 
   void operator()(const net::error_code& error, std::size_t bytes) {
     if (bytes > 0) {
-      (Reading ? counts->heard : counts->taken) = clock::now();
+      if constexpr (Reading) {
+        counts->heard = clock::now();
+      } else {
+        counts->written += bytes;
+      }
       (Reading ? counts->counts->bytes_in : counts->counts->bytes_out).add(bytes);
     }
     std::move(handler)(error, bytes);

@@ -120,8 +120,16 @@ void add_system(families& to, const troupe::statistics& s) {
   to.counter("troupe_overload_pauses_total", "Times a sender was made to wait for a full mailbox.",
              {{s.pauses}});
   to.counter("troupe_overload_pauses_timed_out_total",
-             "Pauses that their longest time has ended: their receiver is stuck.",
+             "Suspended senders that went on because a time-out of theirs expired.",
              {{s.pauses_timed_out}});
+  to.counter("troupe_overload_wait_cycles_total",
+             "Senders that went on beyond a limit to resolve a wait cycle.", {{s.wait_cycles}});
+  to.gauge("troupe_overload_overdraft_bytes", "Bytes taken beyond the limits of full mailboxes.",
+           {{s.overdraft_bytes}});
+  to.gauge("troupe_overload_overdraft_limit_bytes", "Bytes that the overdraft may have.",
+           {{s.overdraft_limit}});
+  to.gauge("troupe_memory_budget_bytes", "Bytes that all mailboxes together may have.",
+           {{s.memory_budget}});
   to.gauge("troupe_overload_senders_paused", "Senders waiting for a full mailbox.",
            {{s.senders_paused}});
   to.counter("troupe_turns_total", "Turns that actors were given.", {{s.turns}});
@@ -180,6 +188,9 @@ void add_dispatchers(families& to, const std::vector<dispatcher_statistics>& all
 void add_server(families& to, const http::statistics& s) {
   to.gauge("troupe_http_connections", "Connections open, WebSockets included.", {{s.connections}});
   to.gauge("troupe_http_websockets", "WebSockets open.", {{s.websockets}});
+  to.gauge("troupe_http_request_body_bytes",
+           "Memory for the bodies of requests that are being read or answered.",
+           {{s.request_body_bytes}});
   to.gauge("troupe_http_held_back",
            "WebSockets not read at the moment, because their sessions have to catch up.",
            {{s.held_back}});
@@ -191,15 +202,17 @@ void add_server(families& to, const http::statistics& s) {
   to.counter("troupe_http_bytes_total",
              "Bytes through sockets; of what TLS secures, the plaintext.",
              {{s.bytes_in, "direction", "in"}, {s.bytes_out, "direction", "out"}});
-  to.counter("troupe_http_refused_total", "Connections and WebSockets not let in.",
+  to.counter("troupe_http_refused_total", "Connections, WebSockets and request bodies not let in.",
              {{s.refused_full, "reason", "full"},
               {s.refused_per_address, "reason", "address"},
-              {s.refused_origin, "reason", "origin"}});
+              {s.refused_origin, "reason", "origin"},
+              {s.bodies_refused, "reason", "request_bodies"}});
   to.counter("troupe_http_rejected_total", "Requests and messages that break a rule.",
              {{s.malformed_requests, "reason", "malformed_request"},
               {s.headers_too_large, "reason", "header_bytes"},
               {s.bodies_too_large, "reason", "body_bytes"},
               {s.messages_too_large, "reason", "message_bytes"},
+              {s.messages_without_room, "reason", "partial_messages_bytes"},
               {s.protocol_errors, "reason", "websocket_protocol"}});
   to.counter("troupe_http_timed_out_total", "Connections that a time limit ended.",
              {{s.requests_timed_out, "limit", "request"},

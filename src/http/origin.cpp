@@ -3,6 +3,7 @@
 #include "origin.hpp"
 
 #include <algorithm>
+#include <boost/asio/ip/address.hpp>
 #include <optional>
 #include <stdexcept>
 
@@ -45,8 +46,9 @@ std::optional<parts> parse(std::string_view origin) {
 
 }  // namespace
 
-origin_policy::origin_policy(bool check, const std::vector<std::string>& allowed, bool is_secure)
-    : check_(check), is_secure_(is_secure) {
+origin_policy::origin_policy(bool check, const std::vector<std::string>& allowed, bool is_secure,
+                             std::string_view listens_on)
+    : check_(check), is_secure_(is_secure), listens_on_(lower(listens_on)) {
   for (const std::string& one : allowed) {
     const auto p = parse(one);
     if (!p)
@@ -59,10 +61,21 @@ bool origin_policy::allows(std::string_view origin, std::string_view host) const
   if (!check_ || origin.empty()) return true;
   const auto from = parse(origin);  // nothing for "null", which a sandboxed page sends
   if (!from) return false;
-  const bool may_be_own = !is_secure_ || from->scheme == "https";
+  const bool may_be_own = from->scheme == "https" || (!is_secure_ && is_own(from->authority));
   if (may_be_own && from->authority == without_port(lower(host), from->scheme)) return true;
   return std::find(allowed_.begin(), allowed_.end(), from->scheme + "://" + from->authority) !=
          allowed_.end();
+}
+
+// True if no attacker can make this name resolve to the server.
+bool origin_policy::is_own(std::string_view authority) const {
+  const bool is_bracketed = authority.starts_with('[');
+  const std::size_t end = is_bracketed ? authority.find(']') : authority.find(':');
+  const std::string name(authority.substr(is_bracketed ? 1 : 0, end - (is_bracketed ? 1 : 0)));
+  if (name == "localhost" || name.ends_with(".localhost") || name == listens_on_) return true;
+  boost::system::error_code is_none;
+  (void)boost::asio::ip::make_address(name, is_none);
+  return !is_none;
 }
 
 }  // namespace troupe::http::detail

@@ -12,23 +12,37 @@ namespace {
 TEST(origin_policy, the_same_host_and_port_pass) {
   const origin_policy policy{true, {}};
   EXPECT_TRUE(policy.allows("http://127.0.0.1:8080", "127.0.0.1:8080"));
-  EXPECT_TRUE(policy.allows("http://Example.org", "example.ORG"));
+  EXPECT_TRUE(policy.allows("http://Localhost", "localHOST"));
+  EXPECT_TRUE(policy.allows("http://app.localhost:3000", "app.localhost:3000"));
   EXPECT_TRUE(policy.allows("http://[::1]:8080", "[::1]:8080"));
+  EXPECT_TRUE(policy.allows("http://192.0.2.7", "192.0.2.7"));
+  EXPECT_TRUE(policy.allows("https://example.org", "example.org"));
+}
+
+TEST(origin_policy, a_name_that_anyone_could_have_resolve_to_the_server_is_no_own_host) {
+  const origin_policy policy{true, {"http://intranet:8080"}, false, "Troupe.example"};
+  EXPECT_FALSE(policy.allows("http://evil.example:8080", "evil.example:8080"));
+  EXPECT_FALSE(policy.allows("http://localhost.evil.example", "localhost.evil.example"));
+  EXPECT_FALSE(policy.allows("http://127.0.0.1.evil.example", "127.0.0.1.evil.example"));
+  EXPECT_FALSE(policy.allows("http://evillocalhost", "evillocalhost"));
+  EXPECT_TRUE(policy.allows("http://troupe.example:8080", "troupe.example:8080"));
+  EXPECT_TRUE(policy.allows("http://intranet:8080", "intranet:8080"));
 }
 
 TEST(origin_policy, the_schemes_own_port_may_be_left_out) {
   const origin_policy policy{true, {}};
-  EXPECT_TRUE(policy.allows("http://example.org", "example.org:80"));
+  EXPECT_TRUE(policy.allows("http://127.0.0.1", "127.0.0.1:80"));
   EXPECT_TRUE(policy.allows("https://example.org:443", "example.org"));
   EXPECT_FALSE(policy.allows("https://example.org", "example.org:80"));
 }
 
 TEST(origin_policy, another_host_or_port_is_refused) {
   const origin_policy policy{true, {}};
-  EXPECT_FALSE(policy.allows("http://evil.example", "example.org"));
-  EXPECT_FALSE(policy.allows("http://example.org.evil.example", "example.org"));
-  EXPECT_FALSE(policy.allows("http://example.org:81", "example.org:80"));
-  EXPECT_FALSE(policy.allows("http://example.org", ""));
+  EXPECT_FALSE(policy.allows("http://evil.example", "127.0.0.1"));
+  EXPECT_FALSE(policy.allows("https://evil.example", "example.org"));
+  EXPECT_FALSE(policy.allows("https://example.org.evil.example", "example.org"));
+  EXPECT_FALSE(policy.allows("http://127.0.0.1:81", "127.0.0.1:80"));
+  EXPECT_FALSE(policy.allows("http://127.0.0.1", ""));
 }
 
 TEST(origin_policy, what_is_no_origin_is_refused) {

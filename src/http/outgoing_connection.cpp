@@ -6,10 +6,12 @@
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <exception>
 #include <utility>
 
+#include "completion.hpp"
 #include "outgoing_request.hpp"
 
 namespace troupe::http::detail {
@@ -28,17 +30,22 @@ bool is_end(const net::error_code& error) {
 
 }  // namespace
 
-// A step is taken unless this has been abandoned; what it throws fails the errand.
+// Takes the step unless this is over. An exception or a dropped operation fails the errand.
 template <auto Step>
 auto outgoing_connection::then() {
-  return [me = shared_from_this()](net::error_code error, std::size_t bytes) {
-    if (me->phase_ == phase::over) return;
-    try {
-      ((*me).*Step)(error, bytes);
-    } catch (const std::exception& e) {
-      me->fail(client_error::closed, e.what());
-    }
-  };
+  return completion(
+      shared_from_this(),
+      [](outgoing_connection& me, net::error_code error, std::size_t bytes) {
+        if (me.phase_ != phase::over) (me.*Step)(error, bytes);
+      },
+      [](outgoing_connection& me, const std::exception_ptr& why) {
+        if (me.phase_ == phase::over) return;
+        if (why != nullptr) return me.fail(client_error::closed, reason_of(why));
+        // Posted: the caller that starts an operation must not be called back from within.
+        asio::post(me.stream_->get_executor(), [it = me.shared_from_this()] {
+          if (it->phase_ != phase::over) it->fail(client_error::closed, reason_of(nullptr));
+        });
+      });
 }
 
 // ── The beginning ─────────────────────────────────────────────────────────────────────────────
@@ -161,13 +168,19 @@ void outgoing_connection::parse() {
       on_head();
       if (phase_ != phase::busy) return;
     }
+    if (!has_room(parser_->get().body().capacity())) return;
   }
   answered();
 }
 
 void outgoing_connection::on_head() {
   const unsigned status = parser_->get().result_int();
-  if (status >= 200) return;
+  if (status >= 200) {
+    // Copied here because Beast adds trailers to the fields later (RFC 9110, 6.5.1).
+    headers_.clear();
+    for (const auto& each : parser_->get()) headers_.emplace_back(each.name_string(), each.value());
+    return;
+  }
   if (status == 101) {
     return fail(client_error::malformed, "the answer changes the protocol, unasked");
   }
@@ -175,6 +188,19 @@ void outgoing_connection::on_head() {
     return fail(client_error::malformed, "there are more than 8 answers before the answer");
   }
   begin_answer();
+}
+
+// What is announced is looked at before there is memory for it. Without room the errand has failed.
+bool outgoing_connection::has_room(std::size_t body_bytes) {
+  std::size_t bytes = body_bytes;
+  if (parser_->is_header_done() && !parser_->is_done()) {
+    const auto announced = parser_->content_length_remaining().value_or(0);
+    bytes =
+        std::max<std::size_t>(bytes, std::min<std::uint64_t>(announced, errand_->what.body_bytes));
+  }
+  if (errand_->count(head_bytes_ + bytes)) return true;
+  fail(client_error::overloaded, std::string(too_many_bytes));
+  return false;
 }
 
 void outgoing_connection::on_end(net::error_code error) {
@@ -212,10 +238,9 @@ void outgoing_connection::answered() {
   parser_.reset();
   fetched result;
   result.status = answer.result_int();
-  for (const auto& each : answer) {
-    result.headers.emplace_back(each.name_string(), each.value());
-  }
+  result.headers = std::exchange(headers_, {});
   result.body = std::move(answer.body());
+  result.share = errand_->share;
   std::string{}.swap(head_);
   if (may_go_on) {
     phase_ = phase::kept;

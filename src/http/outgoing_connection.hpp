@@ -13,6 +13,7 @@
 #include <troupe/net/loop.hpp>
 
 #include "beast.hpp"
+#include "byte_share.hpp"
 #include "dialing.hpp"
 #include "outgoing_stream.hpp"
 #include "url.hpp"
@@ -26,8 +27,14 @@ struct errand {
   troupe::reply<fetched> owed;
   ref<client> keeps;  // stays as long as this
   time_point due;
+  std::shared_ptr<byte_share> share;  // of its bytes, and then of those of its answer
   unsigned redirected = 0;
   bool repeated = false;
+
+  /// It and so many bytes of an answer. False: that is too much.
+  [[nodiscard]] bool count(std::size_t answer_bytes) {
+    return share->resize(sizeof(errand) + what.owned_bytes() + answer_bytes);
+  }
 };
 
 /// One connection to an origin: a request and its answer at a time, and kept for the next.
@@ -95,6 +102,7 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   void on_read(net::error_code error, std::size_t bytes);
   void parse();
   void on_head();
+  [[nodiscard]] bool has_room(std::size_t body_bytes);
   void on_end(net::error_code error);
   void not_an_answer(net::error_code error);
   void answered();
@@ -116,6 +124,7 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;
   std::size_t head_bytes_ = 0;  // of the answer
+  header_list headers_;         // of the answer, without the trailers
   unsigned interim_ = 0;        // answers before the answer: 100, 103
   bool is_first_ = true;        // no errand has been answered here
   bool heard_ = false;          // something of the answer has come

@@ -165,6 +165,11 @@ std::size_t connect_websocket::owned_bytes() const noexcept {
   return bytes;
 }
 
+std::size_t detail::bytes_of(const fetched& answer) noexcept {
+  return sizeof(fetched) + answer.why.capacity() + http::bytes_of(answer.headers) +
+         answer.body.capacity() + answer.url.capacity();
+}
+
 std::string_view fetched::header(std::string_view name) const noexcept {
   const std::string* const found = detail::find_header(headers, name);
   return found == nullptr ? std::string_view{} : std::string_view{*found};

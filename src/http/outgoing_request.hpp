@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,5 +31,8 @@ namespace troupe::http::detail {
 /// POST, as all clients do; what is for nobody but the first host goes if there is another one. False: that
 /// status is none that is followed.
 [[nodiscard]] bool redirect(fetch& what, unsigned status, bool to_another_origin);
+
+/// What an answer takes of the memory.
+[[nodiscard]] std::size_t bytes_of(const fetched& answer) noexcept;
 
 }  // namespace troupe::http::detail

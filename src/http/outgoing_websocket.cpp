@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "request_access.hpp"
 #include "websocket_steps.hpp"
@@ -16,21 +17,21 @@ namespace {
 
 // What a session can ask its http::websocket for: the request as it was sent.
 request request_of(const connect_websocket& what, const url& to) {
-  parsed_request sent(beast::http::verb::get, to.target, 11);
-  sent.set(beast::http::field::host, to.authority());
-  for (const auto& [name, value] : what.headers) sent.insert(name, value);
-  auto made = request_access::make(sent, to.host, to.is_secure);
-  return made ? std::move(*made) : request{};
+  std::vector<std::pair<std::string, std::string>> headers{{"Host", to.authority()}};
+  headers.insert(headers.end(), what.headers.begin(), what.headers.end());
+  return request_access::make("GET", to.target, headers, to.host, to.is_secure);
 }
 
 }  // namespace
 
 outgoing_websocket::outgoing_websocket(std::shared_ptr<client_pool> with,
                                        std::shared_ptr<const site> on, connect_websocket what,
-                                       url to, troupe::reply<connected> owed)
+                                       std::shared_ptr<byte_share> share, url to,
+                                       troupe::reply<connected> owed)
     : pool_(std::move(with)),
       on_(std::move(on)),
       what_(std::move(what)),
+      share_(std::move(share)),
       to_(std::move(to)),
       owed_(std::move(owed)) {}
 

@@ -38,7 +38,8 @@ struct end_of<outgoing_stream> {
 class outgoing_websocket : public actor {
  public:
   outgoing_websocket(std::shared_ptr<client_pool> with, std::shared_ptr<const site> on,
-                     connect_websocket what, url to, troupe::reply<connected> owed);
+                     connect_websocket what, std::shared_ptr<byte_share> share, url to,
+                     troupe::reply<connected> owed);
   ~outgoing_websocket();
 
   void on_start();
@@ -54,7 +55,13 @@ class outgoing_websocket : public actor {
   void set_alarm(time_point due) { alarm_.set(due, self(this)); }
   void watch_session(const address& who) { watch(who); }
   void over() { stop(); }
-  void operation_failed(std::exception_ptr why) { self(this).send(broken{std::move(why)}); }
+  void operation_failed(std::exception_ptr why) noexcept {
+    try {
+      self(this).send(broken{std::move(why)});
+    } catch (...) {
+      over();  // there is no memory to say why
+    }
+  }
 
  private:
   void dialed_as(dialed result);
@@ -65,6 +72,7 @@ class outgoing_websocket : public actor {
   const std::shared_ptr<client_pool> pool_;
   const std::shared_ptr<const site> on_;
   const connect_websocket what_;
+  const std::shared_ptr<byte_share> share_;  // of these bytes
   const url to_;
   troupe::reply<connected> owed_;
   time_point due_;  // until it is open

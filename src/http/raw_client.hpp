@@ -108,6 +108,11 @@ class raw_client {
     }
     return read_exactly(at + end.size());
   }
+  /// What there is, and nothing at the end; waits for something.
+  std::string read_some() {
+    if (in_.empty()) (void)read_more();
+    return std::exchange(in_, {});
+  }
   /// Everything up to the end, which may be a reset.
   std::string read_to_end() {
     while (read_more()) {

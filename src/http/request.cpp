@@ -44,43 +44,87 @@ bool request::has_header(std::string_view name) const noexcept { return find(nam
 
 namespace detail {
 
-std::optional<request> request_access::make(parsed_request& from, std::string_view peer,
-                                            bool secure) {
-  const std::string_view raw = from.target();
-  const auto where = parse_target(raw);
-  if (!where) return std::nullopt;
+request_access::slice request_access::add(request& of, std::string_view text) {
+  const auto begin = static_cast<std::uint32_t>(of.head_.size());
+  of.head_ += text;
+  return {begin, static_cast<std::uint32_t>(text.size())};
+}
 
-  request result;
-  std::size_t bytes = from.method_string().size() + raw.size() + where->path.size() + peer.size();
+void request_access::set_field(request& of, std::string_view name, slice value) {
+  bool found = false;
+  for (request::field& f : of.fields_) {
+    if (!equal_ignoring_case(of.view(f.name), name)) continue;
+    f.value = value;
+    found = true;
+  }
+  if (!found) of.fields_.push_back({add(of, name), value});
+}
+
+bool request_access::set_path(request& of) {
+  const auto where = parse_target(of.target());
+  if (!where) return false;
+  const auto part = [&](std::string_view text) {
+    return slice{of.target_.begin + static_cast<std::uint32_t>(text.data() - of.target().data()),
+                 static_cast<std::uint32_t>(text.size())};
+  };
+  // Empty ones may lie elsewhere.
+  if (!where->query.empty()) of.query_ = part(where->query);
+  // RFC 9112, 3.2.2: the host of the absolute form stands in for that of the header.
+  if (!where->authority.empty()) set_field(of, "Host", part(where->authority));
+  of.path_ = add(of, where->path);
+  return true;
+}
+
+void request_access::set_peer(request& of, std::string_view peer, bool secure) {
+  of.peer_ = add(of, peer);
+  of.secure_ = secure;
+}
+
+request request_access::compact(const request& of, const std::vector<std::string>* kept) {
+  const auto is_kept = [&](const request::field& f) {
+    return kept == nullptr || std::any_of(kept->begin(), kept->end(), [&](std::string_view name) {
+             return equal_ignoring_case(of.view(f.name), name);
+           });
+  };
+  std::size_t bytes = of.method_.size + of.target_.size + of.path_.size + of.peer_.size;
   std::size_t fields = 0;
-  for (const auto& f : from) {
-    bytes += f.name_string().size() + f.value().size();
+  for (const request::field& f : of.fields_) {
+    if (!is_kept(f)) continue;
+    bytes += f.name.size + f.value.size;
     ++fields;
   }
-  result.head_.reserve(bytes);
-  result.fields_.reserve(fields);
+  request made;
+  made.head_.reserve(bytes);
+  made.fields_.reserve(fields);
+  made.method_ = add(made, of.method());
+  made.target_ = add(made, of.target());
+  if (of.query_.size > 0) {
+    made.query_ = {made.target_.begin + of.query_.begin - of.target_.begin, of.query_.size};
+  }
+  made.path_ = add(made, of.path());
+  made.peer_ = add(made, of.peer());
+  made.secure_ = of.secure_;
+  for (const request::field& f : of.fields_) {
+    if (!is_kept(f)) continue;
+    const slice name = add(made, of.view(f.name));
+    made.fields_.push_back({name, add(made, of.view(f.value))});
+  }
+  return made;
+}
 
-  const auto add = [&](std::string_view text) {
-    const auto begin = static_cast<std::uint32_t>(result.head_.size());
-    result.head_ += text;
-    return request::slice{begin, static_cast<std::uint32_t>(text.size())};
-  };
-  result.method_ = add(from.method_string());
-  result.target_ = add(raw);
-  result.path_ = add(where->path);
-  result.peer_ = add(peer);
-  result.secure_ = secure;
-  if (!where->query.empty()) {  // otherwise it may lie elsewhere
-    result.query_ = {
-        result.target_.begin + static_cast<std::uint32_t>(where->query.data() - raw.data()),
-        static_cast<std::uint32_t>(where->query.size())};
+request request_access::make(std::string_view method, std::string_view target,
+                             const std::vector<std::pair<std::string, std::string>>& headers,
+                             std::string_view peer, bool secure) {
+  request made;
+  const slice named = add(made, method);
+  set_line(made, named, add(made, target));
+  for (const auto& [name, value] : headers) {
+    const slice begin = add(made, name);
+    add_field(made, begin, add(made, trimmed(value)));
   }
-  for (const auto& f : from) {
-    const auto name = add(f.name_string());
-    result.fields_.push_back({name, add(f.value())});
-  }
-  result.body_ = std::move(from.body());
-  return result;
+  if (!set_path(made)) return {};
+  set_peer(made, peer, secure);
+  return made;
 }
 
 }  // namespace detail

@@ -116,8 +116,13 @@ reply unchanged(const context& c, std::string_view type, const std::string& etag
 }
 
 reply of_resource(const context& c, const request& asked, const resource& r) {
-  if (is_unchanged(asked, r.etag, std::nullopt)) {
-    return unchanged(c, r.content_type, r.etag, std::nullopt);
+  switch (condition_of(asked, r.etag, std::nullopt)) {
+    case condition::unchanged:
+      return unchanged(c, r.content_type, r.etag, std::nullopt);
+    case condition::failed:
+      return to_reply(c, response::error(412));
+    case condition::met:
+      break;
   }
   bh::response<bh::span_body<const char>> m{bh::status::ok, c.version};
   describe(m, r.content_type, r.etag, std::nullopt);
@@ -127,8 +132,13 @@ reply of_resource(const context& c, const request& asked, const resource& r) {
 
 reply of_file(const context& c, const request& asked, file_root::file&& file) {
   const std::string_view type = content_type_of(file.name);
-  if (is_unchanged(asked, file.etag, file.modified)) {
-    return unchanged(c, type, file.etag, file.modified);
+  switch (condition_of(asked, file.etag, file.modified)) {
+    case condition::unchanged:
+      return unchanged(c, type, file.etag, file.modified);
+    case condition::failed:
+      return to_reply(c, response::error(412));
+    case condition::met:
+      break;
   }
   bh::response<file_body> m{bh::status::ok, c.version};
   describe(m, type, file.etag, file.modified);
@@ -175,10 +185,19 @@ reply of_handler(const context& c, const request& asked, const handler& answer) 
 
 // ── Choosing ──────────────────────────────────────────────────────────────────────────────────
 
-bool wants_websocket(const parsed_request& m) {
-  return m.version() >= 11 && m.method() == bh::verb::get &&
-         bh::token_list{m[field::connection]}.exists("upgrade") &&
-         bh::token_list{m[field::upgrade]}.exists("websocket");
+bool wants_websocket(const request_head& head) {
+  const request& asked = head.asked;
+  return head.version >= 11 && asked.method() == "GET" &&
+         request_access::lists(asked, "Connection", "upgrade") &&
+         request_access::lists(asked, "Upgrade", "websocket");
+}
+
+// RFC 9110, 15.5.22: a 426 names the protocol in Upgrade.
+response websocket_required(std::string_view why) {
+  response r = response::error(426, why);
+  r.headers.emplace_back("Upgrade", "websocket");
+  r.headers.emplace_back("Connection", "upgrade");
+  return r;
 }
 
 // It may have sent more, in the belief that this is a WebSocket: so it is the last answer.
@@ -194,12 +213,17 @@ std::string joined(const std::vector<std::string>& names) {
   return all;
 }
 
-// `offers`: of subprotocols.
 std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, const route& at,
-                                          std::string_view offers, bool has_body) {
-  if (has_body) {
+                                          bool has_body) {
+  const auto malformed = [&](std::string_view why) {
     c.on.counts.malformed_requests.add();
-    return to_reply(c, response::error(400, "a WebSocket request has no body"));
+    return to_reply(c, response::error(400, why));
+  };
+  if (has_body) return malformed("a WebSocket request has no body");
+  for (const char* name : {"Origin", "Sec-WebSocket-Key", "Sec-WebSocket-Version"}) {
+    if (request_access::count(asked, name) > 1) {
+      return malformed(std::string{name} + " must not be repeated");
+    }
   }
   if (!c.on.origins.allows(asked.header("Origin"), asked.header("Host"))) {
     c.on.counts.refused_origin.add();
@@ -211,71 +235,77 @@ std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, con
                            response::error(400, "Sec-WebSocket-Key is to have 16 bytes in base64"));
   }
   if (asked.header("Sec-WebSocket-Version") != "13") {
-    response r = response::error(426, "Sec-WebSocket-Version is to be 13");
+    response r = websocket_required("Sec-WebSocket-Version is to be 13");
     r.headers.emplace_back("Sec-WebSocket-Version", "13");
     return not_a_websocket(c, std::move(r));
   }
+  const std::string offers = request_access::joined(asked, "Sec-WebSocket-Protocol");
   std::string protocol{choose_protocol(offers, at.protocols)};
   if (protocol.empty() && at.requires_protocol) {
-    c.on.counts.malformed_requests.add();
-    return to_reply(c, response::error(400, "Sec-WebSocket-Protocol is to offer one of these: " +
-                                                joined(at.protocols)));
+    return malformed("Sec-WebSocket-Protocol is to offer one of these: " + joined(at.protocols));
   }
   std::string answer = switching_protocols(key, protocol);
-  return upgrade{std::move(asked), &at.session, std::move(protocol), std::move(answer)};
+  // The WebSocket keeps the request as long as it lives.
+  return upgrade{request_access::compact(asked, at.kept_headers ? &*at.kept_headers : nullptr),
+                 &at.session, std::move(protocol), std::move(answer)};
 }
 
 reply of_route(const context& c, const request& asked, const route& at) {
   const bool get = asked.method() == "GET" || asked.method() == "HEAD";
   if (const handler* answer = at.find(asked.method())) return of_handler(c, asked, *answer);
   if (at.content && get) return of_resource(c, asked, *at.content);
-  if (at.session && get) {
-    response r = response::error(426, "this is a WebSocket");
-    r.headers.emplace_back("Upgrade", "websocket");
-    r.headers.emplace_back("Connection", "upgrade");
-    return to_reply(c, std::move(r));
-  }
+  if (at.session && get) return to_reply(c, websocket_required("this is a WebSocket"));
   return not_allowed(c, at.allowed());
+}
+
+// OPTIONS *: about the server as a whole.
+reply of_server(const context& c) {
+  response r = response::text({});
+  r.content_type.clear();
+  r.headers.emplace_back("Allow", c.on.routes.allowed());
+  return to_reply(c, std::move(r));
 }
 
 }  // namespace
 
-std::variant<reply, upgrade> respond(const site& on, parsed_request& handshake,
-                                     std::string_view peer, bool keep_alive) {
+const handler* reader_of_body(const site& on, const request_head& head) {
+  if (head.form != request_head::target_form::path) return nullptr;
+  const route* const at = on.routes.find(head.asked.path());
+  if (at == nullptr || (at->session && wants_websocket(head))) return nullptr;
+  return at->find(head.asked.method());
+}
+
+std::variant<reply, upgrade> respond(const site& on, request_head& head, bool keep_alive) {
+  request& asked = head.asked;
   const context c{.on = on,
-                  .version = handshake.version(),
+                  .version = head.version,
                   .keep_alive = keep_alive,
-                  .head_only = handshake.method() == bh::verb::head};
+                  .head_only = asked.method() == "HEAD"};
   on.counts.requests.add();
-  const auto malformed = [&](std::string_view why) {
-    on.counts.malformed_requests.add();
-    return to_reply(c, response::error(400, why));
-  };
-  // RFC 9112, 3.2: exactly one, or somebody on the way may have understood another host than us.
-  const std::size_t hosts = handshake.count(field::host);
-  if (hosts > 1 || (hosts == 0 && c.version >= 11)) return malformed("one Host header is needed");
-
-  const bool upgrades = wants_websocket(handshake);
-  const bool has_body = !handshake.body().empty();
-  auto asked = request_access::make(handshake, peer, on.is_secure);
-  if (!asked) return malformed("this is not a path");
-
-  if (const route* at = on.routes.find(asked->path())) {
-    if (at->session && upgrades) {
-      // They may come in several headers, and are one list.
-      std::string offers;
-      const auto [first, last] = handshake.equal_range(field::sec_websocket_protocol);
-      for (auto each = first; each != last; ++each) offers.append(each->value()).append(",");
-      return of_websocket(c, std::move(*asked), *at, offers, has_body);
-    }
-    return of_route(c, *asked, *at);
+  // RFC 9110, 9.1. A known method that this path does not allow is answered with 405.
+  if (!on.routes.knows(asked.method()) || head.form == request_head::target_form::authority) {
+    return to_reply(c, response::error(501));
   }
-  if (const mount* in = on.routes.find_files(asked->path())) return of_files(c, *asked, *in);
+  if (head.form == request_head::target_form::asterisk) return of_server(c);
+  if (const route* at = on.routes.find(asked.path())) {
+    if (at->session && wants_websocket(head)) {
+      return of_websocket(c, std::move(asked), *at, head.has_body());
+    }
+    return of_route(c, asked, *at);
+  }
+  if (const mount* in = on.routes.find_files(asked.path())) return of_files(c, asked, *in);
   return to_reply(c, response::error(404));
 }
 
-reply respond_error(const site& on, unsigned status, std::string_view why) {
-  return to_reply({.on = on}, response::error(status, why));
+reply respond_error(const site& on, const refusal& what, const request_head* asked) {
+  context c{.on = on};
+  if (asked != nullptr) {
+    c.version = asked->version;
+    c.head_only = asked->asked.method() == "HEAD";
+  }
+  response r = response::error(what.status, what.why);
+  if (what.status == 503) r.headers.emplace_back("Retry-After", "1");
+  return to_reply(c, std::move(r));
 }
 
 }  // namespace troupe::http::detail

@@ -9,6 +9,7 @@
 #include <troupe/http/session.hpp>
 
 #include "beast.hpp"
+#include "request_parser.hpp"
 #include "site.hpp"
 
 namespace troupe::http::detail {
@@ -21,15 +22,20 @@ struct upgrade {
   std::string answer;              // 101, whole
 };
 
-/// Answers one request that has been read completely: by its route, a file or an error; that is
-/// then counted. Its body is taken.
+/// The handler that needs the body of this request; null if it is answered without the body.
+///
+/// Threads: any, at once.
+[[nodiscard]] const handler* reader_of_body(const site& on, const request_head& asked);
+
+/// Answers one request by its route, a file or an error, and counts it. If reader_of_body()
+/// returned a handler, the request has its body. The request is taken.
 ///
 /// Threads: any, at once. The route's handler runs here.
-[[nodiscard]] std::variant<reply, upgrade> respond(const site& on, parsed_request& asked,
-                                                   std::string_view peer, bool keep_alive);
+[[nodiscard]] std::variant<reply, upgrade> respond(const site& on, request_head& asked,
+                                                   bool keep_alive);
 
-/// A text that says what is wrong, after which the connection is closed: for what has not become a
-/// request. It is not counted.
-[[nodiscard]] reply respond_error(const site& on, unsigned status, std::string_view why = {});
+/// A text that says what is wrong, after which the connection is closed. It is not counted.
+/// `asked`: what was parsed of the request, or null.
+[[nodiscard]] reply respond_error(const site& on, const refusal& what, const request_head* asked);
 
 }  // namespace troupe::http::detail

@@ -11,6 +11,7 @@
 
 #include <troupe/http/server.hpp>
 #include <troupe/http/session.hpp>
+#include <troupe/http/websocket_options.hpp>
 
 #include "file_root.hpp"
 
@@ -33,8 +34,10 @@ struct route {
   std::vector<method> methods;
   std::optional<resource> content;
   session_factory session;
-  std::vector<std::string> protocols;  // of the session
+  // Of the session:
+  std::vector<std::string> protocols;
   bool requires_protocol = false;
+  std::optional<std::vector<std::string>> kept_headers;
 
   /// The handler of that method; that of GET for HEAD. Null if there is none.
   [[nodiscard]] const handler* find(std::string_view method_name) const noexcept;
@@ -53,15 +56,25 @@ struct mount {
 /// Threads: filled by one; then any, at once.
 class router {
  public:
-  /// Errors: std::invalid_argument if the path does not begin with a slash.
-  route& at(std::string path);
+  /// Errors: std::invalid_argument for a path, method or prefix that no request could match, and
+  ///         for one that is taken.
+  void add(std::string method, std::string path, handler answer);
+  void add(std::string path, resource content);
+  void add(std::string path, session_factory session, websocket_options how = {});
   void add_files(std::string prefix, const std::filesystem::path& directory);
 
   [[nodiscard]] const route* find(std::string_view path) const;
   /// The one with the longest prefix, or null.
   [[nodiscard]] const mount* find_files(std::string_view path) const;
 
+  /// True for the methods of HTTP and those that any route has a handler for.
+  [[nodiscard]] bool knows(std::string_view method) const noexcept;
+  /// The methods that any path allows: "GET, HEAD, OPTIONS".
+  [[nodiscard]] std::string allowed() const;
+
  private:
+  route& at(std::string path);
+
   std::map<std::string, route, std::less<>> routes_;
   std::vector<mount> mounts_;  // longest prefix first
 };

@@ -33,6 +33,7 @@ http::options checked(http::options o) {
   const http::limits& l = o.limits;
   positive(l.header_bytes > 0, "header_bytes");
   positive(l.body_bytes > 0, "body_bytes");
+  positive(l.request_bodies_bytes > 0, "request_bodies_bytes");
   positive(l.message_bytes > 0, "message_bytes");
   positive(l.connections_max > 0, "connections_max");
   positive(l.connections_per_address_max > 0, "connections_per_address_max");
@@ -42,6 +43,9 @@ http::options checked(http::options o) {
   positive(l.close_time.count() > 0, "close_time");
   positive(l.drain_time.count() > 0, "drain_time");
   positive(l.send_queue_bytes > 0, "send_queue_bytes");
+  positive(l.send_queues_bytes > 0, "send_queues_bytes");
+  positive(l.partial_messages_bytes > 0, "partial_messages_bytes");
+  positive(l.read_bytes_per_second > 0, "read_bytes_per_second");
   positive(l.receive_window > 0, "receive_window");
   if (o.loops == 0) throw std::invalid_argument("http::options::loops must be positive");
   return o;
@@ -64,7 +68,7 @@ struct server::state {
       : site(std::make_shared<detail::site>(on, checked(std::move(opts)))) {}
 
   detail::router& routes() {
-    TROUPE_EXPECTS(!gate, "http::server: routes are added before start()");
+    if (gate) throw std::logic_error("http::server: routes are added before start()");
     return site->routes;
   }
 
@@ -84,7 +88,7 @@ server::server(troupe::system& on, http::options options)
 server::~server() { stop(); }
 
 void server::route(std::string method, std::string path, handler answer) {
-  state_->routes().at(std::move(path)).methods.push_back({std::move(method), std::move(answer)});
+  state_->routes().add(std::move(method), std::move(path), std::move(answer));
 }
 
 void server::files(std::string prefix, const std::filesystem::path& directory) {
@@ -92,8 +96,8 @@ void server::files(std::string prefix, const std::filesystem::path& directory) {
 }
 
 void server::resource(std::string path, std::string content_type, std::string_view bytes) {
-  state_->routes().at(std::move(path)).content =
-      detail::resource{std::move(content_type), bytes, etag_of(bytes)};
+  state_->routes().add(std::move(path),
+                       detail::resource{std::move(content_type), bytes, etag_of(bytes)});
 }
 
 void server::add_websocket(std::string path, websocket_options how, detail::session_factory make) {
@@ -112,17 +116,13 @@ void server::add_websocket(std::string path, websocket_options how, detail::sess
       return std::make_unique<detail::told_session>(made(std::move(client)), same, on_access);
     };
   }
-  detail::route& at = state_->routes().at(std::move(path));
-  at.session = std::move(make);
-  at.protocols = std::move(how.protocols);
-  at.requires_protocol = how.require_protocol;
+  state_->routes().add(std::move(path), std::move(make), std::move(how));
 }
 
 void server::metrics(std::string path, figure_source also) {
   const auto answer = [site = state_->site.get(), also = std::move(also)](const request&) {
-    response r =
-        response::text(detail::to_prometheus(site->system.statistics(), site->counts.snapshot(),
-                                             also ? also() : std::vector<figure_family>()));
+    response r = response::text(detail::to_prometheus(
+        site->system.statistics(), site->snapshot(), also ? also() : std::vector<figure_family>()));
     r.content_type = detail::metrics_content_type;
     return r;
   };
@@ -138,7 +138,7 @@ void server::health(std::string path) {
 }
 
 void server::start() {
-  TROUPE_EXPECTS(!state_->gate, "http::server: start() was called before");
+  if (state_->gate) throw std::logic_error("http::server: start() was called before");
   const http::options& o = state_->site->options;
   std::vector<std::unique_ptr<net::loop>> loops;
   std::vector<net::loop*> all;
@@ -208,6 +208,6 @@ tls_certificate server::certificate() const {
   return state_->site->tls.get()->certificate();
 }
 
-http::statistics server::statistics() const noexcept { return state_->site->counts.snapshot(); }
+http::statistics server::statistics() const noexcept { return state_->site->snapshot(); }
 
 }  // namespace troupe::http

@@ -3,14 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <troupe/http/http.hpp>
 #include <troupe/http/simulated_client.hpp>
 #include <troupe/net/simulated_network.hpp>
+#include <troupe/net/socket.hpp>
 #include <troupe/sim/simulation.hpp>
 
 namespace troupe::http {
@@ -144,6 +150,99 @@ TEST(simulated_server, the_same_seed_is_the_same_run) {
   };
   for (std::uint64_t seed = 0; seed < 10; ++seed) EXPECT_EQ(hash(seed), hash(seed));
   EXPECT_NE(hash(1), hash(2));
+}
+
+// ── Time ──────────────────────────────────────────────────────────────────────────────────────
+
+/// Its handler of a message takes a long time.
+class slow_session : public actor {
+ public:
+  explicit slow_session(websocket client) : client_(std::move(client)) {}
+  exclusive_task<> on(text m) {
+    if (m.data == "wait") co_await sleep_for(10min);
+    client_.send(m.data);
+  }
+
+ private:
+  const websocket client_;
+};
+
+TEST(simulated_server, a_client_that_was_not_read_from_has_not_been_silent) {
+  sim::simulation sim(1);
+  net::simulated_network network;
+  troupe::system system;
+  http::server server(system, {});
+  server.websocket<slow_session>("/slow", spawn_options{.max_messages = 1});
+  server.start();
+  net::loop clients(system, "clients");
+  simulated_client one(clients);
+  one.connect(server.port(), "/slow");
+  ASSERT_TRUE(sim.run_until([&] { return one.is_open(); }, 1s));
+  one.send("wait");
+  one.send("more");
+  one.send("more");  // it is beyond the limit, and nothing is left to read behind it
+  (void)sim.advance(1min);
+  EXPECT_EQ(server.statistics().held_back, 1u);
+  (void)sim.advance(20min);
+  EXPECT_EQ(one.messages_in(), 3u);
+  EXPECT_TRUE(one.is_open());
+  EXPECT_EQ(server.statistics().idle_closed, 0u);
+}
+
+/// A client that says what the test wants, byte for byte.
+class raw_client {
+ public:
+  explicit raw_client(world& in) : in_(in), socket_(in.clients.context()) {
+    std::optional<net::error_code> done;
+    socket_.async_connect({boost::asio::ip::make_address("127.0.0.1"), in.server.port()},
+                          [&](net::error_code error) { done = error; });
+    EXPECT_TRUE(in.sim.run_until([&] { return done.has_value(); }, 1s));
+    EXPECT_FALSE(done.value_or(net::error_code{}));
+  }
+  void say(const std::string& bytes) {
+    bool done = false;
+    boost::asio::async_write(socket_, boost::asio::buffer(bytes),
+                             [&](net::error_code error, std::size_t) {
+                               EXPECT_FALSE(error);
+                               done = true;
+                             });
+    EXPECT_TRUE(in_.sim.run_until([&] { return done; }, 1s));
+  }
+  void upgrade(const std::string& path) {
+    say("GET " + path +
+        " HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+    EXPECT_TRUE(in_.sim.run_until([&] { return in_.server.statistics().websockets == 1; }, 1s));
+  }
+  static std::string frame(const std::string& text) {
+    std::string all{static_cast<char>(0x81), static_cast<char>(0x80 | text.size()), 0, 0, 0, 0};
+    return all += text;  // the mask changes nothing
+  }
+
+ private:
+  world& in_;
+  net::socket socket_;
+};
+
+// Each message has its time from its own first byte on, also if that came with the end of the one
+// before.
+TEST(simulated_server, the_time_of_a_message_ends_with_it) {
+  world w(1);
+  raw_client one(w);
+  one.upgrade("/echo");
+  const std::string frame = raw_client::frame("hello");
+  const std::string begin = frame.substr(0, 7);
+  const std::string rest = frame.substr(7);
+  one.say(begin);
+  for (int i = 0; i < 5; ++i) {
+    (void)w.sim.advance(20s);  // limits::request_time is 30 s
+    one.say(rest + begin);
+  }
+  (void)w.sim.advance(20s);
+  EXPECT_EQ(w.server.statistics().requests_timed_out, 0u);
+  EXPECT_EQ(w.server.statistics().messages_in, 5u);
+  (void)w.sim.advance(20s);
+  EXPECT_EQ(w.server.statistics().requests_timed_out, 1u) << "the last one does not end";
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <string>
 
 #include <troupe/http/options.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 
+#include "body_budget.hpp"
+#include "byte_share.hpp"
 #include "origin.hpp"
 #include "router.hpp"
 #include "tally.hpp"
@@ -17,17 +21,26 @@ namespace troupe::http::detail {
 /// What all connections of one server share.
 ///
 /// Threads: the server's thread fills it before the first connection; then any. Only counts,
-///          the certificate and draining still change.
+///          budget, the certificate and draining still change.
 struct site {
   site(troupe::system& on, http::options opts)
       : system(on),
         options(std::move(opts)),
         is_secure(options.tls.is_set()),
-        origins(options.check_origin, options.allowed_origins, is_secure) {
+        origins(options.check_origin, options.allowed_origins, is_secure, options.address),
+        bodies(std::max(options.limits.request_bodies_bytes, options.limits.body_bytes)),
+        send_queues(std::make_shared<byte_gauge>(options.limits.send_queues_bytes)),
+        partial_messages(std::make_shared<byte_gauge>(options.limits.partial_messages_bytes)) {
     if (is_secure) tls.set(tls_context::for_server(options.tls));
   }
 
   [[nodiscard]] const http::limits& limits() const noexcept { return options.limits; }
+
+  [[nodiscard]] statistics snapshot() const noexcept {
+    statistics all = counts.snapshot();
+    all.request_body_bytes = bodies.taken();
+    return all;
+  }
 
   troupe::system& system;
   const http::options options;
@@ -35,6 +48,9 @@ struct site {
   const origin_policy origins;
   router routes;
   mutable tally counts;
+  mutable body_budget bodies;                     // of requests
+  const std::shared_ptr<byte_gauge> send_queues;  // of channels, which may outlive this
+  const std::shared_ptr<byte_gauge> partial_messages;
   current_tls tls;               // if it is secure
   atomic<bool> draining{false};  // for health checks
 };

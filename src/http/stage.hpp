@@ -11,6 +11,7 @@
 #include <troupe/base/clock.hpp>
 #include <troupe/net/socket.hpp>
 
+#include "completion.hpp"
 #include "frames.hpp"
 #include "site.hpp"
 
@@ -48,19 +49,29 @@ class stage : public std::enable_shared_from_this<Stage> {
       : owner_(&owner), on_(std::move(on)) {}
   ~stage() = default;
 
-  /// A completion handler that calls `Step` on this stage.
+  /// A completion handler that calls `Step` on this stage. An exception out of the step fails the
+  /// connection, and so does a handler that is destroyed without being called.
   template <auto Step>
   [[nodiscard]] auto then() {
+    completion made(
+        this->shared_from_this(),
+        [](Stage& me, auto... results) {
+          --me.outstanding_;
+          if (me.owner_ == nullptr) return;
+          const in_step here(me.steps_);
+          (me.*Step)(results...);
+        },
+        [](Stage& me, std::exception_ptr why) {
+          if (why == nullptr) {
+            --me.outstanding_;
+            // A step could not start this operation. The exception that leaves the step says more.
+            if (me.steps_ > 0 && std::uncaught_exceptions() > 0) return;
+            why = std::make_exception_ptr(dropped_operation());
+          }
+          if (me.owner_ != nullptr) me.owner_->operation_failed(std::move(why));
+        });
     ++outstanding_;
-    return [me = this->shared_from_this()](auto... results) {
-      --me->outstanding_;
-      if (me->owner_ == nullptr) return;
-      try {
-        ((*me).*Step)(results...);
-      } catch (...) {
-        if (me->owner_ != nullptr) me->owner_->operation_failed(std::current_exception());
-      }
-    };
+    return made;
   }
 
   /// A step will still be taken by itself.
@@ -87,8 +98,20 @@ class stage : public std::enable_shared_from_this<Stage> {
   }
 
  private:
+  class in_step {
+   public:
+    explicit in_step(std::uint32_t& count) noexcept : count_(count) { ++count_; }
+    in_step(const in_step&) = delete;
+    in_step& operator=(const in_step&) = delete;
+    ~in_step() { --count_; }
+
+   private:
+    std::uint32_t& count_;
+  };
+
   owner_type* owner_;
   std::uint32_t outstanding_ = 0;
+  std::uint32_t steps_ = 0;  // that are running now
   const std::shared_ptr<const site> on_;
 };
 

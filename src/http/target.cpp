@@ -9,12 +9,6 @@
 namespace troupe::http::detail {
 namespace {
 
-int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = to_lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 bool is_control(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 bool is_scheme(std::string_view text) noexcept {
@@ -25,16 +19,32 @@ bool is_scheme(std::string_view text) noexcept {
          });
 }
 
-// "http://host/a" → "/a"; what begins with a slash stays; of all else nothing is left.
-std::string_view without_authority(std::string_view raw) noexcept {
+struct parts {
+  std::string_view authority;
+  std::string_view rest;
+};
+
+// "http://host/a" → "host" and "/a"; what begins with a slash stays; of all else nothing is left.
+parts without_authority(std::string_view raw) noexcept {
   constexpr std::string_view separator = "://";
-  if (raw.starts_with('/')) return raw;
+  if (raw.starts_with('/')) return {{}, raw};
   const std::size_t scheme = raw.find(separator);
   if (scheme == std::string_view::npos || !is_scheme(raw.substr(0, scheme))) return {};
   raw.remove_prefix(scheme + separator.size());
   const std::size_t host_bytes = std::min(raw.find_first_of("/?"), raw.size());
-  if (host_bytes == 0) return {};
-  return host_bytes == raw.size() ? "/" : raw.substr(host_bytes);
+  const std::string_view host = raw.substr(0, host_bytes);
+  if (host.empty() || host.front() == ':' || !is_host(host)) return {};
+  return {host, host_bytes == raw.size() ? "/" : raw.substr(host_bytes)};
+}
+
+bool can_stand_in_target(char c) noexcept { return c > 0x20 && c < 0x7f && c != '#'; }
+
+bool is_letter_or_digit(char c) noexcept {
+  return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || (c >= '0' && c <= '9');
+}
+
+bool is_digits(std::string_view text) noexcept {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
@@ -57,8 +67,40 @@ std::optional<std::string> percent_decoded(std::string_view encoded) {
   return result;
 }
 
+bool is_host(std::string_view text) noexcept {
+  constexpr std::string_view marks = "-._~!$&'()*+,;=";
+  std::string_view port;
+  if (text.starts_with('[')) {  // an address of IPv6, or one to come
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos || end == 1) return false;
+    port = text.substr(end + 1);
+    text = text.substr(1, end - 1);
+    if (!std::all_of(text.begin(), text.end(), [&](char c) {
+          return is_letter_or_digit(c) || c == ':' || marks.find(c) != std::string_view::npos;
+        })) {
+      return false;
+    }
+  } else {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    port = text.substr(colon);
+    text = text.substr(0, colon);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      const bool is_escape = c == '%' && text.size() - i >= 3 && hex_digit(text[i + 1]) >= 0 &&
+                             hex_digit(text[i + 2]) >= 0;
+      if (!is_escape && !is_letter_or_digit(c) && marks.find(c) == std::string_view::npos) {
+        return false;
+      }
+    }
+    if (text.empty() && !port.empty()) return false;
+  }
+  return port.empty() || (port.front() == ':' && port.size() <= 6 && is_digits(port.substr(1)));
+}
+
 std::optional<target> parse_target(std::string_view raw) {
-  raw = without_authority(raw.substr(0, raw.find('#')));
+  if (!std::all_of(raw.begin(), raw.end(), can_stand_in_target)) return std::nullopt;
+  const auto [authority, rest] = without_authority(raw);
+  raw = rest;
   const std::size_t question = raw.find('?');
   auto path = percent_decoded(raw.substr(0, question));
   if (!path) return std::nullopt;
@@ -68,7 +110,8 @@ std::optional<target> parse_target(std::string_view raw) {
     return std::nullopt;
   }
   return target{std::move(*path),
-                question == std::string_view::npos ? std::string_view{} : raw.substr(question + 1)};
+                question == std::string_view::npos ? std::string_view{} : raw.substr(question + 1),
+                authority};
 }
 
 }  // namespace troupe::http::detail

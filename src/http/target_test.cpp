@@ -43,10 +43,20 @@ TEST(target, the_absolute_form_loses_its_authority) {
   EXPECT_EQ(t->query, "x=1");
 }
 
-TEST(target, a_fragment_means_nothing_wherever_it_begins) {
-  EXPECT_EQ(parse_target("/a#b?c")->path, "/a");
-  EXPECT_EQ(parse_target("/a?b#c")->query, "b");
-  EXPECT_EQ(parse_target("http://example.org#b/c")->path, "/");
+TEST(target, the_absolute_form_names_its_authority) {
+  EXPECT_EQ(parse_target("http://example.org:80/a")->authority, "example.org:80");
+  EXPECT_EQ(parse_target("http://[::1]")->authority, "[::1]");
+  EXPECT_EQ(parse_target("/a")->authority, "");
+  EXPECT_FALSE(parse_target("http://user@example.org/a"));
+  EXPECT_FALSE(parse_target("http://:80/a"));
+}
+
+TEST(target, what_cannot_stand_in_a_url_is_refused) {
+  EXPECT_FALSE(parse_target("/a#b?c"));
+  EXPECT_FALSE(parse_target("/a?b#c"));
+  EXPECT_FALSE(parse_target("/\xc3\xa4"));
+  EXPECT_FALSE(parse_target("/a?\xff"));
+  EXPECT_FALSE(parse_target("/a b"));
 }
 
 TEST(target, what_has_no_scheme_or_no_host_is_refused) {

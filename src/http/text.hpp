@@ -27,13 +27,41 @@ namespace troupe::http::detail {
   return s.substr(begin, s.find_last_not_of(blank) - begin + 1);
 }
 
+/// The value of a hexadecimal digit, or -1.
+[[nodiscard]] constexpr int hex_digit(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = to_lower(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/// Visible ASCII except separators.
+[[nodiscard]] constexpr bool is_token_character(char c) noexcept {
+  constexpr std::string_view separators = "()<>@,;:\\\"/[]?={}";
+  return c > 0x20 && c < 0x7f && separators.find(c) == std::string_view::npos;
+}
+
 /// What HTTP calls a token: the name of a header, or of a subprotocol.
 [[nodiscard]] constexpr bool is_token(std::string_view text) noexcept {
-  constexpr std::string_view separators = "()<>@,;:\\\"/[]?={} \t";
   for (const char c : text) {
-    if (c <= 0x20 || c == 0x7f || separators.find(c) != std::string_view::npos) return false;
+    if (!is_token_character(c)) return false;
   }
   return !text.empty();
+}
+
+/// True for the bytes of a header's value: visible ASCII, blanks, and bytes above ASCII.
+[[nodiscard]] constexpr bool can_stand_in_field(char c) noexcept {
+  return (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) || c == '\t';
+}
+
+/// Calls `each` with every non-empty element of a comma-separated list, trimmed.
+template <class Each>
+constexpr void for_each_element(std::string_view list, Each&& each) {
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    const std::string_view one = trimmed(list.substr(0, comma));
+    if (!one.empty()) each(one);
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  }
 }
 
 /// Of what is UTF-8 so far: the last character lacks bytes.

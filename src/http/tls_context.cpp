@@ -3,20 +3,31 @@
 #include "tls_context.hpp"
 
 #include <openssl/bio.h>
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <fstream>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include <troupe/base/clock.hpp>
+
+#include "ticket_keys.hpp"
 
 namespace troupe::http::detail {
 namespace {
@@ -160,6 +171,48 @@ void use_key(SSL_CTX* in, const tls_options& files) {
   if (SSL_CTX_use_PrivateKey(in, key.get()) != 1) fail(reason());
 }
 
+void free_keys(void*, void* keys, CRYPTO_EX_DATA*, int, long, void*) noexcept {
+  delete static_cast<ticket_keys*>(keys);
+}
+
+// Where an SSL_CTX has its ticket_keys. They are its own: connections keep it for longer than its
+// tls_context.
+int place_of_keys() {
+  static const int place = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, free_keys);
+  return place;
+}
+
+// OpenSSL's own keys for tickets would live as long as the context. Called to encrypt a ticket, or
+// to decrypt one: then 0 if the key is not known, and 2 if the client is to get a new one.
+int use_ticket_key(SSL* of, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                   EVP_MAC_CTX* mac, int encrypts) noexcept try {
+  auto& keys =
+      *static_cast<ticket_keys*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(of), place_of_keys()));
+  const EVP_CIPHER* const how = EVP_aes_256_cbc();
+  ticket_key key;
+  int result = 1;
+  if (encrypts != 0) {
+    key = keys.for_encrypting(clock::now());
+    std::copy(key.name.begin(), key.name.end(), name);
+    if (RAND_bytes(iv, EVP_CIPHER_get_iv_length(how)) != 1) return -1;
+  } else {
+    const auto found = keys.for_decrypting({name, key.name.size()}, clock::now());
+    if (!found) return 0;
+    key = found->key;
+    result = found->is_old ? 2 : 1;
+  }
+  char digest[] = "SHA256";
+  const OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key.mac.data(), key.mac.size()),
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+      OSSL_PARAM_construct_end()};
+  const bool done = EVP_MAC_CTX_set_params(mac, parameters) == 1 &&
+                    EVP_CipherInit_ex2(cipher, how, key.cipher.data(), iv, encrypts, nullptr) == 1;
+  return done ? result : -1;
+} catch (const std::exception&) {
+  return -1;
+}
+
 // A browser offers others too; one that offers nothing speaks what we do.
 int choose_http_1_1(SSL*, const unsigned char** chosen, unsigned char* size,
                     const unsigned char* offers, unsigned offers_size, void*) noexcept {
@@ -202,6 +255,11 @@ std::shared_ptr<const tls_context> tls_context::for_server(const tls_options& fr
   made->certificate_ = use_certificate(made->context_, from.certificate);
   use_key(made->context_, from);
   SSL_CTX_set_alpn_select_cb(made->context_, choose_http_1_1, nullptr);
+  auto keys = std::make_unique<ticket_keys>();
+  if (SSL_CTX_set_ex_data(made->context_, place_of_keys(), keys.get()) != 1) throw std::bad_alloc();
+  (void)keys.release();  // the context's now
+  SSL_CTX_set_tlsext_ticket_key_evp_cb(made->context_, use_ticket_key);
+  SSL_CTX_set_timeout(made->context_, std::chrono::seconds(ticket_keys::usual_period).count());
   return made;
 }
 

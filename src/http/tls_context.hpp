@@ -24,7 +24,8 @@ struct tls_trust {
 
 /// What all TLS connections of one kind share: certificate and key, or whom to trust, and what may be spoken.
 ///
-/// Threads: any; it does not change.
+/// Threads: any; it does not change, but for the keys of a server's tickets, which are replaced by
+///          themselves.
 class tls_context {
  public:
   /// Errors: tls_error that names the file.

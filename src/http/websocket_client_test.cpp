@@ -201,7 +201,7 @@ TEST_F(websocket_client, believes_no_extension_and_no_other_subprotocol) {
 TEST_F(websocket_client, gives_up_in_time) {
   raw_server silent([](raw_client& p, int) { p.read_to_end(); });
   connect_websocket what = to(silent.websocket_url());
-  what.time = 50ms;
+  what.time = 1s;  // in which it connects
   EXPECT_EQ(problem(open(std::move(what))),
             "timeout: 127.0.0.1 has not agreed to a WebSocket in time");
 }
@@ -291,7 +291,7 @@ TEST_F(websocket_client, answers_pings_and_a_close) {
 }
 
 TEST_F(websocket_client, pings_a_silent_peer_and_gives_it_up) {
-  options_.websocket_limits.idle_time = 60ms;
+  options_.websocket_limits.idle_time = 500ms;
   std::atomic<unsigned> heard{0};
   EXPECT_EQ(end_with([&](raw_client& p, int) {
               heard = raw_server::read_masked(p).opcode;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "byte_share.hpp"
 #include "channel.hpp"
 #include "frame_parser.hpp"
 #include "gathered_frames.hpp"
@@ -29,6 +30,9 @@ namespace troupe::http::detail {
 /// one write. While open it reads, unless the session has to catch up (`held_`): it has not handled
 /// enough of what was read before, or its mailbox is full, or a message was refused by that or by a
 /// budget. That message, and what was read behind it, stays in `in_`; it is offered again.
+///
+/// A message has limits::request_time to come, and 64 KiB have limits::idle_time to be written: so
+/// neither a client that says a byte now and then, nor one that reads so, stays.
 ///
 /// Closing, it says and hears a close frame each, one of which began it; then it lingers until the
 /// client has closed the socket. The alarm sees to it that this ends.
@@ -100,6 +104,8 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   void on_written(net::error_code error, std::size_t bytes);
   void all_written();
 
+  void time_message();
+  void count_what_is_kept();
   time_point watch(time_point now);
   void ping_once_since(time_point heard, time_point now);
   void close(closed as);
@@ -112,6 +118,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
 
   metered_stream<Stream> stream_;
   frame_parser parser_;
+  byte_share kept_;  // the bytes that the parser keeps
   std::shared_ptr<channel> channel_;
   const session_factory* make_session_;
   std::unique_ptr<session_port> session_;  // null before it is made and after it was told `closed`
@@ -124,6 +131,8 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   std::size_t until_ = 0;               // the first that is not being written either
   closed as_{.code = 0, .reason = {}};  // how it ends; code 0: not yet
   time_point due_;                      // of the phase, or of one that cannot write any more
+  time_point message_due_ = time_point::max();  // the end of the message that has begun
+  time_point written_due_ = time_point::max();  // the end of the write that is going on
   time_point pinged_;
   time_point offer_at_ = time_point::max();  // what was refused
   duration patience_{};                      // how long it was to wait for that

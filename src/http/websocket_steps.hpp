@@ -36,8 +36,9 @@ websocket_stage<Stream>::websocket_stage(typename base::owner_type& owner,
     : base(owner, std::move(on)),
       stream_(std::move(stream)),
       parser_(side, this->limits().message_bytes),
+      kept_(this->on().partial_messages),
       channel_(std::make_shared<channel>(this->limits(), std::move(to.asked), std::move(me),
-                                         std::move(to.protocol))),
+                                         std::move(to.protocol), this->on().send_queues)),
       make_session_(to.session) {}
 
 // ── The beginning ─────────────────────────────────────────────────────────────────────────────
@@ -137,12 +138,42 @@ void websocket_stage<Stream>::go_through() {
       const frame_parser::event what = parser_.next(bytes);
       in_.keep(bytes);
       is_used_up = what == frame_parser::event::more;
+      if (!is_used_up && !parser_.is_within_message()) message_due_ = time_point::max();
       heard(what);
     }
   }
+  if (is_used_up) time_message();
+  count_what_is_kept();
   write();
   if (is_used_up) read();
   linger();
+}
+
+// All that was read has been looked at.
+template <class Stream>
+void websocket_stage<Stream>::time_message() {
+  const bool has_begun = parser_.is_within_message() || !in_.unread().empty();
+  if (phase_ != phase::open || !has_begun) {
+    message_due_ = time_point::max();
+  } else if (message_due_ == time_point::max()) {
+    message_due_ = clock::now() + this->limits().request_time;
+    this->owner().set_alarm(message_due_);
+  }
+}
+
+// Small messages are not lost because others send large ones.
+template <class Stream>
+void websocket_stage<Stream>::count_what_is_kept() {
+  constexpr std::size_t own_bytes = 4 * 1024;
+  const std::size_t bytes = parser_.kept_bytes();
+  if (kept_.resize(bytes > own_bytes ? bytes - own_bytes : 0)) return;
+  parser_.give_up();
+  (void)kept_.resize(0);
+  heard_last_ = true;
+  if (phase_ != phase::open) return;
+  this->counts().messages_without_room.add();
+  close({.code = close_code::try_again_later,
+         .reason = "too many messages are on their way: partial_messages_bytes"});
 }
 
 template <class Stream>
@@ -303,7 +334,11 @@ template <class Stream>
 void websocket_stage<Stream>::write() {
   if (writing_ || mute_ || phase_ == phase::accepting || phase_ == phase::over) return;
   gather();
-  if (!out_.is_empty()) write_some();
+  if (out_.is_empty()) return;
+  const auto parts = static_cast<duration::rep>(out_.bytes() / gathered_frames::write_bytes + 1);
+  written_due_ = clock::now() + parts * duration(this->limits().idle_time);
+  this->owner().set_alarm(written_due_);
+  write_some();
 }
 
 // What goes out next: first what is this stage's own.
@@ -366,6 +401,7 @@ template <class Stream>
 void websocket_stage<Stream>::on_written(net::error_code error, std::size_t bytes) {
   if (!error && !out_.wrote(bytes)) return write_some();
   writing_ = false;
+  written_due_ = time_point::max();
   out_.clear();
   std::size_t cost = 0;
   for (std::size_t i = next_; i != until_; ++i) {
@@ -427,10 +463,13 @@ template <class Stream>
 void websocket_stage<Stream>::begin_closing(closed as) {
   as_ = std::move(as);
   enter(phase::closing, clock::now() + this->limits().close_time);
+  message_due_ = written_due_ = time_point::max();  // the phase has its own
   let_go();
-  channel_->shut();
   // The frames that are being written must stay; nobody waits for the others any more.
   batch_.resize(until_);
+  std::size_t writing = 0;
+  for (std::size_t i = next_; i != until_; ++i) writing += batch_[i].cost();
+  channel_->shut(writing);
   add_control(opcode::close, close_payload(as_.code, as_.reason));
 }
 
@@ -487,7 +526,8 @@ void websocket_stage<Stream>::abandon() noexcept {
 template <class Stream>
 time_point websocket_stage<Stream>::tick(time_point now) {
   if (now >= offer_at_) offer_now();
-  return std::min(watch(now), offer_at_);
+  const time_point next = watch(now);
+  return std::min({next, offer_at_, message_due_, written_due_});
 }
 
 template <class Stream>
@@ -495,6 +535,16 @@ time_point websocket_stage<Stream>::watch(time_point now) {
   const http::limits& l = this->limits();
   if (phase_ == phase::over) return time_point::max();
   if (phase_ == phase::open && !mute_) {
+    if (now >= message_due_) {
+      this->counts().requests_timed_out.add();
+      close({.code = close_code::policy, .reason = "a message took too long to come"});
+      return due_;
+    }
+    if (now >= written_due_) {
+      this->counts().slow_readers_closed.add();
+      close({.code = close_code::policy, .reason = "reading too slowly"});
+      return due_;
+    }
     // A client that is not read from cannot be heard.
     const time_point heard = held_ != held::no || draining_ ? now : stream_.meter().heard;
     if (now < heard + l.idle_time / 2) return heard + l.idle_time / 2;

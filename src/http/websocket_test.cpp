@@ -316,12 +316,40 @@ TEST_F(websocket_protocols, have_names_that_can_stand_in_a_header) {
                std::invalid_argument);
 }
 
+/// Says which headers of the request it can see.
+class nosy : public actor {
+ public:
+  explicit nosy(const http::websocket& client) {
+    const request& asked = client.upgrade_request();
+    client.send(std::string{asked.target()} + " " + asked.parameter("b").value_or("none") + " " +
+                std::string{asked.header("cookie")} + " " + std::string{asked.header("x-other")} +
+                " " + std::string{asked.header("host")} + " " + std::string{client.peer()});
+  }
+  void on(const http::text&) {}
+};
+
+TEST(websocket_request, has_the_headers_that_are_to_be_kept) {
+  troupe::system system{{.workers = 2}};
+  http::server server(system, {.port = 0});
+  server.websocket<nosy>("/all");
+  server.websocket<nosy>("/some", http::websocket_options{.kept_headers = {{"Cookie"}}});
+  server.start();
+  const auto heard = [&](const std::string& target) {
+    raw_client c{server.port()};
+    EXPECT_EQ(c.upgrade(target, "Cookie: c\r\nX-Other: x\r\n").status, 101u);
+    return c.hear();
+  };
+  EXPECT_EQ(heard("/all?b=1"), "/all?b=1 1 c x here 127.0.0.1");
+  EXPECT_EQ(heard("/some?b=1"), "/some?b=1 1 c   127.0.0.1");
+}
+
 TEST_F(websocket_server, other_origins_are_403) {
   raw_client c = connect();
   EXPECT_EQ(c.upgrade("/echo", "Origin: http://evil.example\r\n").status, 403u);
   EXPECT_EQ(c.upgrade("/echo", "Origin: null\r\n").status, 403u);
   EXPECT_EQ(statistics().refused_origin, 2u);
-  EXPECT_EQ(c.upgrade("/echo", "Origin: http://here\r\n").status, 101u);
+  EXPECT_EQ(c.upgrade("/echo", "Origin: http://here\r\n").status, 403u);
+  EXPECT_EQ(c.upgrade("/echo", "Origin: https://here\r\n").status, 101u);
 }
 
 }  // namespace

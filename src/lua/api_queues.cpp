@@ -38,7 +38,8 @@ int queue(program& whose, lua_State* in) {
       static_cast<shared_queues::id*>(lua_newuserdatauv(in, sizeof(shared_queues::id), 0));
   *made = 0;
   luaL_setmetatable(in, queue_type);
-  const shared_queues::opened got = all_queues(whose).open(name, capacity);
+  const shared_queues::opened got =
+      all_queues(whose).open(name, capacity, whose.around().application());
   if (got.what == shared_queues::opened::outcome::too_many) {
     return push_why(in, "too many queues");
   }
@@ -56,7 +57,8 @@ int push(program& whose, lua_State* in) {
   check_value(in, 2);
   std::string item;
   encode(in, 2, encoding::cbor, item);
-  const shared_queues::pushed did = all_queues(whose).push(to, std::move(item));
+  const shared_queues::pushed did =
+      all_queues(whose).push(to, std::move(item), whose.around().application());
   if (did != shared_queues::pushed::done) {
     return push_why(in, did == shared_queues::pushed::full ? "full" : "closed");
   }

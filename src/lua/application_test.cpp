@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include <set>
 #include <string>
 #include <vector>
@@ -231,6 +233,34 @@ TEST_F(running_application, configuration_and_modules_are_there) {
   EXPECT_THAT(client.hear(), HasSubstr("module 'cycle' requires itself"));
 }
 
+TEST_F(running_application, makes_and_checks_tokens) {
+  start(
+      "local c = troupe.crypto return {on_message = function(client, text) "
+      "local all = table.pack(pcall(load(text), c)) for i = 1, all.n do all[i] = tostring(all[i]) "
+      "end client:send(table.concat(all, ' ', 2)) end}");
+  raw_client client = open();
+  const auto say = [&](const std::string& text) {
+    client.say("local c = ... return " + text);
+    return client.hear();
+  };
+  // RFC 4231, 4.3 and 4.4
+  EXPECT_EQ(say("c.hex(c.hmac_sha256('Jefe', 'what do ya want for nothing?'))"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(say("c.hex(c.hmac_sha256(('\\xaa'):rep(20), ('\\xdd'):rep(50)))"),
+            "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe");
+  EXPECT_EQ(say("#c.hmac_sha256('', '')"), "32");
+  EXPECT_EQ(say("c.hex('\\0\\xffa'), c.hex('')"), "00ff61 ");
+  EXPECT_EQ(say("#c.random(1), #c.random(65536), c.random(32) == c.random(32)"), "1 65536 false");
+  EXPECT_EQ(say("c.equal('', ''), c.equal('a\\0b', 'a\\0b'), c.equal('a\\0b', 'a\\0c'), "
+                "c.equal('a', 'ab')"),
+            "true true false false");
+  EXPECT_THAT(say("c.random(0)"), HasSubstr("1 to 65536 bytes"));
+  EXPECT_THAT(say("c.random(65537)"), HasSubstr("1 to 65536 bytes"));
+  EXPECT_THAT(say("c.hex(('x'):rep(65537))"), HasSubstr("65536 bytes at most"));
+  EXPECT_THAT(say("c.hmac_sha256(('x'):rep(65537), '')"), HasSubstr("65536 bytes at most"));
+  EXPECT_THAT(say("c.equal('a')"), HasSubstr("bad argument #2 to 'equal'"));
+}
+
 TEST_F(running_application, on_stop_runs_and_may_wait) {
   start(
       "return {on_message = function() end, on_stop = function() troupe.sleep(0.001) "
@@ -358,6 +388,68 @@ TEST_F(rpc_application, calls_of_channel_0_do_not_wait_for_each_other) {
   client.say(R"({"id": 2, "method": "go"})");
   EXPECT_EQ(client.hear(), R"({"id":2,"result":"went"})");
   EXPECT_EQ(client.hear(), R"({"id":1,"result":"waited"})");
+}
+
+// What a call came with is in the Lua state, where memory_bytes counts it, and nowhere else.
+TEST_F(rpc_application, a_call_that_waits_does_not_keep_its_text) {
+  options_.limits.memory_warning_bytes = 256 * 1024;  // garbage goes after each message
+  http::options with = on_free_port();
+  with.limits.message_bytes = 2 * 1024 * 1024;
+  start(
+      "local go return {rpc = {hold = function() repeat troupe.sleep(0.001) until go return true "
+      "end, go = function() go = true end}}",
+      with);
+  raw_client client = open_rpc();
+  const std::string pad(900'000, 'x');
+  const auto held = [] {
+    const auto all = mallinfo2();
+    return all.uordblks + all.hblkhd;
+  };
+  const std::size_t before = held();
+  for (int i = 0; i < 12; ++i) {
+    client.say(R"({"id": )" + std::to_string(i) + R"(, "method": "hold", "pad": ")" + pad +
+               R"("})");
+  }
+  EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().waiting == 12; }));
+  EXPECT_TRUE(http::test::comes_true([&] { return held() < before + 4 * 1024 * 1024; }));
+  client.say(R"({"id": 12, "method": "go"})");
+  for (int i = 0; i <= 12; ++i) EXPECT_THAT(client.hear(), HasSubstr("\"result\":"));
+}
+
+TEST_F(rpc_application, calls_that_wait_for_their_channel_are_bounded_in_bytes) {
+  options_.limits.mailbox_bytes = 64 * 1024;
+  start(
+      "local go = 0 return {rpc = {wait = function() repeat troupe.sleep(0.001) until go > 0 "
+      "go = go - 1 return true end, go = function(client, n) go = n return true end}}");
+  const std::string pad(18'000, 'x');
+  const auto call = [&](int id) {
+    return R"({"id": )" + std::to_string(id) + R"(, "ch": 1, "method": "wait", "pad": ")" + pad +
+           R"("})";
+  };
+  // Its texts are given back with it, whatever has become of its calls.
+  raw_client gone = open_rpc();
+  for (int i = 1; i <= 4; ++i) gone.say(call(i));
+  gone.say(R"({"id": 5, "method": "go", "params": 0})");
+  EXPECT_EQ(gone.hear(), R"({"id":5,"result":true})");
+  gone.hang_up();
+  EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().clients == 0; }));
+
+  raw_client client = open_rpc();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 1; i <= 4; ++i) client.say(call(i));
+    client.say(call(5));
+    EXPECT_THAT(client.hear(), AllOf(HasSubstr("\"id\":5"), HasSubstr("-32000"),
+                                     HasSubstr("have mailbox_bytes already")));
+    client.say(R"({"id": 6, "method": "go", "params": 5})");
+    std::multiset<std::string> answers;
+    for (int i = 0; i < 5; ++i) answers.insert(client.hear());
+    for (int i : {1, 2, 3, 4, 6}) {
+      EXPECT_EQ(answers.count("{\"id\":" + std::to_string(i) + ",\"result\":true}"), 1U) << i;
+    }
+    client.say(R"({"id": 7, "method": "go", "params": 0})");
+    EXPECT_EQ(client.hear(), R"({"id":7,"result":true})");
+  }
+  EXPECT_EQ(application_->statistics().overloaded, 3U);
 }
 
 TEST_F(rpc_application, a_method_that_does_not_end_is_killed_and_answered) {

@@ -7,6 +7,7 @@
 #include "governor.hpp"
 #include "libraries.hpp"
 #include "linear.hpp"
+#include "weak_tables.hpp"
 
 namespace troupe::lua::detail {
 namespace {
@@ -136,6 +137,7 @@ int setmetatable(lua_State* in) {
           "setmetatable: finalisers (__gc) are not for applications; use a variable with <close>");
     }
     lua_pop(in, 1);
+    check_weakness(in);
   }
   return call_original(in);
 }
@@ -167,6 +169,7 @@ void open_base(lua_State* of) {
   spend_for(of, "setmetatable", setmetatable);
   for (const char* name : {"dofile", "loadfile", "print", "warn"}) forbid(of, name);
   lua_pop(of, 1);
+  forbid_weak_keys(of);
   // What luaL_requiref() has remembered would give the originals back to nobody: there is no package library,
   // and scripts do not see the registry.
 }

@@ -36,10 +36,12 @@ class commons::keeper final : public actor {
 
 commons::commons(troupe::system* on, const shared_limits& allowed)
     : system_(on),
-      topics_(allowed.topics),
-      crowds_(
-          {.topics = allowed.topics, .present = allowed.presence, .bytes = allowed.presence_bytes}),
-      queues_(allowed.queues, allowed.queue_bytes),
+      topics_(allowed.topics, allowed.application_percent),
+      crowds_({.topics = allowed.topics,
+               .present = allowed.presence,
+               .bytes = allowed.presence_bytes,
+               .percent = allowed.application_percent}),
+      queues_(allowed.queues, allowed.queue_bytes, allowed.application_percent),
       store_(allowed.store) {}
 
 shared_store& commons::store_of(const std::string& application, const store_options& bounds) {

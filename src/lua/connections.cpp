@@ -2,6 +2,7 @@
 
 #include "connections.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe::lua::detail {
@@ -9,12 +10,13 @@ namespace troupe::lua::detail {
 /// Of on_message: the message's place in the connection's window is given back.
 class connections::handled_message final : public ending {
  public:
-  explicit handled_message(http::text&& held) noexcept : held_(std::move(held)) {}
+  explicit handled_message(http::detail::window_place&& place) noexcept
+      : place_(std::move(place)) {}
   void returned(lua_State*, int) override {}
   void failed(const failure&) noexcept override {}
 
  private:
-  http::text held_;
+  http::detail::window_place place_;
 };
 
 // ── For functions that scripts call ───────────────────────────────────────────────────────────
@@ -35,6 +37,7 @@ int connections::receive(lua_State* in, std::uint64_t id, connection& from) {
   if (!from.unread.empty()) {
     const connection_said first = std::move(from.unread.front());
     from.unread.pop_front();
+    unread_bytes_ -= first.message.data.size();
     lua_pushlstring(in, first.message.data.data(), first.message.data.size());
     lua_pushboolean(in, first.is_text ? 0 : 1);
     return 2;
@@ -89,6 +92,16 @@ void connections::said(connection_said&& m) {
   const std::uint64_t id = m.id;
   connection& its = all_.at(id);
   if (its.on_message != LUA_NOREF) return call_on_message(its, std::move(m));
+  const std::size_t bytes = m.message.data.size();
+  const std::size_t most = state_.governor().allowed().memory_hard;
+  if (its.receiver == 0 && bytes > most - std::min(most, unread_bytes_)) {
+    // The bytes are not the script's memory yet, so nothing else bounds them for all connections.
+    if (!std::exchange(its.is_overfull, true) && its.socket) {
+      its.socket->close(1013, "too much is waiting");
+    }
+  }
+  if (its.is_overfull) return;
+  unread_bytes_ += bytes;
   its.unread.push_back(std::move(m));
   if (its.receiver != 0) wake_receiver(id, its);
 }
@@ -144,7 +157,7 @@ void connections::call_on_message(const connection& of, connection_said&& m) {
     lua_pushboolean(in, is_text ? 0 : 1);
     return 3;
   };
-  tasks_.start(push, std::make_unique<handled_message>(std::move(m.message)));
+  tasks_.start(push, std::make_unique<handled_message>(std::move(m.message.place)));
 }
 
 void connections::call_on_close(const connection& of) {
@@ -169,6 +182,8 @@ void connections::forget(std::uint64_t id) noexcept {
 
 void connections::release(connection& its) noexcept {
   its.patience.cancel();
+  for (const connection_said& each : its.unread) unread_bytes_ -= each.message.data.size();
+  its.unread.clear();
   for (int* each : {&its.itself, &its.on_message, &its.on_close}) {
     luaL_unref(state_.main(), LUA_REGISTRYINDEX, std::exchange(*each, LUA_NOREF));
   }

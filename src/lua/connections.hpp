@@ -24,6 +24,7 @@ struct connection {
   std::uint64_t receiver = 0;                  // the wait of who receives; 0: nobody
   timer patience = {};                         // of that
   std::deque<connection_said> unread = {};     // each keeps its place in the connection's window
+  bool is_overfull = false;                    // what still comes is dropped, until it is closed
   std::optional<connection_closed> closed = {};
   int itself = LUA_NOREF;  // what scripts have, as long as it must not be collected
   int on_message = LUA_NOREF;
@@ -31,7 +32,8 @@ struct connection {
 };
 
 /// The WebSockets that the scripts of one program have connected. Who is said something calls its handler, or keeps it
-/// for who receives: as many messages as the connection's window has places, then the other end is held back.
+/// for who receives: as many messages as the connection's window has places, then the other end is held back. What all
+/// of them keep has at most as many bytes as the instance may have memory; a connection with more is closed with 1013.
 ///
 ///   add() ─▶ being opened ─opened()─▶ open ─closed()─▶ closed ─ its unread messages have been received ─▶ gone
 ///                └─ not_opened() ─▶ gone      drop(): nobody can name it any more ─▶ gone
@@ -79,6 +81,7 @@ class connections {
   tasks& tasks_;
   state& state_;
   const std::size_t most_;
+  std::size_t unread_bytes_ = 0;  // of all
   std::map<std::uint64_t, connection> all_;
 };
 

@@ -103,6 +103,17 @@ TEST_F(script, a_killed_run_does_not_harm_the_next_one) {
   EXPECT_EQ(run("return x"), "1");
 }
 
+TEST_F(script, a_killed_run_leaves_memory_for_what_is_made_between_runs) {
+  EXPECT_EQ(run("while true do end"), out_of_time);
+  lua_State* const lua = state_.main();
+  lua_settop(lua, 0);
+  lua_pushcfunction(lua, [](lua_State* in) {
+    (void)lua_newuserdata(in, 4'000'000);
+    return 0;
+  });
+  EXPECT_EQ(lua_pcall(lua, 0, 0, 0), LUA_OK);
+}
+
 // ── How soon it is looked ─────────────────────────────────────────────────────────────────────
 
 struct looked_at : script {
@@ -250,7 +261,7 @@ TEST_F(script, bytecode_is_refused) {
 }
 
 struct unhurried : script {
-  unhurried() : script({.run_time = std::chrono::minutes(1)}) {}
+  unhurried() : script({.run_time = std::chrono::seconds(1)}) {}
 };
 
 TEST_F(unhurried, finalisers_are_refused) {
@@ -260,6 +271,45 @@ TEST_F(unhurried, finalisers_are_refused) {
   EXPECT_EQ(run("local m = {} setmetatable({}, m) m.__gc = function() x = 1 end "
                 "for i = 1, 1000 do local t = ('x'):rep(10000) end return x"),
             "nil");
+}
+
+// A chain of weak keys is collected in quadratic time by one step that no hook interrupts: so there
+// are none, by whichever way a metatable gets its __mode.
+TEST_F(unhurried, keys_are_never_weak) {
+  for (const char* mode : {"k", "kv", "vk", "strong", ""}) {
+    EXPECT_THAT(run("return setmetatable({}, {__mode = '" + std::string(mode) + "'})"),
+                HasSubstr("applications have no weak keys"))
+        << mode;
+  }
+  EXPECT_THAT(run("return setmetatable({}, {__mode = 1})"), HasSubstr("no weak keys"));
+  for (const char* later :
+       {"m.__mode = 'k'", "rawset(m, '__mode', 'k')", "m[('__%s'):format('mode')] = 'k'",
+        "load('__mode = \"k\"', 'x', 't', m)()",
+        "for k, v in pairs({__mode = 'k'}) do m[k] = v end", "m[troupe_mode] = 'k'"}) {
+    SCOPED_TRACE(later);
+    run("troupe_mode = '__mode' m = {} t = setmetatable({}, m) u = setmetatable({}, m) t[{}] = {} "
+        "u[{}] = 1 " +
+        std::string(later) + " t[{}] = 2");
+    lua_gc(state_.main(), LUA_GCCOLLECT);
+    EXPECT_EQ(run("local n = 0 for _ in next, t do n = n + 1 end for _ in next, u do n = n + 1 end "
+                  "return n, m.__mode"),
+              "3, k");
+  }
+}
+
+TEST_F(unhurried, values_can_be_weak) {
+  run("mine = {__mode = 'v'} t = setmetatable({}, mine) kept = {} t[1] = {} t.kept = kept");
+  lua_gc(state_.main(), LUA_GCCOLLECT);
+  EXPECT_EQ(run("return t[1], t.kept == kept"), "nil, true");
+  EXPECT_EQ(run("return getmetatable(t)"), "weak values");
+  EXPECT_THAT(run("setmetatable(t, {})"), HasSubstr("cannot change a protected metatable"));
+  EXPECT_THAT(run("setmetatable({}, {__mode = 'v', __index = {}})"), HasSubstr("no other fields"));
+  EXPECT_THAT(run("setmetatable({}, {__mode = 'v', 1})"), HasSubstr("no other fields"));
+  // What the script's own metatable says later has no effect.
+  EXPECT_EQ(run("mine.__mode = 'k' mine.__index = {a = 1} return t.a"), "nil");
+  run("u = setmetatable({}, {__mode = 'v'}) u[{}] = kept");
+  lua_gc(state_.main(), LUA_GCCOLLECT);
+  EXPECT_EQ(run("return next(u) ~= nil"), "true");
 }
 
 TEST_F(script, garbage_can_be_counted_only) {

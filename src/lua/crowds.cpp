@@ -16,15 +16,26 @@ std::string crowds::name_of(std::string_view application, std::string_view topic
   return name;
 }
 
+namespace {
+
+std::string_view application_of(std::string_view name) { return name.substr(0, name.find('/')); }
+
+}  // namespace
+
 // Null: there are too many.
 crowds::crowd* crowds::made(const std::string& name) {
   const auto found = all_.find(name);
   if (found != all_.end()) return &found->second;
-  if (all_.size() >= bounds_.topics) {
+  if (!made_.take(application_of(name), 1)) {
     ++refused_;
     return nullptr;
   }
-  return &all_[name];
+  try {
+    return &all_[name];
+  } catch (...) {
+    made_.give_back(application_of(name), 1);
+    throw;
+  }
 }
 
 const crowds::crowd* crowds::find(const std::string& name) const {
@@ -34,7 +45,9 @@ const crowds::crowd* crowds::find(const std::string& name) const {
 
 void crowds::end_if_empty(table::iterator which) {
   const crowd& its = which->second;
-  if (its.followers.empty() && its.present.empty() && its.watching.empty()) all_.erase(which);
+  if (!its.followers.empty() || !its.present.empty() || !its.watching.empty()) return;
+  made_.give_back(application_of(which->first), 1);
+  all_.erase(which);
 }
 
 // ── Following ─────────────────────────────────────────────────────────────────────────────────
@@ -98,22 +111,32 @@ crowds::tracked crowds::track(const std::string& name, attendee who) {
         there == nullptr ? decltype(there->present.find(client)){} : there->present.find(client);
     const bool is_new = there == nullptr || before == there->present.end();
     const std::size_t freed = is_new ? 0 : before->second.who->meta.size();
-    const bool has_room = bytes <= bounds_.bytes && bytes_ - freed <= bounds_.bytes - bytes &&
-                          (!is_new || present_ < bounds_.present);
-    crowd* const its = has_room ? made(name) : nullptr;
-    if (its == nullptr) {
-      if (!has_room) ++refused_;
+    const std::string_view application = application_of(name);
+    const std::size_t more = bytes - std::min(bytes, freed);
+    const bool has_place = !is_new || present_.take(application, 1);
+    const bool has_bytes = has_place && bytes_.take(application, more);
+    const auto undo = [&] {
+      if (is_new && has_place) present_.give_back(application, 1);
+      if (has_bytes) bytes_.give_back(application, more);
+    };
+    crowd* its = nullptr;
+    presence_entry* entry = nullptr;
+    try {
+      if (has_bytes) its = made(name);
+      if (its != nullptr) entry = &its->present[client];
+    } catch (...) {
+      undo();
+      throw;
+    }
+    if (entry == nullptr) {
+      if (!has_bytes) ++refused_;
+      undo();
       return tracked::full;
     }
-    presence_entry& entry = its->present[client];
-    entry.who = fresh;
-    bytes_ += bytes;
-    bytes_ -= freed;
-    if (is_new) {
-      ++present_;
-      did = tracked::joined;
-    }
-    tell(name, *its, entry, is_new ? presence_change::joined : presence_change::updated, whom);
+    entry->who = fresh;
+    bytes_.give_back(application, freed - std::min(bytes, freed));
+    if (is_new) did = tracked::joined;
+    tell(name, *its, *entry, is_new ? presence_change::joined : presence_change::updated, whom);
   }
   whom.tell();
   return did;
@@ -127,8 +150,8 @@ bool crowds::untrack(const std::string& name, std::uint64_t client) {
     if (found == all_.end()) return false;
     auto gone = found->second.present.extract(client);
     if (!gone) return false;
-    --present_;
-    bytes_ -= gone.mapped().who->meta.size();
+    present_.give_back(application_of(name), 1);
+    bytes_.give_back(application_of(name), gone.mapped().who->meta.size());
     tell(name, found->second, gone.mapped(), presence_change::left, whom);
     end_if_empty(found);
   }
@@ -180,8 +203,8 @@ void crowds::unwatch(const std::string& name, std::uint64_t box) {
 crowd_statistics crowds::statistics() const {
   const std::lock_guard lock(mutex_);
   return {.topics = all_.size(),
-          .present = present_,
-          .bytes = bytes_,
+          .present = present_.used(),
+          .bytes = bytes_.used(),
           .refused = refused_,
           .dropped = dropped_};
 }

@@ -15,6 +15,7 @@
 #include <troupe/sync/mutex.hpp>
 
 #include "presence.hpp"
+#include "shares.hpp"
 #include "value_codec.hpp"
 
 namespace troupe::lua::detail {
@@ -47,12 +48,16 @@ class crowds {
   struct bounds {
     std::size_t topics = 0;
     std::size_t present = 0;
-    std::size_t bytes = 0;  // of what is said about them
+    std::size_t bytes = 0;   // of what is said about them
+    unsigned percent = 100;  // of each, what one application may have
   };
   using followers = std::shared_ptr<const std::vector<follower>>;
   using attendees = std::vector<std::shared_ptr<const attendee>>;
 
-  explicit crowds(const bounds& allowed) : bounds_(allowed) {}
+  explicit crowds(const bounds& allowed)
+      : made_(allowed.topics, allowed.percent),
+        present_(allowed.present, allowed.percent),
+        bytes_(allowed.bytes, allowed.percent) {}
   crowds(const crowds&) = delete;
   crowds& operator=(const crowds&) = delete;
 
@@ -99,11 +104,11 @@ class crowds {
   void tell(const std::string& name, crowd& its, presence_entry& of, presence_change what,
             to_be_told& whom);
 
-  const bounds bounds_;
   mutable mutex mutex_;  // guards what follows
+  shares made_;
   table all_;
-  std::size_t present_ = 0;
-  std::size_t bytes_ = 0;
+  shares present_;
+  shares bytes_;  // of what is said about these
   std::uint64_t refused_ = 0;
   std::uint64_t dropped_ = 0;
 };

@@ -148,6 +148,23 @@ TEST(crowds, are_so_many_and_have_so_many_and_no_more) {
   EXPECT_EQ(all.join("a/3", one(1)), joined::joined);
 }
 
+TEST(crowds, of_one_application_leave_room_for_others) {
+  crowds all({.topics = 4, .present = 4, .bytes = 20, .percent = 50});
+  EXPECT_EQ(all.track("a/1", person(1, "12345")), tracked::joined);
+  EXPECT_EQ(all.track("a/2", person(1, "123456")), tracked::full);
+  EXPECT_EQ(all.track("a/2", person(1, "12345")), tracked::joined);
+  EXPECT_EQ(all.track("a/2", person(2, "")), tracked::full);
+  EXPECT_EQ(all.join("a/3", one(1)), joined::full);
+  EXPECT_EQ(all.track("b/1", person(9, "1234567890")), tracked::joined);
+  EXPECT_EQ(all.join("b/2", one(9)), joined::joined);
+  EXPECT_EQ(all.join("b/3", one(9)), joined::full);
+  all.untrack("a/2", 1);
+  EXPECT_EQ(all.join("a/3", one(1)), joined::joined);
+  EXPECT_EQ(all.track("a/3", person(2, "12345")), tracked::joined);
+  EXPECT_EQ(all.statistics().present, 3u);
+  EXPECT_EQ(all.statistics().bytes, 20u);
+}
+
 // Each who comes leaves once, for each who watches, in this order.
 TEST(crowds, a_stampede_tells_each_leave_once) {
   crowds all({.topics = 100, .present = 100'000, .bytes = 1'000'000});

@@ -23,12 +23,12 @@ constexpr std::uint64_t memory_failures_max = 8;
 /// Of on_message: the message's place in its connection's window is given back.
 class instance::raw_message final : public ending {
  public:
-  explicit raw_message(http::text&& held) noexcept : held_(std::move(held)) {}
+  explicit raw_message(http::detail::window_place&& place) noexcept : place_(std::move(place)) {}
   void returned(lua_State*, int) override {}
   void failed(const failure&) noexcept override {}
 
  private:
-  http::text held_;
+  http::detail::window_place place_;
 };
 
 /// Of a request or a notification of a client's.
@@ -69,7 +69,7 @@ class instance::rpc_call final : public ending {
 
   std::optional<request_id> id;
   channel_order::ticket ticket = 0;  // 0: it has not begun
-  http::text held;                   // keeps its place in the connection's window
+  http::detail::window_place place;  // of its message, whose text is not kept
 
  private:
   instance& by_;
@@ -141,6 +141,7 @@ instance::instance(std::shared_ptr<application_core> of, unsigned number)
       counts_(core_->counts(number)),
       shared_(core_->among()->shared(), core_->options().name, number, core_->options().store,
               tell_me(), subscribe_me()),
+      waiting_calls_(core_->options().limits.mailbox_bytes),
       programs_(load(core_->version(number))) {}
 
 std::unique_ptr<program> instance::load(std::shared_ptr<const application_version> which) try {
@@ -246,7 +247,8 @@ void instance::on(client_said&& m) {
     lua_pushboolean(in, m.is_text ? 0 : 1);
     return 3;
   };
-  current().call(handler::message, arguments, std::make_unique<raw_message>(std::move(m.message)));
+  current().call(handler::message, arguments,
+                 std::make_unique<raw_message>(std::move(m.message.place)));
   handled();
 }
 
@@ -274,6 +276,10 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
     return tasks::nothing;
   }
   its.id = message.id;
+  const auto overloaded = [&](std::string_view why) {
+    counts_.overloaded.add();
+    its.answer(rpc_code::overloaded, why);
+  };
   if (its.ticket == 0) {
     const channel_order::arrival arrival = rpc.order.arrive(message.channel, message.id);
     switch (arrival.what) {
@@ -281,7 +287,12 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
         its.ticket = arrival.call;
         break;
       case channel_order::verdict::waits:
-        rpc.waiting.emplace(arrival.call, std::move(m));
+        if (auto counted = waiting_calls_.take(waiting_call::bytes_of(m))) {
+          rpc.waiting.emplace(arrival.call, waiting_call{std::move(m), std::move(*counted)});
+        } else {
+          rpc.order.finish(arrival.call);  // it has not begun, so none begins instead
+          overloaded("calls that wait for their channel have mailbox_bytes already");
+        }
         return tasks::nothing;
       case channel_order::verdict::duplicate:
         rpc.reader.count_malformed();
@@ -291,9 +302,7 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
         malformed(from);
         return tasks::nothing;
       case channel_order::verdict::overloaded:
-        counts_.overloaded.add();
-        its.send(from, error_message(rpc.as, message.id, rpc_code::overloaded,
-                                     "too many calls are open on this connection"));
+        overloaded("too many calls are open on this connection");
         return tasks::nothing;
     }
   }
@@ -301,7 +310,7 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
     its.answer(rpc_code::no_such_method, "there is no method \"" + message.method + "\"");
     return tasks::nothing;
   }
-  its.held = std::move(m.message);
+  its.place = std::move(m.message.place);
   lua_insert(in, 1);  // in front of the params
   current().push_client(in, from.id);
   lua_insert(in, 2);
@@ -420,7 +429,7 @@ void instance::handled() {
     const auto found = clients_.find(client);
     if (found == clients_.end()) continue;
     auto waiting = found->second.rpc->waiting.extract(ticket);
-    if (waiting) heard(found->second, std::move(waiting.mapped()), ticket);
+    if (waiting) heard(found->second, std::move(waiting.mapped().said), ticket);
   }
   programs_.tidy();
   const governor& its = current().its_state().governor();

@@ -12,6 +12,7 @@
 #include <troupe/troupe.hpp>
 
 #include "application_state.hpp"
+#include "byte_allowance.hpp"
 #include "messages.hpp"
 #include "participation.hpp"
 #include "rooms.hpp"
@@ -96,6 +97,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   instance_counts& counts_;
   rooms rooms_;
   participation shared_;
+  byte_allowance waiting_calls_;
   std::unordered_map<std::uint64_t, client> clients_;
   succession programs_;
   // Calls that waited for the one before them on their channel, which has ended.

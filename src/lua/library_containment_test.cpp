@@ -125,11 +125,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ── What is long by right ─────────────────────────────────────────────────────────────────────
 
-struct a_second : script {
-  a_second() : script({.run_time = std::chrono::seconds(1)}) {}
+struct ten_seconds : script {
+  ten_seconds() : script({.run_time = std::chrono::seconds(10)}) {}
 };
 
-TEST_F(a_second, a_megabyte_of_text_is_worked_on) {
+TEST_F(ten_seconds, a_megabyte_of_text_is_worked_on) {
   run("text = ('The quick brown fox, jumps over the lazy dog; '):rep(22000)");
   EXPECT_EQ(run("local s, n = text:gsub('%a+', '<%0>') return #s, n"), "1408000, 198000");
   EXPECT_EQ(run("local s, n = text:gsub('fox', 'cat') return n"), "22000");
@@ -138,7 +138,7 @@ TEST_F(a_second, a_megabyte_of_text_is_worked_on) {
             "nil, nil, 1012000");
 }
 
-TEST_F(a_second, a_long_table_is_worked_on) {
+TEST_F(ten_seconds, a_long_table_is_worked_on) {
   run("list = {} for i = 1, 50000 do list[i] = i * 7919 % 50021 end");
   EXPECT_EQ(run("table.sort(list) return list[1], #list, #table.concat(list, ',') > 200000"),
             "1, 50000, true");

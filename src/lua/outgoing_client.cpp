@@ -23,6 +23,9 @@ ref<http::client> outgoing_client::get() {
     http::client_options how;
     how.allowed = options_.outgoing;
     how.trusted_certificates = options_.outgoing_trusted;
+    how.bytes_max = options_.outgoing_bytes;
+    how.websocket_limits.send_queues_bytes = options_.outgoing_bytes;
+    how.websocket_limits.partial_messages_bytes = options_.outgoing_bytes;
     how.websocket_limits.message_bytes = message_bytes_max;
     how.websocket_limits.receive_window = messages_ahead;
     // Each instance has a limit of its own, below this.

@@ -107,6 +107,25 @@ TEST_F(outgoing_scripts, post) {
               HasSubstr("bad argument #2 to 'post' (string expected"));
 }
 
+TEST_F(outgoing_scripts, have_no_more_bytes_than_they_may) {
+  options_.outgoing_bytes = 100'000;
+  begin();
+  raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
+  EXPECT_THAT(say("body = ('x'):rep(40000) for i = 1, 2 do troupe.after(0, function() "
+                  "got[i] = {troupe.http.post('http://127.0.0.1:%/', body, {timeout = 0.3})} end) "
+                  "end repeat troupe.sleep(0.001) until #got == 2 "
+                  "return got[1][2], got[2][2]",
+                  silent),
+              AllOf(HasSubstr("timeout"), testing::Not(HasSubstr("overloaded"))));
+  EXPECT_THAT(say("for i = 1, 2 do troupe.after(0, function() troupe.http.post("
+                  "'http://127.0.0.1:%/', body, {timeout = 30}) end) end troupe.sleep(0.05) "
+                  "return troupe.http.post('http://127.0.0.1:%/', body)",
+                  silent),
+              HasSubstr("nil overloaded: the requests of this client, and their answers, have too "
+                        "many bytes"));
+  EXPECT_TRUE(application_->stop(std::chrono::seconds(10)));  // cancels both requests
+}
+
 TEST_F(outgoing_scripts, request) {
   begin();
   EXPECT_EQ(say("return troupe.http.request{method = 'PUT', url = 'http://127.0.0.1:%/back', "
@@ -361,6 +380,33 @@ TEST_F(outgoing_scripts, a_peer_that_floods_is_held_back) {
   EXPECT_LT(application_->statistics().memory_bytes, 8'000'000U);
   over = true;
   EXPECT_EQ(say("c:close() return 1"), "1");
+}
+
+TEST_F(outgoing_scripts, what_connections_keep_unread_is_bounded_for_all_of_them_together) {
+  options_.limits.memory_bytes = 8 * 1024 * 1024;
+  options_.limits.memory_warning_bytes = 6 * 1024 * 1024;
+  begin();
+  const std::string message =
+      raw_client::frame(raw_client::binary, std::string(1'000'000, 'x'), true, 0, false);
+  raw_server generous([&](raw_client& p, int) {
+    raw_server::agree(p);
+    for (int i = 0; i < 4; ++i) p.send(message);  // as many as one may keep
+    (void)p.read_some();                          // the close frame
+  });
+  EXPECT_EQ(say("all, one = {} for i = 1, 3 do all[i] = "
+                "troupe.websocket.connect('ws://127.0.0.1:%/') end "
+                "repeat troupe.sleep(0.001) for _, c in ipairs(all) do if not c:is_open() then one "
+                "= c end end until one "
+                "local n, d, why, code = 0 repeat d, why, code = one:receive() "
+                "if d then n = n + 1 end until not d return why, code, n < 4",
+                generous),
+            "closed 1013 true");
+  // What was received makes room.
+  EXPECT_EQ(say("for _, o in ipairs(all) do while o:receive(0.05) do end o:close() end "
+                "c = troupe.websocket.connect('ws://127.0.0.1:%/') for i = 1, 4 do "
+                "c:receive() end local is = c:is_open() c:close() return is",
+                generous),
+            "true");
 }
 
 TEST_F(outgoing_scripts, connections_end_with_the_application) {

@@ -115,7 +115,7 @@ bool participation::subscribe(const std::string& topic) {
     ++found->second.times;
     return true;
   }
-  const std::optional<shared_topics::topic> its = all_->topics().join(topic);
+  const std::optional<shared_topics::topic> its = all_->topics().join(topic, application_);
   if (!its) return false;
   subscriptions_[topic] = {subscribe_(*its), 1};
   return true;

@@ -74,6 +74,7 @@ void program::load() {
     open_store(in, self);
     open_metrics(in, self);
     open_outgoing(in, self);
+    open_crypto(in, self);
     lua_setglobal(in, "troupe");
     const script_text& its = self.scripts().main();
     const std::string name = "@" + its.name;

@@ -146,6 +146,7 @@ void open_queues(lua_State* in, program& whose);    // queues
 void open_store(lua_State* in, program& whose);     // store, shared_store
 void open_metrics(lua_State* in, program& whose);   // metrics
 void open_outgoing(lua_State* in, program& whose);  // http, websocket
+void open_crypto(lua_State* in, program& whose);    // crypto
 
 /// A function that scripts call, out of one that may throw.
 template <int (*F)(program&, lua_State*)>

@@ -3,6 +3,7 @@
 
 // For tests: an application that is served, from a text.
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -20,17 +21,21 @@ using http::test::raw_client;
 
 class running_application : public http::test::served {
  protected:
-  running_application() { options_.name = "app"; }
+  running_application() {
+    options_.name = "app";
+    options_.limits.run_time = std::chrono::seconds(20);  // a busy host takes its time
+  }
   ~running_application() override {
     server_.reset();
     application_.reset();
   }
 
   /// Serves a main.lua at /app.
-  void start(const std::string& main) {
+  void start(const std::string& main) { start(main, on_free_port()); }
+  void start(const std::string& main, http::options with) {
     options_.from = write("app", main);
     application_ = std::make_unique<application>(among_, options_);
-    served::start(on_free_port(), [&](http::server& on) { application_->serve(on, "/app"); });
+    served::start(std::move(with), [&](http::server& on) { application_->serve(on, "/app"); });
   }
 
   /// Writes another main.lua; returns why it does not take over.

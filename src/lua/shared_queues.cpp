@@ -12,7 +12,8 @@ shared_queues::queue* shared_queues::find(id which) {
 }
 
 shared_queues::opened shared_queues::open(std::string_view name,
-                                          std::optional<std::size_t> capacity) {
+                                          std::optional<std::size_t> capacity,
+                                          std::string_view application) {
   using outcome = opened::outcome;
   const std::lock_guard lock(mutex_);
   if (const auto found = names_.find(name); found != names_.end()) {
@@ -26,34 +27,41 @@ shared_queues::opened shared_queues::open(std::string_view name,
     }
     return {outcome::done, found->second, its.capacity};
   }
-  if (queues_.size() >= queues_max_) return {outcome::too_many, 0, 0};
+  if (!made_.take(application, 1)) return {outcome::too_many, 0, 0};
   const id made = ++last_id_;
-  queue& its = queues_[made];
   try {
-    its.name = name;
+    queue& fresh = queues_[made];
+    fresh.name = name;
+    fresh.application = application;
     names_.emplace(name, made);
   } catch (...) {
     queues_.erase(made);
+    made_.give_back(application, 1);
     throw;
   }
+  queue& its = queues_.at(made);
   its.capacity = capacity.value_or(capacity_usual);
   its.capacity_is_said = capacity.has_value();
   return {outcome::done, made, its.capacity};
 }
 
-shared_queues::pushed shared_queues::push(id to, std::string item) {
+shared_queues::pushed shared_queues::push(id to, std::string item, std::string_view application) {
   to_be_told whom;
   {
     const std::lock_guard lock(mutex_);
     queue* const its = find(to);
     if (its == nullptr || its->closed) return pushed::closed;
-    const std::size_t cost = item.size() + item_bytes;
-    if (its->items.size() >= its->capacity || cost > bytes_max_ || bytes_ > bytes_max_ - cost) {
+    queued one{std::move(item), std::string(application)};
+    if (its->items.size() >= its->capacity || !bytes_.take(application, one.cost())) {
       ++its->counts.refused;
       return pushed::full;
     }
-    its->items.push_back(std::move(item));
-    bytes_ += cost;
+    try {
+      its->items.push_back(std::move(one));
+    } catch (...) {
+      bytes_.give_back(application, one.cost());
+      throw;
+    }
     ++its->counts.pushed;
     tell_who_can(*its, whom);
   }
@@ -65,10 +73,11 @@ shared_queues::pushed shared_queues::push(id to, std::string item) {
 
 shared_queues::taken shared_queues::take_first(id from, queue& its) {
   using outcome = taken::outcome;
-  if (its.items.empty()) return {its.closed ? outcome::closed : outcome::none, {}};
-  taken got{outcome::item, std::move(its.items.front())};
+  if (its.items.empty()) return {its.closed ? outcome::closed : outcome::none, {}, {}};
+  queued first = std::move(its.items.front());
   its.items.pop_front();
-  bytes_ -= got.item.size() + item_bytes;
+  bytes_.give_back(first.application, first.cost());
+  taken got{outcome::item, std::move(first.item), std::move(first.application)};
   ++its.counts.taken;
   end_if_done(from, its);
   return got;
@@ -90,7 +99,7 @@ shared_queues::taken shared_queues::take_unpromised(id from) {
   return take_first(from, *its);
 }
 
-void shared_queues::put_back(id to, std::string item) {
+void shared_queues::put_back(id to, taken item) {
   to_be_told whom;
   {
     const std::lock_guard lock(mutex_);
@@ -99,8 +108,9 @@ void shared_queues::put_back(id to, std::string item) {
       ++lost_;
       return;
     }
-    bytes_ += item.size() + item_bytes;
-    its->items.push_front(std::move(item));
+    queued one{std::move(item.item), std::move(item.application)};
+    const std::string& application = its->items.emplace_front(std::move(one)).application;
+    bytes_.add(application, its->items.front().cost());
     --its->counts.taken;
     tell_who_can(*its, whom);
   }
@@ -187,7 +197,9 @@ bool shared_queues::close(id which) {
 
 void shared_queues::end_if_done(id which, queue& its) {
   // Who has been told finds that there is no such queue, which is as good.
-  if (its.closed && its.items.empty()) queues_.erase(which);
+  if (!its.closed || !its.items.empty()) return;
+  made_.give_back(its.application, 1);
+  queues_.erase(which);
 }
 
 std::vector<queue_statistics> shared_queues::statistics() const {

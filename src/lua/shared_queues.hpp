@@ -13,6 +13,7 @@
 
 #include <troupe/sync/mutex.hpp>
 
+#include "shares.hpp"
 #include "telling.hpp"
 
 namespace troupe::lua::detail {
@@ -47,8 +48,9 @@ class shared_queues {
   static constexpr std::size_t capacity_max = 1'000'000;
   static constexpr std::size_t item_bytes = 64;
 
-  shared_queues(std::size_t queues_max, std::size_t bytes_max)
-      : queues_max_(queues_max), bytes_max_(bytes_max) {}
+  /// `percent`: of both, what one application may have.
+  shared_queues(std::size_t queues_max, std::size_t bytes_max, unsigned percent = 100)
+      : made_(queues_max, percent), bytes_(bytes_max, percent) {}
   shared_queues(const shared_queues&) = delete;
   shared_queues& operator=(const shared_queues&) = delete;
 
@@ -58,21 +60,24 @@ class shared_queues {
     std::size_t capacity = 0;
   };
   /// The queue of that name, which is made if there is none. A capacity that somebody has said once stays.
-  opened open(std::string_view name, std::optional<std::size_t> capacity);
+  /// If it is made it is `application`'s.
+  opened open(std::string_view name, std::optional<std::size_t> capacity,
+              std::string_view application = {});
 
   enum class pushed : std::uint8_t { done, full, closed };
-  pushed push(id to, std::string item);
+  pushed push(id to, std::string item, std::string_view application = {});
 
   struct taken {
     enum class outcome : std::uint8_t { item, none, closed } what = outcome::none;
     std::string item;
+    std::string application = {};  // who has put it in
   };
   /// The oldest one, whoever waits.
   taken take(id from);
   /// The oldest one that nobody has been told of.
   taken take_unpromised(id from);
   /// What could not be used is the oldest again, even in a full queue.
-  void put_back(id to, std::string item);
+  void put_back(id to, taken item);
 
   /// Stands in line; `whom` is told `what`, maybe at once. Nothing: there is no such queue any more.
   std::optional<ticket> line_up(id at, const teller& whom, std::uint64_t what);
@@ -93,12 +98,19 @@ class shared_queues {
     teller whom;
     std::uint64_t what = 0;
   };
+  struct queued {
+    std::string item;
+    std::string application;
+
+    [[nodiscard]] std::size_t cost() const noexcept { return item.size() + item_bytes; }
+  };
   struct queue {
     std::string name;
+    std::string application;
     std::size_t capacity = capacity_usual;
     bool capacity_is_said = false;
     bool closed = false;
-    std::deque<std::string> items;
+    std::deque<queued> items;
     std::map<ticket, consumer> untold;
     std::map<ticket, consumer> told;
     queue_statistics counts;
@@ -110,14 +122,13 @@ class shared_queues {
   void tell_who_can(queue& its, to_be_told& whom);
   void end_if_done(id which, queue& its);
 
-  const std::size_t queues_max_;
-  const std::size_t bytes_max_;
   mutable mutex mutex_;  // guards what follows
+  shares made_;
+  shares bytes_;
   std::map<id, queue> queues_;
   std::map<std::string, id, std::less<>> names_;  // of those that are not closed
   id last_id_ = 0;
   ticket last_ticket_ = 0;
-  std::size_t bytes_ = 0;
   std::uint64_t lost_ = 0;
 };
 

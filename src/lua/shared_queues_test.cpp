@@ -136,6 +136,34 @@ TEST_F(shared_queue, who_was_told_and_comes_late_keeps_his_place) {
   all_.leave(q, *second);
 }
 
+TEST(shared_queues_of_applications, one_cannot_have_all) {
+  shared_queues all(4, 1'000, 50);
+  const auto a = all.open("a", {}, "one");
+  all.open("b", {}, "one");
+  EXPECT_EQ(all.open("c", {}, "one").what, opening::too_many);
+  EXPECT_EQ(all.open("a", {}, "two").id, a.id) << "one that is there is another's to use";
+  EXPECT_EQ(all.open("c", {}, "two").what, opening::done);
+
+  const std::string item(136, 'x');  // 200 with what each counts for
+  EXPECT_EQ(all.push(a.id, item, "one"), pushed::done);
+  EXPECT_EQ(all.push(a.id, item, "one"), pushed::done);
+  EXPECT_EQ(all.push(a.id, item, "one"), pushed::full);
+  EXPECT_EQ(all.push(a.id, item, "two"), pushed::done) << "whose queue it is does not matter";
+
+  // What goes back counts again, for who has put it in.
+  shared_queues::taken got = all.take(a.id);
+  EXPECT_EQ(got.item, item);
+  all.put_back(a.id, std::move(got));
+  EXPECT_EQ(all.push(a.id, item, "one"), pushed::full);
+  EXPECT_EQ(all.take(a.id).item, item);
+  EXPECT_EQ(all.push(a.id, item, "one"), pushed::done);
+
+  EXPECT_TRUE(all.close(a.id));
+  EXPECT_EQ(all.open("d", {}, "one").what, opening::too_many) << "there is something in it";
+  for (int i = 0; i < 3; ++i) all.take(a.id);
+  EXPECT_EQ(all.open("d", {}, "one").what, opening::done);
+}
+
 TEST_F(shared_queue, what_is_put_back_is_the_oldest_even_if_it_is_full) {
   const auto q = open("jobs", 1);
   all_.push(q, "a");
@@ -143,7 +171,7 @@ TEST_F(shared_queue, what_is_put_back_is_the_oldest_even_if_it_is_full) {
   all_.push(q, "b");
   (void)all_.line_up(q, telling_me(), 1);
   (void)all_.line_up(q, telling_me(), 2);
-  all_.put_back(q, "a");
+  all_.put_back(q, {shared_queues::taken::outcome::item, "a"});
   EXPECT_THAT(told_, ElementsAre(1, 2));
   EXPECT_EQ(take(q), "a");
   EXPECT_EQ(all_.statistics().at(0).taken, 1u);
@@ -164,7 +192,7 @@ TEST_F(shared_queue, a_closed_one_is_emptied_and_then_gone) {
   EXPECT_THAT(all_.statistics(), IsEmpty());
   EXPECT_NE(open("jobs"), q);  // the name is free, and another one's
   EXPECT_EQ(take(q), "(closed)");
-  all_.put_back(q, "a");
+  all_.put_back(q, {shared_queues::taken::outcome::item, "a"});
   EXPECT_EQ(all_.lost(), 1u);
 }
 
@@ -197,7 +225,7 @@ TEST(shared_queue_stampede, gives_each_item_once_though_consumers_go) {
             if (item.what == outcome::none) continue;
             if (item.what == outcome::closed) return;
             if (round % 11 == c) {
-              all.put_back(q, std::move(item.item));
+              all.put_back(q, std::move(item));
             } else {
               got[static_cast<std::size_t>(c)].push_back(std::move(item.item));
             }

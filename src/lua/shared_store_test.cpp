@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
 #include <string>
 #include <thread>
@@ -110,6 +111,18 @@ TEST(shared_store, what_has_expired_is_not_there_and_is_freed_by_whoever_comes) 
   EXPECT_EQ(s.statistics().expired, 3u);
 }
 
+TEST(shared_store, what_has_expired_is_not_there_however_much_has) {
+  shared_store s(store_options{});
+  constexpr int many = 20;  // more than one call frees
+  for (int i = 0; i < many; ++i) s.set(numbered(i), text("1"), start + 1s, start);
+  const time_point now = start + 1s;
+  EXPECT_EQ(s.add(numbered(many - 1), text("2"), never, now), written::done);
+  EXPECT_EQ(s.compare_and_set(numbered(many - 2), 0, text("2"), never, now), written::done);
+  EXPECT_FALSE(s.expire(numbered(many - 3), never, now));
+  EXPECT_EQ(s.increase(numbered(many - 4), 5, never, now).value, 5);
+  EXPECT_EQ(s.statistics().entries, 3u);
+}
+
 TEST(shared_store, what_has_expired_is_freed_by_time) {
   shared_store s(store_options{});
   for (int i = 0; i < 10; ++i) s.set(numbered(i), text("1"), start + 1s, start);
@@ -201,7 +214,10 @@ TEST(shared_store, a_stampede_counts_right_and_stays_within_its_bounds) {
   EXPECT_EQ(s.increase("sum", 0, never, start).value, 4 * each);
 }
 
-class cbor_integers : public script {};
+class cbor_integers : public script {
+ protected:
+  cbor_integers() : script({.run_time = std::chrono::minutes(1)}) {}
+};
 
 TEST_F(cbor_integers, are_as_the_codec_writes_them) {
   using limits = std::numeric_limits<std::int64_t>;

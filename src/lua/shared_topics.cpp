@@ -6,12 +6,20 @@
 
 namespace troupe::lua::detail {
 
-std::optional<shared_topics::topic> shared_topics::join(const std::string& name) {
+std::optional<shared_topics::topic> shared_topics::join(const std::string& name,
+                                                        std::string_view application) {
   const std::lock_guard lock(mutex_);
   auto found = all_.find(name);
   if (found == all_.end()) {
-    if (all_.size() >= most_) return std::nullopt;
-    found = all_.try_emplace(name).first;
+    if (!made_.take(application, 1)) return std::nullopt;
+    try {
+      entry fresh;
+      fresh.application = application;
+      found = all_.emplace(name, std::move(fresh)).first;
+    } catch (...) {
+      made_.give_back(application, 1);
+      throw;
+    }
   }
   ++found->second.users;
   return found->second.its;
@@ -20,7 +28,9 @@ std::optional<shared_topics::topic> shared_topics::join(const std::string& name)
 void shared_topics::leave(std::string_view name) {
   const std::lock_guard lock(mutex_);
   const auto found = all_.find(name);
-  if (found != all_.end() && --found->second.users == 0) all_.erase(found);
+  if (found == all_.end() || --found->second.users != 0) return;
+  made_.give_back(found->second.application, 1);
+  all_.erase(found);
 }
 
 std::optional<shared_topics::topic> shared_topics::find(std::string_view name) const {

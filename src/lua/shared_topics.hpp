@@ -11,6 +11,8 @@
 #include <troupe/supervision/topic.hpp>
 #include <troupe/sync/mutex.hpp>
 
+#include "shares.hpp"
+
 namespace troupe::lua::detail {
 
 /// A value that was published, in CBOR.
@@ -31,12 +33,14 @@ class shared_topics {
  public:
   using topic = troupe::topic<topic_value>;
 
-  explicit shared_topics(std::size_t most) : most_(most) {}
+  /// `percent`: what one application may have made.
+  explicit shared_topics(std::size_t most, unsigned percent = 100) : made_(most, percent) {}
   shared_topics(const shared_topics&) = delete;
   shared_topics& operator=(const shared_topics&) = delete;
 
   /// For one more subscriber, who calls leave() in the end. Nothing: there are too many.
-  [[nodiscard]] std::optional<topic> join(const std::string& name);
+  [[nodiscard]] std::optional<topic> join(const std::string& name,
+                                          std::string_view application = {});
   void leave(std::string_view name);
 
   /// Nothing: nobody is subscribed.
@@ -47,11 +51,12 @@ class shared_topics {
  private:
   struct entry {
     topic its;
+    std::string application = {};  // that has made it
     std::size_t users = 0;
   };
 
-  const std::size_t most_;
   mutable mutex mutex_;  // guards what follows
+  shares made_;
   std::map<std::string, entry, std::less<>> all_;
 };
 

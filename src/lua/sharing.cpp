@@ -37,7 +37,7 @@ const char* why_none(shared_queues::taken::outcome what) noexcept {
 item_on_its_way::~item_on_its_way() {
   if (got_.what != shared_queues::taken::outcome::item) return;
   try {
-    of_.put_back(from_, std::move(got_.item));
+    of_.put_back(from_, std::move(got_));
   } catch (const std::bad_alloc&) {
     // There was room for it before: it is in the queue, or there is no memory for anything.
   }

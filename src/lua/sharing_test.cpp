@@ -19,6 +19,7 @@
 #include <troupe/lua/application.hpp>
 #include <troupe/sim/simulation.hpp>
 
+#include "from_bin.hpp"
 #include "running_application.hpp"
 
 namespace troupe::lua::test {
@@ -144,6 +145,31 @@ TEST_F(sharing, a_subscription_ends_when_it_is_cancelled) {
   EXPECT_EQ(figure("troupe_topics", "of=values"), 0);
 }
 
+TEST_F(sharing, the_same_topic_in_the_next_version_is_a_subscription_of_its_own) {
+  const std::string subscribes =
+      "troupe.subscribe('t', function(v) print('version', v) end) return {on_message = "
+      "function(client, data) client:send(data .. troupe.publish('t', 1)) end}";
+  start(subscribes);
+  raw_client c = open();
+  EXPECT_EQ(ask(c, "reaches "), "reaches 1");
+  EXPECT_EQ(upgrade(subscribes), "");  // both subscribe for a moment, and the first one ends
+  EXPECT_EQ(ask(c, "reaches "), "reaches 1");
+  EXPECT_EQ(figure("troupe_topics", "of=values"), 1);
+}
+
+TEST_F(sharing, so_many_handlers_wait_and_no_more) {
+  options_.limits.waiting = 2;
+  start(raw);
+  raw_client first = open();
+  raw_client second = open();
+  raw_client third = open();
+  first.say("troupe.sleep(100)");
+  second.say("troupe.sleep(100)");
+  ASSERT_TRUE(comes_true([&] { return application_->statistics().waiting == 2; }));
+  EXPECT_THAT(ask(third, "troupe.sleep(100)"), HasSubstr("2 handlers wait already"));
+  EXPECT_EQ(ask(third, "return 'well'"), "well");
+}
+
 TEST_F(sharing, a_subscriber_may_wait_and_may_fail) {
   start(raw);
   raw_client c = open();
@@ -158,6 +184,7 @@ TEST_F(sharing, subscriptions_and_topics_are_so_many_and_no_more) {
   options_.limits.subscriptions = 3;
   shared_limits few;
   few.topics = 2;
+  few.application_percent = 100;
   allow(few);
   start(raw);
   raw_client c = open();
@@ -287,6 +314,7 @@ TEST_F(sharing, a_client_that_goes_is_in_no_topic_any_more) {
 TEST_F(sharing, topics_of_a_client_and_in_all_are_so_many_and_no_more) {
   shared_limits few;
   few.topics = 1'002;
+  few.application_percent = 100;
   allow(few);
   start(raw);
   raw_client a = open();
@@ -430,6 +458,7 @@ TEST_F(sharing, an_application_that_is_stopped_leaves_nobody_behind) {
 TEST_F(sharing, presence_has_bounds) {
   shared_limits few;
   few.presence = 1;
+  few.application_percent = 100;
   allow(few);
   start(raw);
   raw_client a = open();
@@ -460,6 +489,7 @@ TEST_F(sharing, a_queue_gives_items_of_one_application_to_another) {
 TEST_F(sharing, a_queue_that_is_full_says_so) {
   shared_limits few;
   few.queues = 2;
+  few.application_percent = 100;
   few.queue_bytes = 1'000;
   allow(few);
   start(raw);
@@ -475,6 +505,27 @@ TEST_F(sharing, a_queue_that_is_full_says_so) {
   EXPECT_EQ(figure("troupe_queue_items", "queue=jobs"), 2);
   EXPECT_THAT(ask(c, "troupe.queue('jobs', {capacity = 3})"),
               HasSubstr("the queue has a capacity of 2 already, not 3"));
+}
+
+TEST_F(sharing, one_application_does_not_take_all_the_room) {
+  shared_limits few;
+  few.queues = few.topics = 4;
+  allow(few);
+  start(raw);
+  raw_client c = open();
+  EXPECT_EQ(ask(c, "for i = 1, 4 do troupe.queue('q' .. i) end return troupe.queue('q5')"),
+            "nil too many queues");
+  EXPECT_EQ(ask(c, "return troupe.queue('q1') ~= nil, troupe.queue('q3')"),
+            "true nil too many queues");
+  EXPECT_EQ(ask(c,
+                "local f = function() end troupe.subscribe('a', f) troupe.subscribe('b', f) "
+                "return troupe.subscribe('c', f)"),
+            "nil too many topics");
+  const application other =
+      make("other",
+           "return {calls = {try = function() return troupe.queue('mine') ~= nil and "
+           "troupe.subscribe('mine', print) ~= nil end}}");
+  EXPECT_EQ(ask(c, "return troupe.ask('other', 'try')"), "true");
 }
 
 TEST_F(sharing, an_empty_queue_says_so_or_waits) {
@@ -880,7 +931,7 @@ TEST_F(sharing, the_guide_names_every_function) {
           "for inner, f in pairs(type(what) == 'table' and what or {}) do "
           "if type(f) == 'function' then all[#all + 1] = '.' .. inner .. '(' end end end "
           "return table.concat(all, ' ')"));
-  std::ifstream in(TROUPE_LUA_PAGE);
+  std::ifstream in(troupe::test::from_bin(TROUPE_LUA_PAGE));
   const std::string page{std::istreambuf_iterator<char>(in), {}};
   int count = 0;
   for (std::string name; names >> name; ++count) {

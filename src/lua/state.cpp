@@ -3,6 +3,7 @@
 #include "state.hpp"
 
 #include <new>
+#include <stdexcept>
 
 #include "libraries.hpp"
 
@@ -21,7 +22,9 @@ state::state(const bounds& allowed)
   if (!lua_) throw std::bad_alloc();
   governor_.govern(main());
   lua_pushcfunction(main(), open_all);
-  if (lua_pcall(main(), 0, 0, 0) != LUA_OK) throw std::bad_alloc();
+  const int status = lua_pcall(main(), 0, 0, 0);
+  if (status == LUA_ERRMEM) throw std::bad_alloc();
+  if (status != LUA_OK) throw std::runtime_error(lua_tostring(main(), -1));
 }
 
 }  // namespace troupe::lua::detail

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codec_test.hpp"
+#include "from_bin.hpp"
 #include "rpc.hpp"
 
 namespace troupe::lua::detail {
@@ -56,7 +57,8 @@ class vectors : public codec {
   }
 
   static const json& all() {
-    static const json read = json::parse(std::ifstream(TROUPE_PROTOCOL_VECTORS));
+    static const json read =
+        json::parse(std::ifstream(troupe::test::from_bin(TROUPE_PROTOCOL_VECTORS)));
     return read;
   }
 

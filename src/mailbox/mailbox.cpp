@@ -8,7 +8,8 @@ namespace troupe::detail {
 void mailbox::open_busy() noexcept {
   list_.ready_ = nullptr;
   list_.handled_ = 0;
-  // [life-open] relaxed: nobody can name the mailbox yet; opening the lifeline publishes it.
+  // [life-open] relaxed: no other thread can reach the mailbox yet; opening the lifeline publishes
+  // it.
   shared_.head_.store(0, relaxed);
 }
 
@@ -22,7 +23,8 @@ std::uint32_t mailbox::append_all_reversed(mailbox_list& list, envelope* newest)
     newest = older;
     ++count;
   }
-  // A reader that collects before its turn, and close(), find messages on the list; both are rare.
+  // The list holds messages already if a reader collects before its turn, or in close(); both are
+  // rare.
   envelope* last = list.ready_;
   if (last == nullptr) {
     list.ready_ = oldest;
@@ -33,7 +35,7 @@ std::uint32_t mailbox::append_all_reversed(mailbox_list& list, envelope* newest)
   return count;
 }
 
-// Somebody wants room, and there is.
+// A sender has asked for room, and there is room now.
 mailbox::refilled mailbox::refill_with_room(mailbox of, word head) noexcept {
   word left;
   do {
@@ -49,27 +51,27 @@ bool mailbox::want_room(std::uint32_t low) noexcept {
   do {
     if (head == closed || units_of(head) <= low) return false;
     if ((head & room_wanted) != 0) return true;
-    // [room] relaxed: it hands nothing over. The reader cannot rest, nor count below `low`, without
-    // an exchange of this word that finds the mark. [mailbox] Both orders continue the release
-    // sequences of the pushes before.
+    // [room] relaxed: publishes nothing. The reader cannot rest, nor lower the count below `low`,
+    // without an exchange of this word that finds the mark. [mailbox] Both orders continue the
+    // release sequences of earlier pushes.
   } while (!shared_.head_.compare_exchange_weak(head, head | room_wanted, relaxed, relaxed));
   return true;
 }
 
 bool mailbox::make_room(std::uint32_t low) noexcept {
-  // [room] relaxed: the count says how much, and hands over no message. Only the reader lowers it, so
-  // it is still that much when it is taken off.
+  // [room] relaxed: the count is only an amount and publishes no message. Only the reader lowers
+  // it, so it is still at least `off` when `off` is subtracted.
   const word off = std::min<std::uint32_t>(list_.handled_, units_of(shared_.head_.load(relaxed)));
   list_.handled_ = 0;
   const word before = shared_.head_.fetch_sub(off, relaxed);  // [room]
   const word left = units_of(before) - off;
   if ((before & room_wanted) == 0 || left > low) return false;
-  shared_.head_.fetch_and(~room_wanted, relaxed);  // [room] likewise
+  shared_.head_.fetch_and(~room_wanted, relaxed);  // [room] relaxed: as above
   return true;
 }
 
 mailbox::remains mailbox::close() noexcept {
-  // [mailbox] acquire: as in refill(): the messages left behind are about to be read.
+  // [mailbox] acquire: as in refill(); the caller is about to read the remaining messages.
   // [mailbox-close] release: pairs with push().
   return remains_of(shared_.head_.exchange(closed, acq_rel));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it costs to pass a message through a mailbox: pushed and popped at once; in batches; pushed
-// by other threads than the reader, who sleeps when he finds nothing. Prints nanoseconds for a
-// message.
+// Measures the cost of passing a message through a mailbox: pushed and popped at once; in batches;
+// pushed by threads other than the reader, which sleeps when the mailbox is empty. Prints
+// nanoseconds per message.
 
 #include <cstddef>
 #include <cstdio>
@@ -41,7 +41,7 @@ void one_thread(const char* what, std::size_t messages, std::size_t batch) {
   });
 }
 
-// As a turn does it: idle, one message, idle again.
+// The pattern of a turn: idle, one message, idle again.
 void idle_in_between(std::size_t messages) {
   whole_mailbox box;
   box.open_busy();

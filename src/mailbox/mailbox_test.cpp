@@ -13,7 +13,7 @@
 namespace troupe::detail {
 namespace {
 
-// A message that stays where it was made.
+// A message that stays where it was constructed.
 struct numbered : envelope {
   int sender = 0;
   int number = 0;
@@ -30,7 +30,7 @@ std::vector<numbered> messages(int count, int sender = 0) {
   return those;
 }
 
-// Looks whether each sender's messages come in the order in which he pushed them.
+// Checks that the messages of each sender arrive in the order in which it pushed them.
 struct order_of_senders {
   explicit order_of_senders(int senders) : next(static_cast<std::size_t>(senders)) {}
   [[nodiscard]] bool is_kept_by(const numbered& message) {
@@ -156,7 +156,7 @@ TEST(mailbox, what_is_left_when_it_closes_is_in_order) {
     box.open_busy();
     auto some = messages(6);
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
-    EXPECT_EQ(box.pop(), &some[0]);  // the other two are on the reader's list now
+    EXPECT_EQ(box.pop(), &some[0]);  // the other two are now on the reader's list
     for (std::size_t i = 3; i < 6; ++i) EXPECT_EQ(box.push(some[i]), mailbox::pushed::to_busy);
     envelope* left = (alone ? box.close_alone() : box.close()).messages;
     for (std::size_t i = 1; i < 6; ++i, left = left->next) ASSERT_EQ(left, &some[i]);
@@ -298,6 +298,7 @@ TEST(mailbox, who_wants_room_is_told_by_the_refill_that_finds_it) {
   EXPECT_FALSE(box.rest()) << "somebody has to be told";
   EXPECT_EQ(box.push(some[3], 1, 9), pushed::to_busy);
   EXPECT_EQ(box.refill(1), (refilled{1, true}));
+  EXPECT_EQ(box.units(), 1u) << "what was handled is taken off once";
   EXPECT_EQ(&box.pop_ready(), &some[3]);
   EXPECT_FALSE(box.handled(1, 100));
   EXPECT_TRUE(box.rest());
@@ -387,8 +388,8 @@ TEST(mailbox, one_that_collects_before_it_reads_keeps_who_wants_room_waiting) {
 
 // ── Several threads ───────────────────────────────────────────────────────────────────────────
 
-// The reader sleeps when it rests, and who finds it idle wakes it: the last message arrives only if
-// no wake-up is lost.
+// The reader sleeps when it rests, and a sender that finds it idle wakes it. The last message
+// arrives only if no wake-up is lost.
 void many_to_one(int senders, int each) {
   whole_mailbox box;
   box.open_busy();
@@ -419,9 +420,9 @@ void many_to_one(int senders, int each) {
 TEST(mailbox, one_to_one) { many_to_one(1, 200'000); }
 TEST(mailbox, many_to_one) { many_to_one(4, 50'000); }
 
-// Nobody owns the mailbox: whoever finds it idle reads it until it rests, as the workers of a pool
-// do. Everything here but the mailbox is plain data, which the mailbox hands from one reader to the
-// next.
+// The mailbox has no fixed reader: the thread that finds it idle reads it until it rests, like the
+// workers of a pool. All data here except the mailbox is plain data, which the mailbox passes from
+// one reader to the next.
 TEST(mailbox, stampede) {
   constexpr int senders = 4;
   constexpr int each = 50'000;
@@ -469,8 +470,8 @@ TEST(mailbox, stampede) {
   EXPECT_EQ(box.push(last), mailbox::pushed::to_idle);
 }
 
-// Every message is either read, left when the mailbox closes, or not taken; and who finds it closed
-// sees what the reader did before.
+// Every message is either read, left over when the mailbox closes, or rejected; and a sender that
+// finds the mailbox closed sees what the reader did before.
 TEST(mailbox, close_races_push) {
   constexpr int senders = 3;
   constexpr int each = 200;
@@ -507,7 +508,7 @@ TEST(mailbox, close_races_push) {
   }
 }
 
-// ── With the envelopes of the message layer ───────────────────────────────────────────────────
+// ── Envelopes of the message layer ────────────────────────────────────────────────────────────
 
 struct counted {
   explicit counted(atomic<int>& n) : alive(&n) { alive->fetch_add(1, relaxed); }

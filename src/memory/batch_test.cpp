@@ -13,7 +13,7 @@
 namespace troupe::detail {
 namespace {
 
-// Blocks of one shape, in no order, and what lies before the part that may be written on.
+// Blocks of one shape in random order, including the bytes before the part that may be overwritten.
 class test_blocks {
  public:
   explicit test_blocks(const block_shape& shape)

@@ -24,7 +24,7 @@ class chunk_set {
     for (const std::uint64_t word : words_) any |= word;
     return any == 0;
   }
-  /// There is one.
+  /// The first chunk of the set. Requires that the set is not empty.
   [[nodiscard]] std::uint32_t first() const noexcept {
     std::uint32_t word = 0;
     while (words_[word] == 0) ++word;
@@ -44,19 +44,19 @@ struct chunk_store::slab {
   enum class place : std::uint8_t { nowhere, vacant, partial };
 
   struct chunk {
-    std::uint16_t first = 0;  // block at home, in units of its alignment from the chunk's begin
-    std::uint16_t count = 0;  // of blocks at home; they are linked by free_link::next
+    std::uint16_t first = 0;  // free block: offset in the chunk, in units of its alignment
+    std::uint16_t count = 0;  // of free blocks; linked by free_link::next
   };
 
-  slab* previous = nullptr;  // among those with room
-  slab* next = nullptr;      // among those with room
+  slab* previous = nullptr;  // in the list of slabs with room
+  slab* next = nullptr;      // in the list of slabs with room
   slab* next_emptied = nullptr;
-  bool is_emptied = false;  // is in the list of those
+  bool is_emptied = false;  // it is in the list of emptied slabs
   place filed = place::nowhere;
   std::uint32_t vacant_chunks = 0;
-  std::uint32_t whole_chunks = 0;  // wholly at home
+  std::uint32_t whole_chunks = 0;  // all of their blocks are free
   chunk_set vacant;
-  chunk_set partial;  // at least one block is at home
+  chunk_set partial;  // at least one block is free, but the chunk is not vacant
   std::array<chunk, chunks_max> chunks{};
 };
 static_assert(sizeof(chunk_store::slab) <= page_bytes);
@@ -87,8 +87,8 @@ chunk_store::slab& chunk_store::slab_with_room() {
   return fresh;
 }
 
-// Puts a slab where take() shall look for it. To be called when its sets have become empty, or are
-// no longer.
+// Puts a slab where take() looks for it in the list. Must be called whenever one of its sets
+// becomes empty or non-empty.
 void chunk_store::file(slab& s) noexcept {
   const auto belongs = !s.partial.empty()  ? slab::place::partial
                        : !s.vacant.empty() ? slab::place::vacant
@@ -115,7 +115,7 @@ void chunk_store::unfile(slab& s) noexcept {
 
 // ── Blocks ────────────────────────────────────────────────────────────────────────────────────
 
-// Takes the first blocks of a vacant chunk; the others are at home.
+// Takes the first blocks of a vacant chunk; the other blocks become free blocks of the store.
 std::size_t chunk_store::take_vacant(slab& from, std::span<void*> to) noexcept {
   const std::uint32_t chunk = from.vacant.first();
   auto* const begin = static_cast<std::byte*>(chunk_begin(from, chunk));

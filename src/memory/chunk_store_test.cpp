@@ -14,7 +14,7 @@ namespace troupe::detail {
 namespace {
 
 constexpr block_shape shape{.bytes = 512, .link_offset = 0, .batch = 3};
-// Four chunks of eight blocks.
+// A slab of four chunks with eight blocks each.
 constexpr chunk_layout layout{.slab_bytes = 32 * 1024,
                               .head_bytes = page_bytes,
                               .chunk_bytes = page_bytes,
@@ -38,7 +38,7 @@ struct test_store {
     while (taken.size() < count) {
       std::array<void*, batch_max> got;
       const std::size_t some = all.take(got);
-      for (std::size_t i = some; i-- > 0;) {  // a thread takes the last one first
+      for (std::size_t i = some; i-- > 0;) {  // a thread uses the last one first
         unpoison(got[i], shape.bytes);
         taken.push_back(got[i]);
       }
@@ -75,7 +75,7 @@ TEST(chunk_store, blocks_are_distinct_and_hold_what_is_written) {
   store.bring_home(taken);
 }
 
-TEST(chunk_store, order) {  // the lower first, as long as it has room
+TEST(chunk_store, order) {  // the lower chunk first, as long as it has room
   test_store store;
   const auto taken = store.take(12);
   for (std::size_t i = 1; i < taken.size(); ++i) {

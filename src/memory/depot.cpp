@@ -23,21 +23,21 @@ void depot::give(std::span<void* const> blocks) noexcept {
 }
 
 std::size_t depot::bytes() const noexcept {
-  // [figure] relaxed: read by people only.
+  // [figure] relaxed: for display only.
   return slab_count_.load(relaxed) * from_.bytes;
 }
 
-// Called with the mutex held, as is carve(): so both read what they alone write.
+// Requires the mutex, as does carve(); both read only data that is written under it.
 depot::slab* depot::slab_with_room() {
   // [slab] relaxed: written under this mutex.
   slab* newest = slabs_.load(relaxed);
   // [carve] relaxed: written under this mutex.
   if (newest != nullptr && newest->carved.load(relaxed) < blocks_per_slab()) return newest;
-  // operator new rather than mmap, so that LeakSanitizer finds what the blocks point to. A slab is
-  // linked to its depot for ever and so is no leak itself.
+  // operator new rather than mmap, so that LeakSanitizer finds memory that the blocks point to. A
+  // slab stays linked to its depot forever, so it is not a leak itself.
   void* memory = ::operator new(from_.bytes, std::align_val_t{cache_line_bytes});
   slab* fresh = ::new (memory) slab{newest};
-  // [slab] release: for_each_block() finds the header written.
+  // [slab] release: for_each_block() sees the initialized header.
   slabs_.store(fresh, release);
   // [figure] relaxed: as in bytes().
   slab_count_.fetch_add(1, relaxed);
@@ -54,9 +54,9 @@ std::size_t depot::carve(std::span<void*> to) {
     void* const block = from->block(end - 1 - static_cast<std::uint32_t>(i), shape_.bytes);
     from_.construct(block);
     poison_free(shape_, block);
-    to[i] = block;  // the last one is taken first
+    to[i] = block;  // the last one in the array is used first
   }
-  // [carve] release: for_each_block() finds these blocks constructed.
+  // [carve] release: for_each_block() sees these blocks constructed.
   from->carved.store(end, release);
   return count;
 }

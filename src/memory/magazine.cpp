@@ -13,8 +13,8 @@
 namespace troupe::detail {
 namespace {
 
-// Closes the caches of a thread when it ends. Apart from them, because a thread_local with a
-// destructor has a guard, which would stand in the way of every allocation.
+// Closes the caches of a thread when the thread ends. It is separate from the caches because a
+// thread_local with a destructor has a guard, which would slow down every allocation.
 struct closer {
   any_thread_cache* first = nullptr;
 
@@ -75,7 +75,7 @@ void thread_cache<Depot>::hand_all_over() noexcept {
   }
 }
 
-// False if there is no memory for it.
+// Makes sure that the magazine has its array. Returns false if there is no memory for it.
 template <class Depot>
 bool thread_cache<Depot>::has_array(magazine& mine, const block_shape& shape) noexcept {
   if (mine.begin != nullptr) return true;
@@ -88,7 +88,7 @@ bool thread_cache<Depot>::has_array(magazine& mine, const block_shape& shape) no
   }
   if (mine.begin == nullptr) {
     mine = {array, array, array + room};
-  } else {  // a new-handler has given a block back
+  } else {  // a new-handler has freed a block
     ::operator delete(array);
   }
   return true;
@@ -100,8 +100,8 @@ void* thread_cache<Depot>::refill(Depot* from, std::size_t index) {
   magazine& mine = magazines[index];
   Depot& home = from[index];
   if (state == phase::open && has_array(mine, home.shape())) {
-    // A new-handler that the depot causes to run may give blocks back to this thread's cache: these
-    // are then no more than lost.
+    // A new-handler that the depot runs may free blocks into this thread's cache. Those blocks are
+    // lost, with no other harm.
     const std::size_t count = home.take({mine.begin, home.shape().batch});
     mine.next = mine.begin + count;
     return take(from, index, home.shape());
@@ -124,7 +124,7 @@ void thread_cache<Depot>::overflow(Depot* to, std::size_t index, void* block) no
   Depot& home = to[index];
   if (state != phase::open || !has_array(mine, home.shape())) return home.give({&block, 1});
   if (mine.next == mine.end) {
-    // The older half; what was freed last may still be in the processor's cache.
+    // Returns the older half: blocks that were freed last may still be in the processor's cache.
     void** const half = mine.begin + home.shape().batch;
     home.give({mine.begin, half});
     mine.next = std::copy(half, mine.end, mine.begin);

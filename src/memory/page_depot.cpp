@@ -34,8 +34,8 @@ void page_depot::give(std::span<void* const> blocks) noexcept {
   if (tell) tell_.raise();
 }
 
-// That many blocks are not at home. At best each of them is the last one of its chunk; but there is
-// no more than them and what is at home.
+// `blocks` free blocks are outside of the store. In the best case each of them completes a chunk;
+// but no more can be gained than these blocks and the free ones in the store.
 bool page_depot::is_worth_a_look(std::size_t blocks) const noexcept {
   return std::min(blocks * chunk_bytes_, (blocks + home_.blocks_at_home()) * shape_.bytes) >=
          bytes_min_;
@@ -66,7 +66,7 @@ bool page_depot::give_back_some() noexcept {
     if (pages.where == nullptr) return false;
     given_back_ += before - home_.resident();
   }
-  home_.release(pages);  // a system call or two; others take and give meanwhile
+  home_.release(pages);  // one or two system calls, without the lock
   const std::lock_guard lock(mutex_);
   const std::size_t before = home_.resident();
   home_.end_vacating(pages);

@@ -39,8 +39,8 @@ void* map(std::size_t bytes) {
   return got;
 }
 
-// The kernel refuses if that would split one mapping too many. Then the addresses are lost, but not
-// the memory.
+// munmap fails if splitting the mapping would exceed the kernel's limit of mappings. Then the
+// address range is lost, but the memory is returned.
 void unmap(void* begin, std::size_t bytes) noexcept {
   if (bytes != 0 && ::munmap(begin, bytes) != 0) (void)::madvise(begin, bytes, MADV_DONTNEED);
 }
@@ -48,7 +48,8 @@ void unmap(void* begin, std::size_t bytes) noexcept {
 }  // namespace
 
 void* obtain_pages(std::size_t bytes, std::size_t align) {
-  // The kernel puts one mapping beside the other, so that what follows an aligned one is aligned.
+  // The kernel places mappings next to each other, so a mapping that follows an aligned one is
+  // usually aligned as well.
   void* got = map(bytes);
   if (reinterpret_cast<std::uintptr_t>(got) % align != 0) {
     unmap(got, bytes);
@@ -59,8 +60,8 @@ void* obtain_pages(std::size_t bytes, std::size_t align) {
     got = as_pointer(aligned);
   }
   expect_low_addresses(got, bytes);
-  // A huge page would hold two megabytes for one block, and khugepaged would fetch back what was
-  // given away. Refused where there are none.
+  // A huge page would keep two megabytes for one block, and khugepaged would bring back discarded
+  // memory. The call fails on systems without huge pages, which is harmless.
   (void)::madvise(got, bytes, MADV_NOHUGEPAGE);
 #ifdef TROUPE_ASAN
   __lsan_register_root_region(got, bytes);
@@ -72,7 +73,7 @@ void return_pages(void* begin, std::size_t bytes, std::size_t) noexcept {
 #ifdef TROUPE_ASAN
   __lsan_unregister_root_region(begin, bytes);
 #endif
-  unpoison(begin, bytes);  // somebody else may get these addresses
+  unpoison(begin, bytes);  // the addresses may be reused
   unmap(begin, bytes);
 }
 
@@ -85,7 +86,7 @@ void discard_pages(void* begin, std::size_t bytes) noexcept {
 }
 
 void prefer_large_pages(void* begin, std::size_t bytes) noexcept {
-  (void)::madvise(begin, bytes, MADV_HUGEPAGE);  // refused where there are none
+  (void)::madvise(begin, bytes, MADV_HUGEPAGE);  // fails without huge pages
 }
 
 #else

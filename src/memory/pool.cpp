@@ -9,7 +9,7 @@ namespace troupe {
 namespace detail {
 namespace {
 
-// Of one size class. Less is not worth waking anybody for.
+// Surplus of one size class, in bytes, below which no listener is woken.
 constexpr std::size_t surplus_min = 256 * 1024;
 
 constinit surplus_signal pool_surplus;
@@ -33,7 +33,7 @@ constexpr bool every_class_is_well_formed() {
   return true;
 }
 
-// The round that pool_trim() is in.
+// The current round of pool_trim().
 struct {
   mutex guard;
   bool begun = false;
@@ -81,8 +81,8 @@ pool_rest pool_trim(std::size_t steps_max) noexcept {
     if (steps_max == 0) return pool_rest::now;
   }
   round.begun = false;
-  // What was told since this round began may not be part of it; and a round may be what a system that
-  // has ended left half done.
+  // A surplus that was signalled since this round began may not be part of it. The round may also
+  // have been begun by a system that terminated before it was complete.
   return round.later || detail::pool_surplus.is_raised() ? pool_rest::later : pool_rest::nothing;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a block costs, against operator new, for several sizes: taken and released at once; a thousand
-// taken before they are released; released by another thread than took it. Then what it costs to give
-// memory back. Prints nanoseconds for a pair.
+// Compares the cost of a block with operator new for several sizes: allocated and released at once;
+// a thousand allocated before they are released; released by another thread. Then measures the cost
+// of returning memory to the system. Prints nanoseconds per pair.
 
 #include <array>
 #include <chrono>
@@ -82,7 +82,7 @@ void a_thousand(std::size_t pairs) {
   });
 }
 
-// A hundred blocks travel at a time, so that the channel costs little beside them.
+// A hundred blocks are passed at a time, so that the cost of the channel is small.
 template <class From>
 void to_another_thread(std::size_t pairs) {
   constexpr std::size_t load = 100;
@@ -108,7 +108,7 @@ void to_another_thread(std::size_t pairs) {
       }
     });
     for (std::size_t n = 0; n < pairs / load; ++n) {
-      // [received] acquire: the place is free.
+      // [received] acquire: the slot of the channel is free.
       while (n - way->received.load(acquire) == places) std::this_thread::yield();
       for (void*& block : way->bundles[n % places]) touch(block = From::take());
       // [sent] release: the bundle is written.
@@ -130,7 +130,7 @@ void both(std::size_t pairs) {
   all<from_pool<Bytes>>(pairs);
 }
 
-// A backlog in memory that the pool has not got yet, and what it takes to give that back.
+// A backlog in memory that is new to the pool, and the cost of returning that memory.
 void backlog(std::size_t count) {
   std::vector<void*> blocks(count);
   for (int rounds = 0; rounds < 3; ++rounds) {

@@ -111,7 +111,7 @@ TEST(pool, a_thread_keeps_no_more_than_two_of_the_largest_blocks) {
   EXPECT_GE(pool_used().free - before, 48 * bytes);
 }
 
-TEST(pool, order) {  // last in, first out: what was just used is in the cache
+TEST(pool, order) {  // last in, first out: the block used last is in the cache
   void* a = pool_allocate(64);
   void* b = pool_allocate(64);
   pool_release(a, 64);
@@ -149,7 +149,7 @@ TEST(pool, a_thread_leaves_its_blocks_to_others) {
   EXPECT_EQ(resident(), before);
 }
 
-// The block comes from this thread, so the other one's first visit to the pool is a release.
+// This thread allocates the block, so the first pool operation of the other thread is a release.
 TEST(pool, a_thread_that_only_releases_leaves_its_blocks_to_others) {
   const auto round = [] {
     void* block = pool_allocate(768);
@@ -162,7 +162,13 @@ TEST(pool, a_thread_that_only_releases_leaves_its_blocks_to_others) {
 }
 
 struct late_user {
-  void use() { block = pool_allocate(384); }
+  void use() {
+    // Fills the depot with batches of several blocks.
+    std::vector<void*> many;
+    for (int i = 0; i < 500; ++i) many.push_back(pool_allocate(384));
+    for (void* one : many) pool_release(one, 384);
+    block = pool_allocate(384);
+  }
   ~late_user() {
     if (block == nullptr) return;
     std::vector<void*> more;
@@ -179,7 +185,7 @@ thread_local late_user late;
 TEST(pool, still_works_and_keeps_nothing_after_the_thread_closed_its_cache) {
   const auto round = [] {
     thread([] {
-      late_user& first = late;  // made before the pool's own thread_local, so destroyed after it
+      late_user& first = late;  // constructed before the pool's thread_local, so destroyed after it
       first.use();
     }).join();
   };
@@ -195,7 +201,7 @@ struct message {
   std::byte rest[48];
 };
 
-// A bounded channel; each place holds one message.
+// A bounded channel; each slot holds one message.
 class channel {
  public:
   static constexpr std::size_t places = 256;
@@ -218,7 +224,7 @@ class channel {
   std::array<atomic<message*>, places> at_{};
 };
 
-TEST(pool, one_to_one) {  // freed on another thread: memory stays bounded
+TEST(pool, one_to_one) {  // released on another thread: memory stays bounded
   constexpr std::size_t count = 300'000;
   const auto way = std::make_unique<channel>();
   const std::size_t before = resident();
@@ -266,8 +272,8 @@ TEST(pool, many_to_one) {
   EXPECT_LE(resident() - before, 3 * some);
 }
 
-// Threads exchange blocks of all sizes at random. A block that two had at once would be written by
-// the other.
+// Threads exchange blocks of all sizes at random. If two threads owned a block at once, one would
+// overwrite the other's data.
 TEST(pool, stampede) {
   struct parcel {
     std::size_t bytes;
@@ -294,13 +300,13 @@ TEST(pool, stampede) {
         auto* mine = static_cast<parcel*>(pool_allocate(bytes));
         std::memset(static_cast<void*>(mine), static_cast<int>(t + 1), bytes);
         *mine = {bytes, t + 1};
-        // [parcel] acq_rel: the one is written, the other is read.
+        // [parcel] acq_rel: the block that is passed on is written; the received one can be read.
         release_checked(shared[random() % shared.size()].exchange(mine, acq_rel));
       }
     });
   }
   for (thread& one : threads) one.join();
-  // [parcel] relaxed: joined.
+  // [parcel] relaxed: the threads are joined.
   for (atomic<parcel*>& place : shared) release_checked(place.load(relaxed));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes back to the system, and when. Nothing here waits: a round of pool_trim() is what would
-// come a second later.
+// Which memory is returned to the system, and when. The tests do not wait: each call of pool_trim()
+// stands for a round that would take place a second later.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -29,12 +29,12 @@
 
 namespace {
 
-// [news] relaxed, all of these: a count.
+// [news] relaxed in all uses: a counter.
 [[maybe_unused]] troupe::atomic<std::size_t> news{0};
 
 }  // namespace
 
-#ifndef TROUPE_TEST_SANITIZED  // the sanitizers have their own
+#ifndef TROUPE_TEST_SANITIZED  // the sanitizers replace operator new themselves
 void* operator new(std::size_t bytes) {
   news.fetch_add(1, troupe::relaxed);
   if (void* const got = std::malloc(bytes)) return got;
@@ -59,8 +59,8 @@ constexpr std::size_t megabyte = 1'000'000;
 
 std::size_t resident() { return pool_used().resident; }
 
-// All that is free and not in a thread's cache. One round sees what is free, the next one that it is
-// still free.
+// Returns all memory that is free and not in a thread's cache. One round finds the free memory; the
+// next one sees that it is still free.
 void trim_all() {
   for (int rounds = 0; rounds < 3; ++rounds) (void)pool_trim();
 }
@@ -91,7 +91,8 @@ class backlog {
   backlog& operator=(const backlog&) = delete;
   ~backlog() { drain(); }
 
-  // Handles them in the order in which they were made; keeps every one that `keeps` wants.
+  // Handles the messages in the order in which they were made, and keeps those for which `keeps`
+  // returns true.
   template <class Keeps>
   void drain(Keeps&& keeps) {
     for (message* m = std::exchange(first_, nullptr); m != nullptr;) {
@@ -126,12 +127,12 @@ TEST(pool_trim, gives_back_what_a_burst_needed) {
     EXPECT_GT(resident(), before + 15 * megabyte);
     EXPECT_EQ(pool_trim(), pool_rest::later) << "it may still be needed";
     EXPECT_EQ(pool_trim(), pool_rest::nothing);
-    // What this thread's cache holds pins the chunks that it comes from.
+    // Blocks in this thread's cache pin the chunks that they come from.
     EXPECT_LE(resident(), before + 300'000) << bytes;
   }
 }
 
-#ifndef TROUPE_TEST_SANITIZED  // their shadow is resident too, and what they hold back
+#ifndef TROUPE_TEST_SANITIZED  // their shadow memory and quarantine are resident, too
 std::size_t resident_set() {
   std::size_t total = 0;
   std::size_t pages = 0;
@@ -156,7 +157,7 @@ TEST(pool_trim, the_resident_set_falls) {
   EXPECT_LE(after, before + 2 * megabyte);
 }
 
-// Each thread has all its magazines filled when it starts to count.
+// The magazines of each thread are filled before counting begins.
 TEST(pool_trim, a_producer_and_a_consumer_call_no_malloc) {
   constexpr std::size_t places = 8;
   for (const std::size_t bytes : {48u, 1'200u, 8'300u, 65'600u}) {
@@ -195,8 +196,8 @@ TEST(pool_trim, a_producer_and_a_consumer_call_no_malloc) {
     EXPECT_EQ(news.load(relaxed), news_before) << bytes;
     EXPECT_EQ(malloc_after.uordblks, malloc_before.uordblks);
     EXPECT_EQ(malloc_after.hblks, malloc_before.hblks);
-    // At first there may have been fewer underway: at most all places and four batches, in whole
-    // chunks. The largest messages together are a gigabyte.
+    // Fewer blocks may have been in use at first: the growth is at most all places and four
+    // batches, in whole chunks. The largest messages together are a gigabyte.
     EXPECT_LE(resident(), resident_before + 2 * megabyte);
     enough.store(true, relaxed);  // [enough]
     consumer.join();
@@ -207,7 +208,7 @@ TEST(pool_trim, a_producer_and_a_consumer_call_no_malloc) {
 }
 #endif
 
-TEST(pool_trim, destroys_all) {  // that a thread had, when it has ended
+TEST(pool_trim, destroys_all) {  // the blocks of a thread that has ended
   trim_all();
   const std::size_t before = resident();
   thread([] {
@@ -269,11 +270,11 @@ TEST(pool_trim, a_block_in_use_keeps_its_chunk_and_no_more) {
     return true;
   });
   trim_all();
-  // A page for each, and one for the head of its slab.
+  // One page per block, and one for the head of its slab.
   EXPECT_LE(resident(), before + 2 * 4096 * kept.size() + 100'000);
   for (message* m : kept) pool_release(m, 32);
   trim_all();
-  EXPECT_LE(resident(), before + 2 * 4096 * 128);  // the last of them are in this thread's cache
+  EXPECT_LE(resident(), before + 2 * 4096 * 128);  // the last ones are in this thread's cache
 }
 
 TEST(pool_trim, what_is_in_use_gathers_in_few_chunks) {
@@ -287,7 +288,7 @@ TEST(pool_trim, what_is_in_use_gathers_in_few_chunks) {
   });
   trim_all();
   const std::size_t scattered = resident();
-  // As many again find room where the others are.
+  // The same number of blocks again fits beside the others.
   backlog more(64, 300'000);
   EXPECT_LE(resident(), scattered + 100'000);
   for (message* m : kept) pool_release(m, 64);
@@ -365,7 +366,7 @@ TEST(pool_trim, a_few_blocks_that_pin_many_chunks_are_a_surplus) {
   trim_all();
 }
 
-TEST(pool_trim, many_to_one) {  // while others trim
+TEST(pool_trim, many_to_one) {  // while other threads trim
   constexpr std::size_t senders = 2;
   constexpr std::size_t rounds = 20;
   atomic<message*> way{nullptr};
@@ -401,7 +402,7 @@ TEST(pool_trim, many_to_one) {  // while others trim
   for (thread& each : threads) each.join();
 }
 
-// Threads fill blocks of all sizes and look at them again, while two others trim.
+// Threads fill blocks of all sizes and check them later, while two other threads trim.
 TEST(pool_trim, stampede) {
   const unsigned seed = std::random_device{}();
   std::cout << "seed " << seed << "\n";

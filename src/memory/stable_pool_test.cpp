@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t made = 0x5eed;
 
-// A pool of its own for each test.
+// Each test has a pool of its own.
 template <int>
 struct header {
   atomic<std::uint64_t> generation{made};
@@ -74,7 +74,7 @@ TEST(stable_pool, a_header_outlives_its_owners) {
     for (header<2>* slot : slots) pool::give_back(slot, 128);
   }
   EXPECT_EQ(seen.size(), 1'000u);
-  // Free by now, and still readable.
+  // The slots are free by now, and still readable.
   for (header<2>* slot : seen) {
     ASSERT_EQ(slot->generation.load(), made + 5);
     ASSERT_EQ(slot->other, made + 1);
@@ -127,7 +127,7 @@ TEST(stable_pool, a_thread_leaves_its_slots_to_others) {
 struct late_user {
   ~late_user() {
     if (!armed) return;
-    // The first use of this pool on this thread, when the other one's cache is closed already.
+    // The first use of this pool on this thread; the other pool's cache is closed already.
     auto* slot = stable_pool<header<5>>::take(384);
     stable_pool<header<5>>::give_back(slot, 384);
   }
@@ -149,8 +149,8 @@ TEST(stable_pool, a_first_use_at_the_end_of_a_thread_keeps_nothing) {
   EXPECT_EQ(stable_pool<header<5>>::bytes(), before);
 }
 
-// Takers hand slots to one another while others walk: a walker sees constructed headers only, and a
-// generation never falls.
+// Threads pass slots to each other while other threads iterate. An iterating thread sees
+// constructed headers only, and a generation never decreases.
 TEST(stable_pool, stampede) {
   using pool = stable_pool<header<6>>;
   const unsigned seed = std::random_device{}();
@@ -183,9 +183,9 @@ TEST(stable_pool, stampede) {
           ASSERT_EQ(first[bytes - sizeof(*slot) - 1], t);
           pool::give_back(slot, bytes);
         }
-        if (i % 100 == 0) {  // through another thread's hands; always of one size
+        if (i % 100 == 0) {  // passed to another thread; always of one size
           header<6>* slot = pool::take(512);
-          // [parcel] acq_rel: the slot is whole.
+          // [parcel] acq_rel: the slot is completely written.
           slot = shared[random() % shared.size()].exchange(slot, acq_rel);
           if (slot != nullptr) pool::give_back(slot, 512);
         }
@@ -222,7 +222,7 @@ TEST(stable_pool, a_use_after_give_back_is_found) {
       },
       "use-after-poison");
 }
-#elif !defined(TROUPE_TEST_TSAN)  // its shadow is resident too
+#elif !defined(TROUPE_TEST_TSAN)  // its shadow memory is resident, too
 std::size_t resident_bytes() {
   std::size_t total = 0;
   std::size_t resident = 0;

@@ -55,7 +55,7 @@ TEST(surplus_signal, who_goes_leaves_what_he_owes_to_another) {
   for (ear& each : ears) signal.add(each);
   signal.raise();
   signal.lower();
-  signal.remove(ears[1], true);  // he was told nothing, but says so
+  signal.remove(ears[1], true);  // it was never notified, but reports a surplus as owed
   signal.remove(ears[0], false);
   EXPECT_EQ(ears[2].heard, 1);
   signal.remove(ears[2], true);

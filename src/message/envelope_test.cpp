@@ -17,7 +17,7 @@ using detail::dispatch_of;
 using detail::envelope;
 using detail::make_envelope;
 
-// Counts itself, owns memory, and throws when it is told to.
+// Counts its objects, owns memory, and throws on request.
 struct parcel {
   parcel() { ++alive; }
   parcel(const parcel& other) : text(other.text) {
@@ -79,7 +79,7 @@ TEST(envelope, copies_what_is_not_given_away_and_moves_what_is) {
   envelope* const copy = make_envelope<false>(how, std::as_const(mine));
   EXPECT_NE(mine.text, "");
   envelope* const moved = make_envelope<false>(how, std::move(mine));
-  EXPECT_EQ(mine.text, "");  // NOLINT: that it was moved from is the point
+  EXPECT_EQ(mine.text, "");  // NOLINT: the test checks the moved-from object
   how.discard(*copy);
   how.discard(*moved);
 }

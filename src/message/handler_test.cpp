@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which messages an actor understands. Handlers are only declared: this is the compiler's work. The
-// tests say at run time what it decided, so that a wrong one is a failure and not an error.
+// Which messages an actor understands. Handlers are only declared, because the compiler decides.
+// The tests check its decision at run time, so that a wrong one is a test failure and not a build
+// error.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace {
 
 struct greeting {};
 struct from_greeting {
-  from_greeting(greeting);  // NOLINT: it converts, that is the point
+  from_greeting(greeting);  // NOLINT: the conversion is intended
 };
 struct derived_greeting : greeting {};
 struct move_only {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// type_name and address: what messages and actors are called.
+// type_name and address: the names of messages and actors.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 #include <vector>
@@ -285,15 +286,31 @@ TEST(asio_pump, is_the_only_pump_of_its_thread) {
 }
 
 TEST(asio_pump, messages_may_come_while_the_context_ends) {
-  asio_stage s;
-  int handled = 0;
-  const auto a = s.spawn<counter>(handled);
-  std::jthread sender([&](const std::stop_token& enough) {
-    while (!enough.stop_requested()) a.send(1);
-  });
-  for (int i = 0; i < 20; ++i) s.context->poll();
-  s.context.reset();
-  s.pump.reset();
+  // A round may be posted at that moment or not.
+  for (int round = 0; round < 20; ++round) {
+    asio_stage s;
+    int handled = 0;
+    const auto a = s.spawn<counter>(handled);
+    atomic<int> taken{0};
+    atomic<int> refused{0};
+    std::jthread sender([&](const std::stop_token& enough) {
+      while (!enough.stop_requested()) {
+        ++(a.send(1) == delivery::refused ? refused : taken);
+        std::this_thread::yield();
+      }
+    });
+    while (handled == 0) s.context->poll();
+    s.context.reset();
+    const int at_its_end = handled;
+    // The first of these may have begun before, the second has not.
+    const int enough = taken + 2;
+    while (taken < enough && refused == 0) std::this_thread::yield();
+    EXPECT_EQ(refused, 0);
+    s.pump.reset();
+    EXPECT_EQ(a.join(), exit_reason::stopped_now);
+    EXPECT_EQ(a.send(1), delivery::refused);
+    EXPECT_EQ(handled, at_its_end) << "no thread runs the context";
+  }
 }
 
 // A lost wake-up ends it in run(), for ever: so a timer ends that.

@@ -3,6 +3,7 @@
 #include <troupe/net/listener.hpp>
 
 #include <cerrno>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -67,28 +68,78 @@ acceptor listen(io_context& on, const std::string& address, std::uint16_t port) 
   return result;
 }
 
+namespace {
+
+/// The completion handler of an accept. If it is destroyed without being called, because the code
+/// below has failed, or if it cannot pass on what it was called with, the listener accepts again.
+///
+/// It must not touch the listener, which may have stopped. The reference keeps the actor alive while
+/// it waits for a connection.
+class accepting {
+ public:
+  accepting(ref<listener> who, loop* onto) noexcept : who_(std::move(who)), onto_(onto) {}
+  accepting(accepting&&) noexcept = default;
+  accepting& operator=(accepting&&) = delete;
+  ~accepting() {
+    if (!who_) return;
+    const ref<listener> alive = weak_ref<listener>(who_).lock();
+    if (!alive) return;  // its loop ends, and destroys the handlers of all operations
+    try {
+      alive.send_after(listener::pause, accept{onto_});
+    } catch (...) {
+      alive.stop_now();  // no memory for this either: its owner is notified without any
+    }
+  }
+
+  void operator()(error_code error, socket connection) {
+    if (error != asio::error::operation_aborted) {
+      try {
+        who_.send(listener::arrived{onto_, error, std::move(connection)});
+      } catch (...) {
+        return;
+      }
+    }
+    who_ = {};
+  }
+
+ private:
+  ref<listener> who_;
+  loop* onto_;
+};
+
+}  // namespace
+
 listener::listener(acceptor on, recipient<accepted, accept_paused> owner)
     : acceptor_(std::move(on)), owner_(std::move(owner)) {}
 
 void listener::on(accept m) {
-  // The handler must not touch this object, which may have ended by then: it sends a message. The
-  // reference in it keeps the actor alive while it waits for a connection.
-  ref<listener> me = self(this);
-  acceptor_.async_accept(m.onto->context(),
-                         [me, onto = m.onto](error_code error, socket connection) {
-                           if (error == asio::error::operation_aborted) return;
-                           me.send(arrived{onto, error, std::move(connection)});
-                         });
+  try {
+    acceptor_.async_accept(m.onto->context(), accepting(self(this), m.onto));
+  } catch (const std::bad_alloc&) {
+    tell_paused(asio::error::no_memory);
+  }
+}
+
+void listener::tell_paused(error_code why) noexcept {
+  try {
+    owner_.send(accept_paused{why});
+  } catch (...) {
+    // There is no memory to report it.
+  }
 }
 
 void listener::on(arrived m) {
   if (!m.error) {
-    owner_.send(accepted{m.onto, std::move(m.connection)});
+    try {
+      owner_.send(accepted{m.onto, std::move(m.connection)});
+    } catch (const std::bad_alloc&) {
+      on(accept{m.onto});  // this connection is closed
+    }
   } else if (concerns_one_connection(m.error)) {
     on(accept{m.onto});
   } else {
-    owner_.send(accept_paused{m.error});
-    self(this).send_after(pause, accept{m.onto});
+    tell_paused(m.error);
+    accepting(self(this), m.onto);  // destroyed at once: accepts after the pause
   }
 }
 

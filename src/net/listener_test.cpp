@@ -3,15 +3,50 @@
 #include <troupe/net/listener.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <boost/asio/connect.hpp>
+#include <cerrno>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "sanitized.hpp"
+
+namespace troupe::net {
+namespace {
+
+// With which error the next accept() of this program fails; 0: with none.
+std::atomic<int> accept_fails_with{0};
+
+#ifdef TROUPE_TEST_SANITIZED
+constexpr bool accept_is_replaced = false;
+#else
+constexpr bool accept_is_replaced = true;
+#endif
+
+}  // namespace
+}  // namespace troupe::net
+
+#ifndef TROUPE_TEST_SANITIZED
+
+extern "C" int accept(int on, sockaddr* from, socklen_t* size) {
+  if (const int why = troupe::net::accept_fails_with.exchange(0); why != 0) {
+    errno = why;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_accept4, on, from, size, 0));
+}
+
+#endif
 
 namespace troupe::net {
 namespace {
@@ -34,6 +69,7 @@ struct visitors {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<socket> sockets;
+  std::atomic<unsigned> pauses{0};
 };
 
 /// Takes as many as it is told to.
@@ -50,7 +86,7 @@ class host : public actor {
   void on_stop() { listener_.stop_now(); }
   void on(more) { listener_.send(accept{&loop_}); }
   void on(accepted m) { all_->add(std::move(m.connection)); }
-  void on(const accept_paused&) {}
+  void on(const accept_paused&) { ++all_->pauses; }
 
  private:
   loop& loop_;
@@ -120,6 +156,25 @@ TEST_F(listening, an_operation_on_a_socket_keeps_an_actor_alive_until_it_complet
   client.connect(there);
   EXPECT_TRUE(all_->come_to(1));
   while (alone.lock()) std::this_thread::yield();  // nothing keeps it any more
+}
+
+TEST_F(listening, takes_the_next_one_after_a_connection_that_could_not_be_taken) {
+  if (!accept_is_replaced) GTEST_SKIP() << "the sanitizer has its own accept()";
+  accept_fails_with = EPERM;
+  const auto first = connect();
+  host_.send(host::more{});
+  EXPECT_TRUE(all_->come_to(1, 20s));
+  EXPECT_EQ(accept_fails_with, 0);
+  EXPECT_EQ(all_->pauses, 0u) << "it was that connection's own error";
+}
+
+TEST_F(listening, goes_on_after_a_pause_when_there_was_no_descriptor) {
+  if (!accept_is_replaced) GTEST_SKIP() << "the sanitizer has its own accept()";
+  accept_fails_with = EMFILE;
+  const auto first = connect();
+  host_.send(host::more{});
+  EXPECT_TRUE(all_->come_to(1, 20s));
+  EXPECT_EQ(all_->pauses, 1u);
 }
 
 std::string complaint(const std::string& address, std::uint16_t port) {

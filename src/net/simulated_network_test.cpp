@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <troupe/net/listener.hpp>
@@ -386,6 +387,35 @@ TEST(simulated_network, a_loop_that_ends_drops_what_holds_others_of_its_own) {
                                   [there, both, byte](error_code, std::size_t) {});
   }
   (void)sim.advance(1s);  // nothing of it is called any more
+}
+
+TEST(simulated_network, a_connection_that_was_accepted_onto_another_loop_outlives_the_first) {
+  sim::simulation sim(1);
+  simulated_network network;
+  system s;
+  std::optional<loop> first(std::in_place, s);
+  loop second(s, "second");
+  std::optional<socket> came;
+  socket there(second.context());
+  {
+    acceptor on = listen(first->context(), "127.0.0.1", 8080);
+    on.async_accept(second.context(), [&](error_code error, socket one) {
+      EXPECT_FALSE(error);
+      came.emplace(std::move(one));
+    });
+    there.async_connect({asio::ip::make_address("127.0.0.1"), 8080}, [](error_code) {});
+    ASSERT_TRUE(sim.run_until([&] { return came.has_value(); }, 1s));
+  }
+  first.reset();
+  const std::string sent = "still there";
+  std::string got(sent.size(), ' ');
+  std::optional<error_code> done;
+  asio::async_write(there, asio::buffer(sent),
+                    [](error_code error, std::size_t) { EXPECT_FALSE(error); });
+  asio::async_read(*came, asio::buffer(got), [&](error_code error, std::size_t) { done = error; });
+  ASSERT_TRUE(sim.run_until([&] { return done.has_value(); }, 1s));
+  EXPECT_FALSE(*done);
+  EXPECT_EQ(got, sent);
 }
 
 TEST(simulated_network, the_same_seed_is_the_same_run) {

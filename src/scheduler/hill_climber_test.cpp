@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A pool of which is known how much so many workers do in a microsecond.
+// A model of a pool with a known throughput per microsecond for each number of workers.
 class imagined {
  public:
   imagined(unsigned workers, std::function<double(unsigned)> per_microsecond)
@@ -25,7 +25,7 @@ class imagined {
     does_ = std::move(per_microsecond);
   }
 
-  // Returns the part of the time during which `limit` workers might run.
+  // Returns the fraction of the time in which the limit was `limit` workers.
   double run_for(duration time, unsigned limit) {
     const time_point end = now_ + time;
     duration at_limit{};
@@ -115,7 +115,7 @@ TEST(hill_climber, workers_that_are_no_power_of_two_may_all_run) {
   }
 }
 
-// A few tell another core much, many tell each other little.
+// A few workers exchange much data between cores; many workers exchange little.
 TEST(hill_climber, it_comes_by_what_only_many_do_faster) {
   imagined pool(16, torn);
   (void)pool.run_for(1s, 1);
@@ -124,7 +124,7 @@ TEST(hill_climber, it_comes_by_what_only_many_do_faster) {
   EXPECT_GE(pool.run_for(1s, 16), 0.9);
 }
 
-// Of 16 workers only two had anything to do.
+// Only two of 16 workers have work.
 TEST(hill_climber, steps_are_long_for_those_who_run) {
   hill_climber climber(16);
   time_point now = time_point{} + 1h;
@@ -154,7 +154,7 @@ TEST(hill_climber, after_all_were_idle_all_may_run_again) {
   EXPECT_LE(pool.climber().next_look(), time_point{});
 }
 
-// Phases of a few milliseconds, in which the work costs differently, are not taken for an answer.
+// Phases of a few milliseconds in which the work has another cost must not be taken as a result.
 TEST(hill_climber, phases_of_the_work_do_not_mislead_it_for_long) {
   std::mt19937 random(1);
   double phase = 1;

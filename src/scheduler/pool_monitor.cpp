@@ -19,13 +19,21 @@ void pool_monitor::start(duration stuck_after) {
 
 void pool_monitor::stop() noexcept {
   if (!thread_.joinable()) return;
-  parker_.notify();  // the pool says that it stops
+  parker_.notify();  // is_stopping() is true by now
   thread_.join();
 }
 
 void pool_monitor::wake() noexcept {
-  // [monitor-sleeps] relaxed: who changes it wakes it, and the others need not.
-  if (pool_.monitor_sleeps_.exchange(false, relaxed)) parker_.notify();
+  // [monitor-sleeps] relaxed: the thread that clears the bit wakes the monitor; the other threads
+  // need not.
+  if (is_awake_now()) parker_.notify();
+}
+
+// Clears the monitor's sleep bit. Returns true if the bit was set. [monitor-sleeps] relaxed: see
+// the callers.
+bool pool_monitor::is_awake_now() noexcept {
+  constexpr unsigned mine = worker_pool::sleeper::monitor;
+  return (pool_.asleep_.fetch_and(~mine, relaxed) & mine) != 0;
 }
 
 void pool_monitor::run() noexcept {
@@ -40,15 +48,16 @@ void pool_monitor::run() noexcept {
   }
 }
 
-// [monitor-sleeps] seq_cst, and the census, too: if this finds all workers parked, whoever is woken later finds
-// that the monitor sleeps when he leaves work to one that runs.
+// [monitor-sleeps] seq_cst, here and for the census: if this finds all workers parked, a worker
+// that is woken later sees that the monitor sleeps when it leaves work to a running worker.
 void pool_monitor::sleep_while_nobody_runs() noexcept {
-  pool_.monitor_sleeps_.store(true, seq_cst);
+  pool_.asleep_.fetch_or(worker_pool::sleeper::monitor, seq_cst);
   if (pool_.are_all_parked() && !pool_.is_stopping()) {
     parker_.park();
-    pool_.monitor_sleeps_.store(false, relaxed);  // [monitor-sleeps] by stop() it may still be true
-  } else if (!pool_.monitor_sleeps_.exchange(false, relaxed)) {  // [monitor-sleeps]
-    // Somebody wakes it all the same: left there, that would make the next look come too soon.
+    (void)is_awake_now();  // stop() wakes it without clearing the bit
+  } else if (!is_awake_now()) {
+    // Another thread has cleared the bit and notifies the parker. Without this wait, the leftover
+    // token would make the next sample come too early.
     parker_.park();
   }
 }
@@ -68,7 +77,8 @@ void pool_monitor::look() noexcept {
   }
 }
 
-// `behind`: others wait for this worker's next turn. `elsewhere`: they have a worker, but could do with another one.
+// `behind`: runnables wait for this worker's next turn. `elsewhere`: runnables wait at another
+// worker, and this worker could take some of them.
 void pool_monitor::look_at(worker& one, turn_seen& seen, bool behind, bool elsewhere) noexcept {
   worker_thread& by = one.run_by();
   const std::uint64_t turn = by.done().turns.value();
@@ -81,14 +91,14 @@ void pool_monitor::look_at(worker& one, turn_seen& seen, bool behind, bool elsew
     seen.first = now;
     seen.cpu_time = by.probe().cpu_time();
   }
-  // [turn-over] relaxed: a look.
+  // [turn-over] relaxed: a hint.
   if (by.done().is_waited_for.load(relaxed)) by.end_turn_soon();
   seen.waited = behind || elsewhere ? seen.waited + 1 : 0;
   if (seen.waited == 0) return;
   if (behind) by.end_turn_soon();
   if (seen.waited < tuning::looks_until_told || seen.looks < tuning::looks_until_stuck) return;
-  // Who would compute, but has no core, would not get one sooner for another thread; and who computes has no core to
-  // spare for those elsewhere.
+  // A thread that wants to compute but has no core would not get one sooner through another thread.
+  // A thread that computes has no core to spare for work that waits elsewhere.
   const bool computes = behind && by.probe().cpu_time() - seen.cpu_time >= (now - seen.first) / 2;
   if (!computes && !by.probe().is_blocked()) return;
   const duration lasted = now - seen.first + stuck_after_ / tuning::looks_until_stuck;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers that last, and the threads that go on behind them.
+// Long-running handlers, and the threads that take over their workers.
 #include <troupe/scheduler/worker_pool.hpp>
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
@@ -32,7 +35,7 @@ turn_result turn(runnable& r, activity& of_thread) noexcept {
   return static_cast<job&>(r).does();
 }
 
-/// What a pool has told.
+/// Records the notifications of a pool.
 class told final : public pool_listener {
  public:
   void grew(const stuck_turn& why) noexcept override {
@@ -71,7 +74,7 @@ class told final : public pool_listener {
   condition_variable changed_;
 };
 
-/// A handler that blocks until it is let go.
+/// A handler that blocks until it is released.
 struct blocker : job {
   std::binary_semaphore begun{0};
   std::binary_semaphore go_on{0};
@@ -112,7 +115,7 @@ TEST(stuck_worker, is_given_to_another_thread_with_what_its_turn_has_woken) {
   pool.schedule(slow);
   in_slot.done.acquire();
   in_ring.done.acquire();
-  // On a machine that is slow enough one of the others lasts too long as well, afterwards.
+  // On a slow host, one of the other turns may take too long as well, later.
   ASSERT_TRUE(tells.wait_until([](const told& t) { return !t.grew_.empty(); }));
   const stuck_turn first = tells.first_growth();
   EXPECT_EQ(first.whose, &slow);
@@ -139,7 +142,7 @@ TEST(stuck_worker, is_given_away_for_what_waits_behind_another_worker) {
   told tells;
   blocker slow;
   atomic<bool> is_over{false};
-  std::array<job, 2> busy;  // in turns of one worker: one of them always waits in its ring
+  std::array<job, 2> busy;  // alternate on one worker: one of them always waits in its ring
   std::counting_semaphore<2> ended{0};
   worker_pool pool({.workers = 2, .stuck_after = 2ms, .listener = &tells}, turn);
   pool.schedule(slow);
@@ -227,7 +230,7 @@ TEST(stuck_worker, its_thread_rests_and_is_used_again_or_ends) {
   EXPECT_EQ(tells.shrank_[0], 1u);
   EXPECT_EQ(pool.threads().threads, 1u);
 
-  // And another one where it has been.
+  // Another thread takes the place of the retired one.
   blocker slow;
   signal other;
   pool.schedule(slow);
@@ -239,11 +242,90 @@ TEST(stuck_worker, its_thread_rests_and_is_used_again_or_ends) {
   slow.over.acquire();
 }
 
+/// A thread-local whose destructor blocks until it is released.
+struct slow_to_end {
+  static inline std::binary_semaphore begun{0};
+  static inline std::binary_semaphore go_on{0};
+  bool is_armed = false;
+  static slow_to_end& here() {
+    static thread_local slow_to_end one;
+    return one;
+  }
+  ~slow_to_end() {
+    if (!is_armed) return;
+    begun.release();
+    go_on.acquire();
+  }
+};
+
+TEST(retired_thread, in_the_destructors_of_its_thread_locals_holds_up_nothing) {
+  blocker slow;
+  signal other;
+  worker_pool pool({.workers = 1, .max_threads = 3}, turn);
+  const auto blocks = slow.does;
+  slow.does = [&] {
+    slow_to_end::here().is_armed = true;
+    (void)pool.will_block();
+    return blocks();
+  };
+  pool.schedule(slow);
+  slow.begun.acquire();
+  slow.go_on.release();
+  slow.over.acquire();
+  slow_to_end::begun.acquire();  // after the thread has rested for a second
+  while (pool.threads().threads != 1) std::this_thread::yield();
+
+  // The next turn that blocks needs another thread.
+  std::binary_semaphore is_done{0};
+  atomic<bool> was_in_time{false};
+  std::jthread waits_no_longer([&] {
+    was_in_time.store(is_done.try_acquire_for(10s));
+    slow_to_end::go_on.release();
+  });
+  blocker next;
+  const auto blocks_as_well = next.does;
+  next.does = [&] {
+    pool.schedule(other);
+    (void)pool.will_block();
+    return blocks_as_well();
+  };
+  pool.schedule(next);
+  other.done.acquire();
+  EXPECT_EQ(pool.threads().threads, 2u);
+  is_done.release();
+  waits_no_longer.join();
+  EXPECT_TRUE(was_in_time.load());
+  next.go_on.release();
+  next.over.acquire();
+}
+
+TEST(retired_thread, is_used_again_when_it_has_ended) {
+  worker_pool pool({.workers = 1, .max_threads = 2}, turn);
+  for (int i = 0; i < 2; ++i) {
+    blocker slow;
+    signal other;
+    const auto blocks = slow.does;
+    slow.does = [&] {
+      pool.schedule(other);
+      while (!pool.will_block()) std::this_thread::yield();  // the other thread may still be busy
+      return blocks();
+    };
+    pool.schedule(slow);
+    other.done.acquire();
+    slow.go_on.release();
+    slow.over.acquire();
+    if (i == 0) {
+      while (pool.threads().threads != 1) std::this_thread::yield();
+    }
+  }
+  EXPECT_EQ(pool.threads().replacements, 2u);
+}
+
 TEST(stuck_worker, what_a_turn_wakes_after_it_has_lost_its_worker_gets_its_turn) {
   job slow;
   signal before;
   std::array<signal, 3> after;
-  int turns = 0;  // outlives the second one
+  int turns = 0;  // outlives the second turn
   worker_pool pool({.workers = 1, .stuck_after = 1ms}, turn);
   slow.does = [&] {
     if (++turns == 2) return turn_result::ended;
@@ -260,7 +342,7 @@ TEST(stuck_worker, what_a_turn_wakes_after_it_has_lost_its_worker_gets_its_turn)
 TEST(a_turn_that_will_block, gives_its_worker_away_at_once) {
   blocker slow;
   signal in_slot;
-  worker_pool pool(1, turn);  // nobody looks after it
+  worker_pool pool(1, turn);  // without a monitor
   const auto blocks = slow.does;
   bool was_given = false;
   slow.does = [&] {
@@ -312,12 +394,107 @@ TEST(stuck_worker, leaves_what_waits_to_other_workers_if_there_is_no_other_threa
   slow.go_on.release();
   slow.over.acquire();
 
-  signal after;  // its own worker is in use again
+  signal after;  // the thread's former worker is in use again
   pool.schedule(after);
   after.done.acquire();
 }
 
-// Between two turns of it, somebody from outside comes.
+// ── Stealing from a slot ──────────────────────────────────────────────────────────────────────
+
+// This pool has no monitor: only the other worker can take from the slot.
+TEST(private_slot, is_emptied_by_an_idle_worker_while_its_owners_turn_blocks) {
+  job sends;
+  signal receives;
+  std::binary_semaphore over{0};
+  bool was_in_time = false;
+  worker_pool pool(2, turn);
+  sends.does = [&] {
+    pool.schedule(receives);
+    was_in_time = receives.done.try_acquire_for(10s);
+    over.release();
+    return turn_result::ended;
+  };
+  pool.schedule(sends);
+  over.acquire();
+  EXPECT_TRUE(was_in_time);
+  EXPECT_EQ(pool.threads().replacements, 0u) << "the turn has kept its worker";
+}
+
+TEST(private_slot, is_emptied_by_an_idle_worker_while_its_owners_turn_computes) {
+  job sends;
+  atomic<bool> is_handled{false};
+  job receives;
+  receives.does = [&] {
+    is_handled.store(true);
+    return turn_result::ended;
+  };
+  std::binary_semaphore over{0};
+  bool was_in_time = false;
+  worker_pool pool(2, turn);
+  sends.does = [&] {
+    const time_point until = clock::now() + 10s;
+    pool.schedule(receives);
+    while (!is_handled.load() && clock::now() < until) {
+    }
+    was_in_time = is_handled.load();
+    over.release();
+    return turn_result::ended;
+  };
+  pool.schedule(sends);
+  over.acquire();
+  EXPECT_TRUE(was_in_time);
+}
+
+// Repeated: the pool has come to rest before each round, or it has not.
+TEST(private_slot, is_emptied_each_time_also_after_a_rest) {
+  worker_pool pool(2, turn);
+  for (int i = 0; i < 20; ++i) {
+    job sends;
+    signal receives;
+    std::binary_semaphore over{0};
+    bool was_in_time = false;
+    sends.does = [&] {
+      pool.schedule(receives);
+      was_in_time = receives.done.try_acquire_for(10s);
+      over.release();
+      return turn_result::ended;
+    };
+    if (i % 2 == 0) {
+      while (pool.parked() != 2) std::this_thread::yield();
+      std::this_thread::sleep_for(5ms);  // not decisive: the lookout may or may not sleep by then
+    }
+    pool.schedule(sends);
+    over.acquire();
+    ASSERT_TRUE(was_in_time) << i;
+  }
+}
+
+// Returns how often the threads of this process have gone to sleep.
+long times_asleep() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return used.ru_nvcsw;
+}
+
+TEST(worker_pool_at_rest, has_no_thread_that_wakes_up) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer has a thread of its own that wakes up";
+#endif
+  worker_pool pool({.workers = 3, .stuck_after = 1ms}, turn);
+  signal one;
+  pool.schedule(one);
+  one.done.acquire();
+  // A thread that polls would go to sleep several times within the 300 ms. This one sleeps once.
+  long fewest = 1'000;
+  for (int i = 0; i < 20 && fewest > 2; ++i) {
+    const long before = times_asleep();
+    std::this_thread::sleep_for(300ms);
+    fewest = std::min(fewest, times_asleep() - before);
+  }
+  EXPECT_LE(fewest, 2);
+}
+
+// A foreign thread schedules a runnable between two of its turns.
 TEST(a_runnable_that_is_never_done, goes_behind_what_waits_in_the_shared_queue) {
   job busy;
   signal from_outside;
@@ -361,7 +538,46 @@ TEST(a_turn_that_will_block, is_told_if_there_is_no_other_thread) {
   EXPECT_FALSE(was_given);
 }
 
-// Turns that block at random while others wake each other: each gets its turns, whoever gives them.
+TEST(a_turn_that_will_block, is_told_if_all_others_block_already_until_one_is_done) {
+  job first;
+  job second;
+  std::binary_semaphore first_blocks{0};
+  std::binary_semaphore first_goes_on{0};
+  std::binary_semaphore first_is_done{0};
+  std::binary_semaphore over{0};
+  bool first_may = false;
+  bool second_may = true;
+  bool second_may_then = false;
+  worker_pool pool({.workers = 2, .max_threads = 2}, turn);
+  first.does = [&] {
+    first_may = pool.will_block();
+    first_blocks.release();
+    first_goes_on.acquire();
+    pool.has_blocked();
+    first_is_done.release();
+    return turn_result::ended;
+  };
+  second.does = [&] {
+    second_may = pool.will_block();
+    pool.has_blocked();
+    first_goes_on.release();
+    first_is_done.acquire();
+    second_may_then = pool.will_block();
+    pool.has_blocked();
+    over.release();
+    return turn_result::ended;
+  };
+  pool.schedule(first);
+  first_blocks.acquire();
+  pool.schedule(second);
+  over.acquire();
+  EXPECT_TRUE(first_may);
+  EXPECT_FALSE(second_may);
+  EXPECT_TRUE(second_may_then);
+}
+
+// Turns block at random while others wake each other: each runnable gets all its turns, on
+// whichever thread.
 TEST(stuck_worker, under_load_nobody_is_lost_or_run_twice_at_once) {
   constexpr int count = 16;
   constexpr int rounds = 300;
@@ -382,7 +598,7 @@ TEST(stuck_worker, under_load_nobody_is_lost_or_run_twice_at_once) {
       me.random = me.random * 1'664'525u + 1'013'904'223u;
       const unsigned choice = me.random >> 24;
       if (choice == 0) (void)pool.will_block();
-      if (choice < 2) std::this_thread::sleep_for(3ms);  // it blocks: that is what is tested
+      if (choice < 2) std::this_thread::sleep_for(3ms);  // blocking is what is tested
       me.runs.store(false);
       if (--me.left == 0) {
         over.release();

@@ -6,13 +6,15 @@
 namespace troupe::detail {
 
 void serial_executor::let_go() noexcept {
-  // [serial-life] release: what was done with it; acquire: all of that comes before its end.
+  // [serial-life] release: publishes all uses of the group. Acquire: those uses happen before its
+  // destruction.
   if (references_.fetch_sub(1, acq_rel) == 1) delete this;
 }
 
 void serial_executor::schedule(runnable& r) noexcept {
   {
-    // Under the lock until the end: the turn of who is in the list begins behind it.
+    // The lock is held to the end of this block: a turn from the list begins only after it is
+    // released.
     const std::lock_guard lock(mutex_);
     if (is_busy_) {
       waiting_.push(r);
@@ -20,7 +22,9 @@ void serial_executor::schedule(runnable& r) noexcept {
       return;
     }
     is_busy_ = true;
-    hold();  // until it is not busy any more: the last one to have a turn lets go of its own reference in it
+    // Held until the group is idle: the last turn may release the last other reference to the
+    // group.
+    hold();
   }
   pool_.schedule(r);
 }
@@ -48,7 +52,7 @@ turn_result serial_executor::give_turn(runnable& r, turn_function turn,
     let_go();
     return left;
   }
-  // From here on this may be gone: the next turn may be over.
+  // Below, `this` may be destroyed as soon as `next` is scheduled: that turn may already be over.
   if (left == turn_result::again) {
     pool_.schedule_behind(*next);
   } else {
@@ -59,7 +63,7 @@ turn_result serial_executor::give_turn(runnable& r, turn_function turn,
 
 bool serial_executor::will_block() noexcept {
   {
-    // Its thread may lose its worker, and is then told no more that the turn has lasted.
+    // The thread may lose its worker. The monitor then no longer asks the turn to end.
     const std::lock_guard lock(mutex_);
     if (turn_on_ != nullptr) turn_on_->ask(activity::turn_over);
   }

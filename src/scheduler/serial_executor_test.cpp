@@ -48,7 +48,7 @@ TEST_P(serial_executor_on, turns_never_overlap_and_see_each_other) {
     foreign.clear();
     for (const auto& each : all) each->wait_until_it_rests();
   }
-  parker done;  // behind the last turn of all
+  parker done;  // notified by the last turn
   task last(*one, [&] { done.notify(); });
   last.poke();
   done.park();
@@ -116,7 +116,7 @@ TEST(serial_executor, keeps_the_order_in_which_they_were_scheduled) {
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
 }
 
-// One that has always more to do.
+// A task that always has more work.
 struct busy_task : task {
   explicit busy_task(executor& on, atomic<bool>& stop) : task(on) {
     work = [this, &stop] {
@@ -158,7 +158,7 @@ TEST(serial_executor, with_many_busy_ones_does_not_starve_others) {
   stop = true;
 }
 
-// The group gets as many turns as one that is not in it, however many it has.
+// The group gets as many turns as one runnable outside of it, whatever the number of its members.
 TEST(serial_executor, gets_turns_like_one_of_the_others) {
   worker_pool pool(1, task::turn_by_executor);
   const group one = make_group(pool);
@@ -186,7 +186,7 @@ TEST(serial_executor, gets_turns_like_one_of_the_others) {
       other.asked.fetch_add(1, relaxed);
     }
   };
-  // In a turn, so that they begin together.
+  // Within a turn, so that all begin together.
   task starts(pool, [&] {
     for (const auto& each : all) each->poke();
     other.poke();

@@ -24,7 +24,8 @@ void thread_executor::retire(runnable&) noexcept {
 }
 
 void thread_executor::run(runnable& r) noexcept {
-  // Leaves only behind the token that retire() brings: until then it may still touch this.
+  // Leaves only after it has consumed the token from retire(): until then retire() may still access
+  // this object.
   for (;;) {
     begins(timeline_slice::kind::parked);
     parker_.park();
@@ -34,7 +35,7 @@ void thread_executor::run(runnable& r) noexcept {
     }
   }
   begins(timeline_slice::kind::nothing);
-  // [finished] release: the owner's acquire in finished(): the last turn is over.
+  // [finished] release: pairs with the owner's acquire in finished(); the last turn is over.
   finished_.store(true, release);
 }
 

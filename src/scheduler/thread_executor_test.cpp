@@ -60,7 +60,7 @@ TEST(thread_executor, one_to_one) {
   constexpr int rounds = 10'000;
   thread_executor own(task::turn);
   parker main;
-  int ball = 0;  // not atomic: each poke hands it over
+  int ball = 0;  // not atomic: each poke passes it on
   task one(own, [&] {
     if (++ball == 2 * rounds) one.end();
     main.notify();
@@ -92,7 +92,7 @@ TEST(thread_executor, many_to_one) {
   while (!own.finished()) std::this_thread::yield();
 }
 
-// The thread that scheduled may still be on its way out of schedule().
+// The scheduling thread may not have returned from schedule() yet.
 TEST(thread_executor, may_be_destroyed_when_it_is_finished) {
   for (int round = 0; round < 300; ++round) {
     auto own = std::make_unique<thread_executor>(task::turn);

@@ -8,7 +8,8 @@ namespace troupe::detail {
 
 namespace {
 
-// So many messages are looked at after a wake-up; and so much shorter than a wait may be one that has a slice of its own.
+// After a wake-up, `learns_at_first` messages are timed one by one. A message gets a slice of its
+// own if it takes at least 1/`shorter_alone` of the shortest wait that is a slice.
 constexpr unsigned learns_at_first = 16;
 constexpr int shorter_alone = 4;
 
@@ -31,11 +32,11 @@ void timeline_lane::begins(kind what, unsigned worker) noexcept {
   const bool is_short = held_count_ != 0 && now - held_[0].end < shortest_;
   const timeline_slice& before = held_[0];
   if (what == kind::running && is_short && before.worker == worker) {
-    // It has hardly waited.
+    // The wait was too short for a slice: continue the previous slice.
     since_ = before.begin;
     waited_ = before.waited + (now - before.end);
     handled_then_ -= before.messages;
-    learnt_ = now;  // a message that comes now has not lasted for the wait
+    learnt_ = now;  // the next message does not include the wait
     held_count_ = 0;
   } else {
     if (what == kind::running || what == kind::nothing || !is_short || held_count_ == held_.size())
@@ -87,12 +88,13 @@ void timeline_lane::loses_worker() noexcept {
   lost_worker_.store(clock::now().time_since_epoch().count(), relaxed);  // [lost-worker]
 }
 
-// What it did until now is held back, if it may go on with it, and so is what comes after that.
+// Ends the current slice. If the thread may continue the same activity soon, the slice is held
+// back, and so are those after it.
 void timeline_lane::cut(time_point now, std::uint64_t uncounted) noexcept {
   if (doing_ == kind::nothing) return;
   const bool turns = doing_ == kind::running || doing_ == kind::replaced;
   const std::uint64_t messages = turns ? messages_since(uncounted) : 0;
-  // [lost-worker] relaxed: a time that is looked at.
+  // [lost-worker] relaxed: only the time itself is used.
   const time_point lost{duration(lost_worker_.exchange(0, relaxed))};
   if (doing_ == kind::running && lost > since_) {
     hold(std::min(lost, now), 0);
@@ -117,17 +119,17 @@ void timeline_lane::push_held() noexcept {
 }
 
 void timeline_lane::push(const timeline_slice& slice) noexcept {
-  const std::size_t at = pushed_.load(relaxed);  // [lane] relaxed: its own
-  // [lane-room] acquire: the recorder does not look at it any more.
+  const std::size_t at = pushed_.load(relaxed);  // [lane] relaxed: written by this thread
+  // [lane-room] acquire: the recorder has finished with this entry.
   if (at - taken_.load(acquire) == capacity_) {
     lost_.add(1);
     return;
   }
   ring_[at % capacity_] = slice;
-  pushed_.store(at + 1, release);  // [lane] release: the slice
+  pushed_.store(at + 1, release);  // [lane] release: publishes the slice
 }
 
-// Some are taken off the count again, so that there may seem to be less than before.
+// Some messages are subtracted from the count again, so the difference may be negative.
 std::uint64_t timeline_lane::messages_since(std::uint64_t uncounted) noexcept {
   const std::uint64_t now = counts_.handled.value() + uncounted;
   const auto more = static_cast<std::int64_t>(now - std::exchange(handled_then_, now));

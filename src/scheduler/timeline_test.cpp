@@ -25,7 +25,7 @@ constexpr duration always_short = 1h;
 constexpr timeline_label first{.actor = "actor", .message = "first"};
 constexpr timeline_label second{.actor = "actor", .message = "second"};
 
-// All that is in the lanes, in the order of these, until the next call.
+// Takes all slices out of the lanes, in the order of the lanes.
 std::vector<timeline_slice> slices(timeline& of) {
   std::vector<timeline_slice> all;
   of.for_each_lane([&](timeline_lane& lane, bool) {
@@ -40,7 +40,7 @@ std::vector<kind> kinds(const std::vector<timeline_slice>& those) {
   return all;
 }
 
-/// A lane that the test's thread draws.
+/// A lane that is drawn by the test's thread.
 struct drawing {
   explicit drawing(duration shortest) : all(shortest) {}
 
@@ -81,7 +81,7 @@ TEST(timeline_lane, counts_the_messages_of_a_slice) {
   d.counts.handled.add(1000);
   d.lane->begins(kind::running, 1);
   d.lane->ticked(first, 3);
-  d.counts.handled.add(5);  // of these, three were counted
+  d.counts.handled.add(5);  // three of these were reported as uncounted before
   d.lane->ticked(first, 1);
   const auto all = slices(d.all);
   ASSERT_EQ(all.size(), 2u);
@@ -129,7 +129,7 @@ TEST(timeline_lane, asks_what_a_thread_that_was_woken_runs) {
 }
 
 TEST(timeline_lane, the_first_messages_that_last_have_slices_of_their_own) {
-  drawing d(never_short);  // and each of them lasts
+  drawing d(never_short);  // so each message counts as long
   d.lane->begins(kind::running, 1);
   d.lane->learns(first, 1);
   d.lane->learns(second, 2);
@@ -254,7 +254,7 @@ TEST(timeline, asks_those_who_run) {
   EXPECT_EQ(waits.asked.load(relaxed), activity::nothing);
 }
 
-// ── Who draws ─────────────────────────────────────────────────────────────────────────────────
+// ── The drawing threads ───────────────────────────────────────────────────────────────────────
 
 struct blocker : runnable {
   std::binary_semaphore begun{0};

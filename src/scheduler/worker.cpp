@@ -5,9 +5,15 @@
 #include <array>
 #include <utility>
 
+#include <troupe/sync/timer_slack.hpp>
+
 namespace troupe::detail {
 
-// Nobody else waits for a turn here: in the ring, work would only wake a thief.
+// One quiet look at a resting pool counts as this many looks at a working pool.
+constexpr unsigned looks_at_rest = 3;
+
+// Returns true if no other runnable waits for a turn of this worker: pushing work to the ring would
+// only wake a thief.
 inline bool worker::alone() const noexcept { return !has_waiting() && !pool_.has_injected(); }
 
 inline bool worker::is_time_to_look() noexcept {
@@ -17,18 +23,18 @@ inline bool worker::is_time_to_look() noexcept {
   return true;
 }
 
-// Waits for one if there is none. Null if the pool stops.
+// Returns the next runnable, and waits if none is available. Null if the pool stops.
 inline runnable* worker::next() noexcept {
   if (steps_back_ || is_time_to_look()) [[unlikely]] {
     if ((std::exchange(steps_back_, false) || are_too_many()) && pool_.try_step_back()) {
       hand_over();
       return find_work(true);
     }
-    // Where only some of the workers run, each does what others would have done, too.
+    // If only some of the workers run, each of them also does the share of those that are parked.
     const bool all_run = pool_.limit_.now() == pool_.size();
     if (runnable* const r = all_run ? pool_.take_injected() : take_injected()) return r;
   }
-  // Turns that are used up can be long: those in the shared queue would wait for many of them.
+  // Turns that use up their budget can be long, and the shared queue would wait for many of them.
   if (others_first_) [[unlikely]] {
     others_first_ = false;
     if (runnable* const r = take_injected()) return r;
@@ -38,7 +44,8 @@ inline runnable* worker::next() noexcept {
     if (++slot_streak_ <= tuning::slot_streak_max) [[likely]]
       return r;
     if (alone()) {
-      slot_streak_ = 0;  // who comes now does not wait for more turns than who was there before
+      // A runnable that arrives later waits for no more turns than one that was here before.
+      slot_streak_ = 0;
       return r;
     }
     push_to_ring(*r);
@@ -54,7 +61,7 @@ bool worker::run(worker_thread& by) {
   while (runnable* const r = next()) {
     for (;;) {
       by.begin_turn(*r);
-      // [turn-function] relaxed: it comes before what is scheduled for it.
+      // [turn-function] relaxed: it is stored before any runnable that needs it is scheduled.
       const turn_result left = turn_.load(relaxed)(*r, by.mine());
       if (by.end_turn() == nullptr) {
         if (left == turn_result::again) pool_.inject(*r);
@@ -66,7 +73,7 @@ bool worker::run(worker_thread& by) {
         if (!steps_back_) continue;
       }
       others_first_ = true;
-      // Nobody need steal it while it waits for something short.
+      // It need not be stolen while it only waits for a short turn.
       if (!has_waiting() && pool_.injected_is_short_.load(relaxed)) {  // [short]
         push(*r);
       } else {
@@ -84,7 +91,7 @@ void worker::push_behind(runnable& r) noexcept {
   others_first_ = true;
 }
 
-// Too many are only those who get on: who is in a long turn does nothing for the rest.
+// Only workers that make progress count: one in a long turn does nothing for the waiting work.
 bool worker::are_too_many() noexcept {
   const unsigned running = pool_.running();
   pool_.limit_.look([this] { return pool_.steps_done(); }, running);
@@ -99,7 +106,7 @@ bool worker::are_too_many() noexcept {
 
 void worker::push_to_ring(runnable& r) noexcept {
   if (!ring_.push(&r)) {
-    // A full ring is work for more than this worker: half of it goes where all can take it.
+    // A full ring is work for more than one worker: half of it moves to the shared queue.
     std::array<runnable*, tuning::ring_capacity / 2 + 1> overflow;
     std::size_t count = ring_.take_half(overflow.data(), overflow.size() - 1);
     overflow[count++] = &r;
@@ -109,9 +116,9 @@ void worker::push_to_ring(runnable& r) noexcept {
   }
 }
 
-// One to run and some for the ring, with one visit to the shared queue's mutex.
+// Takes one runnable to run and some for the ring, and locks the shared queue's mutex once.
 runnable* worker::take_injected() noexcept {
-  // Nobody else pushes to the ring: there is room for as many, and for one beside it.
+  // Only this worker pushes to the ring, so `room` runnables fit, and one more is returned.
   const std::size_t room = tuning::ring_capacity - ring_.size();
   return pool_.take_injected(std::min(room + 1, tuning::ring_capacity / 2),
                              [this](runnable& more) noexcept { (void)ring_.push(&more); });
@@ -126,7 +133,7 @@ void worker::hand_over() noexcept {
   if (count != 0) pool_.inject(mine.data(), count);
 }
 
-// The caller has been counted as searching, or not. Null if the pool stops.
+// `searching`: the caller is counted as searching. Null if the pool stops.
 runnable* worker::find_work(bool searching) noexcept {
   runnable* const r = wait_for_work(searching);
   begins(timeline_slice::kind::running);
@@ -136,15 +143,22 @@ runnable* worker::find_work(bool searching) noexcept {
 runnable* worker::wait_for_work(bool searching) noexcept {
   for (;;) {
     const bool keeps_out = searching && !may_take();
-    if (searching && !keeps_out) {
+    // A worker that was woken to become the lookout need not search. It checks for new work before
+    // it sleeps.
+    const bool looks_first = looks_first_;
+    looks_first_ = false;
+    if (searching && !keeps_out && !looks_first) {
       begins(timeline_slice::kind::searching);
       if (runnable* const r = search()) {
         pool_.stop_searching();
         return r;
       }
     }
-    sleep(searching, keeps_out);
-    // Whoever took us off the list counted us as searching.
+    if (runnable* const r = sleep(searching, keeps_out)) {
+      pool_.stop_searching();
+      return r;
+    }
+    // The thread that took this worker off the list counted it as searching.
     searching = true;
     // [stop] acquire: pairs with the release in ~worker_pool().
     if (pool_.stopping_.load(acquire)) {
@@ -154,29 +168,98 @@ runnable* worker::wait_for_work(bool searching) noexcept {
   }
 }
 
-// Who may not leaves it to those who run, and they will come by it.
+// Returns true if this worker may take work. Otherwise the running workers will get to it.
 bool worker::may_take() noexcept {
   const unsigned running = pool_.running();
   return running == 0 || running < pool_.limit_.now();
 }
 
-// Parks, unless there is work that nobody else will come by.
-void worker::sleep(bool searched, bool keeps_out) noexcept {
+// Parks, unless there is work that no running worker will get to. Returns a runnable that it has
+// found as the lookout, or null.
+runnable* worker::sleep(bool searched, bool keeps_out) noexcept {
   begins(timeline_slice::kind::parked);
-  pool_.register_parked(*this, searched);
+  const bool looks_out = pool_.register_parked(*this, searched, !keeps_out);
   if (pool_.needs_me(keeps_out)) {
-    if (!pool_.withdraw_parked(*this)) parker_.park();  // already woken: the token is on its way
-    return;
+    // If another thread has taken it off the list already, the token is on its way.
+    if (!pool_.withdraw_parked(*this)) parker_.park();
+    // Others may have parked meanwhile without becoming the lookout, because this worker was.
+    if (looks_out) pool_.another_looks_out();
+    return nullptr;
   }
-  // [watch] Behind the census: if a watcher is about to leave, either this sees that it has, or the
-  // watcher is the last of the searchers and looks once more. Acquire: what it has noted is visible.
-  if (!keeps_out || pool_.watched_.exchange(true, acquire)) return parker_.park();
+  if (looks_out) return look_out();
+  // [watch] After the step in the census: if a watcher is about to leave, either this worker sees
+  // that it has left, or the watcher is the last searcher and checks for work once more. Acquire:
+  // the previous watcher's notes are visible.
+  if (!keeps_out || pool_.watched_.exchange(true, acquire)) {
+    parker_.park();
+    return nullptr;
+  }
   watch();
-  // [watch] release: the next watcher. It comes before this worker's next step in the census.
+  // [watch] release: pairs with the acquire of the next watcher. It happens before this worker's
+  // next step in the census.
   pool_.watched_.store(false, release);
+  return nullptr;
 }
 
-// Looks after the others, and comes back when this worker is to search.
+// Periodically checks whether a runnable waits in the slot of a worker whose turn runs long, and
+// takes it. Returns null if this worker has been woken.
+runnable* worker::look_out() noexcept {
+  const exact_deadlines by_the_microsecond;
+  for (const auto& each : pool_.workers_) {
+    each->turns_looked_at_.store(each->turns_begun(), relaxed);  // [looks]
+    each->waits_looked_at_.store(nullptr, relaxed);
+  }
+  duration interval = tuning::lookout_shortest;
+  unsigned quiet_looks = 0;
+  for (;;) {
+    slots_seen what = slots_seen::quiet;
+    if (runnable* const r = look_at_slots(what)) {
+      if (!pool_.withdraw_parked(*this)) parker_.park();  // as in sleep()
+      pool_.another_looks_out();
+      return r;
+    }
+    // If all workers are parked, it dozes sooner, but not at once: otherwise each of many short
+    // turns would wake it.
+    const unsigned more = pool_.are_all_parked() ? looks_at_rest : 1;
+    quiet_looks = what == slots_seen::quiet ? quiet_looks + more : 0;
+    if (quiet_looks >= tuning::lookout_quiet_looks && pool_.lookout_may_doze(*this)) {
+      if (!pool_.is_anything_in_a_slot()) {
+        parker_.park();
+        return nullptr;
+      }
+      pool_.lookout_is_awake(*this);
+      what = slots_seen::waiting;
+    }
+    if (what == slots_seen::waiting) interval = tuning::lookout_shortest;
+    if (parker_.park_until(clock::now() + interval)) return nullptr;
+    interval = std::min<duration>(2 * interval, tuning::lookout_longest);
+  }
+}
+
+// Takes a runnable that has waited since the last look while the same turn was running. Two actors
+// that talk to each other would have begun many turns since then. Busy: some worker is in short
+// turns. Waiting: the next look may find a runnable to take.
+runnable* worker::look_at_slots(slots_seen& what) noexcept {
+  for (const auto& each : pool_.workers_) {
+    if (each.get() == this) continue;
+    runnable* const waits = each->slot_.load(relaxed);  // [slot] relaxed: a hint
+    const std::uint64_t turns = each->turns_begun();
+    const std::uint64_t begun = turns - each->turns_looked_at_.load(relaxed);  // [looks]
+    if (waits != nullptr && begun == 0 && waits == each->waits_looked_at_.load(relaxed)) {
+      if (runnable* const r = pool_.take_from_slot(*each)) return r;
+    }
+    if (begun > tuning::lookout_short_turns) {
+      if (what == slots_seen::quiet) what = slots_seen::busy;
+    } else if (waits != nullptr) {
+      what = slots_seen::waiting;
+    }
+    each->turns_looked_at_.store(turns, relaxed);  // [looks]
+    each->waits_looked_at_.store(waits, relaxed);
+  }
+  return nullptr;
+}
+
+// Watches the other workers. Returns when this worker should search for work.
 void worker::watch() noexcept {
   for (const auto& each : pool_.workers_) {
     each->turns_seen_ = each->turns_begun();
@@ -185,7 +268,7 @@ void worker::watch() noexcept {
   while (!parker_.park_until(clock::now() + tuning::watch_interval)) {
     if (sees_one_stuck()) {
       pool_.limit_.interrupt();
-    } else {  // who is in a long turn does not look
+    } else {  // a worker in a long turn does not call limit_.look()
       pool_.limit_.look([this] { return pool_.steps_done(); }, pool_.running());
     }
     if (!may_take()) continue;
@@ -194,7 +277,7 @@ void worker::watch() noexcept {
   }
 }
 
-// Somebody has work for others and has begun no turn for a while.
+// Returns true if a worker has work that others could take, and has begun no turn for a while.
 bool worker::sees_one_stuck() noexcept {
   bool one_is = false;
   bool all_are = true;
@@ -204,31 +287,35 @@ bool worker::sees_one_stuck() noexcept {
     each->stuck_for_ = turns == each->turns_seen_ ? each->stuck_for_ + 1 : 0;
     each->turns_seen_ = turns;
     const bool is_stuck = each->stuck_for_ >= tuning::watches_stuck;
-    one_is = one_is || (is_stuck && each->has_stealable());
+    one_is = one_is || (is_stuck && each->has_waiting());
     all_are = all_are && is_stuck;
   }
-  // The shared queue is everybody's work: it is stuck if all of them are.
+  // All workers take from the shared queue: it is stuck if all of them are.
   return one_is || (all_are && pool_.has_injected());
 }
 
 runnable* worker::search() noexcept {
   for (unsigned round = 0; round < pool_.search_rounds_; ++round) {
-    if (runnable* const r = steal()) return r;
+    if (runnable* const r = steal(tuning::search_victims)) return r;
     if (runnable* const r = take_injected()) return r;
     for (unsigned i = 0; i < tuning::search_pauses; ++i) cpu_relax();
   }
-  return nullptr;
+  // With many workers, some have not been checked yet.
+  const std::size_t all = pool_.workers_.size();
+  return all - 1 > tuning::search_victims ? steal(all) : nullptr;
 }
 
-runnable* worker::steal() noexcept {
-  // A step of xorshift32 (Marsaglia, 2003): which victim comes first must differ among thieves.
+// Steals from one of at most `most` other workers.
+runnable* worker::steal(std::size_t most) noexcept {
+  // One step of xorshift32 (Marsaglia, 2003): thieves must not all begin with the same victim.
   random_ ^= random_ << 13;
   random_ ^= random_ >> 17;
   random_ ^= random_ << 5;
   const std::size_t count = pool_.workers_.size();
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count && most != 0; ++i) {
     worker& victim = *pool_.workers_[(random_ + i) % count];
     if (&victim == this) continue;
+    --most;
     runnable* first = nullptr;
     if (victim.ring_.steal_half_into(ring_, first) != 0) return first;
   }

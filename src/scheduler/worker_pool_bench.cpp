@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it costs to bring about a turn: woken by a turn, with one ball that passes through the
-// private slot, and with sixteen that pass through the rings; woken by a foreign thread that goes
-// on at once; woken by a foreign thread that waits for the turn, so that a worker is asleep each
-// time. Prints nanoseconds for a turn.
+// Measures the cost of a turn: woken by a turn, with one ball that passes through the private slot,
+// and with sixteen that pass through the rings; woken by a foreign thread that continues at once;
+// woken by a foreign thread that waits for the turn, so that a worker is asleep each time. Prints
+// nanoseconds per turn.
 
 #include <cstddef>
 #include <cstdio>

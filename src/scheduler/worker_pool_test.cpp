@@ -15,7 +15,7 @@
 
 #include "task_for_tests.hpp"
 
-// Where a promise is that something happens at all, breaking it makes the test hang.
+// Where a test checks that something happens at all, a broken promise makes the test hang.
 
 namespace troupe::detail {
 namespace {
@@ -61,7 +61,7 @@ TEST(worker_pool, stops_while_workers_search_and_park) {
   }
 }
 
-// Threads that scheduled may still be on their way out of schedule().
+// The scheduling threads may not have returned from schedule() yet.
 TEST(worker_pool, may_be_destroyed_when_the_last_turn_is_over) {
   constexpr int threads = 4;
   for (int round = 0; round < 300; ++round) {
@@ -81,7 +81,7 @@ TEST(worker_pool, may_be_destroyed_when_the_last_turn_is_over) {
   }
 }
 
-// ── Everything scheduled gets its turn ────────────────────────────────────────────────────────
+// ── Every scheduled runnable gets its turn ────────────────────────────────────────────────────
 
 TEST(worker_pool, gives_each_runnable_its_turn) {
   constexpr int tasks = 2'000;
@@ -136,7 +136,7 @@ TEST(worker_pool, many_to_one) {
 }
 
 // Foreign threads begin; then each turn pokes one or two others at random until the tokens are used
-// up. A poke is a turn, so it is known how many there must be.
+// up. Each poke causes one turn, so the number of turns is known.
 TEST(worker_pool, stampede) {
   const unsigned seed = std::random_device{}();
   std::cout << "seed " << seed << "\n";
@@ -145,7 +145,7 @@ TEST(worker_pool, stampede) {
   struct player {
     player(worker_pool& pool, unsigned seed, std::function<void(player&)> move)
         : random(seed), plays(pool, [this, move = std::move(move)] { move(*this); }) {}
-    std::minstd_rand random;  // the turn's
+    std::minstd_rand random;  // accessed by the turn only
     task plays;
   };
   for (const unsigned size : sizes) {
@@ -173,7 +173,7 @@ TEST(worker_pool, stampede) {
   }
 }
 
-// ── Who is next ───────────────────────────────────────────────────────────────────────────────
+// ── Order of turns ────────────────────────────────────────────────────────────────────────────
 
 TEST(worker_pool, runs_the_last_one_that_a_turn_woke_next_and_the_others_in_order) {
   worker_pool pool(1, task::turn);
@@ -194,7 +194,7 @@ TEST(worker_pool, runs_the_last_one_that_a_turn_woke_next_and_the_others_in_orde
   EXPECT_EQ(order, (std::vector{3, 0, 1, 2}));
 }
 
-// Two that wake each other live in the private slot; `third` waits behind them.
+// Two tasks that wake each other use the private slot; `third` waits after them.
 void two_that_wake_each_other_let_a_third_have_its_turn(bool third_comes_from_outside) {
   worker_pool pool(1, task::turn);
   std::latch started(1);
@@ -258,7 +258,7 @@ TEST(worker_pool, those_that_are_never_done_do_not_starve_what_comes_from_outsid
   }
 }
 
-// The turns of those that are never done may be long.
+// The turns of tasks that always have more work may be long.
 TEST(worker_pool, what_comes_from_outside_waits_for_few_turns_of_those_that_are_never_done) {
   constexpr std::size_t busy = 2;
   constexpr int others = 10;
@@ -266,7 +266,7 @@ TEST(worker_pool, what_comes_from_outside_waits_for_few_turns_of_those_that_are_
   std::latch has_begun(1);
   std::latch all_are_there(1);
   std::latch over(1);
-  int turns = 0;  // of the busy ones; there is one worker only
+  int turns = 0;  // of the busy tasks; there is one worker only
   int left = others;
   std::deque<task> never_done;
   for (std::size_t i = 0; i < busy; ++i) {
@@ -295,8 +295,8 @@ TEST(worker_pool, what_comes_from_outside_waits_for_few_turns_of_those_that_are_
 
 // ── Several workers ───────────────────────────────────────────────────────────────────────────
 
-// The turn waits in the middle, so that only other workers can run what it has woken; all but the
-// last one, which is in its worker's private slot.
+// The turn waits before it ends, so that only other workers can run the tasks that it has woken,
+// except the last one, which is in its worker's private slot.
 void woken_by_one_turn_runs_on_other_workers(std::ptrdiff_t tasks) {
   for (const unsigned size : sizes_that_steal) {
     worker_pool pool(size, task::turn);
@@ -337,8 +337,7 @@ TEST(worker_pool, a_ring_that_overflows_with_nobody_to_take_from_it_loses_nothin
   over.wait();
 }
 
-// As many turns as there are workers wait for each other: that ends only when all workers are
-// awake.
+// As many turns as there are workers wait for each other, which ends only if all workers are awake.
 TEST(worker_pool, wakes_all_workers_if_there_is_work_for_all) {
   for (const unsigned size : sizes) {
     for (int round = 0; round < 200; ++round) {
@@ -385,7 +384,7 @@ TEST(worker_pool, a_parked_worker_wakes_for_a_foreign_thread) {
     parker foreign;
     task one(pool, [&] { foreign.notify(); });
     for (int round = 0; round < 2'000; ++round) {
-      // Half of the time the workers are caught on their way to sleep.
+      // In half of the rounds the workers may still be about to fall asleep.
       if (round % 2 == 0) wait_until_all_are_parked(pool);
       one.poke();
       foreign.park();
@@ -414,8 +413,8 @@ TEST(worker_pool, workers_wake_for_many_foreign_threads) {
   }
 }
 
-// The waker's worker waits until another has taken `helper` from its ring, where it was driven by
-// what is in the slot.
+// The waker's worker waits until another worker has taken `helper` from its ring. `helper` was
+// moved there from the slot by the next woken task.
 TEST(worker_pool, a_parked_worker_wakes_for_another_worker) {
   for (const unsigned size : sizes_that_steal) {
     worker_pool pool(size, task::turn);
@@ -437,7 +436,8 @@ TEST(worker_pool, a_parked_worker_wakes_for_another_worker) {
   }
 }
 
-// A worker takes several from the shared queue at once; who is behind must be found in its ring.
+// A worker takes several runnables from the shared queue at once; those after the first must be
+// found in its ring.
 TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_was_scheduled_behind_it) {
   for (const unsigned size : sizes_that_steal) {
     worker_pool pool(size, task::turn);

@@ -38,17 +38,17 @@ void worker_thread::run() {
     mine = pool_.rests(*this) ? wait_for_worker() : its_worker();
   }
   begins(timeline_slice::kind::nothing);
-  here() = nullptr;  // what thread_locals do in their destructors is done on a foreign thread
+  here() = nullptr;  // destructors of thread_locals run as on a foreign thread
 }
 
-// Null if the pool stops, or it has rested for long enough.
+// Returns null if the pool stops, or if the thread has rested for long enough and retires.
 worker* worker_thread::wait_for_worker() noexcept {
   begins(timeline_slice::kind::resting);
   if (!parker_.park_until(clock::now() + tuning::rest_for)) {
     if (pool_.try_retire(*this)) return nullptr;
-    parker_.park();  // somebody has just taken it off those that rest
+    parker_.park();  // another thread has just taken it off the resting list
   }
-  const holding has = has_.load(relaxed);  // [has] relaxed: the parker hands it over
+  const holding has = has_.load(relaxed);  // [has] relaxed: the parker orders it
   return has == none ? nullptr : held(has);
 }
 
@@ -58,30 +58,32 @@ void worker_thread::give(worker& w) noexcept {
   parker_.notify();
 }
 
-// [has] relaxed: under the mutex there is no mark, and nobody else changes it but to none.
+// [has] relaxed: under the mutex there is no mark, and any other change only sets it to none.
 worker* worker_thread::its_worker() const noexcept {
   const holding has = has_.load(relaxed);
   return has == none ? nullptr : held(has);
 }
 
-// [take-away] seq_cst, or with the barrier as good as that. Acquire, too: [turn] what was done with the worker
-// before the turn, or within it, comes before what is done with it afterwards.
+// [take-away] seq_cst, or equivalent together with the barrier. Acquire as well: [turn] uses of the
+// worker before or within the turn happen before its later uses.
 bool worker_thread::try_take_away(worker& w) noexcept {
   holding has = holds(w);
   if (!has_.compare_exchange_strong(has, has | mark, seq_cst, relaxed)) return false;
   const bool in_turn = heavy_barrier() && in_turn_.load(seq_cst);
   has = holds(w) | mark;
-  // [take-back] relaxed: the next one gets it through a parker. On failure: it has been taken back.
+  // [take-back] relaxed: the next thread receives the worker through a parker. Failure: the owner
+  // has taken it back.
   return has_.compare_exchange_strong(has, in_turn ? none : holds(w), relaxed, relaxed) && in_turn;
 }
 
-// Out of the turn: the mark comes off, unless it is too late, or it has been taken away and given back.
+// Called after the turn. Removes the mark, unless the worker is gone already, or was taken away and
+// given back.
 worker* worker_thread::keep_worker() noexcept {
-  // [give-back] acquire, here and on failure: what was moved out of the worker meanwhile.
+  // [give-back] acquire, here and on failure: work that was moved out of the worker meanwhile.
   holding has = has_.load(acquire);
   while (has != none && is_marked(has)) {
-    // [take-back] relaxed: it was this thread that has used the worker last. [unchecked: failure] It takes a monitor that
-    // takes and gives back between the two lines.
+    // [take-back] relaxed: this thread was the last one to use the worker. [unchecked: failure] A
+    // failure needs a monitor that takes and gives back between the two lines.
     if (has_.compare_exchange_weak(has, has & ~mark, relaxed, acquire)) has &= ~mark;
   }
   return has == none ? nullptr : held(has);

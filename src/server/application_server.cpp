@@ -19,6 +19,7 @@
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 
+#include "descriptors.hpp"
 #include "journal.hpp"
 #include "line_quota.hpp"
 #include "units.hpp"
@@ -36,6 +37,16 @@ configuration checked(configuration all) {
 
 http::options with_access_log(http::options options, detail::journal& to) {
   options.on_access = [&to](const http::access& line) { to.write(line); };
+  return options;
+}
+
+// No more connections than there are descriptors for: one more is told so, by those that are kept
+// for that, and paths such as /healthz go on being answered on the connections that are there.
+http::options within_descriptors(http::options options, const configuration& all,
+                                 detail::journal& to) {
+  const auto room = detail::room_for_connections(all, detail::raise_descriptor_limit());
+  if (!room.warning.empty()) to.write(severity::warning, room.warning);
+  options.limits.connections_max = room.connections_max;
   return options;
 }
 
@@ -70,6 +81,13 @@ system_options with_events_logged(system_options options, duration deadline, det
   return options;
 }
 
+http::figure_family access_log_figures(const detail::journal& of) {
+  return {.name = "troupe_access_log_left_out_total",
+          .help = "Lines of the access log that were left out, for its limit or a slow disk.",
+          .type = http::figure_type::counter,
+          .figures = {{.value = static_cast<double>(of.left_out())}}};
+}
+
 // How often files are looked at; one that has changed is given as long to be written.
 constexpr std::chrono::milliseconds watch_each{250};
 
@@ -98,7 +116,7 @@ struct application_server::state {
         system(with_events_logged(what.system, what.stop_time, log, dead_letters)),
         community(
             system, [this](const lua::log_line& line) { log.write(line); }, what.shared),
-        server(system, with_access_log(what.http, log)) {}
+        server(system, within_descriptors(with_access_log(what.http, log), what, log)) {}
 
   void start_applications();
   void add_routes();
@@ -156,7 +174,11 @@ void application_server::state::add_routes() {
   const admin_paths& paths = what.admin;
   if (!paths.health.empty()) server.health(paths.health);
   if (!paths.metrics.empty()) {
-    server.metrics(paths.metrics, [among = community] { return among.figures(); });
+    server.metrics(paths.metrics, [among = community, &log = log] {
+      std::vector<http::figure_family> all = among.figures();
+      all.push_back(access_log_figures(log));
+      return all;
+    });
   }
   if (!paths.ready.empty()) {
     server.route("GET", paths.ready,

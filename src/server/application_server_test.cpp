@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -108,6 +109,37 @@ TEST_F(application_server_with, metrics_show_what_applications_do_and_what_their
         "\ntroupe_queue_items{queue=\"jobs\"} 1\n", "\ntroupe_http_connections "}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
+}
+
+TEST_F(application_server_with,
+       more_connections_than_the_usual_soft_limit_of_descriptors_are_let_in) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next_free = ::dup(0);
+  ASSERT_GE(next_free, 0);
+  ::close(next_free);
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(next_free) + 60;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  {
+    application_server served(what_);
+    served.start();
+    std::vector<raw_client> idle;
+    for (int i = 0; i < 80; ++i) idle.emplace_back(served.port());
+    EXPECT_EQ(raw_client(served.port()).get("/healthz").status, 200u);
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+TEST_F(application_server_with, connections_that_there_are_no_descriptors_for_are_said_so) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  if (before.rlim_max == RLIM_INFINITY) GTEST_SKIP() << "there is no hard limit of descriptors";
+  what_.http.limits.connections_max = before.rlim_max;
+  application_server served(what_);
+  EXPECT_THAT(log(), ContainsRegex("warning server: limits.connections_max is [0-9]+, but only "
+                                   "[0-9]+ connections are let in"));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(application_server_with, its_end_stops_the_applications) {

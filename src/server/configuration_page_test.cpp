@@ -14,13 +14,14 @@
 
 #include <troupe/server/configuration.hpp>
 
+#include "from_bin.hpp"
 #include "lua/temporary_folder.hpp"
 
 namespace troupe::server {
 namespace {
 
 std::string the_page() {
-  std::ifstream in(TROUPE_CONFIGURATION_PAGE);
+  std::ifstream in(troupe::test::from_bin(TROUPE_CONFIGURATION_PAGE));
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

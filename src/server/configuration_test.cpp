@@ -78,16 +78,20 @@ certificate = "certificate.pem"
 key = "key.pem"
 min_version = "1.3"
 [limits]
-header_bytes = "16 KiB"
+header_bytes = "32 KiB"
 body_bytes = 1
+request_bodies_bytes = "32 MiB"
 message_bytes = "1 GiB"
 connections_max = 1_000
 connections_per_address_max = 10
 handshake_time = "1s"
 request_time = "2s"
 idle_time = "3s"
+read_bytes_per_second = "5 KiB"
 close_time = "4s"
 send_queue_bytes = "2 MiB"
+send_queues_bytes = "20 MiB"
+partial_messages_bytes = "30 MiB"
 receive_window = 3
 [shutdown]
 unready_time = "15s"
@@ -105,6 +109,7 @@ level = "debug"
 to = "server.log"
 format = "json"
 access = false
+access_per_second = 12
 [admin]
 health = ""
 ready = "/ready"
@@ -117,6 +122,7 @@ presence = 12
 presence_bytes = "13 KiB"
 queues = 14
 queue_bytes = "15 KiB"
+application_percent = 16
 [shared.store]
 bytes = "1 MiB"
 entries = 17
@@ -130,6 +136,7 @@ files = "page"
 files_route = "/"
 outgoing = ["example.org:443", "*.example.org"]
 outgoing_trusted = "certificate.pem"
+outgoing_bytes = "3 MiB"
 config = { greeting = "hello", list = [1, 2.5, true], deep = { none = {} } }
 [applications.one.limits]
 memory_bytes = "32 MiB"
@@ -156,16 +163,20 @@ when_full = "evict"
   EXPECT_EQ(all.http.tls.certificate, folder_.path() / "certificate.pem");
   EXPECT_EQ(all.http.tls.key, folder_.path() / "key.pem");
   EXPECT_EQ(all.http.tls.min_version, http::tls_version::v1_3);
-  EXPECT_EQ(all.http.limits.header_bytes, 16'384u);
+  EXPECT_EQ(all.http.limits.header_bytes, 32'768u);
   EXPECT_EQ(all.http.limits.body_bytes, 1u);
+  EXPECT_EQ(all.http.limits.request_bodies_bytes, 32u * 1024 * 1024);
   EXPECT_EQ(all.http.limits.message_bytes, 1'073'741'824u);
   EXPECT_EQ(all.http.limits.connections_max, 1'000u);
   EXPECT_EQ(all.http.limits.connections_per_address_max, 10u);
   EXPECT_EQ(all.http.limits.handshake_time, 1s);
   EXPECT_EQ(all.http.limits.request_time, 2s);
   EXPECT_EQ(all.http.limits.idle_time, 3s);
+  EXPECT_EQ(all.http.limits.read_bytes_per_second, 5'120u);
   EXPECT_EQ(all.http.limits.close_time, 4s);
   EXPECT_EQ(all.http.limits.send_queue_bytes, 2'097'152u);
+  EXPECT_EQ(all.http.limits.send_queues_bytes, 20'971'520u);
+  EXPECT_EQ(all.http.limits.partial_messages_bytes, 31'457'280u);
   EXPECT_EQ(all.http.limits.receive_window, 3u);
   EXPECT_EQ(all.http.limits.drain_time, 1min);
   EXPECT_EQ(all.unready_time, 15s);
@@ -180,6 +191,7 @@ when_full = "evict"
   EXPECT_EQ(all.log.to, (folder_.path() / "server.log").string());
   EXPECT_EQ(all.log.format, log_format::json);
   EXPECT_FALSE(all.log.access);
+  EXPECT_EQ(all.log.access_per_second, 12u);
   EXPECT_EQ(all.admin.health, "");
   EXPECT_EQ(all.admin.ready, "/ready");
   EXPECT_EQ(all.admin.metrics, "/figures");
@@ -190,6 +202,7 @@ when_full = "evict"
   EXPECT_EQ(all.shared.presence_bytes, 13u * 1024);
   EXPECT_EQ(all.shared.queues, 14u);
   EXPECT_EQ(all.shared.queue_bytes, 15u * 1024);
+  EXPECT_EQ(all.shared.application_percent, 16u);
   EXPECT_EQ(all.shared.store.bytes, 1024u * 1024);
   EXPECT_EQ(all.shared.store.entries, 17u);
   EXPECT_EQ(all.shared.store.when_full, lua::when_full::evict);
@@ -214,6 +227,7 @@ when_full = "evict"
   EXPECT_THAT(one.options.outgoing.list(), ElementsAre("example.org:443", "*.example.org"));
   EXPECT_FALSE(one.options.outgoing.are_all());
   EXPECT_EQ(one.options.outgoing_trusted, folder_.path() / "certificate.pem");
+  EXPECT_EQ(one.options.outgoing_bytes, 3u * 1024 * 1024);
   EXPECT_EQ(one.options.limits.subscriptions, 9u);
   EXPECT_EQ(one.options.limits.metrics, 10u);
   EXPECT_EQ(one.options.store.bytes, 2'097'152u);

@@ -39,7 +39,7 @@ std::shared_ptr<spdlog::logger> logger_to(std::shared_ptr<spdlog::sinks::sink> s
   auto made = std::make_shared<spdlog::logger>(name, std::move(sink));
   // Which lines are written is decided before their text is made.
   made->set_level(spdlog::level::trace);
-  made->flush_on(spdlog::level::trace);
+  made->flush_on(spdlog::level::off);
   return made;
 }
 
@@ -47,21 +47,23 @@ std::shared_ptr<spdlog::logger> logger_to(std::shared_ptr<spdlog::sinks::sink> s
 
 // A line is written as one of these says, whole, whatever becomes of the journal meanwhile.
 struct journal::output {
-  explicit output(const log_options& options) : how(options) {
+  explicit output(const log_options& options)
+      : how(options), requests_each_second(how.access_per_second, std::chrono::seconds(1)) {
     const auto sink = sink_for(how);
     lines = logger_to(sink, "troupe");
+    lines->flush_on(spdlog::level::trace);
     requests = logger_to(sink, "access");
   }
 
   template <class Line>
-  void write(spdlog::logger& to, const Line& line) const {
-    const std::string text = how.format == log_format::json ? as_json(line) : as_text(line);
-    to.log(spdlog::level::info, spdlog::string_view_t(text));
+  [[nodiscard]] std::string text_of(const Line& line) const {
+    return how.format == log_format::json ? as_json(line) : as_text(line);
   }
 
   log_options how;
   std::shared_ptr<spdlog::logger> lines;
-  std::shared_ptr<spdlog::logger> requests;
+  std::shared_ptr<spdlog::logger> requests;  // flushed when what waits is written
+  mutable line_quota requests_each_second;
 };
 
 journal::journal(const log_options& how) : output_(std::make_shared<const output>(how)) {}
@@ -82,16 +84,50 @@ bool journal::writes(lua::severity how) const noexcept { return how >= current()
 
 void journal::write(const lua::log_line& line) noexcept try {
   const auto to = current();
-  if (line.how >= to->how.level) to->write(*to->lines, line);
+  if (line.how < to->how.level) return;
+  to->lines->log(spdlog::level::info, spdlog::string_view_t(to->text_of(line)));
 } catch (...) {
   // Without memory for a line there is no place to say so either.
 }
 
+// ── The access log ────────────────────────────────────────────────────────────────────────────
+
 void journal::write(const http::access& line) noexcept try {
   const auto to = current();
-  if (to->how.access) to->write(*to->requests, line);
+  if (!to->how.access) return;
+  const time_point now = clock::now();
+  if (!to->requests_each_second.take(now)) return leave_out();
+  say_what_is_left_out(to, now);
+  if (!queue_.push({to, std::chrono::system_clock::now(), to->text_of(line)})) leave_out();
 } catch (...) {
+  leave_out();
 }
+
+// Once in a second, in front of what is written again.
+void journal::say_what_is_left_out(const std::shared_ptr<const output>& to, time_point now) {
+  const std::uint64_t all = left_out();
+  // [count] relaxed: a number alone; who takes the quota is the only one here.
+  if (all == said_left_out_.load(relaxed) || !sayings_.take(now)) return;
+  const std::uint64_t before = said_left_out_.exchange(all, relaxed);  // [count] relaxed: as above
+  const std::string text =
+      std::to_string(all - before) +
+      " lines of the access log were left out: more came than log.access_per_second, or than can "
+      "be written";
+  const lua::log_line line{
+      .how = lua::severity::warning, .application = {}, .instance = 0, .text = text};
+  (void)queue_.push({to, std::chrono::system_clock::now(), to->text_of(line)});
+}
+
+void journal::write_all(std::vector<waiting_line>& lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const waiting_line& line = lines[i];
+    spdlog::logger& to = *line.to->requests;
+    to.log(line.at, spdlog::source_loc{}, spdlog::level::info, spdlog::string_view_t(line.text));
+    if (i + 1 == lines.size() || lines[i + 1].to != line.to) to.flush();
+  }
+}
+
+void journal::settle() { queue_.settle(); }
 
 void journal::write(lua::severity how, std::string_view text) noexcept {
   write(lua::log_line{.how = how, .application = {}, .instance = 0, .text = text});

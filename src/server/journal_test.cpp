@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -11,6 +17,9 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <troupe/base/clock.hpp>
+#include <troupe/base/thread_host.hpp>
 
 #include "lua/temporary_folder.hpp"
 
@@ -49,6 +58,7 @@ TEST_F(journal_in, json_is_an_object_in_each_line) {
   journal log(how);
   log.write(lua::log_line{severity::warning, "echo", 3, "two\nlines"});
   log.write(http::access{.peer = "::1", .method = "GET", .target = "/", .status = 200});
+  log.settle();
   const auto all = lines("log");
   ASSERT_EQ(all.size(), 2u);
   const auto one = nlohmann::json::parse(all[0]), two = nlohmann::json::parse(all[1]);
@@ -67,6 +77,7 @@ TEST_F(journal_in, what_matters_less_is_left_out_and_the_access_log_is_its_own) 
   log.write(severity::info, "no");
   log.write(severity::warning, "yes");
   log.write(request);
+  log.settle();
   EXPECT_EQ(lines("log").size(), 2u);
 
   how.level = severity::debug;
@@ -74,6 +85,7 @@ TEST_F(journal_in, what_matters_less_is_left_out_and_the_access_log_is_its_own) 
   log.reopen(how);
   log.write(severity::debug, "yes");
   log.write(request);
+  log.settle();
   EXPECT_EQ(lines("log").size(), 3u);
 }
 
@@ -96,6 +108,102 @@ TEST_F(journal_in, a_file_that_cannot_be_opened_is_refused_and_changes_nothing) 
   EXPECT_THROW(log.reopen(to("folder")), std::runtime_error);
   log.write(severity::info, "still here");
   EXPECT_EQ(lines("log").size(), 1u);
+}
+
+TEST_F(journal_in, requests_beyond_the_quota_are_left_out_and_counted) {
+  log_options how = to("log");
+  how.access_per_second = 3;
+  journal log(how);
+  const http::access request{.peer = "::1", .status = 200};
+  for (int i = 0; i < 1'000; ++i) log.write(request);
+  log.settle();
+  const std::size_t written = lines("log").size();
+  EXPECT_GE(written, 3u);
+  EXPECT_GE(log.left_out(), 1u);
+  EXPECT_LE(log.left_out(), 997u);
+  const auto is_told = [&] {
+    log.write(request);
+    log.settle();
+    for (const std::string& line : lines("log")) {
+      if (line.find("lines of the access log were left out") != std::string::npos) return true;
+    }
+    return false;
+  };
+  const time_point deadline = clock::now() + std::chrono::seconds(20);
+  bool told = false;
+  while (!(told = is_told()) && clock::now() < deadline) std::this_thread::yield();
+  EXPECT_TRUE(told);
+}
+
+/// The time of this thread is what the test says.
+class told_time final : troupe::detail::thread_host {
+ public:
+  told_time() { here() = this; }
+  told_time(const told_time&) = delete;
+  told_time& operator=(const told_time&) = delete;
+  ~told_time() { here() = nullptr; }
+  void pass(duration time) { now_ += time; }
+
+ private:
+  [[nodiscard]] time_point now() const noexcept override { return now_; }
+  void sleep_until(time_point) noexcept override { std::this_thread::yield(); }
+  [[nodiscard]] std::uint64_t number_of(const void*, std::uint32_t) override { return 0; }
+
+  time_point now_ = std::chrono::steady_clock::now();
+};
+
+TEST_F(journal_in, requests_that_were_left_out_are_told_once) {
+  log_options how = to("log");
+  how.access_per_second = 1;
+  {
+    journal log(how);
+    told_time time;
+    const http::access request{.peer = "::1", .status = 200};
+    for (const int requests : {3, 5, 1, 1}) {
+      for (int i = 0; i < requests; ++i) log.write(request);
+      time.pass(std::chrono::seconds(2));
+    }
+    EXPECT_EQ(log.left_out(), 6u);
+  }
+  std::vector<std::string> told;
+  for (const std::string& line : lines("log")) {
+    const auto at = line.find(" lines of the access log were left out");
+    if (at != std::string::npos) told.push_back(line.substr(line.rfind(' ', at - 1) + 1, 1));
+  }
+  EXPECT_THAT(told, ElementsAre("2", "4"));
+}
+
+TEST_F(journal_in, requests_that_wait_when_it_ends_are_written) {
+  {
+    journal log(to("log"));
+    for (int i = 0; i < 500; ++i) log.write(http::access{.peer = "::1", .status = 200});
+  }
+  EXPECT_EQ(lines("log").size(), 500u);
+}
+
+TEST_F(journal_in, requests_do_not_wait_for_what_they_are_written_to) {
+  const std::string pipe = (folder_.path() / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  log_options how = to("pipe");
+  how.access_per_second = 1'000'000;
+  std::thread reads;
+  {
+    journal log(how);
+    // Nobody reads. More than the pipe and the journal take is left out, and no write() waits.
+    const http::access request{.peer = "::1", .target = "/", .status = 200};
+    for (int i = 0; i < 100'000 && log.left_out() == 0; ++i) log.write(request);
+    EXPECT_GE(log.left_out(), 1u);
+    reads = std::thread([reader] {
+      std::array<char, 65'536> some;
+      ::fcntl(reader, F_SETFL, 0);
+      while (::read(reader, some.data(), some.size()) > 0) {
+      }
+    });
+  }
+  reads.join();
+  ::close(reader);
 }
 
 TEST_F(journal_in, lines_of_many_threads_are_whole_while_it_is_reopened) {

@@ -209,6 +209,8 @@ std::vector<setting<configuration>> make_server_keys() {
 
       size<of>("limits.header_bytes", http_limit(&limits::header_bytes), 256, MiB),
       size<of>("limits.body_bytes", http_limit(&limits::body_bytes), 1, GiB),
+      size<of>("limits.request_bodies_bytes", http_limit(&limits::request_bodies_bytes), 1,
+               1024 * GiB),
       size<of>("limits.message_bytes", http_limit(&limits::message_bytes), 1, GiB),
       number<of>("limits.connections_max", http_limit(&limits::connections_max), 1, 1'000'000),
       number<of>("limits.connections_per_address_max",
@@ -216,8 +218,12 @@ std::vector<setting<configuration>> make_server_keys() {
       time<of>("limits.handshake_time", http_limit(&limits::handshake_time), 10ms, 24h),
       time<of>("limits.request_time", http_limit(&limits::request_time), 10ms, 24h),
       time<of>("limits.idle_time", http_limit(&limits::idle_time), 10ms, 24h),
+      size<of>("limits.read_bytes_per_second", http_limit(&limits::read_bytes_per_second), 1, GiB),
       time<of>("limits.close_time", http_limit(&limits::close_time), 10ms, 24h),
       size<of>("limits.send_queue_bytes", http_limit(&limits::send_queue_bytes), KiB, GiB),
+      size<of>("limits.send_queues_bytes", http_limit(&limits::send_queues_bytes), KiB, 1024 * GiB),
+      size<of>("limits.partial_messages_bytes", http_limit(&limits::partial_messages_bytes), KiB,
+               1024 * GiB),
       number<of>("limits.receive_window", http_limit(&limits::receive_window), 1, 65'536),
 
       time<of>("shutdown.unready_time", at(&of::unready_time), 0ms, 1h),
@@ -246,6 +252,7 @@ std::vector<setting<configuration>> make_server_keys() {
       size<of>("shared.presence_bytes", shared(&shared_limits::presence_bytes), KiB, 1024 * GiB),
       number<of>("shared.queues", shared(&shared_limits::queues), 1, 1'000'000),
       size<of>("shared.queue_bytes", shared(&shared_limits::queue_bytes), KiB, 1024 * GiB),
+      number<of>("shared.application_percent", shared(&shared_limits::application_percent), 1, 100),
 
       reloading(word<of>("log.level", at(&of::log, &log_options::level),
                          {{"debug", lua::severity::debug},
@@ -256,6 +263,8 @@ std::vector<setting<configuration>> make_server_keys() {
       reloading(word<of>("log.format", at(&of::log, &log_options::format),
                          {{"text", log_format::text}, {"json", log_format::json}})),
       reloading(flag<of>("log.access", at(&of::log, &log_options::access))),
+      reloading(number<of>("log.access_per_second", at(&of::log, &log_options::access_per_second),
+                           1, 1'000'000)),
 
       text<of>("admin.health", at(&of::admin, &admin_paths::health), route, is_route_or_none),
       text<of>("admin.ready", at(&of::admin, &admin_paths::ready), route, is_route_or_none),
@@ -281,6 +290,7 @@ std::vector<setting<served_application>> make_application_keys() {
       text<of>("files_route", at(&of::files_route), "paths as \"/echo/\"", is_route),
       outgoing(),
       path<of>("outgoing_trusted", option(&options::outgoing_trusted), "a file", is_file),
+      size<of>("outgoing_bytes", option(&options::outgoing_bytes), 64 * KiB, 64 * GiB),
       reloading(script_configuration()),
 
       reloading(size<of>("limits.memory_bytes", lua_limit(&limits::memory_bytes), MiB, 64 * GiB)),

@@ -50,12 +50,58 @@ TEST(log_text, a_request_is_one_line_whatever_a_client_has_sent) {
                           .status = 404,
                           .bytes = 12,
                           .took = 1'500us};
-  EXPECT_EQ(as_text(line), "access  10.0.0.1 GET /a\\nb 404 12 B 1.500 ms");
+  EXPECT_EQ(as_text(line), "access  10.0.0.1 GET /a\\x0ab 404 12 B 1.500 ms");
   const auto json = nlohmann::json::parse(object(line));
   EXPECT_EQ(json["what"], "request");
-  EXPECT_EQ(json["target"], "/a\nb");
+  EXPECT_EQ(json["target"], "/a\\x0ab");
   EXPECT_EQ(json["status"], 404);
   EXPECT_EQ(json["milliseconds"], 1.5);
+}
+
+// Some terminals obey U+009B as they do ESC [, in UTF-8 or as one byte.
+TEST(log_text, nothing_in_it_is_obeyed_by_a_terminal) {
+  const std::string text =
+      "a\x9b"
+      "31m\xc2\x9b"
+      "31m \xc2\xa0\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 \xff\xc3";
+  EXPECT_EQ(as_text(lua::log_line{lua::severity::info, "a", 1, text}),
+            "info    a/1: a\\x9b31m\\xc2\\x9b31m \xc2\xa0\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 "
+            "\\xff\\xc3");
+  const std::string line =
+      as_json(lua::log_line{lua::severity::info, "a", 1, "\xc2\x9b\x7f\xc3\xa9"});
+  EXPECT_THAT(line, testing::EndsWith("\"text\":\"\\u009b\\u007f\xc3\xa9\""));
+  const http::access request{.peer = "::1", .method = "GET", .target = "/\x9b\xc2\x9b\xc3\xa9 x"};
+  EXPECT_EQ(as_text(request), "access  ::1 GET /\\x9b\\xc2\\x9b\\xc3\\xa9\\x20x 0 0 B 0.000 ms");
+}
+
+TEST(log_text, the_values_of_a_query_are_left_out) {
+  const auto shown = [](std::string_view target) {
+    const std::string line = as_text(http::access{.peer = "p", .method = "GET", .target = target});
+    return line.substr(14, line.find(" 0 0 B") - 14);
+  };
+  EXPECT_EQ(shown("/a?token=secret"), "/a?token=*");
+  EXPECT_EQ(shown("/a?token=secret&page=2&x="), "/a?token=*&page=*&x=*");
+  EXPECT_EQ(shown("/a?secret"), "/a?*");
+  EXPECT_EQ(shown("/a?secret&a=b=c?d=e"), "/a?*&a=*");
+  EXPECT_EQ(shown("/a?"), "/a?");
+  EXPECT_EQ(shown("/a?&&"), "/a?&&");
+  EXPECT_EQ(shown("/plain"), "/plain");
+  const std::string json = as_json(http::access{.peer = "p", .target = "/a?token=secret"});
+  EXPECT_EQ(json.find("secret"), std::string::npos);
+}
+
+TEST(log_text, a_line_of_the_access_log_is_not_long) {
+  const std::string method(8'000, 'M'), path = "/" + std::string(8'000, '\x01');
+  std::string query = "/?";
+  for (int i = 0; i < 1'000; ++i) query += "name" + std::to_string(i) + "=value&";
+  for (const std::string& target : {path, query}) {
+    const http::access line{.peer = "::1", .method = method, .target = target};
+    EXPECT_LT(as_text(line).size(), 1'300u);
+    EXPECT_LT(as_json(line).size(), 2'600u);
+    EXPECT_THAT(as_text(line), testing::HasSubstr(std::string(32, 'M') + "...(7968 bytes more) /"));
+  }
+  EXPECT_THAT(as_text(http::access{.target = path}),
+              testing::HasSubstr("\\x01...(7745 bytes more)"));
 }
 
 TEST(log_text, a_websocket_that_is_over_says_with_what) {

@@ -19,7 +19,7 @@ namespace troupe::sim {
 
 namespace {
 
-// Of the beginning of `line`, which is cut off with the blank behind it.
+// Parses the number at the beginning of `line` and removes it together with the following blank.
 template <class Number>
 bool take(std::string_view& line, Number& into) {
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), into);
@@ -32,7 +32,8 @@ bool take(std::string_view& line, Number& into) {
   return true;
 }
 
-// It may be of any file: what cannot be shown is a question mark, and the beginning will do.
+// The line may come from any file: unprintable characters become question marks, and long lines are
+// cut.
 std::string shown(std::string_view line) {
   constexpr std::size_t most = 60;
   std::string text(line.substr(0, most));
@@ -58,7 +59,8 @@ std::string choice_log::text() const {
 
 choice_log choice_log::parse(std::string_view text) {
   choice_log log;
-  // An empty text has an empty line: what was to be a log may be a file that was never written.
+  // An empty text counts as one empty line and is rejected: the log file may never have been
+  // written.
   for (std::size_t number = 1; number == 1 || !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -81,7 +83,7 @@ choice_log choice_log::parse(std::string_view text) {
   return log;
 }
 
-// ── Choosing ──────────────────────────────────────────────────────────────────────────────────
+// ── Choices ───────────────────────────────────────────────────────────────────────────────────
 
 choices::choices(std::uint64_t seed) : numbers_(seed) { made_.seed = seed; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cells of the contract's table (ARCHITECTURE.md, "What each operation does in each state") as random programs: a seed
-// stands for one cell, and for what else goes on around it.
+// The cells of the contract's table (ARCHITECTURE.md, "The states of an actor") as random programs:
+// a seed determines one cell and the other activity around it.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -40,7 +40,8 @@ enum class operation : std::uint8_t {
 constexpr std::array<const char*, 9> operations{"send",  "send_after", "cancel", "stop", "stop_now",
                                                 "watch", "lock",       "join",   "ask"};
 
-// Who ends it and how is its supervisor's affair; and who is stopping cannot wait for itself.
+// How a restarting actor terminates is up to its supervisor, and a stopping actor cannot wait for
+// itself.
 bool is_a_cell(state in, operation what) {
   if (in == state::restarting) {
     return what == operation::send || what == operation::send_after || what == operation::lock ||
@@ -49,22 +50,22 @@ bool is_a_cell(state in, operation what) {
   return in != state::stopping || (what != operation::join && what != operation::ask);
 }
 
-struct work {};   // what is sent as the operation
-struct noise {};  // and by others meanwhile
+struct work {};   // sent as the tested operation
+struct noise {};  // sent by other actors meanwhile
 struct question {};
-struct overfill {};  // sends more than fits
+struct overfill {};  // makes the actor send more messages than fit
 struct fall {};
 struct filler {};
 
 struct course {
   state in;
-  std::function<void()> act = {};  // within the actor: while it starts, or stops
+  std::function<void()> act = {};  // runs within the actor while it starts or stops
   bool is_paused = false;
   bool has_fallen = false;
   int handled = 0;
   int dead = 0;
   int downs = 0;
-  std::optional<exit_reason> why = {};  // by the `down`
+  std::optional<exit_reason> why = {};  // the reason in the `down`
 };
 
 class sink : public actor {
@@ -152,7 +153,7 @@ void play(simulation& sim, state in, operation what) {
   };
   make_noise();
 
-  // ── What is done ────────────────────────────────────────────────────────────────────────────
+  // ── The operation ───────────────────────────────────────────────────────────────────────────
   delivery sent = delivery::accepted;
   bool locked = false;
   bool cancelled = false;
@@ -171,7 +172,7 @@ void play(simulation& sim, state in, operation what) {
         cancelled = armed.cancel();
         break;
       case operation::stop:
-        sent = it.send(work{});  // before it: is handled
+        sent = it.send(work{});  // sent before stop(), so it is handled
         it.stop();
         break;
       case operation::stop_now:
@@ -200,10 +201,10 @@ void play(simulation& sim, state in, operation what) {
   };
   if (what == operation::cancel) armed = it.send_after(1h, work{});
 
-  // ── Into the state, and there ───────────────────────────────────────────────────────────────
+  // ── Entering the state ──────────────────────────────────────────────────────────────────────
   switch (in) {
     case state::starting:
-      // Before its first turn, or in it.
+      // Before the first turn, or within it.
       if (what == operation::ask || what == operation::join || sim.choose(2, "from within") == 0) {
         act();
       } else {
@@ -240,7 +241,7 @@ void play(simulation& sim, state in, operation what) {
   make_noise();
   sim.advance(1s);
 
-  // ── What came of it ─────────────────────────────────────────────────────────────────────────
+  // ── The result ──────────────────────────────────────────────────────────────────────────────
   const bool lives_on = in != state::stopping && in != state::ended;
   switch (what) {
     case operation::send:
@@ -268,7 +269,7 @@ void play(simulation& sim, state in, operation what) {
     case operation::watch:
       it.stop();
       it.join();
-      sim.advance(1s);  // who watches may pause
+      sim.advance(1s);  // the monitoring actor may be paused
       has(of.downs == 1, "one `down`");
       has(of.why == exit_reason::stopped, "and its reason");
       break;

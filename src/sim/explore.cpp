@@ -38,7 +38,7 @@ outcome run_alone(const exploration& how, const std::function<void(simulation&)>
   return one.heard().last;
 }
 
-// The seed, and so many choices.
+// The part of the log text with the seed and the given number of choices.
 std::string log_text_of(const std::string& text, std::size_t choices) {
   std::size_t end = 0;
   for (std::size_t i = 0; i <= choices && end != text.size(); ++i) {
@@ -47,9 +47,9 @@ std::string log_text_of(const std::string& text, std::size_t choices) {
   return text.substr(0, end);
 }
 
-// ── A simpler one ─────────────────────────────────────────────────────────────────────────────
+// ── Shrinking ─────────────────────────────────────────────────────────────────────────────────
 
-/// Makes the choices of a log plainer as long as the run fails in the same way.
+/// Replaces choices of a log by the plainest ones (0) as long as the run fails in the same way.
 class shrinking {
  public:
   shrinking(const exploration& how, const std::function<void(simulation&)>& run, failed_run& best,
@@ -57,7 +57,7 @@ class shrinking {
       : how_(how), run_(run), best_(best), kind_(std::move(kind)), left_(how.shrinks) {}
 
   void shrink() {
-    // Only the beginning, first: most of what is chosen behind the cause means nothing.
+    // First try prefixes of the log: most choices after the cause are irrelevant.
     for (std::size_t length = best_.log.choices.size() / 2; length > 0; length /= 2) {
       const std::size_t now = best_.log.choices.size();
       if (length >= now) continue;
@@ -74,7 +74,8 @@ class shrinking {
   }
 
  private:
-  // True if it fails with the plainest choices from here to there, and they were not that already.
+  // Tries the plainest choices in the range [from, to). Returns true if that changes the log and
+  // the run still fails in the same way.
   bool tries(std::size_t from, std::size_t to) {
     if (left_ == 0) return false;
     choice_log log = best_.log;
@@ -89,7 +90,7 @@ class shrinking {
     outcome came = run_alone(how_, run_, log);
     if (!came.failed || came.kind != kind_ || came.log.empty()) return false;
     choice_log made = choice_log::parse(came.log);
-    // Plainer choices may lead to more of others.
+    // A plainer choice may lead to more other choices that are not the plainest.
     if (not_the_plainest(made) >= best_.chosen) return false;
     while (!made.choices.empty() && made.choices.back().chosen == 0) made.choices.pop_back();
     best_.log_text = log_text_of(came.log, made.choices.size());
@@ -119,7 +120,7 @@ std::string last_lines(const std::string& text, std::size_t lines) {
 
 }  // namespace
 
-// Without the end of the trace, which is below.
+// Removes the end of the trace, which text() prints separately.
 static std::string without_trace(const std::string& why) {
   return why.substr(0, why.find(" The last that happened:"));
 }
@@ -184,7 +185,8 @@ explored explore(const exploration& how, const std::function<void(simulation&)>&
   if (all.failure && !all.failure->log.choices.empty()) {
     failed_run& best = *all.failure;
     best.chosen = best.chosen_at_first = not_the_plainest(best.log);
-    if (kind != too_long) shrinking(how, run, best, kind).shrink();  // each try would last as long
+    // With a time-out, each try would take as long.
+    if (kind != too_long) shrinking(how, run, best, kind).shrink();
     best.log_file = write_log(best.log.seed, best.log_text);
   }
   return all;

@@ -14,24 +14,26 @@
 
 namespace troupe::sim {
 
-/// Where an actor is, and which one there: to look things up by, never to walk or to tell.
+/// Identifies an actor by the address and the generation of its slot. Used for lookups only, never
+/// for iteration or output, because addresses differ between runs.
 using actor_key = std::pair<const void*, std::uint32_t>;
 
-/// Messages that have been sent and are not there yet.
+/// Messages that were sent but have not arrived yet.
 ///
-/// Invariant: those between the same two come in the order in which they were kept.
+/// Invariant: messages between the same two actors arrive in the order in which they were kept.
 class late_messages {
  public:
-  using pair = std::pair<actor_key, actor_key>;  // who sends to whom
+  using pair = std::pair<actor_key, actor_key>;  // sender and recipient
 
   struct message {
     const detail::chore* of_system;
-    detail::control_block* to;  // held, by who takes it from now on
+    detail::control_block* to;  // held; whoever takes the message releases it
     detail::envelope* message;
     pair between;
   };
 
-  /// Until then, or until those before it have come.
+  /// Keeps a message until the given time, or until the earlier messages of the same pair have
+  /// arrived, whichever is later.
   void keep(time_point until, const message& one) {
     line& those = between_[one.between];
     ++those.count;
@@ -39,10 +41,11 @@ class late_messages {
     by_time_.emplace(those.until, one);
   }
 
-  /// What comes behind it is late, too.
+  /// Returns true if a message of this pair is kept. Later messages of the pair are then late as
+  /// well.
   [[nodiscard]] bool is_one_between(const pair& two) const { return between_.contains(two); }
 
-  /// When the next is due; the end of time if there is none.
+  /// Returns when the next message is due, or time_point::max() if none is kept.
   [[nodiscard]] time_point next() const noexcept {
     return by_time_.empty() ? time_point::max() : by_time_.begin()->first;
   }
@@ -53,7 +56,7 @@ class late_messages {
     return one;
   }
 
-  /// The system has ended.
+  /// Discards the messages of a system that has terminated.
   void drop(const detail::chore& of_system) noexcept {
     std::erase_if(by_time_, [&](const auto& each) {
       const message& one = each.second;
@@ -76,7 +79,7 @@ class late_messages {
     if (--found->second.count == 0) between_.erase(found);
   }
 
-  std::multimap<time_point, message> by_time_;  // and, among equals, in the order of keeping
+  std::multimap<time_point, message> by_time_;  // equal times: in the order of keeping
   std::map<pair, line> between_;
 };
 

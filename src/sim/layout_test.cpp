@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same seed makes the same run in another process, wherever that has put what it made.
+// The same seed makes the same run in another process, whatever the addresses of its objects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -47,8 +47,8 @@ class nobody : public actor {
   void on(begin) {}
 };
 
-// Leaves slots of actors, blocks of the pool and of the heap free in an order of its own. What it returns is in
-// between.
+// Leaves actor slots, pool blocks and heap blocks free in an order that depends on `which`. The
+// returned blocks stay allocated between the free ones.
 std::vector<std::unique_ptr<char[]>> another_layout(std::uint64_t which) {
   std::mt19937_64 numbers(which);
   std::vector<std::unique_ptr<char[]>> junk;
@@ -70,7 +70,7 @@ std::vector<std::unique_ptr<char[]>> another_layout(std::uint64_t which) {
   return junk;
 }
 
-// In a process of its own.
+// Runs in a separate process.
 std::string in_another_process(std::uint64_t layout, const std::function<std::string()>& run) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
@@ -108,7 +108,7 @@ std::string in_another_process(std::uint64_t layout, const std::function<std::st
   return said;
 }
 
-// The trace of the last seed, and what the run returns.
+// Returns the result of the run and the trace of the last seed.
 std::string same_in_all_layouts(const std::function<std::string(simulation&)>& run) {
   std::string first;
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
@@ -126,7 +126,7 @@ std::string same_in_all_layouts(const std::function<std::string(simulation&)>& r
   return first;
 }
 
-// ── What is told to several at once ───────────────────────────────────────────────────────────
+// ── Notifications to several actors ───────────────────────────────────────────────────────────
 
 class breaks : public actor {
  public:
@@ -148,7 +148,7 @@ class linked : public actor {
   const address with_;
 };
 
-// Has written down why it was that who it watches has ended.
+// Fails with the reason for which the watched actor terminated, so that the trace shows it.
 class watches : public actor {
  public:
   explicit watches(address whom) : whom_(whom) {}
@@ -175,7 +175,7 @@ TEST(layout, does_not_change_the_order_in_which_links_break_or_what_is_said_of_t
     sim.run_until_idle();
     hub.send(begin{});
     sim.run_until_idle();
-    // Of one that has ended.
+    // Watches an actor that has already terminated.
     const auto late = system.spawn<linked<false>>(hub);
     watchers.push_back(system.spawn<watches>(late));
     sim.run_until_idle();

@@ -12,13 +12,14 @@ namespace troupe::sim {
 
 inline constexpr std::string_view first_word_of_log = "seed ";
 
-/// The text of a log, piece by piece: `take` is called with each as a std::string_view.
+/// Produces the text of a log piece by piece: `take` is called with each piece as a
+/// std::string_view.
 ///
-/// Threads: also within a handler of a signal, if `take` is fit for that: it allocates nothing.
+/// Threads: also usable in a signal handler if `take` is: this function allocates nothing.
 template <class Take>
 void text_of(const choice_log& log, Take&& take) {
   const auto number = [&](auto value) {
-    std::array<char, 20> digits;  // as many as the largest of 64 bits has
+    std::array<char, 20> digits;  // the digits of the largest 64-bit number
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     take(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
   };

@@ -18,7 +18,7 @@ void replace_all(std::string& in, std::string_view what, std::string_view by) {
   }
 }
 
-// From `begin` to the bracket that closes the one at its end.
+// Returns the position after the bracket that closes the first one at or after `from`.
 std::size_t end_of_brackets(std::string_view text, std::size_t from, char open, char close) {
   int depth = 0;
   for (std::size_t at = from; at < text.size(); ++at) {
@@ -40,6 +40,12 @@ std::string_view name_of_kind(overload_event::kind what) noexcept {
       return "paused the sender of";
     case overload_event::kind::pause_timed_out:
       return "a pause timed out";
+    case overload_event::kind::wait_cycle:
+      return "resolved a wait cycle at";
+    case overload_event::kind::budget_exhausted:
+      return "the memory budget is exhausted at";
+    case overload_event::kind::overdraft_exhausted:
+      return "the overdraft is exhausted at";
   }
   return "?";
 }
@@ -48,7 +54,7 @@ std::string_view name_of_kind(overload_event::kind what) noexcept {
 
 std::string normal_name(std::string_view name) {
   std::string text(name);
-  // Clang writes the namespace in which the function lies that names types, GCC does not.
+  // Clang includes the namespace of the function that determines the type's name; GCC does not.
   constexpr std::string_view own = "troupe::";
   for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) {
     const bool is_whole = at == 0 || (std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0 &&
@@ -57,7 +63,7 @@ std::string normal_name(std::string_view name) {
   }
   replace_all(text, "{anonymous}", "(anonymous namespace)");
   replace_all(text, "> >", ">>");
-  // GCC: <lambda(int)>, Clang: (lambda at file.cpp:1:2).
+  // GCC writes <lambda(int)>, Clang writes (lambda at file.cpp:1:2).
   for (std::size_t at = 0; (at = text.find("<lambda(", at)) != std::string::npos;) {
     text.replace(at, end_of_brackets(text, at, '<', '>') - at, "(lambda)");
   }

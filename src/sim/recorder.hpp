@@ -16,11 +16,14 @@
 
 namespace troupe::sim {
 
-/// A type's name without what compilers spell differently: unnamed namespaces, lambdas, `> >`.
+/// Returns a type's name with the parts that compilers spell differently normalized: unnamed
+/// namespaces, lambdas, `> >`.
 [[nodiscard]] std::string normal_name(std::string_view name);
 
-/// Writes lines: when, who and what. Actors are numbered in the order in which they are first seen, so that no
-/// address is in a line.
+/// Writes the trace of a simulation: lines with the time, the actor and the event.
+///
+/// Actors are numbered in the order in which they are first seen, so that no line contains an
+/// address.
 class recorder {
  public:
   recorder(const time_point& now, std::size_t keeps) noexcept : now_(now), keeps_(keeps) {}
@@ -29,26 +32,27 @@ class recorder {
 
   void write(const address& who, std::string_view actor, std::string_view what,
              std::string_view more = {});
-  /// Of one who is no actor.
+  /// Writes a line for a participant that is not an actor.
   void write(std::string_view whom, std::string_view what);
 
-  /// What comes from now on is in the hash, and is not kept.
+  /// Stops keeping lines. Later lines only contribute to the hash.
   void keep_no_more() noexcept { has_ended_ = true; }
 
-  /// Of an actor: that of its slot, and which one there. Begins at 1.
+  /// Returns the number of the actor with this slot and generation. Numbers begin at 1.
   [[nodiscard]] std::uint64_t number_of(const void* line, std::uint32_t generation) {
     return numbers_.try_emplace({line, generation}, numbers_.size() + 1).first->second;
   }
 
-  /// `take` gets each line that is kept, from the first one on. Allocates nothing itself.
+  /// Calls `take` with each kept line, oldest first. Allocates nothing itself.
   template <class Take>
   void each_line(Take&& take) const {
     for (const std::string& line : lines_) take(std::string_view(line));
   }
-  /// All lines that are kept; the last ones.
+  /// Returns all kept lines.
   [[nodiscard]] std::string text() const { return last(lines_.size()); }
+  /// Returns the last `lines` of the kept lines.
   [[nodiscard]] std::string last(std::size_t lines) const;
-  /// Of all lines.
+  /// Returns the hash of all lines, kept or not.
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 
  private:
@@ -61,15 +65,15 @@ class recorder {
   std::deque<std::string> lines_;
   bool has_ended_ = false;
   std::uint64_t hash_ = 0xcbf2'9ce4'8422'2325;  // FNV-1a
-  // Both are only looked up in, never walked.
+  // Both are used for lookups only, never iterated.
   std::map<std::pair<const void*, std::uint32_t>, std::uint64_t> numbers_;
   std::map<std::string, std::string, std::less<>> names_;
 };
 
-/// That of a simulation.
+/// Returns the recorder of a simulation.
 [[nodiscard]] const recorder& record_of(const simulation& of) noexcept;
 
-/// Has the actors of one system written down, and tells its user's observer as well.
+/// Records the actors of one system, and forwards each event to the user's observer.
 class recording final : public observer {
  public:
   recording(std::shared_ptr<recorder> into, std::shared_ptr<observer> users)
@@ -87,7 +91,7 @@ class recording final : public observer {
 
  private:
   const std::shared_ptr<recorder> into_;
-  const std::shared_ptr<observer> users_;  // null: none
+  const std::shared_ptr<observer> users_;  // null if the user has none
 };
 
 }  // namespace troupe::sim

@@ -23,7 +23,7 @@
 
 namespace troupe::sim {
 
-/// The thread's host and conductor.
+/// The simulation's implementation: the thread's host and conductor.
 class simulation::world final : public detail::thread_host, public detail::conductor {
  public:
   world(simulation& of, sim::choices by, const simulation_options& options)
@@ -97,7 +97,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   }
   [[nodiscard]] bool strikes(unsigned one_in, const char* of) noexcept override {
     if (one_in == 0 || faults_are_over_) return false;
-    // The plainest choice is that it does not. One in one: always.
+    // The plainest choice is that the fault does not occur. One in one: it always occurs.
     if (one_in != 1 && choices_.choose(one_in, of) != one_in - 1) return false;
     ++faults_so_far_;
     return true;
@@ -106,7 +106,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     recorder_->write(whom, what);
   }
 
-  // ── What goes wrong ─────────────────────────────────────────────────────────────────────────
+  // ── Faults ──────────────────────────────────────────────────────────────────────────────────
   void inject(const faults& those) {
     for_all_ = those;
     detail::pool_asks_its_host(those.failed_allocations_one_in != 0);
@@ -169,7 +169,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
 
   // ── Running ─────────────────────────────────────────────────────────────────────────────────
 
-  /// One turn of one of those who have something to do. False: there is none.
+  /// Runs one turn of one of the actors or errands that are ready. Returns false if none is ready.
   bool step() noexcept {
     next_chore_ = next_chore();
     bring_what_is_due();
@@ -192,7 +192,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     return true;
   }
 
-  // ── What is to be true ──────────────────────────────────────────────────────────────────────
+  // ── Invariants ──────────────────────────────────────────────────────────────────────────────
   void always(std::string name, std::function<bool()> holds) {
     invariants_.push_back({std::move(name), std::move(holds)});
     look_at_invariants();
@@ -226,7 +226,8 @@ class simulation::world final : public detail::thread_host, public detail::condu
 
   bool run_until(const std::function<bool()>& condition, duration limit) {
     const time_point end = later(now_, limit);
-    // A timer that is due at the end fires in the tick behind it. Who is always busy ends there, too.
+    // A timer that is due at the end fires in the tick after it. A simulation that is always busy
+    // stops there as well.
     const time_point with_due = later(end, timer_wheel::tick);
     for (;;) {
       check();
@@ -250,8 +251,8 @@ class simulation::world final : public detail::thread_host, public detail::condu
   struct turn_to_give {
     detail::conducted_executor* at = nullptr;
     detail::runnable* to = nullptr;
-    detail::errand* of = nullptr;  // if not null, it is for this
-    bool has_paused = false;       // just now, and does not again
+    detail::errand* of = nullptr;  // if not null, the turn is for this errand
+    bool has_paused = false;       // it has just been paused, and is not paused again
   };
 
   struct invariant {
@@ -282,14 +283,14 @@ class simulation::world final : public detail::thread_host, public detail::condu
     return found != of_pairs_.end() ? found->second : faults_of(to);
   }
 
-  // The plainest is as little as there is.
+  // The plainest choice is the smallest part.
   [[nodiscard]] duration part_of(duration most, const char* of) noexcept {
     constexpr std::size_t steps = 16;
     return most * static_cast<duration::rep>(choices_.choose(steps, of) + 1) /
            static_cast<duration::rep>(steps);
   }
 
-  // It has been chosen, and gets no turn yet.
+  // Decides whether a chosen actor is paused instead of being run.
   [[nodiscard]] bool pauses(const turn_to_give& one) noexcept {
     auto& block = static_cast<detail::control_block&>(*one.to);
     const faults& may = faults_of(block);
@@ -306,7 +307,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     }
     while (const auto one = late_.take_due(now_)) {
       const detail::other_turns_scope others;
-      const no_waiting_scope none;  // for room: this is nobody's turn
+      const no_waiting_scope none;  // must not wait for room: no turn is running
       one->to->arrive(*one->message);
       one->to->let_go();
     }
@@ -319,7 +320,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     now_ += options_.turn_takes;
   }
 
-  // Who sends to a full mailbox meanwhile does not wait for room, as one with a pump does not.
+  // While this exists, a sender to a full mailbox is not suspended, like a sender with a pump.
   class no_waiting_scope {
    public:
     no_waiting_scope() noexcept { ++detail::this_turn().pumps; }
@@ -334,7 +335,8 @@ class simulation::world final : public detail::thread_host, public detail::condu
     return e.run();
   }
 
-  // Nobody has said that he has something to do; some cannot say it.
+  // No actor or errand is ready. Some errands cannot announce that they have work, so each is
+  // tried.
   bool run_an_errand() noexcept {
     for (std::size_t i = 0; i < errands_.size(); ++i) {
       detail::errand& each = *errands_[i];
@@ -350,7 +352,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   void look_at_invariants() noexcept {
     if (is_looking_) return;
     is_looking_ = true;
-    const detail::other_turns_scope others;  // a handler may wait below
+    const detail::other_turns_scope others;  // a handler may be waiting further down the stack
     for (const invariant& each : invariants_) {
       if (broken_) break;
       std::string why = "is not true";
@@ -377,7 +379,8 @@ class simulation::world final : public detail::thread_host, public detail::condu
     return text + " The last that happened:\n" + recorder_->last(20);
   }
 
-  // As the threads would whose chores these are, in no turn; until none has anything to do for another one.
+  // Runs the chores outside of turns, as the runtime's threads would, until no chore causes work
+  // for another one. Returns when the next one is due.
   [[nodiscard]] time_point next_chore() noexcept {
     const detail::other_turns_scope others;
     time_point next = time_point::max();
@@ -413,11 +416,11 @@ class simulation::world final : public detail::thread_host, public detail::condu
   bool faults_are_over_ = false;
   std::uint64_t faults_so_far_ = 0;
   faults for_all_;
-  // These are only looked up in, never walked.
+  // The following are used for lookups only, never iterated.
   std::map<key, faults> of_one_;
   std::map<std::pair<key, key>, faults> of_pairs_;
   std::map<key, std::size_t> fails_at_;
-  // These in the order of time, and of coming.
+  // The following are ordered by time, and equal times by arrival.
   std::multimap<time_point, turn_to_give> paused_;
   late_messages late_;
   duration late_by_{};

@@ -40,7 +40,7 @@ struct add {
 };
 struct begin {};
 
-// Writes down what it is told.
+// Records the text of each message.
 class scribe : public actor {
  public:
   explicit scribe(std::vector<std::string>& into) : into_(into) {}
@@ -55,7 +55,7 @@ class adder : public actor {
   int on(add m) { return m.a + m.b; }
 };
 
-// Tells the scribe so many things, one in each turn.
+// Sends the scribe the requested number of messages, one in each turn.
 class teller : public actor {
  public:
   teller(ref<scribe> to, std::string name) : to_(std::move(to)), name_(std::move(name)) {}
@@ -267,7 +267,7 @@ TEST(simulation, time_passes_where_there_is_always_something_to_do) {
   it.stop_now();
 }
 
-// ── What waits ────────────────────────────────────────────────────────────────────────────────
+// ── Waiting ───────────────────────────────────────────────────────────────────────────────────
 
 TEST(simulation, a_thread_gets_its_answer_and_joins) {
   simulation sim(1);
@@ -429,7 +429,7 @@ TEST(simulation, a_system_ends_in_the_same_order_wherever_its_actors_lie) {
   };
   const std::string before = run();
   {
-    // Slots come back in another order.
+    // Slots are released in another order.
     troupe::system system;
     std::vector<ref<adder>> all;
     for (int i = 0; i < 9; ++i) all.push_back(system.spawn<adder>());
@@ -465,7 +465,7 @@ TEST(simulation, who_fails_is_restarted_after_its_back_off) {
   }
   ASSERT_EQ(made.size(), 4u);
   EXPECT_EQ((made[1] - made[0] + 500ms) / 1s, 10);
-  EXPECT_EQ((made[2] - made[1] + 500ms) / 1s, 130);  // two minutes, and twice as long
+  EXPECT_EQ((made[2] - made[1] + 500ms) / 1s, 130);  // two minutes, and the doubled backoff
   boss.stop();
   EXPECT_EQ(boss.join(), exit_reason::stopped);
 }
@@ -515,7 +515,12 @@ TEST(simulation, there_is_one_at_a_time_on_a_thread) {
 
 TEST(simulation, time_is_the_clocks_again_afterwards) {
   { simulation sim(1); }
-  EXPECT_LT(clock::now() - std::chrono::steady_clock::now(), 1s);
+  // One monotonic clock reads all three: a reading of another clock would have to fall in between.
+  const time_point before = std::chrono::steady_clock::now();
+  const time_point now = clock::now();
+  const time_point after = std::chrono::steady_clock::now();
+  EXPECT_LE(before, now);
+  EXPECT_LE(now, after);
 }
 
 }  // namespace

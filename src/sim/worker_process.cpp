@@ -30,7 +30,7 @@ namespace {
   throw std::system_error(errno, std::generic_category(), std::string("troupe: explore: ") + what);
 }
 
-// What an alarm can be set to.
+// The time limit of a run, clamped to a range that alarm() accepts.
 std::chrono::seconds limit_of(const exploration& how) {
   return std::clamp<std::chrono::seconds>(how.longest_run, std::chrono::seconds(0),
                                           std::chrono::hours(24 * 1'000));
@@ -38,7 +38,7 @@ std::chrono::seconds limit_of(const exploration& how) {
 
 // ── One run ───────────────────────────────────────────────────────────────────────────────────
 
-// What runs in this process, for who has to say how it ended.
+// The simulation that runs in this process. The crash handler reads it to report how the run ended.
 simulation* running = nullptr;
 
 outcome run_here(choices by, simulation_options options,
@@ -72,7 +72,7 @@ outcome run_here(choices by, simulation_options options,
 
 // ── In another process ────────────────────────────────────────────────────────────────────────
 
-// Texts on their way through a pipe: each behind its length.
+// Texts are sent through a pipe, each preceded by its length.
 void put(std::string& to, std::string_view text) {
   const std::uint64_t size = text.size();
   to.append(reinterpret_cast<const char*>(&size), sizeof size);
@@ -92,7 +92,7 @@ void write_all(int to, std::string_view what) {
   while (!what.empty()) {
     const ssize_t written = ::write(to, what.data(), what.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody reads any more
+    if (written <= 0) return;  // the reader is gone
     what.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -108,12 +108,13 @@ std::string how_ended(int signal) {
                            : std::string("ended its process: ") + ::strsignal(signal);
 }
 
-// ── The last words of a run that ends its process ─────────────────────────────────────────────
+// ── The report of a crashing run ──────────────────────────────────────────────────────────────
 
 volatile std::sig_atomic_t crashes_to = -1;
 constexpr std::chrono::seconds time_for_last_words(3);
 
-// A text whose pieces `give(take)` hands out, twice: what comes first is how long it is. Allocates nothing.
+// Writes a text whose pieces `give(take)` produces. It is called twice, because the length comes
+// first. Allocates nothing.
 template <class Give>
 void put_pieces(int to, const Give& give) {
   std::uint64_t size = 0;
@@ -131,8 +132,9 @@ void put_pieces(int to, const Give& give) {
   write_all(to, {some.data(), filled});
 }
 
-// In the middle of anything, so it calls nothing that a handler may not, and only reads. What it reads may be half
-// changed: if it gets no further the process ends as it would have, by the signal or the alarm, and only the log is
+// The signal may interrupt any code, so this calls only functions that are safe in signal handlers,
+// and only reads the simulation. The data may be half changed. If that stops this function, the
+// process ends through the signal or the alarm as it would have anyway, and only the log is
 // missing.
 void say_last_words(int signal) {
   const int to = std::exchange(crashes_to, -1);
@@ -151,7 +153,7 @@ void say_last_words(int signal) {
 }
 
 void hear_of_crashes() {
-  static std::array<std::byte, 256 * 1024> stack;  // its own may be what is used up
+  static std::array<std::byte, 256 * 1024> stack;  // the normal stack may have overflowed
   const stack_t other{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
   (void)::sigaltstack(&other, nullptr);
   struct sigaction action {};
@@ -159,7 +161,7 @@ void hear_of_crashes() {
   action.sa_flags = SA_ONSTACK;
   for (const int each : {SIGALRM, SIGABRT, SIGILL, SIGFPE})
     (void)::sigaction(each, &action, nullptr);
-#ifndef TROUPE_ASAN  // which has more to say of these
+#ifndef TROUPE_ASAN  // AddressSanitizer reports these in more detail
   for (const int each : {SIGSEGV, SIGBUS}) (void)::sigaction(each, &action, nullptr);
 #endif
 }
@@ -180,7 +182,7 @@ worker_process::worker_process(const order& what) : longest_run_(limit_of(*what.
   }
   if (process_ == 0) {
     ::close(ends[0]);
-    // What it throws must not go on in a copy of the caller's program.
+    // An exception must not propagate into this copy of the caller's program.
     try {
       work(what, ends[1]);
     } catch (...) {
@@ -291,7 +293,7 @@ void worker_process::end_as_too_long() {
   ::kill(process_, SIGKILL);
 }
 
-// In the process.
+// Runs in the forked process.
 void worker_process::work(const order& what, int to) {
   hear_of_crashes();
   const auto one = [&](choices by) {
@@ -314,7 +316,7 @@ void worker_process::work(const order& what, int to) {
       if (!one(choices(what.how->first_seed + i))) return;
     }
   }
-  write_all(to, "e");  // all went well
+  write_all(to, "e");  // all runs succeeded
 }
 
 }  // namespace troupe::sim

@@ -20,22 +20,23 @@ namespace troupe::sim {
 /// How a run ended.
 struct outcome {
   bool failed = false;
-  std::string kind;  // what is the same in all that fail in the same way
+  std::string kind;  // equal for all runs that fail in the same way
   std::string why;
   std::string log;
   std::string trace;
 };
 
-/// The kind of those that do not end in time.
+/// The kind of runs that do not finish in time.
 inline constexpr std::string_view too_long = "lasted for too long";
 
-/// A copy of this process that does some runs, one after the other, and what it has said so far.
+/// A forked copy of this process that executes runs one at a time, and its output so far.
 ///
-/// Threads: one.
-/// Errors:  throws std::system_error if there is no pipe, or no process.
+/// Threads: one thread.
+/// Errors:  throws std::system_error if the pipe or the process cannot be created.
 class worker_process {
  public:
-  /// Its runs: `log`, or each `step`-th of how->seeds, from the one at `from` on.
+  /// The runs to execute: `log`, or every `step`-th of how->seeds, beginning with the one at
+  /// `from`.
   struct order {
     const exploration* how;
     const std::function<void(simulation&)>* run;
@@ -49,22 +50,23 @@ class worker_process {
   worker_process& operator=(const worker_process&) = delete;
   ~worker_process();
 
-  /// Waits until something is to be read from some of them, or they have ended, and returns these; none: look again.
-  /// One that has not been heard of for too long is ended first: it is deaf to its alarm.
+  /// Waits until processes have output to read or have terminated, and returns these. If the result
+  /// is empty, call again. A process that has been silent for too long is killed: it has not
+  /// reacted to its alarm.
   [[nodiscard]] static std::vector<worker_process*> wait(std::span<worker_process* const> all);
 
-  /// Reads what there is; false: that was all, and it has ended.
+  /// Reads available output. Returns false if the process has terminated and all output was read.
   [[nodiscard]] bool read();
 
   struct report {
     std::uint64_t runs = 0;
-    std::uint64_t seed = 0;  // of the last one
+    std::uint64_t seed = 0;  // of the last run
     outcome last;
   };
   [[nodiscard]] report heard() const;
 
  private:
-  using clock = std::chrono::steady_clock;  // not a simulation's
+  using clock = std::chrono::steady_clock;  // the real clock, not that of a simulation
 
   void hear();
   void end_as_too_long();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a steady state publishing allocates nothing, nor does a restart after stop().
+// In a steady state, neither publishing nor a restart after stop() allocates memory.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,7 +32,7 @@ class reader : public actor {
 
 class allocation : public of_allocations {
  protected:
-  // Everything on this thread.
+  // Everything runs on this thread.
   system all{{.workers = 1}};
   pump here{all};
   const spawn_options on_this_thread{.where = bound_to(here)};

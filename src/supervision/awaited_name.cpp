@@ -13,13 +13,14 @@
 
 namespace troupe::detail {
 
-/// Made with the waiting, so that nothing has to be allocated when somebody gets the name.
+/// The notification of a waiting handler. It is allocated when the wait begins, so that registering
+/// the name allocates nothing.
 struct name_told : envelope {
   name_told(const dispatch& how_to, std::string_view name, awaited_name& by)
       : envelope{nullptr, &how_to}, content{std::string(name), {}}, awaited(&by) {}
 
   name_registered content;
-  awaited_name* awaited;  // the turn's. Null: the handler has been destroyed, or waits no more
+  awaited_name* awaited;  // accessed by the turn only; null if the handler no longer waits
 };
 
 namespace {
@@ -70,11 +71,11 @@ handler_frame& awaited_name::told() noexcept {
   return *handler;
 }
 
-// True if it was told.
+// Ends the wait. Returns true if the handler was notified.
 bool awaited_name::leave() noexcept {
   end_time();
   if (name_told* const message = std::exchange(message_, nullptr)) {
-    // If it is not in the table any more, its message is in the mailbox.
+    // If the waiter is no longer in the table, its message is in the mailbox already.
     if (!registry_.stop_telling(name_, me_->where(), this)) message->awaited = nullptr;
   }
   return is_told_;

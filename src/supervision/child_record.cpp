@@ -14,7 +14,7 @@ namespace troupe {
 detail::control_block* siblings::find(std::string_view name, const detail::actor_type& type) const {
   for (const entry& each : all_) {
     if (each.name != name) continue;
-    if (each.type->destroy != type.destroy) {
+    if (each.type->identity != type.identity) {
       throw std::logic_error("the sibling \"" + std::string(name) + "\" is a " +
                              std::string(each.type->name) + ", not a " + std::string(type.name));
     }
@@ -27,7 +27,7 @@ detail::control_block* siblings::find(std::string_view name, const detail::actor
 
 namespace detail {
 
-// ── What both sides share ─────────────────────────────────────────────────────────────────────
+// ── Shared by both sides ──────────────────────────────────────────────────────────────────────
 
 bool child_record::begin(control_block& child, const dispatch& how) {
   note_ptr started(make_envelope<false>(how, child_note{}));
@@ -44,8 +44,8 @@ bool child_record::begin(control_block& child, const dispatch& how) {
   return begin_incarnation(child);
 }
 
-// Under the mutex: comes_back(), which begins the end of the object, is either asked behind it, and what
-// end_object() has asked for goes with that object; or it was before, and there is nothing to do.
+// Under the mutex. comes_back() begins the end of the object. If it is called after this, the
+// request made here applies to that object; if it was called before, there is nothing to do.
 void child_record::end_object(control_block& child) {
   const std::lock_guard lock(guard_);
   if (!has_object_) return;
@@ -76,7 +76,7 @@ bool child_record::comes_back(exit_reason why) noexcept {
   switch (at_end_) {
     case at_end::comes_back:
       if (why != exit_reason::stopped) return true;
-      break;  // it had been stopped by then, and not by end_object()
+      break;  // it was stopped before that, and not by end_object()
     case at_end::final:
       return false;
     case at_end::by_policy:
@@ -85,8 +85,8 @@ bool child_record::comes_back(exit_reason why) noexcept {
   return when_ == restart::always || (when_ == restart::on_failure && is_abnormal(why));
 }
 
-// Whoever says `final` does it before he tries to decide; the child looks after it has let others decide.
-// So one of the two does.
+// A thread that sets `final` does so before it tries to end the child for good. The child reads the
+// flag after it has allowed other threads to decide. So one of the two ends it.
 void child_record::ended(control_block& child, exit_reason why, std::string_view what) noexcept {
   note_ptr note;
   bool is_over = false;
@@ -99,12 +99,12 @@ void child_record::ended(control_block& child, exit_reason why, std::string_view
   try {
     note->value.text = what;
   } catch (...) {
-    // No memory for the text: the rest is what matters.
+    // No memory for the text: the note is sent without it.
   }
   if (is_over || !tell(std::move(note))) (void)detail::end_for_good(child, why);
 }
 
-// False if the supervisor has ended.
+// Sends the note to the supervisor. Returns false if the supervisor has terminated.
 bool child_record::tell(note_ptr note) const noexcept {
   control_block* const to = control_block::hold_to_the_end(supervisor_);
   if (to == nullptr) return false;
@@ -130,7 +130,7 @@ class supervised final : public incarnations {
     return record_->comes_back(why);
   }
   void ended(exit_reason why, std::string_view what) noexcept override {
-    const auto record = record_;  // this may be gone as soon as somebody has decided
+    const auto record = record_;  // `this` may be destroyed as soon as the decision is made
     record->ended(*this_turn().running, why, what);
   }
   [[nodiscard]] bool forgets_mailbox() const noexcept override { return record_->forgets(); }
@@ -152,7 +152,7 @@ void make_slot(troupe::system& of, child_state& child,
   child.who = block.where();
 }
 
-// ── How often, and how soon ───────────────────────────────────────────────────────────────────
+// ── Restart limits and delays ─────────────────────────────────────────────────────────────────
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <troupe/supervision/child_record.hpp>
 #include <troupe/supervision/supervisor.hpp>
 
-// What supervisors say of their children.
+// The texts in which supervisors report on their children.
 
 namespace troupe::detail {
 

@@ -13,7 +13,7 @@
 namespace troupe::detail {
 
 void check_class(const child_spec& spec, const actor_type& expected) {
-  if (spec.type().destroy == expected.destroy) return;
+  if (spec.type().identity == expected.identity) return;
   throw std::invalid_argument("start_child: the specification \"" + spec.name() + "\" is one of " +
                               std::string(spec.type().name) + ", and not of " +
                               std::string(expected.name) + ": name its class in start_child<…>");
@@ -29,7 +29,7 @@ dynamic_children::~dynamic_children() {
     try {
       each.record->end_for_good(*each.block, each.ended_as);
     } catch (...) {
-      // No memory to stop it: the end of the system names it.
+      // No memory to stop it: the shutdown of the system reports it.
     }
     each.block->let_go();
   }
@@ -41,7 +41,7 @@ void dynamic_children::stay() noexcept {
   stays_->hold();
 }
 
-// ── Children come ─────────────────────────────────────────────────────────────────────────────
+// ── Starting children ─────────────────────────────────────────────────────────────────────────
 
 control_block& dynamic_children::start(const child_spec& spec) {
   const std::uint64_t id = next_id_++;
@@ -73,7 +73,7 @@ void dynamic_children::begin(entry& child) {
   child.now = state::starting;
   child.began = clock::now();
   due_at(child, later(child.began, child.spec.start_most()));
-  // If it was told to end meanwhile, its `down` is on its way.
+  // If it was told to stop meanwhile, its `down` is on its way.
   (void)child.record->begin(*child.block, notes_);
 }
 
@@ -84,7 +84,7 @@ std::vector<child_status> dynamic_children::list() const {
   return all;
 }
 
-// ── What becomes of them ──────────────────────────────────────────────────────────────────────
+// ── Events of children ────────────────────────────────────────────────────────────────────────
 
 void dynamic_children::noted(child_note note) {
   const auto at = children_.find(note.child);
@@ -98,7 +98,7 @@ void dynamic_children::noted(child_note note) {
   child.ended_as = note.reason;
   if (!note.text.empty()) child.what = note.text;
   if (!ending_) return failed(child, note);
-  // It has ended before it was told to: it did not hear it.
+  // It terminated before the request to stop reached it.
   child.record->end_for_good(*child.block, child.ended_as);
 }
 
@@ -126,7 +126,7 @@ void dynamic_children::has_ended(const down& end) {
   end_if_empty();
 }
 
-// ── The end ───────────────────────────────────────────────────────────────────────────────────
+// ── Shutdown ──────────────────────────────────────────────────────────────────────────────────
 
 void dynamic_children::told_to_end() { end_all({}); }
 
@@ -149,7 +149,7 @@ void dynamic_children::end_if_empty() {
   (void)this_turn().running->end_after_this_message();
 }
 
-// ── What is due ───────────────────────────────────────────────────────────────────────────────
+// ── Deadlines ─────────────────────────────────────────────────────────────────────────────────
 
 void dynamic_children::due_at(entry& child, time_point when) {
   not_due(child);
@@ -188,7 +188,7 @@ void dynamic_children::look_at(entry& child, time_point now) {
     child.block->stop_now();
     return due_at(child, later(now, child.spec.stop_most()));
   }
-  // It ends when its handler returns; until then the end of the system names it.
+  // It terminates when its handler returns; until then the shutdown of the system reports it.
   if (failure_.empty()) failure_ = has_not_stopped(child);
   child.block->let_go();
   ids_.erase(child.who);

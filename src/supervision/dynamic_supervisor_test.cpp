@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many children of one kind, which come and go; and all kinds of supervisors under load.
+// Many children of one class that start and stop; and all kinds of supervisors under load.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -224,7 +224,7 @@ struct countdown {
   atomic<long>* handled;
 };
 
-// Fails at every so many messages.
+// Fails at regular numbers of messages.
 class fragile : public actor {
  public:
   explicit fragile(int lives) : left_(lives) {}
@@ -308,7 +308,7 @@ TEST(restart_stress, supervisors_end_while_children_fail_and_start) {
 
 struct turn_again {};
 
-// Has always something to do.
+// Always has work.
 class restless : public actor {
  public:
   explicit restless(atomic<int>& alive) : alive_(alive) { ++alive_; }

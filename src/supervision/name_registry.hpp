@@ -25,8 +25,10 @@ namespace troupe::detail {
 class awaited_name;
 class name_registry;
 
-/// What a name is kept in. `block` may be used under the mutex of its part while it is in the table: the
-/// actor's last turn has not come past ended() then.
+/// The registry's entry for one name.
+///
+/// `block` may be used under the mutex of its part while the entry is in the table: the actor's
+/// last turn has not passed ended() yet.
 struct name_entry final : end_listener {
   name_entry(name_registry& registry, std::string_view called, control_block& actor,
              const named_type& its_type)
@@ -41,7 +43,7 @@ struct name_entry final : end_listener {
   bool in_table = false;  // under the mutex of its part
 };
 
-/// Who waits for a name: an actor, as names::tell() says, or one of its handlers.
+/// Identifies a waiter for a name: an actor that called names::tell(), or one of its handlers.
 struct name_waiter_key {
   address who;
   const awaited_name* handler = nullptr;
@@ -54,7 +56,7 @@ struct name_waiter_key {
   };
 };
 
-/// An actor that waits for a name, or a handler; likewise.
+/// An actor or a handler that waits for a name. The rules for `block` are those of name_entry.
 struct name_waiter final : end_listener {
   name_waiter(name_registry& registry, control_block& actor, name_notice its_notice,
               const awaited_name* handler)
@@ -71,6 +73,9 @@ struct name_waiter final : end_listener {
   const name_waiter_key key;
   name_notice notice;
   bool in_table = false;
+  // Used for waiters that are taken off the table together and notified without the mutex.
+  control_block* held = nullptr;
+  name_waiter* later = nullptr;
 };
 
 struct name_hash {
@@ -80,15 +85,15 @@ struct name_hash {
   }
 };
 
-/// The names of one system, in parts so that those who look up do not meet.
+/// The names of one system, divided into parts so that lookups do not contend.
 ///
-/// Threads: any. Order of the mutexes: a part's, then that of an actor's bonds.
+/// Threads: any thread. Lock order: the mutex of a part, then that of an actor's bonds.
 class name_registry final : public system_extension {
  public:
   explicit name_registry(system& of) noexcept : system_(of) {}
 
   struct alignas(cache_line_bytes) part {
-    mutex guard;  // guards what follows
+    mutex guard;  // guards the following members
     event_count added;
     std::unordered_map<std::string_view, name_entry*> names;
     using waiters = ordered_table<name_waiter_key, name_waiter*, name_waiter_key::hash>;
@@ -103,7 +108,7 @@ class name_registry final : public system_extension {
   /// Throws std::logic_error if the actor belongs to another system.
   void check_home(control_block& of) const;
 
-  /// As names::tell(). What it owns is the notice, also if it throws.
+  /// Registers a waiter, as names::tell() does. Takes ownership of the notice, even if it throws.
   void tell(std::string_view name, control_block& whom, name_notice notice,
             const awaited_name* handler);
   bool stop_telling(std::string_view name, const address& whom, const awaited_name* handler);

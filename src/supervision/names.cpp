@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <troupe/supervision/names.hpp>
 
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -22,34 +23,65 @@ void check(std::string_view name) {
                               std::to_string(names::bytes_max));
 }
 
-// An actor that is ending has its name for a moment longer, but nobody finds it any more.
-bool is_there(const address& who) noexcept {
-  control_block* const held = control_block::hold(who);
-  if (held == nullptr) return false;
-  held->let_go();
-  return true;
-}
-
-// Under the mutex of the part.
-void tell_waiters(name_registry::part& here, const name_entry& added) noexcept {
-  const auto at = here.waiting.find(added.name);
-  if (at == here.waiting.end()) return;
-  for (const auto& waiter : at->second) {
-    name_waiter* const each = waiter.value;
-    each->in_table = false;
-    // Who is ending is freed by its last turn.
-    control_block* const held = control_block::hold_to_the_end(each->key.who);
-    if (held == nullptr) continue;
-    if (detail::unlisten_to_end(*held, *each)) {
-      each->tell(added.who);
-      delete each;
-    }
-    held->let_go();
+// Releases an actor that was found under a mutex once the mutex is free. It may be the last
+// reference, and destroying the actor may run user code.
+class held_actor {
+ public:
+  explicit held_actor(control_block* block = nullptr) noexcept : block_(block) {}
+  held_actor(const held_actor&) = delete;
+  held_actor& operator=(const held_actor&) = delete;
+  ~held_actor() {
+    if (block_ != nullptr) block_->let_go();
   }
-  here.waiting.erase(at);
-}
+  void set(control_block* block) noexcept { block_ = block; }
+  [[nodiscard]] bool is_there() const noexcept { return block_ != nullptr; }
 
-// The same for one that waits no more, and is in the table no more. True: the caller frees it.
+ private:
+  control_block* block_;
+};
+
+// Waiters that are to be notified of a name. They are taken off the table under the mutex of the
+// part and notified without it.
+class told_waiters {
+ public:
+  told_waiters() = default;
+  told_waiters(const told_waiters&) = delete;
+  told_waiters& operator=(const told_waiters&) = delete;
+
+  // Requires the mutex of the part.
+  void take_out(name_registry::part& here, const name_entry& added) noexcept {
+    const auto at = here.waiting.find(added.name);
+    if (at == here.waiting.end()) return;
+    holder_ = added.who;
+    for (const auto& waiter : at->second) {
+      name_waiter& each = *waiter.value;
+      each.in_table = false;
+      if (!detail::unlisten_to_end(each.block, each)) continue;  // its last turn frees it
+      // If the actor has terminated meanwhile, no notification is needed.
+      each.held = control_block::hold_to_the_end(each.key.who);
+      *end_ = &each;
+      end_ = &each.later;
+    }
+    here.waiting.erase(at);
+  }
+
+  ~told_waiters() {
+    for (name_waiter* next = first_; next != nullptr;) {
+      const std::unique_ptr<name_waiter> one(std::exchange(next, next->later));
+      if (one->held == nullptr) continue;
+      one->tell(holder_);
+      one->held->let_go();
+    }
+  }
+
+ private:
+  name_waiter* first_ = nullptr;
+  name_waiter** end_ = &first_;
+  address holder_;
+};
+
+// Retires one entry or waiter that has been removed from the table. Returns true if the caller must
+// free it.
 template <class Entry>
 bool take_out(Entry& one) noexcept {
   one.in_table = false;
@@ -67,6 +99,7 @@ registration names::add_block(std::string_view name, control_block& who,
   registry_->check_home(who);
   auto fresh = std::make_unique<name_entry>(*registry_, name, who, type);
   name_registry::part& here = registry_->part_of(name);
+  told_waiters told;
   const std::lock_guard lock(here.guard);
   const auto [at, is_new] = here.names.try_emplace(fresh->name, fresh.get());
   if (!is_new) {
@@ -86,7 +119,7 @@ registration names::add_block(std::string_view name, control_block& who,
   }
   name_entry& added = *fresh.release();
   added.in_table = true;
-  tell_waiters(here, added);
+  told.take_out(here, added);
   here.added.notify_all();
   return {outcome::registered, added.who};
 }
@@ -105,16 +138,16 @@ bool names::remove(std::string_view name, const address& who) const {
 
 void names::check_name(std::string_view name) { check(name); }
 
-// ── Finding ───────────────────────────────────────────────────────────────────────────────────
+// ── Lookup ────────────────────────────────────────────────────────────────────────────────────
 
 namespace {
 
 struct entry_seen {
   address who;
-  const detail::named_type* type = nullptr;  // null: there is none
+  const detail::named_type* type = nullptr;  // null if the name is not registered
 };
 
-// Under the mutex of the part.
+// Requires the mutex of the part.
 entry_seen look(name_registry::part& here, std::string_view name) noexcept {
   const auto at = here.names.find(name);
   return at == here.names.end() ? entry_seen{} : entry_seen{at->second->who, &at->second->type};
@@ -124,10 +157,10 @@ detail::miss not_there(std::string_view name) {
   return {not_found::not_there, std::string(name), {}, {}};
 }
 
-// Held; null: `none` says why.
+// Returns a held actor. If it is null, `none` gives the reason.
 control_block* hold_if_it_is(const entry_seen& seen, std::string_view name,
                              const detail::named_type& type, detail::miss& none) {
-  if (seen.type != nullptr && seen.type->actor != type.actor) {
+  if (seen.type != nullptr && seen.type->actor->identity != type.actor->identity) {
     none = {not_found::another_type, std::string(name), type.actor->name, seen.type->actor->name};
     return nullptr;
   }
@@ -173,7 +206,9 @@ address names::find_address(std::string_view name) const {
   std::unique_lock lock(here.guard);
   const entry_seen seen = look(here, name);
   lock.unlock();
-  return is_there(seen.who) ? seen.who : address{};
+  // A terminating actor keeps its name for a moment longer, but can no longer be found by it.
+  const held_actor holder(control_block::hold(seen.who));
+  return holder.is_there() ? seen.who : address{};
 }
 
 control_block* names::wait_for_block(std::string_view name, const detail::named_type& type,
@@ -202,7 +237,7 @@ control_block* names::wait_for_block(std::string_view name, const detail::named_
   }
 }
 
-// ── Being told ────────────────────────────────────────────────────────────────────────────────
+// ── Notification ──────────────────────────────────────────────────────────────────────────────
 
 void names::tell_block(std::string_view name, control_block& whom,
                        detail::name_notice notice) const {
@@ -227,8 +262,12 @@ void name_registry::tell(std::string_view name, control_block& whom, name_notice
   check(name);
   check_home(whom);
   part& here = part_of(name);
-  const std::lock_guard lock(here.guard);
-  if (const entry_seen seen = look(here, name); is_there(seen.who)) {
+  held_actor holder;
+  std::unique_lock lock(here.guard);
+  const entry_seen seen = look(here, name);
+  holder.set(control_block::hold(seen.who));
+  if (holder.is_there()) {
+    lock.unlock();
     fresh->tell(seen.who);
     return;
   }
@@ -273,7 +312,7 @@ bool name_registry::stop_telling(std::string_view name, const address& whom,
 
 }  // namespace detail
 
-// ── All of them ───────────────────────────────────────────────────────────────────────────────
+// ── Listing ───────────────────────────────────────────────────────────────────────────────────
 
 std::vector<named_actor> names::all() const {
   std::vector<named_actor> those;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names: who has one, for how long, and who is told.
+// Names: registration, lifetime, and notifications.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -12,6 +14,7 @@
 #include <troupe/troupe.hpp>
 #include <vector>
 
+#include "actor/no_memory_test_support.hpp"
 #include "actor/test_support.hpp"
 
 namespace troupe::test {
@@ -27,7 +30,7 @@ struct ask_for {
   std::string name;
 };
 
-// Says what it understands, so that it is found by that as well.
+// Declares its messages, so that it can also be found by a message type.
 class account : public actor {
  public:
   using messages = troupe::messages<deposit, withdraw>;
@@ -228,7 +231,7 @@ TEST(names, can_be_listed) {
   EXPECT_EQ(t.names.count(), 2u);
 }
 
-// Gives the name to a successor when it is told of the end.
+// Registers itself under the name when it is notified that its predecessor has terminated.
 class heir : public actor {
  public:
   heir(ref<probe> predecessor, journal& log) : predecessor_(std::move(predecessor)), log_(log) {}
@@ -364,7 +367,7 @@ TEST(names, are_found_and_given_away_while_their_actors_end) {
       }
     });
   }
-  // Until it was found at least once, however late the readers begin.
+  // Runs until the name was found at least once, however late the readers begin.
   const time_point enough = clock::now() + patience;
   for (int i = 0; i < rounds || (seen == 0 && clock::now() < enough); ++i) {
     auto a = all.spawn<account>(log);
@@ -411,6 +414,62 @@ TEST(names, of_many_actors_that_come_and_go_leave_nothing) {
     EXPECT_TRUE(those.add("account/" + std::to_string(i), a));
   }
   EXPECT_TRUE(eventually([&] { return those.count() == 0; }));
+}
+
+TEST(names, are_not_waited_for_by_who_has_ended) {
+  theatre t;
+  const auto a = t.spawn<account>(t.log);
+  const auto c = t.spawn<clerk>(t.log);
+  c.stop();
+  t.play();
+  for (int i = 0; i < 3; ++i) {
+    t.names.tell("alice", c);
+    EXPECT_FALSE(t.names.stop_telling("alice", c)) << "it does not wait";
+  }
+  EXPECT_TRUE(t.names.add("alice", a));
+  t.play();
+  EXPECT_THAT(t.log.lines(), IsEmpty());
+}
+
+TEST(names, of_who_is_ending_are_found_by_nobody) {
+  theatre t;
+  std::optional<address> at_stop;
+  std::optional<address> at_end;
+  const auto look = [&](std::optional<address>& into) {
+    return [&](probe& me) { into = names(me.system()).find_address("alice"); };
+  };
+  const auto p = t.spawn<probe>(t.log, steps{.at_stop = look(at_stop), .at_end = look(at_end)});
+  ASSERT_TRUE(t.names.add("alice", p));
+  EXPECT_EQ(t.names.find_address("alice"), p.address());
+  p.stop();
+  t.play();
+  EXPECT_EQ(at_stop, address{});
+  EXPECT_EQ(at_end, address{});
+  EXPECT_TRUE(t.names.add("alice", t.spawn<account>(t.log)));
+}
+
+TEST(names, one_for_which_there_was_no_memory_is_free) {
+  journal log;
+  stage s;
+  const names in(s.system);
+  for (std::uint64_t which = 1;; ++which) {
+    const auto who = s.spawn<account>(log);
+    bool has_failed = false;
+    {
+      const failing_allocation memory(which);
+      try {
+        (void)in.add("a", who);
+      } catch (const std::bad_alloc&) {
+      }
+      has_failed = failing_allocation::has_failed();
+    }
+    if (!has_failed) break;
+    EXPECT_EQ(in.count(), 0u) << "after the failure of allocation " << which;
+    EXPECT_EQ(in.add("a", who).what, registration::outcome::registered);
+    who.stop();
+    s.play();
+    EXPECT_EQ(in.count(), 0u);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -26,7 +27,7 @@ class other : public actor {
   void on(int) {}
 };
 
-/// Runs what the test supplies as a handler that is a coroutine.
+/// Runs a function of the test as a coroutine handler.
 struct work {
   std::function<task<>(class client&)> what;
 };
@@ -62,6 +63,13 @@ struct office {
   void begin(std::function<task<>(client&)> what) {
     who.send(work{std::move(what)});
     on.play();
+  }
+  /// Runs only the beginning of the handler. Even if a wait times out at once, its message stays in
+  /// the mailbox.
+  void begin_alone(std::function<task<>(client&)> what) {
+    on.play();
+    who.send(work{std::move(what)});
+    EXPECT_EQ(on.pump.drain_at_most(1), 1u);
   }
   [[nodiscard]] bool comes(std::size_t count) {
     return eventually([&] {
@@ -108,7 +116,7 @@ TEST(names_wait, says_after_its_time_that_nobody_has_it) {
 
 TEST(names_wait, finds_it_if_it_comes_when_the_time_is_over) {
   office o;
-  o.begin([](client& me) { return wait_for_a(me, 1ms); });
+  o.begin_alone([](client& me) { return wait_for_a(me, 1ms); });
   ASSERT_TRUE(time_passes(o.on.system));
   o.all.add("a", o.a);
   o.on.play();
@@ -215,7 +223,7 @@ TEST(names_wait, throws_where_no_name_can_be) {
   EXPECT_EQ(o.log.lines(), (lines{"no name", "another system"}));
 }
 
-// A name goes from actor to actor while handlers wait for it, give up, and end.
+// A name moves between actors while handlers wait for it, give up, and terminate.
 TEST(names_wait_stress, meets_names_that_come_and_go) {
   journal log;
   system s{{.workers = 2}};
@@ -247,6 +255,115 @@ TEST(names_wait_stress, meets_names_that_come_and_go) {
   all.add("a", last);
   EXPECT_TRUE(eventually([&] { return s.statistics().actors_alive == 1; }));
   EXPECT_GE(ended.load(relaxed), rounds / 3 * 2);
+}
+
+// ── Callbacks during a notification ───────────────────────────────────────────────────────────
+
+// A pump's callback must not use Troupe because mutexes may be held. This callback does so to show
+// that no mutex of the names is held.
+TEST(names, an_actor_is_told_without_a_mutex_of_the_names) {
+  journal log;
+  troupe::system s({.workers = 1});
+  troupe::pump pump(s);
+  const auto waits = s.spawn<client>({.where = bound_to(pump)}, log);
+  names(s).tell("a", waits);
+  pump.run_until_idle();
+  const auto a = s.spawn<account>();
+  int woken = 0;
+  pump.on_wakeup([&] {
+    ++woken;
+    EXPECT_EQ(names(s).find_address("a"), a.address());
+  });
+  const int before = woken;
+  ASSERT_TRUE(names(s).add("a", a));
+  EXPECT_GT(woken, before);
+  pump.on_wakeup({});
+  pump.run_until_idle();
+  EXPECT_EQ(log.lines(), lines{"told of a"});
+}
+
+TEST(names, an_actor_is_told_at_once_without_a_mutex_of_the_names) {
+  journal log;
+  troupe::system s({.workers = 1});
+  troupe::pump pump(s);
+  const auto waits = s.spawn<client>({.where = bound_to(pump)}, log);
+  pump.run_until_idle();
+  const auto a = s.spawn<account>();
+  ASSERT_TRUE(names(s).add("a", a));
+  int woken = 0;
+  pump.on_wakeup([&] {
+    ++woken;
+    EXPECT_EQ(names(s).find_address("a"), a.address());
+  });
+  const int before = woken;
+  names(s).tell("a", waits);
+  EXPECT_GT(woken, before);
+  pump.on_wakeup({});
+  pump.run_until_idle();
+  EXPECT_EQ(log.lines(), lines{"told of a"});
+}
+
+/// Uses the names when it is destroyed, as does the message that it may not have handled by then.
+struct uses_names {
+  troupe::system* at;
+  atomic<int>* used;
+  ~uses_names() {
+    if (at == nullptr) return;
+    (void)names(*at).find_address("a");
+    (void)names(*at).remove("a", address{});
+    ++*used;
+  }
+};
+class bearer : public actor {
+ public:
+  bearer(troupe::system& at, atomic<int>& used) : at_end_{&at, &used} {}
+  void on(const std::shared_ptr<uses_names>&) {}
+  void on(const name_registered&) {}
+
+ private:
+  uses_names at_end_;
+};
+
+// The threads meet in all orders: each of add(), find(), tell() and remove() has the last reference
+// to an actor now and then. A destructor under the mutex of the names waits for itself.
+TEST(names, destructors_may_use_them_while_others_add_find_and_remove) {
+  constexpr int rounds = sanitized ? 300 : 3'000;
+  atomic<int> used{0};
+  int begun = 0;
+  {
+    troupe::system s({.workers = 2});
+    atomic<bool> is_over{false};
+    std::jthread looks([&] {
+      while (!is_over) {
+        (void)names(s).find_address("a");
+        if (const auto found = names(s).find<bearer>("a")) {
+          (void)names(s).remove("a", found->address());
+        }
+      }
+    });
+    std::jthread waits([&] {
+      while (!is_over) {
+        const auto one = s.spawn<bearer>(s, used);
+        names(s).tell("a", one);
+        ++begun;
+        if (begun % 2 == 0) (void)names(s).stop_telling("a", one.address());
+      }
+    });
+    for (int i = 0; i < rounds; ++i) {
+      auto one = s.spawn<bearer>(s, used);
+      (void)names(s).add("a", one);
+      one.send(std::make_shared<uses_names>(&s, &used));
+      i % 2 == 0 ? one.stop_now() : one.stop();
+      one = {};
+    }
+    is_over = true;
+    looks.join();
+    waits.join();
+    begun += 2 * rounds;
+    EXPECT_TRUE(eventually([&] { return s.statistics().actors_alive == 0; }));
+    EXPECT_EQ(names(s).count(), 0u);
+  }
+  EXPECT_EQ(used, begun) << "each was destroyed, and none waits";
 }
 
 }  // namespace

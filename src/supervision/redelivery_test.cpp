@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The message that failed its actor, handled once more by the next object.
+// The message that failed its actor is handled once more by the next incarnation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include <troupe/supervision/supervisor.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
+#include <vector>
 
 #include "supervision_test_support.hpp"
 
@@ -28,7 +30,7 @@ struct query {
   int number;
 };
 
-// Fails at some of its jobs.
+// Fails at some jobs.
 class retrying : public actor {
  public:
   using redelivered = troupe::messages<job, query>;
@@ -95,6 +97,21 @@ TEST(redelivery, is_tried_once) {
   EXPECT_THAT(on.does.log.lines(),
               ElementsAre("job 1", "done 1", "job 2", "job 2", "job 3", "done 3"));
   EXPECT_EQ(on.does.objects, 3);
+}
+
+TEST(redelivery, of_one_message_leaves_that_of_the_next_as_it_is) {
+  workshop on;
+  std::vector<int> failed;
+  on.open(std::function<void(int)>([&](int number) {
+    if (std::find(failed.begin(), failed.end(), number) != failed.end()) return;
+    failed.push_back(number);
+    throw std::runtime_error("why not");
+  }));
+  for (int i = 1; i <= 5; ++i) {
+    on.it.send(job{i});  // often at the address of the previous one
+    on.play();
+    EXPECT_EQ(on.does.log.lines().back(), "done " + std::to_string(i));
+  }
 }
 
 TEST(redelivery, of_a_question_there_is_none_and_who_asked_hears_of_the_failure) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a restarted child lies, and its mailbox between two objects: limits, room, priorities.
+// The placement of a restarted child, and its mailbox between two incarnations: limits, room,
+// priorities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +78,7 @@ TEST(restart, what_was_dropped_before_the_mailbox_is_forgotten_is_counted_once) 
               {.where = bound_to(on.pump), .max_messages = 4, .when_full = overload::drop_oldest}));
   on.let_it([&](pupil&) {
     for (int i = 0; i < 4; ++i) on.it.send(say{"forgotten"});
-    on.it.send(urgent{});  // in the place of the oldest of these
+    on.it.send(urgent{});  // replaces the oldest of these
     throw std::runtime_error("why not");
   });
   EXPECT_EQ(on.system.statistics().messages_dropped, 1u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a supervisor waits before it restarts a child.
+// The delay before a supervisor restarts a child.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes with an object that is replaced, and what stays.
+// Which parts of an actor end with an incarnation, and which survive a restart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ struct answer_now {
   int number;
 };
 
-// Answers when the test says so.
+// Replies when the test tells it to.
 class oracle : public actor {
  public:
   void on(late_question, reply<int> to) { owed_ = std::move(to); }
@@ -47,7 +47,7 @@ struct patient_script : script {
   atomic<int> waiting{0};
 };
 
-// Waits for things, in handlers that note when they are destroyed.
+// Its handlers wait, and record when they are destroyed.
 class patient : public pupil {
  public:
   explicit patient(patient_script& does) : pupil(does), does_(does) {}
@@ -94,7 +94,8 @@ TEST(restart, an_answer_to_the_object_before_is_late) {
   on.tell(begin_waiting{});
   on.tell(fail{"why not"});
   on.tell(begin_waiting{});
-  // The first question's reply is gone with the second question; this answers the second one.
+  // The second request has replaced the reply object of the first one, so this replies to the
+  // second.
   asked.send(answer_now{7});
   on.play();
   EXPECT_EQ(on.does.log.lines().back(), "answer 7");
@@ -194,7 +195,7 @@ TEST(restart, its_own_timers_are_cancelled) {
     (void)p.me().send_every(1ms, say{"tick"});
     (void)p.me().send_after(10h, say{"later"});
   });
-  ASSERT_EQ(on.system.statistics().timers_armed, 2u + 1u);  // one is the supervisor's
+  ASSERT_EQ(on.system.statistics().timers_armed, 2u + 1u);  // one belongs to the supervisor
   on.tell(fail{"why not"});
   const auto lines = on.does.log.lines().size();
   const time_point then = clock::now();
@@ -223,8 +224,8 @@ TEST(restart, of_ticks_in_the_mailbox_only_its_own_are_cancelled) {
 TEST(restart, timers_that_others_have_armed_stay) {
   clinic<pupil> on;
   on.open();
-  on.it.send(fail{
-      "why not"});  // handled when the stage plays: the timer is armed before, and never earlier than that
+  // Handled when the stage plays, so the timer is armed before the failure in any case.
+  on.it.send(fail{"why not"});
   (void)on.it.send_after(1ms, say{"from outside"});
   ASSERT_TRUE(eventually([&] { return on.play(), on.does.log.lines().back() == "from outside"; }));
 }
@@ -248,11 +249,13 @@ TEST(restart, a_down_that_is_in_the_mailbox_is_for_the_object_before) {
   other.stop();
   on.play();
   ASSERT_EQ(on.does.log.lines().back(), "down: stopped");
-  const auto another = on.spawn<probe>(on.log);
+  // Not on the pump: it terminates, and its `down` arrives, while the failing handler runs.
+  const auto another = on.system.spawn<probe>(on.log);
   on.let_it([&](pupil& p) { p.watch(another); });
-  // Both are in the mailbox when the failure is handled.
   on.it.send(std::function<void(pupil&)>([&](pupil&) {
+    const std::uint64_t alive = on.system.statistics().actors_alive;
     another.stop_now();
+    EXPECT_TRUE(eventually([&] { return on.system.statistics().actors_alive < alive; }));
     throw std::runtime_error("why not");
   }));
   on.play();
@@ -280,7 +283,7 @@ TEST(restart, links_stay) {
   on.let_it([&](pupil& p) { p.link(peer); });
   on.tell(fail{"why not"});
   EXPECT_EQ(on.other.alive, 1);
-  // The link breaks: that is a failure of the child, and it comes back.
+  // The link's failure is a failure of the child, so it is restarted.
   peer.send(fail{"linked"});
   on.play();
   EXPECT_EQ(on.does.objects, 3);
@@ -364,6 +367,72 @@ TEST(restart, is_told_to_an_observer_when_the_next_object_has_started) {
   it.stop();
   pump.run_until_idle();
   EXPECT_EQ(seen->log.lines().back(), "ended: stopped");
+}
+
+// ── Exceptions from on_stop() ─────────────────────────────────────────────────────────────────
+
+struct fails_to_stop : clinic<pupil> {
+  void open(restart when) {
+    open_spec(child<pupil>("a", std::ref(does)).spawned({.where = bound_to(pump)}).restarted(when));
+    does.at_stop = [this] {
+      if (does.objects == 1) throw std::runtime_error("on_stop failed");
+    };
+  }
+};
+
+TEST(restart, after_a_failure_follows_an_exception_out_of_on_stop) {
+  fails_to_stop on;
+  on.open(restart::on_failure);
+  on.it.stop();
+  on.play();
+  EXPECT_THAT(on.does.log.lines(), ElementsAre("made", "started", "destroyed", "made", "started"));
+  // on_stop() of the second incarnation returns, so this is not a failure.
+  on.it.stop();
+  on.play();
+  EXPECT_EQ(on.does.objects, 2);
+  EXPECT_EQ(on.it.join(), exit_reason::stopped);
+}
+
+TEST(restart, does_not_follow_an_exception_out_of_on_stop_where_it_never_does) {
+  fails_to_stop on;
+  on.open(restart::never);
+  on.it.stop();
+  on.play();
+  EXPECT_EQ(on.does.objects, 1);
+  EXPECT_EQ(on.it.join(), exit_reason::failed);
+}
+
+TEST(restart, does_not_follow_an_exception_out_of_on_stop_when_the_supervisor_stops) {
+  fails_to_stop on;
+  on.open(restart::on_failure);
+  on.head.stop();
+  on.play();
+  EXPECT_EQ(on.does.objects, 1);
+  EXPECT_EQ(on.it.join(), exit_reason::failed);
+}
+
+// ── Factories ─────────────────────────────────────────────────────────────────────────────────
+
+class equipped : public pupil {
+ public:
+  equipped(script& does, std::shared_ptr<int>) : pupil(does) {}
+};
+
+TEST(restart, what_a_child_is_made_from_goes_with_its_last_turn) {
+  clinic<equipped> on;
+  std::weak_ptr<int> seen;
+  {
+    auto part = std::make_shared<int>(1);
+    seen = part;
+    on.open(std::move(part));
+  }
+  ASSERT_FALSE(seen.expired());
+  on.head.stop();
+  on.head = {};
+  on.play();
+  ASSERT_EQ(on.it.join(), exit_reason::stopped);
+  EXPECT_TRUE(seen.expired())
+      << "a reference to an actor that has ended keeps nothing of the user's";
 }
 
 }  // namespace

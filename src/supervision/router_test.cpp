@@ -31,7 +31,7 @@ struct cancel {
   int key;
 };
 
-/// Writes down its number and what it gets.
+/// Records its number and its messages.
 class worker : public actor {
  public:
   worker(int number, journal& log) : number_(number), log_(log) {}
@@ -346,7 +346,7 @@ TEST(router, whose_handle_is_stopped_ends_itself_and_none_of_its_workers) {
   EXPECT_EQ(log.lines().size(), 1u);
 }
 
-// The end of its own slot is nobody's business.
+// The termination of the router's own slot makes no difference to senders.
 TEST(router, refuses_while_its_handle_ends) {
   journal log;
   for (int round = 0; round < 50; ++round) {
@@ -359,6 +359,18 @@ TEST(router, refuses_while_its_handle_ends) {
     for (int i = 0; i < 20; ++i) EXPECT_EQ(all.send(job{i}), delivery::refused);
     stops.join();
   }
+}
+
+TEST(router, least_loaded_passes_over_who_has_ended_while_the_others_have_much_to_do) {
+  journal log;
+  stage s;
+  const auto workers = make_workers(s, 2, log);
+  const router<job> all(s.system, workers, least_loaded{});
+  workers[0].stop();
+  s.play();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(all.send(job{i}), delivery::accepted);
+  s.play();
+  EXPECT_THAT(log.lines(), ElementsAre("1:0", "1:1", "1:2", "1:3"));
 }
 
 TEST(router, of_many_is_asked_for_the_least_loaded_while_the_last_one_ends) {
@@ -416,7 +428,7 @@ TEST(router, a_worker_that_a_supervisor_restarts_keeps_its_place) {
   ASSERT_FALSE(keys_of_a.empty());
   ASSERT_FALSE(keys_of_b.empty());
 
-  EXPECT_EQ(in_turns.send(fail{"why not"}), delivery::accepted);  // its turn: a
+  EXPECT_EQ(in_turns.send(fail{"why not"}), delivery::accepted);  // the next in turn is a
   for (int i = 0; i < 4; ++i) in_turns.send(say{std::to_string(i)});
   on.play();
   EXPECT_EQ(a.objects, 2);
@@ -467,7 +479,7 @@ void from_several_threads_while_workers_end(Routing by) {
     EXPECT_EQ(all.living(), 1u);
     EXPECT_EQ(all.send(job{0}), delivery::accepted) << "the last one is there";
   }
-  // What came behind a stop() that was accepted is unhandled.
+  // Messages after an accepted stop() are not handled.
   const auto lost = static_cast<int>(told.dead_letters().size());
   EXPECT_EQ(handled.load(relaxed) + lost, senders * each + 1);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children of one group.
+// Children that belong to one serial group.
 #include <troupe/actor/serial_group.hpp>
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace troupe::test {
 namespace {
 
-/// What the children share without a lock.
+/// The data that the children share without a lock.
 struct shared_book {
   std::uint64_t entries = 0;
   std::uint64_t objects = 0;
@@ -36,7 +36,7 @@ struct line {
   int number;
 };
 
-/// Each of its objects is made, and ends, in turns of its group. Every tenth line fails it.
+/// Each incarnation is constructed and terminates in turns of its group. Every tenth line fails it.
 class clerk : public actor {
  public:
   clerk(shared_book& book, atomic<int>& left) : book_(book), left_(left) {

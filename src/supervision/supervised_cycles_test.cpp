@@ -9,7 +9,7 @@
 namespace troupe::test {
 namespace {
 
-// Holds itself, and lists that.
+// Holds a reference to itself, and lists it.
 class loner : public actor {
  public:
   struct hold {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it costs to watch, to link, to restart, to look up a name, and to publish to 1, 10 and 1,000 subscribers:
-// nanoseconds, and calls of operator new, for each. All on one thread, with the subscribers on its pump.
+// Measures the cost of watching, linking, restarting, looking up a name, and publishing to 1, 10
+// and 1,000 subscribers: nanoseconds and calls of operator new for each. Everything runs on one
+// thread, with the subscribers on its pump.
 
 #include <chrono>
 #include <cstddef>
@@ -27,7 +28,7 @@ troupe::atomic<std::uint64_t> allocations{0};
 
 }  // namespace
 
-// Not inlined: GCC would see a free() of what came from operator new, and warn.
+// Not inlined: GCC would see a free() of memory from operator new, and warn.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   allocations.fetch_add(1, troupe::relaxed);
   if (void* const block = std::malloc(bytes)) return block;
@@ -121,7 +122,8 @@ void naming(troupe::system& in, troupe::pump& pump, std::size_t times) {
   pump.run_until_idle();
 }
 
-// The same bytes; one of them is copied to each, as far as that is chosen for its size.
+// Two types with the same bytes. Only one of them may be copied to each subscriber, if its size
+// makes that preferable.
 template <std::size_t Bytes>
 struct plain {
   char bytes[Bytes];
@@ -141,7 +143,7 @@ class reader : public troupe::actor {
   long sum_ = 0;
 };
 
-// Published and handled.
+// Measures publishing and handling.
 template <class M>
 void publishing(const char* what, troupe::system& in, troupe::pump& pump, std::size_t messages) {
   for (const std::size_t count : {1u, 10u, 1'000u}) {
@@ -176,7 +178,7 @@ class fragile : public troupe::actor {
   void on(fail) { throw 1; }
 };
 
-// Of one child, by a supervisor on the same thread: told, decided, and made again.
+// Restarts one child by a supervisor on the same thread: notification, decision, and construction.
 void restarting(troupe::system& in, troupe::pump& pump, std::size_t times) {
   auto spec = troupe::child<fragile>("fragile");
   spec.restarted(troupe::restart::always).spawned({.where = bound_to(pump)});

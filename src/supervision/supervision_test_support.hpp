@@ -20,8 +20,8 @@
 
 #include "actor/test_support.hpp"
 
-// What the tests of supervisors share: a child that writes down what becomes of it, and a stage on which
-// supervisor and children play.
+// Shared by the tests of supervisors: a child that records its life cycle in a journal, and a stage
+// that runs the supervisor and its children.
 
 namespace troupe::test {
 
@@ -36,18 +36,19 @@ struct urgent {
   static constexpr auto priority = troupe::priority::high;
 };
 
-/// As often as it takes, and without waiting.
+/// Restarts without a limit and without a delay.
 inline constexpr supervision at_once{
     .max_restarts = supervision::unlimited, .min_backoff = 0ms, .max_backoff = 0ms};
 
-/// What a child does beside writing into the journal. Shared by all its objects, and by the test.
+/// The actions of a child apart from writing to the journal. Shared by all its incarnations and the
+/// test.
 struct script {
   explicit script(std::string its_name) : name(std::move(its_name)) {}
 
   const std::string name;
   journal log;
-  journal* also = nullptr;  // of several children
-  atomic<int> objects{0};   // made so far
+  journal* also = nullptr;  // shared by several children
+  atomic<int> objects{0};   // constructed so far
   atomic<int> alive{0};
   std::function<void(int object)> in_constructor = {};
   std::function<void(int object)> at_start = {};
@@ -122,7 +123,7 @@ struct school : stage {
     whom.send(std::move(message));
     play();
   }
-  /// For what timers bring about.
+  /// Plays until the condition holds. Used for effects of timers.
   template <class Condition>
   [[nodiscard]] bool play_until(Condition&& condition) {
     return eventually([&] {
@@ -141,7 +142,7 @@ struct clinic_scripts {
   journal log;
 };
 
-/// The only child of its supervisor, and what outlives it.
+/// The only child of a supervisor, and the data that outlives the child.
 template <class A, class Script = script>
 struct clinic : clinic_scripts<A, Script>, school {
   template <class... More>

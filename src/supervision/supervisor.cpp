@@ -22,7 +22,7 @@ using detail::child_state;
 
 }  // namespace
 
-// ── Making it ─────────────────────────────────────────────────────────────────────────────────
+// ── Construction ──────────────────────────────────────────────────────────────────────────────
 
 supervisor::supervisor(const supervision& rules, const std::vector<child_spec>& children)
     : pace_(rules) {
@@ -36,20 +36,20 @@ supervisor::supervisor(const supervision& rules, const std::vector<child_spec>& 
   }
 }
 
-// Only what lies between a throwing on_start() and here, or stop_now(), leaves children behind.
+// Children are left here only if on_start() has thrown, or after stop_now().
 supervisor::~supervisor() {
   for (auto each = children_.rbegin(); each != children_.rend(); ++each) {
     if (each->block == nullptr) continue;
     try {
       if (each->now != state::gone) each->record->end_for_good(*each->block, each->ended_as);
     } catch (...) {
-      // No memory to stop it: the end of the system names it.
+      // No memory to stop it: the shutdown of the system reports it.
     }
     each->block->let_go();
   }
 }
 
-// All of them have an address before the first one starts: so each may be given the others.
+// All children have an address before the first one starts, so each may refer to the others.
 void supervisor::on_start() {
   stays_ = self(this);
   std::vector<siblings::entry> family;
@@ -66,11 +66,11 @@ void supervisor::on_start() {
   step();
 }
 
-// ── Being asked ───────────────────────────────────────────────────────────────────────────────
+// ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
 detail::control_block* supervisor::find(std::string_view name, const detail::actor_type& type) {
   for (const child_state& each : children_) {
-    if (each.spec.name() != name || each.spec.type().destroy != type.destroy) continue;
+    if (each.spec.name() != name || each.spec.type().identity != type.identity) continue;
     if (each.block == nullptr) return nullptr;
     each.block->hold();
     return each.block;
@@ -86,7 +86,7 @@ std::vector<child_status> supervisor::on(list_children) {
   return all;
 }
 
-// ── What becomes of children ──────────────────────────────────────────────────────────────────
+// ── Events of children ────────────────────────────────────────────────────────────────────────
 
 void supervisor::on(child_note note) {
   if (note.child >= children_.size()) return;
@@ -100,7 +100,7 @@ void supervisor::on(child_note note) {
   } else {
     child.ended_as = note.reason;
     const bool was_asked_for = std::exchange(child.restarts_with_others, false);
-    if (was_asked_for && !child.told) ++child.restarts;  // it has ended by itself meanwhile
+    if (was_asked_for && !child.told) ++child.restarts;  // it has terminated by itself meanwhile
     child.now = state::between;
     child.told = false;
     child.deadline = time_point::max();
@@ -159,10 +159,11 @@ void supervisor::on(detail::look_after_children) {
   step();
 }
 
-// ── What is to be done next ───────────────────────────────────────────────────────────────────
+// ── Next step ─────────────────────────────────────────────────────────────────────────────────
 
 void supervisor::step() {
-  // The same for both: what is not started because it is not due yet is what the next call is for.
+  // Both functions use the same time: a child that is not started because it is not due yet is
+  // covered by the next call.
   const time_point now = clock::now();
   if (!ending_) {
     if (stop_for_restart()) start_those_due(now);
@@ -175,7 +176,7 @@ void supervisor::step() {
   see_to_next_call(now);
 }
 
-// In reverse order, one after the other. True if all are gone.
+// Stops all children in reverse order, one at a time. Returns true if all have terminated.
 bool supervisor::stop_all() {
   for (auto each = children_.rbegin(); each != children_.rend(); ++each) {
     if (each->now == state::gone) continue;
@@ -191,7 +192,8 @@ bool supervisor::stop_all() {
   return true;
 }
 
-// Likewise those that are to be restarted. True if they are between two objects.
+// Stops the children that are to be restarted, in reverse order, one at a time. Returns true if all
+// of them are between two incarnations.
 bool supervisor::stop_for_restart() {
   for (auto each = children_.rbegin(); each != children_.rend(); ++each) {
     if (!each->restarts_with_others) continue;
@@ -222,7 +224,7 @@ void supervisor::begin(child_state& child) {
   child.now = state::starting;
   child.began = clock::now();
   child.deadline = later(child.began, child.spec.start_most());
-  // If it was told to end meanwhile, its `down` is on its way.
+  // If it was told to stop meanwhile, its `down` is on its way.
   (void)child.record->begin(*child.block,
                             detail::promised_dispatch_of<supervisor, detail::child_note>);
 }
@@ -239,7 +241,7 @@ void supervisor::look_at_deadlines(time_point now) {
       each.block->stop_now();
       each.deadline = later(now, each.spec.stop_most());
     } else {
-      // It ends when its handler returns; until then the end of the system names it.
+      // It terminates when its handler returns; until then the shutdown of the system reports it.
       if (failure_.empty()) failure_ = detail::has_not_stopped(each);
       each.now = state::gone;
       std::exchange(each.block, nullptr)->let_go();
@@ -251,7 +253,7 @@ void supervisor::see_to_next_call(time_point now) {
   time_point next = time_point::max();
   for (const child_state& each : children_) {
     next = std::min(next, each.deadline);
-    // One that is due waits for others, which will be heard of.
+    // A child that is due already waits for others, and their notes cause the next step.
     const bool is_to_start = each.now == state::between && !ending_ && each.not_before > now;
     if (is_to_start) next = std::min(next, each.not_before);
   }

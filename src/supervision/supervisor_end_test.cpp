@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Supervisors: how they end, with their children, and one above the other.
+// Supervisors: termination together with their children, and nested supervisors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -154,7 +154,7 @@ TEST(supervisor, a_child_that_has_been_stopped_is_not_restarted_with_others) {
   const auto stops = head.ask<find_child<pupil>>(patience, "b").get().value();
   const auto b_now = [&] { return head.ask<list_children>(patience).get().value()[1].now; };
   stops.send(std::function<void(pupil&)>([&](pupil&) {
-    (void)detail::this_turn().running->end_after_this_message();  // as the message of a stop() does
+    (void)detail::this_turn().running->end_after_this_message();  // as the message of stop() does
     fails.send(fail{"why not"});
     EXPECT_TRUE(eventually([&] { return b_now() == child_status::state::stopping; }));
   }));
@@ -191,7 +191,7 @@ TEST(supervisor, a_child_that_does_not_stop_for_a_restart_is_left_behind_and_nam
   EXPECT_THAT(told.failures().back().what, HasSubstr("its child \"b\" has not stopped"));
 }
 
-// ── One above the other ───────────────────────────────────────────────────────────────────────
+// ── Nested supervisors ────────────────────────────────────────────────────────────────────────
 
 TEST(supervisor, a_supervisor_that_fails_is_restarted_by_its_own) {
   script a("a");
@@ -233,7 +233,7 @@ TEST(supervisor, what_children_of_the_object_before_have_told_is_nothing_to_the_
   auto found = below.ask<find_child<pupil>>(patience, "a");
   on.play();
   const ref<pupil> before = std::move(found).get().value();
-  // Its note is in the mailbox of the one below when that gets its next object.
+  // Its note is in the mailbox of the lower supervisor when that one gets its next incarnation.
   before.send(std::function<void(pupil&)>([&](pupil&) {
     below.stop_now();
     throw std::runtime_error("why not");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Supervisors of several children: who starts, comes back and ends, in which order.
+// Supervisors of several children: the order of starting, restarting and terminating.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ struct three : three_scripts, school {
     open(rules, pupil_of(a), pupil_of(b), pupil_of(c));
     begun = all.lines().size();
   }
-  // What has happened since the start.
+  // The events since the start.
   [[nodiscard]] std::vector<std::string> since() const {
     auto lines = all.lines();
     lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(begun));

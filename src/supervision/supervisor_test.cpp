@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Supervisors: when children start, and when they come back.
+// Supervisors: when children are started and restarted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,7 +99,7 @@ TEST(supervisor, finds_its_children_by_name_and_class) {
   EXPECT_FALSE(std::move(other).get().value());
 }
 
-// ── Coming back ───────────────────────────────────────────────────────────────────────────────
+// ── Restarting ────────────────────────────────────────────────────────────────────────────────
 
 TEST(supervisor, a_failed_child_is_another_object_behind_the_same_handle) {
   script a("a");

@@ -51,16 +51,16 @@ namespace {
 
 struct topic_key {
   std::string name;
-  const message_identity* type;
+  type_identity type;
   friend bool operator==(const topic_key&, const topic_key&) = default;
 };
 struct topic_hash {
   std::size_t operator()(const topic_key& key) const noexcept {
-    return std::hash<std::string>{}(key.name) ^ std::hash<const void*>{}(key.type);
+    return std::hash<std::string>{}(key.name) ^ key.type.hash();
   }
 };
 
-// A topic may outlive its system, and so may the table.
+// A topic may outlive its system, and so may this table.
 struct topic_table {
   mutex guard;
   std::unordered_map<topic_key, std::weak_ptr<topic_core>, topic_hash> topics;
@@ -71,7 +71,7 @@ struct topic_registry final : system_extension {
   const std::shared_ptr<topic_table> table;
 };
 
-// Takes itself off the table when nobody has it any more.
+// A topic that removes itself from the table when its last owner releases it.
 class named_topic final : public topic_core {
  public:
   named_topic(const std::shared_ptr<topic_table>& table, topic_key key)
@@ -81,7 +81,7 @@ class named_topic final : public topic_core {
     if (table == nullptr) return;
     const std::lock_guard lock(table->guard);
     const auto at = table->topics.find(key_);
-    // There may be a new one of this name already.
+    // A new topic of this name may exist already.
     if (at != table->topics.end() && at->second.expired()) table->topics.erase(at);
   }
 
@@ -90,8 +90,8 @@ class named_topic final : public topic_core {
   const topic_key key_;
 };
 
-// For an actor whose messages are redirected to another class: what goes there is found in a table of
-// messages that are not shared.
+// Returns true if the actor redirects its messages to another class. The table of that class holds
+// only messages that are not shared, so the subscriber takes copies.
 bool redirects_elsewhere(const control_block& actor) noexcept {
   const auto* const own = static_cast<const overload_rules*>(actor.type().rules);
   return own != nullptr && own->target != nullptr && own->target->table != nullptr;
@@ -107,7 +107,7 @@ std::shared_ptr<topic_core> topic_core::named(system& of, std::string_view name,
                                 std::to_string(names::bytes_max));
   }
   const auto& table = extension_of<topic_registry>(of).table;
-  topic_key key{std::string(name), &type};
+  topic_key key{std::string(name), type.type};
   const auto fresh = std::make_shared<named_topic>(table, key);
   const std::lock_guard lock(table->guard);
   std::weak_ptr<topic_core>& place = table->topics[std::move(key)];
@@ -129,10 +129,11 @@ bool subscriber::unsubscribe() noexcept {
 void subscriber::ended() noexcept {
   const auto topic = home_.lock();
   if (topic != nullptr) return topic->release(*this);
-  const auto itself = std::move(itself_);  // nobody else knows it
+  const auto itself = std::move(itself_);  // this is the last reference
 }
 
-// What is let go of once the mutex is free: filters, whose ends are the user's code, and the topic.
+// Objects to be released once the mutex is free: filters, whose destructors are user code, and the
+// topic.
 struct topic_core::leftovers {
   std::shared_ptr<topic_core> topic;
   std::shared_ptr<subscriber> one;
@@ -140,7 +141,7 @@ struct topic_core::leftovers {
   std::shared_ptr<const subscribers> copy;
 };
 
-// Under the mutex.
+// Requires the mutex.
 void topic_core::take_out(subscriber& one, leftovers& left) noexcept {
   one.active.store(false, relaxed);  // [subscriber]
   left.one = std::move(*one.at_);
@@ -196,7 +197,7 @@ bool topic_core::remove(subscriber& one) noexcept {
   const std::lock_guard lock(mutex_);
   if (one.topic_ == nullptr) return false;
   take_out(one, left);
-  // Otherwise its last turn is on its way to ended().
+  // If this fails, the actor's last turn is about to call ended().
   if (unlisten_to_end(one.block_, one)) left.itself = std::move(one.itself_);
   return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topics: who gets what, how often it is stored, and when a subscription ends.
+// Topics: delivery, the number of stored copies, and the end of subscriptions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 #include <thread>
 #include <troupe/supervision/topic.hpp>
 #include <troupe/troupe.hpp>
+#include <utility>
 #include <vector>
 
 #include "actor/test_support.hpp"
@@ -72,7 +73,7 @@ class reader : public actor {
   journal& log_;
 };
 
-// Wants a value of its own.
+// Takes its own copy of the value.
 class owner : public actor {
  public:
   explicit owner(journal& log) : log_(log) {}
@@ -262,6 +263,22 @@ TEST(topic, ends_a_subscription_with_its_subscriber_and_keeps_nobody_alive) {
   EXPECT_EQ(t.system.statistics().actors_alive, 0u);
 }
 
+TEST(topic, does_not_reach_who_is_unsubscribed_while_it_is_published) {
+  theatre t;
+  const topic<quote> prices;
+  subscription second;
+  const subscription first = prices.subscribe(t.a, [&second](const quote&) {
+    second.unsubscribe();
+    return true;
+  });
+  second = prices.subscribe(t.b);
+  EXPECT_EQ(prices.publish(quote{"A", 1}).reached(), 1u);
+  EXPECT_FALSE(second);
+  EXPECT_EQ(prices.publish(quote{"A", 2}).reached(), 1u);
+  t.play();
+  EXPECT_EQ(prices.subscribers(), 1u);
+}
+
 TEST(topic, frees_a_filter_with_its_subscription) {
   theatre t;
   const topic<quote> prices;
@@ -330,7 +347,7 @@ TEST(topic, pauses_the_publisher_as_send_does) {
   const topic<quote> prices;
   const auto slow = s.spawn<reader>(spawn_options{.max_messages = 1}, log);
   prices.subscribe(slow);
-  // On a thread with a pump it is told, and goes on.
+  // On a thread with a pump, the publisher gets the result and continues.
   const auto p = s.system.spawn<reader>(log);
   atomic<bool> paused{false};
   event done;
@@ -359,7 +376,7 @@ TEST(topic, goes_on_to_another_class_where_its_subscriber_redirects) {
   EXPECT_THAT(log.lines(), ElementsAre("A 1", "A 2"));
 }
 
-// A class that chooses its handlers by its state.
+// A class that selects its handlers by its state.
 class lamp : public state_machine<lamp> {
  public:
   explicit lamp(journal& log) : log_(log) {}
@@ -406,7 +423,7 @@ TEST(topic, and_all_that_is_told_of_ends_is_for_state_machines_too) {
   t.play();
 }
 
-// Puts everything aside until it is told to open.
+// Stashes every message until it receives `open`.
 class depot : public state_machine<depot> {
  public:
   struct shut : state {
@@ -423,7 +440,8 @@ class depot : public state_machine<depot> {
   void on(open, const down&) {}
 };
 
-// What a mailbox for three takes behind two that are deferred. All of them wait until the end.
+// Returns how many messages a mailbox for three accepts after two deferred ones. All of them wait
+// until the end.
 std::size_t taken_behind(theatre& t, const ref<depot>& d) {
   t.play();
   std::size_t taken = 0;
@@ -465,7 +483,7 @@ TEST(topic, a_machine_that_defers_is_charged_for_what_was_in_its_mailbox_itself)
   EXPECT_EQ(taken_behind(t, watcher), 3u);
 }
 
-// ── Named topics, and the last value ──────────────────────────────────────────────────────────
+// ── Named topics and the retained value ───────────────────────────────────────────────────────
 
 TEST(topic, is_found_by_name_and_type) {
   theatre t;
@@ -537,6 +555,22 @@ TEST(topic, gives_the_last_value_also_if_another_one_comes_while_a_filter_looks_
   EXPECT_THAT(t.log.lines(), ElementsAre("A 2"));
 }
 
+TEST(topic, asks_a_filter_again_if_another_value_comes_while_it_looks_at_the_last_one) {
+  for (const int wanted : {1, 2}) {
+    theatre t;
+    const topic<quote> prices({.retain_last = true});
+    prices.publish(quote{"A", 1});
+    bool is_first = true;
+    prices.subscribe(t.a, [&](const quote& q) {
+      if (std::exchange(is_first, false)) prices.publish(quote{"A", 2});
+      return q.cents == wanted;
+    });
+    t.play();
+    EXPECT_EQ(t.log.lines(),
+              wanted == 2 ? std::vector<std::string>{"A 2"} : std::vector<std::string>{});
+  }
+}
+
 TEST(topic, gives_the_last_value_to_a_full_subscriber_too) {
   journal log;
   stage s;
@@ -572,7 +606,7 @@ struct stamped {
   std::array<char, 80> rest{};  // large enough to be shared
 };
 
-// What comes from each publisher comes in order, without a gap since the first.
+// The messages of each publisher arrive in order, without a gap after the first one.
 class orderly : public actor {
  public:
   explicit orderly(atomic<int>& received) : received_(received) {}
@@ -622,7 +656,7 @@ TEST(topic, keeps_each_publishers_order_for_subscribers_that_come_and_go) {
   EXPECT_EQ(received, 2 * messages) << "by the one that was there all the time";
 }
 
-// Of one publisher: the retained one first, then all that follow.
+// One publisher: the retained value comes first, followed by all later ones.
 TEST(topic, retained_values_come_before_those_that_follow) {
   constexpr int rounds = sanitized ? 100 : 500;
   atomic<int> received{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers that wait for a channel, an end, or a name, and whose actor is restarted meanwhile.
+// Handlers that wait for a channel, a termination, or a name while their actor is restarted.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -22,7 +22,7 @@ struct wait_for_an_end {
 };
 struct wait_for_a_name {};
 
-/// Writes what it gets, and which of its objects got it.
+/// Records its messages, and which incarnation received them.
 class patient : public actor {
  public:
   patient(script& does, channel<int> in) : does_(does), in_(std::move(in)) {
@@ -46,7 +46,7 @@ class patient : public actor {
   int object_ = 0;
 };
 
-// What outlives the actors.
+// Data that outlives the actors.
 struct records {
   script p{"p"};
   script other_does{"other"};
@@ -75,7 +75,7 @@ TEST(waiting_restart, a_value_that_was_given_to_the_object_that_failed_is_put_ba
   on.it.send(wait_for_a_value{});
   on.play();
   on.it.send(fail{"why not"});
-  on.in.send(1);  // it is told behind its failure
+  on.in.send(1);  // the notification comes after the failure
   on.play();
   EXPECT_EQ(on.p.objects, 2);
   EXPECT_EQ(on.in.size(), 1u);
@@ -102,7 +102,7 @@ TEST(waiting_restart, an_end_that_is_on_its_way_wakes_nobody) {
   on.play();
   on.it.send(fail{"why not"});
   ends.stop();
-  (void)ends.join();  // so it has been told
+  (void)ends.join();  // so the notification has been sent
   on.play();
   EXPECT_EQ(on.p.objects, 2);
   EXPECT_EQ(on.p.log.lines(), lines{});

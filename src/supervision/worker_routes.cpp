@@ -15,10 +15,11 @@ namespace troupe::detail {
 
 namespace {
 
-// Gets no message: they go to others. Its slot is what a recipient refers to.
+// The actor that stands for a router. It receives no messages, because they go to the workers;
+// references to the router refer to its slot.
 class router_seat final : public actor {};
 
-// The finaliser of SplitMix64: neighbouring numbers end far from each other.
+// The finaliser of SplitMix64: it maps neighbouring numbers to distant ones.
 std::size_t mixed(std::size_t key) noexcept {
   std::uint64_t x = key;
   x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9ULL;
@@ -26,7 +27,7 @@ std::size_t mixed(std::size_t key) noexcept {
   return static_cast<std::size_t>(x ^ (x >> 31));
 }
 
-// Up to so many, all are looked at.
+// Up to this number of workers, all of them are compared.
 constexpr std::size_t few = 8;
 
 }  // namespace
@@ -65,7 +66,7 @@ control_block* worker_routes::living_from(std::size_t at) const noexcept {
   return nullptr;
 }
 
-// The keys of one that has ended go on by their own hash, not all to its neighbour.
+// The keys of a terminated worker are spread by rehashing; they do not all move to its neighbour.
 control_block* worker_routes::by_key(std::size_t hash) const noexcept {
   for (int i = 0; i < 4; ++i) {
     hash = mixed(hash + 0x9e37'79b9'7f4a'7c15ULL);
@@ -86,7 +87,7 @@ control_block* to_the_least_loaded::choose(const envelope&) const noexcept {
     const std::size_t first = random % count;
     control_block* const one = living_from(first);
     control_block* const other = living_from(first + 1 + (random >> 32) % (count - 1));
-    if (one == nullptr || other == nullptr) return one;  // the last one may end in between
+    if (one == nullptr || other == nullptr) return one;  // the last worker may terminate in between
     return one->load_behind() <= other->load_behind() ? one : other;
   }
   control_block* least = nullptr;

@@ -3,23 +3,23 @@
 #include <troupe/sync/adaptive_mutex.hpp>
 #include <troupe/sync/futex.hpp>
 
-// Three states, as in U. Drepper, «Futexes Are Tricky», 2004, the second mutex; the spin is that of glibc's
-// PTHREAD_MUTEX_ADAPTIVE_NP, but that it also learns from spinning in vain. The table is in README.md beside
-// this file.
+// Three states, as in the second mutex of U. Drepper, «Futexes Are Tricky», 2004. The spin follows
+// glibc's PTHREAD_MUTEX_ADAPTIVE_NP, but also learns from spins that fail. The state table is in
+// README.md beside this file.
 
 namespace troupe {
 
 bool adaptive_mutex::lock_slowly(word mine, const time_point* deadline) noexcept {
-  word found = state_.load(relaxed);  // [mutex] relaxed: taking it looks again
+  word found = state_.load(relaxed);  // [mutex] relaxed: take() checks again
   TROUPE_EXPECTS((found | sleepers) != (mine | sleepers),
                  "adaptive_mutex: locked by the thread that holds it, which would wait for ever");
-  // Where others sleep there are more threads than it is good for; one more that spins burns more than it brings.
+  // If others sleep already, the mutex has too many waiters for spinning to pay off.
   const auto is_mine = [&] {
     return state_.load(relaxed) == free && take(mine);  // [mutex] relaxed: as above
   };
   const bool taken = (found & sleepers) == 0 && spin_.until(is_mine, spin_gap);
   if (taken) return true;
-  // Who has slept cannot know whether it was the last one.
+  // A thread that has slept cannot know whether it was the last sleeper, so it keeps the mark.
   for (word as = mine;; as = mine | sleepers) {
     while (!is_known_to_be_waited_for(found)) {
       if (found == free && take(as)) return true;
@@ -32,13 +32,13 @@ bool adaptive_mutex::lock_slowly(word mine, const time_point* deadline) noexcept
   }
 }
 
-// Sees to it that whoever holds the mutex knows that others may sleep. Returns false if nobody holds it, or if
-// that is to be tried again.
+// Makes sure that the holder of the mutex knows that other threads may sleep. Returns false if the
+// mutex is free, or if the caller must try again.
 bool adaptive_mutex::is_known_to_be_waited_for(word& found) noexcept {
-  found = state_.load(relaxed);  // [mutex] relaxed: taking it looks again
+  found = state_.load(relaxed);  // [mutex] relaxed: take() checks again
   if (found == free) return false;
   if ((found & sleepers) != 0) return true;
-  // [mutex] relaxed: nothing is handed over; it goes on with the release sequence of the last unlock().
+  // [mutex] relaxed: publishes nothing; it continues the release sequence of the last unlock().
   if (!state_.compare_exchange_weak(found, found | sleepers, relaxed, relaxed)) return false;
   found |= sleepers;
   return true;

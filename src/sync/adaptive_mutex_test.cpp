@@ -79,7 +79,7 @@ TEST(adaptive_mutex, locked_again_by_its_holder_is_reported) {
       "locked by the thread that holds it");
 }
 
-// Some of those that take it give up now and then; what it guards is not atomic.
+// Some threads give up on the mutex from time to time; the guarded data is not atomic.
 TEST(adaptive_mutex, stampede) {
   constexpr int threads = 6;
   constexpr int each = 3'000;
@@ -97,7 +97,7 @@ TEST(adaptive_mutex, stampede) {
           }
         }
         EXPECT_EQ(++inside, 1);
-        if (i % 64 == 0) std::this_thread::yield();  // so that others have to sleep
+        if (i % 64 == 0) std::this_thread::yield();  // so that other threads have to sleep
         ++taken;
         --inside;
         one.unlock();

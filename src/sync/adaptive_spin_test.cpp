@@ -6,7 +6,7 @@
 namespace troupe {
 namespace {
 
-// How often it looks in vain.
+// Returns how many checks fail before it gives up.
 std::uint32_t looks(adaptive_spin& spin) {
   std::uint32_t count = 0;
   EXPECT_FALSE(spin.until([&] { return ++count == 0; }));

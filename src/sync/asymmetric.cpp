@@ -32,9 +32,13 @@ bool can_have_process_barrier() noexcept {
 atomic<bool> has_process_barrier{false};
 
 void prepare_heavy_barrier() noexcept {
-  // [barrier] relaxed: whoever uses it is started afterwards, or uses it already.
+  // [barrier] relaxed: threads that use it start afterwards, or use it already.
   if (!has_process_barrier.load(relaxed))
     has_process_barrier.store(can_have_process_barrier(), relaxed);
+}
+
+bool process_barrier() noexcept {
+  return has_process_barrier.load(relaxed) && heavy_barrier();  // [barrier]
 }
 
 bool heavy_barrier() noexcept {

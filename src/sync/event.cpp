@@ -4,12 +4,12 @@
 #include <troupe/sync/futex.hpp>
 #include <troupe/sync/per_thread.hpp>
 
-// The table of states is in README.md beside this file.
+// The state table is in README.md beside this file.
 
 namespace troupe {
 namespace {
 
-// An event happens once, and has nothing to learn from; the threads that wait for many do.
+// Spinning adapts per thread: an event happens only once, but a thread waits for many events.
 struct spin_of_events {
   adaptive_spin spin;
 };
@@ -17,7 +17,7 @@ struct spin_of_events {
 }  // namespace
 
 void event::set() noexcept {
-  // [event] release: what was done before.
+  // [event] release: publishes what the caller did before.
   if (state_.exchange(is, release) == waited_for) futex_wake(state_, UINT32_MAX);
 }
 
@@ -25,7 +25,8 @@ bool event::wait_slowly(const time_point* deadline) noexcept {
   if (per_thread<spin_of_events>::here().spin.until([this] { return is_set(); })) return true;
   for (;;) {
     std::uint32_t found = is_not;
-    // [event] acquire on failure: as in is_set(). Relaxed if it is marked: nothing is handed over.
+    // [event] acquire on failure: as in is_set(). Relaxed on success: setting the mark publishes
+    // nothing.
     if (!state_.compare_exchange_strong(found, waited_for, relaxed, acquire) && found == is)
       return true;
     if (deadline == nullptr) {

@@ -2,19 +2,22 @@
 #include <troupe/sync/event_count.hpp>
 #include <troupe/sync/futex.hpp>
 
-// Dmitry Vyukov's eventcount, with two words. Why nothing is lost is in README.md beside this file.
+// Dmitry Vyukov's eventcount, with two words. README.md beside this file explains why no
+// notification is lost.
 
 namespace troupe {
 
 event_count::ticket event_count::prepare_wait() noexcept {
-  // [waiting] acquire: if a notifier has found nobody, what it did before is seen by the caller's look.
+  // [waiting] acquire: if a notifier found no waiter, the caller's next check sees what the
+  // notifier did before.
   waiting_.fetch_add(1, acquire);
-  // [epoch] acquire: if the notification is older than the ticket, so is what came before it.
+  // [epoch] acquire: if the notification is older than the ticket, the caller sees what preceded
+  // it.
   return epoch_.load(acquire);
 }
 
 void event_count::cancel_wait() noexcept {
-  // [waiting] relaxed: nothing is handed over; it goes on with the release sequence of the notifiers.
+  // [waiting] relaxed: publishes nothing; it continues the release sequence of the notifiers.
   waiting_.fetch_sub(1, relaxed);
 }
 
@@ -25,7 +28,7 @@ bool event_count::wait_until(ticket since, time_point deadline) noexcept {
 }
 
 bool event_count::sleep(ticket since, const time_point* deadline) noexcept {
-  // [epoch] acquire: what was done before the notification.
+  // [epoch] acquire: makes visible what was done before the notification.
   const auto is_notified = [&] { return epoch_.load(acquire) != since; };
   bool notified = spin_.until(is_notified);
   while (!notified) {
@@ -42,10 +45,11 @@ bool event_count::sleep(ticket since, const time_point* deadline) noexcept {
 }
 
 void event_count::notify(std::uint32_t count) noexcept {
-  // A read-modify-write, though it changes nothing: of this and prepare_wait()'s, one comes after the other.
-  // [waiting] release: if this is first, the look after prepare_wait() sees what was done before.
+  // A read-modify-write that changes nothing, so that it is ordered with the one in prepare_wait().
+  // [waiting] release: if this one is first, the check after prepare_wait() sees what was done
+  // before.
   if (waiting_.fetch_add(0, release) == 0) return;
-  // [epoch] release: what was done before.
+  // [epoch] release: publishes what the caller did before.
   epoch_.fetch_add(1, release);
   futex_wake(epoch_, count);
 }

@@ -37,7 +37,7 @@ TEST(event_count, stampede) {
   event_count events;
   atomic<int> work{0};
   atomic<bool> closed{false};
-  // [work] relaxed: the event count makes each look see what came before a notification.
+  // [work] relaxed: the event count makes each check see what preceded a notification.
   const auto take = [&] {
     int left = work.load(relaxed);
     while (left > 0) {

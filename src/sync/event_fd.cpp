@@ -18,7 +18,7 @@ int make() {
   return fd;
 }
 
-// Repeats what a signal has interrupted.
+// Repeats a call that was interrupted by a signal.
 template <class Call>
 bool succeeds(Call&& call) noexcept {
   while (call() < 0) {
@@ -37,7 +37,7 @@ event_fd::~event_fd() { ::close(fd_); }
 
 void event_fd::set() noexcept {
   const std::uint64_t one = 1;
-  // EAGAIN: its count is full, so it is readable.
+  // EAGAIN means that the counter is full, so the descriptor is readable already.
   succeeds([&] { return ::write(fd_, &one, sizeof(one)); });
 }
 

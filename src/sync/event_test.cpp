@@ -29,14 +29,14 @@ TEST(event, never_gives_up_early) {
   const time_point deadline = clock::now() + 3ms;
   EXPECT_FALSE(one.wait_until(deadline));
   EXPECT_GE(clock::now(), deadline);
-  one.set();  // though somebody has waited before
+  one.set();  // although a thread has waited before
   EXPECT_TRUE(one.is_set());
 }
 
 TEST(event, may_end_as_soon_as_its_waiter_is_awake) {
   for (int i = 0; i < 2'000; ++i) {
     auto one = std::make_unique<event>();
-    int before = 0;  // not atomic: the event hands it over
+    int before = 0;  // not atomic: the event orders it
     thread other([at = one.get(), &before] {
       before = 1;
       at->set();

@@ -21,8 +21,8 @@ namespace {
 static_assert(sizeof(atomic<std::uint32_t>) == sizeof(std::uint32_t),
               "the kernel reads the word where the atomic lies");
 
-// An absolute deadline on CLOCK_MONOTONIC: FUTEX_WAIT would take a relative one, which a wait that
-// is interrupted and repeated stretches. Returns errno, or 0.
+// Waits with an absolute deadline on CLOCK_MONOTONIC. FUTEX_WAIT would take a relative one, which
+// grows when an interrupted wait is repeated. Returns errno, or 0.
 int wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
          const timespec* deadline) noexcept {
   for (;;) {
@@ -48,7 +48,7 @@ bool futex_wait_until(const atomic<std::uint32_t>& word, std::uint32_t expected,
   using std::chrono::duration_cast;
   using std::chrono::nanoseconds;
   using std::chrono::seconds;
-  // A negative time is an error to the kernel; long ago is as good as zero.
+  // The kernel rejects a negative time. For a deadline in the past, zero is equivalent.
   const auto since = std::max(duration{}, deadline.time_since_epoch());
   const auto whole = duration_cast<seconds>(since);
   timespec at{};

@@ -3,7 +3,8 @@
 #include <troupe/sync/futex.hpp>
 #include <troupe/sync/parker.hpp>
 
-// The three states and one subtraction are those of the futex parker in Rust's standard library.
+// The three states and the single subtraction are taken from the futex parker of Rust's standard
+// library.
 // The transition table is in README.md beside this file.
 
 namespace troupe {
@@ -27,7 +28,7 @@ bool parker::park_until(time_point deadline) noexcept {
   if (before == token) return true;
   do {
     if (futex_wait_until(state_, asleep, deadline)) {
-      // [wake] acquire: a notification may have come in together with the deadline.
+      // [wake] acquire: a notification may have arrived together with the deadline.
       return state_.exchange(awake, acquire) == token;
     }
   } while (!take_token());
@@ -43,7 +44,7 @@ bool parker::park_until(time_point deadline, adaptive_spin& spin) noexcept {
 }
 
 bool parker::comes_soon(adaptive_spin& spin) noexcept {
-  // [wake] relaxed: taking it looks again.
+  // [wake] relaxed: take_token() checks again.
   return spin.until([this] { return state_.load(relaxed) == token && take_token(); });
 }
 
@@ -58,7 +59,7 @@ bool parker::notify() noexcept {
 
 bool parker::take_token() noexcept {
   std::uint32_t expected = token;
-  // [wake] acquire: as in park(). Relaxed on failure: there is none, and nothing was learnt.
+  // [wake] acquire: as in park(). Relaxed on failure: there is no token, so nothing was published.
   return state_.compare_exchange_strong(expected, awake, acquire, relaxed);
 }
 

@@ -73,7 +73,7 @@ TEST(parker, one_to_one) {
   constexpr int rounds = 20'000;
   parker ping;
   parker pong;
-  int ball = 0;  // not atomic: each notify() hands it over
+  int ball = 0;  // not atomic: each notify() passes it on
   thread other([&] {
     for (int i = 0; i < rounds; ++i) {
       ping.park();
@@ -117,7 +117,7 @@ TEST(parker, a_notify_at_the_deadline_is_not_lost) {
   thread sending([&] {
     for (int i = 0; i < rounds; ++i) {
       owner.notify();
-      sender.park();  // hangs if the owner missed it
+      sender.park();  // hangs if the owner missed the notification
     }
   });
   for (int i = 0; i < rounds; ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Futexes out of the standard library, where there are none, or to try this (TROUPE_PORTABLE_WAIT).
+// Futexes built from the standard library, for systems without futexes, or to test this
+// implementation (TROUPE_PORTABLE_WAIT).
 #if !defined(__linux__) || defined(TROUPE_PORTABLE_WAIT)
 
 #include <array>
@@ -16,8 +17,10 @@ namespace troupe {
 inline namespace native {
 namespace {
 
-/// Where those sleep whose words fall into it. Who wakes one of them wakes all: a wait may return without
-/// a wake, and the others look at their words and come back.
+/// The threads that wait on words with the same hash sleep in one bucket.
+///
+/// A wake-up wakes all of them: a wait may return without a reason, and the other threads check
+/// their words and sleep again.
 struct alignas(cache_line_bytes) bucket {
   std::mutex guard;
   std::condition_variable changed;
@@ -27,7 +30,7 @@ struct buckets {
   static constexpr unsigned bits = 8;
 
   bucket& of(const void* word) noexcept {
-    // Multiplied by 2^64 / φ, after Knuth: neighbours part.
+    // Multiplied by 2^64 / φ (Knuth), so that neighbouring words get different buckets.
     const auto place =
         reinterpret_cast<std::uintptr_t>(word) * std::uint64_t{0x9e37'79b9'7f4a'7c15};
     return all[place >> (64 - bits)];
@@ -40,8 +43,8 @@ bucket& bucket_of(const void* word) noexcept { return per_process<buckets>::here
 
 }  // namespace
 
-// Whoever changed the word takes the guard afterwards, in order to wake: so either this sees the change, or
-// it is asleep by then.
+// A thread that has changed the word then takes the guard in order to wake. So either this thread
+// sees the change, or it is asleep by then and is woken.
 void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
   if (detail::wait_in_simulation(word, expected, time_point::max())) return;
   bucket& in = bucket_of(&word);
@@ -55,7 +58,7 @@ bool futex_wait_until(const atomic<std::uint32_t>& word, std::uint32_t expected,
   if (detail::wait_in_simulation(word, expected, deadline)) return clock::now() >= deadline;
   bucket& in = bucket_of(&word);
   std::unique_lock lock(in.guard);
-  // [futex] relaxed: as above.
+  // [futex] relaxed: as in futex_wait().
   if (word.load(relaxed) != expected) return false;
   return in.changed.wait_until(lock, deadline) == std::cv_status::timeout;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <troupe/sync/semaphore.hpp>
 
-// The table of states is in README.md beside this file.
+// The state table is in README.md beside this file.
 
 namespace troupe {
 
@@ -23,8 +23,9 @@ semaphore::semaphore(std::uint32_t permits) { post(permits); }
 
 bool semaphore::post_slowly(word before) {
   if (permits_in(before) >= most()) {
-    // It was one too many, though somebody may have taken it; there are most() others.
-    // [permit] relaxed: nothing is handed over.
+    // This permit exceeds the limit. If another thread has taken it already, one of the other
+    // most() permits is removed instead.
+    // [permit] relaxed: publishes nothing.
     state_.fetch_sub(permit, relaxed);
     refuse(1, permits_in(before));
   }
@@ -33,12 +34,13 @@ bool semaphore::post_slowly(word before) {
   return true;
 }
 
-// For who has posted to sleepers: others may have taken it, or seen to it, meanwhile.
+// Wakes a sleeper after a post. Other threads may have taken the permit or woken a sleeper
+// meanwhile.
 void semaphore::promise() noexcept {
-  // [permit] relaxed: nothing is handed over; it goes on with the release sequence of the post.
+  // [permit] relaxed: publishes nothing; it continues the release sequence of the post.
   word found = state_.load(relaxed);
   while (permits_in(found) > 0 && (found & sleepers) != 0 && (found & waking) == 0) {
-    // [permit] relaxed: as above.
+    // [permit] relaxed: as for the load.
     if (!state_.compare_exchange_weak(found, found + waking - sleeper, relaxed, relaxed)) continue;
     asleep_.let_through(1);
     return;
@@ -46,7 +48,7 @@ void semaphore::promise() noexcept {
 }
 
 bool semaphore::post(std::uint32_t count) {
-  // [permit] relaxed: the exchange looks again.
+  // [permit] relaxed: the exchange checks again.
   word found = state_.load(relaxed);
   do {
     if (std::uint64_t{count} + permits_in(found) > most()) refuse(count, permits_in(found));
@@ -57,14 +59,14 @@ bool semaphore::post(std::uint32_t count) {
 bool semaphore::try_add(word& found, std::uint32_t count) noexcept {
   const bool wakes = count > 0 && (found & sleepers) != 0 && (found & waking) == 0;
   const word after = found + count * permit + (wakes ? waking - sleeper : 0);
-  // [permit] release: as in post(). Relaxed on failure: looked at again.
+  // [permit] release: as in post(). Relaxed on failure: the caller tries again.
   if (!state_.compare_exchange_weak(found, after, release, relaxed)) return false;
   if (wakes) asleep_.let_through(1);
   return true;
 }
 
 bool semaphore::try_wait(std::uint32_t count) noexcept {
-  // [permit] relaxed: the exchange looks again.
+  // [permit] relaxed: the exchange checks again.
   word found = state_.load(relaxed);
   while (permits_in(found) >= count) {
     if (count == 0) return true;
@@ -75,23 +77,23 @@ bool semaphore::try_wait(std::uint32_t count) noexcept {
 }
 
 bool semaphore::is_closed() const noexcept {
-  // [closed] acquire: what was done before close().
+  // [closed] acquire: makes visible what was done before close().
   return (state_.load(acquire) & closed) != 0;
 }
 
 void semaphore::close() noexcept {
-  // [permit] relaxed: the exchange looks again.
+  // [permit] relaxed: the exchange checks again.
   word found = state_.load(relaxed);
   do {
     if ((found & closed) != 0) return;
-    // [closed] release: to is_closed(), which is also asked before anybody is told.
+    // [closed] release: pairs with is_closed(), which may be called before any waiter is woken.
   } while (!state_.compare_exchange_weak(found, (found | closed) & ~sleepers, release, relaxed));
   const auto all = static_cast<std::uint32_t>(found & sleepers);
   if (all > 0) asleep_.let_through(all);
 }
 
-// Takes what there is of them. `spent` is the `waking` of one who was woken: if it leaves something, it
-// wakes the next.
+// Takes up to `wanted` permits. `spent` is the `waking` bit of a thread that was woken: if it
+// leaves permits, it wakes the next sleeper.
 bool semaphore::take_up_to(std::uint32_t& wanted, word& found, word spent) noexcept {
   while (permits_in(found) > 0) {
     const std::uint32_t takes = std::min(wanted, permits_in(found));
@@ -117,7 +119,7 @@ wait_result semaphore::take_some(std::uint32_t& wanted, const time_point* deadli
   for (;;) {
     word found = 0;
     const bool taken = spin_.until([&] {
-      // [permit] relaxed: the exchange looks again.
+      // [permit] relaxed: the exchange checks again.
       found = state_.load(relaxed);
       return take_up_to(wanted, found, spent);
     });
@@ -125,7 +127,7 @@ wait_result semaphore::take_some(std::uint32_t& wanted, const time_point* deadli
     do {
       if (take_up_to(wanted, found, spent)) return wait_result::taken;
       if ((found & closed) != 0 && is_closed()) return wait_result::closed;
-      // [permit] relaxed: nothing is handed over. It goes on with the release sequence of the last post().
+      // [permit] relaxed: publishes nothing; it continues the release sequence of the last post().
     } while (!state_.compare_exchange_weak(found, (found & ~spent) + sleeper, relaxed, relaxed));
     if (deadline == nullptr) {
       asleep_.pass();
@@ -136,10 +138,11 @@ wait_result semaphore::take_some(std::uint32_t& wanted, const time_point* deadli
   }
 }
 
-// The deadline has passed. Those that sleep are all alike: one fewer, if there is one that was promised
-// nothing; otherwise the promise was made to this one, and is as good as here.
+// The deadline has passed. Sleepers are interchangeable. If one of them has no wake-up promised,
+// the count of sleepers drops by one. Otherwise the promise is for this thread, and its wake-up is
+// certain to arrive.
 wait_result semaphore::give_up(std::uint32_t& wanted) noexcept {
-  word found = state_.load(relaxed);  // [permit] relaxed: the exchange looks again
+  word found = state_.load(relaxed);  // [permit] relaxed: the exchange checks again
   while ((found & sleepers) != 0) {
     const std::uint32_t takes = std::min(wanted, permits_in(found));
     // [permit] acquire: as in try_take_one().
@@ -149,7 +152,7 @@ wait_result semaphore::give_up(std::uint32_t& wanted) noexcept {
     }
   }
   asleep_.pass();
-  found = state_.load(relaxed);  // [permit] relaxed: the exchange looks again
+  found = state_.load(relaxed);  // [permit] relaxed: the exchange checks again
   do {
     if (take_up_to(wanted, found, waking)) return wait_result::taken;
     if ((found & closed) != 0 && is_closed()) return wait_result::closed;
@@ -176,7 +179,7 @@ wait_result semaphore::collect(std::uint32_t count, const time_point* deadline) 
   wait_result result = wait_result::taken;
   while (wanted > 0 && result == wait_result::taken) result = take_some(wanted, deadline);
   if (wanted > 0 && wanted < count) {
-    word found = state_.load(relaxed);  // [permit] relaxed: the exchange looks again
+    word found = state_.load(relaxed);  // [permit] relaxed: the exchange checks again
     while (!try_add(found, count - wanted)) {
     }
   }

@@ -93,7 +93,7 @@ TEST(semaphore, one_to_one) {
   constexpr int rounds = 20'000;
   semaphore ping;
   semaphore pong;
-  int ball = 0;  // not atomic: each post hands it over
+  int ball = 0;  // not atomic: each post passes it on
   thread other([&] {
     while (ping.wait() == wait_result::taken) {
       ++ball;
@@ -156,7 +156,7 @@ TEST(semaphore, who_waits_for_several_does_not_starve) {
   for (thread& one : others) one.join();
 }
 
-// All of what may happen at once: each permit is taken exactly once.
+// All operations at the same time: each permit is taken exactly once.
 TEST(semaphore, stampede) {
   constexpr std::uint64_t posters = 2;
   constexpr std::uint64_t each = 20'000;

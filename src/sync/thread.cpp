@@ -2,18 +2,25 @@
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
 
 #include <algorithm>
 #include <array>
+#include <new>
+#include <troupe/sync/at_fork.hpp>
 #include <troupe/sync/thread.hpp>
 #include <troupe/sync/thread_number.hpp>
+#include <troupe/sync/timer_slack.hpp>
 #include <utility>
 
 namespace troupe {
 inline namespace native {
 namespace {
 
-/// A thread inherits what the one that starts it has blocked.
+/// Blocks signals on this thread while it exists, because a new thread inherits the signal mask of
+/// the thread that starts it.
 class signals_blocked {
  public:
   signals_blocked() noexcept {
@@ -47,6 +54,21 @@ thread start_thread(std::string name, std::function<void()> body) {
     body();
   });
 }
+
+void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) {
+  if (::pthread_atfork(before, in_parent, in_child) != 0) throw std::bad_alloc();
+}
+#if defined(__linux__)
+exact_deadlines::exact_deadlines() noexcept : before_(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)) {
+  if (before_ > 0) (void)::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+}
+exact_deadlines::~exact_deadlines() {
+  if (before_ > 0) (void)::prctl(PR_SET_TIMERSLACK, before_, 0, 0, 0);
+}
+#else
+exact_deadlines::exact_deadlines() noexcept : before_(-1) {}
+exact_deadlines::~exact_deadlines() = default;
+#endif
 
 std::uint32_t number_this_thread() noexcept {
   return per_thread<thread_number>::here().value = static_cast<std::uint32_t>(::gettid());

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <string_view>
@@ -15,7 +16,7 @@
 namespace troupe {
 inline namespace native {
 
-// [probe] relaxed: the thread says it once, and whoever asks too early learns nothing.
+// [probe] relaxed: the thread stores each value once; a caller that asks too early gets no value.
 
 void thread_probe::begin_here() noexcept {
   clockid_t its = 0;
@@ -39,10 +40,16 @@ bool thread_probe::is_blocked() const noexcept {
   if (file < 0) return true;
   const auto size = ::read(file, text.data(), text.size());
   ::close(file);
-  // «4711 (troupe/1) R …»; the name is ours, and has no bracket.
+  // The text is «4711 (troupe/1) R …». Troupe sets the name, so it has no bracket.
   const std::string_view stat(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
   const auto at = stat.find(") ");
   return at == std::string_view::npos || at + 2 >= stat.size() || stat[at + 2] != 'R';
+}
+
+// Once the thread's number is free, the kernel has already cleared the word on which join() sleeps.
+bool thread_probe::has_ended() const noexcept {
+  const int id = thread_id_.load(relaxed);  // [probe]
+  return id != 0 && ::syscall(SYS_tgkill, ::getpid(), id, 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace native

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -17,6 +18,8 @@
 #include <cstring>
 
 #include <troupe/sync/thread.hpp>
+
+#include "cpu_quota.hpp"
 #endif
 
 namespace troupe {
@@ -48,7 +51,7 @@ void check_values(const std::vector<unsigned>& cpus, int niceness, std::string_v
 
 namespace {
 
-/// As many CPUs as Linux can be built for.
+/// A set of CPUs, with room for the largest number that Linux can be built for.
 class cpu_mask {
  public:
   static constexpr unsigned most = 8192;
@@ -66,7 +69,7 @@ class cpu_mask {
     return static_cast<unsigned>(all);
   }
 
-  /// False with errno.
+  /// Pins the calling thread to the set. Returns false and sets errno on failure.
   bool apply_here() const noexcept {
     return ::sched_setaffinity(0, sizeof bits_, reinterpret_cast<const cpu_set_t*>(bits_.data())) ==
            0;
@@ -87,7 +90,7 @@ cpu_mask mask_of(const std::vector<unsigned>& cpus) noexcept {
   return all;
 }
 
-// «0-3, 6»
+// Formats the set, for example «0-3, 6».
 std::string to_text(const cpu_mask& those) {
   std::string text;
   for (unsigned first = 0; first < cpu_mask::most; ++first) {
@@ -101,11 +104,11 @@ std::string to_text(const cpu_mask& those) {
   return text;
 }
 
-// On a thread that ends afterwards. Returns what is wrong, or nothing.
+// Tries the CPUs on a temporary thread. Returns the error text, or an empty string.
 std::string try_cpus(const std::vector<unsigned>& cpus) {
   cpu_mask allowed;
   allowed.add_all();
-  (void)allowed.apply_here();  // the system takes away those that it does not allow
+  (void)allowed.apply_here();  // the system removes CPUs that it does not allow
   allowed.read_here();
   for (const unsigned each : cpus) {
     if (allowed.has(each)) continue;
@@ -116,7 +119,7 @@ std::string try_cpus(const std::vector<unsigned>& cpus) {
   return std::string("cannot be pinned to CPUs here: ") + std::strerror(errno);
 }
 
-// Likewise.
+// Tries the niceness on a temporary thread. Returns the error text, or an empty string.
 std::string try_niceness(int absolute, int asked) {
   if (::setpriority(PRIO_PROCESS, 0, absolute) == 0) return {};
   return "has the niceness " + std::to_string(asked) +
@@ -124,7 +127,7 @@ std::string try_niceness(int absolute, int asked) {
          "(ulimit -e)";
 }
 
-// Of the calling thread.
+// The niceness of the calling thread.
 int niceness_here() noexcept { return ::getpriority(PRIO_PROCESS, 0); }
 
 }  // namespace
@@ -158,7 +161,12 @@ void thread_traits::pin_here(std::size_t which) const noexcept {
 unsigned usable_cpus() noexcept {
   cpu_mask allowed;
   allowed.read_here();
-  return std::max(1U, allowed.count());
+  unsigned quota = cpu_mask::most;
+  try {
+    quota = cpu_quota(cpu_quota_root).value_or(quota);
+  } catch (const std::bad_alloc&) {  // as if no quota were set
+  }
+  return std::max(1U, std::min(allowed.count(), quota));
 }
 
 #else

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include <troupe/sync/thread.hpp>
+
+#include "cpu_quota.hpp"
 
 namespace troupe {
 namespace {
@@ -53,7 +56,9 @@ TEST(thread_traits, by_default_change_nothing) {
 }
 
 TEST(thread_traits, what_is_pinned_may_use_fewer_cpus) {
-  EXPECT_EQ(usable_cpus(), cpus_here().size());
+  // A container may have a quota below the number of CPUs that it may run on.
+  const auto allowed = static_cast<unsigned>(cpus_here().size());
+  EXPECT_EQ(usable_cpus(), std::min(allowed, cpu_quota().value_or(allowed)));
   const thread_traits pinned({cpus_here().back()}, 0, "worker 3");
   unsigned usable = 0;
   thread([&] {
@@ -95,7 +100,7 @@ TEST(thread_traits, niceness_is_added_to_that_of_who_asks) {
   int seen = 0;
   thread([&] {
     nice.apply_here();
-    nice.apply_here();  // not added again
+    nice.apply_here();  // has no further effect
     seen = ::getpriority(PRIO_PROCESS, 0);
   }).join();
   EXPECT_EQ(seen, before + 3);

@@ -16,16 +16,18 @@ bool turnstile::pass_until(time_point deadline) noexcept {
 }
 
 void turnstile::let_through(std::uint32_t count) noexcept {
-  // [promise] release: with this the turnstile is used for the last time, and whoever passes may end it.
+  // [promise] release: this is the last use of the turnstile's memory; a thread that passes may
+  // destroy it.
   promises_.fetch_add(count, release);
   futex_wake(promises_, count);
 }
 
 bool turnstile::take() noexcept {
-  // [promise] relaxed: the exchange looks again.
+  // [promise] relaxed: the exchange checks again.
   std::uint32_t left = promises_.load(relaxed);
   while (left > 0) {
-    // [promise] acquire: who made it does not come back. Relaxed on failure: nothing was learnt.
+    // [promise] acquire: the thread that made the promise has finished with the turnstile. Relaxed
+    // on failure: nothing was published.
     if (promises_.compare_exchange_weak(left, left - 1, acquire, relaxed)) return true;
   }
   return false;

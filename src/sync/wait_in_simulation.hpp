@@ -9,13 +9,16 @@
 
 namespace troupe::detail {
 
-/// True: this thread does not sleep on futexes. It has been somewhere else, if the word is as expected.
+/// Waits in the simulation instead of on a futex.
+///
+/// Returns true if this thread does not sleep on futexes. If the word had the expected value, the
+/// thread has then slept in its host.
 inline bool wait_in_simulation(const atomic<std::uint32_t>& word, std::uint32_t expected,
                                time_point deadline) noexcept {
   thread_host* const host = thread_host::here();
   if (host == nullptr) [[likely]]
     return false;
-  // [futex] relaxed: the caller looks again.
+  // [futex] relaxed: the caller checks again.
   if (word.load(relaxed) == expected) host->sleep_until(deadline);
   return true;
 }

@@ -125,8 +125,8 @@ TEST(work_ring, one_to_one) {
   EXPECT_TRUE(ring.empty());
 }
 
-// The owner pushes, pops and overflows while thieves steal from him and from each other. Each item
-// comes out once. The items are plain integers: whoever gets one has it alone.
+// The owner pushes, pops and overflows while thieves steal from it and from each other. Each item
+// comes out once. The items are plain integers, because the thread that gets one owns it alone.
 TEST(work_ring, stampede) {
   constexpr std::size_t thieves = 3;
   constexpr int count = 60'000;
@@ -136,7 +136,7 @@ TEST(work_ring, stampede) {
     rings.push_back(std::make_unique<work_ring<int, 16>>());
   atomic<int> handled{0};
   const auto handle = [&](int* item) {
-    *item = -*item - 1;  // a second time would be seen
+    *item = -*item - 1;  // handling it twice would be noticed
     // [handled] relaxed: counts only.
     handled.fetch_add(1, relaxed);
   };
@@ -170,8 +170,8 @@ TEST(work_ring, stampede) {
   for (int i = 0; i < count; ++i) ASSERT_EQ(some.all[static_cast<std::size_t>(i)], -i - 1);
 }
 
-// Of a push that then looks for a sleeper, and a sleeper that then looks at the ring, one sees the
-// other.
+// One thread pushes and then looks for a sleeper; the other announces its sleep and then looks at
+// the ring. At least one of them sees the other.
 TEST(work_ring, a_push_and_a_sleeper_do_not_miss_each_other) {
   constexpr int rounds = 10'000;
   const auto wait_for = [](const atomic<int>& word, int value) {

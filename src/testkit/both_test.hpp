@@ -12,7 +12,7 @@
 
 namespace troupe::testkit {
 
-/// The same test in simulations, and with threads.
+/// Runs the same test in simulations and with threads.
 template <class F>
 void in_both(F test) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -26,7 +26,8 @@ void in_both(F test) {
   test(system);
 }
 
-/// What fails in there, without any hook.
+/// Runs `fails` without a hook and returns the mismatch that it throws. If it throws none, the test
+/// fails.
 template <class F>
 mismatch mismatch_of(F fails) {
   struct without_hook {

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 struct pay {};
 
-// What GoogleTest is told by a body, and whether that was left.
+// The results that a body reports to GoogleTest, and whether an exception left the body.
 struct told {
   testing::TestPartResultArray parts;
   bool is_left = false;
@@ -61,13 +61,13 @@ TEST(gtest, a_failed_expectation_is_told_at_its_line_and_the_body_is_left) {
 TEST(gtest, runs_that_go_well_are_no_failure) {
   std::uint64_t sum = 0;
   explore({.seeds = 20}, [&](sim::simulation& sim) {
-    sum += sim.seed();  // of another process
+    sum += sim.seed();  // runs in another process
     EXPECT_TRUE(true);
   });
   EXPECT_EQ(sum, 0u);
 }
 
-// Fails with the seeds of which that is true, in the way that is chosen.
+// Fails for seeds from 13 on, in the given way.
 told explored_with(int& line, void (*fails)(troupe::system&)) {
   return told([&] {
     const auto run = [&](sim::simulation& sim) {

@@ -15,7 +15,8 @@ const void* object_at_rest(troupe::detail::control_block& of) {
   using troupe::detail::conductor;
   refuse_in_a_turn("look()");
   const conductor* const here = conductor::here();
-  // The system of one that has ended may have ended, too. In its last turn its object is not whole any more.
+  // The system of a terminated actor may be gone as well. In an actor's last turn, its object may
+  // be partly destroyed.
   const bool has_ended = of.line().now().ending();
   if (here == nullptr || (!has_ended && of.home().conducted_by() != here)) {
     throw std::logic_error(

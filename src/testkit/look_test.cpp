@@ -61,7 +61,7 @@ TEST(look, is_for_simulations) {
   troupe::system system({.workers = 1});
   const auto alice = system.spawn<account>();
   EXPECT_THROW((void)look(alice, &account::cents), std::logic_error);
-  // Nor is that one of a simulation on this thread.
+  // A simulation on this thread does not help: the actor does not belong to it.
   sim::simulation sim(1);
   EXPECT_THROW((void)look(alice, &account::cents), std::logic_error);
 }
@@ -90,7 +90,7 @@ TEST(look, is_not_for_handlers) {
   EXPECT_TRUE(*system.spawn<curious>(alice).ask<peep>(5s).get());
 }
 
-// Waits in its handler, so that others have their turns within it.
+// Blocks in its handler, so that other actors run within it.
 class blocking_asker : public actor {
  public:
   explicit blocking_asker(ref<account> of) : of_(std::move(of)) {}

@@ -46,7 +46,7 @@ expectation_failed::expectation_failed(mismatch details)
       details_(std::move(details)) {}
 
 mismatch_hook on_mismatch(mismatch_hook hook) noexcept {
-  // [mismatch-hook] relaxed: a function, which was there before the program began.
+  // [mismatch-hook] relaxed: the value is a function, which needs no publication.
   return hook_now.exchange(hook, relaxed);
 }
 

@@ -151,6 +151,8 @@ TEST(probe, what_comes_where_nothing_is_expected_fails) {
   });
 }
 
+class bystander : public actor {};
+
 TEST(probe, ignores_what_it_is_told_to) {
   in_both([](troupe::system& system) {
     probe<pay, tick> till(system);
@@ -159,11 +161,16 @@ TEST(probe, ignores_what_it_is_told_to) {
     till.ref().send(tick{});
     till.ref().send(pay{2});
     till.expect<tick>();
+    const auto other = system.spawn<bystander>();
+    till.watch(other);  // its message waits after all earlier ones
+    EXPECT_EQ(till.waiting(), 3u);
     till.ignore<tick>();
+    EXPECT_EQ(till.waiting(), 2u) << "payments alone";
     EXPECT_EQ(till.expect<pay>().cents, 1);
     EXPECT_EQ(till.expect<pay>().cents, 2);
     till.ref().send(tick{});
     till.expect_nothing(10ms);
+    EXPECT_EQ(till.waiting(), 0u);
     till.heed<tick>();
     till.ref().send(tick{});
     till.expect<tick>();
@@ -250,7 +257,7 @@ TEST(probe, is_not_for_handlers) {
   });
 }
 
-// ── Questions ─────────────────────────────────────────────────────────────────────────────────
+// ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
 TEST(probe, answers_when_the_test_likes) {
   in_both([](troupe::system& system) {
@@ -315,7 +322,7 @@ TEST(probe, a_question_that_was_only_sent_has_nobody_to_answer) {
   });
 }
 
-// A component that is told by its type whom it asks.
+// A component whose responder's type is a template parameter.
 template <class Bank>
 class clerk : public actor {
  public:
@@ -340,7 +347,7 @@ TEST(probe, answers_an_actor) {
   });
 }
 
-// ── Ends ──────────────────────────────────────────────────────────────────────────────────────
+// ── Termination ───────────────────────────────────────────────────────────────────────────────
 
 class fragile : public actor {
  public:
@@ -369,7 +376,7 @@ TEST(probe, sees_ends_and_why) {
     const down end = p.expect_end(one);
     EXPECT_EQ(end.reason, exit_reason::failed);
     EXPECT_EQ(end.what, "broken");
-    EXPECT_EQ(p.expect<pay>(0ms).cents, 1);  // it had sent that before
+    EXPECT_EQ(p.expect<pay>(0ms).cents, 1);  // sent before it failed
     p.expect_nothing(10ms);
     other.send(tick{});
     (void)p.expect<pay>();

@@ -43,7 +43,7 @@ bool timer_wheel::remove(timer_node& node) noexcept {
   if (!node.linked()) return false;
   node.previous_->next_ = node.next_;
   node.next_->previous_ = node.previous_;
-  // Only the head is left.
+  // The list is empty: only its head is left.
   if (node.previous_ == node.next_) empty(static_cast<unsigned>(node.next_ - slots_.data()));
   node.previous_ = node.next_ = nullptr;
   --size_;
@@ -53,7 +53,7 @@ bool timer_wheel::remove(timer_node& node) noexcept {
 std::optional<time_point> timer_wheel::next_expiry() const noexcept {
   const auto first = first_event();
   if (!first) return std::nullopt;
-  // At the end of the clock there is no later tick.
+  // No tick is later than the last one of the clock.
   return time_point{
       duration{static_cast<duration::rep>(std::min(first->at, last_tick) << tick_bits)}};
 }
@@ -66,7 +66,7 @@ std::uint64_t timer_wheel::tick_before(time_point at) noexcept {
 std::uint64_t timer_wheel::tick_after(time_point at) noexcept {
   const auto since = at.time_since_epoch().count();
   if (since <= 0) return 0;
-  // The end of the clock has no tick after it.
+  // No tick is later than the last one of the clock.
   return std::min(((static_cast<std::uint64_t>(since) - 1) >> tick_bits) + 1, last_tick);
 }
 
@@ -74,7 +74,8 @@ unsigned timer_wheel::level_of(std::uint64_t deadline) const noexcept {
   static_assert(slots == 1u << (reach + 1));
   const auto digits = static_cast<unsigned>(std::bit_width((deadline - now_) | (slots - 1)));
   const unsigned level = (digits - 2) / reach;
-  // So far in slots, or one more if it is nearer to the end of its own than now is.
+  // The distance in slots is one more than estimated if the deadline lies earlier within its slot
+  // than `now_` does within its own.
   const bool is_too_far = (deadline >> (level * reach)) - (now_ >> (level * reach)) >= slots;
   return level + (is_too_far ? 1 : 0);
 }
@@ -93,13 +94,15 @@ void timer_wheel::empty(unsigned place) noexcept {
   occupied_[place / slots] &= ~(std::uint64_t{1} << place % slots);
 }
 
-// In time to be empty when it begins, and not before the level below has room for it.
+// The tick at which a slot begins to move down: early enough that it is empty when its span begins,
+// and not before the level below has room.
 std::uint64_t timer_wheel::moves_at(const timer_node& head, unsigned level,
                                     std::uint64_t begin) const noexcept {
   return begin - std::min(head.deadline_ >> pace_, std::uint64_t{1} << (level * reach));
 }
 
-// From the end of one list to the beginning of another: where there are nodes of one tick, they are newer.
+// Moves nodes from the end of one list to the front of another. Nodes of the same tick that are
+// already in the target list are newer.
 std::size_t timer_wheel::move_down(const event& from, std::size_t most) noexcept {
   timer_node& head = slots_[from.slot];
   std::size_t moved = 0;

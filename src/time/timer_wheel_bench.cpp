@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a timer costs in a wheel that holds many others: set and removed before it fires, as a
-// time-out that is not needed; set and fired.
+// Measures the cost of a timer in a wheel that holds many others: set and removed before it fires,
+// like a time-out that is not needed; set and fired.
 
 #include <chrono>
 #include <cstdio>

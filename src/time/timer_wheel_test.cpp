@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration tick = timer_wheel::tick;
-const time_point start{1000h};  // a whole number of ticks or not, as it comes
+const time_point start{1000h};  // need not be a whole number of ticks
 
 struct timer : timer_node {
   explicit timer(int n) : number(n) {}
@@ -113,7 +113,7 @@ TEST(timer_wheel, stops_after_so_many_and_goes_on_there) {
   EXPECT_EQ(fires(now, 4), 2u);
   EXPECT_EQ(all, (fired{0, 1, 2, 3, 5, 10}));
   EXPECT_GT(r.wheel.next_expiry().value(), now);
-  // They come down by a level first, which is a step for each.
+  // They move down by a level first, which takes one step each.
   const auto came_down = some(now + 200 * tick, 3);
   EXPECT_EQ(came_down.moved, 3u);
   EXPECT_EQ(came_down.fired, 0u);
@@ -122,7 +122,8 @@ TEST(timer_wheel, stops_after_so_many_and_goes_on_there) {
   EXPECT_EQ(all, (fired{0, 1, 2, 3, 5, 10, 6, 7, 8, 9}));
 }
 
-// Else all that are due meanwhile would wait for it. Others come and go as it does.
+// Otherwise all timers that are due meanwhile would wait for it. Other timers are added and removed
+// while it moves.
 TEST(timer_wheel, a_full_slot_moves_down_a_part_at_a_time_and_keeps_its_order) {
   constexpr std::size_t at_first = 150'000;
   constexpr std::size_t later = 100'000;
@@ -131,7 +132,7 @@ TEST(timer_wheel, a_full_slot_moves_down_a_part_at_a_time_and_keeps_its_order) {
   std::deque<timer> timers;
   std::vector<std::int64_t> due;
   timer_wheel wheel(begin);
-  std::int64_t now = 0;  // ticks since then
+  std::int64_t now = 0;  // ticks since `begin`
   const auto add = [&](std::int64_t in) {
     timers.emplace_back(static_cast<int>(timers.size()));
     due.push_back(now + in);
@@ -158,7 +159,7 @@ TEST(timer_wheel, a_full_slot_moves_down_a_part_at_a_time_and_keeps_its_order) {
     for (int i = 0; i < 20 && timers.size() < at_first + later; ++i) add(1 + up_to(6'000 - 1));
     for (int i = 0; i < 4; ++i) ended += wheel.remove(timers[random() % timers.size()]) ? 1 : 0;
   }
-  // More levels than one may be moving at once.
+  // Several levels may be moving down at the same time.
   EXPECT_LE(most_moved, 2 * 4'096u + 100u);
   EXPECT_GT(most_moved, 2'000u);
 }
@@ -289,7 +290,7 @@ TEST(timer_wheel, a_handler_that_throws_loses_no_other_timer) {
 // in and outside handlers.
 class model {
  public:
-  // Full slots are those of so few that they move down in parts here, too.
+  // `pace` is chosen so that slots with few timers already move down in parts.
   model(unsigned seed, std::size_t timers, unsigned pace) : random_(seed), wheel_(start, pace) {
     for (std::size_t i = 0; i < timers; ++i) {
       timers_.push_back(std::make_unique<timer>(static_cast<int>(i)));
@@ -315,7 +316,7 @@ class model {
   using ticks = std::multimap<std::int64_t, timer*>;
 
   unsigned pick(unsigned below) { return static_cast<unsigned>(random_() % below); }
-  // Every order of magnitude is as likely as another, up to about a day.
+  // All orders of magnitude up to about a day are equally likely.
   duration distance() { return duration{static_cast<std::int64_t>(random_() >> (17 + pick(47)))}; }
 
   static std::int64_t tick_before(time_point at) { return at.time_since_epoch() / tick; }
@@ -388,14 +389,15 @@ TEST(timer_wheel, does_what_a_sorted_map_does) {
   std::cout << count << " timers fired\n";
 }
 
-// Of the only one in it: neither earlier nor later than in that tick.
+// For a wheel with one timer: the timer must fire neither earlier nor later than in its tick.
+// Returns the number of wake-ups.
 int wakeups_until_it_fires_at(timer_wheel& wheel, time_point due) {
   int wakeups = 0;
   for (std::size_t count = 0; count == 0; ++wakeups) {
     const time_point next = wheel.next_expiry().value();
     count = wheel.advance(next, [](timer_node&) {}).fired;
     EXPECT_EQ(count, next == due ? 1u : 0u);
-    if (next >= due && count == 0) break;  // it would be late
+    if (next >= due && count == 0) break;  // it is late
   }
   return wakeups;
 }

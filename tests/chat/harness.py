@@ -18,6 +18,10 @@ import threading
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "main"))
+
+import stuck_python  # noqa: E402
+
 DEADLINE = 20.0         # seconds for anything that should happen at once, on a machine that is busy with something else
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10        # opcodes of RFC 6455
@@ -35,6 +39,7 @@ def main():
     if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
         os.environ["TROUPE_CHAT"] = sys.argv.pop(1)
     executable()
+    stuck_python.watch()
     unittest.main()
 
 

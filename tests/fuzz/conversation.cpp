@@ -91,14 +91,14 @@ std::array<int, 2> socket_pair() {
 class conversation::inside {
  public:
   explicit inside(std::uint64_t seed) : sim_(seed) {
-    on_->routes.at("/echo").methods.push_back({"GET", echo});
-    on_->routes.at("/echo").methods.push_back({"POST", echo});
-    on_->routes.at("/page").content = hd::resource{"text/html", "<p>page", "\"tag\""};
+    on_->routes.add("GET", "/echo", echo);
+    on_->routes.add("POST", "/echo", echo);
+    on_->routes.add("/page", hd::resource{"text/html", "<p>page", "\"tag\""});
     on_->routes.add_files("/files", folder().path());
-    on_->routes.at("/chat").session = [this](http::websocket client) {
+    on_->routes.add("/chat", [this](http::websocket client) {
       return std::make_unique<hd::session_of<session>>(
           system_.spawn<session>(std::move(client), messages_, closings_));
-    };
+    });
     net::socket server(context_, net::protocol::v4(), ends_[1]);
     connection_ = system_.spawn<hd::connection>({.where = bound_to(pump_)}, on_, std::move(server),
                                                 "here", hd::connection::entry::admitted);

@@ -12,7 +12,7 @@
 
 namespace troupe::fuzz {
 
-/// One client and one connection of the server, as it is in programs: with its own stages, Beast's
+/// One client and one connection of the server, as it is in programs: with its own stages and
 /// parsers, a route for each kind of answer, and sessions. What is not as there: the socket is one of a
 /// pair, and all of it runs in a simulation, on this thread and in virtual time.
 ///

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whether a client has a content already, by its headers If-None-Match and If-Modified-Since: a line for
-// each. Where the first character of a line is a minus there is no such header.
+// Whether a client has a content already, or expects other content, by its headers If-None-Match
+// and If-Modified-Since, If-Match and If-Unmodified-Since: a line for tags and one for a date.
+// Where the first character of a line is a minus there is no such header.
 
 #include "http/conditional.hpp"
 
@@ -18,7 +19,7 @@ const date changed{std::chrono::seconds{784'111'777}};  // Sun, 06 Nov 1994 08:4
 constexpr std::string_view etag = "\"5-2ebc8f61\"";
 
 bool unchanged(const headers& sent, std::optional<date> modified) {
-  return is_unchanged(*make_request("/", sent), etag, modified);
+  return condition_of(*make_request("/", sent), etag, modified) == condition::unchanged;
 }
 
 void check_tags(std::string_view tags, const headers& sent) {
@@ -36,6 +37,24 @@ void check_tags(std::string_view tags, const headers& sent) {
   }
 }
 
+// What must not be changed by somebody else: by its tag, or by its date.
+void check_expectation(std::string_view tags, std::string_view since) {
+  const auto is = [](const headers& sent, std::optional<date> modified) {
+    return condition_of(*make_request("/", sent), etag, modified) == condition::failed;
+  };
+  const bool failed = is({{"If-Match", tags}}, changed);
+  require(is({{"If-Match", tags}, {"If-Unmodified-Since", since}}, changed) == failed,
+          "tags go before dates");
+  require(failed || tags.find(etag) != std::string_view::npos ||
+              tags.find('*') != std::string_view::npos,
+          "the tag has to be named");
+  require(!is({{"If-Match", tags}, {"If-Match", etag}}, changed), "it may be on another line");
+  const auto parsed = parse_http_date(since);
+  require(is({{"If-Unmodified-Since", since}}, changed) == (parsed && changed > *parsed),
+          "without tags it is by the date");
+  require(!is({{"If-Unmodified-Since", since}}, std::nullopt), "what has no date is not too new");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -43,6 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // As the parser of HTTP hands them on.
   const std::string_view tags = trimmed(take_line(rest));
   const std::string_view since = trimmed(take_line(rest));
+  check_expectation(tags, since);
   headers sent;
   if (!since.starts_with('-')) sent.emplace_back("If-Modified-Since", since);
   if (!tags.starts_with('-')) {

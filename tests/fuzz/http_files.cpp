@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 
+#include <troupe/http/response.hpp>
+
 #include "fuzz.hpp"
 #include "http/file_root.hpp"
 #include "http/router.hpp"
@@ -31,7 +33,8 @@ struct served {
     routes.add_files("/", folder.path());
     routes.add_files("/docs", folder.path() / "sub");
     routes.add_files("/docs/more/", folder.path() / "sub" / "deep");
-    routes.at("/docs").methods.push_back({"GET", {}});
+    routes.add("GET", "/docs",
+               [](const troupe::http::request&) { return troupe::http::response::text("docs"); });
   }
 };
 

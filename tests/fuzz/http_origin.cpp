@@ -34,6 +34,14 @@ void check_own_host(std::string_view origin, std::string_view host) {
   if (origin.empty()) {
     return require(allowed && allowed_with_tls, "who sends no origin is no browser");
   }
+  const std::string_view name = origin.substr(std::min(origin.size(), origin.find("://") + 3));
+  const bool is_plain = !lower(origin).starts_with("https://");
+  if (is_plain && allowed) {
+    // "localhost", "x.localhost", "127.0.0.1", "[::1]": not what somebody else could name.
+    require(name.starts_with('[') || lower(name).find("localhost") != std::string::npos ||
+                name.find_first_not_of("0123456789.:") == std::string_view::npos,
+            "without TLS a name counts only if nobody can have it resolve to the server");
+  }
   if (!allowed) return require(!allowed_with_tls, "with TLS, no other host may either");
   require(allowed_with_tls == lower(origin).starts_with("https://"), "with TLS, by https alone");
   require(is_same_host(origin, host), "another host may not");

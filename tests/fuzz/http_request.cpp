@@ -40,7 +40,14 @@ void check_parameter(const request& asked, std::string_view name) {
 }
 
 void check_headers(const request& asked, const headers& sent) {
+  const bool is_absolute = !asked.target().starts_with('/');
+  if (is_absolute) {
+    const std::string_view rest = asked.target().substr(asked.target().find("://") + 3);
+    require(asked.header("Host") == rest.substr(0, rest.find_first_of("/?")),
+            "the host of the absolute form stands in for the header");
+  }
   for (const auto& [name, value] : sent) {
+    if (is_absolute && lower(name) == "host") continue;
     const auto first = std::find_if(sent.begin(), sent.end(), [&, &n = name](const auto& each) {
       return lower(each.first) == lower(n);
     });

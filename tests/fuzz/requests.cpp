@@ -8,12 +8,11 @@ namespace troupe::fuzz {
 
 std::optional<http::request> make_request(std::string_view target, const headers& all,
                                           std::string body) {
-  http::detail::parsed_request parsed;
-  parsed.method_string("GET");
-  parsed.target(target);
-  for (const auto& [name, value] : all) parsed.insert(name, value);
-  parsed.body() = std::move(body);
-  return http::detail::request_access::make(parsed, "peer", false);
+  const std::vector<std::pair<std::string, std::string>> sent(all.begin(), all.end());
+  http::request made = http::detail::request_access::make("GET", target, sent, "peer", false);
+  if (made.path().empty()) return std::nullopt;
+  http::detail::request_access::set_body(made, std::move(body));
+  return made;
 }
 
 }  // namespace troupe::fuzz

@@ -13,7 +13,7 @@ namespace troupe::fuzz {
 
 using headers = std::vector<std::pair<std::string_view, std::string_view>>;
 
-/// As a connection makes it of what the parser of HTTP has read; nothing if that refuses the target.
+/// As a connection makes it of what it has read; nothing if the target cannot be served.
 /// The method is GET, and the peer "peer".
 [[nodiscard]] std::optional<http::request> make_request(std::string_view target,
                                                         const headers& all = {},

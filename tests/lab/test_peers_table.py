@@ -122,7 +122,7 @@ class PeersTable(unittest.TestCase):
 
     def test_the_conditions_are_stated(self):
         page = self.take()
-        self.assertIn("| host | A CPU, 2 virtual cores, 25 GB; Debian 12, Linux 6; load 0.2 when", page)
+        self.assertIn("| host | A CPU, 2 virtual cores, 25 GB; Debian 12, Linux 6; load 0.2 at", page)
         self.assertIn("| compiler | GCC 12.2.0, `-O3` |\n", page)
         self.assertIn("| commit, day | abc1234, 2026-11-23 |\n", page)
         self.assertIn("2 workers, median of 5 (least–greatest) |\n", page)

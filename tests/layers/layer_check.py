@@ -18,6 +18,7 @@ The rules:
   - lab and cli may include everything, but lab not cli; nothing else includes them.
   - troupe/troupe.hpp stands for what it includes. It is there for users: no library file of the core
     includes it.
+  - A test may include the headers of tests/main by their names.
   - An include names a file that exists.
 """
 
@@ -53,6 +54,9 @@ TOOLS = ["lab", "cli"]
 PLAIN = CORE | {"testkit"}
 BINDING = "troupe/testkit/gtest.hpp"
 
+# All tests may include its headers, by their names.
+TEST_HEADERS = Path("tests/main")
+
 UMBRELLA = "troupe/troupe.hpp"
 ATOMIC = "troupe/sync/atomic.hpp"
 KNOWS_ATOMIC = {ATOMIC, "troupe/sync/orders.hpp"}
@@ -85,6 +89,10 @@ GOOGLETEST_FOLDERS = {"gmock", "gtest"}
 CODE = {".cpp", ".hpp", ".h"}
 TOKEN = re.compile(r"""//[^\n]* | /\*.*?\*/ | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""", re.X | re.S)
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include(?:_next)?[ \t]*(<[^>\n]*>|\"[^\"\n]*\"|[^\n]*)", re.M)
+
+
+def is_test(path: Path) -> bool:
+    return path.stem.endswith(("_test", "_test_support", "test_support"))
 
 
 @dataclass
@@ -179,6 +187,8 @@ class Check:
             elif layer in PLAIN:
                 self.check_foreign(path, layer, include)
             return
+        if is_test(path) and target.is_relative_to(self.root / TEST_HEADERS):
+            return
         if layer is None:
             if self.tool_of(path) is None:
                 self.check_example(path, include, target)
@@ -241,6 +251,8 @@ class Check:
             folders = [path.parent, self.root / "src"] + folders
             if self.tool_of(path) is not None:
                 folders.append(self.root)
+            if is_test(path):
+                folders.append(self.root / TEST_HEADERS)
         for folder in folders:
             target = (folder / include.name).resolve()
             if target.is_file() and target.is_relative_to(self.root):

@@ -33,6 +33,9 @@ CLEAN = {
     "examples/chat/main.cpp": '#include "room.hpp"\n#include <fmt/format.h>\n',
     "lab/frame/run.hpp": "#include <atomic>\n#include <nlohmann/json.hpp>\n",
     "lab/frame/run.cpp": '#include "lab/frame/run.hpp"\n#include "scheduler/deque.hpp"\n',
+    "tests/main/waits.hpp": "",
+    "src/base/waits_test.cpp": '#include "waits.hpp"\n',
+    "examples/chat/simulation_test.cpp": '#include "waits.hpp"\n',
     "cli/main.cpp": '#include "lab/frame/run.hpp"\n#include <CLI/CLI.hpp>\n',
 }
 
@@ -71,6 +74,10 @@ class LayerCheck(unittest.TestCase):
         self.write("src/scheduler/worker.cpp", "#include <troupe/http/server.hpp>\n")
         self.assert_found(
             "src/scheduler/worker.cpp:1: <troupe/http/server.hpp>: http lies above scheduler")
+
+    def test_a_header_of_the_tests_in_what_is_no_test_is_found(self):
+        self.write("src/base/assert.cpp", '#include "waits.hpp"\n')
+        self.assert_found('src/base/assert.cpp:1: "waits.hpp": there is no such file')
 
     def test_an_upward_include_in_a_test_is_found(self):
         self.write("src/base/assert_test.cpp", "#include <troupe/sync/parker.hpp>\n")

@@ -66,7 +66,9 @@ def sites(program, root, environment, jobs):
             for text in listed.splitlines():
                 place, operation, order, check = text.rsplit(" ", 3)
                 file, line = place.rsplit(":", 1)
-                if Path(file).is_relative_to(root) and "/tests/" not in file and "/lab/" not in file:
+                # A build that does not depend on its folder says where a file is from the root on.
+                path = root / file
+                if path.is_relative_to(root) and not {"tests", "lab"} & set(path.relative_to(root).parts):
                     found.setdefault((file, int(line), operation, order), []).append(check)
     return dict(sorted(found.items())), seconds
 
@@ -92,7 +94,7 @@ def names_of(tries, root):
     seen = {}
     names = []
     for file, _, operation, order, weaker in tries:
-        alike = (str(Path(file).relative_to(root)), operation, order, weaker)
+        alike = (str((root / file).relative_to(root)), operation, order, weaker)
         seen[alike] = seen.get(alike, 0) + 1
         names.append(" ".join(alike) + f" {seen[alike]}")
     return names
@@ -142,15 +144,15 @@ def main():
 
     def attempt(one, name):
         file, line, operation, _, weaker = one
-        if mark(file, line, operation) and not arguments.all:
-            return mark(file, line, operation)
+        if mark(root / file, line, operation) and not arguments.all:
+            return mark(root / file, line, operation)
         checks = [each for each in all_sites[one[:4]] if each in seconds]
         stages = [[each for each in checks if each == hints.get(name)],
                   [each for each in checks if seconds[each] <= QUICK],
                   [each for each in checks if QUICK < seconds[each] <= SLOW],
                   [each for each in checks if seconds[each] > SLOW]]
         return (found_by(arguments.program, environment, stages, file, line, operation, weaker)
-                or mark(file, line, operation) or "NOT FOUND")
+                or mark(root / file, line, operation) or "NOT FOUND")
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
         results = list(pool.map(attempt, tries, names))
@@ -165,9 +167,12 @@ def main():
     print(f"{'order':<58} {'weakened to':<12} found by")
     # Those that were not found come last: the end of a long log is what is looked at.
     for (file, line, operation, order, weaker), found in sorted(zip(tries, results), key=lambda row: row[1] == "NOT FOUND"):
-        place = f"{Path(file).relative_to(root)}:{line} {operation} {order}"
+        place = f"{(root / file).relative_to(root)}:{line} {operation} {order}"
         print(f"{place:<58} {weaker:<12} {found}")
     missed = results.count("NOT FOUND")
+    stale = sum("." in found and " " not in found and hints.get(name) != found for name, found in zip(names, results))
+    if arguments.hints and stale and not arguments.write_hints:
+        print(f"{stale} were found by another check than {arguments.hints.name} says: --write-hints makes it faster again")
     marked = sum(found.startswith("[") for found in results)
     print(f"{len(tries)} weakened orders, {marked} marked, {missed} not found, "
           f"{time.monotonic() - began:.0f} s")

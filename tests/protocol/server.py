@@ -8,9 +8,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "clients" / "python"))
+sys.path.insert(0, str(ROOT / "tests" / "main"))
 
 import troupe_rpc as rpc  # noqa: E402
 import websockets  # noqa: E402
+
+import stuck_python  # noqa: E402, F401
 
 SUBPROTOCOLS = ["troupe.rpc.json", "troupe.rpc.cbor"]
 

@@ -16,7 +16,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
-from server import ROOT, SUBPROTOCOLS, Server
+from server import ROOT, SUBPROTOCOLS, Server, stuck_python
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
@@ -133,4 +133,5 @@ class Browser(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    stuck_python.watch()
     unittest.main()

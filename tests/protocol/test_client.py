@@ -5,7 +5,7 @@
 import asyncio
 import unittest
 
-from server import SUBPROTOCOLS, Server, rpc
+from server import SUBPROTOCOLS, Server, rpc, stuck_python
 
 
 class Client(unittest.TestCase):
@@ -71,4 +71,5 @@ class Client(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    stuck_python.watch()
     unittest.main()

@@ -9,7 +9,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "clients" / "python"))
+sys.path.insert(0, str(HERE.parent / "main"))
 
+import stuck_python  # noqa: E402
 import troupe_rpc as rpc  # noqa: E402
 
 VECTORS = json.loads((HERE / "vectors.json").read_text(encoding="utf-8"))
@@ -72,4 +74,5 @@ class Vectors(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    stuck_python.watch()
     unittest.main()

@@ -18,6 +18,10 @@ import threading
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "main"))
+
+import stuck_python  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEADLINE = 20.0         # seconds for anything that should happen at once, on a machine that is busy with something else
 
@@ -34,6 +38,7 @@ def main():
     if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
         os.environ["TROUPE"] = sys.argv.pop(1)
     executable()
+    stuck_python.watch()
     unittest.main()
 
 

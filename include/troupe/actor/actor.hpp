@@ -13,18 +13,19 @@
 namespace troupe {
 
 class system;
-/// What an actor class derives from.
+/// Base class of all actor classes.
 ///
 /// An actor handles the messages for which it has a public overload `on(M)`, `on(const M&)` or
-/// `on(M&&)`; with a second parameter `address` it is told who sent the message. It may have
+/// `on(M&&)`. A second parameter of type `address` receives the sender. It may have
 /// `void on_start()`, which runs before its first message, and `void on_stop()`, which runs after
-/// its last one unless it failed. It may have `void references(reference_visitor&) const`, which lists
-/// what it holds: see reference_visitor. It is made by system::spawn() and destroyed by its own last turn.
+/// its last one unless the actor failed. It may have `void references(reference_visitor&) const`,
+/// which lists the references that it holds; see reference_visitor. It is made by system::spawn()
+/// and destroyed by its own last turn.
 ///
-/// Threads:   handlers, on_start(), on_stop() and the destructor run one at a time, each seeing what
-///            the one before did; the constructor runs on the thread that spawns. The members below
-///            are for these only.
-/// Errors:    an exception that leaves a handler ends this actor, and no other one.
+/// Threads: handlers, on_start(), on_stop() and the destructor run one at a time, and each sees
+///          what the one before did. The constructor runs on the thread that spawns. The members
+///          below may be used only from these functions.
+/// Errors:  an exception that leaves a handler terminates this actor and no other.
 class actor {
  public:
   actor(const actor&) = delete;
@@ -46,18 +47,19 @@ class actor {
 
   [[nodiscard]] troupe::system& system() const noexcept;
 
-  /// The name given at spawn, or the type's.
+  /// The name given at spawn, or else the name of the actor's type.
   [[nodiscard]] std::string_view name() const noexcept { return block_->name(); }
 
-  /// Ends this actor once it has handled what was sent to it before.
+  /// Stops this actor after it has handled the messages that were sent to it before this call.
   void stop() const { block_->stop(); }
 
-  /// Tells this actor's on(down) when the other one has ended, once for each call, at once if it
-  /// has ended already: with its reason if a handle is given, as `unknown` by an address alone. Watching keeps neither
-  /// of them alive.
+  /// Monitors another actor: when that actor has terminated, this actor's on(down) is called, once
+  /// for each call of watch(). If it has already terminated, on(down) is called as soon as
+  /// possible, with the exit reason if a handle is given, or with `unknown` if only an address is
+  /// given. Monitoring keeps neither of the two actors alive.
   ///
-  /// Cost:   a block of 128 bytes, a mutex of the other actor's, and for each of the two once a block
-  ///         for what only some actors need.
+  /// Cost:   a block of 128 bytes, a mutex of the other actor, and once for each of the two actors
+  ///         a side block.
   /// Errors: std::logic_error if this class has no on(troupe::down). std::bad_alloc.
   monitor watch(const address& other);
   template <class A>
@@ -69,19 +71,21 @@ class actor {
     return watch_block(detail::recipient_access::block(other));
   }
 
-  /// Ends one watch: its `down` is not handled any more, not even one that is in the mailbox already.
-  /// False if it was over, because on(down) was called or it was unwatched.
+  /// Ends one monitor: its `down` is not handled any more, even if it is already in the mailbox.
+  /// Returns false if the monitor was over, because on(down) or unwatch() had been called.
   ///
-  /// Errors: std::logic_error if it is another actor's.
+  /// Errors: std::logic_error if the monitor belongs to another actor.
   bool unwatch(const monitor& which);
 
-  /// Links the two: when one ends abnormally (see is_abnormal()), the other ends as well, after the
-  /// message that it is handling, as link_broken and with the cause in its `down`. A class that has
-  /// an on(troupe::link_down) is told instead, of every end. Linking to one that has ended is as if it
-  /// ended now, or, by an address alone, as if it had ended abnormally; linking twice, from either side, gives one link. It
-  /// keeps neither of them alive.
+  /// Links the two actors: when one terminates abnormally (see is_abnormal()), the other terminates
+  /// as well, after the message that it is handling, as link_broken and with the cause in its
+  /// `down`. An actor whose class has an on(troupe::link_down) is notified of every termination
+  /// instead. Linking to a terminated actor has the effect of a termination now; if only an address
+  /// is given, of an abnormal one. Linking twice, from either side, makes one link. A link keeps
+  /// neither actor alive.
   ///
-  /// Cost:   two mutexes and an entry in a table of each. Errors: std::bad_alloc.
+  /// Cost:   two mutexes and an entry in a table of each actor.
+  /// Errors: std::bad_alloc.
   void link(const address& other);
   template <class A>
   void link(const ref<A>& other) {
@@ -92,8 +96,9 @@ class actor {
     link_block(detail::recipient_access::block(other));
   }
 
-  /// Ends the link, for both. Nothing of it takes effect any more, not even a link_down that is in
-  /// the mailbox already, nor an end of the other one that this one has not yet ended with.
+  /// Removes the link, for both actors. It has no further effect: a link_down that is already in
+  /// the mailbox is not handled, and this actor continues even if the other one has terminated and
+  /// this one was about to terminate because of it.
   void unlink(const address& other) noexcept;
 
  private:

@@ -11,6 +11,7 @@
 #include <troupe/message/envelope.hpp>
 #include <troupe/message/handler.hpp>
 #include <troupe/message/limits.hpp>
+#include <troupe/message/type_identity.hpp>
 #include <troupe/message/type_name.hpp>
 
 namespace troupe::detail {
@@ -32,8 +33,9 @@ void stop_actor(void* object) {
   static_cast<A*>(object)->on_stop();
 }
 
-/// What a class of the runtime's own is called with that ends in an orderly way of its own, after
-/// others: it lets end_after_this_message() bring about its end.
+/// The argument of on_told(), which a class of the runtime defines if it has an orderly shutdown of
+/// its own that stops other actors first. Its end is then brought about by
+/// end_after_this_message().
 struct told_to_stop {};
 
 template <class A>
@@ -54,11 +56,13 @@ void list_references(const void* object, reference_visitor& visit) {
 template <class A>
 constexpr actor_type make_actor_type() noexcept {
   actor_type type{.name = type_name<A>(),
+                  .identity = type_identity::of<A>(),
                   .object_bytes = sizeof(A),
                   .object_alignment = alignof(A),
                   .object_offset = object_offset(sizeof(A), alignof(A)),
                   .destroy = destroy_actor<A>,
-                  .limited_messages = count_limits<A>()};
+                  .limited_messages = count_limits<A>(),
+                  .when_full = policy_of_class<A>()};
   if constexpr (requires(A& a) { a.on_start(); }) type.on_start = start_actor<A>;
   if constexpr (requires(A& a) { a.on_stop(); }) {
     type.on_stop = stop_actor<A>;
@@ -76,7 +80,7 @@ constexpr actor_type make_actor_type() noexcept {
   return type;
 }
 
-/// The record of an actor class.
+/// The type record of an actor class.
 template <class A>
 inline constexpr actor_type actor_type_of = make_actor_type<A>();
 

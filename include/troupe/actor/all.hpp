@@ -12,30 +12,31 @@
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
 
-// Several questions at once, with one deadline for all of them:
+// Several requests at once, with one deadline for all of them:
 //
-//   auto [one, other] = co_await troupe::all(50ms, a.ask<balance>(no_timeout), b.ask<owner>(no_timeout));
+//   auto [one, other] = co_await troupe::all(50ms, a.ask<balance>(no_timeout),
+//                                            b.ask<owner>(no_timeout));
 //   auto first = co_await troupe::any(50ms, a.ask<price>(no_timeout), b.ask<price>(no_timeout));
 //
-// They are on their way from the moment when ask() returned. Like the tasks that these are, they belong
-// into a handler that is a coroutine; a thread calls get() of one after the other.
+// The requests are sent when ask() returns. all() and any() are tasks, so they must be awaited in a
+// handler that is a coroutine. A thread calls get() for one request at a time instead.
 
 namespace troupe {
 
-/// All answers, in the order of the questions: each the answer, or why there is none. The deadline
-/// shortens the time-outs that the questions were sent with.
+/// Waits for all replies and returns them in the order of the requests; each result is a reply or
+/// an error. The deadline shortens the time-outs that the requests were sent with.
 ///
-/// Cost: one more coroutine's frame.
+/// Cost: one more coroutine frame.
 template <class... R>
 task<std::tuple<ask_result<R>...>> all(duration timeout, asking<R>... those) {
   const time_point deadline = later(clock::now(), timeout);
   (those.no_later_than(deadline), ...);
-  // In this order: an initializer list is evaluated from left to right.
+  // The order matters: an initializer list is evaluated from left to right.
   std::tuple<ask_result<R>...> results{co_await std::move(those)...};
   co_return std::move(results);
 }
 
-/// The same for any number of equal ones.
+/// As above, for any number of requests with the same type of reply.
 template <class R>
 task<std::vector<ask_result<R>>> all(duration timeout, std::vector<asking<R>> those) {
   const time_point deadline = later(clock::now(), timeout);
@@ -46,16 +47,16 @@ task<std::vector<ask_result<R>>> all(duration timeout, std::vector<asking<R>> th
   co_return std::move(results);
 }
 
-/// What any() returns.
+/// The result of any().
 template <class R>
 struct first_answer {
-  std::size_t which;     // of the questions
-  ask_result<R> result;  // its answer; or, if none was answered, why the last of them was not
+  std::size_t which;     // index of the request
+  ask_result<R> result;  // its reply; or, if no request was answered, the error of the last one
 };
 
 namespace detail {
 
-// Goes on when one of them is decided that was not before.
+// Resumes when at least one more of the requests is completed.
 template <class R>
 struct next_of {
   std::vector<asking<R>>* those;
@@ -82,10 +83,10 @@ struct next_of {
 
 }  // namespace detail
 
-/// The first one that is answered; what comes for the others is not waited for. Errors count only
-/// if there is nothing else.
+/// Returns the first reply; the other requests are not waited for. An error is the result only if
+/// all requests fail.
 ///
-/// Cost: one more coroutine's frame.
+/// Cost: one more coroutine frame.
 template <class R>
 task<first_answer<R>> any(duration timeout, std::vector<asking<R>> those) {
   const time_point deadline = later(clock::now(), timeout);

@@ -14,7 +14,7 @@
 
 namespace troupe {
 
-/// What ask_result::value() throws.
+/// The exception that ask_result::value() throws.
 class ask_failed : public std::runtime_error {
  public:
   ask_failed(ask_error error, const std::string& text) : std::runtime_error(text), error_(error) {}
@@ -24,9 +24,10 @@ class ask_failed : public std::runtime_error {
   ask_error error_;
 };
 
-/// What became of a question: an answer, or why there is none.
+/// The result of a request: a reply, or an error.
 ///
-/// Cost: the answer and 16 bytes at the most; nothing on the heap but the text of a cycle.
+/// Cost: the size of the reply and at most 16 bytes; the heap is used only for the text of a wait
+///       cycle.
 template <class T>
 class [[nodiscard]] ask_result {
  public:
@@ -39,7 +40,7 @@ class [[nodiscard]] ask_result {
   [[nodiscard]] bool has_value() const noexcept { return held_.index() == 0; }
   [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
 
-  // Only if there is an answer; else a broken contract, which prints a line and aborts.
+  // Require a reply; without one, this is a broken contract, which prints a line and aborts.
   [[nodiscard]] T& operator*() & noexcept { return *checked(); }
   [[nodiscard]] const T& operator*() const& noexcept {
     return *const_cast<ask_result*>(this)->checked();
@@ -50,7 +51,8 @@ class [[nodiscard]] ask_result {
     return const_cast<ask_result*>(this)->checked();
   }
 
-  /// The answer. Errors: ask_failed, with why() as its text.
+  /// Returns the reply.
+  /// Errors: ask_failed, with why() as its text.
   [[nodiscard]] T& value() & {
     throw_if_none();
     return *std::get_if<0>(&held_);
@@ -63,15 +65,15 @@ class [[nodiscard]] ask_result {
     return has_value() ? std::move(*std::get_if<0>(&held_)) : std::move(otherwise);
   }
 
-  /// Why there is no answer; only if there is none.
+  /// Returns the error. Requires that there is no reply.
   [[nodiscard]] ask_error error() const noexcept {
     const failure* const none = std::get_if<1>(&held_);
     TROUPE_EXPECTS(none != nullptr, "ask_result::error() was called on one that has an answer");
     return none->error;
   }
 
-  /// The error for people: "timeout", or, where actors wait for each other's answers in a circle,
-  /// "timeout: clerk waits for teller, which waits for clerk". Empty if there is an answer.
+  /// Returns the error as text: "timeout", or, if actors wait for each other's replies in a cycle,
+  /// "timeout: clerk waits for teller, which waits for clerk". Empty if there is a reply.
   [[nodiscard]] std::string why() const {
     const failure* const none = std::get_if<1>(&held_);
     if (none == nullptr) return {};

@@ -17,33 +17,35 @@
 
 namespace troupe {
 
-/// For ask(): as long as it takes. An answer comes all the same: at the latest when the actor ends
-/// that was asked, or who it has passed the question on to.
+/// For ask(): waits without a time-out. The request is nevertheless always completed, no later than
+/// when the responder, or the actor to which it has forwarded the request, terminates.
 inline constexpr duration no_timeout = duration::max();
 
 namespace detail {
 
-/// What a handler waits for that comes in a message of its actor's. The turn's.
+/// Waits for an event that arrives in a message to the waiting actor. Accessed only by the current
+/// turn of that actor.
 struct waiter {
-  enum class state : std::uint8_t { waiting, answered, late, over };
+  // ended: its actor terminated
+  enum class state : std::uint8_t { waiting, answered, late, ended, over };
 
-  handler_frame* handler = nullptr;  // that goes on then; null: nobody waits yet
-  request* answer = nullptr;         // of what was asked
+  handler_frame* handler = nullptr;  // the handler to resume; null: nothing waits yet
+  request* answer = nullptr;         // the completed request
   state now = state::waiting;
 };
 
 class wait_table;
 
-/// Where in its actor's wait_table something is waited for.
+/// The index in its actor's wait_table at which a waiter is registered.
 struct waiting_place {
   std::uint32_t place = 0;
-  std::uint32_t turn = 0;  // of the place: none is 0
+  std::uint32_t turn = 0;  // counts the uses of the place; never 0
 };
 
-/// A question on its way, without the type of the answer.
+/// A sent request, independent of the type of the reply.
 class asking_base : public waiter {
  protected:
-  /// Sends it. Throws std::bad_alloc, with nothing sent.
+  /// Sends the request. Throws std::bad_alloc, with nothing sent.
   asking_base(control_block& to, request& question, duration timeout);
   asking_base(asking_base&& other) noexcept;
   asking_base& operator=(asking_base&&) = delete;
@@ -51,17 +53,18 @@ class asking_base : public waiter {
     if (now != state::over) leave();
   }
 
-  [[nodiscard]] bool is_decided() {  // in the asking actor's turn
+  [[nodiscard]] bool is_decided() {  // in a turn of the requester
     if (now == state::waiting && slot_ == nullptr) return false;
     return is_decided_here();
   }
-  [[nodiscard]] bool is_decided_later();  // in a later turn, in any case
+  [[nodiscard]] bool is_decided_later();  // for completion in a later turn, in any case
   void wait(handler_frame& who) {
     handler = &who;
     if (who.followed) [[unlikely]]
       others_may_see_it(who);
   }
-  /// As take(), of what most come to: an answer in a turn. Null: take() is to look.
+  /// The fast path of take(), for the most common case: a reply that arrived in a turn. Returns
+  /// null if take() has to be called.
   [[nodiscard]] request* take_at_once() noexcept {
     if (now != state::answered || slot_ != nullptr || in_circles_ ||
         answer->holds != request::content::reply) [[unlikely]] {
@@ -71,7 +74,7 @@ class asking_base : public waiter {
     return std::exchange(answer, nullptr);
   }
   [[nodiscard]] bool wait_here(time_point until);
-  /// The answer, to be freed; null: there is none, because of `error`.
+  /// Returns the reply, which the caller must free; null: there is no reply, because of `error`.
   [[nodiscard]] request* take(ask_error& error, std::unique_ptr<std::string>& cycle) noexcept;
   void shorten(time_point deadline);
 
@@ -86,35 +89,38 @@ class asking_base : public waiter {
   void sleep_until_answer(time_point end) noexcept;
   [[nodiscard]] wait_table& table_of_mine() const noexcept;
 
-  control_block* me_ = nullptr;  // who asks, if the answer comes to its mailbox: to this place
-  answer_slot* slot_ = nullptr;  // else
+  // the requester, if the reply is sent to its mailbox, for this place in it
+  control_block* me_ = nullptr;
+  answer_slot* slot_ = nullptr;  // else: where the reply is put
   waiting_place at_{};
-  time_point deadline_ = time_point::max();  // as far as it is not on the table of `me_`
+  time_point deadline_ = time_point::max();  // if it is not in the table of `me_`
   address to_;
-  std::unique_ptr<std::string> circle_;  // in which actors waited when the time was over
-  std::uint32_t number_ = 0;             // 0: nobody looks for whom its actor waits
-  std::uint32_t because_ = 0;            // as circles knows it, if it is there
+  // the actors that were in a wait cycle when the time-out expired
+  std::unique_ptr<std::string> circle_;
+  std::uint32_t number_ = 0;   // 0: no cycle detection for this wait
+  std::uint32_t because_ = 0;  // the id of this wait for cycle detection, if it is registered there
   bool blocks_ = false;
   bool in_circles_ = false;
 };
 
 }  // namespace detail
 
-/// What ask() returns: a question that has been sent, and will have one answer. It is awaited in a
-/// handler that is a coroutine, waited for in a thread, or continued with a callback:
+/// The result of ask(): a request that has been sent and will be completed exactly once. A handler
+/// that is a coroutine awaits it, a thread waits for it, or a callback continues it:
 ///
 ///   auto taken = co_await account.ask<withdraw>(50ms, cents);
 ///   auto taken = account.ask<withdraw>(50ms, cents).get();
 ///   account.ask<withdraw>(50ms, cents).then([this](troupe::ask_result<bool> taken) { … });
 ///
-/// Several may be on their way: `auto a = …ask(…); auto b = …ask(…); co_await std::move(a);`. Letting go
-/// of one cancels it: nobody waits any more, and what was kept for it is free; the question itself
-/// stays in the mailbox where it is.
+/// Several requests may be pending: `auto a = …ask(…); auto b = …ask(…); co_await std::move(a);`.
+/// Destroying a pending request cancels the wait and frees its resources. The request itself stays
+/// in the responder's mailbox, so its handler may still run.
 ///
-/// Threads:   that in which ask() was called; or turns of the actor whose handler called it.
-/// Invariant: one result: the answer, or an ask_error. An answer that comes too late is counted
-///            (statistics::answers_late) and destroyed; it never reaches another question.
-/// Cost:      one block for the question and the answer. For a handler that is a coroutine nothing
+/// Threads:   the thread in which ask() was called; or turns of the actor whose handler called it.
+/// Invariant: exactly one result: the reply, or an ask_error. A reply that arrives too late is
+///            counted (statistics::answers_late) and destroyed; it never reaches another request.
+/// Cost:      one block for the request and the reply. For a handler that is a coroutine, nothing
+///            else; otherwise another block, and a mutex.
 ///            else; elsewhere a block more, and a mutex.
 template <class R>
 class [[nodiscard]] asking : detail::asking_base {
@@ -127,26 +133,37 @@ class [[nodiscard]] asking : detail::asking_base {
       : asking_base(to, question, timeout) {}
   asking(asking&&) noexcept = default;
 
-  /// Waits in this thread.
+  /// Blocks this thread until the request is completed.
   ///
-  /// Errors: std::logic_error where waiting could not end well: within a handler for its own actor's
-  ///         answer, or that of an actor bound to the same pump; in a handler that is a coroutine. In
-  ///         another handler on the pool it blocks a worker for so long.
+  /// In a handler it blocks the handler's thread; on a pool, another thread runs the other actors
+  /// meanwhile.
+  ///
+  /// Errors: std::logic_error where waiting would deadlock or hold up the system: in a handler that
+  ///         is a coroutine; in a hook such as on_overload; and in any other handler, for a reply
+  ///         of its own actor, of an actor bound to the same pump or of a member of its serial
+  ///         group, for a request without a time-out, or if no thread of the pool would be left,
+  ///         because all max_threads are waiting already. Its text names co_await and then(), which
+  ///         do not block a thread.
   result get() {
     (void)wait_here(time_point::max());
     return take_result();
   }
 
-  /// The same, but gives up at a deadline of its own: false, and the question still stands.
+  /// As get(), with a deadline of its own: returns false if that passes first; the request is still
+  /// pending then.
   [[nodiscard]] bool wait_until(time_point deadline) { return wait_here(deadline); }
   [[nodiscard]] bool wait_for(duration time) { return wait_here(later(clock::now(), time)); }
 
-  /// Calls `callback(ask_result<R>)` in a later turn of the actor whose handler runs. It is a handler
-  /// like any other: what it throws fails the actor, which stays alive for it; and it is destroyed
-  /// with it.
+  /// Calls `callback(ask_result<R>)` in a later turn of the actor whose handler is running. The
+  /// callback is a handler like any other: an exception that leaves it fails the actor. The pending
+  /// callback keeps the actor alive.
   ///
-  /// In an actor that ends, in on_stop() or its destructor, it is destroyed at once.
-  /// Errors: std::logic_error if no handler runs.
+  /// If the actor stops first, the callback is called with `stopped` before on_stop(). Like
+  /// on_stop(), it is not called if the actor has failed. An actor that is stopping starts no
+  /// further callbacks: within such a call, in on_stop() and in the destructor, then() destroys the
+  /// callback at once.
+  ///
+  /// Errors: std::logic_error if no handler is running.
   template <std::invocable<result> Callback>
   void then(Callback callback) && {
     if (!is_decided_later()) return;
@@ -162,7 +179,17 @@ class [[nodiscard]] asking : detail::asking_base {
   };
   [[nodiscard]] awaited awaited_by(detail::handler_frame& who) noexcept { return {this, &who}; }
 
-  /// Its time-out comes by then, if it would come later. Where ask() was called.
+  // The awaiter of a callback: it is also resumed when its actor stops.
+  struct until_the_end {
+    asking* of;
+    [[nodiscard]] awaited awaited_by(detail::handler_frame& who) const noexcept {
+      who.callback = of;
+      return {of, &who};
+    }
+  };
+
+  /// Shortens the time-out so that it expires no later than `deadline`.
+  /// Threads: as get().
   void no_later_than(time_point deadline) { shorten(deadline); }
 
   // ── For any() ───────────────────────────────────────────────────────────────────────────────
@@ -174,7 +201,7 @@ class [[nodiscard]] asking : detail::asking_base {
  private:
   template <class Callback>
   static task<> continued(asking of, Callback callback) {
-    callback(co_await std::move(of));
+    callback(co_await until_the_end{&of});
   }
 
   result take_result() {
@@ -195,7 +222,7 @@ class [[nodiscard]] asking : detail::asking_base {
 
 namespace detail {
 
-/// A question in a block from the pool.
+/// Allocates a request in a block from the pool.
 template <class M, class R, class... Parts>
 request& make_request(const request_dispatch& how, Parts&&... parts) {
   using E = request_of<M, R>;
@@ -211,19 +238,20 @@ request& make_request(const request_dispatch& how, Parts&&... parts) {
   return made;
 }
 
-/// Somebody who waits, for so long at the most. The turn's.
+/// A waiter with a deadline. Accessed only by the current turn.
 class timed_waiter : protected waiter {
  public:
   timed_waiter() = default;
   timed_waiter(const timed_waiter&) = delete;
   timed_waiter& operator=(const timed_waiter&) = delete;
 
-  /// The handler goes on because of a message of this kind. Throws what leaves it.
+  /// Resumes the handler because of a message of this kind. Throws the exceptions that leave the
+  /// handler.
   void goes_on(const dispatch& because);
 
  protected:
   ~timed_waiter() { end(); }
-  /// Throws std::bad_alloc.
+  /// Errors: std::bad_alloc.
   void begin(handler_frame& who, time_point until);
   void end() noexcept;
 
@@ -234,9 +262,9 @@ class timed_waiter : protected waiter {
 
 }  // namespace detail
 
-/// In a handler that is a coroutine: `co_await sleep_for(50ms)` goes on after that time, never earlier.
-/// The actor handles other messages meanwhile, unless the handler is exclusive. No timer of its own is
-/// armed for it, as for time-outs: an actor has one for all that it waits for.
+/// Suspends a handler that is a coroutine: `co_await sleep_for(50ms)` continues after that time,
+/// never earlier. The actor handles other messages meanwhile, unless the handler is exclusive. No
+/// separate timer is armed: as for time-outs, one timer serves all waits of an actor.
 class [[nodiscard]] sleep_until : detail::timed_waiter {
  public:
   explicit sleep_until(time_point until) noexcept : until_(until) {}

@@ -8,24 +8,32 @@ namespace troupe {
 
 namespace detail {
 
-void begin_blocking() noexcept;
+/// Marks the time during which this thread blocks.
+class blocking_scope {
+ public:
+  blocking_scope() noexcept;
+  blocking_scope(const blocking_scope&) = delete;
+  blocking_scope& operator=(const blocking_scope&) = delete;
+  ~blocking_scope();
+};
 
 }  // namespace detail
 
-/// Runs what blocks its thread: a read from a disk, a call of a library that waits.
+/// Runs a function that blocks its thread: it reads from a disk, or calls a library that waits.
 ///
 ///   void on(load m) { auto text = troupe::blocking([&] { return read_file(m.path); }); … }
 ///
-/// In a handler of an actor on the pool: before, another thread takes over what waits behind it, so that nobody is
-/// held up, not even for system_options::stuck_after; but for the others of its serial_group. Elsewhere it is a plain call.
+/// In a handler of an actor on the pool, another thread first takes over the worker and the actors
+/// that wait on it. No actor is delayed, not even for system_options::stuck_after, except for other
+/// members of the handler's serial_group. Elsewhere it is a plain call.
 ///
 /// Threads: any.
-/// Cost:    waking a thread, or starting one; what the handler sends afterwards goes through the pool's shared
-///          queue. So it is for what takes long, not for each lock.
-/// Errors:  those of `what`. If the pool has max_threads already, `what` runs all the same.
+/// Cost:    waking or starting a thread; the handler's later messages go through the pool's shared
+///          queue. Use it for long operations, not for each lock.
+/// Errors:  those of `what`. If the pool has max_threads already, `what` runs nevertheless.
 template <class F>
 decltype(auto) blocking(F&& what) {
-  detail::begin_blocking();
+  const detail::blocking_scope scope;
   return std::invoke(std::forward<F>(what));
 }
 

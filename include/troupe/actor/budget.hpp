@@ -10,16 +10,17 @@ namespace detail {
 class shared_budget;
 }  // namespace detail
 
-/// Memory that the mailboxes of a group of actors may take together: give the same budget to each of
-/// them at spawn. What would exceed it is kept out by the receiver's policy: refused where senders are
-/// paused, dropped with drop_oldest.
+/// A memory budget that the mailboxes of a group of actors share: give the same budget to each of
+/// them at spawn. The receiver's policy decides about a message that would exceed it: it is refused
+/// with pause_senders, and dropped with drop_oldest.
 ///
-/// It counts messages with their heads and with what they say that they own (owned_bytes), not the
-/// rounding of the allocator, nor what handlers keep.
+/// It counts messages with their headers and the bytes that they declare to own (owned_bytes). It
+/// does not count the allocator's rounding, nor what handlers store.
 ///
-/// Threads: a plain value; copies are the same budget. It lives as long as anybody who uses it.
-/// Cost:    one atomic addition on a shared line in each send; handled messages are taken off at the
-///          end of a turn, so that used() may be too high by what one turn of each member handles.
+/// Threads: a plain value; copies are the same budget, which lives as long as any user of it.
+/// Cost:    one atomic addition on a shared cache line in each send. Handled messages are
+///          subtracted at the end of a turn, so used() may be too high by the messages that one
+///          turn of each member handles.
 class budget {
  public:
   explicit budget(std::size_t bytes);

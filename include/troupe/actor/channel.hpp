@@ -29,7 +29,7 @@ struct channel_access {
   }
 };
 
-/// Counts for the channel who can still send, and receive.
+/// Counts for the channel how many handles can still send, and receive.
 template <bool Sends, bool Receives>
 class channel_end {
  public:
@@ -56,21 +56,23 @@ class channel_end {
   std::shared_ptr<channel_core> core_;
 };
 
-/// What both a channel and its ends can do.
+/// Operations of both a channel and its ends.
 template <class Self>
 class channel_handle {
  public:
-  /// Nothing can be sent any more, and who waits to send is told so. What is in it can still be
-  /// received; who waits to receive is told when there is nothing left. False if it was closed.
+  /// Closes the channel: no further values can be sent, and waiting senders are told so. Values in
+  /// the channel can still be received; waiting receivers are told when none are left. Returns
+  /// false if it was closed already.
   bool close() const { return core().close(); }
   [[nodiscard]] bool is_closed() const { return core().is_closed(); }
 
-  /// How many values are in it; just now.
+  /// Returns how many values are in the channel at the moment.
   [[nodiscard]] std::size_t size() const { return core().size(); }
-  /// How many wait for it, to send or to receive; just now.
+  /// Returns how many senders and receivers are waiting at the moment.
   [[nodiscard]] std::size_t waiting() const { return core().waiting(); }
   [[nodiscard]] std::size_t capacity() const noexcept { return core().capacity(); }
-  /// What its being full has done: values refused and dropped, and how often a sender waited.
+  /// Counts the effects of a full channel: values refused and dropped, and how often a sender
+  /// waited.
   [[nodiscard]] overload_counts counts() const { return core().counts(); }
 
  protected:
@@ -82,11 +84,13 @@ class channel_handle {
 template <class T, class Self>
 class channel_sends {
  public:
-  /// Waits while the channel is full, if it was made with pause_senders; first come, first served.
-  /// Else as try_send(). A value given as an rvalue is moved from only if it is accepted.
+  /// Sends a value. With pause_senders it waits while the channel is full; waiting senders are
+  /// served first in, first out. With another policy it behaves as try_send(). A value given as an
+  /// rvalue is moved from only if it is accepted.
   ///
-  /// Threads: any, but with pause_senders none in a handler of an actor on the pool or a pump.
-  /// Errors:  std::logic_error there. What copying the value throws, with nothing sent.
+  /// Threads: any, but with pause_senders not in a handler of an actor on the pool or a pump.
+  /// Errors:  std::logic_error in such a handler. Throws what copying the value throws, with
+  ///          nothing sent.
   channel_delivery send(T&& value) const { return send_by(value, time_point::max()); }
   channel_delivery send(const T& value) const
     requires std::copy_constructible<T>
@@ -104,7 +108,8 @@ class channel_sends {
     return send_until(T(value), deadline);
   }
 
-  /// Never waits: a full channel refuses, or drops what it was made to drop. For any thread.
+  /// Sends without waiting: a full channel refuses or drops, as its policy says. May be called from
+  /// any thread.
   channel_delivery try_send(T&& value) const { return send_by(value, at_once); }
   channel_delivery try_send(const T& value) const
     requires std::copy_constructible<T>
@@ -112,19 +117,20 @@ class channel_sends {
     return try_send(T(value));
   }
 
-  /// In a handler that is a coroutine, `co_await out.send_when_ready(value)` sends it as send() does
-  /// in a thread, and its actor handles other messages while it waits. It takes the value; what is
-  /// not accepted is in what it returns. With a time, it gives up then: timed_out.
+  /// In a handler that is a coroutine, `co_await out.send_when_ready(value)` sends a value as
+  /// send() does in a thread; the actor handles other messages while the handler is suspended. It
+  /// takes the value; if the value is not accepted, it is in the result. With a time, it gives up
+  /// after that time: timed_out.
   ///
-  /// An aggregate that owns something and is at hand is sent by send_when_ready<T>(std::move(value)),
-  /// or as a copy: GCC 12 destroys one twice that is built within a co_await.
+  /// Send an existing aggregate that owns something with send_when_ready<T>(std::move(value)), or
+  /// as a copy: GCC 12 destroys such an object twice if it is built within a co_await.
   ///
   /// Threads: the turns of an actor; elsewhere it does not compile.
-  /// Order:   first come, first served, with those who wait in threads.
-  /// Errors:  if the actor ends while the handler waits the value is destroyed with it. Throws what
-  ///          copying the value throws, and std::bad_alloc, with nothing sent.
-  /// Cost:    where there is room that of send(). Else a block from the pool, the mutex again, and a
-  ///          message to oneself.
+  /// Order:   first in, first out, together with threads that wait.
+  /// Errors:  if the actor terminates while the handler waits, the value is destroyed with the
+  ///          handler. Throws what copying the value throws, and std::bad_alloc, with nothing sent.
+  /// Cost:    that of send() if there is room. Otherwise a block from the pool, the mutex again,
+  ///          and a message from the actor to itself.
   template <class Named = void, std::convertible_to<T> V = T>
   [[nodiscard]] sending_value<T> send_when_ready(V&& value) const {
     return send_in_turn<Named>(std::forward<V>(value), time_point::max());
@@ -157,27 +163,29 @@ class channel_sends {
 template <class T, class Self>
 class channel_receives {
  public:
-  /// Waits for a value; first come, first served. None if the channel is closed and empty.
+  /// Waits for a value; waiting receivers are served first in, first out. The result is empty if
+  /// the channel is closed and empty.
   ///
   /// Threads: any, but not in a handler of an actor on the pool or a pump.
-  /// Errors:  std::logic_error there.
+  /// Errors:  std::logic_error in such a handler.
   [[nodiscard]] received<T> receive() const { return receive_by(time_point::max()); }
   /// As receive(), but gives up at the deadline.
   [[nodiscard]] received<T> receive_until(time_point deadline) const {
     return receive_by(deadline);
   }
-  /// Never waits. For any thread.
+  /// Receives without waiting. May be called from any thread.
   [[nodiscard]] received<T> try_receive() const { return receive_by(at_once); }
 
-  /// In a handler that is a coroutine, `co_await in.next()` gives what receive() gives in a thread;
-  /// its actor handles other messages while it waits. With a time, it gives up then.
+  /// In a handler that is a coroutine, `co_await in.next()` receives a value as receive() does in a
+  /// thread; the actor handles other messages while the handler is suspended. With a time, it gives
+  /// up after that time.
   ///
   /// Threads: the turns of an actor; elsewhere it does not compile.
-  /// Order:   first come, first served, with those who wait in threads.
-  /// Errors:  if the actor ends while the handler waits, what it has been given already is put back,
-  ///          as the oldest value. Throws std::bad_alloc, with nothing received.
-  /// Cost:    where there is a value that of receive(). Else a block from the pool, the mutex again,
-  ///          and a message to oneself.
+  /// Order:   first in, first out, together with threads that wait.
+  /// Errors:  if the actor terminates while the handler waits, a value that it has already been
+  ///          given is put back, as the oldest value. Throws std::bad_alloc, with nothing received.
+  /// Cost:    that of receive() if there is a value. Otherwise a block from the pool, the mutex
+  ///          again, and a message from the actor to itself.
   [[nodiscard]] next_value<T> next() const { return next_by(time_point::max()); }
   [[nodiscard]] next_value<T> next(duration time) const {
     return next_by(later(clock::now(), time));
@@ -209,25 +217,28 @@ void check_channel_value() {
 
 }  // namespace detail
 
-/// A bounded queue between threads, and handlers that are coroutines: many may send and many receive,
-/// each value is received once, in the order in which they were sent. A handle: copies are the same
-/// channel.
+/// A bounded queue between threads, and handlers that are coroutines. It has any number of senders
+/// and receivers; each value is received once, and values are received in the order of sending. A
+/// channel object is a handle: copies refer to the same channel.
 ///
-/// With a capacity of 0 who sends waits until somebody receives. What happens to one value too many is
-/// said as for a mailbox: pause_senders (senders wait), refuse, drop_newest, drop_oldest.
+/// With a capacity of 0, a sender waits until a receiver takes its value. The overload policy
+/// decides about a value that exceeds the capacity, as for a mailbox: pause_senders (senders wait),
+/// refuse, drop_newest, drop_oldest.
 ///
-/// When nobody can send any more it is closed; also when nobody can receive, and what is in it is
-/// destroyed then. A channel is both ends; hand out `sender` and `receiver` to tell them apart.
+/// The channel is closed when no handle that can send is left. It is also closed when no handle
+/// that can receive is left; the values in it are destroyed then. A channel object is both ends;
+/// hand out `sender` and `receiver` to separate them.
 ///
-/// Threads:   the channel from any; one handle from one at a time, as with std::shared_ptr.
-/// Invariant: who waits is served in the order of his coming. No value is lost: the counts say what
-///            was refused and dropped. What a handler was given whose actor ended before it could look
-///            is put back, as the oldest, beyond the capacity if that is used up.
-/// Cost:      a mutex for each operation; a system call to sleep, and to wake who sleeps. All memory
-///            is allocated at construction.
-/// Errors:    std::invalid_argument for a policy that channels do not have, or drop_oldest with
-///            capacity 0; std::bad_alloc. A T moves and ends without throwing, under the channel's lock:
-///            it must not use the channel then.
+/// Threads:   the channel from any; one handle from one thread at a time, as with std::shared_ptr.
+/// Invariant: waiters are served first in, first out. No value is lost silently: the counts say how
+///            many were refused and dropped. A value given to a handler whose actor terminated
+///            before the handler continued is put back as the oldest, beyond the capacity if that
+///            is used up.
+/// Cost:      a mutex for each operation; a system call to sleep, and one to wake a sleeping
+///            waiter. All memory is allocated at construction.
+/// Errors:    std::invalid_argument for a policy that channels do not have, or for drop_oldest with
+///            capacity 0; std::bad_alloc. Moving and destroying a T must not throw. Both happen
+///            under the channel's lock, so they must not use the channel.
 template <class T>
 class channel : public detail::channel_handle<channel<T>>,
                 public detail::channel_sends<T, channel<T>>,
@@ -243,7 +254,7 @@ class channel : public detail::channel_handle<channel<T>>,
     detail::check_channel_value<T>();
   }
 
-  /// Two handles that keep it open: auto [to, from] = channel<int>(16).ends();
+  /// Returns two handles that keep the channel open: auto [to, from] = channel<int>(16).ends();
   [[nodiscard]] std::pair<sender, receiver> ends() const {
     return {sender(*this), receiver(*this)};
   }
@@ -255,7 +266,7 @@ class channel : public detail::channel_handle<channel<T>>,
   detail::channel_end<true, true> end_;
 };
 
-/// The end of a channel that sends.
+/// The sending end of a channel.
 template <class T>
 class channel<T>::sender : public detail::channel_handle<sender>,
                            public detail::channel_sends<T, sender> {
@@ -270,7 +281,7 @@ class channel<T>::sender : public detail::channel_handle<sender>,
   detail::channel_end<true, false> end_;
 };
 
-/// The end of a channel that receives.
+/// The receiving end of a channel.
 template <class T>
 class channel<T>::receiver : public detail::channel_handle<receiver>,
                              public detail::channel_receives<T, receiver> {

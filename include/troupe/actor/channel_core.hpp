@@ -15,19 +15,20 @@
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 
-// What stands behind a channel, for values of any type. The protocol is in channel_core.cpp.
+// The implementation of channels, for values of any type. The protocol is described in
+// channel_core.cpp.
 
 namespace troupe::detail {
 
 class channel_core;
 class channel_waiter;
 
-/// How to handle the values of a channel, which it knows only by their address.
+/// Operations on the values of a channel, which it knows only by their address.
 struct value_operations {
   std::size_t bytes;
   std::size_t alignment;
-  void (*move)(void* to, void* from) noexcept;      // `from` stays, moved from
-  void (*relocate)(void* to, void* from) noexcept;  // and is destroyed
+  void (*move)(void* to, void* from) noexcept;      // `from` stays, in a moved-from state
+  void (*relocate)(void* to, void* from) noexcept;  // `from` is destroyed
   void (*destroy)(void* value) noexcept;
 };
 
@@ -41,25 +42,26 @@ inline constexpr value_operations operations_of{
     },
     [](void* value) noexcept { static_cast<T*>(value)->~T(); }};
 
-/// What somebody wants of one channel, and his place in its line if he waits for that.
+/// One operation on one channel, and its place in the channel's line if it has to wait.
 struct channel_case {
   channel_core* of;
   bool sends;
-  void* value = nullptr;     // to move from; or room for one
-  void* dropped = nullptr;   // sends: room for the one that made place
-  bool has_dropped = false;  // there is one, to be destroyed by the caller
-  bool tells_end = false;    // closed and empty is done as well
-  bool at_end = false;       // that is what it was
-  std::uint64_t turn = 0;    // receives, and has waited: which value this is of those given so
+  void* value = nullptr;     // the value to move from; or room for a received one
+  void* dropped = nullptr;   // sending: room for the oldest value, if drop_oldest has to make room
+  bool has_dropped = false;  // that value exists and must be destroyed by the caller
+  bool tells_end = false;    // a closed and empty channel completes the operation
+  bool at_end = false;       // it was completed in this way
+  // receiving, after a wait: the sequence number of the value among those given to waiters
+  std::uint64_t turn = 0;
 
-  // The channel's, under its mutex.
+  // Owned by the channel, under its mutex.
   channel_waiter* who = nullptr;
   bool in_line = false;
   channel_case* next = nullptr;
   channel_case* previous = nullptr;
 };
 
-/// First come, first served.
+/// A first in, first out queue of waiting operations.
 class channel_line {
  public:
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -73,26 +75,28 @@ class channel_line {
   std::size_t size_ = 0;
 };
 
-/// Somebody who waits in the lines of one channel or of several, until one of his cases is done by
-/// whoever makes that possible.
+/// A waiter in the lines of one channel or of several. It waits until another thread completes one
+/// of its cases.
 ///
-/// Threads:   tell() comes once, from any thread, and only to who has been decided by another: it may
-///            end as soon as that has told. What it reads of itself then is there.
-/// Invariant: of all who call decide(), one gets true.
+/// Threads:   tell() is called once, from any thread, and only for a waiter that another thread has
+///            decided. The waiter may be destroyed as soon as tell() has notified it; the values
+///            that the waiter reads afterwards are complete.
+/// Invariant: exactly one of all calls of decide() returns true.
 class channel_waiter {
  public:
   channel_waiter() = default;
   channel_waiter(const channel_waiter&) = delete;
   channel_waiter& operator=(const channel_waiter&) = delete;
 
-  /// He goes on. No lock is held.
+  /// Notifies the waiter to continue. Called without a lock.
   virtual void tell() noexcept = 0;
 
-  /// True: it is the caller who decides, for him or, as himself, that he waits no longer.
-  // [decided] relaxed: only one may win; what he does then is handed over by tell().
+  /// Returns true if the caller is the one that decides: it may complete a case for the waiter, or,
+  /// as the waiter itself, stop waiting.
+  // [decided] relaxed: only one caller may win; tell() passes on what the winner does afterwards.
   [[nodiscard]] bool decide() noexcept { return !decided_.exchange(true, relaxed); }
 
-  /// What was done; null: all of the channels have been closed.
+  /// Returns the completed case; null: all of the channels have been closed.
   [[nodiscard]] channel_case* done() const noexcept { return done_; }
 
  protected:
@@ -107,33 +111,34 @@ class channel_waiter {
   channel_waiter* next_told_ = nullptr;
 };
 
-/// A bounded queue of values, and two lines of who waits.
+/// A bounded queue of values, with one line for waiting senders and one for waiting receivers.
 ///
 /// Threads:   any.
-/// Invariant: who waits to receive finds it empty, who waits to send finds it full.
+/// Invariant: receivers wait only while it is empty, senders only while it is full.
 class channel_core : public std::enable_shared_from_this<channel_core> {
  public:
   enum class progress : std::uint8_t { done, must_wait, closed };
 
-  /// Errors: std::invalid_argument for what has no meaning for a channel; std::bad_alloc.
+  /// Errors: std::invalid_argument for a policy that channels do not have; std::bad_alloc.
   channel_core(const value_operations& of, std::size_t capacity, overload::policy when_full);
   channel_core(const channel_core&) = delete;
   channel_core& operator=(const channel_core&) = delete;
   ~channel_core();
 
-  /// Does one of them, if that is possible without waiting: of those that are ready, each with the same chance. Else, if
-  /// there is somebody, he stands in all lines. Puts the cases in another order. `locks` is room for as many.
+  /// Completes one of the cases if that is possible without waiting; of those that are ready, one
+  /// is chosen at random with equal probability. Otherwise, if `who` is not null, the waiter is
+  /// entered into all lines. Changes the order of `cases`. `locks` must have the same size.
   static std::pair<progress, channel_case*> begin(std::span<channel_case*> cases,
                                                   std::span<channel_core*> locks,
                                                   channel_waiter* who);
-  /// After that, when he has been decided: out of all lines.
+  /// Must be called after begin(), once the waiter is decided: removes its cases from all lines.
   static void leave(std::span<channel_case* const> cases);
 
-  /// Without waiting; what is refused or dropped is counted.
+  /// Sends without waiting; counts a refused or dropped value.
   progress try_send(channel_case& c);
 
-  /// A value that was given to one who waited, and will not look at it: as the oldest, in the order in
-  /// which they were given.
+  /// Puts back a value that was given to a waiter that will not use it. Such values become the
+  /// oldest ones, in the order in which they were given.
   void give_back(channel_case& c) noexcept;
 
   bool close();
@@ -153,7 +158,7 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
   class all_locked;
   struct returned_value;
 
-  // All of these under mutex_.
+  // The following functions require mutex_.
   progress attempt(channel_case& c, told_list& told) noexcept;
   progress send(channel_case& c, told_list& told) noexcept;
   progress receive(channel_case& c, told_list& told) noexcept;
@@ -174,13 +179,13 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
   const overload::policy when_full_;
   std::byte* const slots_;
 
-  mutable mutex mutex_;  // guards what follows
+  mutable mutex mutex_;  // guards the following members
   std::size_t first_ = 0;
   std::size_t count_ = 0;
-  // Given back: older than what is in the ring.
+  // Values that were put back; they are older than those in the ring.
   returned_value* returned_ = nullptr;
   std::size_t returned_count_ = 0;
-  std::uint64_t turns_ = 0;  // values that were given to one who waited
+  std::uint64_t turns_ = 0;  // number of values that were given to waiters
   bool closed_ = false;
   channel_line senders_;
   channel_line receivers_;
@@ -189,16 +194,17 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
   overload_counts counts_;
 };
 
-/// For a case that sends and was not done, without having been closed: which of timed_out, refused and
-/// dropped. The first is counted.
+/// The result of a send that was not completed although the channel is open: timed_out (which this
+/// counts), refused or dropped.
 channel_delivery not_sent_in_time(const channel_case& value);
 
 /// As a deadline: do not wait.
 inline constexpr time_point at_once = time_point::min();
 
-/// This thread sleeps until one of them is done, or all channels are closed; `must_wait` if the
-/// deadline came first.
-/// Errors: std::logic_error in a handler of an actor that shares its thread, unless it is `at_once`.
+/// Puts this thread to sleep until one of the cases is completed or all channels are closed;
+/// returns `must_wait` if the deadline passes first.
+/// Errors: std::logic_error in a handler of an actor that shares its thread, unless the deadline is
+///         `at_once`.
 std::pair<channel_core::progress, channel_case*> wait_for_one(std::span<channel_case*> cases,
                                                               std::span<channel_core*> locks,
                                                               time_point deadline);

@@ -19,19 +19,19 @@ namespace troupe::detail {
 
 class told_handler;
 
-/// A handler that waits in the lines of one channel or of several, for so long at the most. It lies in
-/// the frame with its cases; what may outlive the frame is in a block of its own.
+/// A suspended handler in the lines of one channel or of several, with a deadline. It lies in the
+/// coroutine frame with its cases; state that may outlive the frame is in a separate block.
 ///
 /// Threads:   the turns of the handler's actor.
-/// Invariant: destroyed while it waits, it is in no line any more, and a value that it was given and
-///            nobody took is put back.
+/// Invariant: if it is destroyed while it waits, it leaves all lines, and a value that was given to
+///            it but not taken is put back.
 class handler_in_line : waiter {
  public:
   using progress = channel_core::progress;
   using outcome = std::pair<progress, channel_case*>;
   using core_in_use = std::shared_ptr<channel_core>;
 
-  /// All of these are room for as many, and outlive this.
+  /// The spans must have the same size and must outlive this object.
   handler_in_line(std::span<channel_case*> cases, std::span<channel_core*> locks,
                   std::span<core_in_use> keeps, time_point until) noexcept
       : cases_(cases), locks_(locks), keeps_(keeps), until_(until) {}
@@ -39,15 +39,18 @@ class handler_in_line : waiter {
   handler_in_line& operator=(const handler_in_line&) = delete;
   ~handler_in_line();
 
-  /// As co_await wants it. decide(): it does not wait at all, but was done so.
+  /// The steps of co_await. decide() sets the result of an operation that was completed without
+  /// waiting.
   void decide(outcome what) noexcept { became_ = what; }
   [[nodiscard]] bool is_decided();
-  /// False if it was decided meanwhile. Throws std::bad_alloc, in no line.
+  /// Returns false if it was decided meanwhile. Throws std::bad_alloc, with no line entered.
   [[nodiscard]] bool wait(handler_frame& who);
-  /// `must_wait`: its time is over. What was given belongs to the caller.
+  /// Returns the outcome; `must_wait`: the deadline has passed. A received value belongs to the
+  /// caller.
   [[nodiscard]] outcome take() noexcept;
 
-  /// A message tells it what was done; null: all channels have been closed. The handler that goes on.
+  /// Called by the message that reports the completed case; null: all channels have been closed.
+  /// Returns the handler to resume.
   [[nodiscard]] handler_frame& told(channel_case* done) noexcept;
 
  private:
@@ -56,15 +59,16 @@ class handler_in_line : waiter {
 
   const std::span<channel_case*> cases_;
   const std::span<channel_core*> locks_;
-  const std::span<core_in_use> keeps_;  // while it waits: another handler may let go of the channel
+  // while it waits: another handler may destroy its handle of the channel
+  const std::span<core_in_use> keeps_;
   const time_point until_;
   control_block* me_ = nullptr;
-  told_handler* told_ = nullptr;  // it waits, or has not been told yet
+  told_handler* told_ = nullptr;  // it waits, or has not been notified yet
   waiting_place at_{};
   outcome became_{progress::must_wait, nullptr};
 };
 
-/// The same for one channel.
+/// A handler_in_line for one channel.
 class handler_in_one_line {
  public:
   handler_in_one_line(channel_case& one, time_point until) noexcept
@@ -78,7 +82,7 @@ class handler_in_one_line {
   handler_in_line wait_;
 };
 
-/// What next() returns: to be awaited in the same expression.
+/// The result of next(); it must be awaited in the same expression.
 template <class T>
 class [[nodiscard]] next_value {
  public:
@@ -110,7 +114,7 @@ class [[nodiscard]] next_value {
   handler_in_one_line wait_;
 };
 
-/// What send_when_ready() of a channel returns: to be awaited in the same expression.
+/// The result of send_when_ready() of a channel; it must be awaited in the same expression.
 template <class T>
 class [[nodiscard]] sending_value {
  public:

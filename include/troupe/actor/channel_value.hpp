@@ -11,18 +11,18 @@
 
 namespace troupe {
 
-/// What became of a value that was sent. Unless it was accepted it is still the caller's.
+/// The result of sending a value. Unless the value was accepted, it still belongs to the caller.
 enum class channel_delivery : std::uint8_t {
-  accepted,   // in the channel, or with a receiver
+  accepted,   // in the channel, or taken by a receiver
   refused,    // the channel is full
-  dropped,    // the same, and it was made with drop_newest
-  timed_out,  // it was full until the deadline
-  closed,     // nobody will receive it
+  dropped,    // the channel is full and was made with drop_newest
+  timed_out,  // the channel was full until the deadline
+  closed,     // the value would never be received
 };
 
 [[nodiscard]] std::string_view to_string(channel_delivery what) noexcept;
 
-/// A value out of a channel; or none, and why.
+/// A value received from a channel; or empty, with the reason.
 template <class T>
 class received : private std::optional<T> {
  public:
@@ -35,21 +35,22 @@ class received : private std::optional<T> {
   using std::optional<T>::has_value;
   using std::optional<T>::value;
 
-  /// There is none, and there will be none. Else, if there is none, there may be one later.
+  /// Returns true if there is no value, and there will be none. If this is false and there is no
+  /// value, one may come later.
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
 
  private:
   bool closed_ = false;
 };
 
-/// What became of a value that a handler has sent; and the value, if it was not accepted.
+/// The result of a handler's send; it holds the value, if that was not accepted.
 template <class T>
 class sent {
  public:
   sent(channel_delivery what) noexcept : what_(what) {}
   sent(channel_delivery what, T&& kept) noexcept : what_(what), kept_(std::move(kept)) {}
 
-  /// It was accepted.
+  /// Returns true if the value was accepted.
   [[nodiscard]] explicit operator bool() const noexcept {
     return what_ == channel_delivery::accepted;
   }
@@ -58,7 +59,7 @@ class sent {
     return one.what_ == what;
   }
 
-  /// The caller's again. Errors: std::bad_optional_access if it was accepted.
+  /// Returns the value that was not accepted. Errors: std::bad_optional_access if it was accepted.
   [[nodiscard]] T& value() { return kept_.value(); }
 
  private:
@@ -67,19 +68,20 @@ class sent {
 };
 
 /// Never defined. The compiler names it, with the type, for a channel of values that may throw when
-/// they are moved: they are handed over under a lock, between two threads of which none could be told.
+/// they are moved. Values are transferred between two threads under a lock, where an exception
+/// could be reported to neither of them.
 template <class T>
 struct channel_values_must_move_without_throwing;
 
 namespace detail {
 
-/// Room for one value, which is built and ended by hand.
+/// Storage for one value, which is constructed and destroyed explicitly.
 template <class T>
 class value_room {
  public:
   [[nodiscard]] void* place() noexcept { return bytes_.data(); }
   [[nodiscard]] T& value() noexcept { return *std::launder(reinterpret_cast<T*>(bytes_.data())); }
-  /// Ends the value there as well.
+  /// Moves the value out, and destroys the one in the storage.
   [[nodiscard]] T take() noexcept {
     T taken(std::move(value()));
     value().~T();

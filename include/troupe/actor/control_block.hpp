@@ -12,6 +12,7 @@
 
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/observer.hpp>
+#include <troupe/actor/overload_policy.hpp>
 #include <troupe/actor/sending_rules.hpp>
 #include <troupe/actor/slot_head.hpp>
 #include <troupe/actor/turn_context.hpp>
@@ -20,6 +21,7 @@
 #include <troupe/mailbox/mailbox.hpp>
 #include <troupe/memory/stable_pool.hpp>
 #include <troupe/message/envelope.hpp>
+#include <troupe/message/type_identity.hpp>
 #include <troupe/scheduler/activity.hpp>
 #include <troupe/scheduler/runnable.hpp>
 #include <troupe/sync/atomic.hpp>
@@ -38,47 +40,54 @@ struct handler_frame;
 struct overload_rules;
 struct redirection;
 struct side_block;
+struct uncounted_message;
 enum class taken : std::uint8_t;
 
-/// What the runtime knows of one actor class: a static record each. An actor whose limits were chosen
-/// at spawn has a copy of its own.
+/// The runtime's record of one actor class: a static one for each class. An actor whose limits were
+/// chosen at spawn has its own copy.
 struct actor_type {
   std::string_view name;
+  type_identity identity;  // of the class; of no type: the runtime's own
   std::uint32_t object_bytes;
   std::uint32_t object_alignment;
-  std::uint32_t object_offset;  // behind the control block; elsewhere: there is a pointer instead
+  // after the control block; elsewhere: the slot has a pointer instead
+  std::uint32_t object_offset;
   void (*destroy)(void* object) noexcept;
-  void (*on_start)(void* object) = nullptr;  // null: it has none
-  void (*on_stop)(void* object) = nullptr;   // null: it has none
-  // In the place of its end, when it is told to stop(): it sees to that itself. Null: none.
+  void (*on_start)(void* object) = nullptr;  // null: the class has none
+  void (*on_stop)(void* object) = nullptr;   // null: the class has none
+  // Called by stop() instead of ending the actor, which then ends itself. Null: none.
   void (*on_told_to_stop)(void* object) = nullptr;
-  // Lists the references that the object holds. Null: it does not say.
+  // Lists the references that the object holds. Null: it does not list them.
   void (*references)(const void* object, reference_visitor& visit) = nullptr;
-  const dispatch* on_down = nullptr;       // null: it cannot watch
-  const dispatch* on_link_down = nullptr;  // null: it ends when a link breaks
+  const dispatch* on_down = nullptr;       // null: it cannot monitor
+  const dispatch* on_link_down = nullptr;  // null: it terminates when a link breaks
   std::uint16_t limited_messages = 0;
+  overload_policy when_full = overload_policy::pause_senders;
   bool ends_silently = false;            // it has no on_stop, and its destructor does nothing
-  bool is_hidden = false;                // the runtime's own: nobody sees or counts it
+  bool is_hidden = false;                // the runtime's own: neither visible nor counted
   const sending_rules* rules = nullptr;  // null: the system's
 
   static constexpr auto elsewhere = static_cast<std::uint32_t>(-1);
 };
 
-/// Where an actor is in its life, as far as others ask: the stopping one is still running. It moves
-/// forward, but for a restart, which is a new start. One without on_start begins as running.
+/// The phase of an actor's life as other threads see it: an actor that is stopping is still
+/// running. It moves forward, except for a restart, which is a new start. An actor without on_start
+/// begins as running.
 enum class phase : std::uint8_t { starting, running, ended };
 
-/// Everything the runtime keeps for one actor; the actor's object lies behind it in the same slot,
-/// or, if it does not fit there, elsewhere.
+/// Everything that the runtime keeps for one actor. The actor's object lies after it in the same
+/// slot, or elsewhere if it does not fit there.
 ///
-/// Threads:   any thread that holds a reference, unless a member says otherwise. «The turn» is the
+/// Threads:   any thread that holds a reference, unless a member says otherwise. "The turn" is the
 ///            thread that runs turn(): one at a time.
-/// Invariant: scheduled once between two rests of the mailbox; not touched by a turn after its rest.
-/// Cost:      88 bytes behind the head of its slot.
+/// Invariant: scheduled once between two rests of the mailbox; not touched by a turn after its
+///            rest.
+/// Cost:      88 bytes after the head of its slot.
 class control_block : public runnable {
  public:
-  /// A slot for an actor of this type, with one reference and its mailbox busy: nothing runs until
-  /// started(). `again`: null if it has one object only. Throws std::bad_alloc.
+  /// Allocates a slot for an actor of this type, with one reference and a busy mailbox: nothing
+  /// runs until started(). `again`: null if the actor has only one object.
+  /// Errors: std::bad_alloc.
   static control_block& make(const actor_type& type, runtime& home, executor& runs_on,
                              const spawn_options* options, std::unique_ptr<incarnations> again);
 
@@ -95,9 +104,16 @@ class control_block : public runnable {
   [[nodiscard]] address where() noexcept {
     return address_access::make(&line(), line().now().generation());
   }
-  /// The block with a reference for the caller, or nullptr if that actor is ending, or has ended.
+  /// Returns the block with a reference for the caller, or nullptr if that actor is ending or has
+  /// ended.
   [[nodiscard]] static control_block* hold(const address& of) noexcept;
   [[nodiscard]] static control_block* hold_to_the_end(const address& of) noexcept;
+  /// Returns the current actor of the slot, ended or not, if it belongs to this system. For an
+  /// actor of another system no reference is made, not even for a moment: it could become the last
+  /// one, and outlive that system.
+  [[nodiscard]] static control_block* hold_in(lifeline& line, const system_state& home) noexcept;
+  /// Returns true if the slot belongs to an actor of this system, ended or not.
+  [[nodiscard]] static bool is_in(lifeline& line, const system_state& home) noexcept;
 
   // ── References ──────────────────────────────────────────────────────────────────────────────
   void hold() noexcept { line().hold(); }
@@ -108,133 +124,165 @@ class control_block : public runnable {
 
   // ── Sending ─────────────────────────────────────────────────────────────────────────────────
   delivery send(envelope& message) noexcept;     // within the actor's limits
-  delivery deliver(envelope& message) noexcept;  // what is promised: whatever its limits are
-  void arrive(envelope& message) noexcept;       // what a conductor has kept
-  void stop();                                   // behind what was sent before
+  delivery deliver(envelope& message) noexcept;  // regardless of limits: for promised messages
+  void arrive(envelope& message) noexcept;       // for a message that a conductor has kept
+  void stop();                                   // after the messages that were sent before
+  void stop_at_shutdown();                       // as stop(), unless already called
   void stop_now();                               // after the message that is being handled
-  void end_object();                             // likewise; see incarnations.hpp
+  void end_object();                             // after that message, too; see incarnations.hpp
 
-  /// Counts and tells that a message will not be handled; it is still the caller's.
-  /// Of the trace that the message belongs to, or, if it was on its way to be marked, `otherwise`.
+  /// Counts and reports a message that will not be handled; the message still belongs to the
+  /// caller. It is reported with the trace of the message or, if the message was not yet marked,
+  /// with `otherwise`.
   void dead_letter(const envelope& message, std::uint64_t otherwise = 0) noexcept;
-  /// To which belongs what this thread sends.
+  /// Returns the trace that messages from this thread belong to.
   [[nodiscard]] std::uint64_t trace_of_sender() const noexcept;
 
-  /// As deliver(), but false if the mailbox is closed: the message is still the caller's.
+  /// As deliver(), but returns false if the mailbox is closed: the message still belongs to the
+  /// caller.
   [[nodiscard]] bool try_deliver(envelope& message) noexcept;
-  /// Without a reference: to whom the address names, if he is idle. False: he may not be, or may be
-  /// somebody else by now; the message is still the caller's.
+  /// Delivers to the actor at an address without holding a reference, if that actor is idle.
+  /// Returns false if it may not be idle, or if the slot may belong to another actor by now; the
+  /// message still belongs to the caller.
   [[nodiscard]] static bool try_deliver_to_idle(lifeline& line, std::uint32_t generation,
                                                 envelope& message) noexcept;
-  /// The same, before others if it is high.
+  /// As try_deliver(), but a message of high priority is handled before others.
   [[nodiscard]] bool try_deliver_by_priority(envelope& message) noexcept;
-  /// To one that is hidden, and has not ended: not counted, neither now nor when it is handled. True: the caller is to
-  /// schedule it.
+  /// Delivers to a hidden actor that has not ended. The message is not counted, neither now nor
+  /// when it is handled. Returns true if the caller must schedule the actor.
   [[nodiscard]] bool deliver_hidden(envelope& message) noexcept;
 
-  // ── The spawner's ───────────────────────────────────────────────────────────────────────────
-  [[nodiscard]] void* object() noexcept;  // its place, while it is made
+  // ── For the spawner ─────────────────────────────────────────────────────────────────────────
+  [[nodiscard]] void* object() noexcept;  // storage for the object, while it is made
   void started() noexcept;                // the object is constructed
-  void abandon() noexcept;                // there will be no object: its constructor threw
+  void abandon(exit_reason as) noexcept;  // there will be no object
 
-  // ── The turn's ──────────────────────────────────────────────────────────────────────────────
+  // ── For the turn ────────────────────────────────────────────────────────────────────────────
   static turn_result turn(runnable& r, activity& mine) noexcept;  // up to a fixed number
   static turn_result turn_of(runnable& r, activity& mine, std::size_t most) noexcept;
-  /// The same as turn(), where not all runs_on() is the pool that runs it.
+  /// As turn(), for a pool where runs_on() is not always the pool that runs the turn.
   static turn_result turn_by_executor(runnable& r, activity& mine) noexcept;
   static void collect(runnable& r, activity& mine) noexcept;
-  static turn_result turn_collected(runnable& r, activity& mine) noexcept;  // what was collected
+  // as many as were collected
+  static turn_result turn_collected(runnable& r, activity& mine) noexcept;
   void now_handling(const dispatch& what) noexcept {
-    handling_.store(&what, relaxed);  // [handling] relaxed: for people to look at
+    handling_.store(&what, relaxed);  // [handling] relaxed: only for reports
   }
-  /// False if it ends for another reason already.
+  /// Returns false if the actor is already ending for another reason.
   bool end_after_this_message() noexcept;
 
-  /// In run(): the message is not handled now, but when handle_kept_again() has been called. Until
-  /// then it stays counted in its mailbox, if it was. Throws std::bad_alloc, and does not keep it.
+  /// In run(): stashes the message until handle_kept_again() is called. A message that was counted
+  /// in its mailbox stays counted until then. Throws std::bad_alloc, with nothing stashed.
   void keep(envelope& message);
   [[nodiscard]] bool keeps_any() const noexcept;
-  /// Puts what was kept before all that waits, in its order.
+  /// Puts the stashed messages before all waiting ones, in their order.
   void handle_kept_again() noexcept;
-  /// In run(), of a batch: the next messages, so many at most, as long as they are of this kind. They are
-  /// out of the mailbox; handled_too() is to be told of `counts` when they are handled.
+  /// In run(), for a batch: takes at most `most` of the next messages, as long as they are of this
+  /// kind. They leave the mailbox; handled_too() must be called with `counts` when they are
+  /// handled.
   [[nodiscard]] envelope* take_next(const dispatch& how, std::size_t most,
                                     handled_messages& counts) noexcept;
   void handled_too(const dispatch& how, const handled_messages& counts, bool done) noexcept;
-  /// In run(): the message that comes next, if it is there; null: not yet. It may be put behind others still.
+  /// In run(): returns the next message, or null if none is present yet. Other messages may still
+  /// be put after it.
   [[nodiscard]] const envelope* comes_next() const noexcept {
     return taken_.has_ready() ? &taken_.first_ready() : nullptr;
   }
   [[nodiscard]] bool has_exclusive() const noexcept {
     return (phase_.load(relaxed) & exclusive) != 0;  // [phase] relaxed: the turn's own part
   }
-  /// Only that handler goes on until end_exclusive(); messages are kept.
+  /// Only that handler continues until end_exclusive(); messages are stashed.
   void begin_exclusive(handler_frame& handler) noexcept;
   void end_exclusive() noexcept;
-  /// The handlers whose time is over go on. Throws what leaves them.
+  /// Resumes the handlers whose deadline has passed. Throws the exceptions that leave them.
   void look_at_the_time();
 
   // ── Incarnations: incarnations.cpp ──────────────────────────────────────────────────────────
-  /// There will be an object when it is decided. The spawner's.
+  /// Begins between two objects: an object is made when that is decided. Called by the spawner.
   void begin_between() noexcept;
-  enum class next_object : std::uint8_t { none, undecided, begins, never };
-  /// From undecided; false if somebody was faster.
+  enum class next_object : std::uint8_t { none, telling, undecided, begins, never };
+  struct decision {
+    next_object what = next_object::none;
+    exit_reason as = exit_reason::unknown;  // with next_object::never
+    friend bool operator==(const decision&, const decision&) = default;
+  };
+  /// Returns false if the decision was already made, or if there is an object.
   bool decide(next_object what, exit_reason as) noexcept;
   [[nodiscard]] bool is_supervised() const noexcept;
-  /// From now on it ends with its object.
+  /// From now on the actor terminates with its object.
   void ends_for_good() noexcept;
-  /// Its object is ending, or there is none. The turn's.
+  /// Returns true while its object is ending, or if it has none. Only for the turn.
   [[nodiscard]] bool is_between() const noexcept {
     return (phase_.load(relaxed) & between) != 0;  // [phase] relaxed: the turn's own part
   }
-  /// In run(): the message failed its actor; if that is restarted, it is handled once more. True: it is
-  /// not the caller's any more.
+  /// In run(): called when the message has failed its actor; if the actor is restarted, the message
+  /// is handled once more. Returns true if the message no longer belongs to the caller.
   [[nodiscard]] bool handle_again(envelope& message) noexcept;
   void handle_once_more(envelope& message, void* actor);
 
-  // ── The search's for cycles: frozen_actors.cpp ───────────────────────────────────────────────────
-  /// The caller has its turns, if it was idle, until thaw() or end_unreachable().
+  // ── Search for cycles: frozen_actors.cpp ────────────────────────────────────────────────────
+  /// If the actor is idle, the caller owns its turns until thaw() or end_unreachable().
   [[nodiscard]] bool try_freeze() noexcept { return inbox().try_begin_reading(); }
   void thaw() noexcept;
-  /// Of a frozen one: whether it would do something without being sent anything.
+  /// For a frozen actor: returns whether it would do anything without receiving a message.
   [[nodiscard]] bool has_something_to_do() const noexcept;
-  /// Of a frozen one whose end has begun: its next turn is the last one.
+  /// For a frozen actor whose end has begun: its next turn is its last one.
   void end_unreachable() noexcept;
 
-  void nobody_is_left() noexcept;  // the last reference was handed over
+  void nobody_is_left() noexcept;  // the last reference was transferred
   void taken_from_ring(const envelope& message) noexcept;
+  void uncounted_is_handled(uncounted_message& one, const dispatch& how) noexcept;
 
   // ── Overload ────────────────────────────────────────────────────────────────────────────────
   [[nodiscard]] const sending_rules& rules() const noexcept {
     return type_->rules != nullptr ? *type_->rules : home_->rules;
   }
-  /// Marks that somebody waits for room; false if there is some. Under the mutex of the pauses.
+  /// Marks that a sender waits for room; returns false if there is room. Requires the mutex of the
+  /// pauses.
   [[nodiscard]] bool want_room() noexcept { return inbox().want_room(rules().low); }
   [[nodiscard]] bool is_told_to_stop() const noexcept {
     return told_in(urgent_.load(relaxed)) != urgent::nothing;  // [urgent]
   }
-  void count_pause_timed_out() noexcept;
-  /// Of a router: who gets this message now; null: nobody is left. Else itself.
+  void count_without_message(overload_event::kind what) noexcept;
+  /// Returns true if senders are suspended when the mailbox is full: its limit never refuses a
+  /// message.
+  [[nodiscard]] bool has_backpressure() const noexcept;
+  /// Returns whether a message of `bytes` bytes would be accepted if no other messages waited, here
+  /// and elsewhere.
+  [[nodiscard]] bool could_take(std::size_t bytes) const noexcept;
+  /// For a router: returns the current receiver of this message; null: no worker is left. For any
+  /// other actor: returns the actor itself.
   [[nodiscard]] control_block* routed(const envelope& message) noexcept;
-  /// From anywhere: about how much there is to do, 0 if nothing; and whether it takes no more.
+  /// From any thread: the approximate load, 0 if there is nothing to do; and whether it accepts no
+  /// more messages.
   [[nodiscard]] std::uint32_t load() const noexcept { return head().pushed.load(); }
   [[nodiscard]] bool is_closed() const noexcept { return head().pushed.is_closed(); }
-  /// The same for what may be a router: it is closed when none of its workers is left, and the load is the least of theirs.
+  /// As above, for an actor that may be a router: a router is closed when none of its workers is
+  /// left, and its load is that of the least loaded worker.
   [[nodiscard]] std::uint32_t load_behind() const noexcept;
   [[nodiscard]] bool is_closed_behind() const noexcept;
-  /// Has it look, after the message that is being handled, whether a link is broken.
+  /// Makes it check for a broken link after the message that is being handled.
   void link_broken() noexcept;
 
   // ── Waiting for room in a handler: send_when_ready.cpp ──────────────────────────────────────
-  /// Sends it, or says for whose mailbox it has to wait.
+  /// Sends the message, or returns the actor for whose mailbox it has to wait.
   [[nodiscard]] offered offer(envelope& message) noexcept;
-  /// Puts it into the mailbox if that holds no more than `most` units then; else it is still the
-  /// caller's. `taken::by_idle`: the caller has to schedule().
-  [[nodiscard]] taken take_in(envelope& message, std::uint32_t most) noexcept;
-  /// It was not taken in: for good.
+  /// Puts the message into the mailbox if that then holds at most `most` units; otherwise the
+  /// message still belongs to the caller. `taken::by_idle`: the caller must call schedule().
+  [[nodiscard]] taken take_in(envelope& message, std::size_t bytes, std::uint32_t most) noexcept;
+  /// As take_in(), however full the mailbox is, as long as the overdraft suffices: never
+  /// returns `taken::full`. The caller holds a reference to the actor. `is_locked`: the caller
+  /// holds the mutex of the pauses.
+  [[nodiscard]] taken take_in_beyond_limit(envelope& message, std::size_t bytes,
+                                           bool is_locked) noexcept;
+  /// Reports an accepted message to an observer. Call it without holding a mutex.
+  void tell_taken(const dispatch& how, std::uint64_t trace) noexcept {
+    if (home_->looked_at) tell_sent(how, trace);
+  }
+  /// Completes a send whose message was finally not accepted.
   delivery not_taken(taken why, envelope& message) noexcept;
 
-  // ── For looking at ──────────────────────────────────────────────────────────────────────────
+  // ── Inspection ──────────────────────────────────────────────────────────────────────────────
   [[nodiscard]] const actor_type& type() const noexcept { return *type_; }
   [[nodiscard]] std::string_view name() const noexcept;  // given at spawn, or the type's
   [[nodiscard]] runtime& home() const noexcept;
@@ -243,18 +291,19 @@ class control_block : public runnable {
   [[nodiscard]] const dispatch* handling() const noexcept;  // null: between two messages
   [[nodiscard]] exit_reason reason() const noexcept { return reason_; }  // once it is closed
 
-  /// False if the deadline came first; null: none.
+  /// Returns false if the deadline passes first; null: no deadline.
   [[nodiscard]] bool wait_for_end(const time_point* deadline) noexcept;
 
-  /// What only some actors need; made on demand. Throws std::bad_alloc.
+  /// State that only some actors need; allocated on demand. Throws std::bad_alloc.
   [[nodiscard]] side_block& side();
   [[nodiscard]] side_block* side_if_any() const noexcept;
 
  private:
   control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept;
 
-  // What the turn looks at before each message: what the actor is told, and, beside it, whether high
-  // messages have come (set by senders), or what was taken is sorted (the turn's). See priorities.cpp.
+  // The turn reads this before each message: the pending command for the actor, and beside it two
+  // flags: high messages have arrived (set by senders), and the taken messages are sorted (set by
+  // the turn). See priorities.cpp.
   enum class urgent : std::uint8_t {
     nothing,
     link_broken,
@@ -262,7 +311,7 @@ class control_block : public runnable {
     stop_now,
     fail,
     unreachable,  // the search for cycles has begun its end
-    look_again,   // these two only within a turn
+    look_again,   // the last two occur only within a turn
     end_of_turn
   };
   static constexpr std::uint8_t high_pushed = 0x40;
@@ -271,6 +320,7 @@ class control_block : public runnable {
     return static_cast<urgent>(word & ~(high_pushed | high_sorted));
   }
 
+  [[nodiscard]] const system_state* home_now() const noexcept;
   static control_block* hold_when_decided(lifeline& line, std::uint32_t generation) noexcept;
   void let_go_last() noexcept;
   void free_slot() noexcept;
@@ -278,12 +328,20 @@ class control_block : public runnable {
   static void count_gone(system_state& home, std::size_t messages, std::size_t bytes) noexcept;
   delivery refuse(envelope& message) noexcept { return refuse(message, reason_); }
   delivery refuse(envelope& message, exit_reason because) noexcept;
-  // Nobody is left behind it; its own slot may be ending meanwhile, so its reason is not to be read.
+  // The router has no worker left. Its own slot may be ending at the same time, so its reason must
+  // not be read.
   delivery refuse_by_router(envelope& message) noexcept {
     return refuse(message, exit_reason::stopped);
   }
   delivery send_slowly(envelope& message, std::size_t bytes) noexcept;
-  delivery send_within(envelope& message, std::size_t bytes, bool may_redirect) noexcept;
+  delivery send_within(envelope& message, std::size_t bytes, bool may_redirect,
+                       bool is_full = false) noexcept;
+  [[nodiscard]] mailbox::pushed push_beyond_limit(envelope& message, std::size_t bytes,
+                                                  bool is_locked) noexcept;
+  template <class Push>
+  [[nodiscard]] taken take_in_by(envelope& message, std::size_t bytes, Push&& push) noexcept;
+  [[nodiscard]] delivery wait_in_line(envelope& message) noexcept;
+  void tell_exhausted(const envelope& message) noexcept;
   delivery overflow(envelope& message, bool may_redirect) noexcept;
   envelope* redirected(const redirection& where, envelope& message) noexcept;
   delivery redirect(const redirection& where, envelope& message) noexcept;
@@ -300,7 +358,7 @@ class control_block : public runnable {
   [[nodiscard]] bool take_place(const dispatch& how) noexcept;
   void keep_place(const dispatch& how) noexcept;
   void give_place_back(const dispatch& how) noexcept;
-  [[nodiscard]] bool is_pumped_here() const noexcept;
+  [[nodiscard]] static bool this_thread_may_wait() noexcept;
   [[nodiscard]] const overload_rules* own_rules() const noexcept;
   void tell_overload(overload_event::kind what, const dispatch& how) noexcept;
   [[nodiscard]] bool pauses_now(turn_context& here) noexcept;
@@ -313,7 +371,7 @@ class control_block : public runnable {
   void put_all_back() noexcept;
   struct turn_tally {
     std::size_t most;     // messages that it may still handle
-    std::size_t handled;  // and not counted yet
+    std::size_t handled;  // and not yet counted
     std::size_t bytes;    // of those
   };
   turn_result run_turn(activity& mine, std::size_t most, bool may_refill) noexcept;
@@ -341,46 +399,52 @@ class control_block : public runnable {
   void report_failure(std::string_view during, std::string_view what) noexcept;
   turn_result end_for(urgent why, activity& mine) noexcept;
   turn_result end(exit_reason reason, activity& mine) noexcept;
+  [[nodiscard]] bool may_have_next_object(exit_reason reason) const noexcept;
   [[nodiscard]] bool comes_back(exit_reason reason) noexcept;
   turn_result end_incarnation(exit_reason reason, activity& mine) noexcept;
   [[nodiscard]] std::optional<turn_result> next_incarnation(activity& mine) noexcept;
   void has_started() noexcept;
   void forget_mailbox(activity& mine) noexcept;
   struct unhandled_messages {
-    std::size_t messages = 0;  // that were in the mailbox, the runtime's own included
+    std::size_t messages = 0;  // in the mailbox, including the runtime's own
     std::size_t bytes = 0;
     std::size_t of_users = 0;
+    std::size_t units = 0;
   };
   void discard_unhandled(envelope& message, unhandled_messages& counts) noexcept;
+  [[nodiscard]] bool end_callbacks() noexcept;
   void end_handlers(exit_reason reason) noexcept;
-  void end_watches() noexcept;
+  void release_what_it_owns() noexcept;
   void finish(exit_reason reason, activity* mine, bool alone) noexcept;
   void move_to(phase next) noexcept;
   void free_object_memory() noexcept;
 
-  // phase_'s word also says whether somebody waits for the end on it; the rest is the turn's: whether
-  // a handler is exclusive, and what becomes of an actor with several objects.
+  // The word of phase_ also has a flag for threads that wait on it for the end. The other flags
+  // belong to the turn: whether a handler is exclusive, and the state of an actor with several
+  // objects.
   static constexpr std::uint32_t phase_mask = 0xff;
   static constexpr std::uint32_t waited_for = 0x100;
   static constexpr std::uint32_t exclusive = 0x200;
-  static constexpr std::uint32_t between = 0x400;  // two incarnations, from the end of the first on
-  static constexpr std::uint32_t for_good = 0x800;  // there will be no further one
+  // two incarnations, after the end of the first one
+  static constexpr std::uint32_t between = 0x400;
+  static constexpr std::uint32_t for_good = 0x800;           // there will be no further incarnation
+  static constexpr std::uint32_t told_at_shutdown = 0x1000;  // not owned by the turn
 
   [[nodiscard]] mailbox inbox() noexcept { return {head().pushed, taken_}; }
 
-  // The first cache line of the slot, with its head: what senders look at, and the word that they change.
-  // From `taken_` on it is the reader's, with the object behind it.
-  system_state* const home_;
+  // The first cache line of the slot, with its head: what senders read, and the word that they
+  // modify. From `taken_` on, the data belongs to the reader, and so does the object after it.
+  system_state* home_;  // constant once the lifeline is open; see hold_in()
   executor* const executor_;
   const actor_type* type_;  // constant once the lifeline is open
   atomic<side_block*> side_{nullptr};
   atomic<std::uint32_t> phase_;
   [[no_unique_address]] mailbox_list taken_;  // its last 4 bytes are the next three members
   atomic<std::uint8_t> urgent_{0};
-  exit_reason reason_ = exit_reason::unknown;  // the turn's, until the mailbox is closed
-  const std::uint16_t epoch_;                  // of home_: whether it is still the same system
-  // The envelope for let_go_last(). Not an `envelope`, whose alignment the block does not have; its
-  // place in the slot has.
+  exit_reason reason_ = exit_reason::unknown;  // owned by the turn until the mailbox is closed
+  const std::uint16_t epoch_;  // of home_: to check that it is still the same system
+  // The envelope for let_go_last(). It is not declared as an `envelope` because the block does not
+  // have that alignment; its place in the slot does.
   std::byte last_reference_[sizeof(envelope)];
   atomic<const dispatch*> handling_;
 };
@@ -390,7 +454,7 @@ static_assert(sizeof(slot_head) + sizeof(control_block) == 104,
 
 inline constexpr std::size_t head_bytes = sizeof(slot_head) + sizeof(control_block);
 
-/// Where behind its control block an object of this size lies.
+/// The offset of an object of this size from the end of its control block.
 constexpr std::uint32_t object_offset(std::size_t bytes, std::size_t alignment) noexcept {
   const std::size_t begin = (head_bytes + alignment - 1) / alignment * alignment;
   if (alignment > cache_line_bytes || begin + bytes > stable_pool<slot_head>::bytes_max) {
@@ -412,15 +476,15 @@ inline side_block* control_block::side_if_any() const noexcept {
   return side_.load(seq_cst);
 }
 
-/// The actor whose handler runs on this thread, or nobody.
+/// The actor whose handler runs on this thread, or an empty address.
 inline address current_address() noexcept {
   return this_turn().running != nullptr ? this_turn().running->where() : address{};
 }
 
-// By a thread that is in no turn of the system.
+// For a thread that runs no turn of the system.
 void count_foreign(system_state& home, std::int64_t accepted, std::int64_t handled,
                    std::int64_t bytes) noexcept;
-/// Tells the budget what has come together in one thread's counts.
+/// Settles the accumulated counts of one thread with the budget.
 void settle(system_state& home, activity& counts) noexcept;
 
 inline void control_block::count_accepted(system_state& home, std::size_t bytes) noexcept {
@@ -445,8 +509,8 @@ inline void control_block::count_gone(system_state& home, std::size_t messages,
 }
 
 inline bool control_block::try_deliver(envelope& message) noexcept {
-  // With the last reference the message may take the block along: after the push to a busy reader
-  // nothing of it may be touched. An idle one waits for schedule().
+  // The message may take the last reference, and with it the block, along: after a push to a busy
+  // reader, nothing of the block may be touched. An idle actor waits for schedule().
   system_state& home = *home_;
   const mailbox::pushed result = inbox().push(message);
   if (result == mailbox::pushed::closed) return false;
@@ -487,7 +551,7 @@ inline delivery control_block::send(envelope& message) noexcept {
   return delivery::accepted;
 }
 
-/// Sends a message for which `how` was made.
+/// Sends a message that matches `how`.
 template <bool WithSender, class M>
 delivery post(control_block& to, const dispatch& how, M&& message) {
   auto* const e = make_envelope<WithSender>(how, std::forward<M>(message));
@@ -495,7 +559,7 @@ delivery post(control_block& to, const dispatch& how, M&& message) {
   return to.send(*e);
 }
 
-/// Sends what must arrive whatever the limits are: it counts for nothing.
+/// Sends a message that must arrive regardless of limits, and does not count towards them.
 template <class A, class M>
 delivery post_promised(control_block& to, M&& message) {
   using Message = std::remove_cvref_t<M>;

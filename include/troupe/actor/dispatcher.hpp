@@ -10,21 +10,25 @@
 
 namespace troupe {
 
-/// Workers of their own for the actors that are spawned with this name; see system_options::dispatchers.
+/// A separate pool of workers for the actors that are spawned with this name; see
+/// system_options::dispatchers.
 ///
-/// What runs here neither waits for a worker of another dispatcher nor takes one.
+/// Actors of one dispatcher neither wait for a worker of another dispatcher nor occupy one.
 struct dispatcher_options {
-  std::string name = {};  // «pool» is the system's own
+  std::string name = {};  // "pool" is the system's own
 
   unsigned workers =
-      0;  // 0: one for each of `cpus`; without these one for each core that the program may use
+      0;  // 0: one for each of `cpus`; if that is empty, one for each core that the program may use
 
-  /// Its threads run on these CPUs only; empty: on any. Where there are as many as workers, each worker stays on one.
+  /// Its threads run on these CPUs only; empty: on any CPU. If there are as many CPUs as workers,
+  /// each worker stays on one CPU.
   std::vector<unsigned> cpus = {};
-  /// Added to that of the thread that makes the system, as by nice(1): with more than zero its threads leave the cores to
-  /// others; less than zero takes a right (CAP_SYS_NICE).
+  /// Niceness, added to that of the thread that makes the system, as by nice(1). With a positive
+  /// value its threads yield the cores to others; a negative value requires a capability
+  /// (CAP_SYS_NICE).
   ///
-  /// As everywhere on Linux, what a handler starts inherits both: threads, actors with `own_thread`.
+  /// As everywhere on Linux, threads that a handler starts inherit both, including those of actors
+  /// with `own_thread`.
   int niceness = 0;
 
   // As in system_options.

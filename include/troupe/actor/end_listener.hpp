@@ -5,10 +5,11 @@ namespace troupe::detail {
 
 class control_block;
 
-/// What a higher layer keeps for an actor and wants to let go of when the actor ends.
+/// A resource that a higher layer keeps for an actor and releases when the actor terminates.
 ///
-/// ended() is called once, in the actor's last turn, when the object is gone and before anybody is told
-/// of the end: by `down`, by a link, or in join(). It holds no lock and must not throw.
+/// ended() is called once, in the actor's last turn, after the object has been destroyed and before
+/// the termination is reported by `down`, by a link, or in join(). It holds no lock and must not
+/// throw.
 class end_listener {
  public:
   end_listener() = default;
@@ -17,7 +18,7 @@ class end_listener {
 
   virtual void ended() noexcept = 0;
 
-  /// True: it ends with the actor's object, also if the actor is restarted.
+  /// Returns true if the listener ends with the actor's object, also when the actor is restarted.
   [[nodiscard]] virtual bool is_of_object() const noexcept { return false; }
 
  protected:
@@ -27,16 +28,20 @@ class end_listener {
   friend struct bonds;
   end_listener* next_ = nullptr;  // under the mutex of the actor's bonds
   end_listener* previous_ = nullptr;
-  bool listens_ = false;  // likewise
+  bool listens_ = false;  // under the same mutex
 };
 
-/// False if the actor has ended: then it will not be called. The caller holds a reference to it.
+/// Registers `listener`. Returns false if the actor has terminated; the listener will then not be
+/// called. The caller holds a reference to the actor.
 ///
-/// Threads: any. Cost: a mutex of the actor's. Throws std::bad_alloc.
+/// Threads: any.
+/// Cost:    a mutex of the actor.
+/// Errors:  std::bad_alloc.
 [[nodiscard]] bool listen_to_end(control_block& of, end_listener& listener);
 
-/// False if it is being called, or was: then ended() is the one to free it. `of` has to be kept from
-/// being used for another actor by the caller, as it is while ended() has not returned.
+/// Removes `listener`. Returns false if it is being called or has been called; ended() must then
+/// free it. The caller must prevent the slot of `of` from being reused for another actor, as it is
+/// until ended() has returned.
 [[nodiscard]] bool unlisten_to_end(control_block& of, end_listener& listener) noexcept;
 
 }  // namespace troupe::detail

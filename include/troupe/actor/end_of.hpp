@@ -19,17 +19,19 @@
 namespace troupe {
 namespace detail {
 
-/// A handler that waits for the end of another actor. The turn's.
+/// A suspended handler that waits for the termination of another actor. Accessed only by the
+/// current turn.
 class end_waiter : waiter {
  public:
   end_waiter(const end_waiter&) = delete;
   end_waiter& operator=(const end_waiter&) = delete;
 
-  /// In a turn of its actor: what its watch has brought.
+  /// Called in a turn of its actor with the `down` from its monitor.
   void ended(down&& what);
 
  protected:
-  /// Watches. `held` is the actor at that address; null: nobody holds it here.
+  /// Starts monitoring. `held` is the actor at that address; null: the caller holds no reference to
+  /// it.
   end_waiter(const address& other, control_block* held, time_point until);
   ~end_waiter();
 
@@ -51,7 +53,7 @@ class end_waiter : waiter {
 
 }  // namespace detail
 
-/// What end_of() returns: to be awaited once. Letting go of it takes the watch back.
+/// The result of end_of(), to be awaited once. Destroying it ends the monitor.
 template <bool HasTimeout>
 class [[nodiscard]] awaited_end : detail::end_waiter {
  public:
@@ -79,18 +81,20 @@ class [[nodiscard]] awaited_end : detail::end_waiter {
   }
 };
 
-/// In a handler that is a coroutine, `down d = co_await end_of(other)` waits until another actor has
-/// ended; its own actor handles other messages meanwhile, and needs no on(down). It watches from the
-/// call on, and gets exactly one `down`, as from actor::watch(): also if the other one has ended already,
-/// and behind everything else that this one had sent. With a time, `co_await end_of(other, 50ms)` gives
-/// an empty std::optional if it has not ended by then; with a time that is over it waits for no
-/// more than the `down` of one that has ended.
+/// Waits for the termination of another actor. In a handler that is a coroutine,
+/// `down d = co_await end_of(other)` suspends the handler until the other actor has terminated. The
+/// waiting actor handles other messages meanwhile, and needs no on(down). Monitoring begins with
+/// the call. Exactly one `down` arrives, as from actor::watch(): also if the other actor has
+/// already terminated, and after all other messages from that actor. With a time,
+/// `co_await end_of(other, 50ms)` gives an empty std::optional if the other actor has not
+/// terminated by then. With a time that has already passed, it waits only for the `down` of an
+/// actor that has terminated.
 ///
 /// It does not keep the other actor alive.
 ///
 /// Threads: the turns of an actor.
 /// Errors:  std::logic_error outside of a handler that is a coroutine; std::bad_alloc.
-/// Cost:    that of a watch. With a time, also reading the clock.
+/// Cost:    that of a monitor. With a time, also one reading of the clock.
 template <class A>
 [[nodiscard]] awaited_end<false> end_of(const ref<A>& other) {
   auto& block = detail::ref_access::block(other);

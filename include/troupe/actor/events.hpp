@@ -13,118 +13,129 @@
 
 namespace troupe {
 
-/// What became of a message that was sent. Ignoring it is fine: a refusal by an ended actor is told to
-/// system_options::on_dead_letter, one by a full mailbox to on_overload, and both are counted.
+/// The result of sending a message. If the receiver applies backpressure (the default), it may be
+/// ignored: only a terminated receiver or an exhausted memory budget refuses a message. Refusals
+/// are counted, and reported to system_options::on_dead_letter or on_overload.
 enum class delivery : std::uint8_t {
-  accepted,  // in the mailbox; handled unless the actor ends first
-  paused,    // the same, and the mailbox is full: the sender is made to wait, or should
-  refused,   // not taken: the actor has ended, or its mailbox is full
-  dropped,  // destroyed, because the receiver was spawned with drop_newest; or with drop_oldest, and
-            // there is never room for it
+  accepted,  // in the mailbox; handled unless the actor terminates first
+  paused,    // accepted beyond the limit of a full mailbox: the sender is suspended or should wait
+  refused,   // not taken: the actor has terminated, a budget is exhausted, or the policy refuses
+  // destroyed: the receiver has drop_newest; or drop_oldest and can never make room for the message
+  dropped,
 };
 
 [[nodiscard]] std::string_view to_string(delivery what) noexcept;
 
-/// Why there is no answer to what was asked.
+/// The reason why a request has no reply.
 enum class ask_error : std::uint8_t {
-  timeout,     // none came in time; the handler may still be about it
-  stopped,     // the actor ended before it answered
-  refused,     // the question was not taken: the mailbox is full, or it was dropped to make room
-  failed,      // an exception left the handler, or ended the actor before it answered
-  unanswered,  // the handler let go of its reply
+  timeout,     // no reply came in time; the handler may still be running
+  stopped,     // the actor stopped before it replied; in a callback of then(), also the asking one
+  refused,     // the request was not accepted: the mailbox is full; or it was dropped to make room
+  failed,      // an exception left the handler, or terminated the actor before it replied
+  unanswered,  // the handler destroyed its reply object without a reply
 };
 
 [[nodiscard]] std::string_view to_string(ask_error error) noexcept;
 
-/// Why an actor ended.
+/// The reason why an actor terminated.
 enum class exit_reason : std::uint8_t {
-  unknown,      // it had ended long before anybody asked, and nobody kept a reference
-  stopped,      // stop(): everything sent before was handled
-  stopped_now,  // stop_now(): what was in the mailbox was discarded
-  unreachable,  // no message, no timer, and nobody alive who refers to it
+  unknown,      // it terminated long before this was queried, and no reference to it was kept
+  stopped,      // stop(): every message sent before was handled
+  stopped_now,  // stop_now(): the messages in the mailbox were discarded
+  unreachable,  // no message, no timer, and no live actor or object that refers to it
   failed,       // an exception left a handler, on_start() or the constructor
-  link_broken,  // an actor that it was linked with ended abnormally
+  link_broken,  // an actor that it was linked to terminated abnormally
 };
 
 [[nodiscard]] std::string_view to_string(exit_reason reason) noexcept;
 
-/// True for an end that takes linked actors along: nobody had asked for it in order (failed,
-/// stopped_now, link_broken), or nobody knows (unknown).
+/// Returns true for an exit reason that also terminates linked actors: the termination was not an
+/// orderly, requested one (failed, stopped_now, link_broken), or its reason is not known (unknown).
 [[nodiscard]] constexpr bool is_abnormal(exit_reason reason) noexcept {
   return reason != exit_reason::stopped && reason != exit_reason::unreachable;
 }
 
-/// What a watcher gets, once for each watch, when the watched actor has ended: after everything
-/// else that this actor had sent to the watcher.
+/// The message that a monitoring actor gets, once for each monitor, when the monitored actor has
+/// terminated. It arrives after all other messages from that actor to the monitoring one.
 struct down {
   address who;
   exit_reason reason = exit_reason::unknown;
-  std::string what;           // of the exception, if it failed; of the cause, if a link broke
+  std::string what;  // of the exception, if the actor failed; of the cause, if a link broke
   std::size_t unhandled = 0;  // messages that were left in its mailbox
-  troupe::monitor monitor;    // which watch() this answers
+  troupe::monitor monitor;    // the watch() call that this message belongs to
 };
 
-/// What an actor that has a handler for it gets, once for each link, when an actor that it is linked
-/// with has ended in any way: after everything else that this one had sent to it. Who has no
-/// on(link_down) ends with the other one if that ended abnormally.
+/// The message that an actor with a handler for it gets, once for each link, when a linked actor
+/// has terminated for any reason. It arrives after all other messages from that actor. An actor
+/// without on(link_down) terminates with the linked actor if that terminated abnormally.
 struct link_down {
   address who;
   exit_reason reason = exit_reason::unknown;
   std::string what;  // as in `down`
 };
 
-/// A failed actor, as system_options::on_failure is told.
+/// A failed actor, as passed to system_options::on_failure.
 struct failure {
   address who;
   std::string_view actor;    // its name, or its type's
   std::string_view message;  // the type it was handling; or "on_start", "on_stop"
   std::string_view what;     // of the exception
-  std::uint64_t trace = 0;   // to which that message belongs; 0: none
+  std::uint64_t trace = 0;   // of that message; 0: no trace
 };
 
-/// A message that nobody will handle, as system_options::on_dead_letter is told.
+/// A message that will never be handled, as passed to system_options::on_dead_letter.
 struct dead_letter {
   address to;
   std::string_view message;  // its type
-  std::uint64_t trace = 0;   // to which it belongs; 0: none
+  std::uint64_t trace = 0;   // of the message; 0: no trace
 };
 
-/// What limits have done to the messages of one actor, or of all.
+/// Counts how limits have affected the messages of one actor, or of all actors.
 struct overload_counts {
   std::uint64_t refused = 0;
   std::uint64_t dropped = 0;
   std::uint64_t redirected = 0;
-  std::uint64_t paused = 0;            // how often a sender was made to wait
-  std::uint64_t pauses_timed_out = 0;  // of these, how many ended because of pause_max
+  std::uint64_t paused = 0;            // how often a sender was suspended
+  std::uint64_t pauses_timed_out = 0;  // of these, ended because a time-out of the sender expired
+  std::uint64_t wait_cycles = 0;  // senders that continued beyond the limit to resolve a wait cycle
 
   friend bool operator==(const overload_counts&, const overload_counts&) = default;
 };
 
-/// As system_options::on_overload is told.
+/// An overload event, as passed to system_options::on_overload.
 struct overload_event {
-  enum class kind : std::uint8_t { refused, dropped, redirected, paused, pause_timed_out };
+  enum class kind : std::uint8_t {
+    refused,
+    dropped,
+    redirected,
+    paused,            // a sender is suspended until there is room
+    pause_timed_out,   // it continues without room: a time-out of one of its handlers expired
+    wait_cycle,        // a suspended sender would have completed a wait cycle: it continues instead
+    budget_exhausted,  // the memory budget refuses messages: at most one event per second
+    overdraft_exhausted,  // as budget_exhausted, for messages beyond the limits of mailboxes
+  };
 
   kind what;
-  address to;                // whose mailbox is full
+  address to;                // the actor whose mailbox is full
   std::string_view actor;    // its name, or its type's
-  std::string_view message;  // the type that was sent; empty for pause_timed_out
+  std::string_view message;  // the type that was sent; empty for pause_timed_out and wait_cycle
 };
 
-/// What became of a pool's threads, as system_options::on_pool is told.
+/// A change in the number of a pool's threads, as passed to system_options::on_pool.
 struct pool_event {
   enum class kind : std::uint8_t {
-    grew,  // a handler blocks or computes for too long: another thread does what waits behind it
-    could_not_grow,  // the same, and there is no other thread to be had: all that waits there goes on waiting
-    shrank,  // a thread had nothing to do for a while and has ended
+    grew,  // a handler blocks or computes for too long: another thread runs the waiting actors
+    could_not_grow,  // as `grew`, but no other thread is available: those actors keep waiting
+    shrank,          // a thread had nothing to do for a while and has ended
   };
 
   kind what = kind::shrank;
-  std::string_view dispatcher;  // whose pool; «pool» is the system's own
-  unsigned threads = 0;         // that the pool has from now on
-  address who;                  // whose handler it is, or was: it may be over. None for `shrank`
+  std::string_view dispatcher;  // the pool's name; "pool" is the system's own
+  unsigned threads = 0;         // number of threads that the pool has from now on
+  address who;                  // whose handler it is, or was if it is over now; empty for `shrank`
   std::string_view actor;       // its name, or its type's
-  std::string_view message;     // the type that it handles
-  duration lasted{};  // so far, about; zero if the handler has said that it is about to block
+  std::string_view message;     // the type of the message being handled
+  duration lasted{};            // so far, approximately; zero if the handler called blocking()
 };
 
 }  // namespace troupe

@@ -7,8 +7,8 @@
 
 namespace troupe::detail {
 
-/// What a system owns for a higher layer: one object of each class, made when it is first asked for and
-/// destroyed with the system, when all actors have ended and nothing runs any more.
+/// An object that a system owns for a higher layer: one of each class, made at its first use and
+/// destroyed with the system, when all actors have terminated and nothing runs any more.
 class system_extension {
  public:
   system_extension() = default;
@@ -19,7 +19,7 @@ class system_extension {
 
 using make_extension = std::unique_ptr<system_extension> (*)(troupe::system& of);
 
-/// `make` is what it is known by.
+/// `make` identifies the extension.
 [[nodiscard]] system_extension& extension_of(troupe::system& of, make_extension make);
 
 template <class T>
@@ -27,6 +27,8 @@ std::unique_ptr<system_extension> make_extension_of(troupe::system& of) {
   return std::make_unique<T>(of);
 }
 
+/// Returns the extension of class T, and makes it at the first call.
+///
 /// Threads: any.
 /// Cost:    a mutex of the system, and a look at each extension that it has: keep the reference.
 /// Errors:  what the constructor throws, with nothing left behind.

@@ -15,10 +15,11 @@
 #include <troupe/actor/monitor.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/task.hpp>
+#include <troupe/actor/told_of_ends.hpp>
 #include <troupe/base/clock.hpp>
 #include <troupe/message/address.hpp>
 
-// Actors that are a function: they say in the order of their code what they wait for.
+// Actors that are a function: the order of their code says which message they wait for next.
 
 namespace troupe {
 
@@ -30,18 +31,18 @@ template <class M>
 inline constexpr char message_tag = 0;
 using message_id = const char*;
 
-/// What a function waits for.
+/// A pending receive() of a function actor.
 class receiver : public timed_waiter {
  public:
   [[nodiscard]] virtual bool wants(message_id type) const noexcept = 0;
-  /// Moves the message out of its place.
+  /// Moves the value out of `message`.
   virtual void put(message_id type, void* message) = 0;
 
  protected:
   ~receiver() = default;
 };
 
-// What receive() gives: the message, or one of several.
+// The result type of receive(): the message, or a variant of several.
 template <class... Ms>
 struct message_received {
   using type = std::variant<Ms...>;
@@ -51,7 +52,7 @@ struct message_received<M> {
   using type = M;
 };
 
-/// What a function may do as its actor.
+/// The members of actor that a function actor may use.
 class function_base : public actor {
  public:
   using actor::link;
@@ -79,7 +80,7 @@ inline constexpr bool is_spawned_as_function =
 
 }  // namespace detail
 
-/// What context::receive() returns: to be awaited in the same expression.
+/// The result of context::receive(); it must be awaited in the same expression.
 template <bool HasTimeout, class... Ms>
 class [[nodiscard]] receiving final : detail::receiver {
  public:
@@ -123,17 +124,18 @@ class [[nodiscard]] receiving final : detail::receiver {
   std::optional<message> got_;
 };
 
-/// What a function that is an actor has of it:
+/// The interface of a function actor to its actor; the function takes it as its parameter:
 ///
 ///   auto greeter = system.spawn<hello, bye>([](troupe::context& self) -> troupe::task<> {
 ///     for (;;) {
-///       auto m = co_await self.receive<hello, bye>(5s);      // std::optional<std::variant<hello, bye>>
+///       // m: std::optional<std::variant<hello, bye>>
+///       auto m = co_await self.receive<hello, bye>(5s);
 ///       if (!m || std::holds_alternative<bye>(*m)) co_return;
 ///       …
 ///
-/// The actor owns the function, with what it has captured, and ends as stopped when it returns. What it
-/// throws fails it. Messages that it does not wait for stay in the mailbox, within its limits, until
-/// it does.
+/// The actor owns the function with its captures, and terminates as `stopped` when the function
+/// returns. An exception that leaves the function fails the actor. Messages that the function does
+/// not wait for stay in the mailbox, within its limits, until it does.
 ///
 /// Threads: the turns of the actor.
 class context {
@@ -141,17 +143,20 @@ class context {
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
-  /// `co_await self.receive<M>()`: the next M; of several types a std::variant. One at a time.
-  /// With nobody left who could send one, an actor that waits here ends as unreachable.
-  /// Errors: std::logic_error if it was not spawned with one of them, for which it would wait in vain.
-  /// Cost: what waits in the mailbox and is not wanted is looked at again each time.
+  /// Receives a message: `co_await self.receive<M>()` gives the next M, or a std::variant for
+  /// several types. Only one receive() may be pending. If there is no possible sender left, a
+  /// function that waits here terminates as `unreachable`.
+  /// Errors: std::logic_error if the actor was not spawned with one of these types, because the
+  ///         function would wait in vain.
+  /// Cost:   messages in the mailbox that are not wanted are examined again each time.
   template <class... Ms>
   [[nodiscard]] receiving<false, Ms...> receive() {
     static_assert(sizeof...(Ms) != 0, "name a message: receive<hello>()");
     ((void)how_(&detail::message_tag<Ms>, "receive"), ...);
     return {*this, time_point::max()};
   }
-  /// The same, as a std::optional, which is empty if none has come in that time.
+  /// As above, with a time-out; the result is a std::optional, which is empty if no message came in
+  /// time.
   template <class... Ms>
   [[nodiscard]] receiving<true, Ms...> receive(duration timeout) {
     static_assert(sizeof...(Ms) != 0, "name a message: receive<hello>(50ms)");
@@ -162,8 +167,8 @@ class context {
   [[nodiscard]] address where() const noexcept { return block_.where(); }
   [[nodiscard]] std::string_view name() const noexcept { return block_.name(); }
 
-  /// A handle for others to send these to this actor.
-  /// Errors: std::logic_error if it was not spawned with one of them.
+  /// Returns a handle with which others can send these messages to this actor.
+  /// Errors: std::logic_error if the actor was not spawned with one of these types.
   template <class... Ms>
   [[nodiscard]] troupe::recipient<Ms...> recipient() const {
     const detail::dispatch* const how[] = {how_(&detail::message_tag<Ms>, "recipient")...};
@@ -173,8 +178,8 @@ class context {
 
   [[nodiscard]] troupe::system& system() const noexcept { return actor_.system(); }
 
-  /// As actor::watch(), of a ref, a recipient or an address: to be told, the actor is spawned with troupe::down among its
-  /// messages.
+  /// As actor::watch(), for a ref, a recipient or an address. To be notified, the actor must be
+  /// spawned with troupe::down among its messages.
   template <class Other>
   monitor watch(const Other& other) {
     return actor_.watch(other);
@@ -182,8 +187,8 @@ class context {
   /// As actor::unwatch().
   bool unwatch(const monitor& which) { return actor_.unwatch(which); }
 
-  /// As actor::link() and actor::unlink(): to be told instead of ending, it is spawned with troupe::link_down among its
-  /// messages.
+  /// As actor::link() and actor::unlink(). To be notified instead of terminating, the actor must be
+  /// spawned with troupe::link_down among its messages.
   template <class Other>
   void link(const Other& other) {
     actor_.link(other);
@@ -197,7 +202,7 @@ class context {
   friend struct detail::function_choice;
   template <bool HasTimeout, class... Ms>
   friend class receiving;
-  // For a member function of this name, which is in the error.
+  // `member`: the name of the member function, for the text of the error.
   using look_up = const detail::dispatch* (*)(detail::message_id type, const char* member);
 
   context(detail::function_base& me, detail::control_block& block, look_up how) noexcept
@@ -252,6 +257,7 @@ struct function_choice {
       return;
     }
     const dispatch& how = *message.how;
+    is_handled_now<A, M>(message);
     {
       struct free_after {
         message_envelope<M, false>& e;
@@ -274,7 +280,7 @@ class function_actor final : public function_base {
   explicit function_actor(F fn)
       : fn_(std::move(fn)), context_(*this, ref_access::block(self(this)), how_to) {}
 
-  void on_start() { handler_result<task<>>::start(run()); }
+  void on_start() { handler_result<task<>>::start_function(run()); }
 
  private:
   friend handler_choice;

@@ -8,23 +8,24 @@
 
 namespace troupe::detail {
 
-/// The first word of an actor's slot: which incarnation of the slot this is, how far its end has
-/// come, and how many references hold it. It is constructed once and read for ever, so that an
-/// address may ask at any time whether what it named is still there.
+/// The first word of an actor's slot: the generation of the slot, the progress of the actor's end,
+/// and the number of references. It is constructed once and can be read forever, so that an address
+/// may check at any time whether its actor still exists.
 ///
 ///   bits     63…32 generation   31 ended   30 ending   29 undecided   28…0 count
 ///   free     ended, count 0, and the generation of the slot's next actor
 ///   open     count ≥ 0; each reference and each armed timer is one
-///   ending   its last turn has begun: no reference is made from an address any more. The turn
+///   ending   its last turn has begun: no further reference is made from an address. The turn
 ///            holds one reference until it is over.
-///   ended    the object is gone. Who lets go of the last reference frees the slot.
-///   undecided  ending, or not: the search for cycles has found all its references, and looks whether
-///            those that hold it are to end as well. Who comes by an address waits; it takes as long as
-///            the marking of what is to end together.
+///   ended    the object is gone. The release of the last reference frees the slot.
+///   undecided  open or ending; the search for cycles is about to decide. It has found all
+///            references to this actor, and checks whether the actors that hold them end as well.
+///            The actor may stay alive, so it is not ending yet. A reference from an address waits
+///            for the decision, which takes as long as the marking of all actors that end together.
 ///
 /// free → open     open()
 /// open → ending   begin_end(), or try_begin_end() at count 0
-/// open → undecided    try_mark() at the count that was found; the actor is idle, and gets no turn
+/// open → undecided    try_mark() at the count that was found; the actor is idle and not scheduled
 /// undecided → ending  end_marked(): its next turn is its last one, and has its reference already
 /// undecided → open    unmark()
 /// ending → ended  end(), or try_end_alone() at count 1, which becomes 0; hold_again() makes it 1
@@ -38,79 +39,90 @@ class lifeline {
       return static_cast<std::uint32_t>(word >> 32);
     }
     [[nodiscard]] bool ended() const noexcept { return (word & ended_bit) != 0; }
+    /// Irrevocable: it handles no more messages. An undecided actor may still stay alive.
     [[nodiscard]] bool ending() const noexcept { return (word & (ending_bit | ended_bit)) != 0; }
     [[nodiscard]] bool undecided() const noexcept { return (word & undecided_bit) != 0; }
+    /// Returns true if a reference may be made from an address.
+    [[nodiscard]] bool open() const noexcept {
+      return (word & (ending_bit | ended_bit | undecided_bit)) == 0;
+    }
+    /// Returns true if the slot is not free.
+    [[nodiscard]] bool in_use() const noexcept { return !ended() || count() > 0; }
     [[nodiscard]] std::uint32_t count() const noexcept {
       return static_cast<std::uint32_t>(word & (undecided_bit - 1));
     }
   };
 
-  // [life] relaxed: the holder of a count reads what cannot change under him.
+  // [life] relaxed: the caller holds a reference, and reads only what cannot change meanwhile.
   [[nodiscard]] state now() const noexcept { return {word_.load(relaxed)}; }
 
-  /// The same for who has just added to what the ending turn will look for; see end().
+  /// As now(), for a caller that has just added data for the ending turn to find; see end().
   [[nodiscard]] state now_in_order() const noexcept { return {word_.load(seq_cst)}; }
 
-  /// A free slot becomes an actor with one reference.
+  /// Turns a free slot into an actor with one reference.
   void open() noexcept {
-    // [life-open] release: whoever holds it through an address sees the control block complete.
+    // [life-open] release: a thread that gets a reference through an address sees the complete
+    // control block.
     word_.store((std::uint64_t{now().generation()} << 32) | 1, release);
   }
 
-  /// One more reference, from somebody who has one.
+  /// Adds a reference, for a caller that has one.
   void hold() noexcept {
-    // [life] relaxed: his own keeps the slot as it is.
+    // [life] relaxed: the caller's own reference keeps the slot as it is.
     [[maybe_unused]] const state before{word_.fetch_add(1, relaxed)};
     TROUPE_ASSERT(before.count() < undecided_bit - 1, "more than 2^29 references to one actor");
   }
 
-  /// One more reference, from an address; false if that actor has begun to end, or it is undecided.
+  /// Adds a reference from an address; returns false if that actor has begun to end, or is
+  /// undecided.
   [[nodiscard]] bool try_hold(std::uint32_t generation) noexcept {
-    return try_hold_if([=](state s) { return s.generation() == generation && !s.ending(); });
+    return try_hold_if([=](state s) { return s.generation() == generation && s.open(); });
   }
 
-  /// The same, but what is undecided is waited for.
+  /// As try_hold(), but waits for the decision about an undecided actor.
   [[nodiscard]] bool try_hold_when_decided(std::uint32_t generation) noexcept;
 
-  /// The same, but false only if it has ended: for who wants to hear of the end.
+  /// As try_hold(), but returns false only if it has ended: for callers that wait for the end.
   [[nodiscard]] bool try_hold_to_the_end(std::uint32_t generation) noexcept {
     return try_hold_if([=](state s) { return s.generation() == generation && !s.ended(); });
   }
 
-  /// The same for whoever has the slot now, ended or not; false if it is free.
-  [[nodiscard]] bool try_hold_in_use() noexcept {
-    return try_hold_if([](state s) { return !s.ended() || s.count() > 0; });
+  /// As try_hold(), ended or not; returns false if the slot is free, or belongs to another actor.
+  [[nodiscard]] bool try_hold_in_use(std::uint32_t generation) noexcept {
+    return try_hold_if([=](state s) { return s.generation() == generation && s.in_use(); });
   }
 
-  /// Lets go, unless that was the last reference to an actor that is open, or the slot must be
-  /// freed: then false, and the reference is still held.
+  /// Releases a reference. Returns false if it was the last one to an actor that is open, or if the
+  /// slot must be freed: then the reference is still held.
   [[nodiscard]] bool try_let_go() noexcept {
     state s = now();
     while (s.count() > 1) {
-      // [life-last] release: what was done through this reference comes before what is done by
-      // whoever lets go of the last one.
+      // [life-last] release: actions through this reference happen before those of the thread that
+      // releases the last one.
       if (word_.compare_exchange_weak(s.word, s.word - 1, release, relaxed)) return true;
     }
     return false;
   }
 
-  /// The same look for who is about to use what the last one to let go has used.
+  /// As now(), for a caller that is about to use what the thread that released the last reference
+  /// has used.
   [[nodiscard]] state now_after_others() const noexcept {
     return {word_.load(acquire)};  // [life-last] acquire
   }
 
-  /// Lets go whatever the count; true if the caller must free the slot.
+  /// Releases a reference whatever the count is; returns true if the caller must free the slot.
   [[nodiscard]] bool let_go() noexcept {
     // [life-last] release as above; acquire: pairs with it, the slot is about to be freed.
     const state before{word_.fetch_sub(1, acq_rel)};
     return before.count() == 1 && before.ended();
   }
 
-  /// Begins the end of an actor that nobody references; false if somebody does.
+  /// Begins the end of an actor without references; returns false if there is any.
   [[nodiscard]] bool try_begin_end() noexcept {
     state s = now();
     if (s.count() != 0) return false;
-    // [life-last] acquire. [spare] Only the turn's own let_go() makes the count zero, and it acquires.
+    // [life-last] acquire. [spare] Only the turn's own let_go() makes the count zero, and it
+    // acquires.
     return word_.compare_exchange_strong(s.word, s.word + ending_bit + 1, acquire, relaxed);
   }
 
@@ -118,33 +130,36 @@ class lifeline {
     word_.fetch_add(ending_bit + 1, relaxed);  // [life] relaxed: as in hold()
   }
 
-  /// From here on no address leads here.
+  /// After this call no address leads here.
   void end() noexcept {
-    // [end-side] seq_cst: who arms a timer makes the side block and then looks whether the actor
-    // has ended; the ending turn says that it has and then looks for a side block. With anything
-    // weaker both could miss the other, and the timer would outlive its actor. [life-gone] release:
-    // who finds no actor here any more comes after all that it did.
+    // [end-side] seq_cst: a thread that arms a timer makes the side block and then checks whether
+    // the actor has ended; the ending turn marks the end and then looks for a side block. With a
+    // weaker order both could miss the other, and the timer would outlive its actor.
+    // [life-gone] release: a thread that finds no actor here any more comes after everything that
+    // the actor did.
     word_.fetch_add(ended_bit, seq_cst);
   }
 
-  /// end() and let_go() in one for the turn of an actor that nobody else references; false if
-  /// somebody does. From here on nothing leads here, and nothing that was sent here is on its way.
+  /// end() and let_go() in one, for the turn of an actor without other references; returns false if
+  /// there are any. After it nothing leads here, and no message that was sent here is on its way.
   [[nodiscard]] bool try_end_alone() noexcept {
     state s = now();
     if (s.count() != 1) return false;
-    // [life-last] acquire: what was done through references comes before the slot is used again.
-    // [life-gone] release: as in end(). Not [end-side]: who arms a timer has a reference.
+    // [life-last] acquire: actions through references come before the slot is used again.
+    // [life-gone] release: as in end(). Not [end-side]: a thread that arms a timer has a reference.
     return word_.compare_exchange_strong(s.word, s.word + ended_bit - 1, acq_rel, relaxed);
   }
 
-  /// Takes back the turn's reference that try_end_alone() has let go, for an actor that has ended and
-  /// is not yet done with. Nobody has held it meanwhile: at count 0 and ended it looks free.
+  /// Takes back the turn's reference that try_end_alone() has released, for an actor that has ended
+  /// and is not yet finished. No reference was made meanwhile: at count 0 and ended the slot looks
+  /// free.
   void hold_again() noexcept {
-    // [life-gone] release: who finds the slot in use again comes after the closing of its mailbox.
+    // [life-gone] release: a thread that finds the slot in use again comes after the closing of its
+    // mailbox.
     word_.fetch_add(1, release);
   }
 
-  /// try_begin_end() and try_end_alone() in one, where nothing happens between them.
+  /// try_begin_end() and try_end_alone() in one, if nothing happens between them.
   [[nodiscard]] bool try_end_at_once() noexcept {
     state s = now();
     if (s.count() != 0) return false;
@@ -153,25 +168,27 @@ class lifeline {
     return word_.compare_exchange_strong(s.word, s.word + ended_bit, release, relaxed);
   }
 
-  // ── The search's for cycles, of an actor whose turns it keeps ─────────────────────────────────
+  // ── For the search for cycles, on an actor whose turns it owns ────────────────────────────────
 
-  /// Whether these are still all its references. Then it is undecided.
+  /// Makes the actor undecided, if `references` is still the number of all its references.
   [[nodiscard]] bool try_mark(std::uint32_t references) noexcept {
     state s = now();
-    if (s.ending() || s.count() != references) return false;
-    // [life-last] acquire: what was done through references that are gone comes before: a message that
-    // was sent through one of them is seen in the mailbox.
-    return word_.compare_exchange_strong(s.word, s.word + ending_bit + undecided_bit, acquire,
-                                         relaxed);
+    if (!s.open() || s.count() != references) return false;
+    // [life-last] acquire: actions through released references come before: a message that was sent
+    // through one of them is seen in the mailbox.
+    return word_.compare_exchange_strong(s.word, s.word + undecided_bit, acquire, relaxed);
   }
   void unmark() noexcept {
-    word_.fetch_sub(ending_bit + undecided_bit, relaxed);  // [life] relaxed: as in hold()
+    word_.fetch_sub(undecided_bit, relaxed);  // [life] relaxed: as in hold()
   }
   void end_marked() noexcept {
-    word_.fetch_sub(undecided_bit - 1, relaxed);  // [life] relaxed: as in begin_end()
+    // [life] relaxed: as in begin_end(). From here on, a thread that takes the actor for ending is
+    // right.
+    word_.fetch_add(ending_bit - undecided_bit + 1, relaxed);
   }
 
-  /// The last reference is gone. False if the slot has no generation left and must stay unused.
+  /// Frees the slot when the last reference is gone. Returns false if the slot has no generation
+  /// left and must stay unused.
   [[nodiscard]] bool free() noexcept {
     const std::uint64_t next = std::uint64_t{now().generation()} + 1;
     word_.store((next << 32) | ended_bit, release);  // [life-gone]
@@ -187,7 +204,8 @@ class lifeline {
   bool try_hold_if(Wanted&& wanted) noexcept {
     state s{word_.load(acquire)};  // [life-gone] acquire
     while (wanted(s)) {
-      // [life-gone] acquire on failure. [life-open] [spare: change] acquire: the word was read so before.
+      // [life-gone] acquire on failure. [life-open] [spare: change] acquire: the word was already
+      // read with acquire.
       if (word_.compare_exchange_weak(s.word, s.word + 1, acquire, acquire)) return true;
     }
     return false;

@@ -10,7 +10,7 @@ struct watch_slot;
 struct monitor_access;
 }  // namespace detail
 
-/// Names one call of actor::watch(), so that it can be ended and its `down` be told from others.
+/// Identifies one call of actor::watch(), to end it and to tell its `down` from others.
 ///
 /// Threads: a plain value.
 /// Cost:    16 bytes.
@@ -18,7 +18,7 @@ class monitor {
  public:
   monitor() = default;
 
-  /// False for one that never named a watch.
+  /// False if it never identified a monitor.
   explicit operator bool() const noexcept { return slot_ != nullptr; }
 
   friend bool operator==(const monitor&, const monitor&) = default;

@@ -9,14 +9,16 @@
 
 namespace troupe {
 
-/// Is told what the actors of a system do; see system_options::observer. One that overrides nothing sees
-/// nothing.
+/// Receives the events of the actors of a system; see system_options::observer. All members do
+/// nothing unless overridden.
 ///
-/// Threads: its members are called by whoever does what they tell, several at once, within handlers'
-///          turns. They must not block. What they do themselves they are not told.
-/// Errors:  what they throw is caught and forgotten.
-/// Cost:    without an observer none: a system knows from its beginning whether it has one. With one, each
-///          send takes the way of those with limits of their own, and each message three calls.
+/// Threads: members are called on the threads that cause the events, several at once, within
+///          handlers' turns. They must not block. Actions of the observer itself are not reported
+///          to it.
+/// Errors:  exceptions from the members are caught and ignored.
+/// Cost:    none without an observer: a system knows from its beginning whether it has one. With an
+///          observer, each send takes the path for actors with limits of their own, and each
+///          message costs three calls.
 class observer {
  public:
   struct actor_event {
@@ -27,7 +29,7 @@ class observer {
     address who;
     std::string_view actor;
     std::string_view message;  // its type
-    std::uint64_t trace;       // 0: none
+    std::uint64_t trace;       // 0: no trace
   };
 
   observer() = default;
@@ -36,15 +38,16 @@ class observer {
   virtual ~observer() = default;
 
   virtual void started(const actor_event&) {}             // on_start() has returned
-  virtual void restarted(const actor_event&) {}           // its next object is made
+  virtual void restarted(const actor_event&) {}           // its next object has been made
   virtual void ended(const actor_event&, exit_reason) {}  // whether it had started or not
 
-  // What a state defers, and what a function does not wait for yet, is begun and done each time that it is looked at.
-  virtual void sent(const message_event&) {}  // it is in the mailbox; maybe handled already
+  // A message that a state defers, or that a function does not wait for yet, is reported as begun
+  // and done each time it is examined.
+  virtual void sent(const message_event&) {}  // it is in the mailbox; possibly handled already
   virtual void begun(const message_event&) {}
-  virtual void done(const message_event&) {}  // its handler has returned, or waits
+  virtual void done(const message_event&) {}  // its handler has returned, or is suspended
 
-  virtual void failed(const failure&) {}  // of a handler: in the place of done()
+  virtual void failed(const failure&) {}  // by a handler: instead of done()
   virtual void dead(const dead_letter&) {}
   virtual void overloaded(const overload_event&) {}  // refused, dropped, redirected, paused
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <troupe/actor/actor_type.hpp>
+#include <troupe/actor/overload_policy.hpp>
 #include <troupe/actor/ref.hpp>
 
 namespace troupe {
@@ -19,21 +20,22 @@ inline constexpr std::size_t no_limit = static_cast<std::size_t>(-1);
 
 namespace detail {
 
-/// One message or question of an actor class, and what it is for another class; null: nothing. If an
-/// envelope has to be made anew, how.
+/// Maps one message or request of an actor class to its counterpart in another class; null: it has
+/// no counterpart. If the envelope has to be made anew, `remake` does so.
 struct redirected_message {
   const dispatch* from;
   const dispatch* to;
   envelope* (*remake)(envelope& message, const dispatch& to);
 };
 
-/// Where the messages go of an actor that has no mailbox to speak of: a router.
+/// Chooses receivers for the messages to a router, which has no mailbox of its own.
 struct routes {
-  /// On the sender's thread, any: who gets this one; null: nobody is left. The routes keep him alive.
+  /// Returns the receiver of this message; null: no worker is left. The routes keep the receiver
+  /// alive. Called on the sender's thread, which may be any thread.
   [[nodiscard]] virtual control_block* choose(const envelope& message) const noexcept = 0;
-  /// Whether somebody is.
+  /// Returns true if any worker is left.
   [[nodiscard]] virtual bool any_is_left() const noexcept = 0;
-  /// Of the one who has the least to do, by the words of their mailboxes.
+  /// Returns the load of the least loaded worker, as the state words of the mailboxes show it.
   [[nodiscard]] virtual std::uint32_t least_load() const noexcept = 0;
 
  protected:
@@ -75,7 +77,7 @@ constexpr redirected_message redirect_message() noexcept {
           from == to ? nullptr : remake_envelope<M, from, to>};
 }
 
-// A question that B answers otherwise than A is refused.
+// A request for which B has another reply type than A is refused.
 template <class A, class B, class M>
 constexpr redirected_message redirect_question() noexcept {
   if constexpr (answers<A, M> && answers<B, M>) {
@@ -103,48 +105,58 @@ struct redirect_table<A, B, messages<Ms...>> {
 
 }  // namespace detail
 
-/// What happens to a message that would exceed a mailbox's limits. Without any choice senders wait:
+/// Overload policy: the treatment of a message that would exceed a mailbox's limits. The default is
+/// backpressure:
 ///
-/// `pause_senders`: from max_messages or max_bytes on, send() takes the message and returns `paused`.
-///   A sending actor then gets no turn after the handler that it is in, until the mailbox is half
-///   empty; a plain thread waits inside of send(). From four times the limit on it refuses.
-///   Nobody waits for longer than system_options::pause_max; an actor with half of its own mailbox
-///   full is not paused, nor is one on which somebody waits; who sends to himself does not wait, nor an
-///   actor of another system;
-///   a thread with a pump does not wait either, and outside of handlers is refused by the actors that
-///   it pumps itself.
+/// `pause_senders`: lossless. Once max_messages or max_bytes is reached, a sending actor is
+///                  suspended after its current handler: send() accepts the message, returns
+///                  `paused`, and the actor is not scheduled until the mailbox is half empty. A
+///                  plain thread waits inside of send(), before the message is accepted. A thread
+///                  that has a pump, a hook and a constructor do not wait: send() accepts the
+///                  message and returns `paused`. An actor that sends to itself is not suspended.
+///                  Messages accepted beyond the limit are charged to the overdraft, half of
+///                  system_options::memory_budget; only an exhausted budget refuses a message.
+///                  Where suspended senders would form a wait cycle, the last one continues beyond
+///                  the limit; that is counted (overload_counts::wait_cycles).
 /// `refuse`:        send() returns `refused`, and the message is destroyed.
 /// `drop_newest`:   the message is destroyed; send() returns `dropped`.
-/// `drop_oldest`:   the message is taken, and the oldest ones are destroyed to make room. The mailbox
-///   has max_messages places from the start, which must not be no_limit, and sending takes a lock. A
-///   message takes over the place of a dropped one, so it may be handled before a stop() that was sent
-///   before it.
-/// `fail_receiver`: the message is refused, and the receiver ends as failed, with what it was doing.
-/// `redirect_to`:   the message goes to another actor; if that is full as well, its refusal counts.
+/// `drop_oldest`:   the message is accepted, and the oldest ones are destroyed to make room. The
+///                  mailbox allocates max_messages places at the start, so this must not be
+///                  no_limit, and sending takes a lock. A message takes the place of a dropped one,
+///                  so it may be handled before a stop() that was sent before it.
+/// `fail_receiver`: the message is refused, and the receiver terminates as failed; the failure
+///                  names what it was doing.
+/// `redirect_to`:   the message goes to another actor; if that one is full as well, its refusal is
+///                  the result.
 ///
-/// Timers, replies, `down`s and what the runtime sends itself are always taken, and count for nothing.
-/// What is refused, dropped or redirected, and each pause, is counted: see overload_counts in events.hpp.
+/// A class may declare the policy of its actors. The compiler then warns where the result of send()
+/// to one of them is ignored:
+///
+///   class gauge : public troupe::actor {
+///    public:
+///     static constexpr auto when_full = troupe::overload_policy::refuse;
+///
+/// `of_class`, the default of spawn_options, is that policy, or else pause_senders. A policy chosen
+/// at spawn is not part of the type of a ref: the caller must check the result without a warning.
+///
+/// Timers, replies, `down` messages and the runtime's own messages are always accepted and do not
+/// count towards any limit. Messages that are refused, dropped or redirected, and suspensions, are
+/// counted: see overload_counts in events.hpp.
 class overload {
  public:
-  enum class policy : std::uint8_t {
-    pause_senders,
-    refuse,
-    drop_newest,
-    drop_oldest,
-    fail_receiver,
-    redirect,
-    route,  // of a router alone: whatever its limits are
-  };
+  using policy = overload_policy;
 
   static const overload pause_senders;
   static const overload refuse;
   static const overload drop_newest;
   static const overload drop_oldest;
   static const overload fail_receiver;
+  static const overload of_class;
 
-  /// To an actor of the same class; or for the spawn of an A, which lists what it understands as
-  /// `messages`, to one of another class that understands all of these. Keeps the target alive.
-  /// Errors: spawn() throws std::invalid_argument if it is given to another class than A.
+  /// Redirects to an actor of the same class. When spawning an A, which lists the messages that it
+  /// understands as `messages`, the target may be of another class that understands all of these.
+  /// Keeps the target alive.
+  /// Errors: spawn() throws std::invalid_argument if the spawned class is not A.
   template <class A = void, class B>
   [[nodiscard]] static overload redirect_to(const ref<B>& target) {
     using From = std::conditional_t<std::is_void_v<A>, B, A>;
@@ -187,10 +199,11 @@ inline constinit const overload overload::refuse{policy::refuse};
 inline constinit const overload overload::drop_newest{policy::drop_newest};
 inline constinit const overload overload::drop_oldest{policy::drop_oldest};
 inline constinit const overload overload::fail_receiver{policy::fail_receiver};
+inline constinit const overload overload::of_class{policy::of_class};
 
 namespace detail {
 
-/// Higher layers make routers.
+/// Lets higher layers make routers.
 struct overload_access {
   static overload route(std::shared_ptr<const routes> by) noexcept {
     overload chosen(overload::policy::route);

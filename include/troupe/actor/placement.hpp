@@ -21,15 +21,15 @@ class placement {
   troupe::pump* pump_;
 };
 
-/// On the workers of the system's own pool, or of spawn_options::dispatcher, which all such actors share. A handler that
-/// blocks holds a worker up.
+/// The workers of the system's own pool, or of spawn_options::dispatcher, which all such actors
+/// share. A handler that blocks occupies a worker.
 inline constexpr placement pool{placement::kind::pool};
 
-/// On a thread that nobody shares: for handlers that block or compute for long. Like all of the
-/// system's threads it takes no signals.
+/// A thread of its own: for handlers that block or compute for long. Like all of the system's
+/// threads it takes no signals.
 inline constexpr placement own_thread{placement::kind::own_thread};
 
-/// On the thread that made the pump, whenever it pumps.
+/// The thread that made the pump, whenever that thread runs the pump.
 [[nodiscard]] constexpr placement bound_to(pump& on) noexcept {
   return placement{placement::kind::pump, &on};
 }

@@ -19,40 +19,43 @@ class runtime;
 std::unique_ptr<pump> conducted_pump(system& of);
 }  // namespace detail
 
-/// Gives turns to actors on the thread that made it: the main thread, a user interface, an event
-/// loop. Actors come here with spawn_options{.where = bound_to(pump)}.
+/// Runs actors on the thread that made it: the main thread, a user interface thread, an event loop.
+/// An actor is bound to it with spawn_options{.where = bound_to(pump)}.
 ///
-/// Threads: made, pumped and destroyed on one thread, of which it is the only pump. Spawning on it,
-///          and sending to its actors, from anywhere.
-/// Errors:  std::logic_error if pumped from another thread, or from inside a handler.
+/// Threads: constructed, run and destroyed on one thread, which may have only one pump. Any thread
+///          may spawn actors on it and send to its actors.
+/// Errors:  std::logic_error if it is run from another thread, or from inside a handler.
 class pump {
  public:
   explicit pump(system& of);
   pump(const pump&) = delete;
   pump& operator=(const pump&) = delete;
 
-  /// Ends the actors that are still bound to it, as stop_now() does.
+  /// Stops the actors that are still bound to it, as stop_now() does.
   ~pump();
 
-  /// Handles what is there now, but not what that leads to. Returns how many messages it was.
+  /// Handles the messages that are present now, but not those that result from them. Returns the
+  /// number of messages.
   std::size_t drain();
 
-  /// For a loop that has other things to do: gives each actor that has work one turn, which is of 128
-  /// messages at most, and stops after so many messages in all. Who has had no turn then is first in
-  /// line the next time. A turn without a message, to start or end an actor, counts as one.
+  /// For a loop that has other things to do: gives each actor that has work one turn, of at most
+  /// 128 messages, and stops after `messages` messages in total. Actors that had no turn then are
+  /// first in line at the next call. A turn without a message, to start or terminate an actor,
+  /// counts as one.
   std::size_t drain_at_most(std::size_t messages);
 
-  /// Handles messages until there are none. Returns how many.
+  /// Handles messages until no more are present. Returns the number of messages.
   std::size_t run_until_idle();
 
-  /// Handles messages, and sleeps while there are none, until every actor bound to it has ended.
+  /// Handles messages, and sleeps while no messages are present, until every actor bound to the
+  /// pump has terminated.
   void run_until_stopped();
 
-  /// `callback` is called when there is something to drain and nothing was before: on the thread
-  /// that sent it, or on this one. It should only wake the loop that will drain: locks are held
-  /// while it runs, so it must not use Troupe, wait for a lock that somebody holds while using
-  /// Troupe, or throw. If something is there already it is called at once. When on_wakeup()
-  /// returns, the callback set before is not running and will not be called.
+  /// Sets a function that is called when the pump gets work and had none before: on the sending
+  /// thread, or on this one. It should only wake the loop that will call drain(). Locks are held
+  /// while it runs, so it must not use Troupe, must not throw, and must not wait for a lock that
+  /// any thread holds while using Troupe. If work is present already, it is called at once. When
+  /// on_wakeup() returns, the callback set before is not running and will not be called.
   void on_wakeup(std::function<void()> callback);
 
  private:

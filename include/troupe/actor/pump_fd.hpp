@@ -8,34 +8,36 @@
 
 namespace troupe {
 
-/// A pump for a loop that waits for descriptors: poll, epoll, select, and what is built on them (Qt,
-/// GLib, libuv, …). Watch fd() for being readable, level-triggered, and call drain() when it is.
-/// Actors come here with spawn_options{.where = bound_to(p.pump())}.
+/// A pump for a loop that waits for descriptors: poll, epoll, select, and libraries on top of them
+/// (Qt, GLib, libuv, …). Watch fd() for being readable, level-triggered, and call drain() when it
+/// is. An actor is bound to it with spawn_options{.where = bound_to(p.pump())}.
 ///
-/// Threads:   as a pump: made, drained and destroyed on one thread, of which it is the only pump.
-/// Invariant: fd() is readable while there is something to drain: what comes during a drain() makes
-///            it readable again. It may be readable once when there is nothing, if a message was
-///            handled just as it came, or by join() on this thread; drain() then clears it.
-/// Cost:      a system call for the first message after a drain(), none for those behind it; one for
-///            a drain() beside the turns.
-/// Errors:    std::system_error if there is no descriptor to be had; else those of a pump.
+/// Threads:   as a pump: constructed, drained and destroyed on one thread, which may have only one
+///            pump.
+/// Invariant: fd() is readable while there is work: a message that arrives during a drain() makes
+///            it readable again. It may be readable once without work, if a message was handled
+///            immediately after its arrival, or by join() on this thread; drain() then clears it.
+/// Cost:      a system call for the first message after a drain(), none for the messages after it;
+///            one system call for each drain(), in addition to the turns.
+/// Errors:    std::system_error if no descriptor is available; otherwise those of a pump.
 class pump_fd {
  public:
   explicit pump_fd(system& of);
   pump_fd(const pump_fd&) = delete;
   pump_fd& operator=(const pump_fd&) = delete;
-  /// Take fd() out of the loop before. Ends the actors that are still bound, as stop_now() does.
+  /// Remove fd() from the loop before. Stops the actors that are still bound, as stop_now() does.
   ~pump_fd() = default;
 
-  /// So many messages a drain() handles, if it is not told otherwise; then the loop looks at its
-  /// other descriptors.
+  /// Default number of messages that a drain() handles; after that, the loop can serve its other
+  /// descriptors.
   static constexpr std::size_t round = 256;
 
-  /// The same as long as this lives. Not to be read, written or closed.
+  /// Returns the descriptor, which stays the same during the lifetime of this object. It must not
+  /// be read, written or closed.
   [[nodiscard]] int fd() const noexcept { return event_.fd(); }
 
-  /// Handles so many messages at most, and leaves fd() readable if there are more. Returns how many
-  /// it was. See pump::drain_at_most().
+  /// Handles at most `messages` messages, and leaves fd() readable if there are more. Returns the
+  /// number of messages. See pump::drain_at_most().
   std::size_t drain(std::size_t messages = round);
 
   /// For bound_to(). Do not set its on_wakeup().
@@ -43,7 +45,7 @@ class pump_fd {
 
  private:
   event_fd event_;
-  troupe::pump pump_;  // ends first: its actors' last turns still set the event
+  troupe::pump pump_;  // destroyed first: its actors' last turns still set the event
 };
 
 }  // namespace troupe

@@ -18,15 +18,15 @@ namespace detail {
 struct recipient_access;
 }  // namespace detail
 
-/// A counted handle that knows an actor only by messages which it understands: what a component
-/// asks for that does not care who is on the other side.
+/// A counted handle that knows an actor only by messages that it understands. A component takes it
+/// as a parameter when it does not depend on the class of the actor.
 ///
-/// It is made from a ref, or from a recipient of more messages; what the actor does not understand
-/// is an error of the compiler.
+/// It is made from a ref, or from a recipient of more messages. A message that the actor does not
+/// understand is a compile error.
 ///
 /// Threads: as ref.
-/// Cost:    8 bytes and 8 for each message; sending costs one indirect load more than with a ref.
-/// Errors:  using an empty one is a broken contract: it prints a line and aborts.
+/// Cost:    8 bytes, plus 8 for each message; sending costs one indirect load more than with a ref.
+/// Errors:  using an empty recipient is a broken contract: it prints a line and aborts.
 template <message... Messages>
 class recipient {
   static_assert(sizeof...(Messages) > 0, "name at least one message: recipient<hello>");
@@ -45,7 +45,7 @@ class recipient {
     block_->hold();
   }
 
-  /// From one that understands all of these and more.
+  /// Narrows a recipient that understands all of these messages and more.
   template <message... More>
     requires(sizeof...(More) > sizeof...(Messages) || !std::same_as<recipient<More...>, recipient>)
   recipient(const recipient<More...>& wider) noexcept
@@ -115,7 +115,8 @@ class recipient {
     }
   }
 
-  /// As ref::stop(). Of a router it ends what its handle refers to, and none of the workers.
+  /// As ref::stop(). For a router, it stops the router that the handle refers to, and none of its
+  /// workers.
   void stop() const { block().stop(); }
   /// As ref::stop_now().
   void stop_now() const { block().stop_now(); }
@@ -175,7 +176,8 @@ class recipient {
 
 namespace detail {
 
-/// Higher layers make one from a block that they hold, and from what is known of its class.
+/// Lets higher layers make a recipient from a block that they hold and from the dispatch table of
+/// its class.
 struct recipient_access {
   template <message... Messages>
   static control_block& block(const recipient<Messages...>& of) noexcept {

@@ -11,6 +11,7 @@
 #include <troupe/actor/asking.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/overload_policy.hpp>
 #include <troupe/actor/reply.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/timer.hpp>
@@ -33,49 +34,55 @@ struct ref_access;
 exit_reason join(control_block& block);
 std::optional<exit_reason> join_until(control_block& block, time_point deadline);
 
-/// What can be done with an actor whose type is known, however it is held: shared by ref and
-/// self_ref, which give it their block().
+/// Operations on an actor whose type is known, however it is held. Shared by ref and self_ref,
+/// which provide block().
 template <class Self, class A>
 class typed_handle {
  public:
-  /// Puts a message into the actor's mailbox; it is handled later, on the actor's own turn.
+  /// Puts a message into the actor's mailbox; it is handled later, in the actor's own turn.
   ///
   /// Threads: any.
-  /// Order:   from one sender to one receiver, as sent; what is sent because of a message comes
-  ///          after what was sent before that message (A→B, then A→C→B).
-  /// Errors:  refused if the actor has ended. What copying or moving the message throws, and
-  ///          std::bad_alloc, with nothing sent.
+  /// Order:   messages from one sender to one receiver arrive in the order of sending. A message
+  ///          that is sent in response to another one arrives after everything that was sent before
+  ///          that other one (A→B, then A→C→B).
+  /// Errors:  `refused` if the actor has terminated. Throws what copying or moving the message
+  ///          throws, and std::bad_alloc, with nothing sent.
   /// Cost:    one block from the pool, one move, one compare-and-swap.
   template <class Message, class M = std::remove_cvref_t<Message>>
+    requires(!may_be_refused<A, M>)
   delivery send(Message&& message) const {
-    if constexpr (!understands<A, M>) {
-      return static_cast<delivery>(sizeof(actor_does_not_understand_message<A, M>));
-    } else {
-      return post<handles_with_sender<A, M>>(block(), dispatch_of<A, M>,
-                                             std::forward<Message>(message));
-    }
+    return send_any(std::forward<Message>(message));
+  }
+  /// As above, for messages that the actor's class declares may be refused or dropped, by a limit
+  /// for their type (message_limits) or by its policy (when_full): the compiler warns if the result
+  /// is ignored.
+  template <class Message, class M = std::remove_cvref_t<Message>>
+    requires may_be_refused<A, M>
+  [[nodiscard("this message may be refused or dropped: look at the delivery")]] delivery send(
+      Message&& message) const {
+    return send_any(std::forward<Message>(message));
   }
 
-  /// In a handler that is a coroutine, `co_await to.send_when_ready(message)` sends it when the
-  /// receiver's mailbox has room for it below its limit, and waits so long without blocking a thread;
-  /// the actor handles other messages meanwhile. It waits as long as it takes: until there is room, or
-  /// one of the two actors ends. Waiting is for receivers that would pause a sender; what others do
-  /// with one message too many, refuse or drop it or fail, they do at once, as with send(). One of more
-  /// than three and a half times the limit, or for which a budget or the limit of its type is
-  /// exhausted, is refused at once as well, and counted.
+  /// In a handler that is a coroutine, `co_await to.send_when_ready(message)` sends the message as
+  /// soon as the receiver's mailbox is below its limit. The handler is suspended until then; no
+  /// thread is blocked, and the actor handles other messages meanwhile. It waits without a
+  /// time-out, until there is room or one of the two actors terminates. It waits only for receivers
+  /// whose policy is backpressure; a mailbox with another policy refuses, drops or fails at once,
+  /// as with send(). A message larger than three and a half times the limit, or for which a budget
+  /// or the limit of its type is exhausted, is also refused at once, and counted.
   ///
-  /// `send_when_ready<M>(parts…)` builds the message from its parts. An aggregate that owns something
-  /// is sent so, or by send_when_ready<M>(std::move(m)), or as a copy: GCC 12 destroys one twice that
-  /// is built within a co_await.
+  /// `send_when_ready<M>(arguments…)` builds the message from its arguments. Send an aggregate that
+  /// owns something in this way, with send_when_ready<M>(std::move(m)), or as a copy: GCC 12
+  /// destroys such an object twice if it is built within a co_await.
   ///
   /// Threads: those of the actor's turns; elsewhere it does not compile.
-  /// Order:   handlers that wait for one receiver are served in the order of their coming, each in
-  ///          the order of its sending. A plain send() of another handler overtakes one that waits:
-  ///          that is not sent yet.
-  /// Errors:  refused if the receiver has ended, or does so meanwhile: a dead letter. Throws as
-  ///          send(), with nothing sent.
-  /// Cost:    where there is room, that of send(). Else a block from the pool, a mutex of the
-  ///          receiver's system twice, and a message to oneself.
+  /// Order:   handlers that wait for one receiver are served first in, first out, and each in the
+  ///          order of its sending. A plain send() of another handler may overtake a suspended one,
+  ///          whose message is not sent yet.
+  /// Errors:  `refused` if the receiver has terminated or does so meanwhile; the message is a dead
+  ///          letter. Throws as send(), with nothing sent.
+  /// Cost:    that of send() if there is room. Otherwise a block from the pool, a mutex of the
+  ///          receiver's system twice, and a message from the actor to itself.
   template <class Named = void, class... Parts>
   [[nodiscard]] sending send_when_ready(Parts&&... parts) const {
     using M = typename sent_message<Named, Parts...>::type;
@@ -90,16 +97,16 @@ class typed_handle {
     }
   }
 
-  /// Sends a question: what the handler returns is the answer. The message is built in place from its
-  /// parts, `ask<withdraw>(50ms, cents)`; one that is at hand is sent as `ask(50ms, message)`, but for
-  /// an aggregate that owns something and is built in the same expression (GCC 12 destroys such a one
-  /// twice within a co_await).
+  /// Sends a request; the value that the handler returns is the reply. The message is built in
+  /// place from its arguments, `ask<withdraw>(50ms, cents)`. An existing message is sent as
+  /// `ask(50ms, message)`; this does not work for an aggregate that owns something and is built in
+  /// the same expression, because GCC 12 destroys such an object twice within a co_await.
   ///
-  /// Threads: any. What it returns says how the answer is had.
+  /// Threads: any. The returned object says how the reply is received.
   /// Order:   as send().
-  /// Errors:  come as the result: timeout, stopped, refused, failed, unanswered. Throws as send(),
-  ///          with nothing sent.
-  /// Cost:    as two messages, in one block. The time-out costs reading the clock.
+  /// Errors:  are part of the result: timeout, stopped, refused, failed, unanswered. Throws as
+  ///          send(), with nothing sent.
+  /// Cost:    as two messages, in one block. The time-out costs one reading of the clock.
   template <class Named = void, class... Parts>
   auto ask(duration timeout, Parts&&... parts) const {
     using M = typename sent_message<Named, Parts...>::type;
@@ -119,9 +126,9 @@ class typed_handle {
     }
   }
 
-  /// Sends a message in the place of who asked: its handler's answer is the answer that is owed. If
-  /// the reply is empty, it is a question to which nobody wants the answer.
-  /// Errors: as ask(); who asked is told.
+  /// Forwards a request: sends a message whose reply goes to the original requester. If the reply
+  /// is empty, the message is a request whose reply is discarded.
+  /// Errors: as ask(); they are reported to the requester.
   template <class Named = void, class R, class... Parts>
   delivery pass_on(reply<R> owed, Parts&&... parts) const {
     using M = typename sent_message<Named, Parts...>::type;
@@ -137,8 +144,9 @@ class typed_handle {
     }
   }
 
-  /// Sends the message after `delay`, never earlier. The timer belongs to the receiver: it keeps it
-  /// alive, and ends with it. Cost: a mutex of the system, and the clock.
+  /// Sends the message after `delay`, never earlier. The timer belongs to the receiver: it keeps
+  /// the receiver alive and ends with it.
+  /// Cost: a mutex of the system, and one reading of the clock.
   template <class Message, class M = std::remove_cvref_t<Message>>
   timer send_after(duration delay, Message&& message) const {
     if constexpr (!understands<A, M>) {
@@ -149,9 +157,9 @@ class typed_handle {
     }
   }
 
-  /// Sends a copy of the message every `period` until cancelled, the first after one period. While
-  /// a tick waits in the mailbox no other one is added: it is skipped, and counted. A period that
-  /// is not positive is taken as the shortest that the timers have.
+  /// Sends a copy of the message every `period` until cancelled, the first one after one period.
+  /// While a tick waits in the mailbox, no second one is added: the tick is skipped and counted. A
+  /// period that is not positive is replaced by the shortest period that timers support.
   template <class Message, class M = std::remove_cvref_t<Message>>
   timer send_every(duration period, Message&& message) const {
     static_assert(std::copy_constructible<M>, "send_every sends a copy each time");
@@ -163,16 +171,26 @@ class typed_handle {
     }
   }
 
-  /// Ends the actor once it has handled what was sent before.
+  /// Stops the actor after it has handled the messages that were sent to it before this call.
   void stop() const { block().stop(); }
 
-  /// Ends the actor after the message that it is handling. What is left in its mailbox is
-  /// discarded; its `down` says how much that was.
+  /// Stops the actor after the message that it is handling. The messages left in its mailbox are
+  /// discarded; its `down` says how many there were.
   void stop_now() const { block().stop_now(); }
 
   [[nodiscard]] troupe::address address() const noexcept { return block().where(); }
 
  private:
+  template <class Message, class M = std::remove_cvref_t<Message>>
+  delivery send_any(Message&& message) const {
+    if constexpr (!understands<A, M>) {
+      return static_cast<delivery>(sizeof(actor_does_not_understand_message<A, M>));
+    } else {
+      return post<handles_with_sender<A, M>>(block(), dispatch_of<A, M>,
+                                             std::forward<Message>(message));
+    }
+  }
+
   [[nodiscard]] control_block& block() const noexcept {
     return static_cast<const Self*>(this)->block();
   }
@@ -180,11 +198,12 @@ class typed_handle {
 
 }  // namespace detail
 
-/// A counted, typed handle to an actor. The actor lives at least as long as one of them does, or
-/// until it is stopped or fails; a handle to an ended actor is safe to use, and its sends are
+/// A counted, typed handle to an actor. The actor lives at least as long as such a handle exists,
+/// or until it is stopped or fails. A handle to a terminated actor is safe to use; its sends are
 /// refused.
 ///
-/// Threads: like a shared_ptr: different handles from different threads, one handle from one.
+/// Threads: like a shared_ptr: different handles may be used from different threads, one handle
+///          from one thread at a time.
 /// Cost:    8 bytes; a copy is one atomic addition, a move is free.
 /// Errors:  using an empty handle is a broken contract: it prints a line and aborts.
 template <class A>
@@ -206,15 +225,15 @@ class ref : public detail::typed_handle<ref<A>, A> {
 
   [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
 
-  /// Waits until the actor has ended and its destructor has returned; says why it ended.
+  /// Waits until the actor has terminated and its destructor has returned; returns the exit reason.
   ///
   /// Threads: any that is not inside a handler on a shared thread. On the thread of the pump that
-  ///          the actor is bound to, join() pumps.
-  /// Errors:  std::logic_error where waiting would block a worker of the pool or never end: watch()
-  ///          is for actors.
+  ///          the actor is bound to, join() runs the pump.
+  /// Errors:  std::logic_error where waiting would block a worker of the pool or never end. Actors
+  ///          use watch() instead.
   exit_reason join() const { return detail::join(block()); }
 
-  /// The same, until a deadline: then nothing.
+  /// As join(), with a deadline; returns nothing if the deadline passes first.
   [[nodiscard]] std::optional<exit_reason> join_until(time_point deadline) const {
     return detail::join_until(block(), deadline);
   }
@@ -242,8 +261,8 @@ class ref : public detail::typed_handle<ref<A>, A> {
   detail::control_block* block_ = nullptr;
 };
 
-/// What self(this) gives: the actor's own handle, not counted, for use within its own turns. To be
-/// kept alive by somebody, turn it into a ref or a recipient.
+/// The uncounted handle that self(this) returns, for use within the actor's own turns. To keep the
+/// actor alive, convert it into a ref or a recipient.
 template <class A>
 class self_ref : public detail::typed_handle<self_ref<A>, A> {
  public:
@@ -259,9 +278,9 @@ class self_ref : public detail::typed_handle<self_ref<A>, A> {
   detail::control_block* block_;
 };
 
-/// A typed handle that keeps nothing alive and is not counted.
+/// A typed handle that does not keep its actor alive and is not counted.
 ///
-/// Threads: a plain value; lock() from anywhere.
+/// Threads: a plain value; lock() may be called from any thread.
 /// Cost:    16 bytes; lock() is one compare-and-swap.
 template <class A>
 class weak_ref {
@@ -270,7 +289,7 @@ class weak_ref {
   weak_ref(const ref<A>& strong) noexcept : address_(strong) {}
   weak_ref(const self_ref<A>& self) noexcept : address_(self) {}
 
-  /// A counted handle; an empty one if the actor has ended.
+  /// Returns a counted handle, or an empty one if the actor has terminated.
   [[nodiscard]] ref<A> lock() const noexcept;
 
   [[nodiscard]] troupe::address address() const noexcept { return address_; }
@@ -285,7 +304,7 @@ class weak_ref {
 
 namespace detail {
 
-/// The rest of the layer makes handles from blocks and takes them apart.
+/// Lets the rest of the layer make handles from control blocks, and get the block of a handle.
 struct ref_access {
   template <class A>
   static ref<A> adopt(control_block* held) noexcept {

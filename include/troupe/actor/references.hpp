@@ -12,9 +12,9 @@
 
 namespace troupe {
 
-/// Never defined. The compiler names it, with the type, when a reference_visitor is given what is no
-/// `ref` and no `recipient` of the actor's own: a `weak_ref` or an address keeps nothing alive, and a
-/// copy that is made for the call is not what the actor holds.
+/// Never defined. The compiler names it, with the type, when a reference_visitor is given an
+/// argument that is not a `ref` or `recipient` member of the actor. A `weak_ref` or an address
+/// keeps no actor alive, and a copy made for the call is not held by the actor.
 template <class T>
 struct is_no_reference_that_the_actor_holds;
 
@@ -43,8 +43,8 @@ concept range_to_list = requires(const T& many) {
 
 }  // namespace detail
 
-/// Is told which references an actor holds, so that actors are found that hold each other and whom
-/// nobody else holds:
+/// Collects the references that an actor holds, to find actors that are referenced only by each
+/// other:
 ///
 ///   void references(troupe::reference_visitor& visit) const {
 ///     visit(next_);
@@ -52,13 +52,13 @@ concept range_to_list = requires(const T& many) {
 ///     for (const auto& [name, desk] : desks_) visit(desk);
 ///   }
 ///
-/// What an actor does not list counts as held from outside: then less is collected, and nothing wrongly.
-/// What it lists it must hold itself, in its own members and in what they own alone. It may leave
-/// out what it likes.
+/// A reference that is not listed counts as held from outside, so an actor may leave out any
+/// reference: then fewer cycles are collected, but no live actor is. An actor must itself hold the
+/// references that it lists, in its own members or in objects that it alone owns.
 ///
-/// Threads: references() is called on any thread, while the actor is idle and no other of its functions
-///          runs. It only visits.
-/// Errors:  an exception out of references() is forgotten; what was listed before it counts.
+/// Threads: references() is called on any thread, while the actor is idle and none of its other
+///          functions runs. It must only visit.
+/// Errors:  an exception that leaves references() is ignored; references listed before it count.
 class reference_visitor {
  public:
   explicit reference_visitor(detail::listed_references& in) noexcept : in_(in) {}

@@ -14,16 +14,19 @@ namespace detail {
 struct reply_access;
 }  // namespace detail
 
-/// An answer that is still owed: what a handler takes as its second parameter that cannot answer yet,
-/// `void on(Message, troupe::reply<R>)`. It is kept, and fulfilled later, or passed on with another
-/// message: as a part of it, or by ref::pass_on(), where the other one's handler answers.
+/// A reply that a handler sends later. A handler that cannot reply yet takes it as its second
+/// parameter, `void on(Message, troupe::reply<R>)`. The actor stores it and fulfils it later, or
+/// passes it on with another message: as a member of that message, or by ref::pass_on(), where the
+/// handler of the other message replies.
 ///
-/// If the message was only sent, nobody waits for the reply: it is empty, and may be used all the same.
+/// If the message was sent with send(), no reply is expected: the reply is empty, and may be used
+/// all the same.
 ///
-/// Threads:   a value that one thread uses at a time; that may be any.
-/// Invariant: who asked gets one answer. What is let go of unfulfilled says why: ask_error::failed by an exception that
-///            leaves the handler, failed or stopped by the end of the actor that keeps it; else unanswered.
-/// Cost:      8 bytes. It owns the block that the question came in, and the answer goes back in it.
+/// Threads:   a value that one thread uses at a time; any thread may do so.
+/// Invariant: the requester gets exactly one reply or error. A reply that is destroyed unfulfilled
+///            reports the cause: ask_error::failed if an exception leaves the handler; failed or
+///            stopped if the actor that stores it terminates; otherwise unanswered.
+/// Cost:      8 bytes. It owns the block of the request, in which the reply is sent back.
 template <class R>
 class reply {
  public:
@@ -37,17 +40,17 @@ class reply {
     if (asked_ != nullptr) let_go(detail::why_let_go());
   }
 
-  /// False: nobody has asked, or he has been answered.
+  /// Returns false if there was no request, or it has been answered already.
   [[nodiscard]] explicit operator bool() const noexcept { return asked_ != nullptr; }
 
-  /// Who asked, if it was an actor.
+  /// Returns the requester, if it was an actor.
   [[nodiscard]] address asker() const noexcept {
     return asked_ != nullptr ? asked_->from.who() : address{};
   }
 
-  /// Answers. False if it is empty. True is no promise that he still waits: an answer that comes too late is
-  /// counted and destroyed.
-  /// Errors: what moving the answer throws; the reply is then still owed.
+  /// Sends the reply. Returns false if this object is empty. True does not guarantee that the
+  /// requester still waits: a reply that arrives too late is counted and destroyed.
+  /// Errors: what moving the reply throws; this object then still holds the request.
   bool fulfil(R answer) {
     if (asked_ == nullptr) return false;
     detail::answer_request(*asked_, std::move(answer));
@@ -55,7 +58,7 @@ class reply {
     return true;
   }
 
-  /// Answers that there will be none: ask_error::failed. False if it is empty.
+  /// Completes the request with an error, ask_error::failed. Returns false if this object is empty.
   bool fail() noexcept {
     if (asked_ == nullptr) return false;
     let_go(ask_error::failed);
@@ -85,13 +88,13 @@ struct reply_access {
     return reply<R>(asked);
   }
 
-  /// From here on who asked waits for the answer to `onwards`.
+  /// Makes the requester wait for the reply to `onwards` from here on.
   template <class R>
   static void hand_over(reply<R>& owed, request& onwards) noexcept {
     request* const before = std::exchange(owed.asked_, nullptr);
     if (before == nullptr) return;
     onwards.from = std::exchange(before->from, asker{{nullptr}});
-    before->how->discard(*before);  // there is nobody whom it could answer
+    before->how->discard(*before);  // it has no requester any more
   }
 };
 

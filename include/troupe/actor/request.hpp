@@ -17,13 +17,14 @@
 
 namespace troupe {
 
-/// Never defined. The compiler names it when an actor is asked for what its handler does not return:
-/// have `on(Message)` return the answer, or take a troupe::reply as its second parameter; or send.
+/// Never defined. The compiler names it when a request is sent to an actor whose handler returns
+/// nothing: make `on(Message)` return the reply, or take a troupe::reply as its second parameter;
+/// or use send().
 template <class Actor, class Message>
 struct asked_handler_returns_nothing;
 
-/// Never defined. The compiler names it when a reply is passed on with a message whose handler answers
-/// something else than Owed.
+/// Never defined. The compiler names it when a reply is passed on with a message whose handler
+/// replies with another type than Owed.
 template <class Actor, class Message, class Owed>
 struct reply_type_does_not_fit;
 
@@ -31,41 +32,41 @@ namespace detail {
 
 class answer_slot;
 
-/// Who asked, and where he waits for the answer.
+/// The requester, and where it waits for the reply.
 struct asker {
   static constexpr std::uint32_t in_a_slot = static_cast<std::uint32_t>(-1);
 
   union {
-    lifeline* line;     // of an actor; null: nobody any more
+    lifeline* line;     // of an actor; null: there is no requester any more
     answer_slot* slot;  // held; of a thread, or of a handler that may wait like one
   };
   std::uint32_t generation = 0;  // of the actor
   std::uint32_t place = 0;       // in the actor's wait_table; or in_a_slot
   std::uint32_t turn = 0;        // of that place
-  std::uint32_t number = 0;  // of the question, if others may look for whom it waits: circles.hpp
+  std::uint32_t number = 0;      // of the request, if cycle detection follows it: circles.hpp
 
   [[nodiscard]] address who() const noexcept {
     return place == in_a_slot ? address{} : address_access::make(line, generation);
   }
 };
 
-/// A message that is to be answered, and then, in the same block, the answer on its way back.
+/// A message that expects a reply; afterwards, in the same block, the reply on its way back.
 ///
-/// What it is discarded as, unanswered, tells who asked: see no_answer_scope.
+/// If it is discarded without a reply, the requester gets an error: see no_answer_scope.
 struct request : envelope {
   enum class content : std::uint8_t { message, nothing, reply };
 
   asker from{{nullptr}};
   content holds = content::message;
   ask_error error = ask_error::unanswered;  // if it holds no reply
-  std::uint16_t reply_at = 0;               // where that lies
+  std::uint16_t reply_at = 0;               // offset of the reply
 
   [[nodiscard]] void* reply() noexcept { return reinterpret_cast<std::byte*>(this) + reply_at; }
 };
 
-/// Of requests: how to answer.
+/// The dispatch record of a request, with the way to reply.
 struct request_dispatch : dispatch {
-  void* (*place)(request& asked) noexcept = nullptr;  // for the reply; destroys the message
+  void* (*place)(request& asked) noexcept = nullptr;  // storage for the reply; destroys the message
   const dispatch* answer = nullptr;
 };
 
@@ -100,7 +101,7 @@ struct request_of : request {
   };
 };
 
-// ── What a handler replies ────────────────────────────────────────────────────────────────────
+// ── The type of a handler's reply ─────────────────────────────────────────────────────────────
 
 template <class Result>
 struct reply_in {
@@ -130,26 +131,28 @@ consteval auto reply_type() {
   }
 }
 
-/// What A's handler of M answers; void if nothing.
+/// The type with which A's handler of M replies; void if it does not reply.
 template <class A, class M>
 using reply_of = typename decltype(reply_type<A, M>())::type;
 
 template <class A, class M>
 concept answers = understands<A, M> && !std::is_void_v<reply_of<A, M>>;
 
-// ── Answering ─────────────────────────────────────────────────────────────────────────────────
+// ── Replying ──────────────────────────────────────────────────────────────────────────────────
 
-/// Brings the answer that it holds, or its error, to who asked. If he has ended, frees it.
+/// Sends the reply that it holds, or its error, to the requester. If the requester has terminated,
+/// frees it.
 void send_answer(request& answered) noexcept;
-/// The same for what is an answer already.
+/// As send_answer(), for an envelope that is already a reply.
 void bring_answer(request& answer) noexcept;
 
 void run_answer(void*, envelope& answer);
 
-/// Answers with an error, which is what this_turn().no_answer says.
+/// Replies with the error in this_turn().no_answer.
 void send_no_answer(request& asked) noexcept;
 
-/// What to say of a reply that is destroyed unfulfilled now: whether by an exception or by the end of its actor.
+/// Returns the error for a reply object that is destroyed unfulfilled now: because of an exception,
+/// or because its actor terminates.
 [[nodiscard]] ask_error why_let_go() noexcept;
 
 template <class M, class R>
@@ -174,7 +177,7 @@ inline constexpr dispatch answer_dispatch{.run = run_answer,
                                           .internal = true,
                                           .at_once = true};
 
-/// For all whose message needs no destructor.
+/// For all requests whose message needs no destructor.
 inline void* place_for_reply_at_once(request& asked) noexcept {
   asked.holds = request::content::nothing;
   return asked.reply();
@@ -187,7 +190,7 @@ void* place_for_reply(request& asked) noexcept {
   return &r.reply_;
 }
 
-/// Throws what moving it throws, with nothing answered.
+/// Throws what moving the reply throws, with nothing sent.
 template <class R>
 void answer_request(request& asked, R&& with) {
   using Reply = std::remove_cvref_t<R>;
@@ -203,9 +206,9 @@ void answer_of_task(handler_frame& frame, request& asked) {
       asked, static_cast<task_promise<T>&>(static_cast<coroutine_promise&>(frame)).take_result());
 }
 
-// ── Being handled ─────────────────────────────────────────────────────────────────────────────
+// ── Handling a request ────────────────────────────────────────────────────────────────────────
 
-// What leaves the handler is told to who asked.
+// Reports an exception that leaves the handler to the requester.
 struct unless_answered {
   request* asked;
   ~unless_answered() {
@@ -220,7 +223,7 @@ void handle_request(A& actor, request_of<M, reply_of<A, M>>& asked, Sender... se
   using result = on_result<A, M, Sender...>;
   unless_answered guard{&asked};
   if constexpr (handler_result<result>::is_coroutine) {
-    // Else dispatch_of<A, M> does not compile, and says why.
+    // Otherwise dispatch_of<A, M> does not compile, and gives the reason.
     if constexpr (handles_values<A, M, Sender...>) {
       auto handler = actor.on(std::move(asked.message), sender...);
       asked.empty();
@@ -251,7 +254,7 @@ void run_request(void* actor, envelope& e) {
   } else if constexpr (handles_with_sender<A, M>) {
     handle_request<A, M, address>(a, asked, asked.from.who());
   } else {
-    // The block may become the answer while the handler runs.
+    // The block may become the reply while the handler runs.
     unless_answered guard{&asked};
     M message(std::move(asked.message));
     asked.empty();
@@ -260,7 +263,7 @@ void run_request(void* actor, envelope& e) {
   }
 }
 
-/// For all whose message needs no destructor.
+/// For all requests whose message needs no destructor.
 inline void discard_request_at_once(envelope& e) noexcept {
   auto& asked = static_cast<request&>(e);
   asked.holds = request::content::nothing;
@@ -298,6 +301,7 @@ constexpr request_dispatch make_request_dispatch() noexcept {
     d.place = place_for_reply<M, R>;
   }
   d.wants_sender = false;
+  d.is_request = true;
   d.bytes = sizeof(request_of<M, R>);
   d.owned = nullptr;
   if constexpr (tells_what_it_owns<M>) d.owned = owned_by_request<M, R>;
@@ -305,7 +309,7 @@ constexpr request_dispatch make_request_dispatch() noexcept {
   return d;
 }
 
-/// The record of a pair: for messages that are to be answered.
+/// The record of a pair of actor class and message, for requests.
 template <class A, class M>
 inline constexpr request_dispatch request_dispatch_of = make_request_dispatch<A, M>();
 

@@ -14,24 +14,24 @@
 
 namespace troupe {
 
-/// Never defined. The compiler names it when what from() is given cannot be called with a value of the
-/// channel, or what into() is given cannot be called with nothing.
+/// Never defined. The compiler names it when the function given to from() cannot be called with a
+/// value of the channel, or the function given to into() cannot be called without arguments.
 template <class Function, class... Given>
 struct select_cannot_call;
 
-/// What select() has done.
+/// The result of select().
 class selection {
  public:
   enum class outcome : std::uint8_t { taken, timed_out, closed };
 
   constexpr selection(outcome what, std::size_t which) noexcept : what_(what), which_(which) {}
 
-  /// One of them was taken.
+  /// Returns true if one of the cases was taken.
   explicit constexpr operator bool() const noexcept { return what_ == outcome::taken; }
-  /// Which one, counted from 0, if one was.
+  /// Returns which case was taken, counted from 0, if one was.
   [[nodiscard]] constexpr std::size_t index() const noexcept { return which_; }
   [[nodiscard]] constexpr bool timed_out() const noexcept { return what_ == outcome::timed_out; }
-  /// All of the channels are closed, and empty.
+  /// Returns true if all of the channels are closed and empty.
   [[nodiscard]] constexpr bool closed() const noexcept { return what_ == outcome::closed; }
 
  private:
@@ -79,7 +79,7 @@ class receiving_case : public channel_case {
   Function then_;
 };
 
-// Held: T, or T&& of one that stays with the caller if it is not sent.
+// Held: T; or T&&, for a value that stays with the caller if it is not sent.
 template <class T, class Held, class Function>
 class sending_case : public channel_case {
  public:
@@ -108,7 +108,7 @@ struct do_nothing {
   void operator()() const noexcept {}
 };
 
-/// Calls what was given for the one that was done.
+/// Calls the function that was given for the case that was taken.
 template <class... Cases>
 selection selection_of(channel_core::progress what, const channel_case* done, Cases&... cases) {
   switch (what) {
@@ -128,16 +128,17 @@ selection selection_of(channel_core::progress what, const channel_case* done, Ca
 
 }  // namespace detail
 
-/// For select(): the next value of a channel, and what is done with it. If that takes a received<T>, it
-/// is told of the end as well: a channel that is closed, and empty, is then not left out, but gives none.
+/// A case of select(): receives the next value of a channel and calls `then` with it. If `then`
+/// takes a received<T>, it is also called at the end: a channel that is closed and empty is then
+/// not skipped, but gives an empty received<T>.
 template <class T, class Self, class Function>
 [[nodiscard]] auto from(const detail::channel_receives<T, Self>& channel, Function then) {
   return detail::receiving_case<T, Function>(
       detail::channel_access::core(static_cast<const Self&>(channel)), std::move(then));
 }
 
-/// For select(): a value that a channel takes when it has room, whatever it was made to do when it is
-/// full; and what is done then. Given as an rvalue it is moved from only if it was taken.
+/// A case of select(): sends a value when the channel has room, whatever its policy for a full
+/// channel is, and then calls `then`. A value given as an rvalue is moved from only if it is sent.
 template <class T, class Self, class Function = detail::do_nothing>
 [[nodiscard]] auto into(const detail::channel_sends<T, Self>& channel,
                         std::type_identity_t<T>&& value, Function then = {}) {
@@ -152,16 +153,18 @@ template <class T, class Self, class Function = detail::do_nothing>
       detail::channel_access::core(static_cast<const Self&>(channel)), T(value), std::move(then));
 }
 
-/// Waits for several channels and takes from, or gives to, exactly one of them; then calls what was
-/// given for it, on this thread:
+/// Waits for several channels and receives from, or sends to, exactly one of them; then calls the
+/// function of that case, on this thread:
 ///
 ///   select(from(orders, [](order o) { … }), from(quits, [](quit) { … }), into(results, r));
 ///
-/// If several are ready it takes any, each with the same chance. One that is closed, and empty, is left
-/// out. A deadline may come first: clock::now() + 10ms, or time_point::min() for not waiting.
+/// If several cases are ready, one is chosen at random, each with the same probability. Channels
+/// that are closed and empty are skipped. A deadline may be given as the first argument:
+/// clock::now() + 10ms, or time_point::min() to not wait.
 ///
 /// Threads: any, but not in a handler of an actor on the pool or a pump, unless it does not wait.
-/// Errors:  std::logic_error there. What the called one throws; the value has been taken then.
+/// Errors:  std::logic_error in such a handler. Throws what the called function throws; the value
+///          has been received or sent by then.
 /// Cost:    the mutexes of all the channels at once, and each once more if it has waited.
 template <class... Cases>
   requires(std::is_base_of_v<detail::channel_case, std::remove_cvref_t<Cases>> && ...)

@@ -15,9 +15,9 @@
 
 namespace troupe {
 
-/// Never defined. The compiler names it when a coroutine builds, in the same expression in which it waits,
-/// a case that owns something: GCC 12 destroys such a one twice. Write it before that, on a line of its
-/// own: `auto first = from(channel, …); co_await select_when_ready(first, …)`.
+/// Never defined. The compiler names it when a coroutine builds a case that owns something in the
+/// same expression in which it waits: GCC 12 destroys such an object twice. Build the case before,
+/// on a line of its own: `auto first = from(channel, …); co_await select_when_ready(first, …)`.
 template <class Case>
 struct name_the_case_first;
 
@@ -35,13 +35,13 @@ inline constexpr bool case_may_be_destroyed_twice<sending_case<T, Held, Function
 
 template <class Given>
 void check_case() {
-  // An lvalue is in the frame already.
+  // An lvalue is already in the frame.
   if constexpr (!std::is_lvalue_reference_v<Given> && case_may_be_destroyed_twice<Given>) {
     static_cast<void>(sizeof(name_the_case_first<Given>));
   }
 }
 
-/// What select_when_ready() returns: to be awaited in the same expression.
+/// The result of select_when_ready(); it must be awaited in the same expression.
 template <class... Cases>
 class [[nodiscard]] selecting {
  public:
@@ -86,18 +86,20 @@ selecting<std::remove_reference_t<Cases>...> select_in_turn(time_point until, Ca
 }  // namespace detail
 
 /// In a handler that is a coroutine, `co_await select_when_ready(from(a, …), into(b, …))` does what
-/// select() does in a thread; its actor handles other messages while it waits. The time that it waits at
-/// the most may come first: `select_when_ready(50ms, from(a, …))`.
+/// select() does in a thread; the actor handles other messages while the handler is suspended. A
+/// time-out may be given as the first argument: `select_when_ready(50ms, from(a, …))`.
 ///
-/// What it calls runs in the handler, and is no coroutine. A value given to into() as an rvalue may be
-/// moved from at any time while the handler waits: leave it alone until then.
+/// The function of the chosen case runs in the handler, and must not be a coroutine. A value given
+/// to into() as an rvalue may be moved from at any time while the handler waits; do not use it
+/// until then.
 ///
 /// Threads: the turns of an actor; elsewhere it does not compile.
-/// Errors:  if the actor ends while the handler waits, what it has been given already is put back, as the
-///          oldest value of its channel, and what it would send is destroyed with the handler. Throws
-///          what the called one throws, when the value has been taken; std::bad_alloc, before that.
-/// Cost:    the mutexes of all channels at once; if it waits also a block from the pool, the mutexes
-///          again, once together and once each, and a message to oneself.
+/// Errors:  if the actor terminates while the handler waits, a value that was already given to it
+///          is put back as the oldest value of its channel, and a value to be sent is destroyed
+///          with the handler. Throws what the called function throws, after the value has been
+///          taken; std::bad_alloc, before that.
+/// Cost:    the mutexes of all channels at once; if it waits, also a block from the pool, the
+///          mutexes again, once together and once each, and a message from the actor to itself.
 template <class... Cases>
   requires(std::is_base_of_v<detail::channel_case, std::remove_cvref_t<Cases>> && ...)
 [[nodiscard]] auto select_when_ready(Cases&&... cases) {

@@ -17,19 +17,19 @@ struct waiting_send;
 }  // namespace detail
 
 /// Never defined. The compiler names it when a coroutine sends an aggregate that it builds in the
-/// same expression: GCC 12 destroys such a one twice. Write send_when_ready<Message>(parts…), or
-/// send_when_ready<Message>(std::move(named)).
+/// same expression: GCC 12 destroys such an object twice. Write
+/// send_when_ready<Message>(arguments…), or send_when_ready<Message>(std::move(named)).
 template <class Message>
 struct build_the_message_in_place;
 
-/// Never defined. The compiler names it, with the types, when a message is to be built from parts that it
-/// has no members, or no constructor, for; also where a number would be narrowed.
+/// Never defined. The compiler names it, with the types, when a message is built from arguments for
+/// which it has no members and no constructor, or which would be narrowed.
 template <class Message, class... Parts>
 struct message_cannot_be_built_from;
 
-/// A message that has been built and not been sent yet: what send_when_ready() returns, to be
-/// awaited in the same expression by a handler that is a coroutine (troupe::task). Not awaited, the
-/// message is destroyed.
+/// A message that has been built and not been sent yet: the result of send_when_ready(), which a
+/// handler that is a coroutine (troupe::task) awaits in the same expression. If it is not awaited,
+/// the message is destroyed.
 ///
 /// Threads: the turn's.
 class [[nodiscard]] sending {
@@ -42,9 +42,10 @@ class [[nodiscard]] sending {
     if (message_ != nullptr || waits_ != nullptr) give_up();
   }
 
-  // ── The coroutine's ─────────────────────────────────────────────────────────────────────────
-  [[nodiscard]] bool is_decided() noexcept;  // at once: there was room, or it will not wait
-  /// False if it was decided meanwhile. Throws std::bad_alloc, with nothing sent.
+  // ── For the coroutine ───────────────────────────────────────────────────────────────────────
+  // without waiting: there was room, or the policy does not wait
+  [[nodiscard]] bool is_decided() noexcept;
+  /// Returns false if it was decided meanwhile. Throws std::bad_alloc, with nothing sent.
   [[nodiscard]] bool wait(detail::handler_frame& who);
   [[nodiscard]] delivery became() const noexcept { return became_; }
   void decided(delivery became) noexcept {
@@ -55,8 +56,8 @@ class [[nodiscard]] sending {
  private:
   void give_up() noexcept;
 
-  detail::control_block* to_;  // the handle that made this keeps it until wait() does
-  detail::envelope* message_;  // null: sent, or in the hands of waits_
+  detail::control_block* to_;  // held by the handle that made this, until wait() holds it
+  detail::envelope* message_;  // null: sent, or owned by waits_
   detail::waiting_send* waits_ = nullptr;
   delivery became_ = delivery::refused;
 };
@@ -72,14 +73,14 @@ struct sent_message<void, Part> {
   using type = std::remove_cvref_t<Part>;
 };
 
-// What GCC 12 destroys twice if it was built from braces within the co_await; what was moved from cannot
-// be told from it.
+// A type that GCC 12 destroys twice if the object is built from braces within the co_await. An
+// object that is moved from has the same type and cannot be told from it.
 template <class Part>
 inline constexpr bool may_be_destroyed_twice =
     !std::is_lvalue_reference_v<Part> && std::is_aggregate_v<std::remove_cvref_t<Part>> &&
     !std::is_trivially_destructible_v<std::remove_cvref_t<Part>>;
 
-// Who names the type says that he has moved from a named one.
+// A caller that names the type asserts that it moves from a named object.
 template <class Named, class Part>
 concept safe_to_await = !may_be_destroyed_twice<Part> || std::same_as<Named, Part>;
 

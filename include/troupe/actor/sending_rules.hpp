@@ -9,17 +9,19 @@
 
 namespace troupe::detail {
 
-/// What a send to an actor has to keep to. Constant once the actor can be named.
+/// The limits and rules that apply to each send to an actor. Constant once the actor has an
+/// address.
 struct sending_rules : mailbox_limits {
-  /// False: there is more to it than the limits of the mailbox; the side block has it.
+  /// False: further rules beyond the mailbox limits apply; they are in the side block.
   bool plain = true;
 };
 
-/// What every send looks at of the system.
+/// The state of the system that every send reads.
 struct alignas(cache_line_bytes) system_state {
-  sending_rules rules;  // for actors without any of their own
-  bool has_budget = false;
-  bool looked_at = false;  // it has an observer, or traces: no rules of its actors are plain
+  sending_rules rules;  // for actors without rules of their own
+  bool settles_each_turn =
+      false;               // the memory budget is so small that each turn reports what it has used
+  bool looked_at = false;  // it has an observer, or traces: the rules of its actors are never plain
   bool traces = false;
   atomic<bool> over_budget{false};
 };

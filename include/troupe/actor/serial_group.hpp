@@ -14,33 +14,36 @@ class runtime;
 class serial_executor;
 }  // namespace detail
 
-/// Actors whose turns never run in parallel: give the same group to each of them at spawn. What they share needs no
-/// lock, as long as it is used in handlers, on_start(), on_stop() and destructors. A constructor
-/// runs on the thread that spawns, but for a supervised child's.
+/// A group of actors whose turns never run in parallel: give the same group to each of them at
+/// spawn. State that they share needs no lock, as long as it is used only in handlers, on_start(),
+/// on_stop() and destructors. A constructor runs on the thread that spawns, except for that of a
+/// supervised child.
 ///
 ///   troupe::serial_group ledger(system);
 ///   auto a = system.spawn<account>({.group = ledger}, book);
 ///   auto b = system.spawn<account>({.group = ledger}, book);
 ///
-/// Each member keeps its own mailbox, limits and order. Who has something to do gets one turn after the other, and the group
-/// together gets as many as one actor. A handler that waits in `co_await` lets the others go on; in blocking() or get()
-/// it does not. get() for an actor of its own group is an error.
+/// Each member keeps its own mailbox, limits and order. Members with work run in turn, and the
+/// whole group is scheduled as often as one actor. A handler that is suspended in `co_await` lets
+/// other members run; one in blocking() or get() does not. get() for a reply from an actor of the
+/// same group is an error.
 ///
-/// Threads: a plain value; copies are the same group. It lives as long as anybody who uses it.
-/// Cost:    a mutex for each turn that is scheduled, and twice in the turn; nothing for each message. In a dispatcher that
-///          has had a group, a virtual call for each turn of the other actors, too.
+/// Threads: a plain value; copies are the same group, which lives as long as any user of it.
+/// Cost:    a mutex for each turn that is scheduled, and twice in the turn; nothing for each
+///          message. In a dispatcher that has had a group, also a virtual call for each turn of the
+///          other actors.
 class serial_group {
  public:
-  /// `dispatcher`: on whose workers; empty: the system's own.
+  /// `dispatcher` is the name of the pool whose workers run the group; empty: the system's own.
   ///
-  /// Errors: std::invalid_argument if there is none of this name.
+  /// Errors: std::invalid_argument if no dispatcher has this name.
   explicit serial_group(troupe::system& in, std::string_view dispatcher = {});
 
  private:
   friend struct serial_group_access;
   std::shared_ptr<detail::serial_executor> shared_;
   detail::runtime* home_;
-  std::uint16_t epoch_;  // of home_: whether it is still the same system
+  std::uint16_t epoch_;  // of home_: to check that it is still the same system
 };
 
 }  // namespace troupe

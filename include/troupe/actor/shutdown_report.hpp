@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,16 +12,22 @@
 
 namespace troupe {
 
-/// Who was still there when system::shutdown() gave up waiting, and what they were doing.
+/// The actors that had not terminated when system::shutdown() or shutdown_now() stopped waiting,
+/// and their activity at that time.
 struct shutdown_report {
   struct straggler {
     address who;
     std::string name;
     std::string doing;  // "in on(withdraw)", "in its destructor", "waits for its pump", …
+    // Upper bound for the number of messages in its mailbox: a large message counts as several, and
+    // handled messages are subtracted in steps of an eighth of the limit.
+    std::size_t waiting = 0;
   };
 
   std::vector<straggler> stragglers;
   duration waited{};
+  // messages that terminated actors left unhandled, since the first call
+  std::uint64_t discarded = 0;
 
   [[nodiscard]] bool complete() const noexcept { return stragglers.empty(); }
 };

@@ -10,8 +10,9 @@
 
 namespace troupe::detail {
 
-/// The beginning of an actor's slot: constructed once, and there for ever, so that any thread may ask at
-/// any time whether what an address names is there, and whether anybody reads its mailbox.
+/// The beginning of an actor's slot. It is constructed once and lives forever, so that any thread
+/// may check at any time whether the actor that an address names still exists, and whether its
+/// mailbox has a reader.
 struct slot_head {
   lifeline life;
   mailbox_word pushed;
@@ -22,13 +23,14 @@ struct slot_head {
 
   enum class reader : std::uint8_t { nobody, of_it, of_another };
 
-  /// By address, without a reference: becomes the reader of that actor, if it is idle. An actor whose turns
-  /// somebody has stays what it is, so it is enough to look behind that whether it is the one. `of_another`: it
-  /// is not any more; the caller is that one's reader now, and has to give the mailbox back as rest()
-  /// or schedule() does.
+  /// By address, without a reference: becomes the reader of that actor's mailbox, if the actor is
+  /// idle. While an actor has a reader, its slot is not reused, so it is sufficient to check the
+  /// generation afterwards. `of_another`: the slot belongs to another actor by now; the caller is
+  /// the reader of that one, and must return the mailbox as rest() or schedule() does.
   [[nodiscard]] reader try_begin_reading(std::uint32_t generation) noexcept {
     if (life.now().generation() != generation || !pushed.try_begin_reading()) return reader::nobody;
-    // [mailbox] relaxed: the actor was opened before it became idle, and that was acquired.
+    // [mailbox] relaxed: the actor was opened before it became idle, and the reader has acquired
+    // that.
     return life.now().generation() == generation ? reader::of_it : reader::of_another;
   }
 };

@@ -14,24 +14,26 @@ namespace troupe {
 
 /// How to spawn one actor; system::spawn() takes it before the constructor's arguments.
 struct spawn_options {
-  std::string name = {};  // for logs and reports; empty: the type's
+  std::string name = {};  // for logs and reports; empty: the name of the actor's type
   placement where = troupe::pool;
-  /// Which pool, by its name; empty: the system's own. An unknown one is a std::invalid_argument, and one beside another
-  /// `where` than pool.
+  /// Name of the pool to run on; empty: the system's own pool. spawn() throws std::invalid_argument
+  /// if no pool has this name, or if `where` is anything other than pool.
   std::string dispatcher = {};
-  /// Never in parallel with the others of the group, on the group's dispatcher. A std::invalid_argument beside a
-  /// dispatcher, or another `where` than pool.
+  /// Serial group: the actor never runs in parallel with other members of the group, and runs on
+  /// the group's dispatcher. spawn() throws std::invalid_argument if `dispatcher` is set as well,
+  /// or if `where` is anything other than pool.
   std::optional<serial_group> group = {};
 
-  /// Messages that may wait in its mailbox; nothing: the system's, see system_options.
-  /// At most 524,287, and a quarter of that with pause_senders; or no_limit.
+  /// Limit for the number of messages in the mailbox; empty: the system's limit, see
+  /// system_options. At most 524,287, a quarter of that with pause_senders; or no_limit.
   std::optional<std::size_t> max_messages = {};
-  /// Bytes of the messages that may wait, with their heads of 16 bytes and with what they say that
-  /// they own. It is never exceeded, but where many small and some large messages wait together
-  /// their number may count for up to half of it.
+  /// Limit for the bytes of the messages in the mailbox, including 16 bytes of header for each and
+  /// the bytes that they declare to own. It is never exceeded. Where small and large messages wait
+  /// together, however, their number may count for up to half of it.
   std::optional<std::size_t> max_bytes = {};
-  overload when_full = overload::pause_senders;
-  /// Beside these, the memory of a group; see budget.
+  overload when_full = overload::of_class;
+  /// A memory budget that the actor shares with a group, in addition to the limits above; see
+  /// budget.
   std::optional<budget> charged_to = {};
 };
 

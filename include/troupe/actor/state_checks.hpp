@@ -12,35 +12,36 @@
 #include <troupe/actor/statechart.hpp>
 #include <troupe/message/handler.hpp>
 
-// What the compiler says about a machine that is declared wrongly. None of these is ever defined: their
-// names, with the types, are the error.
+// Compile errors for machines with an invalid declaration. None of these types is ever defined:
+// their names, with the types, are the error.
 
 namespace troupe {
 
-/// It has no `using states = troupe::states<…>;` or no `using messages = troupe::messages<…>;`.
+/// The machine has no `using states = troupe::states<…>;` or no
+/// `using messages = troupe::messages<…>;`.
 template <class Machine>
 struct machine_needs_a_list_of_states_and_one_of_messages;
 
-/// A state is a class like `struct open : state {};`, or `in<parent>`: what belongs to it is a member of
-/// the machine.
+/// A state is an empty class like `struct open : state {};`, or derived from `in<parent>`: its data
+/// belongs into members of the machine.
 template <class Machine, class State>
 struct state_must_be_an_empty_class_derived_from_state;
 
-/// Named as a parent or as a target: add it to `states`.
+/// The state is named as a parent or as a target, but not listed: add it to `states`.
 template <class Machine, class State>
 struct state_is_not_listed;
 template <class Machine, class State>
 struct state_is_listed_twice;
 
-/// Only a state that has others within it has a history.
+/// Only a state with substates has a history.
 template <class Machine, class State>
 struct history_of_a_state_without_children;
 
-/// Add an `on` for it to a state or to the machine, or take it off the list.
+/// Add an `on` for the message to a state or to the machine, or remove it from the list.
 template <class Machine, class Message>
 struct message_is_handled_in_no_state;
 
-/// Named in a state's `defers`: add it to `messages`.
+/// The message is named in a state's `defers`, but not listed: add it to `messages`.
 template <class Machine, class Message>
 struct message_is_not_listed;
 
@@ -51,7 +52,7 @@ struct handler_must_take_the_state_by_value;
 template <class Machine, class State, class Message>
 struct message_is_both_handled_and_deferred;
 
-/// Who asks gets the same type of answer from each handler.
+/// All handlers must have the same type of reply, because a requester expects one type.
 template <class Machine, class Message>
 struct handlers_disagree_about_the_result;
 
@@ -62,21 +63,22 @@ struct time_limit_has_no_handler;
 template <class Machine, class State>
 struct time_limit_has_no_duration;
 
-/// on_start() is the machine's own: do it in the on_enter() of the first state.
+/// The machine defines on_start() itself: use the on_enter() of the first state instead.
 template <class Machine>
 struct machine_starts_by_itself;
 
-/// A handler that is a coroutine stays in the state: let it send a message to self(this), whose handler leads on.
+/// A handler that is a coroutine stays in the state: let it send a message to self(this), whose
+/// handler changes the state.
 template <class Machine, class State, class Message>
 struct coroutine_handler_cannot_lead_to_another_state;
 
-/// on_enter() and on_exit() cannot lead anywhere: send a message to self(this) instead.
+/// on_enter() and on_exit() cannot change the state: send a message to self(this) instead.
 template <class Machine, class State>
 struct action_must_return_nothing;
 
 namespace detail {
 
-/// Becomes an M, and nothing else.
+/// Converts to an M, and to nothing else.
 template <class M>
 struct exactly {
   template <std::same_as<M> T>
@@ -183,8 +185,8 @@ template <class A>
 concept lists_states_and_messages =
     lists_states<A> && requires { for_each_message(typename A::messages{}, [](auto*) {}); };
 
-/// Does not compile for a machine that is declared wrongly. Does nothing. Not consteval: that would make a
-/// second error of each.
+/// Fails to compile for a machine with an invalid declaration; otherwise does nothing. It is not
+/// consteval, which would add a second error to each.
 template <class A>
 void check_machine() {
   if constexpr (!requires {
@@ -209,7 +211,7 @@ void check_machine() {
   });
 }
 
-/// The state of a machine that has not started yet.
+/// Returns the state of a machine that has not started yet.
 template <class A>
 active_state make_active_state() {
   if constexpr (!lists_states_and_messages<A>) {

@@ -22,23 +22,23 @@ namespace troupe {
 
 namespace detail {
 
-/// A machine as it is printed. The states are those of its records.
+/// A description of a machine for printing. The states are those of its records.
 struct machine_diagram {
   struct edge {
-    state_index from = no_state;  // no_state: from all
+    state_index from = no_state;  // no_state: from all states
     std::string label;
     transition how;
   };
   struct box {
     state_record state;
-    std::vector<std::string> lines;  // what it does without leaving
+    std::vector<std::string> lines;  // actions that do not leave the state
   };
 
   std::string_view name;
   std::vector<box> states;
   std::vector<std::string> lines;  // in all states
   std::vector<edge> edges;
-  state_index active = no_state;  // no_state: none is marked
+  state_index active = no_state;  // no_state: no state is marked
 
   void add(state_index from, std::string label, const transition* begin, const transition* end);
   [[nodiscard]] std::vector<std::string>& lines_of(state_index state) {
@@ -48,7 +48,7 @@ struct machine_diagram {
 
 [[nodiscard]] std::string to_dot(const machine_diagram& of);
 
-/// "after 5s"; without a duration, which only the running machine knows: "after a time limit".
+/// "after 5s"; or "after a time limit", if the duration is known only to the running machine.
 [[nodiscard]] std::string limit_text(std::optional<duration> limit);
 
 template <class A, class S>
@@ -103,16 +103,16 @@ machine_diagram describe(const A* machine) {
 
 }  // namespace detail
 
-/// A machine class as a diagram for Graphviz: its states within each other, where each begins, entry and
-/// exit actions, handlers that stay, and the ways that the others lead, time limits and histories among
-/// them, what is deferred, and what fails.
+/// Returns a diagram of a machine class for Graphviz. It shows nested states and their initial
+/// states, entry and exit actions, handlers that stay, transitions including those to histories and
+/// by time limits, deferred messages, and messages that fail the actor.
 ///
 /// Threads: any. With a machine: its turns.
 template <class Machine>
 [[nodiscard]] std::string to_dot() {
   return detail::to_dot(detail::describe<Machine>(nullptr));
 }
-/// The same with the state marked in which the machine is.
+/// As above, with the current state of the machine marked.
 template <class Machine>
 [[nodiscard]] std::string to_dot(const Machine& machine) {
   return detail::to_dot(detail::describe<Machine>(&machine));

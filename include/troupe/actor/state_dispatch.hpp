@@ -16,18 +16,20 @@
 #include <troupe/actor/state_records.hpp>
 #include <troupe/actor/statechart.hpp>
 #include <troupe/actor/task.hpp>
+#include <troupe/actor/told_of_ends.hpp>
 #include <troupe/message/address.hpp>
 #include <troupe/message/envelope.hpp>
 #include <troupe/message/handler.hpp>
 #include <troupe/message/type_name.hpp>
 
-// The way of a message in a machine: to the handler, and on to the next state.
+// The path of a message in a machine: to its handler, and to the next state.
 
 namespace troupe::detail {
 
 /// Chooses among the handlers of the machine A: its `handler_choice`.
 ///
-/// Cost: beside what any message costs, a load from a table of its message and an indirect call.
+/// Cost: in addition to that of any message, a load from a table of its message and an indirect
+///       call.
 template <class A>
 struct machine_of {
   template <class M>
@@ -55,18 +57,18 @@ struct machine_of {
     if constexpr (lists_states<A>) table<M>[machine(a).active_.innermost()](a, message);
   }
 
-  /// What M's handlers give who asks: void if nothing.
+  /// The type with which the handlers of M reply: void if they do not reply.
   template <class M>
   using reply = typename decltype(find_reply_in_machine<A, M>())::type;
 
-  /// The same for a message that is to be answered.
+  /// As run(), for a request.
   template <class M>
   static void run_request(void* actor, envelope& asked) {
     A& a = *static_cast<A*>(actor);
     request_table<M>[machine(a).active_.innermost()](a, asked);
   }
 
-  /// Nobody waits for what it gives.
+  /// Calls a handler whose result is not used.
   template <class M, class S, class Message>
   static void call(A& a, Message&& message, const address& sender) {
     using R = typename declared_result<A, M, S>::type;
@@ -100,12 +102,13 @@ struct machine_of {
   template <class M>
   using carrier = message_envelope<M, wants_sender<M>>;
 
-  // A may have members of its own with the names of the machine's.
+  // A may have members with the same names as those of the machine.
   static state_machine<A>& machine(A& a) noexcept { return a; }
 
   template <class M, class S>
   static void handle(A& a, envelope& message) {
     auto& e = static_cast<carrier<M>&>(message);
+    is_handled_now<A, M>(message);
     struct free_after {
       carrier<M>& e;
       ~free_after() { free_envelope(e); }
@@ -117,14 +120,14 @@ struct machine_of {
     }
   }
 
-  // The answer goes off before the state changes.
+  // The reply is sent before the state changes.
   template <class M, class S>
   static void answer(A& a, envelope& message) {
     using R = typename declared_result<A, M, S>::type;
     auto& asked = static_cast<request_of<M, reply<M>>&>(message);
     unless_answered guard{&asked};
     if constexpr (later<M, S>) {
-      // The block may become the answer while the handler runs.
+      // The block may become the reply while the handler runs.
       M taken(std::move(asked.message));
       asked.empty();
       guard.asked = nullptr;
@@ -162,7 +165,7 @@ struct machine_of {
     }
   }
 
-  // Who has asked is told that there is no answer: ask_error::unanswered.
+  // The requester gets an error: ask_error::unanswered.
   template <class M>
   static void ignore(A& a, envelope& message) {
     const no_answer_scope as(ask_error::unanswered);
@@ -214,7 +217,7 @@ struct machine_of {
     return std::array<way, sizeof...(Ss)>{way_of<M, Asked>(found_handler<A, M, Ss>{})...};
   }
 
-  /// What becomes of M in each state.
+  /// The function for M in each state.
   template <class M>
   static constexpr auto table = make_table<M, false>(typename A::states{});
   template <class M>
@@ -235,7 +238,7 @@ struct machine_of {
     }
   }
 
-  // A handler that is a coroutine and has not begun.
+  // Returns a handler that is a coroutine and has not begun.
   template <class M, class S, class On>
   static auto made(const On& on) {
     using R = typename declared_result<A, M, S>::type;

@@ -9,7 +9,7 @@
 #include <troupe/message/address.hpp>
 #include <troupe/message/handler.hpp>
 
-// Who handles a message in a state of a machine, found by the compiler.
+// Finds, at compile time, the handler of a message in a state of a machine.
 
 namespace troupe::detail {
 
@@ -23,7 +23,7 @@ template <class A, class S, class M>
 concept handles_with_sender_in =
     has_handler_in<A, S, M, address> || has_handler_in<A, S, M, const address&>;
 
-// The handler on(S, M, reply<R>), whose answer is owed when it returns.
+// The handler on(S, M, reply<R>), which may reply after it has returned.
 template <class R, class Out>
 struct later_form {
   using reply = R;
@@ -48,7 +48,7 @@ consteval auto find_later_form() {
 template <class A, class S, class M>
 concept replies_later_in = requires { typename decltype(find_later_form<A, S, M>())::reply; };
 
-/// Whether S has a handler of M of its own.
+/// True if S itself has a handler of M.
 template <class A, class S, class M>
 concept handles_in =
     has_handler_in<A, S, M> || handles_with_sender_in<A, S, M> || replies_later_in<A, S, M>;
@@ -62,12 +62,12 @@ template <class S, class M>
   requires requires { typename S::defers; }
 inline constexpr bool defers<S, M> = S::defers::template contains<M>;
 
-/// Found: the handler that S declares (void: the actor's own).
+/// Result of the search: the handler that S declares (void: the actor's own).
 template <class S>
 struct handled_in {
   using in = S;
 };
-/// Found: nobody, and what the state says about that.
+/// Result of the search: no handler, and the policy of the state for that.
 template <class Policy>
 struct unhandled_as {
   using policy = Policy;
@@ -83,7 +83,7 @@ struct policy_in<S, void> {
   using type = typename S::unhandled;
 };
 
-/// From a state outwards. `Policy`: what the nearest state has said that says something.
+/// Searches from a state outwards. `Policy`: that of the nearest state that declares one.
 template <class A, class M, class S, class Policy = void>
 consteval auto find_handler() {
   if constexpr (std::is_void_v<S>) {
@@ -106,7 +106,7 @@ consteval auto find_handler() {
 template <class A, class M, class S>
 using found_handler = decltype(find_handler<A, M, S>());
 
-/// Whether S itself (void: the actor) has a handler of M.
+/// True if S itself (void: the actor) has a handler of M.
 template <class A, class M, class S>
 inline constexpr bool declares_handler =
     std::same_as<decltype(find_handler<A, M, S>()), handled_in<S>>;

@@ -23,7 +23,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What an actor derives from whose reaction to a message depends on the state in which it is:
+/// Base class of actors whose reaction to a message depends on their state:
 ///
 ///   class door : public troupe::state_machine<door> {
 ///    public:
@@ -39,53 +39,56 @@ namespace detail {
 ///     void on(const count& m) { m.to.send(opened_); }
 ///     …
 ///
-/// A handler `on(state, M)` (or `on(state, M, address sender)`) handles M in that state and in the states
-/// within it that have none of their own; `on(M)` in all that have none. What it returns says where it
-/// leads; one that returns no `to` stays where it is. So the compiler knows the whole machine, and to_dot()
-/// prints it.
+/// A handler `on(state, M)` (or `on(state, M, address sender)`) handles M in that state and in
+/// those of its substates that have no handler of their own; `on(M)` handles M in all states
+/// without one. The return type names the target states; a handler that returns no `to` stays in
+/// the current state. The compiler therefore knows the whole machine, and to_dot() prints it.
 ///
-/// `void on_enter(state)` and `void on_exit(state)` run on the way into a state and out of it,
-/// `duration limit(state)` says how long it may last: on(state, time_limit) comes then, once in a
-/// stay. `void on_unhandled(std::string_view state, std::string_view message)` is told what was ignored. All of
-/// these are public.
+/// `void on_enter(state)` and `void on_exit(state)` run when a state is entered or left.
+/// `duration limit(state)` sets how long the machine may stay in a state: on(state, time_limit) is
+/// called after that time, once in a stay.
+/// `void on_unhandled(std::string_view state, std::string_view message)` is called for ignored
+/// messages. All of these are public.
 ///
-/// The change of state follows the handler: first it returns, then states are left, from the
-/// innermost out to the one that has the handler and the target within it, then entered down to the target,
-/// and on to the first child of each. A target within the handler's own state does not leave that one; the
-/// state itself as a target leaves and enters it. Actions cannot change the state: they send a message
-/// to self(this) for that. The end of the actor is no change of state, and runs no on_exit.
+/// The change of state follows the handler. First the handler returns. Then states are left, from
+/// the innermost out to the one that contains both the state of the handler and the target. Then
+/// states are entered down to the target, and further down to the first child of each. A target
+/// within the handler's own state does not leave that state; the state itself as a target leaves
+/// and enters it. Actions cannot change the state; to do so, they send a message to self(this). The
+/// termination of the actor is not a change of state and runs no on_exit.
 ///
-/// Threads: as actor. It is in no state until its on_start(), which is the machine's own, has run.
-/// Errors:  an exception out of a handler or an action ends the actor, as any. What is wrong in the
-///          declaration is an error of the compiler.
-/// Cost:    handling a message is one indirect call more than in another actor; see active_state for a
-///          change.
+/// Threads: as actor. The machine is in no state until its on_start(), which is defined here, has
+///          run.
+/// Errors:  an exception that leaves a handler or an action terminates the actor, as for any actor.
+///          Errors in the declaration are compile errors.
+/// Cost:    handling a message is one indirect call more than in another actor; see active_state
+///          for the cost of a change of state.
 template <class Self>
 class state_machine : public actor, public statechart {
  public:
   using handler_choice = detail::machine_of<Self>;
 
-  /// How many messages wait at once for a change of state, if the machine has no
-  /// `static constexpr std::size_t max_deferred` of its own. One more is as unhandled.
+  /// How many messages may wait at once for a change of state, if the machine declares no
+  /// `static constexpr std::size_t max_deferred`. Messages beyond that are unhandled.
   static constexpr std::size_t deferred_by_default = 1'024;
 
   /// Enters the first state.
   void on_start() { active_.start(static_cast<Self*>(this)); }
 
-  /// Whether it is in this state, or in one within it. During an action: whether that has been entered,
-  /// and not been left yet.
+  /// Returns true if the machine is in state S, or in one of its substates. During an action:
+  /// whether S has been entered and not yet been left.
   template <class S>
   [[nodiscard]] bool is_in() const noexcept {
     return active_.is_in(detail::index_of<Self, S>);
   }
 
-  /// Of the innermost one.
+  /// Returns the name of the innermost current state.
   [[nodiscard]] std::string_view state_name() const noexcept {
     const detail::state_index at = active_.innermost();
     return at == detail::no_state ? std::string_view{} : detail::state_records_of<Self>[at].name;
   }
 
-  /// How many messages nobody has handled because of the state.
+  /// Returns how many messages were not handled because of the state.
   [[nodiscard]] std::uint64_t unhandled() const noexcept { return unhandled_; }
 
  protected:
@@ -125,7 +128,7 @@ class state_machine : public actor, public statechart {
 
   detail::active_state active_;
   std::uint64_t unhandled_ = 0;
-  std::size_t deferred_ = 0;  // of what the actor keeps
+  std::size_t deferred_ = 0;  // number of deferred messages that the actor has stashed
 };
 
 }  // namespace troupe

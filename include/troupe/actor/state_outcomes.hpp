@@ -12,7 +12,7 @@
 #include <troupe/message/address.hpp>
 #include <troupe/message/handler.hpp>
 
-// What the handlers of a machine return: where they lead, and what they answer.
+// The results of a machine's handlers: target states and replies.
 
 namespace troupe::detail {
 
@@ -45,7 +45,7 @@ struct declared_result<A, M, void> {
   using type = void;
 };
 
-/// It stays where it is.
+/// A handler that stays in the current state.
 template <class R>
 struct outcome {
   using result = R;
@@ -61,7 +61,7 @@ struct outcome<statechart::to<Targets...>> {
   static constexpr bool may_go = true;
   using targets = statechart::to<Targets...>;
 };
-/// Its result, and where it goes.
+/// A handler that returns a result and a target.
 template <class R, class... Targets>
 struct outcome<std::pair<R, statechart::to<Targets...>>> {
   using result = R;
@@ -72,7 +72,7 @@ struct outcome<std::pair<R, statechart::to<Targets...>>> {
 template <class A, class M, class S>
 using outcome_of = outcome<typename declared_result<A, M, S>::type>;
 
-/// What the handler of M that S declares (void: the actor's own) gives who asks.
+/// The type with which the handler of M that S declares (void: the actor's own) replies.
 template <class A, class M, class S>
 consteval auto find_reply() {
   if constexpr (std::is_void_v<S>) {
@@ -88,7 +88,7 @@ consteval auto find_reply() {
   }
 }
 
-/// What M's handlers give who asks: as the first one says. void: nothing.
+/// The type with which the handlers of M reply, according to the first one. void: no reply.
 template <class A, class M, class S, class... More>
 consteval auto find_reply_in(states<S, More...>) {
   if constexpr (declares_handler<A, M, S>) {
@@ -111,7 +111,7 @@ consteval auto find_reply_in_machine() {
   }
 }
 
-/// The state in a target.
+/// The state that a target names.
 template <class T>
 struct target_of {
   using state = T;
@@ -142,7 +142,7 @@ constexpr transition make_transition() {
   return {target::kind, scope_of(typename A::states{}, from, to), to};
 }
 
-/// One for each target of a handler that From declares.
+/// The transitions to each target of a handler that From declares.
 template <class A, class From, class Targets>
 struct transitions_to;
 template <class A, class From, class... Ts>

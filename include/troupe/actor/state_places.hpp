@@ -8,8 +8,8 @@
 #include <troupe/actor/statechart.hpp>
 #include <troupe/message/handler.hpp>
 
-// The states of a machine, found by the compiler: their places in the list and within each other. `void`
-// stands for what is around all states: the actor itself.
+// The states of a machine at compile time: their indices in the list, and their nesting. `void`
+// stands for the scope around all states: the actor itself.
 
 namespace troupe::detail {
 
@@ -50,7 +50,7 @@ constexpr void for_each_message(messages<Ms...>, What&& what) {
   (what(static_cast<Ms*>(nullptr)), ...);
 }
 
-// What has no list is an error of its own, and is not to lead to more.
+// A missing list is an error of its own, and must not cause further errors.
 template <class A>
 concept lists_states = requires { for_each_state(typename A::states{}, [](auto*) {}); };
 
@@ -77,7 +77,8 @@ constexpr std::size_t depth_of(auto list, state_index state) {
   return depth;
 }
 
-/// The innermost state around both of them, which may be one of them; of one state: its parent.
+/// Returns the innermost state that contains both, which may be one of them; for one state: its
+/// parent.
 constexpr state_index scope_of(auto list, state_index a, state_index b) {
   if (a == b) return parent_at(list, a);
   while (a != b) {

@@ -19,7 +19,7 @@
 #include <troupe/message/handler.hpp>
 #include <troupe/message/type_name.hpp>
 
-// The static records of a machine's states, and what is found by looking at all its handlers.
+// The static records of a machine's states, and properties computed from all its handlers.
 
 namespace troupe::detail {
 
@@ -56,7 +56,7 @@ void run_limit(void* machine, envelope& message) {
                                                           statechart::time_limit{}, address{});
 }
 
-/// Never waits in a mailbox itself: it comes with its timer's tick.
+/// It never waits in a mailbox itself: it is part of its timer's tick.
 template <class A, class S>
 inline constexpr dispatch limit_dispatch{.run = run_limit<A, S>,
                                          .discard = discard_message<statechart::time_limit, false>,
@@ -116,7 +116,7 @@ constexpr void for_each_handler(What&& what) {
   look_in(static_cast<void*>(nullptr));
 }
 
-/// Whether any state defers anything.
+/// Returns whether any state defers messages.
 template <class A>
 constexpr bool defers_messages() {
   bool defers = false;
@@ -127,7 +127,7 @@ constexpr bool defers_messages() {
   return defers;
 }
 
-/// Whether any handler leads to a history.
+/// Returns whether any handler has a history as its target.
 template <class A>
 constexpr bool asks_for_history() {
   bool asks = false;

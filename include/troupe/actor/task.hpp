@@ -22,46 +22,52 @@ class task;
 template <class T = void>
 class exclusive_task;
 
-/// Never defined. The compiler names it, with the type, when a handler awaits what does not go on in
-/// a turn of its actor.
+/// Never defined. The compiler names it, with the type, when a handler awaits an object that cannot
+/// be awaited in a turn of its actor.
 template <class Awaited>
 struct handlers_cannot_await;
 
 namespace detail {
 
 struct request;
+struct waiter;
 template <class Task, class T, bool Exclusive>
 struct coroutine_result;
 
-/// What the runtime keeps of a handler that is a coroutine. The list is its actor's, and the turn's.
+/// The runtime's state for a handler that is a coroutine. It is linked into a list of its actor,
+/// and accessed only by the actor's current turn.
 struct handler_frame {
   std::coroutine_handle<> coroutine;
-  std::coroutine_handle<> innermost;  // what goes on: it, or a task that it awaits
-  bool goes_on = false;               // at once: a task begins or ends
+  std::coroutine_handle<> innermost;  // to be resumed: the handler, or a task that it awaits
+  bool goes_on = false;               // immediately: a task begins or ends
   bool exclusive = false;
-  bool followed = false;            // what it asks has a number: circles.hpp
-  bool held_up = false;             // it could go on, but another one is exclusive
-  bool waits_for_messages = false;  // and for nothing else: it keeps nobody alive
-  request* asked = nullptr;         // owned: who waits for what it returns
+  bool takes_nothing = false;  // while it is suspended: the handler is exclusive, or a function
+  bool followed = false;       // its requests have a number: circles.hpp
+  bool held_up = false;        // it is ready to continue, but another handler is exclusive
+  bool waits_for_messages = false;  // and for nothing else: it does not keep its actor alive
+  request* asked = nullptr;         // owned: the request that its return value answers
+  waiter* callback = nullptr;       // of asking::then(): the reply that it waits for
   const dispatch* how = nullptr;    // of the message that it handles
   handler_frame* next = nullptr;
   handler_frame* previous = nullptr;
   handler_frame* held_up_next = nullptr;
   std::exception_ptr failed;
-  std::uint64_t trace = 0;                                       // to which belongs what it does
-  void (*answer)(handler_frame& one, request& asked) = nullptr;  // with what it returned
+  std::uint64_t trace = 0;  // the trace that its messages belong to
+  // replies with the value that it returned
+  void (*answer)(handler_frame& one, request& asked) = nullptr;
 };
 
-// In the turn of the handler's actor.
+// Call these functions only in the turn of the handler's actor.
 
-/// Runs a handler until it waits for the first time. Throws what leaves it.
+/// Runs a handler until it is suspended for the first time. Throws the exceptions that leave the
+/// handler.
 void start_handler(handler_frame& frame);
 
-/// What it has waited for is there: it goes on, or, if another one is exclusive, after that. Throws
-/// what leaves it.
+/// Continues a handler whose awaited result is available; if another handler is exclusive, it
+/// continues after that one. Throws the exceptions that leave the handler.
 void resume_handler(handler_frame& frame);
 
-// What co_await uses in the place of a `sending`, which stays where it is.
+// The awaiter of a `sending`; the `sending` itself stays where it is.
 struct awaited_sending {
   sending* of;
   handler_frame* who;
@@ -70,14 +76,14 @@ struct awaited_sending {
   [[nodiscard]] delivery await_resume() const noexcept { return of->became(); }
 };
 
-/// What can be awaited in a turn, apart from tasks: it says how.
+/// An object other than a task that can be awaited in a turn: awaited_by() returns its awaiter.
 template <class Awaited>
 concept awaited_in_a_turn = requires(Awaited& what, handler_frame& who) { what.awaited_by(who); };
 
 template <class T>
 class task_promise;
 
-// What co_await uses in the place of a task.
+// The awaiter of a task.
 template <class T>
 struct awaited_task {
   task_promise<T>* of;
@@ -88,7 +94,7 @@ struct awaited_task {
   T await_resume() const { return of->take_result(); }
 };
 
-/// What all coroutines have in common that are handlers, or are awaited by handlers.
+/// Base class of the promises of all coroutines that are handlers or are awaited by handlers.
 class coroutine_promise : public handler_frame {
  public:
   static void* operator new(std::size_t bytes) { return pool_allocate(bytes); }
@@ -96,8 +102,8 @@ class coroutine_promise : public handler_frame {
     pool_release(frame, bytes);
   }
 
-  // It begins when its actor, or who awaits it, has taken it over, and stays until that has looked at
-  // how it ended.
+  // It begins after its actor or the awaiting coroutine has taken it over, and its frame stays
+  // until that has examined how it ended.
   [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
   struct at_the_end {
     coroutine_promise* of;
@@ -125,8 +131,8 @@ class coroutine_promise : public handler_frame {
     }
   }
 
-  /// It is awaited by a coroutine of that handler. No symmetric transfer, which is no tail call where
-  /// nothing is optimised: the handler's loop goes on with it.
+  /// Starts a task that a coroutine of handler `of` awaits. It does not use symmetric transfer,
+  /// which is not a tail call in unoptimised builds: the handler's loop resumes the task.
   void begin(handler_frame& of, std::coroutine_handle<> parent) noexcept {
     TROUPE_EXPECTS(parent_ == nullptr, "a task was awaited twice");
     handler_ = &of;
@@ -149,7 +155,7 @@ class coroutine_promise : public handler_frame {
     handler_->goes_on = true;
   }
 
-  handler_frame* handler_ = this;  // its own, or of the one that awaits it
+  handler_frame* handler_ = this;  // its own frame, or that of the handler that awaits it
   std::coroutine_handle<> parent_;
 };
 
@@ -177,7 +183,7 @@ class task_promise<void> : public coroutine_promise {
   void take_result() { rethrow_failure(); }
 };
 
-/// What task and exclusive_task have in common: a coroutine that has not begun.
+/// Common base of task and exclusive_task: owns a coroutine that has not begun.
 template <class Task, class T>
 class coroutine_owner {
  public:
@@ -187,7 +193,7 @@ class coroutine_owner {
     std::swap(promise_, other.promise_);
     return *this;
   }
-  /// One that has not begun never will.
+  /// Destroys a coroutine that has not begun; it will never run.
   ~coroutine_owner() {
     if (promise_ != nullptr) promise_->coroutine.destroy();
   }
@@ -209,25 +215,27 @@ class promise_of : public task_promise<T> {
 
 }  // namespace detail
 
-/// What a handler returns that is a coroutine: `task<> on(M m)`, or `task<T> on(M m)`, whose T is the
-/// reply to who asked. It may wait without blocking a thread, with `co_await`; its actor handles
-/// other messages meanwhile. So what it has read of the actor before may have changed when it goes
-/// on. An actor may have handlers of both kinds, and any number of them may wait.
+/// The return type of a handler that is a coroutine: `task<> on(M m)`, or `task<T> on(M m)`, whose
+/// T is the reply to the requester. The handler may wait with `co_await`, without blocking a
+/// thread; its actor handles other messages meanwhile. State that it has read from the actor may
+/// therefore have changed when it continues. An actor may have handlers of both kinds, and any
+/// number of suspended ones.
 ///
-/// A handler may await other tasks, as functions of its own that wait: `co_await fetch(key)`. What
-/// leaves such a one, leaves it where it is awaited.
+/// A handler may await other tasks, for example helper functions that wait themselves:
+/// `co_await fetch(key)`. An exception that leaves such a task is thrown where it is awaited.
 ///
-/// Parameters of handlers are taken by value: the message ends with the handler, not with its first
-/// turn.
+/// Handlers take their parameters by value: a message lives until its handler has ended, and not
+/// just for its first turn.
 ///
-/// Threads:   a handler goes on in a turn of its actor.
-/// Invariant: a handler that waits keeps its actor alive. If the actor ends all the same (stop(), a
-///            failure), what waits is destroyed, with its local objects, before on_stop() and before
-///            the actor's object.
-/// Errors:    an exception that leaves it ends the actor, as one out of any handler.
-/// Cost:      its frame is a block from the pool; an actor of which a handler has waited has a side
-///            block. What waits is not in the mailbox any more, so that its limits do not count it:
-///            a handler that waits for each of its messages can be there as often as messages come.
+/// Threads:   a handler continues in a turn of its actor.
+/// Invariant: a suspended handler keeps its actor alive. If the actor terminates nevertheless
+///            (stop(), a failure), its suspended handlers are destroyed with their local objects,
+///            before on_stop() and before the actor's object.
+/// Errors:    an exception that leaves it terminates the actor, as with any handler.
+/// Cost:      its frame is a block from the pool; an actor that has had a suspended handler has a
+///            side block. A message of a suspended handler is no longer in the mailbox, so limits
+///            do not count it: if the handler waits for each of its messages, the number of
+///            suspended handlers has no bound.
 template <class T>
 class [[nodiscard]] task : public detail::coroutine_owner<task<T>, T> {
  public:
@@ -240,12 +248,13 @@ class [[nodiscard]] task : public detail::coroutine_owner<task<T>, T> {
   using detail::coroutine_owner<task, T>::coroutine_owner;
 };
 
-/// The same, but its actor handles nothing else until it is over: messages wait in the mailbox, within
-/// its limits, and other handlers that could go on wait as well. So nothing changes that it has read
-/// of its actor. It may await tasks.
+/// As task, but its actor handles nothing else until the handler is over: messages wait in the
+/// mailbox, within its limits, and other handlers that are ready to continue wait as well. State
+/// that it has read from its actor therefore does not change. It may await tasks.
 ///
-/// Only stop_now(), an overload that fails the actor, and a failure end it before its end; two
-/// exclusive handlers that ask each other wait until a time-out, which names them (ask_result::why()).
+/// Only stop_now(), an overload that fails the actor, and a failure can end it early. Two exclusive
+/// handlers that send requests to each other wait until a time-out, which names them
+/// (ask_result::why()).
 template <class T>
 class [[nodiscard]] exclusive_task : public detail::coroutine_owner<exclusive_task<T>, T> {
  public:
@@ -265,12 +274,18 @@ struct coroutine_result {
   using reply = T;
 
   static void start(Task handler) { start(std::move(handler), nullptr, nullptr); }
-  /// What it returns is the answer to `asked`, which it owns from here on.
+  /// The value that it returns is the reply to `asked`, which it owns from here on.
   static void start(Task handler, request* asked, void (*answer)(handler_frame&, request&)) {
     handler_frame& frame = *std::exchange(handler.promise_, nullptr);
-    frame.exclusive = Exclusive;
+    frame.exclusive = frame.takes_nothing = Exclusive;
     frame.asked = asked;
     frame.answer = answer;
+    start_handler(frame);
+  }
+  /// Starts the function of a function actor: messages wait until it receives them.
+  static void start_function(Task function) {
+    handler_frame& frame = *std::exchange(function.promise_, nullptr);
+    frame.takes_nothing = true;
     start_handler(frame);
   }
 };

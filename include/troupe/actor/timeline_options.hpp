@@ -9,27 +9,32 @@
 
 namespace troupe {
 
-/// Records what every thread that gives turns did, and when: which actor and message it ran, that it searched for work, was
-/// parked, had lost its worker. The file is a trace for https://ui.perfetto.dev and chrome://tracing. Beside it, with `.txt`
-/// behind its name, is a table of what was hot when the system has ended.
+/// Records the activity of every thread that runs turns: which actor and message it ran, and when
+/// it searched for work, was parked, or had lost its worker. The file is a trace for
+/// https://ui.perfetto.dev and chrome://tracing. When the system has ended, a table of the hot
+/// spots is written to a file of the same name with `.txt` appended.
 ///
-/// A slice is made each `interval`: what is handled when that comes gives it its name. So short handlers have names by
-/// chance, as with a sampling profiler; one that lasts for longer has a slice that ends when it does and begins up to an
-/// interval too early. After a wake-up the first messages are looked at one by one. Waiting is recorded as it is; one of
-/// less than a 50th of the interval is within a slice, which goes on.
+/// A slice is recorded each `interval` and named after what is being handled at that time. Short
+/// handlers therefore appear by chance, as with a sampling profiler. A handler longer than the
+/// interval has a slice that ends when the handler does, and begins up to an interval too early.
+/// After a wake-up, the first messages are recorded one by one. Waiting is recorded exactly; a wait
+/// of less than a 50th of the interval does not interrupt the slice that it is in.
 ///
-/// Without options the environment's TROUPE_TRACE names the file, for any program; a second system of the same process gets
-/// that name with `-2` before its extension.
+/// Without options, the environment variable TROUPE_TRACE names the file, for any program; a second
+/// system of the same process adds `-2` to that name, before its extension.
 ///
-/// Threads: one more, `troupe/timeline`, and its system's constructor and destructor open and close the file.
-/// Errors:  the system's constructor throws std::system_error if the file cannot be made. If it cannot be written later,
-///          what is missing is counted, and told on stderr at the end.
-/// Cost:    off, nothing. On, two or three per cent, most of it for the timer of each interval; 230 KB for each thread;
-///          about 200 bytes of the file for each slice.
+/// Threads: one more thread, `troupe/timeline`; the system's constructor and destructor open and
+///          close the file.
+/// Errors:  the system's constructor throws std::system_error if the file cannot be made. If it
+///          cannot be written later, the missing data is counted, and reported on stderr at the
+///          end.
+/// Cost:    none when disabled. When enabled, two or three per cent, most of it for the timer of
+///          each interval; 230 KB for each thread; about 200 bytes of the file for each slice.
 struct timeline_options {
-  std::string file = {};  // empty: none
+  std::string file = {};  // empty: no timeline
   duration interval = std::chrono::milliseconds(1);
-  std::size_t bytes_max = 256 * 1024 * 1024;  // of the file. The table has what did not fit, too
+  // of the file; the table also has the data beyond this
+  std::size_t bytes_max = 256 * 1024 * 1024;
 };
 
 }  // namespace troupe

@@ -17,15 +17,17 @@ struct timer_access;
 class timer_service;
 }  // namespace detail
 
-/// Names one armed timer so that it can be cancelled; letting go of it changes nothing.
+/// Identifies one armed timer so that it can be cancelled; destroying the handle does not affect
+/// the timer.
 ///
-/// Threads: a plain value; cancel() from anywhere.
+/// Threads: a plain value; cancel() may be called from any thread.
 class timer {
  public:
   timer() = default;
 
-  /// Ends the timer and frees its message. Within the receiver's own turn nothing of it arrives
-  /// after this, not even a tick that is in the mailbox already. False if it had ended before.
+  /// Ends the timer and frees its message. If it is called within the receiver's own turn, none of
+  /// its messages arrives afterwards, not even a tick that is already in the mailbox. Returns false
+  /// if the timer had ended before.
   /// Cost: a mutex of the system.
   bool cancel() noexcept;
 
@@ -43,7 +45,7 @@ namespace detail {
 
 using clone_function = envelope* (*)(const envelope& message);
 
-/// Takes the message over. A period of zero: once.
+/// Arms a timer and takes ownership of the message. A period of zero: fires once.
 timer arm(control_block& to, envelope& message, duration delay, duration period,
           clone_function clone);
 

@@ -7,20 +7,23 @@
 
 namespace troupe {
 
-/// What one request from outside has set off, across actors: 0 is none.
+/// Identifies all work, across actors, that one request from outside has caused; 0: no trace.
 using trace_id = std::uint64_t;
 
-/// A number that has not been used in this process.
+/// Returns a number that has not been used in this process.
 [[nodiscard]] trace_id new_trace() noexcept;
 
-/// The trace to which belongs what this thread, or the handler that runs on it, sends.
+/// Returns the trace that messages from this thread, or from the handler that runs on it, belong
+/// to.
 [[nodiscard]] inline trace_id current_trace() noexcept { return detail::this_turn().trace; }
 
-/// What is sent meanwhile belongs to this trace: messages, questions and timers, and what their handlers
-/// send in turn, also when they go on after waiting. Failures and dead letters tell it. The systems
-/// it goes through need system_options::traces; what has been stopped at one that has not goes on without.
+/// Assigns everything that is sent during its lifetime to this trace: messages, requests and
+/// timers, and the messages that their handlers send in turn, also after a suspension. Failures and
+/// dead letters report the trace. The systems on the way need system_options::traces; at a system
+/// without it, the trace ends and the work continues without it.
 ///
-/// Threads: the one that made it. In a handler that is a coroutine it must not live across a co_await.
+/// Threads: the one that made it. In a handler that is a coroutine it must not live across a
+///          co_await.
 class trace_scope {
  public:
   explicit trace_scope(trace_id id) noexcept : before_(detail::this_turn().trace) {

@@ -5,54 +5,61 @@
 #include <cstdint>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include <troupe/actor/events.hpp>
 #include <troupe/message/envelope.hpp>
 #include <troupe/scheduler/activity.hpp>
 #include <troupe/sync/per_thread.hpp>
 
-// What a thread that gives turns is in the middle of.
+// The current activity of a thread that runs turns.
 
 namespace troupe::detail {
 
 class control_block;
 struct handler_frame;
+struct uncounted_message;
 
-/// What is to be done after the message that is being handled, besides counting it: any of these.
+/// Flags for the work after the message that is being handled, besides counting it; any
+/// combination.
 namespace after {
 inline constexpr std::uint8_t nothing = 0;
 inline constexpr std::uint8_t pause = 1;       // it has sent to a full mailbox
-inline constexpr std::uint8_t keep = 2;        // it is not handled yet
+inline constexpr std::uint8_t keep = 2;        // it is stashed
 inline constexpr std::uint8_t exclusive = 4;   // a handler has become exclusive, or is over
 inline constexpr std::uint8_t uncounted = 16;  // it was hidden
-inline constexpr std::uint8_t batch = 8;       // it was one of several: turn_context::handled_too
+inline constexpr std::uint8_t batch = 8;       // it was one of a batch: turn_context::handled_too
 }  // namespace after
 
-/// What this thread is doing for Troupe at the moment.
-struct turn_context {
-  control_block* running = nullptr;       // whose turn it is
-  control_block* constructing = nullptr;  // for whom the next actor object is made
-  std::uint32_t constructors = 0;         // of actors, that run
+/// This thread's current activity in Troupe.
+struct [[gnu::visibility("default")]] turn_context {
+  control_block* running = nullptr;       // the actor whose turn it is
+  control_block* constructing = nullptr;  // the actor for which the next object is made
+  std::uint32_t constructors = 0;         // actor constructors that are running
   activity* counts = nullptr;             // of this thread, while a turn runs
-  control_block* waits_for = nullptr;     // held: the full mailbox for which `running` will pause
-  std::uint8_t after = after::nothing;    // of `running`'s turn
-  bool unwrapped = false;                 // what runs was not in the mailbox itself
-  bool comes_alone = false;               // and is no part of a batch
-  ask_error no_answer = ask_error::refused;  // what is discarded tells who asked
-  handler_frame* coroutine = nullptr;        // that runs
-  std::uint64_t trace = 0;                   // to which belongs what is sent; see trace.hpp
+  control_block* waits_for =
+      nullptr;  // held: the full mailbox for which `running` will be suspended
+  std::vector<control_block*>* also = nullptr;  // held as well: further ones, each once, sorted
+  std::uint8_t after = after::nothing;          // for `running`'s turn
+  bool unwrapped = false;                    // the message that runs was not in the mailbox itself
+  bool comes_alone = false;                  // and is not part of a batch
+  ask_error no_answer = ask_error::refused;  // error for the requesters of discarded requests
+  handler_frame* coroutine = nullptr;        // the one that runs
+  std::uint64_t trace = 0;                   // of the messages that are sent; see trace.hpp
   std::uint32_t pumps = 0;                   // that this thread has made
-  bool in_hook = false;                      // the user is being told of an overload
-  bool in_dead_letter = false;               // or of a dead letter
-  bool must_not_wait = false;                // other than in `running`'s turn
-  const dispatch* sent_to_full = nullptr;    // what it has sent there
+  bool in_hook = false;                      // the user's on_overload or on_pool is running
+  bool in_dead_letter = false;               // the user's on_dead_letter is running
+  bool must_not_wait = false;                // for another reason than `running`'s turn
+  const dispatch* sent_to_full = nullptr;    // type of the message sent to `waits_for`
+  uncounted_message* uncounted = nullptr;    // that contains the message being handled
   std::size_t handled_too = 0;               // with the first one of a batch
-  int unwinding = 0;  // exceptions in flight below these turns: whoever pumps may be a destructor
+  int unwinding = 0;  // exceptions in flight below these turns: a destructor may run a pump
 };
 
 inline turn_context& this_turn() noexcept { return per_thread<turn_context>::here(); }
 
-/// Requests that are discarded meanwhile tell who asked that their actor has ended, and how.
+/// During its lifetime, requesters of discarded requests are told that their actor has terminated,
+/// and how.
 class no_answer_scope {
  public:
   explicit no_answer_scope(ask_error why) noexcept
@@ -67,8 +74,9 @@ class no_answer_scope {
   const ask_error before_;
 };
 
-/// While what runs was not in the mailbox itself, but was brought by something that was: if it is kept,
-/// it does not count there. `alone`: its neighbours there are not of its kind.
+/// Marks code that runs a message that was not in the mailbox itself, but inside another one: if it
+/// is stashed, it does not count in the mailbox. `alone`: its neighbours in the mailbox are not of
+/// its kind.
 class unwrapped_scope {
  public:
   explicit unwrapped_scope(bool alone = true) noexcept
@@ -86,7 +94,7 @@ class unwrapped_scope {
   const bool alone_before_;
 };
 
-/// While other turns run on this thread than the one that is in the middle of something, if any.
+/// For running other turns on this thread than the one that may be in progress.
 class other_turns_scope {
  public:
   other_turns_scope() noexcept : before_(this_turn()) {
@@ -109,7 +117,7 @@ class other_turns_scope {
   const turn_context before_;
 };
 
-/// While the constructor of an actor's object runs: the next one to be made is that of `whose`.
+/// For running the constructor of an actor's object: the next object to be made is that of `whose`.
 class constructing_scope {
  public:
   explicit constructing_scope(control_block& whose) noexcept

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// TROUPE_EXPECTS(condition, "text") states what the caller owes. It is checked in every build.
-// TROUPE_ASSERT(condition, "text") states what the author believes. It is checked unless NDEBUG is
-// defined; otherwise the condition is compiled but not evaluated.
+// TROUPE_EXPECTS(condition, "text") states a precondition that the caller must fulfil. It is
+// checked in every build. TROUPE_ASSERT(condition, "text") states an internal invariant. It is
+// checked unless NDEBUG is defined; otherwise the condition is compiled but not evaluated.
 //
 // Both print `file:line: text (condition)` to stderr and abort. Neither allocates.
 

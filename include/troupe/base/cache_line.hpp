@@ -5,9 +5,9 @@
 
 namespace troupe {
 
-/// Distance that keeps two words out of one another's cache line.
+/// The alignment that keeps two words on different cache lines.
 ///
-/// A constant of the project, because std::hardware_destructive_interference_size may differ
+/// It is a constant of the project, because std::hardware_destructive_interference_size may differ
 /// between two translation units that share a type.
 inline constexpr std::size_t cache_line_bytes = 64;
 

@@ -7,9 +7,9 @@
 
 namespace troupe {
 
-/// The one clock that deadlines are measured on: std::chrono::steady_clock, whose time points it has. On
-/// Linux that is CLOCK_MONOTONIC, which the futex of the sync layer relies on. On the thread of a
-/// simulation it is that one's.
+/// The clock for all deadlines: std::chrono::steady_clock, whose time points it uses. On Linux that
+/// is CLOCK_MONOTONIC, which the futex functions of the sync layer require. On the thread of a
+/// simulation it is simulated time.
 struct clock {
   using time_point = std::chrono::steady_clock::time_point;
   using duration = time_point::duration;
@@ -24,8 +24,8 @@ struct clock {
     return std::chrono::steady_clock::now();
   }
 };
-/// The date: std::chrono::system_clock. A simulation begins on the second of January 1970, and there it passes
-/// as clock does. For what people read; deadlines are measured on clock.
+/// The date: std::chrono::system_clock. In a simulation it begins on 2 January 1970 and advances
+/// like clock. For times that people read; deadlines use clock.
 struct wall_clock {
   using time_point = std::chrono::system_clock::time_point;
   using duration = time_point::duration;
@@ -44,7 +44,7 @@ struct wall_clock {
 using time_point = clock::time_point;
 using duration = clock::duration;
 
-/// That long after `from`; the end of time if it is beyond.
+/// The time point `by` after `from`, or time_point::max() if it would be beyond.
 [[nodiscard]] constexpr time_point later(time_point from, duration by) noexcept {
   return by < time_point::max() - from ? from + by : time_point::max();
 }

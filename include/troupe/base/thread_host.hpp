@@ -6,27 +6,28 @@
 
 namespace troupe::detail {
 
-/// Who stands in for the clock and for sleep on one thread: a simulation. On other threads nobody does.
+/// Replaces the clock and sleeping on one thread, for a simulation. Other threads have no host.
 ///
 /// Threads: its own.
-class thread_host {
+class [[gnu::visibility("default")]] thread_host {
  public:
   [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const noexcept = 0;
 
-  /// In the place of sleeping: lets others do something, and returns when there may be a reason to look again,
-  /// at the deadline at the latest.
+  /// Replaces sleeping: runs other work, and returns when there may be a reason to check again, at
+  /// the latest at the deadline.
   virtual void sleep_until(std::chrono::steady_clock::time_point deadline) noexcept = 0;
 
-  /// A block is asked for, and pool_asks_its_host() has been called. True: there is to be no memory for it.
+  /// Called when a block is requested after pool_asks_its_host(). True: the allocation is to fail.
   [[nodiscard]] virtual bool allocation_fails() noexcept { return false; }
 
-  /// In the place of an address in a text, which is another one in each process: of what lies there, in the order
-  /// in which it was first named. `generation`: of those that have lain there.
+  /// Replaces an address in a text, because addresses differ between processes: a number for this
+  /// object, in the order in which the objects were first named. `generation` distinguishes objects
+  /// at the same address.
   [[nodiscard]] virtual std::uint64_t number_of(const void* what, std::uint32_t generation) = 0;
 
-  /// Of this thread; usually null.
+  /// The host of this thread; usually null.
 #if defined(__clang__)
-  // As for per_thread: a coroutine may go on with it on another thread.
+  // As for per_thread: a coroutine may continue on another thread with it.
   [[nodiscard, gnu::noinline]] static thread_host*& here() noexcept {
     asm volatile("");
     return here_;

@@ -7,20 +7,23 @@
 
 namespace troupe::http {
 
-/// One request that has been answered, or one WebSocket that is over. Its views hold until the call that gets it has
-/// returned.
+/// One answered request, or one closed WebSocket, for access logs. Its views are valid until the
+/// callback returns.
 struct access {
   enum class kind : std::uint8_t { request, websocket };
 
   kind what = kind::request;
   std::string_view peer = {};    // the address, without the port
-  std::string_view method = {};  // empty for what has not become a request
-  std::string_view target = {};  // as it was sent: with its query
-  /// Of the answer; 101 for a request that has become a WebSocket. Of a WebSocket: the code that it was closed with.
+  std::string_view method = {};  // empty if no valid request was received
+  std::string_view target = {};  // as sent, with its query
+  /// For a request: the status of its response, 101 if it became a WebSocket. For a WebSocket: its
+  /// close code.
   unsigned status = 0;
-  /// Of the answer, its head included. Of a WebSocket: of the messages that its session was given.
+  /// For a request: the bytes of its response, head included. For a WebSocket: the bytes of the
+  /// messages passed to its session.
   std::uint64_t bytes = 0;
-  /// From the request's first byte to the answer's last; from the making of the session to the end.
+  /// For a request: from its first byte to the last byte of its response. For a WebSocket: from the
+  /// creation of the session to the end.
   std::chrono::nanoseconds took{};
 };
 

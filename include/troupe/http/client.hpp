@@ -20,33 +20,36 @@
 
 namespace troupe::http {
 
-/// To an http::client: open a WebSocket, and serve it by a session, an actor as those of a server. It answers
-/// `connected`. The session is made, with its http::websocket, when the other end has agreed; what that sends is held
-/// back as a server holds back its clients.
+/// Asks an http::client to open a WebSocket and serve it by a session, an actor as in a server. The
+/// reply is `connected`. The session is created, with its http::websocket, when the other end has
+/// accepted the handshake. Backpressure applies to the other end as it does to the clients of a
+/// server.
 ///
-///   http::connect_websocket what("wss://example.org/feed", http::served_by<listener>(system, prices));
+///   http::connect_websocket what("wss://example.org/feed",
+///                                http::served_by<listener>(system, prices));
 ///   what.protocols = {"feed.v1"};
 ///   auto got = co_await client.ask<http::connect_websocket>(no_timeout, std::move(what));
 ///
-/// An answer comes in limits::handshake_time of client_options at the latest.
+/// The reply arrives within limits::handshake_time of client_options, unless `time` is set.
 struct connect_websocket {
   connect_websocket(std::string to, detail::session_factory by)
       : url(std::move(to)), session(std::move(by)) {}
 
-  /// "ws://" or "wss://"; otherwise as of a fetch.
+  /// "ws://" or "wss://"; all else as in fetch::url.
   std::string url;
-  /// As of a fetch; those that begin with Sec-WebSocket- are the client's as well.
+  /// As in fetch::headers; headers whose names begin with Sec-WebSocket- are refused too, because
+  /// the client sets them.
   header_list headers = {};
-  /// What is offered as a subprotocol. With some, the other end has to choose one of them.
+  /// The offered subprotocols. If there are any, the other end must choose one of them.
   std::vector<std::string> protocols = {};
-  /// 0: that of the client's options.
+  /// The time limit for the reply. 0: the limit of the client's options.
   std::chrono::milliseconds time{0};
   detail::session_factory session;
 
   [[nodiscard]] std::size_t owned_bytes() const noexcept;
 };
 
-/// Makes a session of type S, S(http::websocket, args...), with a copy of the arguments.
+/// Makes sessions of type S by S(http::websocket, args...), each with copies of the arguments.
 template <session S, class... Args>
 [[nodiscard]] detail::session_factory served_by(troupe::system& on, Args... args) {
   return [system = &on, args = std::make_tuple(std::move(args)...)](
@@ -60,34 +63,34 @@ template <session S, class... Args>
   };
 }
 
-/// What is wrong with it, if something is, before anything is connected to.
+/// Checks a connect_websocket without connecting. Returns the problem if it is invalid.
 [[nodiscard]] std::optional<std::string> what_is_wrong(const connect_websocket& with);
 
-/// What became of a connect_websocket.
+/// The result of a connect_websocket.
 struct connected {
   client_error error = client_error::none;
   std::string why = {};
-  /// Of the answer; 0 if there was none. 101 if all is well.
+  /// The status of the response: 101 on success, 0 without a response.
   unsigned status = 0;
-  http::websocket socket = {};  // as its session has it
+  http::websocket socket = {};  // the same one that the session has
 
   [[nodiscard]] explicit operator bool() const noexcept { return error == client_error::none; }
 };
 
-/// What a client has done since it was made.
+/// Counters of a client since its creation.
 struct client_statistics {
-  std::uint64_t connections = 0;  // at the moment, those without a request included
-  std::uint64_t websockets = 0;   // at the moment
-  std::uint64_t waiting = 0;      // requests without a connection, at the moment
-  std::uint64_t connected = 0;    // connections ever, without WebSockets
-  std::uint64_t requests = 0;     // taken
-  std::uint64_t answered = 0;     // with an answer
-  std::uint64_t failed = 0;       // with an error
-  std::uint64_t reused = 0;       // on a connection that had had one before
-  std::uint64_t repeated = 0;     // on another connection, as a kept one had just been closed
+  std::uint64_t connections = 0;  // now, idle ones included
+  std::uint64_t websockets = 0;   // now
+  std::uint64_t waiting = 0;      // requests without a connection, now
+  std::uint64_t connected = 0;    // connections ever made, without WebSockets
+  std::uint64_t requests = 0;     // accepted
+  std::uint64_t answered = 0;     // that got a response
+  std::uint64_t failed = 0;       // that ended with an error
+  std::uint64_t reused = 0;       // requests on a connection that had served another before
+  std::uint64_t repeated = 0;     // requests retried because an idle connection had just closed
 };
 
-/// To an http::client: what it has done. It answers client_statistics.
+/// Asks an http::client for its counters. The reply is client_statistics.
 struct count_client {};
 
 namespace detail {
@@ -96,31 +99,33 @@ class outgoing_websocket;
 struct site;
 }  // namespace detail
 
-/// Makes requests, and opens WebSockets, of HTTP/1.1, with TLS where the URL says so. It keeps connections for the
-/// next request, as many as its options say.
+/// An HTTP/1.1 client for requests and WebSockets, with TLS where the URL requires it. Idle
+/// connections are kept for later requests, within the limits of its options.
 ///
 ///   net::loop loop(system);
 ///   auto client = http::client::spawn(system, loop);
 ///   http::fetched got = client.ask<http::fetch>(no_timeout, what).get().value();
 ///
-/// A request that fails before an answer has begun, on a connection that was kept, is made once more if it may be
-/// (GET, HEAD, OPTIONS, PUT, DELETE): the other end may have closed the connection at the same moment. No other one is
-/// ever made twice.
+/// A request is retried once if it fails before its response has begun, on a connection that was
+/// kept idle, and its method is safe to repeat (GET, HEAD, OPTIONS, PUT, DELETE): the other end may
+/// have closed the connection at the same moment. No other request is ever sent twice.
 ///
-/// Threads:   an actor bound to the loop, whose completion handlers it shares in. Questions from anywhere.
-/// Invariant: each question has an answer within its time, also when the client ends: client_error::stopped.
-///            It stays while a question is open. WebSockets that are open stay when it ends.
-/// Cost:      names are looked up on a thread of the loop's own, one after the other, since getaddrinfo() blocks:
-///            so one that nobody answers holds up others, and the end of the loop, for as long as the system's
-///            resolver tries.
-/// Errors:    of its constructor: std::invalid_argument for a limit of nothing, and for trusted certificates that
-///            cannot be read.
+/// Threads:   an actor bound to the loop; its completion handlers run there too. Requests from any
+///            thread.
+/// Invariant: each request gets a reply within its time limit, also when the client stops:
+///            client_error::stopped. The client lives as long as a request is pending. Open
+///            WebSockets outlive the client.
+/// Cost:      names are resolved on a separate thread of the loop, one at a time, because
+///            getaddrinfo() blocks. A name server that does not respond therefore delays other
+///            look-ups, and the loop's destruction, until the system's resolver gives up.
+/// Errors:    of its constructor: std::invalid_argument for a limit of zero, and for trusted
+///            certificates that cannot be read.
 class client : public actor {
  public:
   client(net::loop& on, client_options options);
   ~client();
 
-  /// On that loop.
+  /// Spawns a client on that loop.
   [[nodiscard]] static ref<client> spawn(troupe::system& in, net::loop& on,
                                          client_options options = {});
 
@@ -135,8 +140,8 @@ class client : public actor {
  private:
   void look_again(time_point due);
 
-  const std::shared_ptr<detail::client_pool> pool_;  // with its WebSockets
-  std::shared_ptr<const detail::site> site_;         // of these, from the first on
+  const std::shared_ptr<detail::client_pool> pool_;  // also used by its WebSockets
+  std::shared_ptr<const detail::site> site_;         // of the WebSockets; null before the first one
   std::unordered_map<address, ref<detail::outgoing_websocket>> websockets_;
   timer alarm_;
   time_point due_ = time_point::max();

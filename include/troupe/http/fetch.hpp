@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,22 +13,26 @@
 
 namespace troupe::http {
 
-/// Why an http::client has not got what it was asked for.
+namespace detail {
+class byte_share;
+}  // namespace detail
+
+/// Why a request to an http::client failed.
 enum class client_error : std::uint8_t {
   none,
-  invalid,      // what was asked is none: its URL, method, a header
+  invalid,      // the URL, the method or a header is invalid
   not_allowed,  // client_options::allowed does not name the host
-  overloaded,   // too many wait, or are connected
-  resolve,      // the name of the host is not known, or nobody could be asked
-  connect,      // no address of the host lets itself be connected to
-  tls,          // no TLS with the host, or not with whom it should be
+  overloaded,   // client_options: queue_max, bytes_max or websockets_max
+  resolve,      // the host name is unknown, or no name server responded
+  connect,      // no address of the host accepts a connection
+  tls,          // the TLS handshake failed, or the certificate is not valid for the host
   timeout,
-  too_large,  // the answer, its headers or its body
-  malformed,  // the answer is no HTTP, or no WebSocket's handshake
-  closed,     // the connection was over before the answer
-  refused,    // a WebSocket: the answer is another one than 101
-  redirects,  // more than were to be followed, or to nowhere
-  stopped,    // the client has ended
+  too_large,  // the response's headers or its body
+  malformed,  // the response is not HTTP, or not a WebSocket handshake
+  closed,     // the connection closed before the end of the response
+  refused,    // WebSocket: the response is not 101
+  redirects,  // more than fetch::redirects, or one with an invalid location
+  stopped,    // the client has stopped
 };
 
 /// "not allowed", "too large"
@@ -35,50 +40,56 @@ enum class client_error : std::uint8_t {
 
 using header_list = std::vector<std::pair<std::string, std::string>>;
 
-/// To an http::client: make this request. It answers `fetched`.
+/// Asks an http::client to make an HTTP request. The reply is `fetched`.
 ///
 ///   http::fetch what{.url = "https://example.org/prices?of=tea"};
 ///   auto got = co_await client.ask<http::fetch>(no_timeout, std::move(what));
 ///
-/// An answer comes in `time` at the latest; so ask() itself needs no time-out.
+/// The reply arrives within `time`, so ask() itself needs no timeout.
 struct fetch {
-  /// A token of HTTP, as it is sent: "GET". CONNECT is not made.
+  /// The method as it is sent, a token of HTTP: "GET". CONNECT is not supported.
   std::string method = "GET";
-  /// "http://" or "https://", a host, perhaps a port, a path, a query. A user's name or a password in it is
-  /// refused; what is behind '#' is not sent.
+  /// "http://" or "https://", a host, and optionally a port, a path and a query. A URL with a user
+  /// name or password is refused. The fragment after '#' is not sent.
   std::string url = {};
-  /// Beside those that the client says itself: Host, Connection, Content-Length, Transfer-Encoding, Upgrade and TE
-  /// are refused; User-Agent and Accept are the client's if they are not here.
+  /// Additional headers. Host, Connection, Content-Length, Transfer-Encoding, Upgrade and TE are
+  /// set by the client and refused here. User-Agent and Accept replace the client's defaults.
   header_list headers = {};
   std::string body = {};
 
-  /// For all of it: waiting for a connection, looking up the name, all redirects, the answer's last byte. A day at
-  /// most.
+  /// The time limit for the whole request: waiting for a connection, name resolution, all
+  /// redirects, until the last byte of the response. At most a day.
   std::chrono::milliseconds time{30'000};
-  /// Of the answer: the status line and its headers; and its body. More is client_error::too_large.
+  /// Limits of the response: for the status line and headers together, and for the body. Exceeding
+  /// one fails as client_error::too_large.
   std::size_t header_bytes = 16 * 1024;
   std::size_t body_bytes = 1024 * 1024;
-  /// So many are followed; one more is client_error::redirects. With none, the answer is the redirect.
+  /// The number of redirects followed; one more fails as client_error::redirects. With 0, a
+  /// redirect is returned as the response.
   unsigned redirects = 0;
 
   [[nodiscard]] std::size_t owned_bytes() const noexcept;
 };
 
-/// What is wrong with it, if something is, before anything is connected to: what would be client_error::invalid.
+/// Checks a fetch without connecting. Returns the problem of a fetch that would fail as
+/// client_error::invalid.
 [[nodiscard]] std::optional<std::string> what_is_wrong(const fetch& with);
 
-/// What became of a fetch: an answer, whatever its status is, or why there is none.
+/// The result of a fetch: a response of any status, or the reason why there was no response.
 struct fetched {
   client_error error = client_error::none;
   std::string why = {};  // for people: "cannot connect to 127.0.0.1:81: Connection refused"
 
   unsigned status = 0;
-  header_list headers = {};  // in their order
+  header_list headers = {};  // in the order received
   std::string body = {};
-  std::string url = {};  // from where: the last one, if redirects were followed
+  std::string url = {};  // the URL of the response: after redirects, the last one
+  /// This response's part of client_options::bytes_max, held until its last copy is destroyed. To
+  /// keep a body for long, move `body` out.
+  std::shared_ptr<detail::byte_share> share = {};
 
   [[nodiscard]] explicit operator bool() const noexcept { return error == client_error::none; }
-  /// The value of the first header of that name, in any case; "" if there is none.
+  /// The value of the first header of this name, ignoring case; "" if there is no such header.
   [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
 };
 

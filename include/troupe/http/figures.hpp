@@ -9,12 +9,13 @@
 
 namespace troupe::http {
 
-/// One figure of a family, told apart by its labels.
+/// One value of a metric family, distinguished by its labels.
 struct figure {
   std::vector<std::pair<std::string, std::string>> labels = {};
-  /// Of a counter or a gauge; of a histogram the sum of what was observed.
+  /// For a counter or a gauge: its value. For a histogram: the sum of the observations.
   double value = 0;
-  /// Of a histogram: how many were at most that much. `upper` rises, and what is beyond the last is in `count` alone.
+  /// A histogram bucket: the number of observations of at most `upper`. Buckets are sorted by
+  /// `upper`; observations above the last bucket are counted only in `count`.
   struct bucket {
     double upper = 0;
     std::uint64_t count = 0;
@@ -25,7 +26,7 @@ struct figure {
 
 enum class figure_type : std::uint8_t { counter, gauge, histogram };
 
-/// Figures of one name, as Prometheus has them: a counter's ends in "_total".
+/// All metrics of one name, in Prometheus' data model: the name of a counter ends in "_total".
 struct figure_family {
   std::string name;
   std::string help;
@@ -33,8 +34,8 @@ struct figure_family {
   std::vector<figure> figures = {};
 };
 
-/// What else is shown with the figures of a server. It is called on the thread of a connection, on several at once, and
-/// must not wait for anything.
+/// Supplies additional metrics for http::server::metrics(). It is called on connection threads,
+/// concurrently, and must not block.
 using figure_source = std::function<std::vector<figure_family>()>;
 
 }  // namespace troupe::http

@@ -6,37 +6,57 @@
 
 namespace troupe::http {
 
-/// How much a server takes from a client before it says no. None is «unlimited»: every one of them
-/// is enforced, and counted in http::statistics when it is.
+/// Limits that a server enforces on its clients. None of them can be unlimited. Each violation is
+/// counted in http::statistics.
 struct limits {
-  /// Request line and headers together; more is answered with 431.
-  std::size_t header_bytes = 8 * 1024;
-  /// A request's body; more is answered with 413.
+  /// Request line and headers together; more is answered with 431, or with 414 if the request line
+  /// alone is larger. Chunk extensions and trailers of a body have the same limit.
+  std::size_t header_bytes = 16 * 1024;
+  /// A request's body; more is answered with 413. A body is read only if a route handler needs it.
   std::size_t body_bytes = 1024 * 1024;
+  /// Memory for all request bodies that are being read or handled; more is answered with 503. If
+  /// body_bytes is larger, it is used instead.
+  std::size_t request_bodies_bytes = 64 * 1024 * 1024;
   /// A WebSocket message, all its fragments together; more closes with 1009.
   std::size_t message_bytes = 64 * 1024;
 
-  /// Connections at once; one more is answered with 503.
+  /// Simultaneous connections; one more is answered with 503.
   std::size_t connections_max = 10'000;
-  /// Of these, from one address; one more is answered with 503. A quarter of the whole.
+  /// Simultaneous connections from one address; one more is answered with 503. The default is a
+  /// quarter of connections_max.
   std::size_t connections_per_address_max = 2'500;
 
-  /// From the connection's beginning to the end of its first request's headers, and from a
-  /// WebSocket request to the answer to it. Then 408.
+  /// From the start of the connection to the end of the first request's headers, and from a
+  /// WebSocket request to its response. Then 408.
   std::chrono::milliseconds handshake_time{10'000};
-  /// From a request's first byte to its last. Then 408.
+  /// From a request's first byte to its last; then 408. From a WebSocket message's first byte to
+  /// its last; then 1008.
   std::chrono::milliseconds request_time{30'000};
-  /// Nothing moved on the connection. A WebSocket client is pinged at half of it.
+  /// Time without any progress on the connection. A WebSocket client is pinged after half of it,
+  /// and closed with 1008 if it takes longer than this to read 64 KiB.
   std::chrono::milliseconds idle_time{60'000};
-  /// For a client to read the last words and to close as well. Then the socket is reset.
+  /// The minimum rate at which a client must read a response, averaged over idle_time. Connections
+  /// of slower clients are reset.
+  std::size_t read_bytes_per_second = 1024;
+  /// How long a client may take to read the final bytes and close its side. Then the socket is
+  /// reset.
   std::chrono::milliseconds close_time{5'000};
-  /// The deadline of a drain that a signal began.
+  /// The deadline of a drain that a signal has started.
   std::chrono::milliseconds drain_time{10'000};
 
-  /// Sent by the session and not yet by the socket. A reader slower than that is closed with 1008.
+  /// Bytes that the session has sent and the socket has not yet accepted. Beyond it the client is
+  /// closed with 1008, because it reads too slowly.
   std::size_t send_queue_bytes = 1024 * 1024;
-  /// Messages that the session has not handled yet. With that many, the socket is not read; nor while
-  /// the session's mailbox is full or a budget has no room.
+  /// The same for all WebSockets together. The first 16 KiB of each are not counted, so a client
+  /// that reads in time is not closed because others do not. A WebSocket that exceeds the limit is
+  /// closed with 1008.
+  std::size_t send_queues_bytes = 256 * 1024 * 1024;
+  /// Messages that have arrived in part or wait for room in their session's mailbox, for all
+  /// WebSockets together. The first 4 KiB of each are not counted. A WebSocket that exceeds the
+  /// limit is closed with 1013.
+  std::size_t partial_messages_bytes = 256 * 1024 * 1024;
+  /// Messages that the session has not handled yet. At this number the socket is not read; nor is
+  /// it while the session's mailbox is full or a memory budget is exhausted.
   std::size_t receive_window = 16;
 };
 

@@ -13,27 +13,30 @@
 
 namespace troupe::http {
 
-/// Where a server listens and whom it lets in.
+/// A server's address, limits and access rules.
 struct options {
-  /// An address or the name of one; "0.0.0.0" and "::" stand for all of this machine.
+  /// An IP address or a host name; "0.0.0.0" and "::" stand for all interfaces of the host.
   std::string address = "127.0.0.1";
-  /// 0 lets the system choose; server::port() tells what it chose.
+  /// 0 lets the system choose; server::port() returns the chosen port.
   std::uint16_t port = 8080;
   http::limits limits{};
-  /// If it is set, all connections are secured: https:// and wss://.
+  /// If set, all connections use TLS: https:// and wss://.
   tls_options tls{};
 
-  /// A WebSocket request that a browser sends from another site's page is answered with 403: its
-  /// Origin must be the host that it asks, or be listed here as "https://example.org". On a server
-  /// with TLS that is the host with https. A request without Origin comes from no browser and passes.
+  /// Rejects WebSocket requests that a browser sends from pages of other sites, with 403. The
+  /// Origin must be listed in allowed_origins, as "https://example.org", or name the same host as
+  /// the request. The same host is accepted for pages loaded by https. For pages loaded by http it
+  /// is accepted only if an attacker cannot make the name resolve to this server (DNS rebinding):
+  /// for IP addresses, "localhost", and `address` if it is a name. A request without Origin does
+  /// not come from a browser and is accepted.
   bool check_origin = true;
   std::vector<std::string> allowed_origins{};
 
-  /// Threads that connections are spread over. Route handlers run on them, sessions do not.
+  /// The number of threads that serve connections. Route handlers run on them, sessions do not.
   std::size_t loops = 1;
 
-  /// Is told of each answered request and of each WebSocket that is over, on the thread of its
-  /// connection: it must not wait for anything, nor throw. Cost without it: a test for each.
+  /// Called for each answered request and each closed WebSocket, on the thread of its connection.
+  /// It must not block or throw. Cost if it is not set: one test per call.
   std::function<void(const access&)> on_access{};
 };
 

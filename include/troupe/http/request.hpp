@@ -13,31 +13,32 @@ namespace detail {
 struct request_access;
 }
 
-/// What a client asked for, as text. It owns everything that its views point into.
+/// A request of a client. It owns the text that its views refer to.
 ///
 /// Threads: a plain value.
-/// Cost:    the head lies in one string, the fields in one vector, the body in another string.
+/// Cost:    one string for the head, one vector for the fields, another string for the body.
 class request {
  public:
-  /// In capitals, as it was sent: "GET".
+  /// The method as it was sent, usually in capitals: "GET".
   [[nodiscard]] std::string_view method() const noexcept { return view(method_); }
   /// As it was sent: "/rooms/a%20b?x=1".
   [[nodiscard]] std::string_view target() const noexcept { return view(target_); }
   /// The target's path, decoded: "/rooms/a b". It begins with a slash.
   [[nodiscard]] std::string_view path() const noexcept { return view(path_); }
-  /// What follows the question mark, still encoded: "x=1".
+  /// The part after the question mark, still encoded: "x=1".
   [[nodiscard]] std::string_view query() const noexcept { return view(query_); }
-  /// The decoded value of the first parameter of that name in the query; "" if it has none.
+  /// The decoded value of the first query parameter of this name; "" if it has no value; nothing if
+  /// there is no such parameter.
   [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
 
-  /// The value of the first header of that name, in any case; "" if there is none.
+  /// The value of the first header of this name, ignoring case; "" if there is no such header.
   [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
   [[nodiscard]] bool has_header(std::string_view name) const noexcept;
 
   [[nodiscard]] const std::string& body() const noexcept { return body_; }
   /// The address that the connection came from, without the port: "127.0.0.1".
   [[nodiscard]] std::string_view peer() const noexcept { return view(peer_); }
-  /// It came by TLS.
+  /// True if it was received over TLS.
   [[nodiscard]] bool secure() const noexcept { return secure_; }
 
  private:

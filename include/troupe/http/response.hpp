@@ -8,10 +8,10 @@
 
 namespace troupe::http {
 
-/// What a handler answers. The server adds Date, Server, Content-Length and Connection itself.
+/// The response of a route handler. The server adds Date, Server, Content-Length and Connection.
 ///
-/// Errors: a status outside 200–599, and a header whose name or value cannot stand on one line, are
-///         answered as 500 and counted as a failure of the handler.
+/// Errors: a status outside 200–599, and a header whose name or value is not valid on one line, are
+///         answered with 500 and counted as a failure of the handler.
 struct response {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
@@ -20,14 +20,14 @@ struct response {
 
   [[nodiscard]] static response text(std::string body, unsigned status = 200);
   [[nodiscard]] static response html(std::string body, unsigned status = 200);
-  /// `body` is JSON already.
+  /// `body` must already be JSON.
   [[nodiscard]] static response json(std::string body, unsigned status = 200);
-  /// One line of text: "404 Not Found", and `why` behind a colon if it is given.
+  /// One line of text: "404 Not Found", followed by a colon and `why` if it is given.
   [[nodiscard]] static response error(unsigned status, std::string_view why = {});
   [[nodiscard]] static response redirect(std::string location, unsigned status = 302);
 };
 
-/// "Not Found" for 404; "Unknown Status" for what has no name.
+/// "Not Found" for 404; "Unknown Status" for a status without a name.
 [[nodiscard]] std::string_view reason_phrase(unsigned status) noexcept;
 
 }  // namespace troupe::http

@@ -24,59 +24,68 @@
 
 namespace troupe::http {
 
-/// Runs on the thread of the connection that asks, and holds up all others of that thread: it must
-/// not wait for anything. With several loops it runs on several threads at once.
+/// Handles the requests of a route. It runs on the thread of the connection and delays all other
+/// connections of that thread, so it must not block. With several loops it runs concurrently.
 using handler = std::function<response(const request&)>;
 
-/// Serves HTTP/1.1 and WebSocket. It owns the threads that sockets live on; its listener and its
+/// An HTTP/1.1 and WebSocket server. It owns the threads that serve sockets; its listener and its
 /// connections are actors of the system.
 ///
-/// First the routes, then start(). A path is looked for among route(), resource(), websocket(),
-/// metrics() and health() by equality, then among files() by the longest prefix. HEAD is answered
-/// wherever GET is; a known path with another method is answered with 405.
+/// Add the routes first, then call start(). Paths are compared literally: they have no parameters.
+/// A path is looked up first among route(), resource(), websocket(), metrics() and health(), by
+/// equality, then among files(), by the longest prefix. HEAD is supported wherever GET is. A known
+/// path with an unsupported method is answered with 405; a method that neither HTTP nor a route
+/// defines, with 501.
 ///
-/// Threads: one, which gives no turns to actors. After start() also from others: port(),
-///          statistics(), and stop() while the one is in run().
-/// Errors:  as its functions say. Nothing that a client does throws here.
+/// Threads: one, which must not be in a turn of an actor or run a pump. After start() other threads
+///          may call port() and statistics(), and stop() while the first one is in run().
+/// Errors:  std::invalid_argument for a route that no request could match or that already exists,
+///          std::logic_error for a route added after start(); otherwise as documented for each
+///          function. Client input never causes an exception here.
 ///
-/// It must be destroyed before the system; shutting the system down first is fine.
+/// It must be destroyed before the system; otherwise the destructor of the system aborts. Shutting
+/// the system down first is allowed.
 class server {
  public:
-  /// Errors: std::invalid_argument for a limit of nothing, for no loops, and for an allowed origin
-  ///         that is none; tls_error for a certificate or a key that cannot be used.
+  /// Errors: std::invalid_argument for a limit of zero, for zero loops, and for an invalid allowed
+  ///         origin; tls_error for an unusable certificate or key.
   explicit server(troupe::system& on, http::options options = {});
   server(const server&) = delete;
   server& operator=(const server&) = delete;
-  /// stop().
+  /// Calls stop().
   ~server();
 
-  /// `method` in capitals. An exception out of the handler is answered with 500 and counted.
+  /// Adds a route. `method` in capitals, `path` decoded: "GET", "/rooms". An exception of the
+  /// handler is answered with 500 and counted.
   void route(std::string method, std::string path, handler answer);
 
-  /// Files below `directory` at the paths below `prefix`, "index.html" for a directory; with ETag,
-  /// Last-Modified and conditional requests. Nothing outside of it is served, whatever a path says
-  /// or a symbolic link points to. Files are read on the connection's thread.
+  /// Serves the files below `directory` at the paths below `prefix`, and "index.html" for a
+  /// directory, with ETag, Last-Modified and conditional requests. Files outside of `directory` are
+  /// never served, whatever the path or a symbolic link says. Files are read on the connection's
+  /// thread.
   ///
   /// Errors: std::system_error if there is no such directory.
   void files(std::string prefix, const std::filesystem::path& directory);
 
-  /// Bytes that are part of the program, with ETag and conditional requests. They must stay.
+  /// Serves bytes that are part of the program, with ETag and conditional requests. `bytes` must
+  /// outlive the server.
   void resource(std::string path, std::string content_type, std::string_view bytes);
 
-  /// One actor of type Session for each WebSocket connection to `path`, on the pool. It is made
-  /// with `Session(http::websocket, args...)`, each with a copy of the arguments.
+  /// Serves WebSocket connections to `path` by one actor of type Session each, on the pool. It is
+  /// created by `Session(http::websocket, args...)`, with copies of the arguments.
   ///
-  /// A session that ends closes its connection with 1000, one that fails with 1011.
+  /// A session that terminates normally closes its connection with 1000, one that fails with 1011.
   template <session Session, class... Args>
   void websocket(std::string path, Args... args) {
     websocket<Session>(std::move(path), spawn_options{}, std::move(args)...);
   }
 
-  /// The same, each spawned with these options. A client whose message the session's mailbox or a
-  /// budget does not let in is not read until it does; one that is too large for them ever to let in
-  /// closes with 1009. What drop_newest, drop_oldest or redirect_to do is as they say.
+  /// The same, with spawn options for each session. While the session's mailbox or a budget refuses
+  /// a message, its client is not read. A message too large for them to accept at any time closes
+  /// the connection with 1009. The policies drop_newest, drop_oldest and redirect_to apply as
+  /// usual.
   ///
-  /// Options that spawn() refuses close each connection with 1011.
+  /// Options that spawn() rejects close each connection with 1011.
   template <session Session, class... Args>
   void websocket(std::string path, spawn_options how, Args... args) {
     websocket<Session>(std::move(path), websocket_options{.spawn = std::move(how)},
@@ -85,8 +94,8 @@ class server {
 
   /// The same, with subprotocols.
   ///
-  /// Errors: std::invalid_argument for a subprotocol whose name is no token of HTTP, and if one is
-  ///         required and none is named.
+  /// Errors: std::invalid_argument for a subprotocol whose name is not a token of HTTP, and if a
+  ///         subprotocol is required and none is given.
   template <session Session, class... Args>
   void websocket(std::string path, websocket_options options, Args... args) {
     spawn_options how = std::move(options.spawn);
@@ -104,41 +113,45 @@ class server {
         });
   }
 
-  /// The figures of system and server in the text format of Prometheus, and those of `also` behind them.
+  /// Serves the metrics of the system and the server in the Prometheus text format, followed by
+  /// those of `also`.
   void metrics(std::string path = "/metrics", figure_source also = {});
-  /// 200 "ok"; 503 "draining" once drain() has begun.
+  /// Serves the health check: 200 "ok"; 503 "draining" after drain() has begun.
   void health(std::string path = "/healthz");
 
   /// Binds, listens and serves.
   ///
-  /// Errors: std::system_error that names address and port.
+  /// Errors: std::system_error that names the address and the port; std::logic_error if called
+  ///         twice.
   void start();
 
-  /// The port that it listens on. Only after start().
+  /// The port that it listens on. Valid only after start().
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  /// Stops accepting, closes WebSockets with 1001 once their sessions have handled what was
-  /// received, lets requests that have begun be answered, and returns when all connections are
-  /// gone. What is left at the deadline is cut. True if nothing was.
+  /// Shuts down gracefully: stops accepting, closes each WebSocket with 1001 when its session has
+  /// handled the messages received, and completes requests that have begun. Returns when all
+  /// connections are closed. Connections still open at the deadline are reset. True if there were
+  /// none.
   bool drain(std::chrono::milliseconds deadline);
 
-  /// Stops accepting and cuts all connections; sessions get `closed`. run() returns 0, also if it
-  /// comes later.
+  /// Stops accepting and resets all connections; sessions get `closed`. run() returns 0, also if it
+  /// is called later.
   void stop();
 
-  /// start(), unless that was done; waits for SIGTERM or SIGINT; drains for limits::drain_time.
-  /// Then returns 0, for main() to return. A second signal ends the process at once.
+  /// Calls start() if necessary, waits for SIGTERM or SIGINT, and drains for limits::drain_time.
+  /// Returns 0, for main() to return. A second signal terminates the process at once.
   ///
-  /// `serving` is called once it listens and a signal would be heard: the moment to say so.
+  /// `serving` is called when the server listens and signals are caught, for example to report
+  /// readiness.
   int run(const std::function<void()>& serving = {});
 
-  /// Serves connections that come from now on with what these files hold now, and speaks with them what these options
-  /// say. Those that are there live on with what they began with. Only for a server that was made with TLS.
+  /// Uses the current contents of these files, and these options, for connections made from now on.
+  /// Existing connections are not affected. Only for a server that was created with TLS.
   ///
   /// Threads: any, also while it serves.
-  /// Errors:  tls_error; then everything stays as it was.
+  /// Errors:  tls_error; then nothing changes.
   tls_certificate renew_tls(const tls_options& from);
-  /// What new connections are served with.
+  /// The certificate used for new connections.
   [[nodiscard]] tls_certificate certificate() const;
 
   [[nodiscard]] http::statistics statistics() const noexcept;

@@ -12,41 +12,42 @@
 
 namespace troupe::http {
 
-/// What serves a WebSocket: an actor that is made with the connection's http::websocket and has
-/// `on(text)` or `on(binary)` or both. A client that sends what it has no handler for is closed
-/// with 1003. With `on(closed)` it hears of the end.
+/// Satisfied by an actor that can serve a WebSocket: it is constructed with the connection's
+/// http::websocket and has `on(text)`, `on(binary)` or both. A message for which it has no handler
+/// closes the connection with 1003. With `on(closed)` it is notified of the end.
 template <class S>
 concept session = understands<S, text> || understands<S, binary>;
 
 namespace detail {
 
-/// What became of a message from the client. The first two: it is the session's now.
+/// The result of passing a client's message to the session. After the first two, the session owns
+/// it.
 enum class handed_over : std::uint8_t {
   taken,
-  taken_when_full,  // and there is no room for the next
-  refused,          // by the session's limits or by a budget: not now
-  too_large,        // by these as well: never
-  gone,             // the session has ended
-  not_understood,   // it has no handler for it
+  taken_when_full,  // and there is no room for another message
+  refused,          // for now, by the session's limits or by a budget
+  too_large,        // for these limits or this budget: it can never be accepted
+  gone,             // the session has terminated
+  not_understood,   // the session has no handler for it
 };
 
-/// What it means that a session has not taken a message of so many bytes. `budget`: the limit of the
-/// session's group.
+/// Finds out why a session has not accepted a message of `bytes` bytes. `budget`: the limit of the
+/// session's memory budget.
 [[nodiscard]] handed_over why_refused(troupe::detail::control_block& session, std::size_t bytes,
                                       std::size_t budget) noexcept;
 void post_mark(troupe::detail::control_block& session, mark&& m);
 
-/// A session as its connection sees it.
+/// A session as seen by its connection.
 ///
-/// Threads: the loop's, outside of turns: in a turn the connection would itself be paused for what it
-///          sends to a full mailbox, and write nothing meanwhile.
+/// Threads: the loop's, outside of turns. In a turn the connection itself would be suspended when
+///          it sends to a full mailbox, and would not write meanwhile.
 class session_port {
  public:
   virtual ~session_port() = default;
 
   virtual handed_over deliver(text&& m) = 0;
   virtual handed_over deliver(binary&& m) = 0;
-  // These two come also to a session that is full, and from turns too.
+  // These two are delivered even if the session's mailbox is full, and may be called in turns.
   virtual void deliver(closed&& m) = 0;
   virtual void deliver(mark&& m) = 0;
   virtual address who() const noexcept = 0;
@@ -55,7 +56,7 @@ class session_port {
 template <session S>
 class session_of final : public session_port {
  public:
-  /// `budget`: the limit of its group.
+  /// `budget`: the limit of the session's memory budget.
   explicit session_of(ref<S> to, std::size_t budget = no_limit) noexcept
       : to_(std::move(to)), budget_(budget) {}
 
@@ -78,7 +79,7 @@ class session_of final : public session_port {
       const std::size_t bytes = troupe::detail::dispatch_of<S, M>.bytes + m.owned_bytes();
       switch (to_.send(std::forward<M>(m))) {
         case delivery::accepted:
-        case delivery::dropped:  // as the session's policy asks
+        case delivery::dropped:  // as the session's policy requires
           return handed_over::taken;
         case delivery::paused:
           return handed_over::taken_when_full;

@@ -13,8 +13,8 @@
 
 namespace troupe::http {
 
-/// Who talks to a server in a simulation: a WebSocket in a net::simulated_network, by another codec
-/// than the server's, Boost.Beast's.
+/// A WebSocket client for tests of a server in a simulation. It uses a net::simulated_network and
+/// Boost.Beast, a codec that is independent of the server's.
 ///
 ///   net::loop clients(system);
 ///   http::simulated_client anna(clients, "10.0.0.1");
@@ -22,39 +22,40 @@ namespace troupe::http {
 ///   sim.run_until([&] { return anna.is_open(); }, 1s);
 ///   anna.send("hello");
 ///
-/// Threads: the simulation's.
-/// Invariant: it ends before its loop.
+/// Threads:   the simulation's.
+/// Invariant: it must be destroyed before its loop.
 class simulated_client {
  public:
-  /// `address`: from where it comes.
+  /// `address`: the client's address, as the server sees it.
   explicit simulated_client(net::loop& on, const std::string& address = "127.0.0.1");
   simulated_client(simulated_client&&) noexcept = default;
   simulated_client& operator=(simulated_client&&) noexcept;
-  /// Closes hard, if it is connected.
+  /// Resets the connection if it is open.
   ~simulated_client();
 
-  /// Begins to; is_open() or end() tell what became of it. Once only.
+  /// Begins to connect; is_open() and end() report the outcome. May be called only once.
   void connect(std::uint16_t port, std::string path);
 
-  /// In order, as soon as it is open. Nothing happens when it is over.
+  /// Sends in order, as soon as the connection is open. No effect after its end.
   void send(std::string text);
   void close(std::uint16_t code = 1000, std::string reason = {});
-  /// Without any farewell: the connection is reset.
+  /// Resets the connection without a close handshake.
   void reset();
 
-  /// Called for each text that comes, and each binary message; what came before, first.
+  /// Calls `does` for each text or binary message, first for those already received.
   void on_message(std::function<void(std::string)> does);
-  /// The next that has come, if there is one and no on_message().
+  /// The next received message, if there is one and on_message() was not called.
   [[nodiscard]] std::optional<std::string> take();
 
   [[nodiscard]] bool is_open() const noexcept;
-  /// How it was closed; 1006 without a farewell, or if it could not be opened: then the reason says why.
+  /// How the connection was closed; 1006 without a close handshake. If it could not be opened: 1006
+  /// and the reason.
   [[nodiscard]] const std::optional<closed>& end() const noexcept;
   [[nodiscard]] std::size_t messages_in() const noexcept;
 
  private:
   class state;
-  std::shared_ptr<state> state_;  // completion handlers share it
+  std::shared_ptr<state> state_;  // shared with completion handlers
 };
 
 }  // namespace troupe::http

@@ -17,7 +17,7 @@ namespace detail {
 
 class channel;
 
-/// A message's place in its connection's receive window, given back when the message is destroyed.
+/// A message's place in its connection's receive window, released when the message is destroyed.
 class window_place {
  public:
   window_place() = default;
@@ -34,8 +34,9 @@ class window_place {
   std::shared_ptr<channel> of_;
 };
 
-/// Put behind a connection's messages to its session. The session never sees it: when its turn has
-/// come, or the session has ended, it is destroyed, and the connection is told.
+/// A marker that follows a connection's messages to its session. The session never sees it: when
+/// its turn has come, or the session has terminated, it is destroyed, which notifies the
+/// connection.
 class mark {
  public:
   explicit mark(std::shared_ptr<channel> of) noexcept : of_(std::move(of)) {}
@@ -49,17 +50,18 @@ class mark {
 
 }  // namespace detail
 
-/// A text message from the client: valid UTF-8. The connection reads on while at most
-/// limits::receive_window of these exist; take `data` out of one that is kept.
+/// A text message from the client: valid UTF-8. The connection stops reading when
+/// limits::receive_window of these exist, until half of them are destroyed; to keep the data for
+/// long, move `data` out.
 struct text {
   std::string data;
   detail::window_place place{};
 
-  /// For the limits and budgets of the session's mailbox.
+  /// Counted by the limits and budgets of the session's mailbox.
   [[nodiscard]] std::size_t owned_bytes() const noexcept { return data.capacity(); }
 };
 
-/// A binary message from the client; otherwise as text.
+/// A binary message from the client; otherwise like text.
 struct binary {
   std::string data;
   detail::window_place place{};
@@ -67,42 +69,45 @@ struct binary {
   [[nodiscard]] std::size_t owned_bytes() const noexcept { return data.capacity(); }
 };
 
-/// The connection is over. It comes once and last.
+/// Tells a session that its connection has ended. It is sent once, as the last message.
 ///
-/// `code` is the client's if the client closed, the server's if the server did; 1005 if the client
-/// gave none, and 1006 if there was no closing: reset, cut or silent. `reason` says which.
+/// `code` is the close code of the side that closed first; 1005 if the client gave none, and 1006
+/// without a close handshake: the connection was reset, aborted or silent. `reason` says which.
 struct closed {
   std::uint16_t code = 1006;
   std::string reason;
 };
 
-/// A session's hold on its client. What is sent goes out in the order of the calls.
+/// A session's handle to its client. Messages are sent in the order of the calls.
 ///
-/// Threads: any; copies are equal. It keeps neither connection nor session alive.
-/// Cost:    send: one short lock; one message to the connection for all that is sent until that
-///          looks. What is sent as a shared_ptr is copied nowhere.
+/// Threads: any; copies are equivalent. It keeps neither the connection nor the session alive.
+/// Cost:    send: one short lock; one message to the connection for everything sent until the
+///          connection reads it. Data sent as a shared_ptr is not copied.
 class websocket {
  public:
   websocket() = default;
 
-  /// Queues one message. Refused: the connection is over or closing, or this message would exceed
-  /// limits::send_queue_bytes, which closes it with 1008. Text must be UTF-8.
+  /// Queues one message. Refused: the connection has ended or is closing, or this message would
+  /// exceed limits::send_queue_bytes, which closes it with 1008. Text must be UTF-8.
   delivery send(std::string text) const;
   delivery send(std::shared_ptr<const std::string> text) const;
   delivery send_binary(std::string data) const;
   delivery send_binary(std::shared_ptr<const std::string> data) const;
 
-  /// Closes after what was sent before. `code` must be one that may be sent: 1000–1003, 1007–1014
-  /// or 3000–4999. Of the reason, 123 bytes are sent. Closing what is closed does nothing.
+  /// Closes the connection after all messages sent before. `code` must be one that may be sent:
+  /// 1000–1003, 1007–1014 or 3000–4999. At most 123 bytes of the reason are sent. No effect if
+  /// already closed.
   void close(std::uint16_t code = 1000, std::string reason = {}) const;
 
-  /// The address that the connection came from.
+  /// The client's address.
   [[nodiscard]] std::string_view peer() const noexcept;
+  /// The request that opened the connection, with the headers selected by
+  /// websocket_options::kept_headers.
   [[nodiscard]] const request& upgrade_request() const noexcept;
-  /// The subprotocol that was agreed on: one of websocket_options::protocols, or empty.
+  /// The agreed subprotocol: one of websocket_options::protocols, or empty.
   [[nodiscard]] std::string_view protocol() const noexcept;
 
-  /// False for one that was made without a connection; nothing but this may be asked of it then.
+  /// False for a default-constructed object, on which only this function may be called.
   explicit operator bool() const noexcept { return channel_ != nullptr; }
   friend bool operator==(const websocket&, const websocket&) = default;
 

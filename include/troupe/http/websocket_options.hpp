@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,22 @@ namespace troupe::http {
 
 /// How the WebSockets of one path are served.
 struct websocket_options {
-  /// Each session is spawned with these.
+  /// Spawn options for each session.
   spawn_options spawn{};
 
-  /// The subprotocols that the sessions understand (RFC 6455, 1.9), as they are written in
-  /// Sec-WebSocket-Protocol: "chat.v2". The first of a client's offers that is among them is answered,
-  /// and told by websocket::protocol().
+  /// The subprotocols that the sessions understand (RFC 6455, 1.9), as written in
+  /// Sec-WebSocket-Protocol: "chat.v2". The server selects the first of the client's offers that is
+  /// in this list; websocket::protocol() returns it.
   std::vector<std::string> protocols{};
-  /// A client that offers none of them is answered with 400, which names them. Otherwise it is served
-  /// without one; a browser that had offered some then fails the connection itself.
+  /// Answers a client that offers none of them with 400, which lists them. Otherwise the client is
+  /// served without a subprotocol; a browser that has offered some then fails the connection
+  /// itself.
   bool require_protocol = false;
+
+  /// The headers that websocket::upgrade_request() keeps; all of them if not set. The request stays
+  /// in memory as long as the connection, and its headers may take limits::header_bytes. A session
+  /// that reads only a few headers should list them here.
+  std::optional<std::vector<std::string>> kept_headers{};
 };
 
 }  // namespace troupe::http

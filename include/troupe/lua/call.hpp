@@ -12,7 +12,8 @@
 
 namespace troupe::lua {
 
-/// What an application asks of another one, or of an actor in C++: a method and one value, in CBOR (RFC 8949).
+/// A request to an application, by another one or by a C++ actor: a method and one value, in CBOR
+/// (RFC 8949).
 struct call {
   std::string method;
   std::string value;
@@ -22,23 +23,24 @@ struct call {
   }
 };
 
-/// What comes back.
+/// The reply to a call.
 struct answer {
   bool ok = true;
-  std::string value;  // in CBOR; if it is not ok, why, for people
+  std::string value;  // in CBOR; if not ok, the reason as text
 
   [[nodiscard]] static answer error(std::string why) {
     return {.ok = false, .value = std::move(why)};
   }
 };
 
-/// An actor that understands calls: `lua::answer on(const lua::call&)`, or with a reply or as a task.
+/// Satisfied by an actor that handles calls: `lua::answer on(const lua::call&)`, or with a reply or
+/// as a task.
 template <class A>
 concept callable = requires(const ref<A>& to, call c) {
   { to.template ask<call>(no_timeout, std::move(c)) } -> std::same_as<asking<answer>>;
 };
 
-/// One who may be called, whatever its class.
+/// A callable actor without its class.
 struct call_target {
   std::function<asking<answer>(duration timeout, call what)> ask;
   std::function<delivery(call what)> send;

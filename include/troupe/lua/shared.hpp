@@ -6,32 +6,37 @@
 
 namespace troupe::lua {
 
-/// What a store does with one more entry when there is no room.
+/// A store's policy for a new entry when it is full.
 enum class when_full : std::uint8_t {
-  refuse,  // the script is told
-  evict,   // the entries that nobody has used for longest go
+  refuse,  // it is an error in the script
+  evict,   // the least recently used entries are removed
 };
 
-/// Of one store of keys and values in memory.
+/// The limits of one in-memory key-value store.
 struct store_options {
-  /// Of keys and values, and 128 for each entry.
+  /// The bytes of keys and values, plus 128 for each entry.
   std::size_t bytes = 16 * 1024 * 1024;
   std::size_t entries = 100'000;
   lua::when_full when_full = lua::when_full::refuse;
 };
 
-/// How much all applications of a community may share. None is «unlimited»; what is refused or dropped is counted.
+/// Limits for resources that all applications of a community share. None of them can be unlimited;
+/// each refusal or drop is counted.
 struct shared_limits {
-  /// Of the store that all of them see.
+  /// The store that all applications share.
   store_options store = {};
-  /// Names with subscribers, and as many with clients.
+  /// Names with subscribers, and separately names with clients.
   std::size_t topics = 100'000;
-  /// Clients that are present, counted for each topic, and the bytes of what is said about them.
+  /// Clients that are present, counted for each topic, and the bytes of their presence data.
   std::size_t presence = 100'000;
   std::size_t presence_bytes = 16 * 1024 * 1024;
-  /// Queues, and the bytes of all that is in them, with 64 for each item.
+  /// Queues, and the bytes of their items plus 64 for each item.
   std::size_t queues = 1'000;
   std::size_t queue_bytes = 64 * 1024 * 1024;
+  /// The maximum share of each of these, except the store, that one application may use. Charged is
+  /// the application that creates a queue or a topic, adds an item to a queue, or registers a
+  /// client's presence.
+  unsigned application_percent = 50;
 };
 
 }  // namespace troupe::lua

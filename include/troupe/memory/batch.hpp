@@ -11,40 +11,40 @@
 
 namespace troupe::detail {
 
-/// One size class of a pool.
+/// The properties of one size class of a pool.
 struct block_shape {
-  std::uint32_t bytes;  // of a block
-  std::uint32_t
-      link_offset;      // a free block is written on from here; what lies before stays as it is
-  std::uint32_t batch;  // blocks that travel together between a thread and the depot
+  std::uint32_t bytes;  // size of a block
+  // A free block is written to from this offset on; the bytes before stay unchanged.
+  std::uint32_t link_offset;
+  std::uint32_t batch;  // number of blocks moved between a thread and the depot at a time
 };
 
 inline constexpr std::size_t batch_max = 128;
 
-/// Blocks that lie in a depot. Which they are is written in the blocks themselves: the first one
-/// lists as many of the others as it has room for, the second one as many again, and so on.
+/// Blocks in a depot. The blocks themselves store the list of the batch: the first block lists as
+/// many of the others as it has room for, the second one the next ones, and so on.
 ///
-///     block 0: next batch, count, 1, 2 …   block 1: k, k + 1, …   block 2: …   the last ones: nothing
+///   block 0: next batch, count, 1, 2 …   block 1: k, k + 1, …   block 2: …   last ones: empty
 ///
-/// A few blocks so hold the list, and who reads it, often another thread than wrote it, waits for
-/// the cache lines of these alone, several at a time.
+/// So a few blocks hold the list. The thread that reads it, often not the one that wrote it, waits
+/// only for the cache lines of these blocks, several at a time.
 struct block_batch {
   void* first;
   std::uint32_t count;
 };
 
-/// What is written in the first block of a batch, before the others.
+/// The beginning of the first block of a batch, before the list.
 struct batch_note {
   void* next_batch;
   std::uint32_t count;
 };
 
-/// The part of a free block that is written on. Under AddressSanitizer it must be unpoisoned.
+/// The part of a free block that the pool writes to. Under AddressSanitizer it must be unpoisoned.
 inline void* body_of(const block_shape& shape, void* block) noexcept {
   return static_cast<std::byte*>(block) + shape.link_offset;
 }
 
-/// A free block, as far as it is the pool's.
+/// Poisons the part of a free block that belongs to the pool.
 inline void poison_free(const block_shape& shape, void* block) noexcept {
   poison(body_of(shape, block), shape.bytes - shape.link_offset);
 }
@@ -58,9 +58,9 @@ constexpr bool is_well_formed(const block_shape& shape) noexcept {
          shape.batch <= batch_max;
 }
 
-/// Calls what(index, place) for each block of a batch but the first: its index, and the place where
-/// that block is written down, which may be written and read during the call. at(index) gives a block:
-/// the first, or one for which what() was called before.
+/// Calls what(index, place) for each block of a batch except the first: its index, and the place
+/// that stores its address, which may be written and read during the call. at(index) returns a
+/// block: the first one, or one for which what() has already been called.
 template <class At, class What>
 void for_each_place(const block_shape& shape, std::uint32_t count, At&& at, What&& what) noexcept {
   std::uint32_t index = 1;
@@ -79,7 +79,7 @@ void for_each_place(const block_shape& shape, std::uint32_t count, At&& at, What
   }
 }
 
-/// Writes down which blocks these are; there is one at least.
+/// Writes the list of these blocks, at least one, into the blocks.
 [[nodiscard]] inline block_batch pack(const block_shape& shape,
                                       std::span<void* const> blocks) noexcept {
   const auto count = static_cast<std::uint32_t>(blocks.size());
@@ -92,7 +92,7 @@ void for_each_place(const block_shape& shape, std::uint32_t count, At&& at, What
   return {blocks[0], count};
 }
 
-/// `to` has room for them.
+/// Reads the list of a batch. `to` must have room for all its blocks.
 inline void unpack(const block_shape& shape, const block_batch& batch,
                    std::span<void*> to) noexcept {
   to[0] = batch.first;
@@ -101,7 +101,7 @@ inline void unpack(const block_shape& shape, const block_batch& batch,
       [&](std::uint32_t i, void** place) { to[i] = *place; });
 }
 
-/// Batches that wait in a depot: the last one in is the first one out.
+/// The batches of a depot: last in, first out.
 ///
 /// Threads: one at a time.
 class batch_list {
@@ -113,7 +113,7 @@ class batch_list {
     blocks_ += batch.count;
   }
 
-  /// There is one.
+  /// Must not be called on an empty list.
   [[nodiscard]] block_batch pop(const block_shape& shape) noexcept {
     void* const first = first_;
     unpoison_free(shape, first);

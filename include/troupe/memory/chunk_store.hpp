@@ -10,27 +10,28 @@
 
 namespace troupe::detail {
 
-/// How the blocks of one size lie: a slab is a head and chunks, and a chunk is whole pages of blocks.
+/// The layout of the blocks of one size: a slab is a head and chunks, and a chunk consists of whole
+/// pages of blocks.
 struct chunk_layout {
   std::uint32_t slab_bytes;  // a power of two; slabs are aligned to it
   std::uint32_t head_bytes;
   std::uint32_t chunk_bytes;
-  std::uint32_t chunks;  // in a slab
-  std::uint32_t blocks;  // in a chunk
+  std::uint32_t chunks;  // per slab
+  std::uint32_t blocks;  // per chunk
 };
 
-/// The memory of one size class: which of its blocks are at home, that is, neither handed out nor
-/// underway, and so which pages could go back to the system. It is the slab layer of Bonwick's
-/// allocator (USENIX 1994), but that what it knows of a chunk lies in the slab's head and not in the
-/// chunk, of which nothing is left once it is vacant.
+/// The memory of one size class. It tracks which blocks are at home, that is, neither handed out
+/// nor in transit, and thus which pages can be returned to the system. It is the slab layer of
+/// Bonwick's allocator (USENIX 1994), except that the metadata of a chunk is in the slab's head and
+/// not in the chunk, because a vacant chunk has no memory.
 ///
 ///     vacant ──take()──► in use ⇄ partly at home ──► wholly at home ──begin_vacating()──► vacant
 ///                            take(), bring_home()
 ///
-/// take() prefers chunks that are partly at home to vacant ones, and in a slab the lower to the
-/// higher, so that what is in use gathers in few.
+/// take() prefers partly used chunks to vacant ones, and lower chunks of a slab to higher ones, so
+/// that the used blocks concentrate in few chunks.
 ///
-/// Threads:   one at a time; release() at any time. Who vacates does so one step after the other.
+/// Threads:   one at a time; release() at any time. Vacating is done one step at a time.
 /// Cost:      take(): a few instructions for each block. bring_home(): the same and a division.
 /// Errors:    take() throws std::bad_alloc.
 class chunk_store {
@@ -43,14 +44,15 @@ class chunk_store {
   chunk_store(const chunk_store&) = delete;
   chunk_store& operator=(const chunk_store&) = delete;
 
-  /// Writes between one block and a batch to `to`, which has room for a batch, and returns how many.
+  /// Writes between one block and a batch to `to`, which has room for a batch, and returns the
+  /// number.
   [[nodiscard]] std::size_t take(std::span<void*> to);
 
   void bring_home(std::span<void* const> blocks) noexcept;
 
   struct slab;
 
-  /// Chunks that are wholly at home, all in one slab; or all of a slab.
+  /// Chunks that are wholly at home, all in one slab; or a complete slab.
   struct vacancy {
     slab* where = nullptr;
     std::uint32_t begin = 0;
@@ -58,14 +60,14 @@ class chunk_store {
     bool is_all = false;
   };
 
-  /// Takes chunks out, as if they were in use. Then release() gives their memory back, which takes
-  /// its time, and end_vacating() puts them in again. With `where` null there are none.
+  /// Takes chunks out, as if they were in use. release() then returns their memory to the system,
+  /// which is slow, and end_vacating() puts them back. If `where` is null, no chunk is vacant.
   [[nodiscard]] vacancy begin_vacating() noexcept;
   void release(const vacancy& these) const noexcept;
   void end_vacating(const vacancy& these) noexcept;
 
   [[nodiscard]] std::size_t blocks_at_home() const noexcept { return at_home_; }
-  /// Bytes of slabs that the system has not got back, nor kept from the start.
+  /// Bytes of slabs that are backed by memory: touched, and not returned to the system.
   [[nodiscard]] std::size_t resident() const noexcept {
     return slabs_ * layout_.head_bytes + touched_ * layout_.chunk_bytes;
   }
@@ -91,10 +93,9 @@ class chunk_store {
 
   const block_shape shape_;
   const chunk_layout layout_;
-  slab* front_ = nullptr;  // of those with room: first what is partly at home, then vacant only
-  slab* back_ = nullptr;   // of the same
-  slab* emptied_ =
-      nullptr;  // those of which a chunk has come wholly home, since they were looked at
+  slab* front_ = nullptr;    // slabs with room: those partly at home, then vacant ones
+  slab* back_ = nullptr;     // the end of the same list
+  slab* emptied_ = nullptr;  // slabs with a chunk wholly at home since the last check
   std::size_t slabs_ = 0;
   std::size_t touched_ = 0;  // chunks that are not vacant
   std::size_t at_home_ = 0;  // blocks in chunks that are not vacant

@@ -12,7 +12,7 @@
 
 namespace troupe::detail {
 
-/// Where the blocks of a depot come from.
+/// How the slabs of a depot are made.
 struct slab_shape {
   std::uint32_t bytes;
   void (*construct)(void* block) noexcept;  // runs once in a block's life
@@ -23,8 +23,8 @@ struct slab_shape {
 /// 2001).
 ///
 /// Threads:   any.
-/// Invariant: slabs are never given back, nor used for another class. Every block that was ever
-///            handed out had construct() run on it before.
+/// Invariant: slabs are never returned to the system, nor used for another class. construct() has
+///            run on every block that was ever handed out.
 /// Cost:      one mutex for a whole batch.
 /// Errors:    take() throws std::bad_alloc.
 class alignas(cache_line_bytes) depot {
@@ -34,10 +34,10 @@ class alignas(cache_line_bytes) depot {
   depot(const depot&) = delete;
   depot& operator=(const depot&) = delete;
 
-  /// Writes between one block and a batch to `to`, which has room for a batch, and returns how many;
-  /// used ones, if there are any.
+  /// Writes between one block and a batch to `to`, which has room for a batch, and returns the
+  /// number. Used blocks are preferred to new ones.
   [[nodiscard]] std::size_t take(std::span<void*> to);
-  /// At most a batch.
+  /// Returns at most a batch of blocks.
   void give(std::span<void* const> blocks) noexcept;
 
   const block_shape& shape() const noexcept { return shape_; }
@@ -45,8 +45,8 @@ class alignas(cache_line_bytes) depot {
   /// Bytes obtained from the system.
   std::size_t bytes() const noexcept;
 
-  /// Calls fn(void* block) for every block ever handed out, in use or not. Others may take and
-  /// give meanwhile.
+  /// Calls fn(void* block) for every block ever handed out, in use or not. Other threads may take
+  /// and give blocks meanwhile.
   template <class Function>
   void for_each_block(Function&& fn) const {
     // [slab] acquire: the slab's header is written before it is linked.
@@ -76,9 +76,9 @@ class alignas(cache_line_bytes) depot {
 
   const block_shape shape_;
   const slab_shape from_;
-  mutable mutex mutex_;  // guards batches_; its holder alone grows slabs
+  mutable mutex mutex_;  // guards batches_; only its holder adds slabs
   batch_list batches_;
-  atomic<slab*> slabs_{nullptr};  // newest first; only ever grows
+  atomic<slab*> slabs_{nullptr};  // newest first; only grows
   atomic<std::size_t> slab_count_{0};
 };
 

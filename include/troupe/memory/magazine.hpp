@@ -10,17 +10,17 @@ namespace troupe::detail {
 
 inline constexpr std::size_t size_classes_max = 24;
 
-/// The free blocks of one size class that one thread holds: [begin, next) of an array that has room
-/// for two batches, so that a thread on the edge does not go to the depot each time. An array and not
-/// a list through the blocks: who takes a block that another thread has freed would wait for its cache
-/// line, only to learn which is the next one.
+/// The free blocks of one size class that one thread holds: [begin, next) of an array with room for
+/// two batches, so that a thread at the limit does not visit the depot each time. It is an array
+/// and not a linked list through the blocks: taking a block that another thread has freed would
+/// otherwise wait for its cache line, only to find the next block.
 struct magazine {
   void** next;
   void** begin;
   void** end;
 };
 
-/// A thread's cache of any pool, as the end of the thread sees it.
+/// A thread's cache of any pool, in the form used at the end of the thread.
 struct any_thread_cache {
   enum class phase : std::uint8_t { unused, open, closed, asking };
 
@@ -29,25 +29,26 @@ struct any_thread_cache {
   phase state;
 
  protected:
-  /// From unused to open, or to closed if the thread has closed its caches before. Has `closing`
-  /// called when the thread ends.
+  /// Changes the phase from unused to open, or to closed if the thread has already closed its
+  /// caches. `closing` is called when the thread ends.
   void open(void (*closing)(any_thread_cache& cache) noexcept) noexcept;
 };
 
-/// The magazines of one thread and one pool. All zero is the state before the first use, so that it
-/// is a thread_local without a guard; the first block that comes or goes takes the slow path, which
-/// opens the cache and has it closed when the thread ends. A closed cache holds nothing: each block
-/// goes from and to the depot, as in the destructor of another thread_local. One that asks is closed for a while, and
-/// the thread's host says of each block whether there is memory for it.
+/// The magazines of one thread and one pool. The state before the first use is all zero, so that it
+/// can be a thread_local without a guard. The first block taken or given uses the slow path, which
+/// opens the cache and registers its closing at the end of the thread. A closed cache holds no
+/// blocks: each block is taken from and given to the depot, for example in the destructor of
+/// another thread_local. In the phase `asking` the cache is closed temporarily, and the thread's
+/// host decides for each block whether allocation succeeds.
 ///
 /// Threads:   the one that it belongs to.
 /// Invariant: not open → every magazine is empty and has no room.
-/// Cost:      take() and give(): a few instructions, and no look at the block. One visit to the depot
-///            in a batch. An array of two batches for each size that the thread has used.
+/// Cost:      take() and give(): a few instructions, without an access to the block. One visit to
+///            the depot per batch. An array of two batches for each size that the thread has used.
 ///
 /// A Depot has take(), give() and shape().
 template <class Depot>
-struct thread_cache : any_thread_cache {
+struct [[gnu::visibility("default")]] thread_cache : any_thread_cache {
   std::array<magazine, size_classes_max> magazines;
   Depot* depots;  // one for each size class
 
@@ -69,7 +70,7 @@ struct thread_cache : any_thread_cache {
     *mine.next++ = block;
   }
 
-  /// From now on, or no more. By its thread; `all`: its depots.
+  /// Starts or ends the phase `asking`. Called by its own thread; `all`: its depots.
   void ask_host(Depot* all, bool does) noexcept;
 
  private:
@@ -82,7 +83,7 @@ struct thread_cache : any_thread_cache {
 
 // In magazine.cpp.
 class depot;
-class page_depot;
+class [[gnu::visibility("default")]] page_depot;
 extern template struct thread_cache<depot>;
 extern template struct thread_cache<page_depot>;
 

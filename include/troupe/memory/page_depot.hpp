@@ -11,21 +11,21 @@
 
 namespace troupe::detail {
 
-/// The blocks of one size class that no thread holds, for blocks whose memory goes back to the
-/// system when it is not needed any more. The batches are in three lists:
+/// The blocks of one size class that no thread holds, for blocks whose memory is returned to the
+/// system when it is no longer needed. The batches are in three lists:
 ///
 ///     give() ──► recent ──look()──► settled ──look()──► surplus ──give_back_some()──► home
 ///
-/// take() empties them from the left, and only then takes from home. So what is settled has not been
-/// needed since the last look(), and only that is given back.
+/// take() empties the lists from left to right, and only then takes blocks from home. So a settled
+/// batch has not been needed since the last look(), and only such batches are returned.
 ///
 /// Threads:   any; look() and give_back_some() one at a time.
 /// Cost:      one mutex for a whole batch.
 /// Errors:    take() throws std::bad_alloc.
-class alignas(cache_line_bytes) page_depot {
+class [[gnu::visibility("default")]] alignas(cache_line_bytes) page_depot {
  public:
-  /// `surplus` is raised when it looks as if at least `bytes_min` could be given back. Less may stay
-  /// for ever.
+  /// `surplus` is raised when at least about `bytes_min` could be returned to the system. Less than
+  /// that may stay forever.
   constexpr page_depot(const block_shape& shape, const chunk_layout& layout, std::size_t bytes_min,
                        surplus_signal& surplus) noexcept
       : shape_(shape),
@@ -36,24 +36,25 @@ class alignas(cache_line_bytes) page_depot {
   page_depot(const page_depot&) = delete;
   page_depot& operator=(const page_depot&) = delete;
 
-  /// Writes between one block and a batch to `to`, which has room for a batch, and returns how many;
-  /// what was given last, if there is any.
+  /// Writes between one block and a batch to `to`, which has room for a batch, and returns the
+  /// number. The blocks given last are taken first.
   [[nodiscard]] std::size_t take(std::span<void*> to);
-  /// At most a batch.
+  /// Returns at most a batch of blocks.
   void give(std::span<void* const> blocks) noexcept;
 
-  /// Returns true if it is worth to look again after a while.
+  /// Moves the lists on. Returns true if another call after a while is worthwhile.
   [[nodiscard]] bool look() noexcept;
 
-  /// A little of the work that look() has found: a batch, or a slab. Returns false if there was none.
+  /// Does a part of the work that look() has found: a batch, or a slab. Returns false if there was
+  /// no work.
   [[nodiscard]] bool give_back_some() noexcept;
 
   const block_shape& shape() const noexcept { return shape_; }
 
   struct usage {
-    std::size_t resident;    // bytes that the system has not got back
-    std::size_t free;        // of these, in no thread's hands
-    std::size_t given_back;  // in all since the start
+    std::size_t resident;    // bytes not returned to the system
+    std::size_t free;        // of these, bytes that no thread holds
+    std::size_t given_back;  // total since the start
   };
   [[nodiscard]] usage used() const noexcept;
 
@@ -68,7 +69,7 @@ class alignas(cache_line_bytes) page_depot {
   batch_list recent_;
   batch_list settled_;
   batch_list surplus_;
-  bool told_ = false;  // since the last look
+  bool told_ = false;  // since the last look()
   std::size_t given_back_ = 0;
   chunk_store home_;
 };

@@ -3,37 +3,39 @@
 
 #include <cstddef>
 
-// Whole pages, from the system and back. What is Linux-only about memory is in pages.cpp; elsewhere
-// pages come from operator new, and discarding them does nothing.
+// Obtaining whole pages from the system and returning them. The Linux-specific parts are in
+// pages.cpp; elsewhere pages come from operator new, and discarding them has no effect.
 
 namespace troupe::detail {
 
-/// What chunks are multiples of. Where the system's pages are larger, less can be discarded.
+/// The unit of chunk sizes. If the system's pages are larger, less memory can be discarded.
 inline constexpr std::size_t page_bytes = 4096;
 
-/// Every address that the pool hands out is below 2^48, so that it and 16 bits more fit in a word.
+/// Every address that the pool returns is below 2^48, so that it fits in a word together with 16
+/// more bits.
 inline constexpr unsigned address_bits = 48;
 
-/// Fails if what lies there does not fit into address_bits.
+/// Aborts the process if these addresses do not fit into address_bits.
 void expect_low_addresses(const void* begin, std::size_t bytes) noexcept;
 
-/// Memory that reads as zero and costs nothing before it is touched. `align` is a power of two, and
-/// at least a page. LeakSanitizer looks into it for pointers.
+/// Obtains memory that reads as zero and uses no physical memory until it is touched. `align` is a
+/// power of two, and at least a page. LeakSanitizer searches it for pointers.
 ///
 /// Errors: std::bad_alloc.
 [[nodiscard]] void* obtain_pages(std::size_t bytes, std::size_t align);
 
-/// Ends what obtain_pages() gave.
+/// Returns memory from obtain_pages() to the system.
 void return_pages(void* begin, std::size_t bytes, std::size_t align) noexcept;
 
-/// Gives the memory back but keeps the addresses. What is there is lost, and may read as zero.
+/// Returns the memory but keeps the addresses. The content is lost, and may read as zero.
 void discard_pages(void* begin, std::size_t bytes) noexcept;
 
-/// What large pages are multiples of, where there are any.
+/// The unit of large pages, on systems that have them.
 inline constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
 
-/// Asks for large pages there: for much memory that is used here and there, and not given back in parts. Each
-/// is then one entry in the processor's cache of addresses, and costs one fault. Only an advice.
+/// Requests large pages for this range, for a large amount of memory that is accessed randomly and
+/// not returned in parts. Each large page then takes one TLB entry and costs one page fault. It is
+/// only a hint.
 void prefer_large_pages(void* begin, std::size_t bytes) noexcept;
 
 }  // namespace troupe::detail

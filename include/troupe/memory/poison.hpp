@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-// TROUPE_NO_POISON: for a program with AddressSanitizer whose libtroupe is built without; the two share
-// the pools.
+// TROUPE_NO_POISON: for a program built with AddressSanitizer whose libtroupe is built without it;
+// the two share the pools.
 #if defined(TROUPE_NO_POISON)
 #elif defined(__SANITIZE_ADDRESS__)
 #define TROUPE_ASAN 1
@@ -20,7 +20,7 @@
 
 namespace troupe::detail {
 
-/// Makes every access to these bytes an error under AddressSanitizer. Nothing elsewhere.
+/// Makes every access to these bytes an error under AddressSanitizer. No effect otherwise.
 inline void poison([[maybe_unused]] const void* begin,
                    [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef TROUPE_ASAN
@@ -28,7 +28,7 @@ inline void poison([[maybe_unused]] const void* begin,
 #endif
 }
 
-/// Takes poison() back.
+/// Reverts poison().
 inline void unpoison([[maybe_unused]] const void* begin,
                      [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef TROUPE_ASAN

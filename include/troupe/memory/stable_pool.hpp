@@ -19,7 +19,7 @@ namespace detail {
 inline constexpr std::array<std::uint32_t, 7> stable_sizes{128, 192, 256, 384, 512, 768, 1024};
 inline constexpr std::size_t stable_bytes_max = stable_sizes.back();
 
-/// Smallest class that holds `bytes`. Known at compile time where `bytes` is.
+/// The smallest class that holds `bytes`. Evaluated at compile time if `bytes` is constant.
 constexpr std::size_t stable_class_of(std::size_t bytes) noexcept {
   constexpr auto table = [] {
     std::array<std::uint8_t, stable_bytes_max / cache_line_bytes + 1> classes{};
@@ -35,18 +35,19 @@ constexpr std::size_t stable_class_of(std::size_t bytes) noexcept {
 
 }  // namespace detail
 
-/// Slots whose memory never becomes anything else: each starts with a Header that is constructed
-/// once, when the slot is first made, and neither destroyed nor written to by the pool ever after.
-/// So a pointer to a slot may outlive what was in it, and its Header may be read at any time: a
-/// generation in it tells whether the slot still holds what was meant.
+/// A pool of slots with type-stable memory. Each slot starts with a Header that is constructed
+/// once, when the slot is first created, and is never destroyed or written to by the pool after
+/// that. So a pointer to a slot may outlive the slot's content, and its Header may be read at any
+/// time: a generation in it tells whether the slot still holds the expected object.
 ///
-/// There is one pool in the process for each Header; all functions are static. Slots are of 128 to
-/// 1024 bytes, aligned to 64, the Header included. Under AddressSanitizer what lies behind the
-/// Header of a free slot is poisoned.
+/// There is one pool per Header type in the process; all functions are static. Slots have 128 to
+/// 1024 bytes, including the Header, and are aligned to 64. Under AddressSanitizer the bytes after
+/// the Header of a free slot are poisoned.
 ///
-/// Threads:   any; give back where you like. The caches are as those of pool_allocate().
-/// Invariant: a slot is never unmapped, and never moves to another size or Header.
-/// Cost:      a few instructions; in one call of a batch, a mutex. A slab is touched as it is used.
+/// Threads:   any; a slot may be given back on any thread. The caches are like those of
+///            pool_allocate().
+/// Invariant: a slot is never unmapped, and never used for another size or Header.
+/// Cost:      a few instructions; once per batch, a mutex. A slab is touched only as it is used.
 /// Errors:    std::bad_alloc.
 template <class Header>
 class stable_pool {
@@ -55,10 +56,10 @@ class stable_pool {
   static_assert(alignof(Header) <= cache_line_bytes);
 
  public:
-  /// Most that take() may be asked for.
+  /// The maximum argument of take().
   static constexpr std::size_t bytes_max = detail::stable_bytes_max;
 
-  /// Returns the Header of a slot that holds `bytes` in all. The Header is as the last owner left
+  /// Returns the Header of a slot that holds `bytes` in total. The Header is as the last owner left
   /// it, or as constructed.
   [[nodiscard]] static Header* take(std::size_t bytes) {
     const std::size_t index = class_of(bytes);
@@ -66,14 +67,14 @@ class stable_pool {
     return std::launder(static_cast<Header*>(slot));
   }
 
-  /// `bytes` is what was asked for in take(). What lies behind the Header is lost.
+  /// Frees a slot. `bytes` is the argument passed to take(). The bytes after the Header are lost.
   static void give_back(Header* slot, std::size_t bytes) noexcept {
     const std::size_t index = class_of(bytes);
     cache().give(depots_.data(), index, shape(index), slot);
   }
 
-  /// Calls fn(Header&) for every slot that there is, in use or free. Others may take and give back
-  /// meanwhile: what was taken before the call is among them.
+  /// Calls fn(Header&) for every slot, in use or free. Other threads may take and give back slots
+  /// meanwhile; all slots taken before the call are included.
   template <class Function>
   static void for_each_slot(Function&& fn) {
     for (const detail::depot& one : depots_) {
@@ -81,7 +82,8 @@ class stable_pool {
     }
   }
 
-  /// Bytes obtained from the system. More than are resident, as long as slabs are not used up.
+  /// Bytes obtained from the system. This is more than the resident size until all slabs are fully
+  /// used.
   [[nodiscard]] static std::size_t bytes() noexcept {
     std::size_t sum = 0;
     for (const detail::depot& one : depots_) sum += one.bytes();
@@ -92,7 +94,7 @@ class stable_pool {
   static constexpr std::size_t link_offset =
       (sizeof(Header) + alignof(void*) - 1) / alignof(void*) * alignof(void*);
 
-  // A little less than 256 KiB, so that malloc's own words do not cost another page.
+  // A little less than 256 KiB, so that malloc's own metadata does not need another page.
   static constexpr std::uint32_t slab_bytes = 256 * 1024 - 128;
 
   static void construct(void* slot) noexcept { ::new (slot) Header; }

@@ -5,11 +5,11 @@
 
 namespace troupe {
 
-/// Is told that free memory has gathered which could go back to the system.
+/// Notified when free memory has accumulated that could be returned to the system.
 class surplus_listener {
  public:
-  /// Called on a thread that frees something, in the middle of it: be brief, allocate nothing, and
-  /// do it elsewhere.
+  /// Called on a thread that frees a block, in the middle of that operation: it must be brief, must
+  /// not allocate, and must do the work elsewhere.
   virtual void on_surplus() noexcept = 0;
 
  protected:
@@ -21,11 +21,11 @@ class surplus_listener {
   surplus_listener* next_ = nullptr;
 };
 
-/// Tells one of its listeners once, until it is lowered. What nobody was there to hear is told to the
-/// next who comes.
+/// Notifies one of its listeners once, until it is lowered. If there is no listener, the
+/// notification is kept for the next one that is added.
 ///
-/// Threads:   any. A listener is not called any more when remove() has returned.
-/// Invariant: raised with listeners → one of them was told since it was lowered.
+/// Threads:   any. After remove() has returned, the listener is not called any more.
+/// Invariant: raised with listeners → one of them was notified since it was last lowered.
 class surplus_signal {
  public:
   constexpr surplus_signal() = default;
@@ -38,12 +38,13 @@ class surplus_signal {
 
   void add(surplus_listener& listener) noexcept;
 
-  /// `owes`: the listener has not done yet what it was told, so that another one has to.
+  /// `owes`: the listener has not yet done the work that it was notified of, so that another
+  /// listener must do it.
   void remove(surplus_listener& listener, bool owes) noexcept;
 
  private:
   mutable mutex mutex_;                // guards what follows; listeners are called under it
-  surplus_listener* first_ = nullptr;  // the one that is told
+  surplus_listener* first_ = nullptr;  // the one that is notified
   bool raised_ = false;
 };
 

@@ -13,9 +13,9 @@ class lifeline;
 struct address_access;
 }  // namespace detail
 
-/// Says which actor, and nothing else: it can be compared, hashed, kept as a key, printed and
-/// watched. It keeps nothing alive and never dangles: the address of an actor that has ended
-/// stays unequal to that of every other one.
+/// Identifies an actor: it can be compared, hashed, used as a key, printed and monitored. It keeps
+/// no actor alive and never dangles: the address of a terminated actor stays unequal to that of any
+/// other actor.
 ///
 /// Threads: a plain value.
 /// Cost:    16 bytes; copying touches no shared memory.
@@ -23,7 +23,8 @@ class address {
  public:
   address() = default;
 
-  /// False for an address that never named an actor, as a sender that is a plain thread.
+  /// False for an address that never identified an actor, such as the sender of a message from a
+  /// plain thread.
   explicit operator bool() const noexcept { return line_ != nullptr; }
 
   friend bool operator==(const address&, const address&) = default;
@@ -45,12 +46,13 @@ class address {
   std::uint32_t generation_ = 0;
 };
 
-/// A short text for logs, the same for equal addresses: "4f3a80.2". In a simulation "#7", as in its trace.
+/// Returns a short text for logs, the same for equal addresses: "4f3a80.2". In a simulation "#7",
+/// as in its trace.
 [[nodiscard]] std::string to_string(const address& of);
 
 namespace detail {
 
-/// The layers that know lifelines make addresses and take them apart.
+/// Lets the layers that know lifelines make addresses and take them apart.
 struct address_access {
   static address make(lifeline* line, std::uint32_t generation) noexcept {
     return {line, generation};

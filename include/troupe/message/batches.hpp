@@ -13,12 +13,13 @@
 #include <troupe/message/envelope.hpp>
 #include <troupe/message/handler.hpp>
 
-// Handlers of several messages at once: void on(std::span<M>). Messages of type M that are neighbours in
-// the mailbox when the first of them has its turn are moved side by side and handed over together, in
-// order, at most A::batch_max of them. With on(M) beside it, that one gets those who come alone.
+// Handlers of several messages at once: void on(std::span<M>). When a message of type M is handled,
+// it and the messages of the same type directly after it in the mailbox are moved into contiguous
+// storage and passed together, in order, at most A::batch_max of them. If on(M) exists as well, it
+// gets single messages.
 //
-// Where they do not fit into 4 KiB they need a block of the pool; with no memory for it the handler has
-// thrown std::bad_alloc.
+// Messages that do not fit into 4 KiB need a block of the pool; if no memory is available for it,
+// this counts as std::bad_alloc thrown by the handler.
 
 namespace troupe::detail {
 
@@ -28,8 +29,8 @@ struct handled_messages {
   std::size_t units = 0;
 };
 
-/// The messages behind the one that is being handled, as long as they are of the same kind. Counts them as
-/// handled at its end. Defined by the layer that gives turns.
+/// The messages after the one that is being handled, as long as they are of the same kind. The
+/// destructor counts them as handled. Defined by the layer that runs turns.
 class followers {
  public:
   explicit followers(const dispatch& how) noexcept : how_(how) {}
@@ -38,9 +39,9 @@ class followers {
   ~followers() {
     if (counts_.messages != 0) count();
   }
-  /// A list, in order, of so many at most.
+  /// Takes at most `most` messages; returns them as a list, in order.
   [[nodiscard]] envelope* take(std::size_t most) noexcept;
-  /// Their handler has returned.
+  /// Must be called when their handler has returned.
   void done() noexcept { all_done_ = true; }
 
  private:
@@ -63,7 +64,7 @@ consteval std::size_t most_in_batch() {
   }
 }
 
-/// Memory for so many: on the stack, or a block from the pool.
+/// Memory for `Most` messages: on the stack, or a block from the pool.
 template <class M, std::size_t Most, bool OnStack = (Most * sizeof(M) <= 4096)>
 class batch_memory {
  public:
@@ -85,16 +86,16 @@ class batch_memory<M, Most, false> {
   void* const block_;
 };
 
-/// Messages side by side.
+/// Messages in contiguous storage.
 template <class M, std::size_t Most>
 class batch_of {
  public:
-  batch_of() {}  // the memory stays as it is
+  batch_of() {}  // the memory stays uninitialised
   batch_of(const batch_of&) = delete;
   batch_of& operator=(const batch_of&) = delete;
   ~batch_of() { std::destroy_n(memory_.begin(), count_); }
 
-  /// Moves it out of its envelope, which is freed.
+  /// Moves the message out of its envelope, and frees the envelope.
   void take(envelope& message) {
     auto& e = static_cast<message_envelope<M, false>&>(message);
     struct free_after {
@@ -111,11 +112,11 @@ class batch_of {
   std::size_t count_ = 0;
 };
 
-// As the handler takes it.
+// The batch in the form in which the handler takes it.
 template <class A, class M>
 using given_batch = std::span<std::conditional_t<declares_batch_of<A, std::span<M>>, M, const M>>;
 
-/// One that is alone.
+/// Calls the handler with a single message.
 template <class A, class M>
 void call_with_one(A& actor, M& message) {
   if constexpr (has_handler<A, M>) {
@@ -140,7 +141,7 @@ void run_one_of_batch(A& actor, envelope& message) {
   call_with_one(actor, e.value);
 }
 
-// Apart, so that one that is alone does not need the memory.
+// A separate function, so that a single message does not need the memory.
 template <class A, class M>
 void run_several(A& actor, envelope& first, envelope* others) {
   struct discard_if_left {

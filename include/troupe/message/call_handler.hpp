@@ -8,7 +8,8 @@
 #include <troupe/message/envelope.hpp>
 #include <troupe/message/handler.hpp>
 
-// Calling a handler with a message that does not come in an envelope made for the pair.
+// Calls a handler with a message that is not in an envelope made for this pair of actor class and
+// message.
 
 namespace troupe::detail {
 
@@ -22,7 +23,7 @@ void call_with_own(A& actor, M& message, const Sender&... sender) {
   }
 }
 
-// A class that chooses its handlers may put the envelope aside, so it gets one of the usual kind.
+// A class that chooses its handlers may stash the envelope, so it gets one of the usual kind.
 template <class A, class M>
 void call_with_envelope(A& actor, M& message, const address& sender) {
   constexpr bool with_sender = handles_with_sender<A, M>;
@@ -32,7 +33,7 @@ void call_with_envelope(A& actor, M& message, const address& sender) {
   how.run(&actor, *e);
 }
 
-/// With a message that is the handler's. Throws what leaves the handler.
+/// Calls a handler with a message that it owns. Throws the exceptions that leave the handler.
 template <class A, class M>
 void call_handler(A& actor, M&& message, [[maybe_unused]] const address& sender) {
   static_assert(!std::is_reference_v<M>);
@@ -43,7 +44,7 @@ void call_handler(A& actor, M&& message, [[maybe_unused]] const address& sender)
   } else if constexpr (handles_batches<A, M>) {
     call_with_one(actor, message);
   } else if constexpr (!has_handler<A, M>) {
-    actor.on(std::move(message), reply<later_reply<A, M>>{});  // nobody has asked
+    actor.on(std::move(message), reply<later_reply<A, M>>{});  // there is no requester
   } else {
     call_with_own(actor, message);
   }
@@ -53,13 +54,14 @@ template <class A, class M, class... Sender>
 concept takes_shared = requires { typename on_result<A, const M&, Sender...>; } &&
                        declares_on<A, on_result<A, const M&, Sender...>, const M&, Sender...>;
 
-/// True if the handler is content with a reference to a message that others read as well.
+/// True if a reference to a message that others read as well is sufficient for the handler.
 template <class A, class M>
 concept handles_shared =
     !chooses_handler<A, M>() &&
     (takes_shared<A, M> || takes_shared<A, M, address> || takes_shared<A, M, const address&>);
 
-/// With a message that others read as well: a handler that takes a value gets a copy.
+/// Calls a handler with a message that others read as well: a handler that takes a value gets a
+/// copy.
 template <class A, class M>
 void call_handler_shared(A& actor, const M& message, [[maybe_unused]] const address& sender) {
   if constexpr (!handles_shared<A, M>) {

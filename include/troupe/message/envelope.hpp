@@ -13,50 +13,62 @@
 #include <troupe/message/limits.hpp>
 #include <troupe/message/owned_bytes.hpp>
 #include <troupe/message/priority.hpp>
+#include <troupe/message/type_identity.hpp>
 #include <troupe/message/type_name.hpp>
 
 namespace troupe::detail {
 
 struct envelope;
 
-/// What the runtime knows of one (actor, message) pair: one static record each, so that neither
-/// sending nor handling looks anything up.
+/// The runtime's record of one (actor, message) pair: one static record for each, so that neither
+/// sending nor handling needs a lookup.
 struct dispatch {
   /// Handles the message with the actor and frees the envelope, also when the handler throws.
   void (*run)(void* actor, envelope& message);
   /// Frees the envelope unhandled.
   void (*discard)(envelope& message) noexcept;
   std::string_view message;
-  /// The handler asks for the sender, so the envelope has room for its address.
+  /// The handler takes the sender, so the envelope has space for its address.
   bool wants_sender = false;
   /// Sent by the runtime itself: counts neither as a user's message nor as a dead letter.
   bool internal = false;
-  /// Handled also while an exclusive handler waits: nothing of the user's runs because of it, but
-  /// that handler.
+  /// It is handled even while an exclusive handler is suspended: it causes no user code to run
+  /// except for that handler.
   bool at_once = false;
-  /// 1: it counts in limits and budgets, and may be refused. 0: it is always taken.
+  /// 1: it counts towards limits and budgets, and may be refused. 0: it is always accepted.
   std::uint8_t weight = 0;
-  /// What it counts for there, apart from what it owns.
+  /// The bytes that it counts for, without those that it owns.
   std::uint32_t bytes = 0;
-  /// What the message in this envelope owns besides; null: nothing that it tells of.
+  /// Returns the bytes that the message in this envelope owns in addition; null: it declares none.
   std::size_t (*owned)(const envelope& one) noexcept = nullptr;
-  /// How many of these a mailbox takes at once, and which of the actor's limits that is; 0: none.
+  /// How many of these messages a mailbox accepts at once, and the index of that limit in the actor
+  /// class; 0: no limit.
   std::uint16_t most = 0;
   std::uint16_t limit = 0;
-  /// It goes before those that are not.
+  /// It is handled before messages that are not high.
   bool high = false;
-  /// False: there is more to sending it than the limits of the mailbox.
+  /// False: sending it involves more than the limits of the mailbox.
   bool plain = true;
-  /// What fails its actor is handled once more after a restart.
+  /// If it fails its actor, it is handled once more after a restart.
   bool redelivered = false;
+  /// It expects a reply.
+  bool is_request = false;
+  /// The type of the message, if it is a user's: see is_same_message().
+  type_identity type = {};
 
   [[nodiscard]] std::size_t charge(const envelope& one) const noexcept {
     return bytes + (owned != nullptr ? owned(one) : 0);
   }
 };
 
-/// The head of every message on its way. The message itself lies behind it. Aligned so that four
-/// bits of its address are free for the mailbox.
+/// Returns true for two records of the same message and actor class in different shared libraries.
+[[nodiscard]] inline bool is_same_message(const dispatch& a, const dispatch& b) noexcept {
+  return &a == &b ||
+         (a.is_request == b.is_request && a.type == b.type && a.type != type_identity{});
+}
+
+/// The header of every message in transit. The message itself follows it. Its alignment leaves four
+/// bits of its address free for the mailbox.
 struct alignas(16) envelope {
   envelope* next = nullptr;
   const dispatch* how = nullptr;
@@ -114,11 +126,13 @@ void start_coroutine(A& actor, M& message, Sender... sender) {
   }
 }
 
-/// The message has failed its actor. True: the actor may be restarted, and then handles it once more; it
-/// is not the caller's any more. Whoever gives turns says it.
+/// Called when the message has failed its actor. Returns true if the actor may be restarted, and
+/// then handles the message once more; the message no longer belongs to the caller. Defined by the
+/// layer that runs turns.
 [[nodiscard]] bool handle_after_restart(envelope& message) noexcept;
 
-/// As run_handler(), but the handler gets a copy: what it has done to that is not seen after a restart.
+/// As run_handler(), but the handler gets a copy: its changes to the copy have no effect on the
+/// redelivered message.
 template <class A, class M, bool WithSender>
 void run_redelivered(void* actor, envelope& message) {
   auto& e = static_cast<message_envelope<M, WithSender>&>(message);
@@ -166,7 +180,8 @@ void run_handler(void* actor, envelope& message) {
   }
 }
 
-/// For all that are of one size and need no destructor: one function, where many types are compiled.
+/// Shared by all envelopes of one size that need no destructor: one function instead of one for
+/// each type.
 template <std::size_t Bytes, std::size_t Alignment>
 void discard_block(envelope& e) noexcept {
   pool_release(&e, Bytes, Alignment);
@@ -192,11 +207,11 @@ std::size_t owned_by_message(const envelope& message) noexcept {
   return owned_bytes(static_cast<const message_envelope<M, WithSender>&>(message).value);
 }
 
-// In message/batches.hpp.
+// Defined in message/batches.hpp.
 template <class A, class M>
 void run_batch(void* actor, envelope& first);
 
-// A function of its own: in a constant expression the error would be one of two.
+// A separate function: in a constant expression this error would be followed by a second one.
 template <class A, class M>
 void run_never_again(void*, envelope&) {
   static_cast<void>(sizeof(cannot_be_redelivered<A, M>));
@@ -227,7 +242,8 @@ constexpr dispatch make_dispatch() noexcept {
              .message = type_name<M>(),
              .wants_sender = with_sender,
              .weight = 1,
-             .bytes = sizeof(message_envelope<M, with_sender>)};
+             .bytes = sizeof(message_envelope<M, with_sender>),
+             .type = type_identity::of<M>()};
   if constexpr (tells_what_it_owns<M>) d.owned = owned_by_message<M, with_sender>;
   if constexpr (declares_limits<A>) {
     d.most = A::message_limits::template most<M>();
@@ -239,12 +255,12 @@ constexpr dispatch make_dispatch() noexcept {
   return d;
 }
 
-/// The record of a pair: for messages that users send.
+/// The record of a pair, for messages that users send.
 template <class A, class M>
 inline constexpr dispatch dispatch_of = make_dispatch<A, M>();
 
-/// The same for what the runtime promises to deliver: it counts for nothing, is always taken, and comes in
-/// the order of its sending.
+/// As dispatch_of, for messages that the runtime promises to deliver: they do not count towards
+/// limits, are always accepted, and arrive in the order of sending.
 template <class A, class M>
 inline constexpr dispatch promised_dispatch_of = [] {
   dispatch d = make_dispatch<A, M>();

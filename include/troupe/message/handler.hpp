@@ -8,17 +8,17 @@
 
 #include <troupe/message/address.hpp>
 
-// Finding an actor's handlers: overloads named `on` whose first parameter is exactly the message
-// (M, const M& or M&&), so that a conversion never chooses one: a float does not reach on(long).
+// Finds an actor's handlers: overloads named `on` whose first parameter is exactly the message (M,
+// const M& or M&&), so that a conversion never selects one: a float does not reach on(long).
 
 namespace troupe {
 
-/// What can be sent: a value that can be moved into the mailbox.
+/// A type that can be sent: a value that can be moved into the mailbox.
 template <class M>
 concept message =
     std::is_object_v<M> && std::same_as<M, std::remove_cvref_t<M>> && std::move_constructible<M>;
 
-/// What a handler keeps that answers later: see actor/reply.hpp.
+/// A reply that a handler sends later: see actor/reply.hpp.
 template <class R>
 class reply;
 
@@ -27,7 +27,7 @@ namespace detail {
 template <class A, class... Parameters>
 using on_result = decltype(std::declval<A&>().on(std::declval<Parameters>()...));
 
-// Taking the address with a full signature leaves no room for conversions.
+// Taking the address with a full signature excludes conversions.
 template <class A, class Result, class... Parameters>
 concept declares_on = requires { static_cast<Result (A::*)(Parameters...)>(&A::on); } ||
                       requires { static_cast<Result (A::*)(Parameters...) const>(&A::on); };
@@ -41,8 +41,9 @@ concept has_handler = requires { typename on_result<A, M, More...>; } &&
 template <class A, class M>
 concept declares_with_sender = has_handler<A, M, address> || has_handler<A, M, const address&>;
 
-// A class that chooses its handlers by more than the message's type (a state machine) names who does:
-// a class with the static members handles<M>, wants_sender<M> and run<M>(void* actor, envelope&).
+// A class that chooses its handlers by more than the message's type (a state machine) names the
+// class that does so. That class has the static members handles<M>, wants_sender<M> and
+// run<M>(void* actor, envelope&).
 template <class A>
 concept has_handler_choice = requires { typename A::handler_choice; };
 
@@ -67,7 +68,7 @@ consteval bool is_told_the_sender() {
 template <class A, class M>
 concept handles_with_sender = is_told_the_sender<A, M>();
 
-// The R of on(M, reply<R>): deduced from the one overload that fits.
+// The R of on(M, reply<R>): deduced from the one overload that matches.
 template <class M, class C, class R>
 std::type_identity<R> deduce_reply(void (C::*)(M, reply<R>));
 template <class M, class C, class R>
@@ -84,14 +85,15 @@ consteval auto find_later_reply() {
   }
 }
 
-/// What A answers later to M.
+/// The type with which A replies later to M.
 template <class A, class M>
 using later_reply = typename decltype(find_later_reply<A, M>())::type;
 
 template <class A, class M>
 concept replies_later = requires { typename later_reply<A, M>; };
 
-// on(std::span<M>) or on(std::span<const M>): several at once. Not of a class that chooses its handlers.
+// on(std::span<M>) or on(std::span<const M>): several messages at once. Not for a class that
+// chooses its handlers.
 template <class A, class Batch>
 concept declares_batch_of = has_handler<A, Batch> || has_handler<A, Batch, address> ||
                             has_handler<A, Batch, const address&>;
@@ -107,7 +109,7 @@ consteval bool is_given_batches() {
 template <class A, class M>
 concept handles_batches = is_given_batches<A, M>();
 
-/// What becomes of what a handler returns: nothing. Coroutines have another one.
+/// The use of a handler's return value: it is ignored. Coroutines have a specialisation.
 template <class Result>
 struct handler_result {
   static constexpr bool is_coroutine = false;
@@ -119,8 +121,9 @@ concept handles_values = declares_on<A, on_result<A, M, More...>, M, More...>;
 
 }  // namespace detail
 
-/// All that an actor class understands, if it says so: `using messages = troupe::messages<a, b>;`.
-/// It is held to it: nothing else can be sent to it. What is redirected to another class needs the list.
+/// Lists all messages that an actor class understands, if the class declares it:
+/// `using messages = troupe::messages<a, b>;`. The list is enforced: no other message can be sent
+/// to the actor. Redirecting messages to another class requires the list.
 template <class... Ms>
 struct messages {
   template <class M>
@@ -143,8 +146,8 @@ consteval bool is_declared() {
 
 }  // namespace detail
 
-/// Never defined. The compiler names it for a message in an actor's list of what is handled once more
-/// after a restart that cannot be copied, or whose handler is a coroutine, takes a batch or a troupe::reply.
+/// Never defined. The compiler names it for a message in an actor's `redelivered` list that cannot
+/// be copied, or whose handler is a coroutine, takes a batch or takes a troupe::reply.
 template <class Actor, class Message>
 struct cannot_be_redelivered;
 
@@ -175,35 +178,37 @@ consteval bool can_be_redelivered() {
 
 }  // namespace detail
 
-/// True if actor A has a handler for exactly M: `on(M)`, `on(M, address sender)`, `on(M, reply<R>)`, or
-/// `on(std::span<M>)`; or, in a state machine, one in any of its states.
+/// True if actor A has a handler for exactly M: `on(M)`, `on(M, address sender)`,
+/// `on(M, reply<R>)`, or `on(std::span<M>)`; or, in a state machine, one in any of its states.
 template <class A, class M>
 concept understands = (detail::has_handler<A, M> || detail::handles_with_sender<A, M> ||
                        detail::replies_later<A, M> || detail::chooses_handler<A, M>() ||
                        detail::handles_batches<A, M>)&&detail::is_declared<A, M>();
 
 /// Never defined. The compiler names it, with both types, when a message is sent to an actor that
-/// has no `on` for exactly this type: add `void on(Message)` to Actor, or send what it understands.
+/// has no `on` for exactly this type: add `void on(Message)` to Actor, or send a message that it
+/// understands.
 template <class Actor, class Message>
 struct actor_does_not_understand_message;
 
-/// Never defined. The compiler names it for on(std::span<Message>) that returns something, as a handler
-/// that is a coroutine does: the batch is gone when it has returned, and nobody gets what it returns.
+/// Never defined. The compiler names it for on(std::span<Message>) that returns a value, as a
+/// handler that is a coroutine does: the batch is destroyed when it returns, and its result would
+/// be lost.
 template <class Actor, class Message>
 struct batch_handler_must_return_void;
 
-/// Never defined. The compiler names it for on(std::span<Message>, address): each message of a batch has a
-/// sender of its own. Put the address into the message.
+/// Never defined. The compiler names it for on(std::span<Message>, address): each message of a
+/// batch has its own sender. Put the address into the message.
 template <class Actor, class Message>
 struct batch_handler_cannot_be_told_the_sender;
 
-/// Never defined. The compiler names it when an actor is asked that handles the message only in batches:
-/// an answer is due to each. Add on(Message) beside the other one.
+/// Never defined. The compiler names it when a request is sent to an actor that handles the message
+/// only in batches: each request needs a reply. Add on(Message) as well.
 template <class Actor, class Message>
 struct batch_handler_answers_no_question;
 
-/// Never defined. The compiler names it for a handler that is a coroutine and takes a reference: what
-/// that refers to is gone when the handler goes on.
+/// Never defined. The compiler names it for a handler that is a coroutine and takes a reference:
+/// the referenced object no longer exists when the handler continues.
 template <class Actor, class Message>
 struct coroutine_handler_must_take_its_parameters_by_value;
 

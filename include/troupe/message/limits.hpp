@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-/// At most so many messages of type M wait in one actor's mailbox; see message_limits.
+/// Allows at most `Most` messages of type M at once in one actor's mailbox; see message_limits.
 template <class M, std::uint16_t Most>
 struct at_most {
   static_assert(Most > 0, "at_most<M, 0> would refuse every M");
@@ -16,15 +16,15 @@ struct at_most {
   static constexpr std::uint16_t most = Most;
 };
 
-/// Limits of an actor class for single message types, beside those of its whole mailbox:
+/// Limits of an actor class for single message types, in addition to those of its whole mailbox:
 ///
 ///   class gauge : public troupe::actor {
 ///    public:
 ///     using message_limits = troupe::message_limits<troupe::at_most<reading, 100>>;
 ///     void on(reading);
 ///
-/// One more is kept out by the policy that was chosen at spawn: refused where senders are paused, dropped
-/// with drop_oldest.
+/// The policy chosen at spawn decides about a message beyond the limit: it is refused with
+/// pause_senders, and dropped with drop_oldest.
 ///
 /// Cost: an atomic counter for each limited type, in sending and in handling it.
 template <class... Limits>

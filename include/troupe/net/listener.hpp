@@ -10,34 +10,35 @@
 
 namespace troupe::net {
 
-/// To a listener: take one more connection, for a life on that loop.
+/// Asks a listener to accept one more connection, which will be served on that loop.
 struct accept {
   loop* onto;
 };
 
-/// From a listener, one for each `accept`.
+/// A listener's reply, one for each `accept`.
 struct accepted {
   loop* onto;
   socket connection;
 };
 
-/// From a listener: no descriptor or no memory for the next connection. It tries again by itself.
+/// Sent by a listener that lacks a descriptor or memory for the next connection. It retries by
+/// itself.
 struct accept_paused {
   error_code why;
 };
 
-/// Binds and listens. `address` is an address or a name, `port` 0 lets the system choose.
+/// Binds and listens. `address` is an address or a name; `port` 0 lets the system choose.
 ///
 /// Errors: std::system_error, as "cannot listen on 127.0.0.1:8080: Address already in use".
 [[nodiscard]] acceptor listen(io_context& on, const std::string& address, std::uint16_t port);
 
-/// Takes connections, one for each time that it is asked to; others wait in the kernel's backlog.
-/// So nothing piles up between it and its owner.
+/// Accepts connections, one for each `accept` message; others wait in the kernel's backlog. So no
+/// connections queue up between the listener and its owner.
 ///
-/// Where accepting fails for want of descriptors or memory, the connection stays in the backlog and
-/// would be reported again at once: the listener then leaves it there for a while and says so.
+/// When accepting fails for lack of descriptors or memory, the connection stays in the backlog and
+/// would be reported again at once. The listener then waits for a while and sends accept_paused.
 ///
-/// Threads: must be bound to the loop whose io_context the acceptor was made with.
+/// Threads: must be bound to the loop whose io_context the acceptor was created with.
 class listener : public actor {
  public:
   static constexpr std::chrono::milliseconds pause{100};
@@ -54,6 +55,8 @@ class listener : public actor {
   void on(arrived m);
 
  private:
+  void tell_paused(error_code why) noexcept;
+
   acceptor acceptor_;
   recipient<accepted, accept_paused> owner_;
 };

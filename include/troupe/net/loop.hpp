@@ -12,26 +12,26 @@ class io_context;
 
 namespace troupe::net {
 
-/// A thread on which sockets and the actors that own them live: it runs an io_context and pumps the
-/// actors that are bound to it. Completion handlers and handlers of bound actors never run at the
-/// same time, so such an actor may start operations on members of its own and complete them there.
+/// A thread for sockets and the actors that own them. It runs an io_context and pumps the actors
+/// bound to it. Completion handlers and handlers of bound actors never run concurrently, so such an
+/// actor may start operations on its own members and complete them there.
 ///
-/// Threads:   construct and destroy on one; the rest from anywhere.
+/// Threads:   constructed and destroyed on one thread; all else from any thread.
 /// Invariant: the thread lives as long as the loop, and keeps pumping while the system shuts down.
 /// Cost:      a wake-up from another thread is one eventfd write for all messages until the loop
-///            looks.
-/// Errors:    an exception out of a completion handler is reported to stderr and costs that
-///            operation alone: the loop goes on.
+///            runs.
+/// Errors:    an exception from a completion handler is reported to stderr and ends only that
+///            operation: the loop continues.
 ///
-/// In a simulation it has no thread: completion handlers run one by one when their turn has come among the
-/// actors', and so do the actors that are bound to it. Where an actor of it waits, with get() for one, handlers run
-/// meanwhile, as other actors do.
+/// In a simulation it has no thread. Completion handlers and the actors bound to the loop are
+/// scheduled with the other actors. While an actor of the loop blocks, for example in get(),
+/// completion handlers and other actors run.
 ///
-/// Its end ends the actors that are still bound to it, and drops operations that are outstanding
-/// without completing them.
+/// Its destructor terminates the actors still bound to it, and drops outstanding operations without
+/// completing them.
 class loop {
  public:
-  /// `name` is what debuggers and top show.
+  /// `name`: the thread's name, as shown by debuggers and top.
   explicit loop(troupe::system& on, std::string name = "troupe-net");
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
@@ -48,7 +48,7 @@ class loop {
   void run(with_thread& with, troupe::system& on);
 
   std::unique_ptr<state> state_;
-  troupe::pump* pump_ = nullptr;  // lives on the thread's stack, or in the state
+  troupe::pump* pump_ = nullptr;  // on the thread's stack, or in the state
 };
 
 }  // namespace troupe::net

@@ -9,11 +9,11 @@ namespace troupe::net {
 
 /// Lets a thread wait for signals of the process.
 ///
-/// Once one of `numbers` has come, all of these have their default effect: a second SIGTERM ends a process that
-/// does not get done with the first, whatever it hangs in. The destructor restores what was there
-/// before.
+/// After one of `numbers` has arrived, all of them have their default effect: a second SIGTERM
+/// terminates a process that hangs in its shutdown. The destructor restores the previous signal
+/// handling.
 ///
-/// Threads:   cancel() from anywhere; the rest from one. One set at a time in a process.
+/// Threads:   cancel() from any thread; all else from one. Only one set at a time in a process.
 /// Invariant: a signal after construction is not lost.
 /// Errors:    std::system_error if a signal cannot be caught.
 class signals {
@@ -23,11 +23,12 @@ class signals {
   signals& operator=(const signals&) = delete;
   ~signals();
 
-  /// Waits for this one too, which tells a program something and does not end it: it stays caught however often it
-  /// comes, and wait() is called again.
+  /// Also waits for this signal, which does not end the program: it stays caught each time it
+  /// arrives, and wait() is then called again.
   void repeat(int number);
 
-  /// Sleeps until one of them comes and returns its number; nothing if cancel() was called first.
+  /// Sleeps until one of the signals arrives and returns its number; nothing if cancel() was called
+  /// first.
   [[nodiscard]] std::optional<int> wait();
 
   void cancel() noexcept;

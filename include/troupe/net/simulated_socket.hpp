@@ -13,15 +13,15 @@
 #include <span>
 #include <utility>
 
-// What a socket, or an acceptor, is in a simulation.
+// The implementation of sockets and acceptors in a simulation.
 
 namespace troupe::net::detail {
 
 using boost::system::error_code;
 using endpoint = boost::asio::ip::tcp::endpoint;
 
-/// Called when an operation is over: once, or never if its io_context ends before. The handler itself runs by the
-/// io_context, behind what waits there.
+/// Called when an operation completes: once, or never if its io_context is destroyed first. The
+/// handler itself is posted to the io_context and runs after the handlers already waiting there.
 template <class... Results>
 class completion {
  public:
@@ -60,7 +60,8 @@ template <class... Results, class Handler>
   return std::make_unique<completion_of<Handler, Results...>>(std::move(handler), of_socket);
 }
 
-/// One end of a connection of a simulated_network, or of none yet. Its end closes it.
+/// One end of a connection of a simulated_network, maybe not yet connected. Its destructor closes
+/// it.
 ///
 /// Threads: the simulation's.
 class simulated_socket {
@@ -77,7 +78,7 @@ class simulated_socket {
   virtual void shutdown(boost::asio::socket_base::shutdown_type what, error_code& error) = 0;
   virtual void cancel() = 0;
   virtual void close() = 0;
-  /// Then close() resets the connection.
+  /// With true, close() resets the connection.
   virtual void closes_hard(bool it_does) = 0;
 
   [[nodiscard]] virtual bool is_open() const = 0;
@@ -94,7 +95,7 @@ class simulated_acceptor {
 
   virtual ~simulated_acceptor() = default;
 
-  /// The next connection; it will complete on `onto`.
+  /// Accepts the next connection, which will complete its operations on `onto`.
   virtual void accept(boost::asio::io_context& onto, accepted done) = 0;
   virtual void cancel() = 0;
   virtual void close() = 0;
@@ -104,11 +105,11 @@ class simulated_acceptor {
   simulated_acceptor() = default;
 };
 
-/// By the simulated_network of this thread; null: there is no simulation. Throws std::logic_error if there is one
-/// without a network.
+/// Creates a socket in the simulated_network of this thread; null: there is no simulation. Throws
+/// std::logic_error if there is a simulation without a network.
 [[nodiscard]] std::unique_ptr<simulated_socket> simulated_socket_on(boost::asio::io_context& on);
 
-/// The first of them that is not empty, or an empty one.
+/// The first buffer that is not empty, or an empty buffer.
 template <class Buffers>
 [[nodiscard]] boost::asio::mutable_buffer first_of(const Buffers& all) {
   for (auto each = boost::asio::buffer_sequence_begin(all);

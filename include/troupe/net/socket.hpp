@@ -23,16 +23,16 @@ using boost::system::error_code;
 
 using protocol = boost::asio::ip::tcp;
 
-// The executor is that of an io_context and not any_io_executor: no type erasure between an
-// operation and its completion.
+// The executor type is that of io_context and not any_io_executor, which avoids type erasure
+// between an operation and its completion.
 using asio_socket = boost::asio::basic_stream_socket<protocol, io_context::executor_type>;
 using asio_acceptor = boost::asio::basic_socket_acceptor<protocol, io_context::executor_type>;
 
-/// Asio's stream socket; in a simulation, one of its simulated_network. What is declared here works there too:
-/// asynchronous operations, shutdown, cancel, close, endpoints, and that options are taken. What is not is Asio's,
-/// and finds no open socket there.
+/// Asio's stream socket; in a simulation, a socket of its simulated_network. The operations
+/// declared here work in both: asynchronous operations, shutdown, cancel, close and endpoints;
+/// options are accepted. Other operations are Asio's and find no open socket in a simulation.
 ///
-/// Cost: outside of simulations a look at a pointer for each operation.
+/// Cost: outside of simulations one pointer test per operation.
 class socket : public asio_socket {
  public:
   using asio_socket::asio_socket;
@@ -73,7 +73,7 @@ class socket : public asio_socket {
         token, buffers);
   }
 
-  /// In a simulation: to who listens in its network.
+  /// In a simulation it connects to a listener in the simulated network.
   template <class Token>
   auto async_connect(const protocol::endpoint& to, Token&& token) {
     return boost::asio::async_initiate<Token, void(error_code)>(
@@ -87,7 +87,7 @@ class socket : public asio_socket {
         token, to);
   }
 
-  /// In a simulation: any address is this machine's.
+  /// In a simulation any address counts as an address of the host.
   void bind(const protocol::endpoint& at, error_code& error) {
     if (!simulated_) simulated_ = detail::simulated_socket_on(get_executor().context());
     simulated_ ? simulated_->bind(at, error) : void(asio_socket::bind(at, error));
@@ -104,7 +104,7 @@ class socket : public asio_socket {
   void close(error_code& error) {
     if (!simulated_) return void(asio_socket::close(error));
     error = {};
-    simulated_.reset();  // it may connect again
+    simulated_.reset();  // so that it may connect again
   }
   [[nodiscard]] bool is_open() const {
     return simulated_ ? simulated_->is_open() : asio_socket::is_open();
@@ -129,14 +129,14 @@ class socket : public asio_socket {
   std::unique_ptr<detail::simulated_socket> simulated_;  // usually null
 };
 
-/// Asio's acceptor; in a simulation, who listens in its simulated_network.
+/// Asio's acceptor; in a simulation, a listener in its simulated_network.
 class acceptor : public asio_acceptor {
  public:
   using asio_acceptor::asio_acceptor;
   acceptor(io_context& on, std::unique_ptr<detail::simulated_acceptor> simulated)
       : asio_acceptor(on), simulated_(std::move(simulated)) {}
 
-  /// `onto`: where the connection will live. The handler takes an error_code and a socket.
+  /// `onto`: the io_context of the new connection. The handler takes an error_code and a socket.
   template <class Handler>
   void async_accept(io_context& onto, Handler handler) {
     if (!simulated_) [[likely]] {

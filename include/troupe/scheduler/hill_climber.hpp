@@ -11,17 +11,17 @@
 
 namespace troupe::detail {
 
-/// Finds out how many workers should share what there is to do.
+/// Finds the number of workers that gives the highest throughput.
 ///
-/// Actors who talk to each other can be slower on two cores than on one: their messages and states
-/// travel between the caches, and that costs more than the second core brings. Nobody can tell from
-/// the queues, but it can be measured: how much is done in a millisecond by so many workers, and
-/// how much by half as many? The better of the two goes on, and is compared again after a while,
-/// which is doubled while the answer stays the same.
+/// Actors that communicate with each other can be slower on two cores than on one: their messages
+/// and states move between caches, which can cost more than the second core gains. The queues do
+/// not show this, but it can be measured: the work done per millisecond by a number of workers, and
+/// by half as many. The better of the two is kept and compared again later, after an interval that
+/// doubles while the result stays the same.
 ///
 /// Source:  Hellerstein, Morrison, Eilebrecht: "Optimizing Concurrency Levels in the .NET
 ///          ThreadPool: A case study of controller design and implementation", FeBID 2008.
-/// Threads: one at a time. It waits for nothing and reads no clock.
+/// Threads: one at a time. It does not block and reads no clock.
 class hill_climber {
  public:
   explicit hill_climber(unsigned workers) noexcept
@@ -29,20 +29,20 @@ class hill_climber {
     level_ = best_ = top_;
   }
 
-  /// How many workers may run.
+  /// The number of workers that may run.
   [[nodiscard]] unsigned limit() const noexcept { return limit_at(level_); }
 
-  /// look() does nothing before.
+  /// Calls of look() before this time have no effect.
   [[nodiscard]] time_point next_look() const noexcept { return next_look_; }
 
-  /// To be called now and then while there is work. `steps` is what all workers have done so far,
-  /// in any unit that grows with it; so many of them are running.
+  /// Must be called from time to time while there is work. `steps` is the work done so far by all
+  /// workers, in any unit that grows with it; `running` is the number of running workers.
   void look(time_point now, std::uint64_t steps, unsigned running) noexcept {
     if (top_ == 0 || now < next_look_) return;
     if (phase_ == phase::counting) {
       const duration passed = now - began_;
       const std::uint64_t done = steps - steps_then_;
-      // Long steps: the way to another core costs little beside them.
+      // With long steps, the transfer to another core costs little in comparison.
       if (passed * std::clamp(running, 1u, limit()) >=
           tuning::long_step * static_cast<std::int64_t>(done)) {
         forget();
@@ -61,7 +61,7 @@ class hill_climber {
     }
   }
 
-  /// What has been counted says nothing any more.
+  /// Discards all measurements, which are no longer valid.
   void interrupt() noexcept {
     forget();
     phase_ = phase::idle;
@@ -72,7 +72,7 @@ class hill_climber {
  private:
   enum class phase : std::uint8_t { idle, settling, counting };
 
-  /// What was done at one level; what is long ago counts less.
+  /// The throughput at one level; older measurements have less weight.
   class rate {
    public:
     void add(duration passed, std::uint64_t done) noexcept {
@@ -120,15 +120,16 @@ class hill_climber {
     const double needed = 1 + tuning::least_gain * more_workers;
     const double gain = rates_[high].value() / rates_[low].value();
     const unsigned better = gain >= needed ? high : low;
-    // A fifth beside the bar leaves no doubt: that need not be asked again so soon.
+    // A result at least 20 % away from the threshold is clear and need not be checked again soon.
     const bool clear = gain < needed * 0.8 || gain > needed * 1.25;
     streak_ = better == best_ ? std::min(streak_ + (clear ? 2 : 1), tuning::streak_max) : 0;
     best_ = better;
     go_to(best_, now, tuning::count_for * (1 << streak_));
   }
 
-  /// The next level to compare the best one with: those below and above in turns; and now and then
-  /// all workers, since the first step away from one core may cost what the others bring.
+  /// The next level to compare with the best one: alternately the level below and the level above,
+  /// and occasionally all workers, since the first step away from one core may cost as much as
+  /// further cores gain.
   unsigned rival() noexcept {
     if (best_ == top_) return top_ - 1;
     ++comparisons_;
@@ -139,7 +140,7 @@ class hill_climber {
 
   const unsigned workers_;
   const unsigned top_;
-  unsigned level_;  // two to the power of this may run
+  unsigned level_;  // two to the power of this is the number that may run
   unsigned best_;
   phase phase_ = phase::idle;
   unsigned comparisons_ = 0;

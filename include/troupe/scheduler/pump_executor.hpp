@@ -11,13 +11,13 @@
 
 namespace troupe::detail {
 
-/// Collects what has work until somebody comes to give it turns.
+/// Collects scheduled runnables until a thread pumps, that is, runs their turns.
 ///
-/// Threads: schedule() and wake() from anywhere; the rest from the thread that pumps.
+/// Threads: schedule() and wake() from any thread; all else from the pumping thread.
 /// Cost:    schedule(): a mutex, and the wake-up callback if the list was empty.
 class pump_executor : public executor {
  public:
-  /// `draws`: what is done with it; null: nobody wants to know. Throws std::bad_alloc if it is not null.
+  /// `draws`: the timeline to record to, or null. Throws std::bad_alloc if it is not null.
   explicit pump_executor(std::int64_t settles_at = activity::never, timeline* draws = nullptr)
       : activity_(settles_at) {
     if (draws != nullptr) lane_ = draws->open("pump", activity_);
@@ -27,21 +27,22 @@ class pump_executor : public executor {
   pump_executor& operator=(const pump_executor&) = delete;
 
   void schedule(runnable& r) noexcept override {
-    // All of it under the lock: who pumps must take the lock to see `r`, and may then end it and
-    // this executor with it; and on_wakeup() can say when the last callback is over.
+    // Everything under the lock: the pumping thread must take the lock to see `r`, and may then
+    // terminate `r` and with it this executor. It also lets on_wakeup() wait for the end of a
+    // running callback.
     const std::lock_guard lock(mutex_);
     const bool was_empty = scheduled_.empty();
     scheduled_.push(r);
     if (was_empty) announce();
   }
 
-  /// Everything scheduled so far; what comes later makes a new list.
+  /// Takes everything scheduled so far; later calls of schedule() start a new list.
   [[nodiscard]] runnable_list take() noexcept {
     const std::lock_guard lock(mutex_);
     return std::exchange(scheduled_, {});
   }
 
-  /// What was taken and got no turn: it stays first in line.
+  /// Returns taken runnables that were not run; they stay first in line.
   void put_back(runnable_list those) noexcept {
     if (those.empty()) return;
     const std::lock_guard lock(mutex_);
@@ -55,14 +56,14 @@ class pump_executor : public executor {
     return scheduled_.empty();
   }
 
-  /// When this returns, the callback that was set before is neither running nor called any more.
+  /// When this returns, the previous callback is not running and will not be called again.
   void on_wakeup(std::function<void()> callback) {
     const std::lock_guard lock(mutex_);
     wakeup_ = std::move(callback);
     if (wakeup_ && !scheduled_.empty()) wakeup_();
   }
 
-  /// Sleeps until something is scheduled or wake() is called.
+  /// Sleeps until a runnable is scheduled or wake() is called.
   void wait() noexcept { parker_.park(); }
   [[nodiscard]] bool wait_until(time_point deadline) noexcept {
     return parker_.park_until(deadline);
@@ -71,7 +72,7 @@ class pump_executor : public executor {
 
   [[nodiscard]] activity& done() noexcept { return activity_; }
 
-  /// While turns are given. By the thread that pumps.
+  /// Exists while turns run. Used by the pumping thread.
   class pumping {
    public:
     explicit pumping(pump_executor& with) noexcept : lane_(with.lane_.get()) {
@@ -101,7 +102,7 @@ class pump_executor : public executor {
   std::function<void()> wakeup_;
   parker parker_;
   activity activity_;
-  timeline::lane lane_;  // null: there is no timeline
+  timeline::lane lane_;  // null: no timeline
 };
 
 }  // namespace troupe::detail

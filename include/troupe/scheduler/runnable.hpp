@@ -7,19 +7,19 @@
 
 namespace troupe::detail {
 
-/// What one turn left behind.
+/// The state of a runnable after one turn.
 enum class turn_result : std::uint8_t {
-  resting,  // nothing to do; whoever brings work schedules it again. Not to be touched any more.
-  again,    // more to do: schedule it behind the others
-  ended,    // never to be scheduled again. Not to be touched any more.
+  resting,  // no work; new work schedules it again. Must not be touched any more.
+  again,    // more work: schedule it after the others
+  ended,    // must never be scheduled again. Must not be touched any more.
 };
 
-/// Something that gets turns: linked into one queue at most, run by one thread at a time.
+/// A unit of scheduling: linked into at most one queue, run by one thread at a time.
 struct runnable {
   runnable* next_runnable = nullptr;
 };
 
-/// A first-in first-out list of runnables, linked through themselves. Not for several threads.
+/// A first-in first-out list of runnables, linked through themselves. Not thread-safe.
 class runnable_list {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
@@ -32,14 +32,14 @@ class runnable_list {
     last_ = &r;
   }
 
-  /// All of `others`, before its own.
+  /// Inserts all of `others` before its own elements.
   void push_front(runnable_list others) noexcept {
     if (others.empty()) return;
     (empty() ? last_ : others.last_->next_runnable) = empty() ? others.last_ : first_;
     first_ = others.first_;
   }
 
-  /// All of `others`, behind its own.
+  /// Appends all of `others` after its own elements.
   void push_back(runnable_list others) noexcept {
     if (others.empty()) return;
     (empty() ? first_ : last_->next_runnable) = others.first_;
@@ -57,40 +57,45 @@ class runnable_list {
   runnable* last_ = nullptr;
 };
 
-/// Runs one turn on the thread whose activity is given. Handed to the executors from above: they
-/// know nothing of actors.
+/// Runs one turn on the thread whose activity is given. The layer above passes it to the executors,
+/// which do not know about actors.
 using turn_function = turn_result (*)(runnable& r, activity& of_thread) noexcept;
 
-/// Sees to it that a runnable gets its next turn: a pool, a thread of its own, a pump.
+/// Schedules the next turn of a runnable: on a pool, on its own thread, or by a pump.
 ///
-/// Threads: schedule() from anywhere.
+/// Threads: schedule() from any thread.
 class executor {
  public:
-  /// `r` has work and no turn to come; this gives it one.
+  /// Schedules `r`, which has work and is not scheduled.
   virtual void schedule(runnable& r) noexcept = 0;
 
-  /// The same, behind those that wait already.
+  /// The same, after the runnables already waiting.
   virtual void schedule_behind(runnable& r) noexcept { schedule(r); }
 
-  /// `r` has ended, or will never start. Called by its last turn, or by its maker.
+  /// Must be called when `r` has terminated or will never start, by its last turn or by its
+  /// creator.
   virtual void retire(runnable&) noexcept {}
 
-  /// True if a turn may block without holding up another.
+  /// True if a turn may block without delaying others.
   [[nodiscard]] virtual bool may_block() const noexcept { return false; }
 
-  /// The turn that runs on this thread is about to block: what else waits here for a turn should
-  /// get it elsewhere. False if there is no elsewhere.
+  /// Announces that the turn on this thread is about to block, so that other runnables waiting here
+  /// run elsewhere. False if they cannot: no other thread can run turns of this executor, and the
+  /// turn must not wait for one of them. In both cases has_blocked() must follow in the same turn.
+  /// In a turn of another executor it only tells whether a thread is left that can run turns here.
   virtual bool will_block() noexcept { return true; }
+  virtual void has_blocked() noexcept {}
 
-  /// A turn of `r`, which was scheduled here, on a thread of another executor that this one uses.
+  /// Runs a turn of `r`, which was scheduled here, on a thread of another executor that this one
+  /// uses.
   virtual turn_result give_turn(runnable& r, turn_function turn, activity& of_thread) noexcept {
     return turn(r, of_thread);
   }
 
-  /// True if those that are scheduled here get one turn at a time, on whichever thread.
+  /// True if the runnables scheduled here run one at a time, on any thread.
   [[nodiscard]] virtual bool is_serial() const noexcept { return false; }
 
-  /// On whose threads it gives the turns.
+  /// The executor whose threads run the turns.
   [[nodiscard]] virtual const executor& whose_threads() const noexcept { return *this; }
 
  protected:

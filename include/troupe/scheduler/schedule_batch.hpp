@@ -9,16 +9,17 @@ namespace troupe::detail {
 
 class worker_pool;
 
-/// What a thread that is none of a pool's schedules there, brought together: one visit to the shared
-/// queue and one worker woken for all of it. Otherwise each may wake one, and where threads are more than
-/// cores the woken one comes first, does the one thing that there is, and sleeps again.
+/// Collects what a thread outside of a pool schedules there, so that all of it takes one visit to
+/// the shared queue and wakes one worker. Otherwise each schedule() may wake a worker; with more
+/// threads than cores, that worker preempts the caller, runs the only runnable, and sleeps again.
 ///
-/// Threads:   one that gives no turns of a pool. Its end on any.
-/// Invariant: what is scheduled gets its turn after flush(), which the thread owes to it: it must not wait
-///            for any of that before. The pool does not end before, since what waits has not.
+/// Threads:   a thread that runs no turns of a pool; destroyed on any thread.
+/// Invariant: a collected runnable runs only after flush(), so the thread must not wait for it
+///            before. The pool cannot end before, because the collected runnables have not.
 class schedule_batch {
  public:
-  /// While it is there, what this thread schedules in a pool waits in the batch. One at a time.
+  /// While it exists, runnables that this thread schedules in a pool are collected in the batch. At
+  /// most one per thread.
   class scope {
    public:
     explicit scope(schedule_batch& into) noexcept;
@@ -30,7 +31,7 @@ class schedule_batch {
   schedule_batch() = default;
   schedule_batch(const schedule_batch&) = delete;
   schedule_batch& operator=(const schedule_batch&) = delete;
-  /// flush().
+  /// Calls flush().
   ~schedule_batch() { flush(); }
 
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
@@ -39,13 +40,13 @@ class schedule_batch {
  private:
   friend class worker_pool;
 
-  // So many are enough for workers on other cores to begin with.
+  // Enough for workers on other cores to start with.
   static constexpr std::size_t most = 32;
 
   [[nodiscard]] static schedule_batch* here() noexcept;
   void add(worker_pool& to, runnable& r) noexcept;
 
-  worker_pool* pool_ = nullptr;  // of all that wait
+  worker_pool* pool_ = nullptr;  // of all waiting runnables
   runnable_list waiting_;
   std::size_t count_ = 0;
 };

@@ -11,33 +11,33 @@
 
 namespace troupe::detail {
 
-/// One thread for one runnable: it may block as long as it likes without holding up another.
+/// Runs one runnable on its own thread, where it may block without delaying others.
 ///
-/// Threads: schedule() from anywhere; start(), finished() and the destructor from the owner.
+/// Threads: schedule() from any thread; start(), finished() and the destructor from the owner.
 class thread_executor final : public executor {
  public:
-  /// `draws`: what the thread does; null: nobody wants to know.
+  /// `draws`: the timeline to record to, or null.
   explicit thread_executor(turn_function turn, std::int64_t settles_at = activity::never,
                            timeline* draws = nullptr) noexcept
       : turn_(turn), timeline_(draws), activity_(settles_at) {}
   thread_executor(const thread_executor&) = delete;
   thread_executor& operator=(const thread_executor&) = delete;
 
-  /// Waits for the thread, which ends with its runnable.
+  /// Joins the thread, which ends with its runnable.
   ~thread_executor();
 
-  /// Starts the thread; `name` is for debuggers. Throws std::system_error if there can be none, and
-  /// std::bad_alloc.
+  /// Starts the thread; `name` is shown by debuggers. Throws std::system_error if no thread can be
+  /// created, and std::bad_alloc.
   void start(runnable& r, std::string name);
 
   void schedule(runnable& r) noexcept override;
 
-  /// Ends the thread also if the runnable never got a turn.
+  /// Also ends the thread of a runnable that never ran.
   void retire(runnable& r) noexcept override;
 
   [[nodiscard]] bool may_block() const noexcept override { return true; }
 
-  /// True once the runnable has ended; the destructor then does not wait.
+  /// True if the runnable has terminated; the destructor then does not block.
   [[nodiscard]] bool finished() const noexcept;
   [[nodiscard]] const activity& done() const noexcept { return activity_; }
 
@@ -50,8 +50,8 @@ class thread_executor final : public executor {
   const turn_function turn_;
   timeline* const timeline_;
   activity activity_;
-  timeline::lane lane_;  // null: there is no timeline
-  parker parker_;        // its token says: scheduled
+  timeline::lane lane_;  // null: no timeline
+  parker parker_;        // its token means: scheduled
   atomic<bool> retired_{false};
   atomic<bool> finished_{false};
   thread thread_;

@@ -21,42 +21,43 @@ namespace troupe::detail {
 
 class timeline;
 
-/// Whose turn it is, and what is handled in it.
+/// Identifies an actor and the message that it handles.
 struct timeline_label {
-  std::string_view actor = {};  // these two live as long as the program
+  std::string_view actor = {};  // these two views are valid until the program ends
   std::string_view message = {};
-  std::array<char, 32> name = {};  // of that one actor, if it has one; ends with a zero
+  std::array<char, 32> name = {};  // of this actor, if it has one; zero-terminated
   friend bool operator==(const timeline_label&, const timeline_label&) = default;
 };
 
-/// What a thread did for a while.
+/// One period in a thread's activity.
 struct timeline_slice {
   enum class kind : std::uint8_t {
     nothing,
-    running,    // turns
+    running,    // runs turns
     searching,  // for work
-    parked,     // until there is some
-    resting,    // without a worker
+    parked,     // waits for work
+    resting,    // has no worker
     replaced,   // in a turn, but another thread has its worker
-    away,       // what its loop does beside its pump
+    away,       // in its own loop, outside of the pump
   };
   static constexpr std::size_t kinds = 7;
 
   time_point begin;
   time_point end;
-  timeline_label label;      // of running and replaced: the last that ran, or the longest; or empty
-  duration waited;           // of these: within it, for so short that it is no slice of its own
-  std::uint64_t messages;    // of these: handled in it, of any kind
-  std::uint32_t worker = 0;  // from 1; 0: has none
+  timeline_label label;      // running, replaced: the last message, or the longest; may be empty
+  duration waited;           // running, replaced: waits within it, too short for a slice
+  std::uint64_t messages;    // running, replaced: messages of any type handled in it
+  std::uint32_t worker = 0;  // from 1; 0: no worker
   kind what = kind::nothing;
 };
 
-/// What one thread does, slice after slice.
+/// The recorded activity of one thread, as a sequence of slices.
 ///
-/// Threads:   begins(), ticked() and learns() from its thread, or by who knows that it has ended; loses_worker() from one
-///            at a time; take_all() from the recorder; the rest from any.
-/// Invariant: the slices follow one another without gaps, but for nothing, and for those that were lost.
-/// Cost:      begins(), ticked() and learns(): a look at the clock. As much memory as `capacity` slices.
+/// Threads:   begins(), ticked() and learns(): its thread, or code that knows that it has ended;
+///            loses_worker(): one thread at a time; take_all(): the recorder; all else: any thread.
+/// Invariant: slices follow each other without gaps, except for periods of kind `nothing` and for
+///            lost slices.
+/// Cost:      begins(), ticked() and learns() read the clock. Memory for `capacity` slices.
 class timeline_lane {
  public:
   using kind = timeline_slice::kind;
@@ -65,27 +66,29 @@ class timeline_lane {
   timeline_lane(const timeline_lane&) = delete;
   timeline_lane& operator=(const timeline_lane&) = delete;
 
-  /// From now on. `worker`: from 1; 0: none.
+  /// Starts a new activity. `worker`: from 1; 0: none.
   void begins(kind what, unsigned worker = 0) noexcept;
 
-  /// After a message, if it was asked for: what ran until now, and has handled so many more than are counted, is a slice.
+  /// Called after a message if a tick was requested: ends the current slice here. `uncounted` is
+  /// the number of messages handled but not yet counted.
   void ticked(const timeline_label& label, std::uint64_t uncounted) noexcept;
-  /// Behind each of the first messages after it has begun to run, likewise. One that lasts has a slice of its own; the others
-  /// are called by the longest of them.
+  /// Called after each of the first messages of a running period; `uncounted` as above. A long
+  /// message gets its own slice; the other messages share a slice with the label of the longest of
+  /// them.
   void learns(const timeline_label& label, std::uint64_t uncounted) noexcept;
 
-  /// Another thread has its worker now, and its turn goes on.
+  /// Called when another thread has taken its worker, while its turn continues.
   void loses_worker() noexcept;
 
   [[nodiscard]] unsigned number() const noexcept { return number_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool is_running() const noexcept {
-    return is_running_.load(relaxed);  // [lane-runs] relaxed: a look
+    return is_running_.load(relaxed);  // [lane-runs] relaxed: a hint
   }
-  /// Slices that found no room.
+  /// The number of slices lost because the ring was full.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.value(); }
 
-  /// Calls take(const timeline_slice&) for all there are.
+  /// Calls take(const timeline_slice&) for each available slice.
   template <class Take>
   void take_all(Take&& take);
 
@@ -108,14 +111,15 @@ class timeline_lane {
   atomic<duration::rep> lost_worker_{0};
   atomic<bool> is_running_{false};
 
-  // Its thread's: what it does now, and what will be slices unless it goes on at once.
+  // Used only by its thread: the current activity, and slices that are held back because the next
+  // activity may extend them.
   kind doing_ = kind::nothing;
   std::uint32_t worker_ = 0;
   time_point since_{};
   duration waited_{};
   timeline_label label_;
-  time_point learnt_{};  // when that was looked at
-  duration longest_{};   // of those that were learnt for this slice
+  time_point learnt_{};  // when a message was last measured
+  duration longest_{};   // of the messages measured in this slice
   unsigned left_to_learn_ = 0;
   std::uint64_t handled_then_ = 0;
   std::array<timeline_slice, 8> held_{};
@@ -127,31 +131,33 @@ class timeline_lane {
   alignas(cache_line_bytes) atomic<std::size_t> taken_{0};
 };
 
-/// The lanes of all threads that give turns.
+/// The lanes of all threads that run turns.
 ///
-/// Threads: open() and closing from anywhere; the rest from the recorder.
+/// Threads: open() and closing a lane: any thread; all else: the recorder.
 class timeline {
  public:
   static constexpr std::size_t capacity_usual = 2048;
 
-  /// Who waits for less than `shortest` goes on with his slice. `capacity`: so many slices wait in a lane for the recorder.
+  /// `shortest`: waits shorter than this do not end a running slice. `capacity`: the number of
+  /// slices that a lane stores for the recorder.
   explicit timeline(duration shortest, std::size_t capacity = capacity_usual) noexcept
       : shortest_(shortest), capacity_(capacity) {}
 
   struct closes {
     void operator()(timeline_lane* lane) const noexcept;
   };
-  /// Its end closes it. The thread has ended, or does no more turns.
+  /// Its destructor closes the lane. The thread must have ended, or run no more turns.
   using lane = std::unique_ptr<timeline_lane, closes>;
 
-  /// Where the thread that counts in `counts` writes what it does. Throws std::bad_alloc.
+  /// Creates a lane for the thread that counts in `counts`. Throws std::bad_alloc.
   [[nodiscard]] lane open(std::string name, activity& counts);
 
-  /// Asks each thread that runs for a slice behind the message that it handles; returns how many run.
+  /// Asks each running thread to end its slice after the current message. Returns the number of
+  /// running threads.
   unsigned tick() noexcept;
 
-  /// Calls look(timeline_lane&, bool is_closed) for each lane, and frees those that were closed before. Throws what
-  /// look() does, and std::bad_alloc.
+  /// Calls look(timeline_lane&, bool is_closed) for each lane, then frees the lanes that were
+  /// closed before. Throws exceptions of look(), and std::bad_alloc.
   template <class Look>
   void for_each_lane(Look&& look);
 
@@ -165,12 +171,12 @@ class timeline {
 
 template <class Take>
 void timeline_lane::take_all(Take&& take) {
-  // [lane] acquire: what its thread has written.
+  // [lane] acquire: the slices written by the lane's thread.
   const std::size_t end = pushed_.load(acquire);
   for (std::size_t at = taken_.load(relaxed); at != end; ++at) {  // [lane] relaxed: its own
     const timeline_slice slice = ring_[at % capacity_];
     take(slice);
-    taken_.store(at + 1, release);  // [lane-room] release: it is not looked at any more
+    taken_.store(at + 1, release);  // [lane-room] release: the slot is not read any more
   }
 }
 
@@ -180,7 +186,7 @@ void timeline::for_each_lane(Look&& look) {
     timeline_lane* lane;
     bool is_closed;
   };
-  std::vector<seen> all;  // looked at without the lock: who gets a thread waits for it
+  std::vector<seen> all;  // iterated without the lock, because starting threads wait for it
   {
     const std::lock_guard lock(mutex_);
     all.reserve(lanes_.size());

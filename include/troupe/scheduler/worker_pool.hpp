@@ -28,15 +28,15 @@ class timeline;
 class worker;
 class worker_thread;
 
-/// A turn that lasted while others waited for theirs; another thread goes on with its worker.
+/// A turn that took long while other runnables waited, so that another thread took over its worker.
 struct stuck_turn {
-  const runnable* whose;  // only its address: the turn may be over
-  duration lasted;        // about; zero if it has said itself that it is about to block
+  const runnable* whose;  // only an address: the turn may be over
+  duration lasted;        // approximately; zero if the turn has announced that it would block
   unsigned threads;       // of the pool from now on
 };
 
-/// Is told when a pool grows and shrinks: on the thread that looks after the turns, on that of a turn that will
-/// block, or on one that ends. No call may block.
+/// Notified when a pool grows or shrinks. Called on the monitor thread, on the thread of a turn
+/// that is about to block, or on a thread that ends. It must not block.
 class pool_listener {
  public:
   virtual void grew(const stuck_turn& why) noexcept = 0;
@@ -49,80 +49,85 @@ class pool_listener {
 
 struct pool_options {
   unsigned workers = 1;
-  unsigned max_threads = 512;  // as many as workers at the least, and not more than most_threads
-  duration stuck_after{};      // zero: only turns that say so themselves give their workers away
+  unsigned max_threads = 512;  // at least `workers`, at most tuning::most_threads
+  duration stuck_after{};      // zero: only turns that announce it give up their workers
   std::size_t turn_messages = tuning::turn_messages;
   unsigned search_rounds = tuning::search_rounds;
   std::int64_t settles_at = activity::never;
   pool_listener* listener = nullptr;
-  std::string name = "troupe";  // of the threads, before their number
-  thread_traits threads = {};   // with as many CPUs as workers each worker has its own one
-  timeline* draws = nullptr;    // what its threads do; null: nobody wants to know
+  std::string name = "troupe";  // prefix of the threads' names, before a number
+  thread_traits threads = {};   // with as many CPUs as workers, each worker has its own
+  timeline* draws = nullptr;    // the timeline to record to, or null
 };
 
-/// Gives turns on as many workers as it was made with. Each has a thread; who is in a turn for too long
-/// loses its worker to another thread, so that what waits there goes on.
+/// Runs turns on a fixed number of workers. Each worker has a thread. When a turn takes too long,
+/// another thread takes over the worker, so that the runnables waiting there run.
 ///
-/// What a worker's own turn wakes goes to that worker's private slot, and from there to its ring
-/// when the next one is woken, so that actors who talk to each other stay on one core while there
-/// is nothing else to do. Workers without work take half of another's ring. What comes from foreign
-/// threads, and what overflows a ring, goes through one shared queue. Where fewer workers have been
-/// measured to do more, the others keep out. src/scheduler/README.md has the protocol by which no
-/// work is left behind.
+/// A runnable woken by a worker's own turn goes to that worker's private slot, and from there to
+/// its ring when the next one is woken. So actors that communicate with each other stay on one core
+/// while there is no other work. Workers without work steal half of another worker's ring, and one
+/// of them takes the runnable in the slot of a worker whose turn takes long. Runnables scheduled by
+/// other threads, and those that overflow a ring, go through one shared queue. If fewer workers
+/// have been measured to be faster, the others keep out. src/scheduler/README.md describes the
+/// protocol that ensures that no work is left behind.
 ///
-/// Threads:   schedule() from anywhere; the rest from the owner.
-/// Invariant: a runnable that was scheduled gets its turn, while of max_threads turns one does not block for ever; or,
-///            with nobody looking after them, while none blocks.
+/// Threads:   schedule() from any thread; all else from the owner.
+/// Invariant: a scheduled runnable gets its turn as long as at least one of max_threads turns does
+///            not block forever; without a monitor, as long as no turn blocks forever.
 /// Cost:      schedule() from a worker: a store, or a push to its ring; a system call only when a
-///            worker sleeps and none is searching.
+///            worker sleeps and no worker is searching.
 class worker_pool final : public executor {
  public:
-  /// Starts as many threads as workers; `turn` runs on them. Throws std::system_error.
+  /// Starts one thread for each worker; `turn` runs on them. Throws std::system_error.
   worker_pool(const pool_options& options, turn_function turn);
   worker_pool(unsigned workers, turn_function turn) : worker_pool({.workers = workers}, turn) {}
   worker_pool(const worker_pool&) = delete;
   worker_pool& operator=(const worker_pool&) = delete;
 
-  /// Nothing may be scheduled any more, and no turn may be running for ever.
+  /// Requires that nothing is scheduled any more, and that no turn runs forever.
   ~worker_pool();
 
-  /// What the destructor does: afterwards it has no threads, and its listener is told nothing.
+  /// Does the work of the destructor: afterwards the pool has no threads and does not call its
+  /// listener.
   void stop() noexcept;
 
   void schedule(runnable& r) noexcept override;
-  /// From a foreign thread, for a short turn that can wait as long as another one lasts: whoever runs comes by it, in
-  /// whose cache it may leave something for the turns there. Wakes a worker only if none runs.
+  /// For threads outside of the pool: schedules a short turn that can wait as long as another turn
+  /// takes. A running worker takes it soon, and the turn may leave data in the cache of that worker
+  /// for the turns there. Wakes a worker only if none runs.
   void schedule_for_the_running(runnable& r) noexcept;
-  /// For that, if it has waited for too long.
+  /// Wakes a worker for a runnable scheduled that way that has waited for too long.
   void wake_for_the_injected() noexcept {
     if (has_injected()) wake_one_if_needed();
   }
-  /// Within a turn that was used up: behind those that wait here.
+  /// Within a turn that has used up its messages: schedules after the runnables waiting here.
   void schedule_behind(runnable& r) noexcept override;
 
-  /// From now on this one runs all turns that are scheduled afterwards, and maybe others.
+  /// From now on `turn` runs all turns scheduled afterwards, and maybe earlier ones.
   void gives_turns_by(turn_function turn) noexcept;
 
-  /// Another thread goes on with what waits here, or with max_threads the other workers do. False if there is
-  /// neither.
+  /// Another thread runs the runnables waiting here; if max_threads are reached, the other workers
+  /// do. False if neither is possible: the turns of all other workers are also between will_block()
+  /// and has_blocked().
   bool will_block() noexcept override;
+  void has_blocked() noexcept override;
 
   [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(workers_.size()); }
   [[nodiscard]] unsigned parked() const noexcept;
 
-  /// How many workers may run at the moment: fewer than there are where that has been measured to
-  /// be faster.
+  /// The number of workers that may run at the moment: fewer than size() where that has been
+  /// measured to be faster.
   [[nodiscard]] unsigned limit() const noexcept { return limit_.now(); }
 
   struct population {
     unsigned threads = 0;            // gauge
-    unsigned resting = 0;            // gauge: of these, have no worker at the moment
-    std::uint64_t replacements = 0;  // workers that went from one thread to another
-    std::uint64_t refused = 0;       // that did not, since there are max_threads
+    unsigned resting = 0;            // gauge: threads without a worker
+    std::uint64_t replacements = 0;  // workers taken over by another thread
+    std::uint64_t refused = 0;       // takeovers that failed because of max_threads
   };
   [[nodiscard]] population threads() const noexcept;
 
-  /// What each thread has done so far.
+  /// Calls look() with the counters of each thread.
   void for_each_activity(const std::function<void(const activity&)>& look) const;
 
   /// True on a thread of this pool.
@@ -134,8 +139,7 @@ class worker_pool final : public executor {
   friend class worker;
   friend class worker_thread;
 
-  // How many workers search for work, and how many are parked, in one word so that both are seen
-  // at once.
+  // The numbers of searching and of parked workers, in one word so that both are read at once.
   struct census {
     static constexpr std::uint64_t one_parked = 1;
     static constexpr std::uint64_t one_searching = std::uint64_t{1} << 32;
@@ -152,14 +156,21 @@ class worker_pool final : public executor {
   template <class Keep>
   runnable* take_injected(std::size_t most, Keep&& keep) noexcept;
 
-  // [injected] relaxed: a look before the lock; who goes to sleep looks again ([idle]).
+  // Bits of asleep_: threads that usually check the workers periodically but now sleep without a
+  // deadline.
+  struct sleeper {
+    static constexpr unsigned monitor = 1;
+    static constexpr unsigned lookout = 2;
+  };
+
+  // [injected] relaxed: a check before the lock; a worker that goes to sleep checks again ([idle]).
   [[nodiscard]] bool has_injected() const noexcept { return injected_count_.load(relaxed) != 0; }
 
   void wake_one_if_needed() noexcept;
   void wake_parked() noexcept;
   bool try_search() noexcept;
   void stop_searching() noexcept;
-  void register_parked(worker& w, bool searching) noexcept;
+  bool register_parked(worker& w, bool searching, bool may_look_out) noexcept;
   bool withdraw_parked(worker& w) noexcept;
   [[nodiscard]] bool work_in_sight() const noexcept;
   [[nodiscard]] bool needs_me(bool keeps_out) const noexcept;
@@ -170,13 +181,24 @@ class worker_pool final : public executor {
   [[nodiscard]] bool are_all_parked() const noexcept;
   void wake_monitor() noexcept;
   void wake_monitor_if_asleep() noexcept {
-    if (monitor_sleeps_.load(seq_cst))
-        [[unlikely]]  // [monitor-sleeps] seq_cst: see pool_monitor.cpp
+    // [monitor-sleeps] seq_cst: see pool_monitor.cpp
+    if ((asleep_.load(seq_cst) & sleeper::monitor) != 0) [[unlikely]]
       wake_monitor();
   }
+  // Called by a worker that has filled its slot and found that one of these threads sleeps.
+  [[gnu::noinline]] void wake_sleepers() noexcept;
+  void wake_lookout() noexcept;
+  void wake(worker& parked) noexcept;
+  void is_off_the_list(worker& parked) noexcept;
+  bool lookout_may_doze(worker& w) noexcept;
+  void lookout_is_awake(const worker& w) noexcept;
+  [[nodiscard]] bool is_anything_in_a_slot() const noexcept;
+  void another_looks_out() noexcept;
+  runnable* take_from_slot(worker& w) noexcept;
   [[nodiscard]] bool is_stopping() const noexcept;
 
   worker_thread* thread_to_spare() noexcept;
+  [[nodiscard]] bool does_any_worker_run() const noexcept;
   bool replace(worker& w, worker_thread& by, duration lasted, bool is_told) noexcept;
   void tell(const stuck_turn& why, bool grew) const noexcept;
   [[nodiscard]] unsigned threads_there() const noexcept;
@@ -200,36 +222,45 @@ class worker_pool final : public executor {
   timeline* const timeline_;
   std::vector<std::unique_ptr<worker>> workers_;
 
-  alignas(cache_line_bytes) atomic<std::uint64_t> census_{0};
+  // Read at each local wake-up, and changed only when the pool becomes idle or busy. No data that
+  // changes more often is on this cache line.
+  alignas(cache_line_bytes) atomic<unsigned> asleep_{0};
   atomic<bool> stopping_{false};
-  atomic<bool> monitor_sleeps_{false};
-  atomic<bool> watched_{false};  // one of the parked looks now and then whether the others get on
 
-  worker_limit limit_;
+  alignas(cache_line_bytes) atomic<std::uint64_t> census_{0};
+  atomic<bool> watched_{false};  // a parked worker watches the progress of the others
 
+  alignas(cache_line_bytes) worker_limit limit_;
+
+  // Read after each turn that leaves the worker without waiting runnables.
   alignas(cache_line_bytes) atomic<std::size_t> injected_count_{0};
-  atomic<bool> injected_is_short_{false};  // nothing else is there
-  mutex injected_mutex_;                   // guards injected_; the two before change under it
+  atomic<bool> injected_is_short_{false};  // it holds only runnables of schedule_for_the_running()
+
+  // Guards injected_; changes of the two members above also need it.
+  alignas(cache_line_bytes) mutex injected_mutex_;
   runnable_list injected_;
 
-  mutable mutex threads_mutex_;  // guards what follows; and who has which worker changes under it
-  std::vector<std::unique_ptr<worker_thread>>
-      threads_;                          // max_threads_; the first are there, and stay
-  atomic<std::size_t> thread_count_{0};  // so many of these
-  std::vector<worker_thread*> resting_;  // without a worker; the last one has rested least
-  std::vector<worker_thread*> retired_;  // their threads have ended, or are about to
-  std::size_t gone_ = 0;                 // as many, and those that tell that they retire
+  // Guards what follows, and changes of the assignment of workers to threads.
+  alignas(cache_line_bytes) mutable mutex threads_mutex_;
+  // max_threads_ entries; the first thread_count_ are set, and stay.
+  std::vector<std::unique_ptr<worker_thread>> threads_;
+  atomic<std::size_t> thread_count_{0};  // how many of these exist
+  std::vector<worker_thread*> resting_;  // without a worker, the most recent one last
+  std::vector<worker_thread*> retired_;  // their threads have ended or are about to
+  std::size_t gone_ = 0;  // their number, plus those currently reporting that they retire
   std::uint64_t replacements_ = 0;
   std::uint64_t refused_ = 0;
 
-  mutex parked_mutex_;  // guards parked_workers_; census_.parked changes under it
+  // Guards what follows, and changes of census_.parked.
+  alignas(cache_line_bytes) mutex parked_mutex_;
   std::vector<worker*> parked_workers_;
+  worker* lookout_ = nullptr;  // one of them, and the first, so that it is woken last
 
   const std::unique_ptr<pool_monitor> monitor_;
 };
 
-/// Returns one runnable, or nullptr, and hands the caller's fair share of the rest to keep(), so
-/// that he takes `most` at the most.
+/// Returns one runnable, or nullptr, and passes the rest of the caller's fair share to keep(). The
+/// caller gets at most `most` runnables in all.
 template <class Keep>
 runnable* worker_pool::take_injected(std::size_t most, Keep&& keep) noexcept {
   if (!has_injected()) return nullptr;
@@ -239,7 +270,8 @@ runnable* worker_pool::take_injected(std::size_t most, Keep&& keep) noexcept {
   runnable* const first = injected_.pop();
   if (first == nullptr) return nullptr;
   for (std::size_t i = 1; i < share; ++i) keep(*injected_.pop());
-  // [idle] W, seq_cst: what was kept is in sight elsewhere before it is out of sight here. [spare]
+  // [idle] W, seq_cst: a runnable passed to keep() is visible elsewhere before it disappears from
+  // the shared queue. [spare]
   injected_count_.fetch_sub(share, seq_cst);
   return first;
 }

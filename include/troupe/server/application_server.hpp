@@ -13,52 +13,62 @@
 
 namespace troupe::server {
 
-/// All that a configuration says, made and running: a system, the applications in it, and the HTTP server before them.
+/// A complete server according to a configuration: a system, its applications, and the HTTP server
+/// in front of them.
 ///
-/// What is in C++ is served beside the applications: an addition is given server and system before it listens.
+/// C++ code can be served beside the applications: an `addition` gets the server and the system
+/// before the server listens.
 ///
-/// Threads: one, which gives no turns to actors; port(), stop() and reload() from others too, once start() has returned.
+/// Threads: one, which must not be in a turn of an actor or run a pump; port(), stop() and reload()
+///          from any thread, once start() has returned.
 class application_server {
  public:
-  /// Adds routes and sessions. What it throws, start() throws.
+  /// Adds routes and sessions. Its exceptions leave start().
   using addition = std::function<void(http::server& to, troupe::system& in)>;
 
-  /// `again` gets the configuration anew for reload(); without it, the file that this one was read from is read.
+  /// `again` supplies the new configuration for reload(); without it, the file that the
+  /// configuration was read from is read again.
   ///
-  /// Errors: configuration_error for what is there twice; std::runtime_error if the log cannot be written; what the
-  ///         constructors of system and http::server throw: http::tls_error for a certificate that cannot be used.
+  /// Errors: configuration_error for duplicates; std::runtime_error if the log cannot be written;
+  ///         exceptions of the constructors of system and http::server, such as http::tls_error for
+  ///         an unusable certificate.
   explicit application_server(configuration all, std::vector<addition> also = {},
                               std::function<configuration()> again = {});
   application_server(const application_server&) = delete;
   application_server& operator=(const application_server&) = delete;
-  /// Cuts all connections and stops the applications.
+  /// Resets all connections and stops the applications.
   ~application_server();
 
-  /// Starts all applications, one after the other, and listens when on_start has returned in each.
+  /// Starts all applications, one at a time, and listens when on_start has returned in each.
   ///
-  /// Errors: lua::application_error; std::system_error that names address and port.
+  /// Errors: lua::application_error; std::system_error that names the address and the port.
   void start();
 
   /// The port that it listens on.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  /// start(), unless that was done; then serves until SIGTERM, SIGINT or stop(). SIGHUP is reload().
+  /// Calls start() if necessary, then serves until SIGTERM, SIGINT or stop(). SIGHUP calls
+  /// reload().
   ///
-  /// In the end the ready path answers 503, and after shutdown.unready_time nobody is let in any more; connections are
-  /// drained for shutdown.drain_time, and applications have shutdown.stop_time for on_stop. A second signal ends the
-  /// process at once. Returns what main() should: 0, or 1 if an application did not stop in time.
+  /// On shutdown the ready path first answers 503, and after shutdown.unready_time no new
+  /// connections are accepted. Connections are then drained for shutdown.drain_time, and
+  /// applications have shutdown.stop_time for on_stop. A second signal terminates the process at
+  /// once. Returns the exit code for main(): 0, or 1 if an application did not stop in time.
   ///
-  /// `serving` is called once it listens and a signal would be heard: the moment to say so.
+  /// `serving` is called when the server listens and signals are caught, for example to report
+  /// readiness.
   int run(const std::function<void()>& serving = {});
 
-  /// Has run() return as if by SIGTERM; it does so at once if it comes later.
+  /// Makes run() return as SIGTERM does, at once if run() is called later.
   void stop();
 
-  /// Takes over what can change while it runs, and names what needs a restart; opens the log's file anew; reads certificate and key
-  /// again, whether the configuration has changed or not; upgrades applications whose scripts, bounds or `config` have changed. If
-  /// configuration or certificate are wrong, everything stays as it is.
+  /// Applies those changes of the configuration that need no restart, and reports the others.
+  /// Reopens the log file, reads the certificate and key again in any case, and upgrades
+  /// applications whose scripts, limits or `config` have changed. If the configuration or the
+  /// certificate is invalid, nothing changes.
   ///
-  /// Returns what the log says of it. Cost: it returns when the upgrades are done, after some 2 x upgrade_time of each at the latest.
+  /// Returns the text that is also logged. Cost: it returns when all upgrades have finished, each
+  /// after at most about 2 x upgrade_time.
   command_result reload();
 
  private:

@@ -18,7 +18,8 @@
 
 namespace troupe::server {
 
-/// What is wrong with a configuration, in one line: "troupe.toml:12:8: listen.port is 70000; allowed are 0 to 65535".
+/// Thrown for an invalid configuration. The text is one line: "troupe.toml:12:8: listen.port is
+/// 70000; allowed are 0 to 65535".
 class configuration_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -31,83 +32,88 @@ struct log_options {
   /// A file, "stdout" or "stderr".
   std::string to = "stderr";
   log_format format = log_format::text;
-  /// One line for each answered request and each WebSocket that has ended, whatever the level is.
+  /// Writes one line for each answered request and each closed WebSocket, independent of the level.
+  /// Values in the query of a request are omitted because they may be secrets.
   bool access = true;
+  /// The maximum number of such lines per second; further ones are dropped and counted.
+  std::uint64_t access_per_second = 10'000;
 };
 
-/// Paths for who looks after the server. Empty: none.
+/// Operations: paths for health, readiness and metrics. Empty: not served.
 struct admin_paths {
   std::string health = "/healthz";
   std::string ready = "/readyz";
   std::string metrics = "/metrics";
-  /// A socket for commands, as `troupe reload` sends them. Empty: none.
+  /// A Unix domain socket for commands such as `troupe reload`. Empty: none.
   std::filesystem::path control = {};
-  /// Applications whose files change are upgraded by themselves.
+  /// Upgrades applications automatically when their files change.
   bool watch = false;
 };
 
-/// One application, and where it is served.
+/// One application, and the paths at which it is served.
 struct served_application {
   lua::application_options options = {};
   /// The path of its WebSockets.
   std::string route = {};
-  /// A folder of static files, or empty; and the path that it is served at.
+  /// A folder of static files, or empty; and the path at which it is served.
   std::filesystem::path files = {};
   std::string files_route = {};
 };
 
-/// All that `troupe serve` can be told. What it is by default serves nothing.
+/// All settings of `troupe serve`. The default configuration serves nothing.
 struct configuration {
-  /// Where it comes from; empty if it was not read.
+  /// The file that it was read from, or empty.
   std::filesystem::path file = {};
 
   http::options http = {};
   system_options system = {};
   log_options log = {};
   admin_paths admin = {};
-  /// For how long it says that it is not ready any more, and lets everybody in.
+  /// How long, on shutdown, the server reports that it is not ready while it still accepts
+  /// connections.
   std::chrono::milliseconds unready_time{0};
-  /// For on_stop of all applications, after http.limits.drain_time.
+  /// The time for on_stop of all applications, after http.limits.drain_time.
   std::chrono::milliseconds stop_time{5'000};
-  /// What all applications share.
+  /// Limits of the resources that all applications share.
   lua::shared_limits shared = {};
-  /// In the order of their names.
+  /// Sorted by name.
   std::vector<served_application> applications = {};
 };
 
-/// Reads a file of TOML. Paths in it are relative to its folder; they come back with it in front.
+/// Reads a TOML file. Relative paths in it are relative to its folder, which is prepended to them.
 ///
-/// Errors: configuration_error, if the file cannot be read or if anything in it is not as it should be: an unknown key,
-///         another type, a value that is not allowed, a name or a path that is there twice, a file that is missing.
+/// Errors: configuration_error if the file cannot be read or its content is invalid: an unknown
+///         key, a wrong type, a value out of range, a duplicate name or path, a missing file.
 [[nodiscard]] configuration read_configuration(const std::filesystem::path& file);
 
-/// The same of what a file would hold. `file` is for messages and for relative paths.
+/// Parses the content of such a file. `file` is used for error messages and relative paths.
 [[nodiscard]] configuration parse_configuration(std::string_view text,
                                                 const std::filesystem::path& file);
 
-/// An application that is named by its path alone: a folder with main.lua, or a file of Lua. Its name is that of the
-/// folder, or of the file without ".lua"; its route is "/NAME".
+/// Describes an application given by its path alone: a folder with main.lua, or a Lua file. Its
+/// name is that of the folder, or of the file without ".lua"; its route is "/NAME".
 ///
-/// Errors: configuration_error, if there is none, or its name would be none.
+/// Errors: configuration_error if there is no application, or its name would be invalid.
 [[nodiscard]] served_application application_at(const std::filesystem::path& path);
 
-/// What parse_configuration() checks last: that nothing is there twice. For who adds to one.
+/// Checks that a configuration has no duplicate names or paths, as parse_configuration() does at
+/// its end. For code that adds to a configuration.
 ///
 /// Errors: configuration_error.
 void expect_no_duplicates(const configuration& all);
 
-/// A key of the file, for documentation: its full name, "applications.NAME.limits.run_time", its default, and what is
-/// allowed.
+/// A key of the file, for documentation: its full name, "applications.NAME.limits.run_time", its
+/// default, and its allowed values.
 struct documented_key {
   std::string name;
   std::string initially;
   std::string allowed;
-  /// It takes effect with SIGHUP; the others need a restart.
+  /// It takes effect on SIGHUP; other keys need a restart.
   bool reloads;
 };
 [[nodiscard]] std::vector<documented_key> all_keys();
 
-/// What one configuration says and another says otherwise, by full names.
+/// A key whose value differs between two configurations.
 struct difference {
   std::string name;
   std::string before;

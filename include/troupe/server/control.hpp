@@ -9,28 +9,30 @@
 
 namespace troupe::server {
 
-/// What is answered to a command: lines of text for people, and whether it was done.
+/// The reply to a command: whether it succeeded, and text for people.
 struct command_result {
   bool done = true;
   std::string text = {};
 };
 
-/// A socket in the file system, over which the server is told what to do: who may write to the file may. One line is read, and
-/// "done" or "failed", a line end and text are answered.
+/// A Unix domain socket that receives commands for the server. Permission to write to the file is
+/// permission to send commands. The socket reads one line and replies "done" or "failed", a line
+/// end, and text.
 ///
-/// Threads: it has one of its own, which calls `run`, one command at a time; the rest from one.
+/// Threads: it has its own thread, which calls `run`, one command at a time; all else from one
+///          thread.
 class control_socket {
  public:
   static constexpr std::size_t command_bytes_max = 1024;
 
-  /// A file of that name that is a socket which nobody listens at is replaced.
+  /// Replaces an existing socket file of this name if no process listens on it.
   ///
-  /// Errors: std::runtime_error that names the path and says what is wrong with it.
+  /// Errors: std::runtime_error that names the path and the problem.
   control_socket(const std::filesystem::path& at,
                  std::function<command_result(const std::string& command)> run);
   control_socket(const control_socket&) = delete;
   control_socket& operator=(const control_socket&) = delete;
-  /// Waits for a command that is being run, and removes the file.
+  /// Waits for a running command, and removes the file.
   ~control_socket();
 
  private:
@@ -38,9 +40,9 @@ class control_socket {
   std::unique_ptr<state> state_;
 };
 
-/// Sends a command to the server that listens there, and waits for what becomes of it.
+/// Sends a command to the server that listens there, and waits for its result.
 ///
-/// Errors: std::runtime_error if nobody listens there, or there is no answer in time.
+/// Errors: std::runtime_error if no server listens there, or there is no reply in time.
 [[nodiscard]] command_result send_command(const std::filesystem::path& to,
                                           const std::string& command,
                                           std::chrono::milliseconds timeout);

@@ -10,12 +10,12 @@
 
 namespace troupe::sim {
 
-/// All that was left open in a run, and how it was decided, in order. The same choices make the same run.
+/// The seed of a run and all choices made in it, in order. The same choices reproduce the run.
 struct choice_log {
   struct choice {
     std::uint32_t chosen = 0;
-    std::uint32_t count = 0;  // of those there were; chosen is less
-    const char* of = "";      // what was chosen, a constant; not compared
+    std::uint32_t count = 0;  // the number of alternatives; chosen is less
+    const char* of = "";      // a constant that names the choice; not compared
     friend bool operator==(const choice& one, const choice& other) noexcept {
       return one.chosen == other.chosen && one.count == other.count;
     }
@@ -24,30 +24,31 @@ struct choice_log {
   std::uint64_t seed = 0;
   std::vector<choice> choices;
 
-  /// A line for the seed and one for each choice: «chosen count what».
+  /// One line for the seed and one for each choice: «chosen count what».
   [[nodiscard]] std::string text() const;
-  /// Throws std::invalid_argument with the line that is not of this form.
+  /// Throws std::invalid_argument that quotes the malformed line.
   [[nodiscard]] static choice_log parse(std::string_view text);
 };
 
-/// The text of a log, in a file in TROUPE_SIM_LOGS, or else in the folder for temporary files. Returns where that is;
-/// empty if it could not be written.
+/// Writes the text of a log to a file in the folder TROUPE_SIM_LOGS, or else in the folder for
+/// temporary files. Returns its path; empty if it could not be written.
 [[nodiscard]] std::string write_log(std::uint64_t seed, const std::string& text);
 
-/// Who decides: a seed, or a log as far as it goes, and then the first of all that there is.
+/// The source of all choices in a run: a seed; or a log, and after its end always the first
+/// alternative.
 ///
 /// Threads: one.
-/// Cost:    16 bytes a choice.
+/// Cost:    16 bytes per choice.
 class choices {
  public:
   explicit choices(std::uint64_t seed);
   explicit choices(choice_log replayed);
 
-  /// By the log in the file TROUPE_SIM_LOG, or by TROUPE_SIM_SEED, if there is one of these in the environment;
-  /// else by `seed`. Throws std::invalid_argument for one that is no log, or no number.
+  /// Uses the log in the file TROUPE_SIM_LOG, or the seed TROUPE_SIM_SEED, if the environment has
+  /// one of them; otherwise `seed`. Throws std::invalid_argument for a malformed log or number.
   [[nodiscard]] static choices from_environment(std::uint64_t seed);
 
-  /// One of so many, from 0; no choice is recorded where there is only one.
+  /// Chooses a number below `count`. If `count` is 1, no choice is recorded.
   [[nodiscard]] std::size_t choose(std::size_t count, const char* of);
 
   [[nodiscard]] const choice_log& log() const noexcept { return made_; }
@@ -57,7 +58,7 @@ class choices {
   choice_log made_;
   std::vector<choice_log::choice> replayed_;
   bool replays_ = false;
-  // Its numbers are the same everywhere; those of the standard's distributions are not.
+  // The engine's numbers are the same on every platform; those of standard distributions are not.
   std::mt19937_64 numbers_;
 };
 

@@ -8,37 +8,39 @@
 
 namespace troupe::sim {
 
-/// What may go wrong in a run. Each strikes by choice, once in so many times; 0: never.
+/// The faults that may be injected in a run. Each happens by choice, once in the given number of
+/// times; 0: never.
 struct faults {
-  /// A handler fails: it throws injected_fault in the place of running.
+  /// A handler fails: instead of running it throws injected_fault.
   unsigned failures_one_in = 0;
 
-  /// A message finds the mailbox full, and what its receiver does then happens: it is refused, dropped, goes elsewhere,
-  /// and so on. With overload::pause_senders it is refused, as it is where the sender cannot pause.
+  /// A message finds the mailbox full, and the receiver's overflow policy applies: the sender is
+  /// suspended, or the message is refused, dropped, redirected, and so on.
   unsigned full_mailboxes_one_in = 0;
 
-  /// Who has something to do gets no turn for so long at most.
+  /// An actor with work to do is not scheduled for at most `pause_max`.
   unsigned pauses_one_in = 0;
   duration pause_max = std::chrono::seconds(1);
 
-  /// A message is on its way for so long at most; what the same actor sends behind it to the same one, too. Between
-  /// actors of one process that does not happen: a message that is sent later, because of this one, may be there
-  /// before it. For actors that stand for other processes. What is still late when its system ends is dropped.
+  /// A message is delayed for at most `message_late_max`, and so are later messages of the same
+  /// sender to the same receiver. Within one process this cannot happen: a message sent later,
+  /// because of this one, may then arrive before it. It is meant for actors that stand for other
+  /// processes. Messages still delayed when their system ends are dropped.
   unsigned late_messages_one_in = 0;
   duration message_late_max = std::chrono::milliseconds(100);
 
-  // The following two only for all actors.
+  // The following two can only be injected for all actors.
 
-  /// A timer fires later than it is due, by so much at most.
+  /// A timer fires late, by at most `timer_late_max`.
   unsigned late_timers_one_in = 0;
   duration timer_late_max = std::chrono::milliseconds(100);
 
-  /// In a handler there is no memory for a message, an answer or a coroutine: std::bad_alloc. What the program allocates
-  /// itself is not in it.
+  /// In a handler, allocating a message, a reply or a coroutine throws std::bad_alloc. Allocations
+  /// of the program itself are not affected.
   unsigned failed_allocations_one_in = 0;
 };
 
-/// What a handler throws that a simulation has let fail.
+/// Thrown by a handler in which a simulation has injected a failure.
 class injected_fault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

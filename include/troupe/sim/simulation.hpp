@@ -19,31 +19,33 @@ namespace troupe::sim {
 class recorder;
 
 struct simulation_options {
-  /// How long a turn takes: so time passes also where there is always something to do.
+  /// The duration of a turn, so that time passes even while actors are always busy.
   duration turn_takes = std::chrono::microseconds(1);
 
-  /// So much of the trace is kept, from its end.
+  /// The number of lines of the trace that are kept, counted from its end.
   std::size_t trace_lines = 10'000;
 
-  /// What is found not to be true says where the log of all choices is, which is written then: see write_log().
+  /// Writes the log of all choices when an invariant is broken, and names its file in the
+  /// exception: see write_log().
   bool writes_log = true;
 };
 
-/// Something that is to be true in every run was not. what() says which, when, and how to have the same run again.
+/// Thrown when an invariant or an expected event of a run does not hold. what() says which one,
+/// when, and how to reproduce the run.
 class broken_invariant : public std::runtime_error {
  public:
   broken_invariant(std::string name, const std::string& what)
       : std::runtime_error(what), name_(std::move(name)) {}
-  /// As it was given to always().
+  /// The name passed to always() or must_happen().
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
   std::string name_;
 };
 
-/// As long as there is one, the systems that are made on its thread run in it: on this thread alone, without any
-/// other, in an order that a seed decides, and in a time of their own, which passes when they have nothing to
-/// do. Everything else is as it is outside: the same actors, the same code.
+/// A deterministic environment for actor systems. While it exists, systems created on its thread
+/// run in it: only on this thread, in an order determined by a seed, and in simulated time, which
+/// advances when no actor has work. The actors and their code are the same as outside.
 ///
 ///   troupe::sim::simulation sim(seed);
 ///   troupe::system system;
@@ -51,90 +53,99 @@ class broken_invariant : public std::runtime_error {
 ///   till.send(pay{100});
 ///   sim.run_until_idle();
 ///
-/// Whatever waits on this thread (get(), join(), a channel's receive(), a pump, the end of a system) lets the
-/// actors run meanwhile, and time pass. troupe::clock, and so all of Troupe, tells the simulation's time.
+/// A call that blocks this thread (get(), join(), a channel's receive(), a pump, the end of a
+/// system) runs the actors and advances time meanwhile. troupe::clock, and so all of Troupe, uses
+/// simulated time.
 ///
-/// The same seed makes the same run, and the same trace, byte for byte, as long as the program itself does the
-/// same: it looks at no other clock, draws its random numbers from a seed, does not depend on the order of
-/// pointers or hashes, and starts no threads.
+/// The same seed gives the same run and the same trace, byte for byte, as long as the program is
+/// deterministic: it reads no other clock, draws its random numbers from a seed, does not depend on
+/// the order of pointers or hashes, and starts no threads.
 ///
-/// Threads:   the one that made it. A message from another one is an error: where it finds its actor idle it ends
-///            the program.
-/// Invariant: one at a time on a thread; systems that were made in it end before it does.
-/// Cost:      a turn and its lines of trace; memory for 16 bytes a choice, of which a turn makes two.
+/// Threads:   the thread that created it. A message from another thread is an error, and terminates
+///            the program if it finds the receiver idle.
+/// Invariant: one per thread at a time; systems created in it must end before it does.
+/// Cost:      per turn the turn itself and its lines of trace; 16 bytes of memory per choice, and a
+///            turn makes two choices.
 class simulation {
  public:
   explicit simulation(std::uint64_t seed, simulation_options options = {});
-  /// As it was decided before; where the log ends, by what comes first.
+  /// Replays a log; after its end it always makes the first choice.
   explicit simulation(choice_log replayed, simulation_options options = {});
   explicit simulation(sim::choices by, simulation_options options = {});
   ~simulation();
   simulation(const simulation&) = delete;
   simulation& operator=(const simulation&) = delete;
 
-  /// The one of this thread; null if there is none.
+  /// The simulation of this thread; null: none.
   [[nodiscard]] static simulation* here() noexcept;
 
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  /// It begins at a day after the beginning of the clock.
+  /// Simulated time. It begins one day after the epoch of the clock.
   [[nodiscard]] time_point now() const noexcept;
 
-  // ── What is to be true ──────────────────────────────────────────────────────────────────────
+  // ── Invariants ─────────────────────────────────────────────────────────────────────────────────
 
-  /// From now on `holds` is true after each turn that the simulation gives; a pump's are not looked at. It must
-  /// not send, ask or wait. If it is not true, or throws, the next check(), or the function below that runs the
-  /// actors, throws broken_invariant; who waits on this thread gets what he waits for before. Only the first
-  /// one is told; then none is looked at any more.
+  /// Checks the invariant `holds` after each turn of the simulation, but not after turns of a pump.
+  /// `holds` must not send, ask or wait. If it returns false or throws, the next check(), or the
+  /// next function below that runs the actors, throws broken_invariant; a blocking call on this
+  /// thread is completed first. Only the first broken invariant is reported; after that none is
+  /// checked.
   void always(std::string name, std::function<bool()> holds);
 
-  /// Throws broken_invariant if one is broken.
+  /// Throws broken_invariant if an invariant is broken.
   void check();
 
-  /// Lets it run until that is true; throws broken_invariant if it is not within `limit`: nothing has happened that
-  /// should have. Usually behind end_faults().
+  /// Runs the actors until `condition` is true. Throws broken_invariant if it is not true within
+  /// `limit`, which means that an expected event has not happened. Usually called after
+  /// end_faults().
   void must_happen(const std::string& name, const std::function<bool()>& condition, duration limit);
 
-  // ── What may go wrong ───────────────────────────────────────────────────────────────────────
+  // ── Faults ─────────────────────────────────────────────────────────────────────────────────────
 
-  /// From now on, in all actors.
+  /// Injects faults in all actors from now on.
   void inject(const faults& those);
-  /// In that one: its handlers, its turns, and what is sent to it. In the place of what is for all.
+  /// Injects faults in one actor: in its handlers, its turns, and messages sent to it. They replace
+  /// the faults set for all actors.
   void inject(const address& into, const faults& those);
-  /// What the one sends to the other, in the place of what is for that one: late_messages and full_mailboxes.
+  /// Injects late_messages and full_mailboxes in messages from one actor to another. They replace
+  /// the faults set for the receiver.
   void inject(const address& from, const address& to, const faults& those);
-  /// It fails at one of its next messages, of so many, or not at all: that is chosen now.
+  /// Makes one of the next `messages` messages of this actor fail, or none of them: the choice is
+  /// made now.
   void fail_at_one_of(const address& whom, std::size_t messages);
-  /// From now on nothing goes wrong any more: neither what has been injected, nor what a simulated network may do. What
-  /// is late or paused already stays so.
+  /// Ends all faults from now on, both injected ones and those of a simulated network. Messages
+  /// already delayed and actors already paused stay so.
   void end_faults();
-  /// How often something has.
+  /// The number of faults so far.
   [[nodiscard]] std::uint64_t faults_so_far() const noexcept;
 
-  /// For what goes wrong in the program's own world: whether it does so now, once in so many times; not after
-  /// end_faults(). `of`: what it is, a constant.
+  /// Decides whether a fault of the program's own environment happens now, once in `one_in` times.
+  /// False after end_faults(). `of`: a constant that names the fault.
   [[nodiscard]] bool strikes(unsigned one_in, const char* of);
-  /// For whatever else a test leaves open: one of so many, from 0, the plainest. `count` is not 0.
+  /// Makes any other choice of a test: a number below `count`, where 0 is the simplest. `count`
+  /// must not be 0.
   [[nodiscard]] std::size_t choose(std::size_t count, const char* of);
 
-  // ── Letting it run ──────────────────────────────────────────────────────────────────────────
+  // ── Running ────────────────────────────────────────────────────────────────────────────────────
 
-  // Errors, of all three: broken_invariant.
+  // Errors of all three: broken_invariant.
 
-  /// Until nobody has anything to do, before time has to pass for the next timer. Returns how many turns there were.
+  /// Runs until no actor has work, before time advances to the next timer. Returns the number of
+  /// turns.
   std::size_t run_until_idle();
-  /// For so long, all included that is due by then; what is due just at the end fires in the half millisecond
-  /// behind it (see send_after()), which then has passed as well.
+  /// Runs for this time, including everything that is due by then. A timer due exactly at the end
+  /// fires within the half millisecond after it (see send_after()), which has then passed as well.
   std::size_t advance(duration by);
-  /// Until that is true, looked at before each turn; false if it is not after so long, and what a timer may
-  /// take more, as in advance().
+  /// Runs until `condition`, which is checked before each turn, is true. False if it is not true
+  /// within `limit` and the additional time of a timer, as in advance().
   bool run_until(const std::function<bool()>& condition, duration limit);
 
-  // ── Looking back ────────────────────────────────────────────────────────────────────────────
+  // ── Results ────────────────────────────────────────────────────────────────────────────────────
 
-  /// What has happened: a line for each start, message, failure, end and so on, the last ones. It ends where
-  /// something was found not to be true.
+  /// The last events of the run, one per line: starts, messages, failures, terminations and so on.
+  /// It ends where an invariant was found broken.
   [[nodiscard]] std::string trace() const;
-  /// Of all lines: equal runs have equal ones.
+  /// A hash of all lines; equal runs have equal hashes.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept;
   [[nodiscard]] std::uint64_t turns() const noexcept;
   [[nodiscard]] const choice_log& choices() const noexcept;

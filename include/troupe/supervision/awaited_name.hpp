@@ -13,13 +13,15 @@ namespace troupe::detail {
 class name_registry;
 struct name_told;
 
-/// A handler that waits until somebody has a name. It looks for itself then who that is.
+/// A suspended handler that waits until a name is registered. It then looks up the actor
+/// itself.
 ///
-/// Threads:   the turns of its actor.
-/// Invariant: destroyed while it waits, it is in no table, and a message on its way wakes nobody.
+/// Threads:   turns of its actor.
+/// Invariant: if it is destroyed while it waits, it is in no table, and a message already sent to
+///            it resumes no handler.
 class awaited_name : waiter {
  public:
-  /// The name has to live as long.
+  /// `name` must outlive this object.
   awaited_name(name_registry& registry, std::string_view name, time_point until) noexcept
       : registry_(registry), name_(name), until_(until) {}
   awaited_name(const awaited_name&) = delete;
@@ -31,12 +33,12 @@ class awaited_name : waiter {
     handler_frame* who;
     [[nodiscard]] bool await_ready() const { return of->until_ <= clock::now(); }
     void await_suspend(std::coroutine_handle<>) const { of->wait(*who); }
-    /// False: its time is over.
+    /// False: the deadline has passed.
     [[nodiscard]] bool await_resume() const noexcept { return of->leave(); }
   };
   [[nodiscard]] awaited awaited_by(handler_frame& who) noexcept { return {this, &who}; }
 
-  /// In its actor's turn. The handler that goes on.
+  /// Returns the handler to resume. Called in a turn of its actor.
   [[nodiscard]] handler_frame& told() noexcept;
 
  private:
@@ -49,7 +51,7 @@ class awaited_name : waiter {
   const time_point until_;
   control_block* me_ = nullptr;
   waiting_place at_{};
-  name_told* message_ = nullptr;  // it waits; null: not yet, or not any more
+  name_told* message_ = nullptr;  // owned while waiting; null before and after
   bool is_told_ = false;
 };
 

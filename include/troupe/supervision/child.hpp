@@ -21,17 +21,17 @@
 
 namespace troupe {
 
-/// When a child is restarted whose end its supervisor has not asked for.
+/// When a supervisor restarts a child whose termination it did not request.
 enum class restart : std::uint8_t {
-  on_failure,  // if it ended abnormally: see is_abnormal()
-  always,      // also if it was told to stop()
+  on_failure,  // if it terminated abnormally: see is_abnormal()
+  always,      // also after stop()
   never,
 };
 
 class siblings;
 
-/// Never defined. The compiler names it for a child whose arguments cannot be copied, so that it could
-/// be started only once: give child() a function that returns a new actor.
+/// Never defined. The compiler names it for a child whose arguments cannot be copied, so that it
+/// could be started only once. Pass child() a function that returns a new actor instead.
 template <class Actor, class... Arguments>
 struct child_needs_arguments_that_can_be_copied;
 
@@ -41,9 +41,9 @@ using make_child = std::function<void(void* place, const siblings& others)>;
 
 }  // namespace detail
 
-/// How a supervisor starts one of its children, again and again, and how it stops it. Made by child().
+/// How a supervisor starts, restarts and stops one of its children. Made by child().
 ///
-/// Threads: a plain value; copies share what they start the child from.
+/// Threads: a plain value; copies share the function that makes the child.
 class child_spec {
  public:
   child_spec(std::string name, const detail::actor_type& type, detail::make_child make)
@@ -55,22 +55,24 @@ class child_spec {
     when_ = when;
     return *this;
   }
-  /// The longest that its constructor and on_start() may take together.
+  /// The time limit for its constructor and on_start() together.
   child_spec& starts_within(duration most) noexcept {
     start_most_ = most;
     return *this;
   }
-  /// The longest that it may take to end after stop(); then after stop_now(); then it is left behind.
+  /// The time limit for its termination after stop(), and again after stop_now(). After both the
+  /// supervisor abandons it.
   child_spec& stops_within(duration most) noexcept {
     stop_most_ = most;
     return *this;
   }
-  /// Whenever its object ends, what is in its mailbox is discarded as dead letters.
+  /// Whenever an incarnation ends, the messages in its mailbox are discarded as dead letters.
   child_spec& forgets_mailbox() noexcept {
     forgets_mailbox_ = true;
     return *this;
   }
-  /// Where it runs, and its limits. The name is that of the child.
+  /// Where the child runs, and its limits. The name in `options` is ignored: the child keeps its
+  /// own.
   child_spec& spawned(spawn_options options) {
     options.name = std::move(options_.name);
     options_ = std::move(options);
@@ -96,7 +98,7 @@ class child_spec {
   bool forgets_mailbox_ = false;
 };
 
-/// The children of one supervisor, for the functions that make them.
+/// The children of one supervisor, for the functions that make these children.
 class siblings {
  public:
   struct entry {
@@ -107,8 +109,10 @@ class siblings {
 
   explicit siblings(std::vector<entry> all) : all_(std::move(all)) {}
 
-  /// That child: also one that has not been started yet; what it is sent waits until it has.
-  /// Errors: std::logic_error if there is no child of that name and class, or it has ended for good.
+  /// The sibling of this name. It may not have been started yet; messages sent to it wait until it
+  /// is.
+  /// Errors: std::logic_error if there is no child of this name and class, or it has terminated for
+  ///         good.
   template <class A>
   [[nodiscard]] ref<A> get(std::string_view name) const {
     return detail::ref_access::adopt<A>(find(name, detail::actor_type_of<A>));
@@ -133,7 +137,7 @@ concept makes_actor =
                                          { make(others) } -> std::same_as<A>;
                                        });
 
-// Built where it stays: what the function returns is not moved.
+// Constructed in place: the function's result is not moved.
 template <class A, class F>
 make_child make_by(F make) {
   return [make = std::move(make)](void* place, const siblings& others) {
@@ -163,8 +167,9 @@ make_child make_from(Arguments&&... arguments) {
 
 }  // namespace detail
 
-/// A child of class A that is made from copies of these arguments, which are kept as std::thread keeps
-/// its own; or by a function that returns an A, maybe from its siblings:
+/// A child of class A, made from copies of these arguments, which are stored as std::thread stores
+/// its arguments. Alternatively a function that returns an A makes it, optionally from its
+/// siblings:
 ///
 ///   child<worker>("worker", 5, config)
 ///   child<worker>("worker", [](const siblings& its) { return worker(its.get<store>("store")); })
@@ -181,26 +186,29 @@ template <class A, class... Arguments>
   }
 }
 
-/// Who is restarted when one has ended.
+/// Which children a supervisor restarts when one terminates.
 enum class restart_strategy : std::uint8_t {
-  one_for_one,   // only the one that has ended
-  one_for_all,   // all
-  rest_for_one,  // it, and those that were started after it
+  one_for_one,   // only the terminated child
+  one_for_all,   // all children
+  rest_for_one,  // the terminated child and those started after it
 };
 
-/// Whom a supervisor restarts, how often, and how soon.
+/// A supervisor's restart rules: which children it restarts, how often, and after which delay.
 struct supervision {
   restart_strategy strategy = restart_strategy::one_for_one;
 
-  /// One more within that time, and the supervisor stops its children and ends as failed.
+  /// One restart more than `max_restarts` within this time, and the supervisor stops its children
+  /// and fails.
   std::size_t max_restarts = 5;
   duration within = std::chrono::seconds(10);
 
-  /// A child is restarted after `min_backoff`, and each time in a row after twice as long, up to
-  /// `max_backoff`. One that has run for longer than `max_backoff` and `within` begins anew.
+  /// A child is restarted after `min_backoff`; the delay doubles with each consecutive failure, up
+  /// to `max_backoff`. A child that has run for longer than both `max_backoff` and `within` starts
+  /// again with `min_backoff`.
   duration min_backoff = std::chrono::milliseconds(10);
   duration max_backoff = std::chrono::seconds(10);
-  /// By so much of it the time is shorter at random, so that not all come back at once: 0 to 1.
+  /// The fraction, from 0 to 1, by which a delay may be shortened at random, so that children do
+  /// not all restart at the same time.
   double jitter = 0.2;
 
   static constexpr auto unlimited = static_cast<std::size_t>(-1);

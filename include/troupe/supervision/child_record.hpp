@@ -16,16 +16,18 @@
 #include <troupe/supervision/child.hpp>
 #include <troupe/sync/mutex.hpp>
 
-// What a supervisor and a child of it share; src/supervision/README.md has the protocol.
+// State shared by a supervisor and one of its children. src/supervision/README.md describes the
+// protocol.
 
 namespace troupe::detail {
 
-/// What a child tells its supervisor: made by the supervisor, so that the child needs no memory.
+/// A child's notification to its supervisor. The supervisor allocates it, so that the child needs
+/// no memory.
 struct child_note {
   enum class kind : std::uint8_t { started, ended };
 
   std::uint64_t child = 0;
-  address who = {};  // the supervisor may be another object by then, with other children
+  address who = {};  // the supervisor may be a new incarnation by then, with other children
   kind what = kind::started;
   exit_reason reason = exit_reason::unknown;
   std::string text = {};
@@ -38,12 +40,12 @@ struct discard_note {
 };
 using note_ptr = std::unique_ptr<note_envelope, discard_note>;
 
-/// Of one child, for both sides.
+/// The record of one child, used by both sides.
 ///
-/// at_end      what becomes of the child when its object ends
-/// has_object  from begin() to the moment when the end of the object begins
+/// at_end      what happens to the child when its incarnation ends
+/// has_object  true from begin() until the incarnation begins to end
 ///
-/// Threads: everything under `guard` but what is constant.
+/// Threads: any; `guard_` guards everything that is not constant.
 class child_record {
  public:
   enum class at_end : std::uint8_t { by_policy, comes_back, final };
@@ -51,16 +53,17 @@ class child_record {
   child_record(std::uint64_t id, address supervisor, restart when, bool forgets) noexcept
       : id_(id), supervisor_(supervisor), when_(when), forgets_(forgets) {}
 
-  // ── The supervisor's ────────────────────────────────────────────────────────────────────────
-  /// `how` is its record for notes. False if the child has been told to end. Throws std::bad_alloc.
+  // ── Called by the supervisor ───────────────────────────────────────────────────────────────────
+  /// `how` is the supervisor's dispatch record for notes. False if the child has been told to stop.
+  /// Throws std::bad_alloc.
   [[nodiscard]] bool begin(control_block& child, const dispatch& how);
-  /// Its object ends, and the child stays. Throws std::bad_alloc.
+  /// Ends the incarnation; the child stays. Throws std::bad_alloc.
   void end_object(control_block& child);
-  /// The child ends: after what it has been sent, if it has an object; else as `otherwise`. Throws
-  /// std::bad_alloc, and may be called again.
+  /// Terminates the child: if it has an incarnation, after the messages already sent to it;
+  /// otherwise with reason `otherwise`. Throws std::bad_alloc, and may then be called again.
   void end_for_good(control_block& child, exit_reason otherwise);
 
-  // ── The child's ─────────────────────────────────────────────────────────────────────────────
+  // ── Called by the child ────────────────────────────────────────────────────────────────────────
   void started() noexcept;
   [[nodiscard]] bool comes_back(exit_reason why) noexcept;
   void ended(control_block& child, exit_reason why, std::string_view what) noexcept;
@@ -87,7 +90,7 @@ struct child_state {
 
   child_spec spec;
   std::shared_ptr<child_record> record = nullptr;
-  control_block* block = nullptr;  // held; null: let go of
+  control_block* block = nullptr;  // a counted reference; null: released
   address who = {};
   state now = state::between;
   std::uint64_t restarts = 0;
@@ -95,20 +98,20 @@ struct child_state {
   time_point began = {};
   time_point not_before = {};
   time_point deadline = time_point::max();
-  exit_reason ended_as = exit_reason::stopped;  // the last object
-  std::string what = {};                        // of its failure
-  bool ordered = true;  // it starts after those before it, and before those behind it
+  exit_reason ended_as = exit_reason::stopped;  // of the last incarnation
+  std::string what = {};                        // the failure of that incarnation
+  bool ordered = true;                          // starts after earlier children, before later ones
   bool restarts_with_others = false;
-  bool told = false;  // to end
+  bool told = false;  // to stop
   bool told_now = false;
 };
 
-/// Says when too many restarts have come together, and how long the next one waits.
+/// Limits the rate of restarts, and computes the backoff before the next one.
 class restart_pace {
  public:
   explicit restart_pace(const supervision& rules);
 
-  /// One more. False: that is one too many.
+  /// Counts one more restart. False: the limit is exceeded.
   [[nodiscard]] bool may_restart(time_point now);
   [[nodiscard]] duration delay(child_state& of, time_point now);
   [[nodiscard]] const supervision& rules() const noexcept { return rules_; }
@@ -119,7 +122,8 @@ class restart_pace {
   std::minstd_rand random_;
 };
 
-/// Makes the slot of a child, between two objects. `others` may be empty then, but not when it begins.
+/// Makes the slot of a child, without an incarnation. `others` may still be empty, but not when the
+/// child begins.
 void make_slot(troupe::system& of, child_state& child,
                const std::shared_ptr<const siblings>& others);
 

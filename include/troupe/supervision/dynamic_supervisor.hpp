@@ -24,15 +24,15 @@
 namespace troupe {
 
 namespace detail {
-/// Throws std::invalid_argument if it is of another one.
+/// Throws std::invalid_argument if the spec is for another class.
 void check_class(const child_spec& spec, const actor_type& expected);
 }  // namespace detail
 
-/// Has a dynamic_supervisor start one more child, from copies of these arguments, by a function that
-/// returns an A, or as a child_spec says. The answer is the child, which may not have started yet: what it is
-/// sent waits.
+/// Asks a dynamic_supervisor to start one more child: from copies of these arguments, by a function
+/// that returns an A, or from a child_spec. The reply is a ref to the child, which may not have
+/// started yet; messages sent to it wait until it has.
 ///
-/// Errors: std::invalid_argument if the child_spec is of another class than A.
+/// Errors: std::invalid_argument if the child_spec is for a class other than A.
 template <class A>
 class start_child {
  public:
@@ -51,12 +51,12 @@ class start_child {
   child_spec spec_;
 };
 
-/// Asks a dynamic_supervisor how many children it has that have not ended: a std::size_t.
+/// Asks a dynamic_supervisor for its number of children that have not terminated, a std::size_t.
 struct count_children {};
 
 namespace detail {
 
-/// What dynamic supervisors have in common, whatever their children are.
+/// The part of a dynamic supervisor that does not depend on the class of its children.
 class dynamic_children : public actor {
  public:
   ~dynamic_children();
@@ -64,7 +64,7 @@ class dynamic_children : public actor {
  protected:
   dynamic_children(const supervision& rules, const dispatch& notes);
 
-  /// Until it is told to end.
+  /// Keeps the supervisor alive until it is told to stop.
   void stay() noexcept;
   [[nodiscard]] control_block& start(const child_spec& spec);
   [[nodiscard]] std::vector<child_status> list() const;
@@ -72,7 +72,8 @@ class dynamic_children : public actor {
   void noted(child_note note);
   void has_ended(const down& end);
   void told_to_end();
-  /// Whoever calls it is called again by then; the end of time: not.
+  /// Acts on each child with an action that is due. Returns when the next action is due, which is
+  /// when the caller must call this again; time_point::max(): no action is scheduled.
   [[nodiscard]] time_point look_after();
 
  private:
@@ -80,7 +81,7 @@ class dynamic_children : public actor {
   using schedule = std::multimap<time_point, std::uint64_t>;
   struct entry : child_state {
     std::uint64_t id = 0;
-    schedule::iterator at = {};  // if something is due
+    schedule::iterator at = {};  // if an action is scheduled
     bool is_due = false;
   };
 
@@ -99,24 +100,25 @@ class dynamic_children : public actor {
   std::unordered_map<address, std::uint64_t> ids_;
   schedule due_;
   std::uint64_t next_id_ = 0;
-  control_block* stays_ = nullptr;  // itself, held until it ends
+  control_block* stays_ = nullptr;  // a reference to itself, held until it terminates
   bool ending_ = false;
   std::string failure_;
 };
 
 }  // namespace detail
 
-/// A supervisor for any number of children of one kind, which come and go:
+/// A supervisor for any number of children of one class, started and stopped at run time:
 ///
 ///   auto sessions = system.spawn<troupe::dynamic_supervisor<session>>();
 ///   auto one = sessions.ask<troupe::start_child<session>>(1s, user, socket).get().value();
 ///
-/// Each is restarted alone (the strategy of the rules is not looked at); the rate of the restarts is
-/// counted for all of them together. Who has ended for good is forgotten. When it is told to stop it stops all of them
-/// at the same time.
+/// Each child is restarted alone (the strategy in the rules is ignored). The restart limit applies
+/// to all children together. A child that has terminated for good is forgotten. When the supervisor
+/// is told to stop, it stops all children at the same time.
 ///
-/// Threads, errors: as supervisor.
-/// Cost:    as supervisor; a start and an end each cost a few look-ups in a hash table.
+/// Threads, errors: as for supervisor.
+/// Cost:    as for supervisor; each start and each termination costs a few look-ups in a hash
+///          table.
 template <class A>
 class dynamic_supervisor : public detail::dynamic_children {
  public:
@@ -136,7 +138,7 @@ class dynamic_supervisor : public detail::dynamic_children {
   std::vector<child_status> on(list_children) { return list(); }
   std::size_t on(count_children) { return count(); }
 
-  // ── The runtime's ───────────────────────────────────────────────────────────────────────────
+  // ── Called by the runtime ──────────────────────────────────────────────────────────────────────
   void on(detail::child_note note) {
     noted(std::move(note));
     see_to_next_call();
@@ -162,7 +164,7 @@ class dynamic_supervisor : public detail::dynamic_children {
   }
 
   time_point next_call_ = time_point::max();
-  timer its_timer_;  // for that
+  timer its_timer_;  // for look_after_children
 };
 
 }  // namespace troupe

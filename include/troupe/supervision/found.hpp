@@ -9,15 +9,15 @@
 
 namespace troupe {
 
-/// Why a look-up gave nothing.
+/// Why a look-up failed.
 enum class not_found : std::uint8_t {
-  nothing,         // it gave something
-  not_there,       // nobody has that name, or its actor is ending
-  another_type,    // an actor of another class has it
-  not_understood,  // its actor does not understand all of these messages, or does not say so
+  nothing,         // it did not fail
+  not_there,       // the name is not registered, or its actor is terminating
+  another_type,    // the name belongs to an actor of another class
+  not_understood,  // its class does not list all of these messages, or lists none
 };
 
-/// As found::value() throws it.
+/// Thrown by found::value().
 class name_error : public std::runtime_error {
  public:
   name_error(not_found why, const std::string& text) : std::runtime_error(text), why_(why) {}
@@ -31,16 +31,16 @@ namespace detail {
 
 struct miss {
   not_found why = not_found::nothing;
-  std::string name;             // that was asked for
-  std::string_view asked;       // the class, or the first message that is not understood
-  std::string_view registered;  // the class of who has the name
+  std::string name;             // the name that was looked up
+  std::string_view asked;       // the requested class, or the first message not understood
+  std::string_view registered;  // the class of the registered actor
 };
 
 [[nodiscard]] std::string to_string(const miss& what);
 
 }  // namespace detail
 
-/// A ref or a recipient, or why there is none.
+/// The result of a look-up: a ref or a recipient, or the reason for the failure.
 template <class Handle>
 class found {
  public:
@@ -50,10 +50,10 @@ class found {
   [[nodiscard]] explicit operator bool() const noexcept { return why() == not_found::nothing; }
   [[nodiscard]] not_found why() const noexcept { return miss_.why; }
 
-  /// For people: the name "bank/alice" belongs to an actor of the class clerk, not account
+  /// A text for people: the name "bank/alice" belongs to an actor of the class clerk, not account
   [[nodiscard]] std::string error() const { return detail::to_string(miss_); }
 
-  /// Throws name_error if there is none.
+  /// Returns the handle; throws name_error if the look-up failed.
   [[nodiscard]] const Handle& value() const& {
     if (!*this) throw name_error(why(), error());
     return handle_;
@@ -63,7 +63,7 @@ class found {
     return std::move(handle_);
   }
 
-  /// Without a look: an empty handle if there is none.
+  /// Unchecked access: an empty handle if the look-up failed.
   [[nodiscard]] const Handle& operator*() const noexcept { return handle_; }
   [[nodiscard]] const Handle* operator->() const noexcept { return &handle_; }
 

@@ -8,31 +8,34 @@
 #include <troupe/actor/actor_type.hpp>
 #include <troupe/message/envelope.hpp>
 #include <troupe/message/handler.hpp>
+#include <troupe/message/type_identity.hpp>
 #include <troupe/message/type_name.hpp>
 
 namespace troupe::detail {
 
-/// Its address says which message type it is.
+/// Identifies a message type, and names it.
 struct message_identity {
   std::string_view name;
+  type_identity type;
 };
 template <class M>
-inline constexpr message_identity identity_of{type_name<M>()};
+inline constexpr message_identity identity_of{type_name<M>(), type_identity::of<M>()};
 
 struct known_message {
   const message_identity* which;
   const dispatch* how;
 };
 
-/// What a name tells of the class of its actor: a static record each.
+/// The information about an actor's class that is stored with its name. One static record per
+/// class.
 struct named_type {
   const actor_type* actor;
-  const known_message* messages;  // null: the class does not say what it understands
+  const known_message* messages;  // null: the class does not list its messages
   std::size_t count;
 
   [[nodiscard]] const dispatch* how_to(const message_identity& which) const noexcept {
     for (std::size_t i = 0; i < count; ++i) {
-      if (messages[i].which == &which) return messages[i].how;
+      if (messages[i].which->type == which.type) return messages[i].how;
     }
     return nullptr;
   }

@@ -22,26 +22,26 @@
 
 namespace troupe {
 
-/// Told once to who has asked for it with names::tell().
+/// Sent once to an actor that has requested it with names::tell().
 struct name_registered {
   std::string name;
   address who;
 };
 
-/// What names::add() did.
+/// The result of names::add().
 struct registration {
   enum class outcome : std::uint8_t {
     registered,
-    taken,  // another actor has the name, or one that is ending and will give it up
-    ended,  // the actor that should get it has ended
+    taken,  // it belongs to another actor, maybe a terminating one that will release it
+    ended,  // the actor to be named has terminated
   };
   outcome what = outcome::registered;
-  address holder;  // who has the name now
+  address holder;  // the actor that has the name now
 
   explicit operator bool() const noexcept { return what == outcome::registered; }
 };
 
-/// A name, and who has it.
+/// A name and the actor that has it.
 struct named_actor {
   std::string name;
   address who;
@@ -52,7 +52,7 @@ namespace detail {
 
 class name_registry;
 
-// An actor that waits for a name: how it is told.
+// How an actor that waits for a name is notified.
 struct name_notice {
   envelope* message;
   name_registered* content;
@@ -61,21 +61,23 @@ struct name_notice {
 }  // namespace detail
 
 /// The names of the actors of one system. A name belongs to one actor at a time; an actor may have
-/// several. A name keeps nobody alive: it is released when its actor ends, before anybody is told of
-/// that end, so that who gets the `down` can give the name to a successor.
+/// several. A name does not keep its actor alive. It is released when the actor terminates, before
+/// any `down` is sent, so that the receiver of the `down` can give the name to a successor.
 ///
-/// Threads:   any. A plain value; it must not be used when its system has ended.
-/// Invariant: find() gives who was registered last under the name, and never one that has ended.
-/// Cost:      8 bytes. A look-up: a hash, one of 16 mutexes, a compare-and-swap. A name: two blocks, and
-///            an entry in the table of one of 16 parts.
-/// Errors:    std::invalid_argument for a name that is empty or longer than 255 bytes; std::bad_alloc.
+/// Threads:   any. A plain value, which must not be used after its system has ended.
+/// Invariant: find() returns the actor last registered under the name, and never a terminated one.
+/// Cost:      8 bytes. A look-up takes a hash, one of 16 mutexes and a compare-and-swap. A name
+///            takes two memory blocks and an entry in the table of one of 16 parts.
+/// Errors:    std::invalid_argument for a name that is empty or longer than 255 bytes;
+///            std::bad_alloc.
 class names {
  public:
   static constexpr std::size_t bytes_max = 255;
 
   explicit names(system& of);
 
-  /// Gives the actor this name, if nobody has it. Again for the same actor it changes nothing.
+  /// Gives the actor this name if the name is free. Repeating the call for the same actor has no
+  /// effect.
   /// Errors: std::logic_error for an actor of another system.
   template <class A>
   registration add(std::string_view name, const ref<A>& who) const {
@@ -86,10 +88,10 @@ class names {
     return add_block(name, detail::ref_access::block(who), detail::named_type_of<A>);
   }
 
-  /// Takes the name away from this actor. False if it does not have it.
+  /// Removes the name from this actor. False if the actor does not have it.
   bool remove(std::string_view name, const address& who) const;
 
-  /// The actor of this name, which was registered as an A.
+  /// Looks up the actor of this name, which must be registered as an A.
   template <class A>
   [[nodiscard]] found<ref<A>> find(std::string_view name) const {
     detail::miss none;
@@ -98,7 +100,7 @@ class names {
     return detail::ref_access::adopt<A>(held);
   }
 
-  /// The actor of this name, if its class lists all of these in its `messages`.
+  /// Looks up the actor of this name, whose class must list all these messages in its `messages`.
   template <message... Messages>
   [[nodiscard]] found<recipient<Messages...>> find_recipient(std::string_view name) const {
     const detail::message_identity* const wanted[] = {&detail::identity_of<Messages>...};
@@ -109,13 +111,14 @@ class names {
     return detail::recipient_access::adopt<Messages...>(held, how);
   }
 
-  /// Whoever has the name; nobody: an empty address.
+  /// The address of the actor of this name, of any class. Empty if the name is not registered.
   [[nodiscard]] address find_address(std::string_view name) const;
 
-  /// Waits until there is such an actor, or until the deadline has passed: then not_there.
+  /// Blocks until such an actor is registered, or until the deadline passes, which gives not_there.
   ///
-  /// Threads: any outside of handlers; in those of an actor with a thread of its own. It does not pump.
-  /// Errors:  std::logic_error in a handler that shares its thread: use tell().
+  /// Threads: any thread outside of handlers, and handlers of an actor with its own thread. It does
+  ///          not pump.
+  /// Errors:  std::logic_error in a handler of an actor that shares its thread: use tell() there.
   template <class A>
   [[nodiscard]] found<ref<A>> wait_for(std::string_view name, time_point deadline) const {
     detail::miss none;
@@ -125,33 +128,36 @@ class names {
     return detail::ref_access::adopt<A>(held);
   }
 
-  /// The same in a handler that is a coroutine, which blocks no thread, for so long at the most:
+  /// The coroutine form of wait_for(), for handlers. It blocks no thread and waits for at most
+  /// `time`:
   ///
   ///   const auto alice = co_await names(system()).wait<account>("bank/alice", 50ms);
   ///
-  /// Its actor handles other messages meanwhile.
+  /// The actor handles other messages meanwhile.
   ///
-  /// Threads: the turns of an actor of this system.
-  /// Errors:  come out of co_await: std::logic_error for another system's.
-  /// Cost:    two look-ups and a coroutine; if it waits, also what tell() costs.
+  /// Threads: turns of an actor of this system.
+  /// Errors:  thrown by co_await; std::logic_error in an actor of another system.
+  /// Cost:    two look-ups and a coroutine; if it has to wait, also the cost of tell().
   template <class A>
   [[nodiscard]] task<found<ref<A>>> wait(std::string_view name, duration time = no_timeout) const {
     return wait_in_turn<A>(*this, std::string(name), later(clock::now(), time));
   }
 
-  /// Sends the actor one name_registered for this name, as soon as somebody has it: at once if somebody
-  /// does. Waiting keeps nobody alive, and ends with the actor. Of an actor that waits for a name
-  /// already nothing more is noted. Whatever its limits are, it is taken.
+  /// Sends the actor one name_registered as soon as this name is registered, which may be at once.
+  /// Waiting does not keep the actor alive and ends with it. A second call for an actor that
+  /// already waits for this name has no effect. The message is accepted whatever the actor's limits
+  /// are.
   template <class Handle>
   void tell(std::string_view name, const Handle& whom) const {
     tell_block(name, detail::ref_access::block(whom), notice_for(name, whom));
   }
 
-  /// The actor waits for this name no more. A name_registered that is in its mailbox already comes.
-  /// False if it did not wait.
+  /// Cancels tell(). A name_registered that is already in the mailbox is still handled. False if
+  /// the actor did not wait for this name.
   bool stop_telling(std::string_view name, const address& whom) const;
 
-  /// All of them, in no order. One part of the table after the other is looked at.
+  /// All names, in no particular order. The parts of the table are read one at a time, so this is
+  /// not an atomic snapshot.
   [[nodiscard]] std::vector<named_actor> all() const;
   [[nodiscard]] std::size_t count() const;
 

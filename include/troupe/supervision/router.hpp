@@ -20,16 +20,17 @@
 
 namespace troupe {
 
-/// Each message to the next worker.
+/// Routes each message to the next worker in turn.
 struct round_robin {};
 
-/// To the worker with the least to do: of up to eight the least of all, of more the lesser of two.
-/// What waits is known from limits: workers spawned without any are only known to be idle or not.
+/// Routes each message to the worker with the lowest load: the least loaded of up to eight workers,
+/// and of more workers the less loaded of two chosen at random. The number of waiting messages is
+/// known only for workers spawned with limits; other workers count only as idle or busy.
 struct least_loaded {};
 
-/// To the worker that a key chooses, the same one for equal keys as long as it lives. `Key` is called with
-/// each message and gives what std::hash takes. It runs on the threads that send, several at once, and
-/// must not throw: that would terminate the process.
+/// Routes each message to a worker chosen by a key: equal keys go to the same worker as long as it
+/// lives. `Key` is called with each message and returns a value that std::hash accepts. It runs
+/// concurrently on the sending threads and must not throw: an exception terminates the process.
 template <class Key>
 struct by_hash {
   Key key;
@@ -37,32 +38,34 @@ struct by_hash {
 template <class Key>
 by_hash(Key) -> by_hash<Key>;
 
-/// Several workers behind one recipient:
+/// Distributes the messages sent to one recipient among several workers:
 ///
 ///   troupe::router<job> pool(system, workers, troupe::least_loaded{});    // a vector of refs
 ///   auto same = troupe::router<job>::spawn<worker>(system, 4, troupe::round_robin{}, arguments…);
 ///   hand_to(pool.handle());                                               // a recipient<job>
 ///
-/// The worker is chosen in send(), on the sender's thread, and the message goes straight into its
-/// mailbox: there is no actor in between that would be one more queue, one more turn and the end of
-/// pausing. So the sender is whoever sends; send() returns what the worker's limits say; who is paused is
-/// paused for that worker. For that all workers are of one class. A timer and send_when_ready() choose
-/// when they are called.
+/// send() chooses the worker on the sender's thread and puts the message directly into the worker's
+/// mailbox. There is no actor in between, which would add a queue and a turn, and would break
+/// backpressure. The worker therefore sees the original sender, send() returns the result of the
+/// worker's limits, and a sender is suspended for the chosen worker. This requires that all workers
+/// are of one class. A timer and send_when_ready() choose the worker at the time of the call.
 ///
-/// A worker that ends leaves the rotation; one that a supervisor restarts keeps its place. With the last
-/// one gone messages are refused, as dead letters of the router. The handle keeps the workers alive.
+/// A worker that terminates leaves the rotation; one that a supervisor restarts keeps its place.
+/// When no worker is left, messages are refused, as dead letters of the router. The handle keeps
+/// the workers alive.
 ///
-/// Threads:   any; a plain value, whose copies are the same router.
-/// Order:     from one sender to one worker, as sent; between workers there is none. With by_hash what has
-///            the same key stays in order.
-/// Cost:      send(): as to a worker, an indirect call and an atomic addition, or with by_hash the key; and a call for each
-///            worker looked at, or, if that is a router, for its workers. A slot for an actor that never runs.
-/// Errors:    std::invalid_argument without workers, with an empty reference, or with workers of different
-///            classes.
+/// Threads: any; a plain value, whose copies are the same router.
+/// Order:   from one sender to one worker, as sent; none between workers. With by_hash, messages
+///          with equal keys stay in order.
+/// Cost:    send(): as to a worker, plus an indirect call and an atomic addition (with by_hash,
+///          computing the key), plus a call for each worker examined; if that is itself a router,
+///          for its workers. The router takes the slot of an actor that never runs.
+/// Errors:  std::invalid_argument without workers, with an empty reference, or with workers of
+///          different classes.
 template <message... Messages>
 class router {
  public:
-  /// `workers`: references or recipients. They keep their places.
+  /// `workers`: references or recipients. Their order is kept.
   template <std::ranges::input_range Workers, class Routing>
     requires std::convertible_to<std::ranges::range_reference_t<const Workers>,
                                  recipient<Messages...>>
@@ -77,8 +80,8 @@ class router {
                                                            table(all.front()).data());
   }
 
-  /// So many workers, each made with copies of the arguments, which may begin with spawn_options. Throws as
-  /// system::spawn(), and then ends those that it has made.
+  /// Spawns `count` workers, each with copies of the arguments, which may begin with spawn_options.
+  /// Throws as system::spawn() does, and then terminates the workers already spawned.
   template <class Worker, class Routing, class... Arguments>
   [[nodiscard]] static router spawn(system& in, std::size_t count, Routing by,
                                     const Arguments&... arguments) {
@@ -88,7 +91,7 @@ class router {
     return router(in, workers, std::move(by));
   }
 
-  /// To be handed to who knows only the messages.
+  /// For code that knows only the messages, not the router.
   [[nodiscard]] const recipient<Messages...>& handle() const noexcept { return handle_; }
   operator recipient<Messages...>() const noexcept { return handle_; }
 
@@ -97,7 +100,7 @@ class router {
     return handle_.send(std::forward<Message>(message));
   }
 
-  /// A copy to each worker; returns how many took it.
+  /// Sends a copy to each worker. Returns how many workers accepted it.
   template <class Message>
   std::size_t send_to_all(const Message& message) const {
     if constexpr (!(std::same_as<Message, Messages> || ...)) {
@@ -117,7 +120,7 @@ class router {
     }
   }
 
-  /// How many workers there were, and how many have not ended.
+  /// The number of workers given, and the number that have not terminated.
   [[nodiscard]] std::size_t size() const noexcept { return workers_->all().size(); }
   [[nodiscard]] std::size_t living() const noexcept { return workers_->living(); }
 
@@ -126,7 +129,7 @@ class router {
     return detail::recipient_access::table(of);
   }
 
-  // The key of a message whose type is known by its record.
+  // Computes the key of a message, whose type follows from its dispatch record.
   template <class Key>
   class keyed final : public detail::worker_routes {
    public:

@@ -15,11 +15,12 @@
 #include <troupe/message/owned_bytes.hpp>
 #include <troupe/sync/atomic.hpp>
 
-// A message to many receivers: stored once, with an envelope of 24 bytes for each of them.
+// A message to many receivers is stored once. Each receiver gets an envelope of 24 bytes.
 
 namespace troupe::detail {
 
-/// What all of them have in common. Freed by whoever lets go of the last reference.
+/// The part of a shared message that does not depend on its type. Releasing the last reference
+/// frees it.
 struct shared_block {
   explicit shared_block(std::size_t references) noexcept : count(references) {}
 
@@ -29,20 +30,20 @@ struct shared_block {
 };
 
 inline void hold(shared_block& one) noexcept {
-  one.count.fetch_add(1, relaxed);  // [shared-message] relaxed: from one who has a reference
+  one.count.fetch_add(1, relaxed);  // [shared-message] relaxed: the caller already has a reference
 }
 
 inline void let_go(shared_block& one, std::size_t references = 1) noexcept {
-  // [shared-message] release: what was read of the message comes before its end; acquire: pairs with it.
+  // [shared-message] release: reads of the message precede its destruction; acquire: pairs with it.
   if (one.count.fetch_sub(references, acq_rel) == references) one.free(one);
 }
 
-/// True if the caller has the only reference, and may take the message apart.
+/// True if the caller has the only reference and may move out of the message.
 inline bool is_last(const shared_block& one) noexcept {
   return one.count.load(acquire) == 1;  // [shared-message] acquire: as above
 }
 
-/// For a std::unique_ptr to a reference.
+/// The deleter for a std::unique_ptr that owns a reference.
 struct let_go_of_shared {
   void operator()(shared_block* one) const noexcept { let_go(*one); }
 };
@@ -80,10 +81,10 @@ template <class M, class Message>
 struct shared_envelope : envelope {
   shared_envelope(const dispatch& how_to, shared_block& what) noexcept
       : envelope{nullptr, &how_to}, shared(&what) {}
-  shared_block* const shared;  // a reference
+  shared_block* const shared;  // an owned reference
 };
 
-/// Takes a reference over. Throws std::bad_alloc, with the reference still the caller's.
+/// Takes over a reference. Throws std::bad_alloc; the caller then keeps the reference.
 [[nodiscard]] inline envelope& make_shared_envelope(const dispatch& how, shared_block& what) {
   void* const place = pool_allocate(sizeof(shared_envelope), alignof(shared_envelope));
   return *::new (place) shared_envelope(how, what);
@@ -116,20 +117,22 @@ std::size_t owned_by_shared(const envelope& message) noexcept {
   return owned_bytes(static_cast<const shared_message<M>&>(*e.shared).value);
 }
 
-/// The record of a pair for a shared message. To the limits it counts as if each receiver had its own.
+/// The dispatch record for a shared message of type M to class A. For limits it counts as if each
+/// receiver had its own copy.
 template <class A, class M>
 inline constexpr dispatch shared_dispatch_of = [] {
   dispatch d = make_dispatch<A, M>();
   d.run = run_shared<A, M>;
   d.discard = discard_shared;
+  d.type = {};  // its layout differs from a message to one receiver
   d.wants_sender = false;
   d.bytes = sizeof(shared_envelope) + sizeof(M);
   if constexpr (tells_what_it_owns<M>) d.owned = owned_by_shared<M>;
   return d;
 }();
 
-/// The same for what is promised: it counts for nothing and is always taken. Its priority stays, so that
-/// it comes before all that are published after it.
+/// The same for promised messages, which count for nothing and are always accepted. The priority
+/// stays, so that the retained message precedes all messages published after it.
 template <class A, class M>
 inline constexpr dispatch promised_shared_dispatch_of = [] {
   dispatch d = shared_dispatch_of<A, M>;

@@ -18,14 +18,15 @@
 
 namespace troupe {
 
-/// Asks a supervisor for one of its children: `sup.ask<find_child<store>>(1s, "store")`. The answer is an
-/// empty ref if there is no child of that name and class. It is the same one for all its restarts.
+/// Asks a supervisor for one of its children: `sup.ask<find_child<store>>(1s, "store")`. The reply
+/// is an empty ref if there is no child of this name and class. The ref stays valid across
+/// restarts.
 template <class A>
 struct find_child {
   std::string name;
 };
 
-/// Asks a supervisor how its children are: a std::vector<child_status>, in the order of their starts.
+/// Asks a supervisor for the state of its children: a std::vector<child_status>, in start order.
 struct list_children {};
 
 struct child_status {
@@ -46,8 +47,8 @@ struct look_after_children {};
 
 }  // namespace detail
 
-/// Starts its children in their order, restarts them when they fail, and stops them in reverse order
-/// before it ends itself:
+/// Starts its children in order, restarts them when they fail, and stops them in reverse order
+/// before it terminates:
 ///
 ///   auto top = system.spawn<troupe::supervisor>(
 ///       troupe::supervision{.strategy = troupe::restart_strategy::rest_for_one},
@@ -56,25 +57,28 @@ struct look_after_children {};
 ///         return front(its.get<store>("store"));
 ///       }));
 ///
-/// A child is started when all before it have: their constructors and on_start() have returned. A
-/// restarted child is the same actor, with a new object: handles stay valid, names stay registered, links
-/// stay, and nobody who watches it is told. With its object end what it had begun: handlers that wait,
-/// questions, its own timers, its watches of others, subscriptions. Its mailbox stays, with what comes meanwhile, or
-/// is forgotten (child_spec::forgets_mailbox); the message that failed it is gone, unless the class lists
-/// it to be handled once more: `using redelivered = troupe::messages<job>;`.
+/// A child is started when all children before it have started: their constructors and on_start()
+/// have returned. A restarted child is the same actor with a new incarnation: handles stay valid,
+/// names and links stay, and monitoring actors are not notified. The operations of the old
+/// incarnation end with it: suspended handlers, requests, its own timers, its watches of others,
+/// and subscriptions. The mailbox stays, with messages that arrive meanwhile, unless
+/// child_spec::forgets_mailbox is set. The message whose handling failed is lost, unless the class
+/// lists it for redelivery: `using redelivered = troupe::messages<job>;`.
 ///
-/// A throwing constructor is a failure like others. Too many failures, a start that takes too long, and
-/// a child that cannot be stopped are failures of the supervisor: it stops its children and fails, so
-/// that its own supervisor goes on from there. Its children are then others than before.
+/// An exception from a constructor is a failure like any other. The supervisor itself fails after
+/// too many restarts, when a start takes too long, and when a child cannot be stopped. It then
+/// stops its children and fails, so that its own supervisor can restart it. A restarted supervisor
+/// creates new children.
 ///
-/// It stays until it is stopped, by stop() or by the end of the system; then it is told `on(stop)` like
-/// any other actor, and stops its children first. With stop_now() it ends at once, and its children after it,
-/// all at the same time.
+/// It lives until it is stopped, by stop() or by the end of the system. Its `on(stop)` is then
+/// called as for any other actor, and it stops its children first. After stop_now() it terminates
+/// at once, and its children after it, all at the same time.
 ///
-/// Threads: turns of its own on the pool; children run where their specs say. Constructors of children
+/// Threads: its own turns on the pool; children run where their specs say. Constructors of children
 ///          run in the children's turns.
-/// Errors:  std::invalid_argument for two children of one name, and for rules that make no sense.
-/// Cost:    a child: its slot, a side block and about 600 bytes. A restart: three messages.
+/// Errors:  std::invalid_argument for two children of one name, and for invalid rules.
+/// Cost:    a child takes its slot, a side block and about 600 bytes. A restart takes three
+///          messages.
 class supervisor : public actor {
  public:
   template <std::same_as<child_spec>... Children>
@@ -92,7 +96,7 @@ class supervisor : public actor {
   }
   std::vector<child_status> on(list_children);
 
-  // ── The runtime's ───────────────────────────────────────────────────────────────────────────
+  // ── Called by the runtime ──────────────────────────────────────────────────────────────────────
   void on(detail::child_note note);
   void on(const down& end);
   void on(detail::look_after_children);
@@ -114,11 +118,11 @@ class supervisor : public actor {
 
   std::vector<detail::child_state> children_;
   detail::restart_pace pace_;
-  ref<supervisor> stays_;  // itself, until it ends
+  ref<supervisor> stays_;  // a reference to itself, until it terminates
   time_point next_call_ = time_point::max();
-  timer its_timer_;  // for that
+  timer its_timer_;  // for look_after_children
   bool ending_ = false;
-  std::string failure_;  // why it ends; empty: it was told to
+  std::string failure_;  // why it terminates; empty: it was told to stop
 };
 
 }  // namespace troupe

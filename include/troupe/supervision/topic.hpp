@@ -16,30 +16,32 @@
 
 namespace troupe {
 
-/// What became of a published message: with how many subscribers.
+/// The outcome of publishing a message, as numbers of subscribers.
 struct publication {
   std::size_t accepted = 0;
-  std::size_t paused = 0;  // accepted, and the publisher is made to wait, or should; see delivery
+  std::size_t paused = 0;  // accepted, and the publisher is suspended or should wait; see delivery
   std::size_t refused = 0;
   std::size_t dropped = 0;
-  std::size_t filtered = 0;        // their filter did not let it through
-  std::size_t filters_failed = 0;  // their filter threw; they did not get it
+  std::size_t filtered = 0;        // the filter rejected it
+  std::size_t filters_failed = 0;  // the filter threw; the message was not sent
 
   [[nodiscard]] std::size_t reached() const noexcept { return accepted + paused; }
 };
 
-/// Names one subscription so that it can be ended; letting go of it changes nothing.
+/// Identifies one subscription, so that it can be ended. Destroying this object does not end the
+/// subscription.
 ///
-/// Threads: a plain value; unsubscribe() from anywhere.
+/// Threads: a plain value; unsubscribe() may be called from any thread.
 class subscription {
  public:
   subscription() = default;
 
-  /// Ends it. What was published before may still come, and what another thread is publishing. False if
-  /// it had ended before, with its subscriber or by this.
+  /// Ends the subscription. Messages published before, or concurrently by another thread, may still
+  /// arrive. False if the subscription had already ended, with its subscriber or by an earlier
+  /// call.
   bool unsubscribe() const noexcept;
 
-  /// False if it has ended, or if its subscriber had ended before it began.
+  /// False if the subscription has ended, or if its subscriber had terminated before it began.
   [[nodiscard]] explicit operator bool() const noexcept;
 
  private:
@@ -51,15 +53,15 @@ class subscription {
 };
 
 struct topic_options {
-  /// Who subscribes gets the last message that was published, before all that follow, if there was one.
-  /// Whatever the subscriber's limits are, it is taken.
+  /// A new subscriber first gets the last message published, if there was one, and then all that
+  /// follow. The retained message is accepted whatever the subscriber's limits are.
   bool retain_last = false;
 };
 
 namespace detail {
 
-/// A message so small that a copy for each costs less than a reference to one that is shared: as measured
-/// by supervision_bench.
+/// True for a message so small that a copy per subscriber costs less than a shared reference, as
+/// measured by supervision_bench.
 template <class M>
 inline constexpr bool copied_to_each = std::is_trivially_copyable_v<M> && sizeof(M) <= 32;
 
@@ -86,46 +88,52 @@ void count(publication& done, delivery what) noexcept;
 
 }  // namespace detail
 
-/// What some publish and others subscribe to. A message is stored once, however many get it: a handler
-/// on(const M&) reads it there, one on(M) gets a copy of its own (the last one to handle it the original), and
-/// so does a state machine, however its handlers take it: it may have to keep the message.
-/// Where M is trivially copyable and has at most 32 bytes, each gets a copy.
+/// A channel from publishers to any number of subscribers. A message is stored once for all of
+/// them: a handler on(const M&) reads the shared object; a handler on(M) gets its own copy, and the
+/// last one to handle it gets the original. A state machine also gets a copy, whatever its handlers
+/// take, because it may have to keep the message. Where M is trivially copyable and has at most 32
+/// bytes, each subscriber gets a copy.
 ///
-/// A topic lives as long as somebody has it or is subscribed to it. Being subscribed keeps no actor alive,
-/// and ends with it.
+/// A topic lives as long as a `topic` object or a subscription refers to it. A subscription does
+/// not keep its actor alive, and ends with it.
 ///
 /// Threads: any; copies are the same topic.
-/// Order:   from one publisher to one subscriber as published, and in order with what the one sends to
-///          the other. Two publishers' messages may come to two subscribers in different orders. Who is
-///          subscribed when publish() begins gets the message; who subscribes meanwhile gets the next one.
-/// Limits:  those of each subscriber hold for it alone, and each is charged for the message as if it had
-///          one of its own. A full one pauses the publisher as its policy says: see publication.
-/// Cost:    publish(): a mutex of the topic; for each subscriber its filter, an envelope, and two atomic
-///          operations more than send(). After a change of the subscribers the next one copies the list.
+/// Order:   from one publisher to one subscriber as published, also relative to messages sent
+///          directly from the one to the other. Messages of two publishers may reach two
+///          subscribers in different orders. An actor subscribed when publish() begins gets the
+///          message; one that subscribes during publish() gets the next one.
+/// Limits:  each subscriber's limits apply to that subscriber alone, and each is charged as if it
+///          had its own copy of the message. A full subscriber suspends the publisher as its policy
+///          says: see publication.
+/// Cost:    publish(): a mutex of the topic; for each subscriber its filter, an envelope, and two
+///          atomic operations more than send(). The first publish() after a change of the
+///          subscribers copies their list.
 template <message M>
 class topic {
   static_assert(std::copy_constructible<M>, "what is published has many receivers: it is copied");
 
  public:
-  /// One that is known only by its copies.
+  /// Creates an unnamed topic, which is shared only by copying this object.
   explicit topic(topic_options options = {}) : core_(std::make_shared<detail::topic_core>()) {
     if (options.retain_last) core_->retain();
   }
 
-  /// The topic of that name for messages of this type in a system; it is made if there is none. If one of
-  /// those who name it asks for retain_last, the topic does from then on.
+  /// The topic of this name for messages of this type in a system, created if it does not exist. As
+  /// soon as one of these constructors asks for retain_last, the topic retains its last message.
   /// Errors: std::invalid_argument for a name that is empty or longer than 255 bytes.
   topic(system& of, std::string_view name, topic_options options = {})
       : core_(detail::topic_core::named(of, name, detail::identity_of<M>)) {
     if (options.retain_last) core_->retain();
   }
 
-  /// From now on the actor gets what is published; twice if it is subscribed twice.
+  /// Subscribes the actor: from now on it gets published messages, and each message twice if it is
+  /// subscribed twice.
   ///
-  /// A filter, `bool(const M&)`, says what it gets. It runs on the threads that publish, at any time and
-  /// several at once, also for a moment after the end of the subscription, and must not throw: if it
-  /// does, its subscriber does not get that message, and publish() counts it. With retain_last it is
-  /// asked here too, and what it throws comes out here.
+  /// A filter, `bool(const M&)`, selects the messages that the actor gets. It runs on the
+  /// publishing threads, at any time and concurrently, and for a moment after the subscription has
+  /// ended. It must not throw: if it does, the subscriber does not get that message, and publish()
+  /// counts it. With retain_last it is also called here, and an exception then leaves this
+  /// function.
   ///
   /// Errors: std::bad_alloc.
   template <template <class> class Handle, class A>
@@ -138,10 +146,11 @@ class topic {
     }
   }
 
-  /// Sends it to all subscribers whose filters let it through. One that is ending does not count.
+  /// Sends the message to all subscribers whose filters accept it. A terminating subscriber is not
+  /// counted.
   ///
-  /// Errors: std::bad_alloc, and what copying or moving the message throws: who has subscribed earlier may
-  ///         have got it then.
+  /// Errors: std::bad_alloc, and exceptions from copying or moving the message; earlier subscribers
+  ///         may have received it by then.
   template <class Message>
     requires std::same_as<std::remove_cvref_t<Message>, M>
   publication publish(Message&& message) const {
@@ -160,8 +169,8 @@ class topic {
 
   subscription add(std::shared_ptr<one> fresh) const {
     using added = detail::topic_core::added;
-    // Without its mutex, because a filter may do anything. Where messages come faster than it looks at
-    // them, the next one is on its way.
+    // Without the topic's mutex, because a filter may do anything. If messages are published faster
+    // than the filter can look at them, the subscriber gets the next one instead.
     for (int tries = 0; tries < 16; ++tries) {
       const detail::shared_reference last = core_->retained();
       const bool wants = last != nullptr && fresh->wants(value_of(*last));
@@ -176,7 +185,7 @@ class topic {
     return static_cast<const detail::shared_message<M>&>(of).value;
   }
 
-  // Calls fn(const subscriber&, control_block&) for whoever shall get it.
+  // Calls fn(const subscriber&, control_block&) for each subscriber that is to get the message.
   template <class Function>
   static void for_each(const detail::subscribers& all, const M& message, publication& done,
                        Function&& fn) {
@@ -225,7 +234,7 @@ class topic {
     const detail::shared_reference mine(&shared);
     shared.sender = detail::current_address();
     const auto all = core_->begin(core_->retains() ? &shared : nullptr);
-    // All references at once, and those that were not needed back at the end.
+    // Takes all references at once, and returns the unused ones at the end.
     std::size_t spare = all->size();
     shared.count.fetch_add(spare, relaxed);  // [shared-message] relaxed: as in hold()
     struct give_back {

@@ -21,17 +21,17 @@ namespace troupe::detail {
 
 class topic_core;
 
-/// How messages are sent to a subscriber of a class.
+/// How messages are sent to a subscriber of one class.
 struct subscriber_type {
   const dispatch* copied;
   const dispatch* shared;
   const dispatch* retained;
 };
 
-/// One subscription. Whoever publishes reads what is constant, and `active`.
+/// One subscription. Publishers read only its constants and `active`.
 ///
-/// It is in its topic's list from add() to remove(), or to the end of the subscriber; as long as it may
-/// be called as a listener it keeps itself.
+/// It is in its topic's list from add() until remove(), or until the subscriber terminates. It
+/// keeps itself alive as long as it may be called as a listener.
 class subscriber : public end_listener {
  public:
   subscriber(control_block& actor, const subscriber_type& type) noexcept;
@@ -42,27 +42,27 @@ class subscriber : public end_listener {
 
   const address who;
   const subscriber_type& how;
-  // Its limits redirect to another class, which does not know shared ones.
+  // The subscriber's limits redirect to another class, which cannot take shared messages.
   const bool takes_copies;
-  atomic<bool> active{true};  // [subscriber] relaxed: only spares a message that need not come
+  atomic<bool> active{true};  // [subscriber] relaxed: only avoids sending an unneeded message
 
  private:
   friend class topic_core;
-  control_block& block_;            // while it listens
-  std::weak_ptr<topic_core> home_;  // constant, once it listens
-  // Under the mutex of the topic.
-  std::shared_ptr<topic_core> topic_;   // the same, while it is in the list
+  control_block& block_;            // valid while it listens
+  std::weak_ptr<topic_core> home_;  // constant once it listens
+  // Guarded by the topic's mutex.
+  std::shared_ptr<topic_core> topic_;   // same as home_, while in the list
   std::shared_ptr<subscriber> itself_;  // while it listens
   std::list<std::shared_ptr<subscriber>>::iterator at_;
 };
 
 using subscribers = std::vector<std::shared_ptr<subscriber>>;
 
-/// Who has subscribed to one topic, whatever its messages are. The list is what is changed; publishers
-/// go through a copy, which is made by the first one after a change, so that changes cost the same
-/// however many there are, and nothing is locked while messages are sent.
+/// The subscribers of one topic, whatever its message type. Changes go to the list. Publishers
+/// iterate over a copy, which the first publisher after a change makes. So a change costs the same
+/// however many subscribers there are, and no lock is held while messages are sent.
 ///
-/// Threads: any. Order of the mutexes: this one, then that of an actor's bonds.
+/// Threads: any. Lock order: this mutex, then that of an actor's bonds.
 class topic_core : public std::enable_shared_from_this<topic_core> {
  public:
   topic_core() = default;
@@ -70,22 +70,25 @@ class topic_core : public std::enable_shared_from_this<topic_core> {
   topic_core& operator=(const topic_core&) = delete;
   virtual ~topic_core() = default;
 
-  /// The one of this name and type of messages, which is made if there is none.
+  /// The topic of this name and message type, created if it does not exist.
   [[nodiscard]] static std::shared_ptr<topic_core> named(system& of, std::string_view name,
                                                          const message_identity& type);
 
-  /// False if the actor has ended. `if_retained`: the caller has seen this as the last message, and wants
-  /// it if `wants_retained`; if there is another one by now, nothing is done: `outdated`.
+  /// False if the actor has terminated. `if_retained` is the retained message that the caller has
+  /// seen, and `wants_retained` says whether the subscriber gets it. If another message is retained
+  /// by now, nothing is done: `outdated`.
   enum class added { yes, ended, outdated };
   [[nodiscard]] added add(const std::shared_ptr<subscriber>& one, const shared_block* if_retained,
                           bool wants_retained);
   bool remove(subscriber& one) noexcept;
   void release(subscriber& ended) noexcept;
 
-  /// To whom to send. With `message` that is the last one from now on; it is held.
+  /// Returns the subscribers to send to. A `message` that is not null becomes the retained message;
+  /// a reference to it is taken.
   [[nodiscard]] std::shared_ptr<const subscribers> begin(shared_block* message);
 
-  void retain() noexcept { retains_.store(true, relaxed); }  // [retains] relaxed: from some time on
+  // [retains] relaxed: no exact time
+  void retain() noexcept { retains_.store(true, relaxed); }
   [[nodiscard]] bool retains() const noexcept { return retains_.load(relaxed); }  // [retains]
   [[nodiscard]] shared_reference retained() const noexcept;
   [[nodiscard]] std::size_t count() const noexcept;

@@ -11,16 +11,17 @@
 #include <troupe/actor/system.hpp>
 #include <troupe/sync/atomic.hpp>
 
-// How a router chooses among its workers, without their types.
+// The type-independent part of a router: how it chooses among its workers.
 
 namespace troupe::detail {
 
-/// Workers in a fixed order; who has ended is passed over, and so is a router that has none left.
+/// Workers in a fixed order. Terminated workers are skipped, and so are routers without living
+/// workers.
 ///
 /// Threads: any.
 class worker_routes : public routes {
  public:
-  /// Takes a reference to each.
+  /// Takes a reference to each worker.
   explicit worker_routes(std::vector<control_block*> workers) noexcept;
   worker_routes(const worker_routes&) = delete;
   worker_routes& operator=(const worker_routes&) = delete;
@@ -32,12 +33,12 @@ class worker_routes : public routes {
   [[nodiscard]] std::uint32_t least_load() const noexcept override;
 
  protected:
-  /// The first one that has not ended, from there on; null: none.
+  /// The first living worker, searched from `at` on; null if no worker is left.
   [[nodiscard]] control_block* living_from(std::size_t at) const noexcept;
   [[nodiscard]] control_block* by_key(std::size_t hash) const noexcept;
-  /// One more with each call.
+  /// Returns a number that grows by one with each call.
   [[nodiscard]] std::size_t next() const noexcept {
-    return next_.fetch_add(1, relaxed);  // [route] relaxed: hands nothing over
+    return next_.fetch_add(1, relaxed);  // [route] relaxed: publishes no other data
   }
 
  private:
@@ -57,10 +58,10 @@ class to_the_least_loaded final : public worker_routes {
   control_block* choose(const envelope& message) const noexcept override;
 };
 
-/// Throws std::invalid_argument if there are none, or they are not alike.
+/// Throws std::invalid_argument if there are no workers, or if their classes differ.
 void check_workers(std::size_t count, bool are_alike);
 
-/// A block whose messages go by these, with a reference.
+/// A control block that routes its messages by these routes; returned with a reference.
 [[nodiscard]] control_block* spawn_router(system& in, std::shared_ptr<const routes> by);
 
 }  // namespace troupe::detail

@@ -8,14 +8,13 @@
 namespace troupe {
 inline namespace native {
 
-/// Looks some times in a row for what may come at any moment, before its caller goes to sleep, and learns
-/// how long that pays: where it comes soon, twice as long as it took of late; where it does not, hardly at
-/// all.
+/// Polls repeatedly for an event before its caller goes to sleep, and learns how long polling pays.
+/// If events come soon, it polls for twice their recent average time; otherwise hardly at all.
 ///
-/// Threads:   any; what they learn they learn together.
-/// Invariant: never more than `most` pauses in a row (and what is left of a gap), and never fewer than `least`, so that it notices when
-///            things come sooner again.
-/// Cost:      pauses. One is 10 to 140 cycles, which depends on the processor.
+/// Threads:   any; they share what they learn.
+/// Invariant: at most `most` pauses in a row (plus the rest of a gap), and at least `least`, so
+///            that it notices when events come sooner again.
+/// Cost:      pauses of 10 to 140 cycles each, depending on the processor.
 class adaptive_spin {
  public:
   static constexpr std::uint32_t least = 8;
@@ -24,11 +23,12 @@ class adaptive_spin {
   constexpr adaptive_spin() noexcept : adaptive_spin(most_unless_told) {}
   constexpr explicit adaptive_spin(std::uint32_t most) noexcept : most_(most) {}
 
-  /// Returns true as soon as look() does, false if it has not. Between two looks it pauses `gap` times: who takes
-  /// something away from others by looking does not look at once.
+  /// Returns true as soon as look() does, false if it does not within the time. It pauses `gap`
+  /// times between two calls of look(), because a check can take the cache line away from other
+  /// threads.
   template <class Look>
   [[nodiscard]] bool until(Look&& look, std::uint32_t gap = 1) noexcept {
-    // [spin] relaxed: a guess, and one thread's lesson may overwrite another's.
+    // [spin] relaxed: an estimate; one thread's update may overwrite another's.
     const std::uint32_t mean = mean_.load(relaxed);
     const std::uint32_t times = std::min(most_, least + 2 * mean / scale);
     for (std::uint32_t i = 0; i < times; i += gap) {
@@ -44,13 +44,13 @@ class adaptive_spin {
  private:
   static constexpr std::uint32_t scale = 8;
 
-  // Not written if it stays the same: others read the line.
+  // Not written if unchanged: other threads read the line.
   void learn(std::uint32_t before, std::uint32_t now) noexcept {
     if (now != before) mean_.store(now, relaxed);  // [spin] relaxed: as above
   }
 
   const std::uint32_t most_;
-  atomic<std::uint32_t> mean_{0};  // pauses until it came, times `scale`
+  atomic<std::uint32_t> mean_{0};  // average number of pauses until the event, times `scale`
 };
 
 }  // namespace native

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <troupe/sync/orders.hpp>
 
-// Every atomic of the project goes through the names below, so that tests/model can put checked ones
-// in their place: it has a header of the same name, and its folder comes first. The inline namespace
-// keeps the two from being linked together by accident.
+// All atomics of the project use the names below, so that tests/model can replace them by checked
+// ones: it has a header of the same name in a folder that comes first in the include path. The
+// inline namespace prevents linking the two together by accident.
 
 namespace troupe {
 inline namespace native {

@@ -7,12 +7,13 @@
 
 namespace troupe {
 
-/// Something that happens once, and that any number of threads may wait for.
+/// A one-time event that any number of threads may wait for.
 ///
 /// Threads:   any.
-/// Invariant: whoever finds it set sees what was done before the first set(). May be destroyed as soon as
-///            somebody has found it set and nobody else waits, though set() may not have returned.
-/// Cost:      a load if it is set; a system call only to sleep, and to wake who sleeps.
+/// Invariant: a thread that finds it set sees everything done before the first set(). May be
+///            destroyed as soon as a thread has found it set and no other thread waits, even if
+///            set() has not returned.
+/// Cost:      a load if it is set; a system call only to sleep, and to wake sleeping threads.
 class event {
  public:
   constexpr event() noexcept = default;
@@ -22,7 +23,7 @@ class event {
   void set() noexcept;
 
   [[nodiscard]] bool is_set() const noexcept {
-    return state_.load(acquire) == is;  // [event] acquire: what was done before set()
+    return state_.load(acquire) == is;  // [event] acquire: everything done before set()
   }
 
   void wait() noexcept {

@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-/// Lets threads sleep until something holds that other words say, of whatever kind they are.
+/// Lets threads sleep until a condition on arbitrary other variables holds.
 ///
 ///     while (!there_is_work()) {                       there_is_work_now();
 ///       const auto ticket = events.prepare_wait();     events.notify_one();
@@ -20,29 +20,30 @@ namespace troupe {
 ///     }
 ///
 /// Threads:   any.
-/// Invariant: a notification after prepare_wait() ends the wait, and what comes before a notification is seen
-///            by the look after prepare_wait() or ends the wait: those words need no orders for that.
-/// Cost:      one read-modify-write to notify, two to wait; a system call only to sleep, and to wake who
-///            sleeps. May be destroyed when every notify has returned.
+/// Invariant: a notification after prepare_wait() ends the wait. Writes before a notification are
+///            seen by the check after prepare_wait(), or the notification ends the wait; the
+///            variables need no memory orders for that.
+/// Cost:      one read-modify-write to notify, two to wait; a system call only to sleep, and to
+///            wake sleeping threads. May be destroyed when every notify has returned.
 class event_count {
  public:
-  /// Which notifications have been before.
+  /// Identifies the notifications that came before.
   using ticket = std::uint32_t;
 
   constexpr event_count() noexcept = default;
   event_count(const event_count&) = delete;
   event_count& operator=(const event_count&) = delete;
 
-  /// To be followed by a look, and that by cancel_wait() or a wait.
+  /// Must be followed by a check of the condition, and then by cancel_wait() or a wait.
   [[nodiscard]] ticket prepare_wait() noexcept;
   void cancel_wait() noexcept;
 
-  /// Returns after the next notification, or one that others have been woken by.
+  /// Returns after the next notification, or after one that woke other threads.
   void wait(ticket since) noexcept;
   /// Returns false if the deadline passed.
   [[nodiscard]] bool wait_until(ticket since, time_point deadline) noexcept;
 
-  /// At least one of those that wait.
+  /// Wakes at least one of the waiting threads.
   void notify_one() noexcept { notify(1); }
   void notify_all() noexcept { notify(UINT32_MAX); }
 

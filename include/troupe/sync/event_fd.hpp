@@ -4,13 +4,14 @@
 namespace troupe {
 inline namespace native {
 
-/// A descriptor by which poll, select, epoll and whatever is built on them learn that something has
-/// happened: readable from a set() to the next clear().
+/// A file descriptor that signals an event to poll, select, epoll and libraries built on them: it
+/// is readable from a set() to the next clear().
 ///
-/// Threads:   set() and clear() from anywhere.
-/// Invariant: several set() count once. Orders no memory: what is told goes another way.
+/// Threads:   set() and clear() from any thread.
+/// Invariant: several calls of set() count once. It does not order memory: data needs its own
+///            synchronization.
 /// Cost:      a system call each.
-/// Errors:    std::system_error with the reason if there is no descriptor to be had.
+/// Errors:    std::system_error with the reason if no descriptor is available.
 class event_fd {
  public:
   event_fd();
@@ -18,8 +19,8 @@ class event_fd {
   event_fd& operator=(const event_fd&) = delete;
   ~event_fd();
 
-  /// To wait for its being readable; not to be read, written or closed. A child process that
-  /// executes a program does not inherit it.
+  /// The descriptor, only for waiting until it is readable; it must not be read, written or closed.
+  /// It is closed on exec.
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
   void set() noexcept;

@@ -7,9 +7,10 @@
 
 // Sleeping on a word, private to this process.
 //
-// A wait returns at once if the word does not hold `expected`, and may return without a wake: look
-// at the word again. None of the three orders memory; the word's own loads and stores do that.
-// A wake may name a word whose object has just ended: the address is all that is used.
+// A wait returns at once if the word does not hold `expected`, and may return without a wake-up:
+// check the word again. None of the three functions orders memory; the loads and stores of the word
+// do that. A wake-up may name a word whose object has just been destroyed: only the address is
+// used.
 
 namespace troupe {
 inline namespace native {

@@ -8,22 +8,23 @@
 
 namespace troupe {
 
-/// Puts one thread to sleep and wakes it when there is something to do.
+/// Puts one thread to sleep and wakes it when there is work.
 ///
-/// Threads:   notify() from anywhere; park() and park_until() from the owner only.
-/// Invariant: a notify() after the owner's last look at its work is never lost. Several before one
-///            park() count once.
-/// Cost:      one read-modify-write each; a system call only to sleep, and to wake who sleeps.
+/// Threads:   notify() from any thread; park() and park_until() from the owner only.
+/// Invariant: a notify() after the owner's last check for work is never lost. Several notifications
+///            before one park() count once.
+/// Cost:      one read-modify-write each; a system call only to sleep, and to wake a sleeping
+///            thread.
 class parker {
  public:
   parker() = default;
   parker(const parker&) = delete;
   parker& operator=(const parker&) = delete;
 
-  /// Sleeps until notified; uses up the notification. Never returns without one.
+  /// Sleeps until notified, and consumes the notification. Never returns without one.
   void park() noexcept;
 
-  /// As park(), but looks for a notification before it sleeps, as long as the caller's `spin` says.
+  /// As park(), but polls for a notification before it sleeps, as long as `spin` says.
   void park(adaptive_spin& spin) noexcept;
 
   /// As park(), but gives up at the deadline. Returns true if notified.
@@ -35,7 +36,7 @@ class parker {
   bool notify() noexcept;
 
  private:
-  // park() takes one off: token → awake (goes on), awake → asleep (sleeps).
+  // park() subtracts one: token → awake (continues), awake → asleep (sleeps).
   enum state : std::uint32_t { awake = 0, token = 1, asleep = 0xffff'ffff };
 
   bool take_token() noexcept;

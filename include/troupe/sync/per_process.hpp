@@ -4,8 +4,8 @@
 namespace troupe {
 inline namespace native {
 
-/// One T in the process, for each Tag: made when it is first asked for, and never destroyed, so that
-/// objects with static storage may use it to the very end.
+/// One T in the process for each Tag. It is created at the first use and never destroyed, so that
+/// objects with static storage duration may use it until the end.
 template <class T, class Tag = T>
 class per_process {
  public:

@@ -4,17 +4,21 @@
 namespace troupe {
 inline namespace native {
 
-/// One T for each thread, for each Tag.
+/// One T for each thread and each Tag.
 ///
-/// Cost: that of a thread_local which needs no initialisation at run time; T's default value must be
-///       a constant. If T has a destructor, a check at each use. With Clang a call.
+/// All shared libraries of a process share it if T has default visibility too; libraries compiled
+/// with -fvisibility=hidden would each have their own.
+///
+/// Cost: a thread_local without dynamic initialization: T's default value must be a constant. If T
+///       has a destructor, a check at each use. With Clang a function call.
 template <class T, class Tag = T>
-class per_thread {
+class [[gnu::visibility("default")]] per_thread {
  public:
 #if defined(__clang__)
-  // Inlined into a coroutine, the address would be looked up once, and kept in the frame: Clang 16 takes it
-  // for the same after a suspension, and the coroutine goes on another thread. The statement, which does
-  // nothing, is what Clang may neither leave out nor do once for twice.
+  // If this were inlined into a coroutine, the address would be computed once and kept in the
+  // frame: Clang 16 assumes that it is unchanged after a suspension, but the coroutine may resume
+  // on another thread. The asm statement has no effect, but prevents Clang from removing the call
+  // or merging two calls.
   [[nodiscard, gnu::noinline]] static T& here() noexcept {
     asm volatile("");
     return value_;

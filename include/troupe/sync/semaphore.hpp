@@ -13,20 +13,23 @@ namespace troupe {
 enum class wait_result : std::uint8_t {
   taken,
   timed_out,
-  closed,  ///< there will be no more
+  closed,  ///< there will be no more permits
 };
 
 /// Permits that some threads post and others take.
 ///
 /// Threads:   any.
-/// Invariant: each permit is taken once; whoever takes it sees what was done before it was posted. A close
-///            loses none that is there: who waits takes what is left and is then told `closed`. Those that
-///            sleep are woken one at a time, each by the one before if there is more to take.
-/// Cost:      a read-modify-write to post and one to take; a system call only to sleep, and to wake who
-///            sleeps, which nobody does while one who was woken has not looked yet. May be destroyed as
-///            soon as nobody waits: a post() that a waiter has seen does not come back to it, if it was not
-///            closed and nobody has given up at a deadline meanwhile.
-/// Errors:    std::logic_error if there would be more than most() permits, or if so many are waited for.
+/// Invariant: each permit is taken once; the thread that takes it sees everything done before it
+///            was posted. Closing loses no permits: waiting threads take the remaining ones and
+///            then get `closed`. Sleeping threads are woken one at a time; each wakes the next if
+///            permits are left.
+/// Cost:      a read-modify-write to post and one to take; a system call only to sleep, and to wake
+///            a sleeping thread, which is skipped while a woken thread has not yet checked. May be
+///            destroyed as soon as no thread waits: a post() whose permit a waiter has taken does
+///            not access it again, unless it was closed or a waiter has given up at a deadline
+///            meanwhile.
+/// Errors:    std::logic_error if there would be more than most() permits, or if more are waited
+///            for.
 class semaphore {
  public:
   explicit semaphore(std::uint32_t permits = 0);
@@ -35,15 +38,16 @@ class semaphore {
 
   static constexpr std::uint32_t most() noexcept { return 0x7fff'ffff; }
 
-  /// Returns false if it is closed: whoever comes may still take them, but nobody sleeps until they do.
+  /// Returns false if it is closed: permits can still be taken, but no thread will sleep until
+  /// then.
   bool post() {
-    // [permit] release: what was done before, to whoever takes it.
+    // [permit] release: everything done before, for the thread that takes it.
     const word before = state_.fetch_add(permit, release);
     return is_done_with(before) || post_slowly(before);
   }
   bool post(std::uint32_t count);
 
-  /// All of them or none.
+  /// Takes all of them or none.
   [[nodiscard]] bool try_wait(std::uint32_t count = 1) noexcept;
 
   [[nodiscard]] wait_result wait() noexcept {
@@ -53,21 +57,24 @@ class semaphore {
     return try_take_one() ? wait_result::taken : wait_slowly(&deadline);
   }
 
-  /// Takes several, as they come: who takes one at a time does not starve it. Of several that take several,
-  /// one collects at a time. What it has collected is given back if it does not get all.
+  /// Takes several permits as they become available, so threads that take one at a time do not
+  /// starve it. Of several threads that take several permits, one collects at a time. It returns
+  /// the permits collected so far if it does not get all.
   [[nodiscard]] wait_result wait(std::uint32_t count) { return collect(count, nullptr); }
   [[nodiscard]] wait_result wait_until(std::uint32_t count, time_point deadline) {
     return collect(count, &deadline);
   }
 
-  /// For good. Whoever waits is woken; whoever is told `closed` sees what was done before.
+  /// Closes it for good and wakes all waiting threads. A thread that gets `closed` sees everything
+  /// done before.
   void close() noexcept;
 
   [[nodiscard]] bool is_closed() const noexcept;
 
  private:
-  // How many permits; whether it is closed; whether one was promised to be woken and has not looked yet; how
-  // many sleep without a promise. The transitions are in src/sync/README.md.
+  // The number of permits; whether it is closed; whether a thread was promised a wake-up and has
+  // not checked yet; the number of threads that sleep without such a promise. The transitions are
+  // in src/sync/README.md.
   using word = std::uint64_t;
   static constexpr word sleeper = 1;
   static constexpr word sleepers = 0x3fff'ffff;
@@ -81,16 +88,16 @@ class semaphore {
   }
 
   bool try_take_one() noexcept {
-    // [permit] relaxed: the exchange looks again.
+    // [permit] relaxed: the exchange checks again.
     word found = state_.load(relaxed);
-    // [permit] acquire: what was done before the post. Relaxed on failure: nothing was learnt.
+    // [permit] acquire: everything done before the post. Relaxed on failure: nothing was read.
     while (permits_in(found) > 0) {
       if (state_.compare_exchange_weak(found, found - permit, acquire, relaxed)) return true;
     }
     return false;
   }
 
-  // Whether a post that has found this has nothing more to do.
+  // Whether a post() that found this state has nothing more to do.
   static bool is_done_with(word before) noexcept {
     return ((before & sleepers) == 0 || (before & waking) != 0) && (before & closed) == 0 &&
            permits_in(before) < most();

@@ -19,11 +19,11 @@ using thread_id = std::thread::id;
 /// Names the calling thread for debuggers, top and perf. The kernel keeps the first 15 bytes.
 void name_this_thread(std::string_view name) noexcept;
 
-/// Starts a thread under a name. It takes no signals that another thread could take: a program's
-/// handlers run on the threads that the program made itself, not on a worker that may be about to
-/// end. What a thread does to itself (SIGSEGV, SIGABRT, …) still arrives, and so does SIGPROF.
+/// Starts a thread with a name. It blocks all signals that another thread could take, so a
+/// program's signal handlers run on its own threads, not on a worker that may be about to end.
+/// Signals that a thread causes itself (SIGSEGV, SIGABRT, …) still arrive, and so does SIGPROF.
 ///
-/// Errors: std::system_error if there is no thread to be had.
+/// Errors: std::system_error if no thread can be created.
 [[nodiscard]] thread start_thread(std::string name, std::function<void()> body);
 
 }  // namespace native

@@ -8,12 +8,12 @@ namespace troupe {
 inline namespace native {
 
 struct thread_number {
-  std::uint32_t value = 0;  // 0: not asked for yet
+  std::uint32_t value = 0;  // 0: not requested yet
 };
 
 [[nodiscard]] std::uint32_t number_this_thread() noexcept;
 
-/// A number that no other living thread of the process has, and that is not zero.
+/// A number, not zero, that no other living thread of the process has.
 ///
 /// Cost: that of a thread_local; a system call the first time.
 [[nodiscard]] inline std::uint32_t this_thread_number() noexcept {

@@ -7,20 +7,26 @@
 namespace troupe {
 inline namespace native {
 
-/// What a thread is about, as others see it.
+/// Observes the state of a thread from other threads.
 ///
-/// Threads: begin_here() from the thread itself, the rest from any. Of a thread that has ended it says that it is blocked.
-/// Cost:    a system call, a few with is_blocked().
+/// Threads: begin_here() from the thread itself, all else from any. is_blocked() is true for a
+///          thread that has ended.
+/// Cost:    a system call; a few for is_blocked().
 class thread_probe {
  public:
   void begin_here() noexcept;
 
-  /// How much it has computed so far; zero before begin_here().
+  /// The CPU time used so far; zero before begin_here().
   [[nodiscard]] duration cpu_time() const noexcept;
 
-  /// It waits in the kernel; false if it computes, or would if there was a core for it. True, too, where the
-  /// system does not tell.
+  /// Whether the thread waits in the kernel; false if it runs or is only waiting for a core. Also
+  /// true if the operating system does not provide the information.
   [[nodiscard]] bool is_blocked() const noexcept;
+
+  /// Whether the operating system has removed the thread: its thread-locals are destroyed, and
+  /// join() returns at once. False before begin_here(), and as long as another thread of this
+  /// process has its number.
+  [[nodiscard]] bool has_ended() const noexcept;
 
  private:
   atomic<int> thread_id_{0};

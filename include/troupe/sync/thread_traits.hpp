@@ -9,36 +9,39 @@
 namespace troupe {
 inline namespace native {
 
-/// On which CPUs a thread runs, and how readily it leaves them to others.
+/// The CPU affinity and the niceness of a thread.
 ///
-/// Threads: a plain value; what ends in _here concerns the thread that calls it.
+/// Threads: a plain value; functions that end in _here apply to the calling thread.
 class thread_traits {
  public:
-  /// Those of the thread that starts it.
+  /// Inherits both from the thread that starts it.
   thread_traits() = default;
 
-  /// `cpus`: the system's numbers; empty: as who starts it. `niceness`: added to that of the calling thread, as nice(1)
-  /// does; less than zero is before others. `whose`: for the errors, as in «dispatcher "io"».
+  /// `cpus`: numbers of the operating system; empty: inherited. `niceness`: added to that of the
+  /// calling thread, as by nice(1); a negative value raises the priority. `whose`: names the owner
+  /// in error messages, as in «dispatcher "io"».
   ///
-  /// Cost:   a thread that tries it, unless all is as usual.
-  /// Errors: std::invalid_argument if the program may not, or not on this system; it says what it may.
-  ///         std::system_error if there is no thread to be had.
+  /// Cost:   a thread that tries the settings, unless they are the defaults.
+  /// Errors: std::invalid_argument if the program lacks the permission, or the system the feature;
+  ///         the text says what is allowed. std::system_error if no thread can be created.
   thread_traits(std::vector<unsigned> cpus, int niceness, std::string_view whose);
 
   [[nodiscard]] const std::vector<unsigned>& cpus() const noexcept { return cpus_; }
 
-  // What has been allowed before and is not any more is left as it was.
+  // Settings that are no longer permitted are left unchanged.
   void apply_here() const noexcept;
-  /// Only on that one of cpus().
+  /// Pins the thread to that element of cpus().
   void pin_here(std::size_t which) const noexcept;
 
  private:
   std::vector<unsigned> cpus_;
-  std::optional<int> niceness_;  // as the system counts it
+  std::optional<int> niceness_;  // as the operating system counts it
 };
 
-/// How many CPUs the calling thread may run on: fewer than the machine has, under taskset, in a container that is given some. At
-/// least 1. Cost: a system call.
+/// The number of CPUs that the calling thread may use: those that it may run on (taskset, cpusets),
+/// limited by the CPU quotas of its control groups, of version 1 or 2, rounded up. At least 1.
+///
+/// Cost: a system call, and reading some files of /proc and /sys.
 [[nodiscard]] unsigned usable_cpus() noexcept;
 
 }  // namespace native

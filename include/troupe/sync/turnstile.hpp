@@ -7,13 +7,13 @@
 
 namespace troupe::detail {
 
-/// Where the threads sleep that a semaphore wakes: each promise lets one through, whoever comes first, and
-/// one that comes before its sleeper is kept.
+/// Where the threads of a semaphore sleep. Each promise lets one thread pass, whichever comes
+/// first; a promise made before a thread sleeps is kept for it.
 ///
 /// Threads:   any.
-/// Invariant: as many pass as were let through. May be destroyed as soon as nobody is going to pass and
-///            nobody to be let through, though let_through() may not have returned.
-/// Cost:      let_through() is a system call. pass() sleeps unless a promise is there.
+/// Invariant: as many threads pass as were let through. May be destroyed as soon as no thread will
+///            pass and none will be let through, even if let_through() has not returned.
+/// Cost:      let_through() is a system call. pass() sleeps unless a promise is available.
 class turnstile {
  public:
   void pass() noexcept;

@@ -14,20 +14,20 @@
 #include <troupe/sim/simulation.hpp>
 #include <troupe/testkit/mismatch.hpp>
 
-// Who includes this file has failed expectations told to GoogleTest: at the line of the test, and the test's body is
-// left. It is the only one that needs GoogleTest.
+// Including this file reports failed expectations of the testkit to GoogleTest, at the line of the
+// test, and leaves the test's body. Only this file needs GoogleTest.
 
 namespace troupe::testkit {
 
 namespace detail {
 
-// In a process of explore() what a run throws is told by the one that began it.
+// True in a process of explore(): the parent process reports the exceptions of its run.
 inline bool is_told_elsewhere = false;
 
 [[noreturn]] inline void fail_in_gtest(const std::source_location& where, const std::string& text) {
   const int line = static_cast<int>(where.line());
   [&] { GTEST_FAIL_AT(where.file_name(), line) << text; }();
-  // What GoogleTest takes as reported already.
+  // GoogleTest treats this exception as already reported.
   throw testing::AssertionException(testing::TestPartResult(testing::TestPartResult::kFatalFailure,
                                                             where.file_name(), line, text.c_str()));
 }
@@ -38,7 +38,8 @@ inline void tell_gtest(const mismatch& what) {
 
 inline const bool tells_gtest = (static_cast<void>(on_mismatch(tell_gtest)), true);
 
-// As `run`, in another process: what EXPECT_ or ASSERT_ finds there would fail nothing, so it is thrown.
+// Calls `run` in another process. A failure of EXPECT_ or ASSERT_ would have no effect there, so it
+// is thrown.
 inline void run_elsewhere(const std::function<void(sim::simulation&)>& run, sim::simulation& sim) {
   is_told_elsewhere = true;
   testing::TestPartResultArray found;
@@ -58,14 +59,15 @@ inline void run_elsewhere(const std::function<void(sim::simulation&)>& run, sim:
 
 }  // namespace detail
 
-/// sim::explore() as a part of a test: if a run fails, so does the test, at this line, with explored::text(). A run
-/// also fails by EXPECT_… and ASSERT_… within it; one with a probe's expectation.
+/// Runs sim::explore() as a part of a test. If a run fails, the test fails at this line, with
+/// explored::text(). Failures of EXPECT_… and ASSERT_… within a run also fail it, and so do failed
+/// expectations of a probe.
 ///
 ///   TEST(bank, loses_no_money) {
 ///     troupe::testkit::explore({.seeds = 500}, [](troupe::sim::simulation& sim) { … });
 ///   }
 ///
-/// Threads: as sim::explore(): the process has no other threads at that time.
+/// Threads: as sim::explore(): the process must have no other threads during the call.
 /// Errors:  as sim::explore().
 inline void explore(const sim::exploration& how, const std::function<void(sim::simulation&)>& run,
                     std::source_location where = std::source_location::current()) {

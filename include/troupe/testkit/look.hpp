@@ -11,17 +11,19 @@
 namespace troupe::testkit {
 
 namespace detail {
-/// Null: there is none at rest.
+/// The actor's object; null: it has none.
 [[nodiscard]] const void* object_at_rest(troupe::detail::control_block& of);
 }  // namespace detail
 
-/// What an actor's object says of itself between two turns of a simulation: `look(till, [](const cashier& c) { return
-/// c.cents(); })`, in a test, or in what is always to be true. Nothing if there is no object: the actor has
-/// ended, or is being restarted. One whose handler blocks, or waits, is seen as that has left it.
+/// Reads the state of an actor's object between two turns of a simulation: `look(till, [](const
+/// cashier& c) { return c.cents(); })`. For use in a test, and in conditions for
+/// simulation::always(). Returns nothing if there is no object: the actor has terminated, or is
+/// being restarted. If a handler blocks or is suspended, the object is seen in its intermediate
+/// state.
 ///
-/// Threads: that of the simulation.
-/// Errors:  std::logic_error for an actor that is not of the simulation on this thread, and within an actor's
-///          turn. What `f` throws.
+/// Threads: the thread of the simulation.
+/// Errors:  std::logic_error for an actor that does not belong to the simulation on this thread,
+///          and within an actor's turn. Exceptions of `f` pass through.
 template <class A, class F>
 auto look(const ref<A>& at, F&& f)
     -> std::optional<std::remove_cvref_t<std::invoke_result_t<F, const A&>>> {

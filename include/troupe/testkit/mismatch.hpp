@@ -11,22 +11,23 @@
 
 namespace troupe::testkit {
 
-/// What was expected in a test, and what came instead.
+/// A failed expectation: the expected and the actual event.
 struct mismatch {
   std::string expected;
   std::string came;
   std::source_location where = {};         // the test's line
   std::optional<std::uint64_t> seed = {};  // of the simulation on this thread, if there is one
-  std::string trace = {};                  // its last lines
+  std::string trace = {};                  // the last lines of its trace
 
-  /// One line, without the place. It is the same in each run that fails in the same way.
+  /// One line, without the location. It is identical in all runs that fail in the same way.
   [[nodiscard]] std::string what() const;
-  /// That, and how to have the same run again, and the trace.
+  /// what(), the command to reproduce the run, and the trace.
   [[nodiscard]] std::string text() const;
 };
 
-/// What a failed expectation throws where no hook does otherwise. what() has the place, and what the mismatch's
-/// has, and nothing that differs between runs which fail in the same way: sim::explore() compares it.
+/// Thrown by a failed expectation, unless a hook throws something else. Its what() is the location
+/// and the mismatch's what(). It contains nothing that differs between runs that fail in the same
+/// way, because sim::explore() compares it.
 class expectation_failed : public std::runtime_error {
  public:
   explicit expectation_failed(mismatch details);
@@ -36,23 +37,23 @@ class expectation_failed : public std::runtime_error {
   mismatch details_;
 };
 
-/// Tells a test framework that an expectation has failed. It leaves the test by throwing; if it returns,
-/// expectation_failed is thrown.
+/// Reports a failed expectation to a test framework. It should leave the test by throwing; if it
+/// returns, expectation_failed is thrown.
 using mismatch_hook = void (*)(const mismatch&);
 
-/// From now on, in the whole process; null: none. Returns the one before.
+/// Sets the hook for the whole process; null: no hook. Returns the previous hook.
 ///
-/// Threads: any; a test in which something fails at the same time has either.
+/// Threads: any; an expectation that fails at the same time uses either hook.
 mismatch_hook on_mismatch(mismatch_hook hook) noexcept;
 
-/// An expectation of the test's own has failed.
+/// Reports the failure of an expectation that a test has checked itself.
 [[noreturn]] void fail(std::string expected, std::string came,
                        std::source_location where = std::source_location::current());
 
 namespace detail {
 
-/// std::logic_error within an actor's turn: what waits there would wait for itself, and what fails would fail the
-/// actor instead of the test.
+/// Throws std::logic_error within an actor's turn. An expectation that waits there would wait for
+/// itself, and a failed one would fail the actor instead of the test.
 void refuse_in_a_turn(const char* what);
 
 /// "50 ms".

@@ -30,14 +30,15 @@ namespace troupe::testkit {
 
 struct probe_options {
   std::string name = "probe";  // in reports and traces
-  /// How long an expectation waits that does not say it: time of the simulation, if there is one.
+  /// The default timeout of expectations. In a simulation this is simulated time.
   duration within = std::chrono::seconds(5);
-  /// Messages that nobody has looked at yet. What comes then is destroyed (a question is not answered), and when
-  /// the test gets there its expectation fails.
+  /// The number of messages kept until the test looks at them. Messages beyond that are destroyed
+  /// (requests get no reply), and the test's expectation fails when it reaches that point.
   std::size_t keeps = 4'096;
 };
 
-/// An actor for a test: it takes these messages, and the test looks at them in the order in which they came.
+/// An actor for tests. It accepts these messages, and the test checks them in the order of their
+/// arrival:
 ///
 ///   troupe::testkit::probe<shipped, question<in_stock, int>> p(system);
 ///   const auto orders = system.spawn<order_desk>(p.ref());
@@ -46,15 +47,18 @@ struct probe_options {
 ///   EXPECT_EQ(p.expect<shipped>().what, "tea");
 ///   p.expect_nothing(50ms);
 ///
-/// It stands for any recipient of its messages. Who asks needs a ref (a recipient cannot be asked): its class is
-/// probe<…>::actor.
+/// It converts to any recipient of its messages. A requester needs a ref, because a recipient
+/// cannot be asked; the class of the actor is probe<…>::actor.
 ///
-/// What waits lets a simulation on this thread run meanwhile; with threads it sleeps.
+/// While an expectation waits, a simulation on this thread runs; without a simulation the thread
+/// sleeps.
 ///
-/// Threads:   the test's, one at a time; std::logic_error within an actor's turn. The messages come from any.
-/// Invariant: it ends, and its actor with it, before the system does.
-/// Errors:    an expectation that fails goes to the hook, and throws: see mismatch.hpp. What came instead stays.
-/// Cost:      that of an actor; a mutex and a place in a queue for each message.
+/// Threads:   the test's thread, one call at a time; std::logic_error within an actor's turn.
+///            Messages may come from any thread.
+/// Invariant: it must be destroyed before the system. Its destructor stops its actor.
+/// Errors:    a failed expectation calls the hook, and throws: see mismatch.hpp. The unexpected
+///            message stays.
+/// Cost:      an actor; a mutex and a place in a queue for each message.
 template <class... Items>
 class probe {
   template <class M>
@@ -70,7 +74,7 @@ class probe {
 
  public:
   using actor = detail::stand_in<Items...>;
-  /// What expect<M>() returns: M, or the question; of several a variant.
+  /// The result type of expect<M>(): M or the question; for several messages a variant.
   template <class... Ms>
   using received = typename result_of<Ms...>::type;
 
@@ -90,21 +94,24 @@ class probe {
   }
   operator address() const noexcept { return actor_; }
 
-  // ── Messages ────────────────────────────────────────────────────────────────────────────────
+  // ── Messages ───────────────────────────────────────────────────────────────────────────────────
 
-  /// The next message, which is an M, or one of these. With a time of zero it is there already.
+  /// Waits for the next message, which must be an M, or one of several types. With a timeout of
+  /// zero it must already have arrived.
   template <class... Ms>
   received<Ms...> expect(std::optional<duration> within = {},
                          std::source_location where = std::source_location::current()) {
     return next<Ms...>(false, "expect()", within, where);
   }
-  /// The next M, or the next one of these; what comes before it is passed over.
+  /// Waits for the next M, or the next one of several types. Earlier messages of other types are
+  /// skipped.
   template <class... Ms>
   received<Ms...> expect_eventually(std::optional<duration> within = {},
                                     std::source_location where = std::source_location::current()) {
     return next<Ms...>(true, "expect_eventually()", within, where);
   }
-  /// No message comes, and no end, for so long, and none is there.
+  /// Expects that there is no message and no termination now, and that none arrives within
+  /// `for_so_long`.
   void expect_nothing(duration for_so_long,
                       std::source_location where = std::source_location::current()) {
     detail::refuse_in_a_turn("expect_nothing()");
@@ -112,24 +119,24 @@ class probe {
     if (came) fail("nothing for " + detail::to_text(for_so_long), *came, where);
   }
 
-  /// From now on no M is seen, also of those that are here already.
+  /// Ignores all messages of type M from now on, also those that have already arrived.
   template <class M>
   void ignore() {
     box_->ignore(named<M>::place, true);
   }
-  /// From now on those are seen that come.
+  /// Ends ignore(): messages of type M that arrive from now on are seen again.
   template <class M>
   void heed() {
     box_->ignore(named<M>::place, false);
   }
 
-  /// How many messages are here that are not ignored.
+  /// The number of messages that have arrived, were not taken, and are not ignored.
   [[nodiscard]] std::size_t waiting() const { return box_->waiting(); }
 
-  // ── Ends ────────────────────────────────────────────────────────────────────────────────────
+  // ── Termination of other actors ────────────────────────────────────────────────────────────────
 
-  /// Its end is seen by expect_end(): of a ref, a recipient, or an address (see actor::watch()). Waits until the
-  /// probe's actor watches.
+  /// Monitors another actor, given by a ref, a recipient or an address (see actor::watch()), so
+  /// that expect_end() sees its termination. Waits until the probe's actor has begun to watch.
   template <class Other>
   void watch(const Other& other, std::source_location where = std::source_location::current()) {
     detail::refuse_in_a_turn("watch()");
@@ -139,9 +146,9 @@ class probe {
         actor_.template ask<typename actor::watch_order>(within_, std::move(how)).get();
     if (!done) fail("to watch an actor", std::string(to_string(done.error())), where);
   }
-  /// The end of one that is watched, once for each watch; it is not in line with the messages. What he had sent
-  /// before has come.
-  /// Errors: std::logic_error if it is not watched.
+  /// Waits for the termination of a watched actor; each watch() gives one. Terminations have no
+  /// order relative to messages, but all messages that the actor sent before have arrived.
+  /// Errors: std::logic_error if the actor is not watched.
   down expect_end(const address& of, std::optional<duration> within = {},
                   std::source_location where = std::source_location::current()) {
     detail::refuse_in_a_turn("expect_end()");

@@ -19,21 +19,21 @@
 
 namespace troupe::testkit::detail {
 
-/// What a probe has received.
+/// The messages and terminations that a probe has received.
 ///
-/// Threads: take(), ended() and closed() from the turns of its actor, the rest from the test.
+/// Threads: take(), ended() and closed() in turns of its actor, all else in the test.
 template <class... Items>
 class probe_box final : public taker<Items...> {
  public:
   using received = std::variant<Items...>;
-  using kinds = std::array<bool, sizeof...(Items)>;  // which of the list
+  using kinds = std::array<bool, sizeof...(Items)>;  // indexed by position in Items
 
   static constexpr std::array<std::string_view, sizeof...(Items)> names{
       type_name<typename listed<Items>::message>()...};
 
   explicit probe_box(std::size_t keeps) noexcept : keeps_(keeps) {}
 
-  // ── The actor's ─────────────────────────────────────────────────────────────────────────────
+  // ── Called by the actor ────────────────────────────────────────────────────────────────────────
   void take(received&& what) override {
     {
       const auto lock = state_.lock();
@@ -59,7 +59,8 @@ class probe_box final : public taker<Items...> {
       const auto lock = state_.lock();
       all.swap(messages_);
     }
-    // Without the lock: who asked is told. An answer that is owed does not outlive the system.
+    // Without the lock, because requesters are notified. A pending reply must not outlive the
+    // system.
     for (received& each : all) {
       std::visit([]<class Item>(Item& one) { listed<Item>::let_go(one); }, each);
     }
@@ -71,14 +72,15 @@ class probe_box final : public taker<Items...> {
     state_.changed();
   }
 
-  // ── The test's ──────────────────────────────────────────────────────────────────────────────
+  // ── Called by the test ─────────────────────────────────────────────────────────────────────────
 
   struct result {
     std::optional<received> got;
-    std::string came = {};  // if there is none
+    std::string came = {};  // instead of `got`, for the error message
   };
 
-  /// The next one, if it is one of these; or, of those that come until then, the first one that is.
+  /// Takes the next message if its type is wanted. With `skips_others`, takes the first wanted
+  /// message that arrives by then.
   result next(const kinds& wanted, bool skips_others, time_point until) {
     std::vector<received> skipped;  // destroyed without the lock
     std::optional<std::size_t> last_other;
@@ -101,7 +103,7 @@ class probe_box final : public taker<Items...> {
     return {{}, nothing_came()};
   }
 
-  /// What comes by then; nothing if that is so.
+  /// Describes whatever arrives before the time is over; nothing if nothing arrives.
   [[nodiscard]] std::optional<std::string> anything(time_point until) {
     std::vector<received> skipped;
     auto lock = state_.lock();
@@ -140,7 +142,7 @@ class probe_box final : public taker<Items...> {
   }
 
  private:
-  // Those that came before they were ignored.
+  // Skips messages that arrived before their type was ignored.
   void skip_ignored(std::vector<received>& skipped) {
     while (!messages_.empty() && ignored_[messages_.front().index()]) {
       skipped.push_back(*take_first());

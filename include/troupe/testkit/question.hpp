@@ -11,24 +11,27 @@
 
 namespace troupe::testkit {
 
-/// In the list of a probe or a stub: M is asked, and answered with an R. And what a probe has received of it: the
-/// message, and the answer that is owed. Let go of, it is not answered: ask_error::unanswered.
+/// Declares, in the list of a probe or a stub, that M is a request with a reply of type R. It is
+/// also the object that a probe receives: the message and the pending reply. If it is destroyed
+/// without a reply, the requester gets ask_error::unanswered.
 ///
-/// Threads: a value that one thread uses at a time. It ends before the system does in which it was asked.
+/// Threads: a value that one thread uses at a time. It must be destroyed before the system of the
+///          request.
 template <message M, class R>
 struct question {
   M message;
   troupe::reply<R> owed;
 
-  /// False: nobody waits for it: it was sent, and not asked, or is answered already.
+  /// Sends the reply. False if no requester waits for it: the message was sent and not asked, or
+  /// the reply was already sent.
   bool reply(R answer) { return owed.fulfil(std::move(answer)); }
-  /// Who asked gets ask_error::failed. False: as above.
+  /// Fails the request with ask_error::failed. False: as for reply().
   bool fail() noexcept { return owed.fail(); }
 };
 
 namespace detail {
 
-// What stands in a list: a message, or a question.
+// Describes an item of the list: a message or a question.
 template <class Item>
 struct listed {
   using message = Item;
@@ -54,7 +57,7 @@ consteval std::size_t place_of() {
   return at;
 }
 
-/// The one of the list that M names: by itself, or as the message of a question.
+/// The item that M names: the item itself, or a question by its message.
 template <class M, class... Items>
 struct named {
   static constexpr std::size_t place = place_of<M, Items...>();

@@ -9,22 +9,23 @@
 
 namespace troupe::testkit::detail {
 
-/// What a test and an actor share: a mutex, and a wait for what changes under it. In a simulation who waits lets the
-/// others run.
+/// State shared by a test and an actor: a mutex, and a wait for changes made under it. In a
+/// simulation the waiting test lets the actors run.
 ///
 /// Threads: any.
 class shared_state {
  public:
   [[nodiscard]] std::unique_lock<mutex> lock() const { return std::unique_lock(mutex_); }
 
-  /// Behind each change, without the lock.
+  /// Must be called after each change, without the lock.
   void changed() noexcept { changes_.notify_all(); }
 
-  /// Until `holds`, which is looked at under the lock; false if it does not by then.
+  /// Waits until `holds()`, which is called under the lock, returns true. False if it does not by
+  /// then.
   template <class Condition>
   bool wait_until(std::unique_lock<mutex>& lock, time_point until, Condition holds) {
     while (!holds()) {
-      // A change after this look is behind the ticket, since it takes the lock before.
+      // A change after this check takes the lock first, so its notification comes after the ticket.
       const event_count::ticket ticket = changes_.prepare_wait();
       lock.unlock();
       const bool has_changed = changes_.wait_until(ticket, until);

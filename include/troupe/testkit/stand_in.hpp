@@ -12,11 +12,13 @@
 #include <troupe/actor/reply.hpp>
 #include <troupe/testkit/question.hpp>
 
-// The actor of a probe or a stub. It hands everything over to what the test holds.
+// The actor of a probe or a stub. It passes everything that it receives to the object of the test.
 
 namespace troupe::testkit::detail {
 
-/// Threads: take() and ended() come from the actor's turns; closed() from its last one.
+/// Receives what the actor gets.
+///
+/// Threads: take() and ended() are called in the actor's turns; closed() in its last turn.
 template <class... Items>
 class taker {
  public:
@@ -49,7 +51,7 @@ class stand_in final : public actor, public takes<stand_in<Items...>, Items>... 
                 "ends are not in the list: watch() the actor, and expect_end() of it");
 
  public:
-  /// Has it watch somebody.
+  /// Asks it to watch an actor.
   struct watch_order {
     std::function<void(stand_in&)> watch;
   };

@@ -31,18 +31,18 @@ namespace troupe::testkit {
 
 namespace detail {
 
-/// What a stub does with one kind of message, and what has come of it.
+/// A stub's behaviour for one kind of message, and the record of its calls.
 template <class Item>
 struct stub_case {
   using message = typename listed<Item>::message;
   using handler = std::function<void(Item&&)>;
   using kept = std::conditional_t<std::copy_constructible<message>, message, std::monostate>;
 
-  std::shared_ptr<handler> does;  // null: nothing
+  std::shared_ptr<handler> does;  // null: none
   bool is_silent = false;
   std::size_t calls = 0;
   std::deque<kept> last;
-  std::deque<Item> unanswered;  // of one that is silent
+  std::deque<Item> unanswered;  // of a silent stub
 
   static kept copy(const Item& of) {
     if constexpr (!std::copy_constructible<message>) {
@@ -55,7 +55,9 @@ struct stub_case {
   }
 };
 
-/// Threads: take() and closed() from the turns of its actor, the rest from the test.
+/// The behaviour and the calls of a stub.
+///
+/// Threads: take() and closed() in turns of its actor, all else in the test.
 template <class... Items>
 class stub_box final : public taker<Items...> {
  public:
@@ -66,7 +68,8 @@ class stub_box final : public taker<Items...> {
   }
   void ended(down&&) override {}
   void closed() noexcept override {
-    // Without the lock: who asked is told. An answer that is owed does not outlive the system.
+    // Without the lock, because requesters are notified. A pending reply must not outlive the
+    // system.
     std::tuple<std::deque<Items>...> unanswered;
     const auto lock = state.lock();
     (std::get<std::deque<Items>>(unanswered).swap(of<Items>().unanswered), ...);
@@ -91,7 +94,8 @@ class stub_box final : public taker<Items...> {
       does = mine.does;
       if (does == nullptr && mine.is_silent) keep(mine.unanswered, std::move(one), too_old);
     }
-    // Counted behind the handler: who has waited for the count sees what that did.
+    // Counted after the handler, so that a test that waits for the count sees the handler's
+    // effects.
     struct count_after {
       stub_box& box;
       stub_case<Item>& mine;
@@ -126,14 +130,14 @@ class stub_box final : public taker<Items...> {
 
 struct stub_options {
   std::string name = "stub";  // in reports and traces
-  /// How long expect_calls() waits that does not say it: time of the simulation, if there is one.
+  /// The default timeout of expect_calls(). In a simulation this is simulated time.
   duration within = std::chrono::seconds(5);
-  /// Calls that are remembered of each message, the last ones, and questions that it is silent about.
+  /// The number of last calls remembered for each message type, and of requests kept while silent.
   std::size_t keeps = 1'024;
 };
 
-/// An actor for a test that stands for another one: a function for each message, which may be exchanged. It
-/// counts its calls and remembers them.
+/// An actor for tests that stands in for another actor. It has a function for each message type,
+/// which can be replaced, and counts and records its calls:
 ///
 ///   troupe::testkit::stub<shipped, question<in_stock, int>> s(system);
 ///   s.on<in_stock>([](const in_stock& m) { return m.what == "tea" ? 3 : 0; });
@@ -141,13 +145,14 @@ struct stub_options {
 ///   …
 ///   EXPECT_EQ(s.count<shipped>(), 1u);
 ///
-/// Without a function a message is counted, and a question is not answered: ask_error::unanswered, at once.
+/// Without a function a message is counted, and a request fails at once with ask_error::unanswered.
 ///
-/// Threads:   the functions are called in the actor's turns, one at a time; the rest is for the test. What a
-///            function has done is seen by who has waited for its call.
-/// Invariant: it ends, and its actor with it, before the system does.
-/// Errors:    what a function throws fails the actor, as any other: who asked gets ask_error::failed.
-/// Cost:      that of an actor; a mutex twice, and a copy of each message that can be copied.
+/// Threads:   the functions run in the actor's turns, one at a time; all else is called by the
+///            test. A test that has waited for a call sees the effects of its function.
+/// Invariant: it must be destroyed before the system. Its destructor stops its actor.
+/// Errors:    an exception of a function fails the actor like any other: the requester gets
+///            ask_error::failed.
+/// Cost:      an actor; for each message two locks of a mutex, and a copy if it can be copied.
 template <class... Items>
 class stub {
   template <class M>
@@ -172,10 +177,10 @@ class stub {
   }
   operator address() const noexcept { return actor_; }
 
-  // ── What it does ────────────────────────────────────────────────────────────────────────────
+  // ── Behaviour ──────────────────────────────────────────────────────────────────────────────────
 
-  /// Calls `handler(m)`; of a question its result is the answer, or, with `handler(m, troupe::reply<R>)`, it
-  /// answers when it likes. It is copied.
+  /// Handles M with `handler(m)`. For a question its result is the reply; a `handler(m,
+  /// troupe::reply<R>)` may reply at any later time. The handler is copied.
   template <class M, class F>
   stub& on(F handler) {
     return does<M>([handler = std::move(handler)](named<M>&& m) mutable {
@@ -195,27 +200,28 @@ class stub {
       }
     });
   }
-  /// Who asks gets ask_error::failed; it does not end.
+  /// Each request fails with ask_error::failed; the stub does not terminate.
   template <class M>
   stub& fails() {
     static_assert(detail::listed<named<M>>::is_question,
                   "nobody waits for the failure of a message");
     return does<M>([](named<M>&& m) { m.fail(); });
   }
-  /// Who asks gets nothing, until his time is over or the stub ends: ask_error::unanswered.
+  /// Requests get no reply: they fail when their timeout expires, or with ask_error::unanswered
+  /// when the stub is destroyed.
   template <class M>
   stub& stays_silent() {
     return does<M>(nullptr);
   }
 
-  // ── What has come ───────────────────────────────────────────────────────────────────────────
+  // ── Received calls ─────────────────────────────────────────────────────────────────────────────
 
   template <class M>
   [[nodiscard]] std::size_t count() const {
     const auto lock = box_->state.lock();
     return box_->template of<named<M>>().calls;
   }
-  /// The last ones, in order, as they came.
+  /// The last calls, in the order of their arrival.
   template <class M>
   [[nodiscard]] auto calls() const {
     using called = typename detail::listed<named<M>>::message;
@@ -224,7 +230,7 @@ class stub {
     const auto& last = box_->template of<named<M>>().last;
     return std::vector<called>(last.begin(), last.end());
   }
-  /// Waits until there have been so many, or more.
+  /// Waits until there have been at least `times` calls.
   template <class M>
   void expect_calls(std::size_t times, std::optional<duration> within = {},
                     std::source_location where = std::source_location::current()) {
@@ -258,7 +264,7 @@ class stub {
     of.does.swap(made);
     return *this;
   }
-  // What it throws is told to who asked.
+  // An exception of the handler is reported to the requester.
   template <class F, class M, class R>
   static void answer_with(F& handler, question<M, R>& asked) {
     try {

@@ -14,7 +14,7 @@
 
 namespace troupe {
 
-/// What a timer inherits to be put into a timer_wheel.
+/// The base class of timers in a timer_wheel.
 class timer_node {
  public:
   timer_node() = default;
@@ -32,58 +32,59 @@ class timer_node {
   std::uint64_t deadline_ = 0;  // tick
 };
 
-/// Timers by deadline: a hierarchical timing wheel (Varghese and Lauck, «Hashed and hierarchical
-/// timing wheels», SOSP 1987), with a bitmap of occupied slots for each level.
+/// Timers sorted by deadline: a hierarchical timing wheel (Varghese and Lauck, «Hashed and
+/// hierarchical timing wheels», SOSP 1987), with a bitmap of occupied slots for each level.
 ///
 /// Time is counted in ticks of 2^19 ns, about half a millisecond. A deadline is rounded up to a
-/// tick, and one that has passed counts as the tick after the last advance(): so a timer fires
-/// never early, and late by up to a tick more than the caller of advance() is.
+/// tick, and a deadline in the past counts as the tick after the last advance(). So a timer never
+/// fires early; it fires late by up to a tick, plus the delay of the caller of advance().
 ///
-/// A slot above the lowest level reaches over 32 slots of the level below, and must be empty by the time it begins.
-/// There is room for what is in it 32 slots before. So a full one begins to move down early, some of it each
-/// tick, and timers that are due do not wait until all of it has moved. (Of more than 131,072 within 17 ms, the rest moves at
-/// once.)
+/// A slot above the lowest level covers 32 slots of the level below, and must be empty by the time
+/// it begins. The level below has room for its timers 32 slots earlier. So a full slot begins to
+/// move down early, a part of it in each tick, and due timers need not wait until all of it has
+/// moved. (If more than 131,072 timers fall within 17 ms, the rest moves at once.)
 ///
 /// Threads:   one at a time.
-/// Invariant: every node has a deadline after now. On its level it lies less than 64 slots ahead of now; above the
-///            lowest one, it is not in the slot that now is in. Of one tick, what lies higher is older. Nine levels
-///            reach further than the clock.
+/// Invariant: every node has a deadline after now. On its level it is less than 64 slots ahead of
+///            now; above the lowest level, it is not in the slot that contains now. Among nodes of
+///            one tick, those on higher levels were inserted earlier. Nine levels reach further
+///            than the clock.
 /// Cost:      insert() and remove(): O(1). A node moves down at most once per level. advance() and
-///            next_expiry() skip empty slots with the bitmaps. 14 KiB and 24 bytes a timer.
+///            next_expiry() skip empty slots with the bitmaps. 14 KiB, and 24 bytes per timer.
 class timer_wheel {
  public:
   static constexpr duration tick = std::chrono::nanoseconds{1 << 19};
 
-  /// For each tick by which it begins to move a slot down early it moves 2^`pace` nodes: with 12 less than half of a tick's
-  /// time is spent on that.
+  /// `pace`: when a slot begins to move down early, 2^`pace` nodes move for each tick that it
+  /// starts ahead of time. With 12 this takes less than half of a tick's time.
   explicit timer_wheel(time_point now, unsigned pace = 12) noexcept;
   timer_wheel(const timer_wheel&) = delete;
   timer_wheel& operator=(const timer_wheel&) = delete;
 
-  /// Must be empty: advance(time_point::max(), ...) fires whatever is left.
+  /// Requires that the wheel is empty: advance(time_point::max(), ...) fires all remaining timers.
   ~timer_wheel() { TROUPE_ASSERT(size_ == 0, "timer_wheel: destroyed with timers in it"); }
 
-  /// While it is empty: begins anew at another time, which may be an earlier one.
+  /// Restarts an empty wheel at another time, which may be earlier.
   void restart(time_point now) noexcept;
 
-  /// The node stays where it is until it fires or is removed.
+  /// The node must stay at its address until it fires or is removed.
   void insert(timer_node& node, time_point deadline) noexcept;
 
-  /// Returns false if it was not in the wheel.
+  /// Returns false if the node was not in the wheel.
   bool remove(timer_node& node) noexcept;
 
-  /// What advance() has done.
+  /// The work done by one advance().
   struct progress {
     std::size_t fired = 0;
-    std::size_t moved = 0;  // down by a level
+    std::size_t moved = 0;  // to a lower level
     [[nodiscard]] std::size_t steps() const noexcept { return fired + moved; }
   };
 
   /// Calls fired(timer_node&) for each node whose deadline has passed, in the order of deadlines,
-  /// and in that of insertion within a tick. The node is out of the wheel by then: `fired` may
-  /// insert it again, delete it, and insert and remove others, due ones too. What it inserts fires
-  /// in the same call if it is due, but not before a later tick. After `most` steps it stops, and goes on where it was
-  /// when it is called again.
+  /// and within a tick in the order of insertion. The node has been removed by then: `fired` may
+  /// insert it again, delete it, and insert and remove other nodes, including due ones. A node that
+  /// it inserts fires in the same call if it is due, but in a later tick. After `most` steps the
+  /// function returns, and the next call continues there.
   template <class Fired>
   progress advance(time_point now, Fired&& fired,
                    std::size_t most = std::numeric_limits<std::size_t>::max()) {
@@ -97,7 +98,7 @@ class timer_wheel {
         if (done.steps() == most) return done;
         continue;
       }
-      // Nothing is added to this slot meanwhile: what `fired` inserts is for a later tick.
+      // This slot does not grow meanwhile: nodes that `fired` inserts belong to a later tick.
       timer_node& head = slots_[next->slot];
       while (head.next_ != &head) {
         if (done.steps() == most) return done;
@@ -111,22 +112,22 @@ class timer_wheel {
     return done;
   }
 
-  /// No later than the first deadline. Advancing to it fires a timer or brings some closer; for one timer alone that
-  /// happens at most eight times before it fires.
+  /// A time not later than the first deadline. Advancing to it fires a timer or moves some to lower
+  /// levels; a single timer moves at most eight times before it fires.
   [[nodiscard]] std::optional<time_point> next_expiry() const noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
-  static constexpr unsigned slots = 64;  // of a level
-  static constexpr unsigned reach = 5;   // a slot covers 2^5 of those below
+  static constexpr unsigned slots = 64;  // per level
+  static constexpr unsigned reach = 5;   // a slot covers 2^5 slots of the level below
   static constexpr unsigned levels = 9;
 
   struct event {
     unsigned level;
     unsigned slot;        // in slots_
-    std::uint64_t begin;  // of the slot: tick
-    std::uint64_t at;     // when something is to be done there: tick
+    std::uint64_t begin;  // of the slot, in ticks
+    std::uint64_t at;     // when the slot must be processed, in ticks
   };
 
   static std::uint64_t tick_before(time_point at) noexcept;
@@ -136,20 +137,21 @@ class timer_wheel {
   static unsigned place_of(std::uint64_t deadline, unsigned level) noexcept;
   void fill(unsigned place) noexcept;
   void empty(unsigned place) noexcept;
-  /// Some nodes of its slot; all, if now has reached it.
+  /// Moves some nodes of the slot down; all of them if now has reached it.
   std::size_t move_down(const event& from, std::size_t most) noexcept;
   std::uint64_t moves_at(const timer_node& head, unsigned level,
                          std::uint64_t begin) const noexcept;
 
-  /// A slot that is to be moved down, or the next one whose nodes fire. Of several at once one of the highest level.
+  /// The next slot to move down, or the next one whose nodes fire. Of several at the same time, one
+  /// of the highest level.
   std::optional<event> first_event() const noexcept;
 
   std::uint64_t now_;  // tick
   const unsigned pace_;
   std::size_t size_ = 0;
-  std::array<std::uint64_t, levels> occupied_{};  // a bit for each slot that is not empty
-  // Heads of circular lists, level by level. Their deadline_ is a number of nodes, no less than there are: what is
-  // removed stays in it until the slot is empty.
+  std::array<std::uint64_t, levels> occupied_{};  // one bit for each slot that is not empty
+  // The heads of circular lists, level by level. Their deadline_ is an upper bound of the number of
+  // nodes: removed nodes are counted until the slot is empty.
   std::array<timer_node, levels * slots> slots_;
 };
 

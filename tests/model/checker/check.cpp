@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sites.hpp"
+#include "trace.hpp"
 
 namespace troupe::model {
 namespace {
@@ -71,6 +72,13 @@ std::string bound(const options& how, const outcome& found) {
   return std::to_string(found.preemptions) + " preemptions";
 }
 
+// Only what was searched to its end holds.
+std::string result_of(const options& how, const outcome& found) {
+  if (found.failed) return "FAILS";
+  if (is_replay()) return "one execution";
+  return (found.complete ? "holds, " : "CUT OFF, ") + bound(how, found);
+}
+
 // The beginning and the end of a long text.
 std::string shortened(const std::string& text) {
   constexpr std::size_t first_lines = 20;
@@ -87,8 +95,8 @@ std::string shortened(const std::string& text) {
 void print_failure(const outcome& found) {
   std::printf(
       "%s\n%s\nTo see this execution again: TROUPE_MODEL_REPLAY='%s' and --gtest_filter=%s\n",
-      shortened(found.trace).c_str(), found.what.c_str(), found.replay.c_str(),
-      name_of_this_test().c_str());
+      with_lines(shortened(found.trace)).c_str(), with_lines(found.what).c_str(),
+      found.replay.c_str(), name_of_this_test().c_str());
 }
 
 }  // namespace
@@ -117,11 +125,11 @@ void expect_holds(const options& how, const std::function<void()>& body) {
   begin_check(name_of_this_test());
   const outcome found = explore(wanted, body);
   if (found.failed) print_failure(found);
-  EXPECT_FALSE(found.failed) << found.what;
+  EXPECT_FALSE(found.failed) << with_lines(found.what);
   EXPECT_TRUE(found.failed || found.complete || is_replay())
       << "cut off after " << found.executions << " executions with at most " << found.preemptions
       << " preemptions: make the case smaller, or its limits larger";
-  report(found, found.failed ? "FAILS" : "holds, " + bound(wanted, found));
+  report(found, result_of(wanted, found));
 }
 
 void expect_fails(std::string_view what, const options& how, const std::function<void()>& body) {

@@ -54,7 +54,7 @@ struct options {
   std::uint64_t seed = 1;
   /// The search is cut off after that many, and says so.
   std::uint64_t executions_max = 1'000'000;
-  std::chrono::milliseconds time_max{60'000};
+  std::chrono::milliseconds time_max{60'000};  // of the processor
   /// Steps in one execution; more is a livelock.
   std::uint32_t steps_max = 5'000;
   /// For no reason: weak compare-exchanges that fail, futexes that wake.

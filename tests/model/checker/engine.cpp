@@ -189,6 +189,14 @@ void plain_write(const void* at, source_line where) noexcept {
   on_execution([&](execution& e) { e.plain_write(at, where); });
 }
 
+void plain_read_here(const void* at) noexcept {
+  plain_read(at, source_line::returning_to(__builtin_return_address(0)));
+}
+
+void plain_write_here(const void* at) noexcept {
+  plain_write(at, source_line::returning_to(__builtin_return_address(0)));
+}
+
 void given_back(const void* begin, std::size_t bytes) noexcept {
   on_execution([&](execution& e) { e.forget(begin, bytes, e.tick(e.me().where)); });
 }

@@ -68,6 +68,9 @@ void* shared(const void* key, void* (*make)(), void (*destroy)(void*));
 void plain_born(const void* at, source_line where) noexcept;
 void plain_read(const void* at, source_line where) noexcept;
 void plain_write(const void* at, source_line where) noexcept;
+// The same for an access that cannot say where it stands: it stands where these return to.
+void plain_read_here(const void* at) noexcept;
+void plain_write_here(const void* at) noexcept;
 
 /// What lies there is not to be used any more, though the memory stays.
 void given_back(const void* begin, std::size_t bytes) noexcept;

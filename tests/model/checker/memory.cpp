@@ -12,16 +12,14 @@ void memory::reset() {
   plain_by_address_.clear();
   plain_used_ = 0;
   ordered_.clear();
-  reaches_.clear();
+  precede_.clear();
+  for (auto& each : of_thread_) each.clear();
   hash_ = 0;
 }
 
 // ── Objects ───────────────────────────────────────────────────────────────────────────────────
 
-location* memory::find(const void* at) noexcept {
-  const auto it = by_address_.find(at);
-  return it == by_address_.end() ? nullptr : it->second;
-}
+location* memory::find(const void* at) noexcept { return by_address_.find(at); }
 
 location& memory::make(const void* at, std::size_t bytes, bits initial, std::uint64_t name,
                        moment by, bool known_to_all) {
@@ -48,71 +46,60 @@ location& memory::make(const void* at, std::size_t bytes, bits initial, std::uin
   first.identity = name;
   fresh.order.push_back(&first);
   rehash(fresh);
-  by_address_[at] = &fresh;
+  by_address_.put(at, fresh);
   return fresh;
 }
 
-plain_cell* memory::find_plain(const void* at) noexcept {
-  const auto it = plain_by_address_.find(at);
-  return it == plain_by_address_.end() ? nullptr : it->second;
-}
+plain_cell* memory::find_plain(const void* at) noexcept { return plain_by_address_.find(at); }
 
 plain_cell& memory::make_plain(const void* at, source_line born) {
   if (plain_used_ == plain_.size()) plain_.emplace_back();
   plain_cell& fresh = plain_[plain_used_++];
   fresh = plain_cell{};
   fresh.born = born;
-  plain_by_address_[at] = &fresh;
+  plain_by_address_.put(at, fresh);
   return fresh;
 }
 
 const plain_cell* memory::free(const void* begin, std::size_t bytes, moment by,
                                const vector_clock& clock, const moment** other) {
-  const auto* const first = static_cast<const char*>(begin);
-  const auto is_inside = [&](const void* at) {
-    const auto* const p = static_cast<const char*>(at);
-    return p >= first && p < first + bytes;
-  };
-  for (auto& [at, what] : by_address_) {
-    if (!is_inside(at) || what->is_freed) continue;
-    what->is_freed = true;
-    what->freed = by;
-  }
+  by_address_.take(begin, bytes, [&](location& what) {
+    what.is_freed = true;
+    what.freed = by;
+  });
   const plain_cell* used = nullptr;
-  for (auto& [at, cell] : plain_by_address_) {
-    if (!is_inside(at) || cell->is_freed) continue;
-    cell->is_freed = true;
-    cell->freed = by;
-    if (cell->is_written && !clock.covers(cell->written.thread, cell->written.stamp)) {
-      used = cell;
-      *other = &cell->written;
+  plain_by_address_.take(begin, bytes, [&](plain_cell& cell) {
+    cell.is_freed = true;
+    cell.freed = by;
+    if (cell.is_written && !clock.covers(cell.written.thread, cell.written.stamp)) {
+      used = &cell;
+      *other = &cell.written;
     }
-    for (const moment& read : cell->read) {
+    for (const moment& read : cell.read) {
       if (!clock.covers(read.thread, read.stamp)) {
-        used = cell;
+        used = &cell;
         *other = &read;
       }
     }
-  }
+  });
   return used;
 }
 
 const location* memory::find_unordered(const void* begin, std::size_t bytes,
                                        const vector_clock& clock) const {
-  const auto* const first = static_cast<const char*>(begin);
-  for (const auto& [at, what] : by_address_) {
-    const auto* const p = static_cast<const char*>(at);
-    if (p < first || p >= first + bytes || what->is_freed) continue;
-    for (const store* each : what->order) {
-      if (!clock.covers(each->made.thread, each->made.stamp)) return what;
+  const location* found = nullptr;
+  by_address_.for_each(begin, bytes, [&](const location& what) {
+    for (const store* each : what.order) {
+      if (!clock.covers(each->made.thread, each->made.stamp)) found = &what;
     }
     for (std::size_t t = 0; t < threads_max; ++t) {
-      const auto& reads = what->reads[t];
+      const auto& reads = what.reads[t];
       if (reads.empty()) continue;
-      if (!clock.covers(static_cast<thread_index>(t), reads.back().stamp)) return what;
+      if (!clock.covers(static_cast<thread_index>(t), reads.back().stamp)) found = &what;
     }
-  }
-  return nullptr;
+    return found != nullptr;
+  });
+  return found;
 }
 
 // ── What may happen ───────────────────────────────────────────────────────────────────────────
@@ -140,13 +127,8 @@ bool memory::permits(const location& at, const vector_clock& clock, const store*
   const std::uint32_t highest =
       behind != nullptr ? 4 * behind->position + 2 : 4 * read->position + 1;
   find_neighbours(at, clock, lowest, highest, scratch_);
-  const std::size_t count = words();
-  for (std::size_t i = 0; i < ordered_.size(); ++i) {
-    if ((scratch_.after[i / 64] >> (i % 64) & 1) == 0) continue;
-    if ((scratch_.before[i / 64] >> (i % 64) & 1) != 0) return false;
-    for (std::size_t w = 0; w < count; ++w) {
-      if ((reaches_[i][w] & scratch_.before[w]) != 0) return false;
-    }
+  for (std::size_t w = 0; w < words(); ++w) {
+    if ((scratch_.before[w] & scratch_.after[w]) != 0) return false;
   }
   return true;
 }
@@ -157,16 +139,22 @@ void memory::find_neighbours(const location& at, const vector_clock& clock, std:
   const std::size_t count = words();
   std::fill_n(found.before.begin(), count, 0);
   std::fill_n(found.after.begin(), count, 0);
-  for (std::size_t i = 0; i < ordered_.size(); ++i) {
-    const ordered& other = ordered_[i];
-    if (clock.covers(other.by.thread, other.by.stamp)) {
-      found.before[i / 64] |= std::uint64_t{1} << (i % 64);
-    }
+  const auto add_with_all_before = [&](std::uint32_t i) {
+    for (std::size_t w = 0; w < count; ++w) found.before[w] |= precede_[i][w];
+    add(found.before, i);
+  };
+  // A thread's last one that is known is enough: the thread's others precede that one.
+  for (std::size_t t = 0; t < threads_max; ++t) {
+    const auto& own = of_thread_[t];
+    const auto unknown = std::upper_bound(
+        own.begin(), own.end(), clock.at[t],
+        [&](std::uint32_t stamp, std::uint32_t i) { return stamp < ordered_[i].by.stamp; });
+    if (unknown != own.begin()) add_with_all_before(*std::prev(unknown));
   }
   for (const std::uint32_t i : at.seq_cst) {
     const ordered& other = ordered_[i];
-    if (other.lowest() < highest) found.before[i / 64] |= std::uint64_t{1} << (i % 64);
-    if (lowest < other.highest()) found.after[i / 64] |= std::uint64_t{1} << (i % 64);
+    if (other.lowest() < highest && !contains(found.before, i)) add_with_all_before(i);
+    if (lowest < other.highest()) add(found.after, i);
   }
 }
 
@@ -197,27 +185,26 @@ void memory::note_seq_cst(location& at, moment by, const vector_clock& clock, co
                           const store* written) {
   const auto index = static_cast<std::uint32_t>(ordered_.size());
   const ordered fresh{by, &at, read, written};
+  const std::size_t count = words();  // without the new one
   find_neighbours(at, clock, fresh.lowest(), fresh.highest(), scratch_);
   ordered_.push_back(fresh);
+  of_thread_[by.thread].push_back(index);
   at.seq_cst.push_back(index);
-  reaches_.emplace_back();
-  const std::size_t count = words();
-  set& mine = reaches_[index];
-  std::fill_n(mine.begin(), count, 0);
-  for (std::size_t i = 0; i < index; ++i) {
-    if ((scratch_.after[i / 64] >> (i % 64) & 1) == 0) continue;
-    mine[i / 64] |= std::uint64_t{1} << (i % 64);
-    for (std::size_t w = 0; w < count; ++w) mine[w] |= reaches_[i][w];
+  precede_.push_back({});
+  std::copy_n(scratch_.before.begin(), count, precede_[index].begin());
+  if (std::all_of(scratch_.after.begin(),
+                  scratch_.after.begin() + static_cast<std::ptrdiff_t>(count),
+                  [](std::uint64_t word) { return word == 0; })) {
+    return;  // it is the last of all: most are
   }
-  for (std::size_t i = 0; i < index; ++i) {
-    const bool is_before = (scratch_.before[i / 64] >> (i % 64) & 1) != 0;
-    bool leads_before = false;
-    for (std::size_t w = 0; w < count; ++w) {
-      leads_before = leads_before || (reaches_[i][w] & scratch_.before[w]) != 0;
+  for (std::uint32_t i = 0; i < index; ++i) {
+    bool comes_after = contains(scratch_.after, i);
+    for (std::size_t w = 0; w < count && !comes_after; ++w) {
+      comes_after = (precede_[i][w] & scratch_.after[w]) != 0;
     }
-    if (!is_before && !leads_before) continue;
-    for (std::size_t w = 0; w < count; ++w) reaches_[i][w] |= mine[w];
-    reaches_[i][index / 64] |= std::uint64_t{1} << (index % 64);
+    if (!comes_after) continue;
+    for (std::size_t w = 0; w < count; ++w) precede_[i][w] |= precede_[index][w];
+    add(precede_[i], index);
   }
 }
 

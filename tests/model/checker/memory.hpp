@@ -3,13 +3,15 @@
 
 #include <array>
 #include <atomic>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <source_location>
 #include <vector>
+
+#include "address_table.hpp"
 
 // The memory model: what a load may read, and where in an object's modification order a store may
 // go. It is that of C++20 without what README.md in this folder lists.
@@ -54,6 +56,21 @@ struct source_line {
 
   source_line() = default;
   source_line(const std::source_location& at) noexcept : file(at.file_name()), line(at.line()) {}
+
+  /// Of an instruction: what has no argument for a location, as a conversion or an assignment, is known only by where
+  /// it returns to. with_lines() finds the line.
+  [[nodiscard]] static source_line returning_to(const void* code) noexcept {
+    source_line at;
+    at.file = static_cast<const char*>(code);
+    at.line = of_an_instruction;
+    return at;
+  }
+  [[nodiscard]] const void* instruction() const noexcept {
+    return line == of_an_instruction ? file : nullptr;
+  }
+
+ private:
+  static constexpr std::uint32_t of_an_instruction = std::numeric_limits<std::uint32_t>::max();
 };
 
 /// Who acts, and when: a moment in one thread's life.
@@ -171,27 +188,34 @@ class memory {
       return written != nullptr ? 4 * written->position : 4 * read->position + 1;
     }
   };
+  // What a new operation would come between: all before it, and those at its location after it.
   struct neighbours {
     set before;
     set after;
   };
+  static bool contains(const set& of, std::uint32_t i) noexcept {
+    return (of[i / 64] >> (i % 64) & 1) != 0;
+  }
+  static void add(set& to, std::uint32_t i) noexcept { to[i / 64] |= std::uint64_t{1} << (i % 64); }
   void find_neighbours(const location& at, const vector_clock& clock, std::uint32_t lowest,
                        std::uint32_t highest, neighbours& found) const;
   [[nodiscard]] std::size_t words() const noexcept { return ordered_.size() / 64 + 1; }
 
   void rehash(location& at) noexcept;
 
-  boost::unordered_flat_map<const void*, location*> by_address_;
+  address_table<location> by_address_;
   std::deque<location> locations_;
   std::size_t locations_used_ = 0;
   std::deque<store> stores_;
   std::size_t stores_used_ = 0;
-  boost::unordered_flat_map<const void*, plain_cell*> plain_by_address_;
+  address_table<plain_cell> plain_by_address_;
   std::deque<plain_cell> plain_;
   std::size_t plain_used_ = 0;
 
   std::vector<ordered> ordered_;  // in the order of execution
-  std::vector<set> reaches_;      // [i]: those that come after i in S
+  // [i]: those that come before i in S, whatever they are known by
+  std::vector<set> precede_;
+  std::array<std::vector<std::uint32_t>, threads_max> of_thread_;
   neighbours scratch_;
   std::uint64_t hash_ = 0;
 };

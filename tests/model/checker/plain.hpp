@@ -22,13 +22,19 @@ class plain {
   }
   plain(const plain& other) : plain(other.get()) {}
   ~plain() { detail::given_back(&value_, 1); }
-  plain& operator=(const plain& other) {
-    set(other.get());
+  // Inline, so that what they call returns to the line that uses them.
+  [[gnu::always_inline]] inline plain& operator=(const plain& other) {
+    T value = other;
+    return *this = std::move(value);
+  }
+  [[gnu::always_inline]] inline plain& operator=(T value) {
+    detail::plain_write_here(&value_);
+    value_ = std::move(value);
     return *this;
   }
-  plain& operator=(T value) {
-    set(std::move(value));
-    return *this;
+  [[gnu::always_inline]] inline operator T() const {
+    detail::plain_read_here(&value_);
+    return value_;
   }
 
   [[nodiscard]] T get(where at = where::current()) const {
@@ -39,7 +45,6 @@ class plain {
     detail::plain_write(&value_, at);
     value_ = std::move(value);
   }
-  operator T() const { return get(); }
 
  private:
   T value_;

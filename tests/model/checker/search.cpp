@@ -4,6 +4,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <random>
 #include <sstream>
 #include <vector>
@@ -188,7 +189,18 @@ class random_priorities final : public chooser {
   choices made_;
 };
 
-using clock = std::chrono::steady_clock;
+// The time of this process alone: how far a search goes must not depend on what else its host does.
+struct clock {
+  using duration = std::chrono::microseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<clock>;
+  static constexpr bool is_steady = true;
+  static time_point now() noexcept {
+    const std::clock_t used = std::clock();
+    return time_point(duration(used / (CLOCKS_PER_SEC / 1'000'000)));
+  }
+};
 
 void keep_failure(outcome& result, const failure& what, const choices& made, const limits& within,
                   const std::function<void()>& body) {

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "trace.hpp"
@@ -32,6 +34,13 @@ std::memory_order parse_order(const std::string& text) {
     if (order_name(each) == ", " + text) return each;
   }
   return std::memory_order_relaxed;
+}
+
+// A build that does not depend on its folder says where a file is from the root on. What comes
+// through the compiler cache has "../../" before that. One binary may have both.
+std::string_view from_root(std::string_view file) {
+  while (file.starts_with("../")) file.remove_prefix(3);
+  return file;
 }
 
 // Places are compared by the addresses of their file names, which are literals: cheap, and at worst
@@ -67,8 +76,8 @@ class listed {
 
   void add(source_line where, operation what, std::memory_order order) {
     if (!seen_.insert({where.file, where.line, what}).second) return;
-    lines_.insert(std::string(where.file) + ":" + std::to_string(where.line) + " " + name_of(what) +
-                  " " + order_name(order).substr(2) + " " + check_);
+    lines_.insert(std::string(from_root(where.file)) + ":" + std::to_string(where.line) + " " +
+                  name_of(what) + " " + order_name(order).substr(2) + " " + check_);
   }
 
  private:
@@ -120,7 +129,7 @@ std::memory_order order_at(source_line where, operation what, std::memory_order 
   if (listed* const all = sites()) all->add(where, what, written);
   static const weakening weaker;
   if (weaker.line != 0 && weaker.line == where.line && weaker.what == name_of(what) &&
-      weaker.file == where.file) {
+      weaker.file == from_root(where.file)) {
     return weaker.order;
   }
   return written;

@@ -3,11 +3,22 @@
 
 #include <cctype>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace troupe::model {
+namespace {
+
+// The instruction before the one that is returned to.
+std::string name_of_instruction(const void* returns_to) {
+  return "code " + hexadecimal(reinterpret_cast<std::uintptr_t>(returns_to) - 1);
+}
+
+}  // namespace
 
 std::string to_string(source_line at) {
+  if (at.instruction() != nullptr) return name_of_instruction(at.instruction());
   const std::string_view path = at.file;
   const std::size_t slash = path.rfind('/');
   if (path.empty()) return "its start";
@@ -17,8 +28,22 @@ std::string to_string(source_line at) {
 
 namespace {
 
+// The program says where a source is from the root on; it lies somewhere below that root itself.
+std::ifstream open_source(std::string_view file) {
+  std::ifstream source{std::string(file)};
+  while (file.starts_with("../")) file.remove_prefix(3);
+  std::error_code unknown;
+  std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  while (!source.is_open() && folder.has_relative_path()) {
+    folder = folder.parent_path();
+    source.open(folder / file);
+  }
+  return source;
+}
+
 std::string line_at(source_line at) {
-  std::ifstream source(at.file);
+  if (at.instruction() != nullptr) return {};
+  std::ifstream source = open_source(at.file);
   std::string text;
   for (std::uint32_t line = 0; line < at.line; ++line) {
     if (!std::getline(source, text)) return {};
@@ -95,9 +120,7 @@ std::string hexadecimal(std::uint64_t value) {
 
 std::string trace_line(std::uint32_t step, std::size_t column, std::string_view thread,
                        source_line where, std::string_view what) {
-  // An assignment does not tell where it stands.
-  const bool is_unknown = where.line == 0 || std::string_view(where.file).ends_with("/check.hpp");
-  const std::string at = is_unknown ? std::string() : to_string(where);
+  const std::string at = where.line == 0 ? std::string() : to_string(where);
   char head[96];
   std::snprintf(head, sizeof head, "%5u  %-24s ", step, at.c_str());
   std::string line = head;

@@ -12,8 +12,11 @@
 
 namespace troupe::model {
 
-/// file:line, without the folders.
+/// file:line, without the folders; of an instruction what with_lines() replaces.
 [[nodiscard]] std::string to_string(source_line at);
+
+/// The text with the lines of the instructions in it, as far as addr2line of the compiler's tools can tell them.
+[[nodiscard]] std::string with_lines(std::string text);
 
 /// The name of what is declared there, if the source is at hand; file:line otherwise.
 [[nodiscard]] std::string name_at(source_line at);

@@ -211,7 +211,7 @@ TEST(lifeline, who_comes_by_one_that_has_ended_alone_finds_its_mailbox_closed) {
     require(box.push(left) == mailbox::pushed::to_busy, "it is open");
     {
       jthread passer_by([&] {
-        if (!actor.line.try_hold_in_use()) return;
+        if (!actor.line.try_hold_in_use(actor.line.now_after_others().generation())) return;
         is_taken = box.push(late) == mailbox::pushed::to_busy;
         actor.let_go_of_one();
       });
@@ -269,7 +269,7 @@ TEST(lifeline, who_passes_by_finds_an_actor_that_is_complete) {
   expect_holds([] {
     slot actor;
     jthread passer_by([&] {
-      if (!actor.line.try_hold_in_use()) return;
+      if (!actor.line.try_hold_in_use(actor.line.now_after_others().generation())) return;
       require(actor.incarnation == 1, "it is complete");
       actor.let_go_of_one();
     });
@@ -289,7 +289,7 @@ TEST(lifeline, a_slot_is_freed_after_all_that_was_done_in_it) {
         actor.let_go();
       });
       jthread passer_by([&] {
-        if (!actor.line.try_hold_in_use()) return;
+        if (!actor.line.try_hold_in_use(actor.line.now_after_others().generation())) return;
         require(actor.incarnation == 1, "who holds it keeps it");
         actor.let_go_of_one();
       });
@@ -536,7 +536,7 @@ TEST(lifeline, who_passes_by_while_the_search_decides_does_not_disturb_it) {
     idle_slot actor;
     {
       jthread passer_by([&] {
-        if (!actor.line.try_hold_in_use()) return;
+        if (!actor.line.try_hold_in_use(actor.line.now_after_others().generation())) return;
         require(actor.incarnation == 1, "who holds it keeps it");
         if (!actor.line.try_let_go()) actor.let_go();
       });

@@ -27,7 +27,7 @@ TEST(memory_budget, what_two_add_raises_the_flag) {
   expect_holds([] {
     atomic<bool> is_over{false};
     memory_budget budget{100, is_over};
-    budget.start();
+    budget.start(100);
     budget.add(100);
     {
       jthread other([&] { budget.add(-50); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/memory/page_depot.hpp>
+#include <troupe/memory/magazine.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <troupe/memory/magazine.hpp>
+#include <troupe/memory/page_depot.hpp>
 #include <troupe/memory/poison.hpp>
 #include <troupe/sync/parker.hpp>
 #include <troupe/sync/per_thread.hpp>

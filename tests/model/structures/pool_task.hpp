@@ -11,7 +11,7 @@
 namespace troupe::detail {
 
 // Runs once, then tells who waits.
-struct task : runnable {
+struct pool_task : runnable {
   model::plain<int> turns{0};
   parker* done = nullptr;
   std::function<void()> also;
@@ -19,7 +19,7 @@ struct task : runnable {
 
 inline turn_result turn(runnable& r, activity& of_thread) noexcept {
   of_thread.turns.add(1);
-  auto& one = static_cast<task&>(r);
+  auto& one = static_cast<pool_task&>(r);
   one.turns = one.turns + 1;
   if (one.also) one.also();
   if (one.done != nullptr) one.done->notify();

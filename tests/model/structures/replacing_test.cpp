@@ -30,7 +30,7 @@ TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it) {
   expect_holds({.random = 5'000, .timeouts = 4}, [] {
     parker done;
     parker second;
-    std::array<task, 2> tasks;
+    std::array<pool_task, 2> tasks;
     worker_pool pool(watched_by_monitor(1), turn);
     tasks[0].done = &done;
     tasks[1].done = &second;
@@ -49,7 +49,7 @@ TEST(replacing, a_turn_that_waits_for_what_comes_from_outside_gets_it) {
     parker done;
     parker begun;
     parker second;
-    std::array<task, 2> tasks;
+    std::array<pool_task, 2> tasks;
     worker_pool pool(watched_by_monitor(1), turn);
     tasks[0].done = &done;
     tasks[1].done = &second;
@@ -68,7 +68,7 @@ TEST(replacing, a_turn_that_waits_for_what_comes_from_outside_gets_it) {
 TEST(replacing, a_turn_that_comes_back_meanwhile_keeps_its_worker_or_has_lost_it) {
   expect_holds({.random = 20'000, .timeouts = 8}, [] {
     std::array<parker, 3> done;
-    std::array<task, 4> tasks;
+    std::array<pool_task, 4> tasks;
     worker_pool pool(watched_by_monitor(1), turn);
     for (std::size_t i = 0; i < done.size(); ++i) tasks[i].done = &done[i];
     tasks[3].also = [&] {
@@ -76,7 +76,7 @@ TEST(replacing, a_turn_that_comes_back_meanwhile_keeps_its_worker_or_has_lost_it
     };
     pool.schedule(tasks[3]);
     for (parker& each : done) each.park();
-    for (task& each : tasks) require(each.turns == 1, "each has had one turn");
+    for (pool_task& each : tasks) require(each.turns == 1, "each has had one turn");
   });
 }
 
@@ -85,7 +85,7 @@ TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it_from_another_wor
   expect_holds({.random = 10'000, .timeouts = 6}, [] {
     std::array<parker, 2> done;
     parker second;
-    std::array<task, 3> tasks;
+    std::array<pool_task, 3> tasks;
     pool_options options = watched_by_monitor(2);
     options.max_threads = 2;
     worker_pool pool(options, turn);
@@ -99,14 +99,14 @@ TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it_from_another_wor
     };
     pool.schedule(tasks[0]);
     for (parker& each : done) each.park();
-    for (task& each : tasks) require(each.turns == 1, "each has had one turn");
+    for (pool_task& each : tasks) require(each.turns == 1, "each has had one turn");
   });
 }
 
 TEST(replacing, a_turn_that_comes_back_meanwhile_has_its_worker) {
   expect_holds({.random = 20'000, .timeouts = 8}, [] {
     std::array<parker, 2> done;
-    std::array<task, 3> tasks;
+    std::array<pool_task, 3> tasks;
     pool_options options = watched_by_monitor(1);
     options.max_threads = 1;
     worker_pool pool(options, turn);
@@ -116,7 +116,90 @@ TEST(replacing, a_turn_that_comes_back_meanwhile_has_its_worker) {
     };
     pool.schedule(tasks[2]);
     for (parker& each : done) each.park();
-    for (task& each : tasks) require(each.turns == 1, "each has had one turn");
+    for (pool_task& each : tasks) require(each.turns == 1, "each has had one turn");
+  });
+}
+
+// ── By an idle worker, for what waits in the slot ─────────────────────────────────────────────
+
+// Nobody looks after the turns but the other worker.
+TEST(stealing_from_a_slot, what_waits_there_gets_its_turn_while_the_one_before_lasts) {
+  expect_holds({.random = 10'000, .timeouts = 6}, [] {
+    parker done;
+    parker second;
+    std::array<pool_task, 2> tasks;
+    worker_pool pool(2, turn);
+    tasks[0].done = &done;
+    tasks[1].done = &second;
+    tasks[0].also = [&] {
+      pool.schedule(tasks[1]);  // into the slot
+      second.park();
+    };
+    pool.schedule(tasks[0]);
+    done.park();
+    for (pool_task& each : tasks) require(each.turns == 1, "each has had one turn");
+  });
+}
+
+// Whether it is taken or not, and in which step of a turn that goes on filling the slot.
+TEST(stealing_from_a_slot, each_has_one_turn_wherever_it_is_given) {
+  expect_holds({.random = 20'000, .timeouts = 8}, [] {
+    std::array<parker, 3> done;
+    std::array<pool_task, 4> tasks;
+    worker_pool pool(2, turn);
+    for (std::size_t i = 0; i < done.size(); ++i) tasks[i].done = &done[i];
+    tasks[3].also = [&] {
+      for (std::size_t i = 0; i < done.size(); ++i) pool.schedule(tasks[i]);
+    };
+    pool.schedule(tasks[3]);
+    for (parker& each : done) each.park();
+    for (pool_task& each : tasks) require(each.turns == 1, "each has had one turn");
+  });
+}
+
+// The one that looks out takes what waits in one slot; another one looks after the other slot.
+TEST(stealing_from_a_slot, of_three_workers_the_next_one_looks_out) {
+  expect_holds({.random = 10'000, .timeouts = 8}, [] {
+    std::array<parker, 2> done;
+    std::array<parker, 2> woken;
+    std::array<pool_task, 3> tasks;
+    worker_pool pool(3, turn);
+    tasks[0].done = &done[0];
+    tasks[1].done = &woken[0];
+    tasks[2].done = &woken[1];
+    tasks[0].also = [&] {
+      pool.schedule(tasks[1]);
+      woken[0].park();
+    };
+    tasks[1].also = [&] {
+      pool.schedule(tasks[2]);
+      woken[1].park();
+    };
+    pool.schedule(tasks[0]);
+    done[0].park();
+    for (pool_task& each : tasks) require(each.turns == 1, "each has had one turn");
+  });
+}
+
+// All were at rest for so long that nobody looks any more: whoever fills the slot wakes one.
+TEST(stealing_from_a_slot, the_lookout_is_woken_by_the_first_to_fill_one) {
+  expect_holds({.random = 10'000, .timeouts = 12}, [] {
+    parker first;
+    parker done;
+    parker second;
+    std::array<pool_task, 3> tasks;
+    worker_pool pool(2, turn);
+    tasks[0].done = &first;
+    tasks[1].done = &done;
+    tasks[2].done = &second;
+    tasks[1].also = [&] {
+      pool.schedule(tasks[2]);
+      second.park();
+    };
+    pool.schedule(tasks[0]);
+    first.park();
+    pool.schedule(tasks[1]);
+    done.park();
   });
 }
 
@@ -125,7 +208,7 @@ TEST(replacing, a_turn_that_will_block_gives_its_worker_away) {
     parker done;
     parker second;
     parker last;
-    std::array<task, 3> tasks;
+    std::array<pool_task, 3> tasks;
     worker_pool pool({.workers = 1, .max_threads = 2}, turn);
     tasks[0].done = &done;
     tasks[1].done = &second;
@@ -145,7 +228,7 @@ TEST(replacing, a_turn_that_will_block_gives_its_worker_away) {
 TEST(replacing, two_turns_that_will_block_are_two_threads_more_or_one_of_them_waits) {
   expect_holds({.random = 5'000}, [] {
     std::array<parker, 2> done;
-    std::array<task, 2> tasks;
+    std::array<pool_task, 2> tasks;
     worker_pool pool({.workers = 1, .max_threads = 2}, turn);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       tasks[i].done = &done[i];

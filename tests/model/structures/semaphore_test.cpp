@@ -104,6 +104,21 @@ TEST(semaphore, a_post_at_the_deadline_of_one_goes_to_the_other) {
   });
 }
 
+TEST(semaphore, a_post_after_a_deadline_that_met_another_wakes_who_waits) {
+  expect_holds({.preemptions = 3, .spurious = 0}, [] {
+    semaphore permits;
+    {
+      jthread hasty("hasty", [&] { (void)permits.wait_until(time_point{}); });
+      permits.post();
+      (void)permits.try_wait();
+    }
+    // One of the two has taken it. From here on it is as new.
+    require(!permits.try_wait(), "it was taken");
+    jthread patient("patient", [&] { (void)permits.wait(); });
+    permits.post();
+  });
+}
+
 TEST(semaphore, close_wakes_who_waits) {
   expect_holds({.preemptions = 2, .spurious = 0}, [] {
     semaphore permits;

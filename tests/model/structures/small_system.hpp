@@ -2,11 +2,23 @@
 #pragma once
 
 #include <checker/check.hpp>
+#include <cstdint>
+#include <string>
 #include <troupe/troupe.hpp>
+
+#include "actor/accounts.hpp"
 
 // What the checks of whole systems have in common.
 
 namespace troupe {
+
+/// Actors, groups of mailboxes and systems check their accounts when they end, in every body.
+inline const bool accounts_are_checked = [] {
+  detail::unsettled_account = [](const char* account, std::int64_t left) {
+    model::require(false, std::string(account) + ": " + std::to_string(left) + " left");
+  };
+  return true;
+}();
 
 /// A system whose end waits for ever for its actors: any other deadline may pass at any time. Nobody looks after its
 /// workers: replacing_test.cpp does that for a pool alone.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Actors that hold each other, while somebody searches for them.
+// Actors that hold each other, while the system searches for them and something else happens to them.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
+#include <chrono>
+#include <troupe/supervision/names.hpp>
 #include <troupe/sync/parker.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
@@ -103,6 +105,27 @@ TEST(cycles, end_after_the_last_reference_from_outside_has_gone) {
   });
 }
 
+TEST(cycles, end_once_while_somebody_stops_one_of_them) {
+  expect_holds({.random = 3'000}, [] {
+    ring two;
+    {
+      troupe::system all{searched_by_hand()};
+      const weak_ref<member> weak = two.spawn_in(all);
+      jthread visitor([&] {
+        if (const ref<member> one = weak.lock()) one.stop();
+      });
+      // Once one of them is stopped, the other one ends because nobody refers to it any more.
+      (void)all.collect_cycles();
+      visitor.join();
+      (void)all.collect_cycles();
+      (void)all.collect_cycles();
+      two.first_ended.park();
+      two.second_ended.park();
+    }
+    require(two.first.ends == 1 && two.second.ends == 1, "each ends once");
+  });
+}
+
 TEST(cycles, end_once_while_the_system_shuts_down) {
   expect_holds({.random = 2'000}, [] {
     ring two;
@@ -113,6 +136,200 @@ TEST(cycles, end_once_while_the_system_shuts_down) {
       (void)all.shutdown(duration::max());
     }
     require(two.first.ends == 1 && two.second.ends == 1, "each ends once");
+  });
+}
+
+// ── What arrives while it is undecided whether they end ───────────────────────────────────────
+//
+// The search has marked the first one. Then both are told of something, and the search finds that the
+// second one has work to do: so both live, and handle what they were told.
+
+struct number_wanted {
+  using reply = int;
+};
+class responder : public actor {
+ public:
+  int on(number_wanted) { return 1; }
+};
+
+// Short enough that it is over in some of the executions: the clock is the real one.
+constexpr std::chrono::microseconds soon{100};
+
+// One of two that hold each other, and that hear of other actors without being referenced by them.
+class listener : public actor {
+ public:
+  struct holds {
+    ref<listener> other;
+  };
+  struct watches {
+    address who;
+  };
+  struct links {
+    address who;
+  };
+  struct seeks {};
+  struct arms {};
+  struct tick {};
+  struct asks {
+    ref<responder> whom;
+  };
+  listener(record& done, parker& ready, parker& ended)
+      : done_(done), ready_(ready), ended_(ended) {}
+  listener(const listener&) = delete;
+  listener& operator=(const listener&) = delete;
+  ~listener() {
+    done_.ends = done_.ends + 1;
+    ended_.notify();
+  }
+  void on(const holds& m) { other_ = m.other; }
+  void on(const watches& m) {
+    watch(m.who);
+    ready_.notify();
+  }
+  void on(const links& m) {
+    link(m.who);
+    ready_.notify();
+  }
+  void on(seeks) {
+    names(system()).tell("it", self(this));
+    ready_.notify();
+  }
+  void on(arms) { (void)self(this).send_after(soon, tick{}); }
+  task<> on(asks m) {
+    const auto answer = co_await m.whom.ask<number_wanted>(soon);
+    require(answer || answer.error() == ask_error::timeout, "one of the two");
+    hears();
+    ready_.notify();
+  }
+  void on(tick) {
+    hears();
+    ready_.notify();
+  }
+  void on(const down&) { hears(); }
+  void on(const link_down&) { hears(); }
+  void on(const name_registered&) { hears(); }
+  void references(reference_visitor& visit) const { visit(other_); }
+
+ private:
+  void hears() {
+    done_.sum = done_.sum + 1;
+    require(static_cast<bool>(other_), "it holds the other one");
+    require(other_.send(holds{self(this)}) == delivery::accepted, "whom it holds has not ended");
+  }
+
+  record& done_;
+  parker& ready_;
+  parker& ended_;
+  ref<listener> other_;
+};
+
+struct listening_ring {
+  record first, second;
+  parker first_ready, second_ready, first_ended, second_ended;
+
+  template <class Message>
+  void spawn_in(troupe::system& all, const Message& begin) {
+    const auto one = all.spawn<listener>(first, first_ready, first_ended);
+    const auto other = all.spawn<listener>(second, second_ready, second_ended);
+    one.send(listener::holds{other});
+    other.send(listener::holds{one});
+    one.send(begin);
+    other.send(begin);
+  }
+  void wait() {
+    first_ready.park();
+    second_ready.park();
+  }
+  void collect_from(troupe::system& all) {
+    while (all.collect_cycles() == 0) cpu_relax();
+    first_ended.park();
+    second_ended.park();
+  }
+  void check() {
+    require(first.ends == 1 && second.ends == 1, "each ends once");
+    require(first.sum <= 1 && second.sum <= 1, "each is told once at most");
+  }
+};
+
+TEST(cycles, that_watch_hear_of_an_end_or_end_themselves) {
+  expect_holds({.random = 1'500}, [] {
+    record watched;
+    listening_ring two;
+    {
+      troupe::system all{searched_by_hand()};
+      const auto z = all.spawn<counter>(watched);
+      two.spawn_in(all, listener::watches{z.address()});
+      two.wait();
+      z.stop();
+      two.collect_from(all);
+    }
+    two.check();
+  });
+}
+
+TEST(cycles, that_are_linked_hear_of_an_end_or_end_themselves) {
+  expect_holds({.random = 1'500}, [] {
+    record linked;
+    listening_ring two;
+    {
+      troupe::system all{searched_by_hand()};
+      const auto z = all.spawn<counter>(linked);
+      two.spawn_in(all, listener::links{z.address()});
+      two.wait();
+      z.stop();
+      two.collect_from(all);
+    }
+    two.check();
+  });
+}
+
+TEST(cycles, that_have_armed_a_timer_end_after_it_has_fired) {
+  expect_holds({.random = 1'500}, [] {
+    listening_ring two;
+    {
+      troupe::system all{searched_by_hand()};
+      two.spawn_in(all, listener::arms{});
+      const bool are_ending = all.collect_cycles() != 0;  // the timers have fired already
+      two.wait();
+      if (!are_ending) two.collect_from(all);
+    }
+    two.check();
+    require(two.first.sum == 1 && two.second.sum == 1, "each has had its message");
+  });
+}
+
+// What is left of a request is an alarm, which references nobody, or a reply that comes too late.
+TEST(cycles, that_have_asked_end_whatever_is_left_of_the_request) {
+  expect_holds({.random = 1'500}, [] {
+    listening_ring two;
+    {
+      troupe::system all{searched_by_hand()};
+      {
+        const auto r = all.spawn<responder>();
+        two.spawn_in(all, listener::asks{r});
+      }
+      two.wait();
+      two.collect_from(all);
+    }
+    two.check();
+  });
+}
+
+TEST(cycles, that_wait_for_a_name_are_told_or_end) {
+  expect_holds({.random = 1'000}, [] {
+    record named;
+    listening_ring two;
+    {
+      troupe::system all{searched_by_hand()};
+      two.spawn_in(all, listener::seeks{});
+      two.wait();
+      {
+        const auto z = all.spawn<counter>(named);
+        jthread other([&] { require(static_cast<bool>(names(all).add("it", z)), "it is free"); });
+        two.collect_from(all);
+      }
+    }
+    two.check();
   });
 }
 

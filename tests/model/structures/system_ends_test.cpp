@@ -4,10 +4,13 @@
 
 #include <checker/check.hpp>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
+#include <troupe/supervision/router.hpp>
 #include <troupe/sync/parker.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
+#include <vector>
 
 #include "small_system.hpp"
 
@@ -197,6 +200,40 @@ TEST(join, returns_when_the_constructor_has_thrown) {
     to.given.park();
     require(to.who.join() == exit_reason::failed, "it says why");
     require(to.last_words == 1, "all that it did is seen");
+  });
+}
+
+// ── Systems side by side ──────────────────────────────────────────────────────────────────────
+
+// Says which thread it has ended in.
+struct belonging {
+  explicit belonging(thread_id& ended) : ended_in(ended) {}
+  belonging(const belonging&) = delete;
+  belonging& operator=(const belonging&) = delete;
+  ~belonging() { ended_in = this_thread_id(); }
+  thread_id& ended_in;
+};
+
+TEST(system, that_looks_at_its_actors_frees_nothing_of_another_one) {
+  expect_holds({.random = 2'000}, [] {
+    struct by_sum {
+      std::shared_ptr<belonging> its;
+      int operator()(const add& m) const { return m.by; }
+    };
+    record done;
+    thread_id ended_in{};
+    {
+      troupe::system second{small()};
+      recipient<add> last;
+      {
+        troupe::system first{small()};
+        const std::vector<ref<counter>> workers{first.spawn<counter>(done)};
+        last = router<add>(first, workers, by_hash{by_sum{std::make_shared<belonging>(ended_in)}});
+      }
+      jthread walker([&] { (void)second.overloaded_actors(); });
+      last = {};  // the router's slot, and what it owns
+    }
+    require(ended_in == this_thread_id(), "whoever lets go of the last reference frees it");
   });
 }
 

@@ -55,6 +55,20 @@ TEST(names, a_thread_that_waits_is_told_whoever_is_first) {
   });
 }
 
+TEST(names, two_threads_that_wait_for_the_same_are_both_told) {
+  expect_holds({.random = 1'500}, [] {
+    record done;
+    troupe::system all{small(1)};
+    const auto it = all.spawn<counter>(done);
+    const auto waits = [&] {
+      require(static_cast<bool>(names(all).wait_for<counter>("it", time_point::max())), "it comes");
+    };
+    jthread one(waits);
+    jthread other(waits);
+    require(static_cast<bool>(names(all).add("it", it)), "it is free");
+  });
+}
+
 TEST(names, who_ends_while_it_waits_is_not_told_any_more) {
   expect_holds({.random = 3'000}, [] {
     record done;

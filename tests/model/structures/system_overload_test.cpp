@@ -53,7 +53,7 @@ TEST(pause, an_actor_that_was_paused_goes_on) {
       from.stop();
       require(from.join() == exit_reason::stopped, "it gets its turns");
     }
-    require(taken >= 2 && done.sum == taken, "what was taken is handled");
+    require(taken == 4 && done.sum == 4, "nothing is refused");
   });
 }
 
@@ -74,7 +74,7 @@ TEST(pause, two_that_were_paused_for_the_same_go_on) {
       require(one.join() == exit_reason::stopped, "it gets its turns");
       require(other.join() == exit_reason::stopped, "so does the other");
     }
-    require(done.sum == taken + other_taken, "what was taken is handled");
+    require(taken == 2 && other_taken == 2 && done.sum == 4, "nothing is refused");
   });
 }
 
@@ -91,7 +91,128 @@ TEST(pause, a_thread_that_waits_for_room_goes_on) {
         }
       });
     }
-    require(done.sum == taken, "what was taken is handled");
+    require(taken == 3 && done.sum == 3, "nothing is refused");
+  });
+}
+
+TEST(pause, a_thread_that_waits_for_one_that_terminates_goes_on) {
+  expect_holds({.random = 1'500}, [] {
+    record done;
+    plain<int> taken{0};
+    {
+      troupe::system all{small()};
+      const auto to = all.spawn<counter>(narrow, done);
+      jthread other([&] {
+        for (int i = 0; i < 2; ++i) {
+          if (is_taken(to.send(add{1}))) taken = taken + 1;
+        }
+      });
+      to.stop_now();
+    }
+    require(done.sum <= taken, "no more than was taken is handled");
+  });
+}
+
+struct pass {
+  int times;
+};
+
+/// Sends on what it gets, to another one that sends it back.
+class passer : public actor {
+ public:
+  explicit passer(record& done) : done_(done) {}
+  passer(const passer&) = delete;
+  passer& operator=(const passer&) = delete;
+  void on(const ref<passer>& to) { to_ = to; }
+  void on(pass p) {
+    done_.sum = done_.sum + 1;
+    if (p.times == 0) return;
+    const ref<passer> to = to_.lock();
+    if (!to) return;
+    for (const int times : {p.times - 1, 0}) (void)to.send(pass{times});
+  }
+
+ private:
+  weak_ref<passer> to_;
+  record& done_;
+};
+
+TEST(pause, two_that_would_wait_for_each_other_go_on) {
+  expect_holds({.random = 2'000}, [] {
+    record of_one;
+    record of_other;
+    {
+      troupe::system all{small(2)};
+      const auto one = all.spawn<passer>(narrow, of_one);
+      const auto other = all.spawn<passer>(narrow, of_other);
+      (void)one.send(other);
+      (void)other.send(one);
+      (void)one.send(pass{2});
+      (void)other.send(pass{2});
+      one.stop();
+      other.stop();
+      require(one.join() == exit_reason::stopped, "it gets its turns");
+      require(other.join() == exit_reason::stopped, "so does the other");
+      require(all.statistics().messages_refused == 0, "no mailbox refuses anything");
+    }
+    require(of_one.sum >= 1 && of_other.sum >= 1, "what was sent before the stop is handled");
+  });
+}
+
+struct question {};
+class asker;
+
+/// Floods the one that asks it, and answers it.
+class late_flooder : public actor {
+ public:
+  explicit late_flooder(plain<int>& taken) : taken_(taken) {}
+  void on(ref<asker> to) { to_ = std::move(to); }
+  void on(flood f);
+  int on(question) { return 1; }
+
+ private:
+  ref<asker> to_;
+  plain<int>& taken_;
+};
+
+/// Asks, and handles nothing else meanwhile.
+class asker : public actor {
+ public:
+  asker(ref<late_flooder> to, record& done) : to_(std::move(to)), done_(done) {}
+  void on(add m) { done_.sum = done_.sum + m.by; }
+  exclusive_task<> on(pass) {
+    const auto answer = co_await to_.ask<question>(no_timeout);
+    require(answer.has_value(), "it is answered");
+    to_ = {};  // they hold each other
+  }
+
+ private:
+  ref<late_flooder> to_;
+  record& done_;
+};
+
+void late_flooder::on(flood f) {
+  for (int i = 0; i < f.messages; ++i) {
+    if (is_taken(to_.send(add{1}))) taken_ = taken_ + 1;
+  }
+}
+
+TEST(pause, for_one_whose_exclusive_handler_waits_for_the_suspended_one_ends) {
+  expect_holds({.random = 2'000}, [] {
+    record done;
+    plain<int> taken{0};
+    {
+      troupe::system all{small(2)};
+      const auto sink = all.spawn<late_flooder>(taken);
+      const auto asks = all.spawn<asker>(narrow, sink, done);
+      (void)sink.send(asks);
+      (void)asks.send(pass{0});
+      (void)sink.send(flood{3});
+      asks.stop();
+      require(asks.join() == exit_reason::stopped, "it is answered");
+      (void)sink.send(ref<asker>{});
+    }
+    require(taken <= 3 && done.sum <= 3, "no more than was sent is handled");
   });
 }
 
@@ -109,6 +230,44 @@ TEST(pause, who_is_paused_for_one_that_ends_goes_on) {
       require(from.join() == exit_reason::stopped, "it gets its turns");
     }
     require(done.sum <= taken, "no more than was taken is handled");
+  });
+}
+
+// More than a mailbox can count.
+struct freight {
+  [[nodiscard]] std::size_t owned_bytes() const noexcept { return 20'000'000; }
+};
+
+class harbour : public actor {
+ public:
+  void on(const freight&) {}
+};
+
+class shipper : public actor {
+ public:
+  explicit shipper(ref<harbour> to) : to_(std::move(to)) {}
+  void on(flood) { (void)to_.send(freight{}); }
+
+ private:
+  const ref<harbour> to_;
+};
+
+TEST(pause, for_messages_that_a_mailbox_does_not_count_ends_with_their_receiver) {
+  expect_holds({.random = 1'500}, [] {
+    system_options options = small(2);
+    options.memory_budget = std::size_t{1} << 40;
+    troupe::system all{options};
+    const auto to = all.spawn<harbour>(spawn_options{.max_bytes = 4'096});
+    const auto one = all.spawn<shipper>(to);
+    const auto other = all.spawn<shipper>(to);
+    one.send(flood{1});
+    other.send(flood{1});
+    to.stop_now();
+    one.stop();
+    other.stop();
+    require(one.join() == exit_reason::stopped, "it gets its turns");
+    require(other.join() == exit_reason::stopped, "so does the other");
+    require(all.statistics().overdraft_bytes == 0, "nothing stays charged");
   });
 }
 

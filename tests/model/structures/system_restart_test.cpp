@@ -11,6 +11,7 @@
 #include <string_view>
 #include <troupe/actor/actor_type.hpp>
 #include <troupe/actor/incarnations.hpp>
+#include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
@@ -32,6 +33,9 @@ struct past {
   plain<int> alive{0};
   plain<int> made{0};
   plain<int> counted{0};
+  plain<int> prepared{0};
+  atomic<bool> tells{false};
+  atomic<bool> is_decided{false};
   mutex guard;
   bool is_over = false;     // under the mutex
   bool has_object = false;  // likewise; only for those that come back at once
@@ -177,6 +181,87 @@ TEST(restart, what_is_sent_meanwhile_is_handled_by_the_next_object) {
       end(it, all);
     }
     require(!begun || all.counted == 1, "it is handled if there is a next object");
+  });
+}
+
+// As the first one, and it writes in itself while it is told.
+class again_and_counts final : public detail::incarnations {
+ public:
+  explicit again_and_counts(past& of) : supervised_(of) {}
+  ~again_and_counts() override { told_ = -1; }
+  void construct(void* place) override { supervised_.construct(place); }
+  void started() noexcept override {}
+  bool comes_back(exit_reason why) noexcept override { return supervised_.comes_back(why); }
+  void ended(exit_reason why, std::string_view what) noexcept override {
+    supervised_.ended(why, what);
+    told_ = told_ + 1;
+  }
+  bool forgets_mailbox() const noexcept override { return false; }
+
+ private:
+  again supervised_;
+  plain<int> told_{0};
+};
+
+TEST(restart, what_makes_the_objects_stays_until_the_end_of_one_has_been_told) {
+  expect_holds({.random = 5'000}, [] {
+    past all;
+    {
+      troupe::system system{quiet(2)};
+      const auto it = spawn<again_and_counts>(system, all);
+      it.send(fail{});
+      it.stop_now();
+      end(it, all);
+    }
+    require(all.alive == 0, "it has ended");
+    require(all.made == 1, "nobody has decided that there shall be another one");
+  });
+}
+
+// Its second object needs what was prepared before the decision that there shall be one.
+class again_with_what_is_prepared final : public detail::incarnations {
+ public:
+  explicit again_with_what_is_prepared(past& of) : supervised_(of), past_(of) {}
+  void construct(void* place) override {
+    require(objects_++ == 0 || past_.prepared == 1, "it is prepared");
+    supervised_.construct(place);
+  }
+  void started() noexcept override {}
+  bool comes_back(exit_reason why) noexcept override { return supervised_.comes_back(why); }
+  void ended(exit_reason why, std::string_view what) noexcept override {
+    supervised_.ended(why, what);
+    if (objects_ > 1) return;
+    // The decision falls into the telling. What comes before it is handed over by the decision alone.
+    past_.tells.store(true, release);
+    while (!past_.is_decided.load(relaxed)) cpu_relax();
+  }
+  bool forgets_mailbox() const noexcept override { return false; }
+
+ private:
+  again supervised_;
+  past& past_;
+  int objects_ = 0;
+};
+
+TEST(restart, what_came_before_a_decision_comes_before_the_next_object) {
+  expect_holds({.random = 5'000}, [] {
+    past all;
+    {
+      troupe::system system{quiet(2)};
+      const auto it = spawn<again_with_what_is_prepared>(system, all);
+      it.send(fail{});
+      {
+        jthread other([&] {
+          while (!all.tells.load(acquire)) cpu_relax();
+          all.prepared = 1;
+          require(begin_incarnation(detail::ref_access::block(it)), "nobody has decided yet");
+          all.is_decided.store(true, relaxed);
+        });
+      }
+      end(it, all);
+    }
+    require(all.alive == 0, "it has ended");
+    require(all.made == 2, "the decision holds");
   });
 }
 

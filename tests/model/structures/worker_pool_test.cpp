@@ -26,7 +26,7 @@ TEST(worker_pool, without_work_it_ends) {
 TEST(worker_pool, work_from_outside_gets_its_turn) {
   expect_holds({.preemptions = 2}, [] {
     parker done;
-    task one;
+    pool_task one;
     one.done = &done;
     worker_pool pool(1, turn);
     pool.schedule(one);
@@ -38,7 +38,7 @@ TEST(worker_pool, work_from_outside_gets_its_turn) {
 TEST(worker_pool, work_from_two_threads_gets_its_turn) {
   expect_holds({.preemptions = 1}, [] {
     std::array<parker, 2> done;
-    std::array<task, 2> tasks;
+    std::array<pool_task, 2> tasks;
     worker_pool pool(1, turn);
     tasks[0].done = &done[0];
     tasks[1].done = &done[1];
@@ -53,7 +53,7 @@ TEST(worker_pool, work_from_two_threads_gets_its_turn) {
 
 TEST(worker_pool, what_waits_for_the_running_gets_its_turn_and_holds_nobody_up) {
   expect_holds({.random = 10'000}, [] {
-    std::array<task, 3> tasks;
+    std::array<pool_task, 3> tasks;
     std::array<parker, 3> done;
     worker_pool pool(2, turn);
     for (std::size_t i = 0; i < 3; ++i) tasks[i].done = &done[i];
@@ -61,14 +61,14 @@ TEST(worker_pool, what_waits_for_the_running_gets_its_turn_and_holds_nobody_up) 
     pool.schedule(tasks[0]);
     pool.schedule_for_the_running(tasks[1]);
     for (parker& each : done) each.park();
-    for (const task& each : tasks) require(each.turns == 1, "it has had one turn");
+    for (const pool_task& each : tasks) require(each.turns == 1, "it has had one turn");
   });
 }
 
 // Nobody runs any more, or somebody is about to park.
 TEST(worker_pool, what_waits_for_the_running_is_not_left_behind_by_the_last_of_them) {
   expect_holds({.preemptions = 1}, [] {
-    std::array<task, 2> tasks;
+    std::array<pool_task, 2> tasks;
     std::array<parker, 2> done;
     worker_pool pool(1, turn);
     tasks[0].done = &done[0];
@@ -82,7 +82,7 @@ TEST(worker_pool, what_waits_for_the_running_is_not_left_behind_by_the_last_of_t
 
 TEST(worker_pool, what_a_turn_schedules_gets_its_turn) {
   expect_holds({.random = 20'000}, [] {
-    std::array<task, 3> tasks;
+    std::array<pool_task, 3> tasks;
     worker_pool pool(2, turn);
     tasks[0].also = [&] {
       pool.schedule(tasks[1]);
@@ -99,7 +99,7 @@ TEST(worker_pool, what_a_turn_schedules_gets_its_turn) {
 
 TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_comes_behind_it) {
   expect_holds({.random = 20'000}, [] {
-    std::array<task, 2> tasks;
+    std::array<pool_task, 2> tasks;
     parker done;
     parker second;
     tasks[0].also = [&] { second.park(); };
@@ -114,7 +114,7 @@ TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_comes_behind_it) {
 
 TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_it_has_woken) {
   expect_holds({.random = 20'000}, [] {
-    std::array<task, 3> tasks;
+    std::array<pool_task, 3> tasks;
     parker done;
     parker second;
     parker last;
@@ -135,10 +135,10 @@ TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_it_has_woken) {
 
 // A turn that waits for one of four that it has scheduled; that one waits for the next.
 struct turns_that_wait {
-  std::array<task, 4> tasks;
+  std::array<pool_task, 4> tasks;
   std::array<parker, 3> done;
   std::array<parker, 2> waiting;
-  task waker;
+  pool_task waker;
 
   void prepare(worker_pool& pool) {
     waker.done = &done[2];
@@ -148,7 +148,7 @@ struct turns_that_wait {
     tasks[2].done = &done[0];
     tasks[3].done = &done[1];
     waker.also = [this, &pool] {
-      for (task& each : tasks) pool.schedule(each);
+      for (pool_task& each : tasks) pool.schedule(each);
       waiting[0].park();
     };
   }
@@ -172,12 +172,12 @@ TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_its_worker_has_stolen)
 TEST(worker_pool, what_a_turn_schedules_beyond_its_ring_gets_its_turn) {
   expect_holds({.random = 5'000}, [] {
     constexpr std::size_t count = tuning::ring_capacity + 2;
-    std::array<task, count> tasks;
+    std::array<pool_task, count> tasks;
     std::array<parker, count> done;
-    task first;
+    pool_task first;
     worker_pool pool(2, turn);
     first.also = [&] {
-      for (task& each : tasks) pool.schedule(each);
+      for (pool_task& each : tasks) pool.schedule(each);
     };
     for (std::size_t i = 0; i < count; ++i) tasks[i].done = &done[i];
     pool.schedule(first);
@@ -187,11 +187,11 @@ TEST(worker_pool, what_a_turn_schedules_beyond_its_ring_gets_its_turn) {
 
 TEST(worker_pool, what_is_scheduled_together_gets_its_turns) {
   expect_holds({.random = 10'000}, [] {
-    std::array<task, 3> tasks;
+    std::array<pool_task, 3> tasks;
     std::array<parker, 3> done;
     worker_pool pool(2, turn);
     for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].done = &done[i];
-    for (task& each : tasks) pool.schedule(each);
+    for (pool_task& each : tasks) pool.schedule(each);
     for (parker& each : done) each.park();
   });
 }
@@ -200,10 +200,10 @@ TEST(worker_pool, what_is_scheduled_together_gets_its_turns) {
 
 // Some quick turns one after the other, and then `last`.
 struct turns_before {
-  std::array<task, 3> quick;
-  void start(worker_pool& pool, task& last) {
+  std::array<pool_task, 3> quick;
+  void start(worker_pool& pool, pool_task& last) {
     for (std::size_t i = 0; i < quick.size(); ++i) {
-      task& next = i + 1 < quick.size() ? quick[i + 1] : last;
+      pool_task& next = i + 1 < quick.size() ? quick[i + 1] : last;
       quick[i].also = [&pool, &next] { pool.schedule(next); };
     }
     pool.schedule(quick[0]);
@@ -214,7 +214,7 @@ TEST(worker_limit, who_keeps_out_helps_one_that_is_stuck) {
   expect_holds({.random = 5'000}, [] {
     std::array<parker, 2> done;
     parker second;
-    std::array<task, 3> tasks;
+    std::array<pool_task, 3> tasks;
     turns_before all;
     worker_pool pool(2, turn);
     tasks[0].done = &done[0];
@@ -235,7 +235,7 @@ TEST(worker_limit, who_keeps_out_helps_one_that_is_stuck_with_the_shared_queue) 
     parker done;
     parker second;
     parker started;
-    std::array<task, 2> tasks;
+    std::array<pool_task, 2> tasks;
     turns_before all;
     worker_pool pool(2, turn);
     tasks[0].done = &done;
@@ -254,16 +254,16 @@ TEST(worker_limit, who_keeps_out_helps_one_that_is_stuck_with_the_shared_queue) 
 TEST(worker_limit, what_is_handed_over_gets_its_turn) {
   expect_holds({.random = 5'000}, [] {
     std::array<parker, 6> done;
-    std::array<task, 6> tasks;
-    task from_outside;
+    std::array<pool_task, 6> tasks;
+    pool_task from_outside;
     parker also_done;
-    task first;
+    pool_task first;
     turns_before all;
     worker_pool pool(2, turn);
     for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].done = &done[i];
     from_outside.done = &also_done;
     first.also = [&] {
-      for (task& each : tasks) pool.schedule(each);
+      for (pool_task& each : tasks) pool.schedule(each);
     };
     jthread other([&] {
       pool.schedule(from_outside);
@@ -277,13 +277,13 @@ TEST(worker_limit, what_is_handed_over_gets_its_turn) {
 TEST(worker_limit, of_three_some_keep_out) {
   expect_holds({.random = 5'000}, [] {
     std::array<parker, 5> done;
-    std::array<task, 5> tasks;
-    task first;
+    std::array<pool_task, 5> tasks;
+    pool_task first;
     turns_before all;
     worker_pool pool(3, turn);
     for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].done = &done[i];
     first.also = [&] {
-      for (task& each : tasks) pool.schedule(each);
+      for (pool_task& each : tasks) pool.schedule(each);
     };
     all.start(pool, first);
     for (parker& each : done) each.park();
@@ -305,7 +305,7 @@ TEST(worker_limit, of_three_the_next_one_watches) {
 TEST(worker_limit, who_keeps_out_is_woken_when_all_the_others_have_parked) {
   expect_holds({.random = 5'000}, [] {
     std::array<parker, 4> done;
-    std::array<task, 4> tasks;
+    std::array<pool_task, 4> tasks;
     turns_before all;
     worker_pool pool(2, turn);
     for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].done = &done[i];
@@ -328,7 +328,7 @@ struct last_look {
 TEST(worker_pool, its_threads_end_after_what_came_before_its_end) {
   expect_holds({.random = 20'000}, [] {
     plain<int> last_words{0};
-    std::array<task, 3> tasks;
+    std::array<pool_task, 3> tasks;
     std::array<parker, 3> done;
     {
       worker_pool pool(3, turn);

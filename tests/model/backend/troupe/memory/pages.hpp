@@ -25,7 +25,7 @@ inline void discard_pages(void* begin, std::size_t bytes) noexcept {
   model::detail::given_back(begin, bytes);
 }
 
-inline constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
+inline constexpr std::size_t large_page_bytes = std::size_t{16} << 10;
 
 inline void prefer_large_pages(void*, std::size_t) noexcept {}
 

@@ -15,6 +15,13 @@ U store_then_load_light(atomic<T>& mine, T value, const atomic<U>& theirs) noexc
   return theirs.load(seq_cst);
 }
 
+template <class T, class U>
+U store_then_load_lightest(atomic<T>& mine, T value, const atomic<U>& theirs) noexcept {
+  mine.store(value, seq_cst);
+  return theirs.load(seq_cst);
+}
+[[nodiscard]] inline bool process_barrier() noexcept { return true; }
+
 inline void prepare_heavy_barrier() noexcept {}
 [[nodiscard]] inline bool heavy_barrier() noexcept { return true; }
 

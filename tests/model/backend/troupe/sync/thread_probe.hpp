@@ -13,6 +13,7 @@ class thread_probe {
   void begin_here() noexcept {}
   [[nodiscard]] duration cpu_time() const noexcept { return duration::zero(); }
   [[nodiscard]] bool is_blocked() const noexcept { return true; }
+  [[nodiscard]] bool has_ended() const noexcept { return true; }
 };
 
 }  // namespace checked

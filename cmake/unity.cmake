@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiles test files in groups of about ten. Most of the time to compile a test goes into templates that all of them
+# instantiate; a group instantiates them once. TROUPE_COARSE_TESTS turns it on; a change then compiles a whole group.
+#
+#   troupe_group_tests(<list> <name>): replaces the files in the list by the groups made of them.
+#
+# A file's unnamed namespace is put into a namespace that only this file has, so equal names in two files do not
+# meet. A file is compiled alone if not all of it is in one such namespace, or if it compares the names of types.
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  # cmake -D OUTPUT=<file> -D FROM=<folder in which the compiler runs> -P unity.cmake -- <file>...
+  set(text)
+  set(is_file FALSE)
+  math(EXPR last "${CMAKE_ARGC} - 1")
+  foreach(i RANGE ${last})
+    set(file "${CMAKE_ARGV${i}}")
+    if(file STREQUAL "--")
+      set(is_file TRUE)
+    elseif(is_file)
+      cmake_path(GET file STEM name)
+      # Relative, so that the group is the same in every clone and the compiler cache can find the file.
+      cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${FROM}" OUTPUT_VARIABLE shown)
+      file(READ "${file}" content)
+      string(REPLACE "\nnamespace {\n" "\nnamespace in_${name} { namespace {\n" content "${content}")
+      string(REPLACE "\n}  // namespace\n" "\n} }  // namespace\n" content "${content}")
+      string(APPEND text "#line 1 \"${shown}\"\n${content}")
+    endif()
+  endforeach()
+  file(WRITE "${OUTPUT}" "${text}")
+  return()
+endif()
+
+set(TROUPE_UNITY_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
+
+function(troupe_group_tests list name)
+  if(NOT TROUPE_COARSE_TESTS)
+    return()
+  endif()
+  set(alone)
+  set(together)
+  set(outputs)
+  foreach(file IN LISTS ${list})
+    file(READ ${file} content)
+    file(STRINGS ${file} unnamed REGEX "^namespace {$")
+    list(LENGTH unnamed unnamed)
+    if(unnamed EQUAL 1 AND content MATCHES "\n}  // namespace\n(\n|}  // namespace [^\n]*\n)*$"
+       AND NOT content MATCHES "\\(anonymous namespace\\)")
+      list(APPEND together ${file})
+    else()
+      list(APPEND alone ${file})
+    endif()
+  endforeach()
+
+  # A file's group depends on its name and on a power of two: a new file changes one group, and the compiler cache still
+  # has the others.
+  list(LENGTH together files)
+  set(groups 1)
+  while(files GREATER 12)
+    math(EXPR groups "${groups} * 2")
+    math(EXPR files "${files} / 2")
+  endwhile()
+  foreach(file IN LISTS together)
+    cmake_path(GET file FILENAME key)
+    string(MD5 key ${key})
+    string(SUBSTRING ${key} 0 4 key)
+    math(EXPR group "0x${key} % ${groups}")
+    list(APPEND group_${group} ${file})
+  endforeach()
+
+  math(EXPR last "${groups} - 1")
+  foreach(group RANGE ${last})
+    list(LENGTH group_${group} size)
+    if(size LESS 2)
+      list(APPEND alone ${group_${group}})
+      continue()
+    endif()
+    set(output ${PROJECT_BINARY_DIR}/unity/${name}_${group}.cpp)
+    add_custom_command(
+      OUTPUT ${output}
+      COMMAND ${CMAKE_COMMAND} -D OUTPUT=${output} -D FROM=${PROJECT_BINARY_DIR}
+              -P ${TROUPE_UNITY_SCRIPT} -- ${group_${group}}
+      DEPENDS ${group_${group}} ${TROUPE_UNITY_SCRIPT}
+      VERBATIM)
+    # For what a file includes from its own folder, and for paths as they are without groups.
+    cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_BINARY_DIR} OUTPUT_VARIABLE root)
+    set(options -ffile-prefix-map=${root}/=)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # It takes the unnamed namespaces of a group for those of a header.
+      list(APPEND options -Wno-subobject-linkage)
+    endif()
+    foreach(file IN LISTS group_${group})
+      cmake_path(GET file PARENT_PATH folder)
+      list(APPEND options "-iquote${folder}")
+    endforeach()
+    list(REMOVE_DUPLICATES options)
+    set_source_files_properties(${output} PROPERTIES COMPILE_OPTIONS "${options}")
+    list(APPEND alone ${output})
+    list(APPEND outputs ${output})
+  endforeach()
+  if(outputs)
+    # A command waits for what all targets that use it depend on: with this one, for nothing.
+    add_custom_target(${name}_groups DEPENDS ${outputs})
+  endif()
+  set(${list} ${alone} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "router.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "test_server.hpp"
+
+namespace troupe::http::detail {
+namespace {
+
+using testing::HasSubstr;
+
+response hello(const request&) { return response::text("hello"); }
+
+std::unique_ptr<session_port> no_session(websocket) { return nullptr; }
+
+// What it says.
+template <class Exception, class Call>
+std::string refusal_of(Call call) {
+  try {
+    call();
+  } catch (const Exception& wrong) {
+    return wrong.what();
+  }
+  return "nothing";
+}
+
+std::string refusal_of_route(std::string method, std::string path) {
+  return refusal_of<std::invalid_argument>(
+      [&] { router().add(std::move(method), std::move(path), hello); });
+}
+
+TEST(router, refuses_a_path_that_no_request_could_have) {
+  EXPECT_THAT(refusal_of_route("GET", "/accounts/{id}"),
+              HasSubstr("route \"/accounts/{id}\": paths have no parameters or wildcards"));
+  EXPECT_THAT(refusal_of_route("GET", "/files/*"), HasSubstr("wildcards"));
+  EXPECT_THAT(refusal_of_route("GET", "accounts"), HasSubstr("begins with a slash"));
+  EXPECT_THAT(refusal_of_route("GET", ""), HasSubstr("begins with a slash"));
+  EXPECT_THAT(refusal_of_route("GET", "/a?b=c"), HasSubstr("query"));
+  EXPECT_THAT(refusal_of_route("GET", "/a#b"), HasSubstr("fragment"));
+  EXPECT_THAT(refusal_of_route("GET", "/a%20b"), HasSubstr("without escapes"));
+  EXPECT_THAT(refusal_of_route("GET", "/a\nb"), HasSubstr("control characters"));
+  EXPECT_EQ(refusal_of_route("GET", "/a b/100%"), "nothing");
+}
+
+TEST(router, refuses_a_method_that_no_request_could_have) {
+  EXPECT_THAT(refusal_of_route("get", "/a"), HasSubstr("\"get\" is not a method"));
+  EXPECT_THAT(refusal_of_route("GET ", "/a"), HasSubstr("a token in capitals"));
+  EXPECT_THAT(refusal_of_route("", "/a"), HasSubstr("is not a method"));
+  EXPECT_EQ(refusal_of_route("MKCOL", "/a"), "nothing");
+}
+
+TEST(router, refuses_what_is_there_already) {
+  router one;
+  const auto refused = [&](auto... what) {
+    return refusal_of<std::invalid_argument>([&] { one.add(std::move(what)...); });
+  };
+  one.add("GET", "/a", hello);
+  one.add("POST", "/a", hello);
+  one.add("/a", no_session);
+  EXPECT_THAT(refused("GET", "/a", hello), HasSubstr("route \"/a\": GET has a handler already"));
+  EXPECT_THAT(refused("/a", resource{"text/plain", "x", "\"x\""}),
+              HasSubstr("would hide the resource()"));
+  EXPECT_THAT(refused("/a", no_session), HasSubstr("a websocket() already"));
+  EXPECT_THAT(refused("GET", "/empty", handler{}), HasSubstr("is empty"));
+
+  one.add("/page", resource{"text/plain", "x", "\"x\""});
+  one.add("/page", no_session);  // a page and the WebSocket that it opens
+  one.add("POST", "/page", hello);
+  EXPECT_THAT(refused("/page", resource{"text/plain", "x", "\"x\""}),
+              HasSubstr("a resource() already"));
+  EXPECT_THAT(refused("HEAD", "/page", hello), HasSubstr("which answers HEAD"));
+
+  one.add_files("/files", "/");
+  EXPECT_THAT(refusal_of<std::invalid_argument>([&] { one.add_files("/files/", "/"); }),
+              HasSubstr("there are files() already"));
+}
+
+TEST(router, knows_the_methods_of_http_and_those_that_are_used) {
+  router one;
+  EXPECT_TRUE(one.knows("PATCH"));
+  EXPECT_FALSE(one.knows("MKCOL"));
+  EXPECT_FALSE(one.knows("get"));
+  one.add("MKCOL", "/a", hello);
+  EXPECT_TRUE(one.knows("MKCOL"));
+  EXPECT_EQ(one.allowed(), "MKCOL, OPTIONS");
+}
+
+class started_server : public test::served {};
+
+TEST_F(started_server, takes_no_more_routes) {
+  start(on_free_port(), [](http::server& s) { s.route("GET", "/a", hello); });
+  const std::string too_late = "http::server: routes are added before start()";
+  EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->route("GET", "/b", hello); }), too_late);
+  EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->resource("/b", "text/plain", "b"); }),
+            too_late);
+  EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->files("/b", "/"); }), too_late);
+  EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->websocket<test::echo>("/b"); }), too_late);
+  EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->start(); }),
+            "http::server: start() was called before");
+  EXPECT_EQ(connect().get("/a").body, "hello");
+}
+
+TEST(server_death_test, that_outlives_its_system_ends_the_process_and_says_so) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        auto on = std::make_unique<troupe::system>(system_options{.workers = 1});
+        http::server one(*on, {.port = 0});
+        one.start();
+        on.reset();
+      },
+      "http::server\\), outlives its troupe::system: destroy it before the system");
+}
+
+}  // namespace
+}  // namespace troupe::http::detail

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target of a redirection is an actor: a class alone cannot name it.
+// expect-error: when_full of an actor class is one of
+#include <troupe/troupe.hpp>
+
+struct reading {};
+
+struct gauge : troupe::actor {
+#ifdef MUST_NOT_COMPILE
+  static constexpr auto when_full = troupe::overload_policy::redirect;
+#else
+  static constexpr auto when_full = troupe::overload_policy::drop_newest;
+#endif
+  void on(reading) {}
+};
+
+troupe::delivery use(const troupe::ref<gauge>& one) { return one.send(reading{}); }

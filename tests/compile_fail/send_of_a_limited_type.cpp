@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A class that limits how many messages of a type wait: the result of a send has to be looked at.
+// expect-error: look at the delivery
+#include <troupe/troupe.hpp>
+
+#pragma GCC diagnostic error "-Wunused-result"
+
+struct reading {};
+struct other {};
+
+struct gauge : troupe::actor {
+  using message_limits = troupe::message_limits<troupe::at_most<reading, 1>>;
+  void on(reading) {}
+  void on(other) {}
+};
+
+void use(const troupe::ref<gauge>& one) { one.send(other{}); }
+
+#ifdef MUST_NOT_COMPILE
+void forget(const troupe::ref<gauge>& one) { one.send(reading{}); }
+#endif

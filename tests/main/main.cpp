@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main() of the test programs.
+#include <gmock/gmock.h>
+
+#include <cstdint>
+
+#include "actor/accounts.hpp"
+#include "watchdog.hpp"
+
+int main(int argc, char** argv) {
+  testing::InitGoogleMock(&argc, argv);
+  troupe::test::watch_tests();
+  // Actors, groups of mailboxes and systems check their accounts when they end, whatever the test is about.
+  troupe::detail::unsettled_account = [](const char* account, std::int64_t left) {
+    ADD_FAILURE() << account << ": " << left << " left where nothing should be";
+  };
+  return RUN_ALL_TESTS();
+}
