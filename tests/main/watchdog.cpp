@@ -46,6 +46,7 @@ using clock = std::chrono::steady_clock;
 std::array<std::array<void*, 64>, 512> stacks;
 std::atomic<std::size_t> whose{0};
 std::atomic<int> depth{0};
+std::atomic<bool> is_watching{false};
 
 std::array<void*, 64>& stack_of(std::size_t which) { return stacks[which % stacks.size()]; }
 
@@ -180,6 +181,10 @@ class watchdog : public testing::EmptyTestEventListener {
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     std::thread(watch).detach();
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    // A test may fork at once. If the thread were still starting, the child would never get the locks that the start
+    // holds: unlike glibc, the sanitizers' runtimes do not release them in the child. Once the thread watches, it holds
+    // no locks.
+    is_watching.wait(false);
   }
 
  private:
@@ -196,6 +201,8 @@ class watchdog : public testing::EmptyTestEventListener {
   static void watch() {
     const watched_tests& all = watched_tests::here();
     ::pthread_setname_np(::pthread_self(), "watchdog");
+    is_watching.store(true);
+    is_watching.notify_one();
     for (;;) {
       std::this_thread::sleep_for(200ms);
       const auto begun = all.begun.load(std::memory_order_acquire);
