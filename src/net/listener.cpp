@@ -29,7 +29,8 @@ protocol::endpoint resolve(io_context& on, const std::string& address, std::uint
   return {found.begin()->endpoint().address(), port};
 }
 
-// The connection is gone, or its network is: not the means to take the next one. See accept(2).
+// Whether the error concerns this connection or its network, and not the ability to accept the next
+// one. See accept(2).
 bool concerns_one_connection(const error_code& error) {
   switch (error.value()) {
     case ECONNABORTED:
@@ -58,7 +59,7 @@ acceptor listen(io_context& on, const std::string& address, std::uint16_t port) 
     return acceptor{on, std::move(simulated)};
   }
   acceptor result{on};
-  // Each step is skipped once one has failed.
+  // After a failure, each further step is skipped.
   if (!error) result.open(where.protocol(), error);
   // A restarted server may bind while connections of its predecessor linger in TIME_WAIT.
   if (!error) result.set_option(acceptor::reuse_address(true), error);
@@ -124,7 +125,7 @@ void listener::tell_paused(error_code why) noexcept {
   try {
     owner_.send(accept_paused{why});
   } catch (...) {
-    // There is no memory to report it.
+    // There is not enough memory to report it.
   }
 }
 
