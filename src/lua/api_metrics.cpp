@@ -78,7 +78,8 @@ std::vector<double> check_buckets(lua_State* in, int argument) {
   return all;
 }
 
-// metrics.counter(name [, help]), metrics.gauge(name [, help]), metrics.histogram(name [, help [, {buckets = …}]])
+// metrics.counter(name [, help]), metrics.gauge(name [, help]),
+// metrics.histogram(name [, help [, {buckets = …}]])
 template <figure_type Type>
 int declare(program& whose, lua_State* in) {
   using outcome = script_metrics::declared::outcome;

@@ -48,7 +48,6 @@ struct bounds {
 ///            more often if there are strings of megabytes or the time is nearly over. The hook
 ///            slows the interpreter down (docs/performance.md). In a simulation, where no time
 ///            passes during a run, 10,000 steps count as 100 µs.
-///            count for 100 µs.
 class governor {
  public:
   enum class verdict : std::uint8_t { none, out_of_time, out_of_memory };

@@ -18,8 +18,9 @@ namespace troupe::lua::detail {
 /// The programs of one instance: the current one, which handles events; the next one, which is
 /// started and tested beside it; and earlier ones, as long as their handlers wait.
 ///
-///   prepare() ─▶ on_start ─▶ self_test ─▶ ready ─take_over()─▶ current ─take_over()─▶ retired ─▶ gone
-///                   └─────────────┴──── an error, abandon() ──▶ gone                  nothing waits, overdue()
+///   prepare() ─▶ on_start ─▶ self_test ─▶ ready ─take_over()─▶ current ─take_over()─▶ retired
+///                   └─────────────┴──── an error, abandon() ──▶ gone
+///   retired ──nothing waits, overdue()──▶ gone
 ///
 /// Threads:   the instance's turns.
 /// Invariant: there is a current program until clear(). No program is destroyed while one of them

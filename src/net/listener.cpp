@@ -74,8 +74,8 @@ namespace {
 /// The completion handler of an accept. If it is destroyed without being called, because the code
 /// below has failed, or if it cannot pass on what it was called with, the listener accepts again.
 ///
-/// It must not touch the listener, which may have stopped. The reference keeps the actor alive while
-/// it waits for a connection.
+/// It must not touch the listener, which may have stopped. The reference keeps the actor alive
+/// while it waits for a connection.
 class accepting {
  public:
   accepting(ref<listener> who, loop* onto) noexcept : who_(std::move(who)), onto_(onto) {}
