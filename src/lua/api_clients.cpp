@@ -191,7 +191,7 @@ std::string_view check_room(lua_State* in, int argument) {
 
 // troupe.room(name)
 int room(program&, lua_State* in) {
-  // Room names are kept outside of the scripts' memory.
+  // The members of rooms, and so the names, are kept outside of the scripts' memory.
   luaL_argcheck(in, check_string(in, 1).size() <= rooms::name_bytes_max, 1,
                 "a room's name has 256 bytes at most");
   lua_settop(in, 1);

@@ -58,7 +58,7 @@ class connections {
   int receive(lua_State* in, std::uint64_t id, connection& from);
   void drop(std::uint64_t id) noexcept;
 
-  // ── Events ────────────────────────────────────────────────────────────────────────────────────
+  // ── Events ──────────────────────────────────────────────────────────────────────────────────
   void opened(std::uint64_t id, http::websocket socket);
   void not_opened(std::uint64_t id, const std::string& why);
   void said(connection_said&& m);

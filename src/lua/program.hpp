@@ -61,7 +61,7 @@ class program {
   /// Pushes the function of that name in `rpc`. Returns false and pushes nothing if it is absent.
   [[nodiscard]] bool push_rpc(lua_State* to, std::string_view method);
 
-  // ── Events ────────────────────────────────────────────────────────────────────────────────────
+  // ── Events ──────────────────────────────────────────────────────────────────────────────────
   void due(std::uint64_t what);
   /// A reply in CBOR, or the reason why there is no reply.
   void answered(std::uint64_t what, bool ok, const std::string& value);

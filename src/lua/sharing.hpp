@@ -62,7 +62,7 @@ class sharing {
   bool wait_for(shared_queues::id from, std::uint64_t wait);
   void ends_by(std::uint64_t wait, timer its);
 
-  // ── Events ────────────────────────────────────────────────────────────────────────────────────
+  // ── Events ──────────────────────────────────────────────────────────────────────────────────
   void published(const topic_value& what);
   void told(std::uint64_t what);
   /// Returns true if a handler has waited for this and its time is over.
