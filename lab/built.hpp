@@ -5,7 +5,7 @@
 
 namespace troupe::lab::built {
 
-/// How this program was built; CMake and lab/built.cmake write the values.
+/// How this program was built; CMake (lab/built.cpp.in) and lab/commit.cmake write the values.
 extern const char* const flags;
 extern const char* const version;
 

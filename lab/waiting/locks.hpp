@@ -45,7 +45,7 @@ class cas_lock {
       // ThreadSanitizer guards each atomic by a lock that admits readers before the writer, and a
       // failing compare-and-swap reads. The unlocking thread would never get that lock. A relaxed
       // load does not take it.
-      while (owner_.load(relaxed) != 0) Waiting::wait();  // [cas-lock] relaxed: a look
+      while (owner_.load(relaxed) != 0) Waiting::wait();  // [cas-lock] relaxed: a check
 #endif
     }
   }

@@ -74,7 +74,7 @@ class sharing {
  private:
   struct subscriber {
     std::string topic;
-    std::optional<presence_change> of;  // nothing: of values
+    std::optional<presence_change> of;  // nothing: a subscription to values
     int function = LUA_NOREF;
   };
   using ids = std::vector<std::uint64_t>;
