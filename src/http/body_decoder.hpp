@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-// The body of a message, taken out of the bytes that carry it: RFC 9112, sections 6 and 7.
+// Extracts the body of a message from the bytes that carry it: RFC 9112, sections 6 and 7.
 
 namespace troupe::http::detail {
 
@@ -28,7 +28,7 @@ class body_decoder {
     more,    // all is used up
     data,    // data() is the next piece
     done,    // the body has ended; what follows belongs to the next request
-    failed,  // this is no body; see is_too_large()
+    failed,  // not a valid body; see is_too_large()
   };
 
   static body_decoder sized(std::uint64_t bytes) noexcept;
@@ -68,7 +68,7 @@ class body_decoder {
   [[nodiscard]] state after_size() const noexcept;
 
   state state_ = state::done;
-  std::uint64_t left_ = 0;  // of the body, or of the chunk; a chunk's size while that is read
+  std::uint64_t left_ = 0;  // of the body or the chunk; while a chunk's size is read, that size
   unsigned digits_ = 0;     // of that size
   std::size_t extra_left_ = 0;
   std::string_view data_;

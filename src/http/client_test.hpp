@@ -21,7 +21,7 @@ namespace troupe::http::test {
 
 class asking_client : public served {
  protected:
-  // A server of a test ends with its connections.
+  // The server of a test terminates with its connections.
   asking_client() {
     options_.keep_time = 1s;
     options_.websocket_limits.close_time = 200ms;
@@ -57,7 +57,7 @@ class asking_client : public served {
   ref<client> client_;
 };
 
-/// "closed: the connection was closed before an answer", to be matched.
+/// Returns text such as "closed: the connection was closed before an answer", for matchers.
 inline std::string problem(const fetched& got) {
   return std::string(to_string(got.error)) + ": " + got.why;
 }

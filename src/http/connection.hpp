@@ -20,22 +20,21 @@
 
 namespace troupe::http::detail {
 
-/// To a connection: the server drains. Finish what was received and go.
+/// To a connection: the server drains. The connection completes what it has received, and closes.
 struct leave {};
 
-/// A client that is served, or one that is told that there is no room.
+/// Whether a client is served, or refused because no space is left.
 enum class entry : std::uint8_t { admitted, refused };
 
-/// One client: first an HTTP conversation, then perhaps a WebSocket. It gives these two what an
-/// actor has: messages, a timer, the sight of another actor's end.
+/// One client: an HTTP conversation at first, and later perhaps a WebSocket. It gives these two
+/// stages the abilities of an actor: messages, a timer and monitoring of another actor.
 ///
-/// Asynchronous operations need memory that stays until they complete, also if this actor is
-/// stopped meanwhile. So stream and buffers belong to the stages; a completion handler shares in
-/// its stage, and does nothing once the stage has been abandoned.
+/// Asynchronous operations need memory that stays until they complete, even if this actor is
+/// stopped meanwhile. Stream and buffers therefore belong to the stages. A completion handler
+/// shares ownership of its stage, and does nothing once the stage has been abandoned.
 ///
-/// Threads:   bound to the loop that its stream was made for; completion handlers call in between
-///            turns.
-/// Invariant: one stage is active from on_start() to the end. It ends itself when that is over.
+/// Threads:   bound to the loop of its stream. Completion handlers are called between turns.
+/// Invariant: one stage is active from on_start() to the end, and stops the actor when it is over.
 template <class Stream>
 class basic_connection : public actor {
  public:
@@ -82,22 +81,23 @@ class basic_connection : public actor {
     const std::string answer = std::move(to.answer);
     websocket_ = std::make_shared<websocket_stage<Stream>>(*this, on_, std::move(stream),
                                                            std::move(to), std::move(me));
-    http_.reset();  // its completion handler, which calls, still holds it
+    http_.reset();  // the completion handler that calls this still holds it
     websocket_->accept(answer);
     if (leaving_) websocket_->drain();
   }
 
   void watch_session(const address& who) { watch(who); }
 
-  /// Ends this actor.
+  /// Stops this actor.
   void over() { stop(); }
 
-  /// An exception left a completion handler. It fails this actor as one out of a handler does.
+  /// An exception has left a completion handler. It fails this actor like an exception of a
+  /// handler.
   void operation_failed(std::exception_ptr why) noexcept {
     try {
       self(this).send(broken{std::move(why)});
     } catch (...) {
-      over();  // no memory to report why
+      over();  // no memory is left to report the reason
     }
   }
 

@@ -11,7 +11,7 @@
 namespace troupe::http::detail {
 namespace {
 
-// What is left of an IPv4 client that comes through an IPv6 socket.
+// Reduces the address of an IPv4 client of an IPv6 socket to IPv4.
 admission::address plain(const admission::address& from) {
   namespace ip = boost::asio::ip;
   if (from.is_v6() && from.to_v6().is_v4_mapped()) {
@@ -49,7 +49,7 @@ void gate::on(net::accepted m) {
   try {
     admit(std::move(m));
   } catch (const std::exception&) {
-    // No memory for this one: its socket is closed by now. The next may find some.
+    // No memory for this connection. Its socket is closed by now. The next one may find some.
   }
   accept_next();
 }
@@ -59,7 +59,7 @@ void gate::on(const net::accept_paused&) { on_->counts.accept_pauses.add(); }
 void gate::admit(net::accepted m) {
   net::error_code error;
   const auto from = m.connection.remote_endpoint(error);
-  if (error) return;  // gone already
+  if (error) return;  // already gone
   m.connection.set_option(net::protocol::no_delay(true), error);
 
   visitor v{.number = ++came_, .who = {}, .from = plain(from.address()), .as = entry::admitted};
@@ -93,7 +93,7 @@ gate::guest gate::spawn(net::accepted m, const visitor& v) {
                                            v.from.to_string(), v.as);
 }
 
-// False if there is not even room for an answer.
+// Returns false if no space is left even for an error response.
 bool gate::give_place(visitor& v) {
   const admission::verdict verdict = admission_.enter(v.from);
   tally& counts = on_->counts;
@@ -147,7 +147,7 @@ void gate::on(cut) {
   end_when_empty();
 }
 
-// Not in that of the table, which depends on where they lie in memory.
+// The order of the table would depend on memory addresses.
 std::vector<gate::guest> gate::in_order() const {
   std::vector<const visitor*> all;
   all.reserve(visitors_.size());

@@ -83,7 +83,7 @@ class request_parser {
   request_head head_;
   refusal error_;
   std::size_t used_ = 0;
-  std::size_t line_ = 0;  // where the present one begins
+  std::size_t line_ = 0;  // where the current line begins
   bool in_fields_ = false;
 };
 

@@ -51,7 +51,7 @@ http::options checked(http::options o) {
   return o;
 }
 
-// FNV-1a: tells versions of one resource apart, nothing more.
+// FNV-1a: distinguishes versions of one resource, and nothing more.
 std::string etag_of(std::string_view bytes) {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
@@ -77,8 +77,8 @@ struct server::state {
   ref<detail::gate> gate;  // from start() on
   std::uint16_t port = 0;
 
-  mutex run_mutex;                        // guards what follows
-  std::unique_ptr<net::signals> waiting;  // run() does, for these
+  mutex run_mutex;                        // guards the member below
+  std::unique_ptr<net::signals> waiting;  // run() waits for these
   bool stopped = false;
 };
 
@@ -131,7 +131,7 @@ void server::metrics(std::string path, figure_source also) {
 
 void server::health(std::string path) {
   route("GET", std::move(path), [site = state_->site.get()](const request&) {
-    // [draining] relaxed: whoever asks hears of it soon enough.
+    // [draining] relaxed: a reader may see the change a little later.
     const bool draining = site->draining.load(relaxed);
     return draining ? response::text("draining\n", 503) : response::text("ok\n");
   });

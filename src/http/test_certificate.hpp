@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: a folder, and certificates that are made when they are needed.
+// For tests: a directory, and certificates that are created on demand.
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -28,7 +28,7 @@ struct certificate_wish {
   std::string password = {};  // of the key
 };
 
-/// A certificate that has signed itself, and its key.
+/// A self-signed certificate and its key.
 class test_certificate {
  public:
   explicit test_certificate(const certificate_wish& wish = {}) : key_(make_key(wish.is_rsa)) {
@@ -97,7 +97,7 @@ class test_certificate {
   private_key key_;
 };
 
-/// A folder of its own, with certificates; it goes with it.
+/// A directory with certificates, which is removed with this object.
 class certificate_folder {
  public:
   certificate_folder() {
