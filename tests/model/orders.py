@@ -42,7 +42,7 @@ WEAKER = {
 }
 
 
-# Seconds. Most orders are missed by a check that takes no longer than the first.
+# Seconds. For most orders, the check that misses them takes no longer than this.
 QUICK = 0.3
 SLOW = 2.0
 
@@ -66,7 +66,8 @@ def sites(program, root, environment, jobs):
             for text in listed.splitlines():
                 place, operation, order, check = text.rsplit(" ", 3)
                 file, line = place.rsplit(":", 1)
-                # A build that does not depend on its folder says where a file is from the root on.
+                # A build that does not depend on its folder records file names relative to the
+                # root.
                 path = root / file
                 if path.is_relative_to(root) and not {"tests", "lab"} & set(path.relative_to(root).parts):
                     found.setdefault((file, int(line), operation, order), []).append(check)
@@ -159,13 +160,13 @@ def main():
 
     if arguments.hints and arguments.write_hints:
         found_again = {name: found for name, found in zip(names, results) if "." in found and " " not in found}
-        if arguments.only:  # what was not tried is as it was
+        if arguments.only:  # results of orders not tried stay as they were
             found_again = hints | found_again
         arguments.hints.write_text("".join(f"{name} {check}\n" for name, check in sorted(found_again.items())),
                                    encoding="utf-8")
 
     print(f"{'order':<58} {'weakened to':<12} found by")
-    # Those that were not found come last: the end of a long log is what is looked at.
+    # Orders that were not found come last, because the end of a long log is what readers look at.
     for (file, line, operation, order, weaker), found in sorted(zip(tries, results), key=lambda row: row[1] == "NOT FOUND"):
         place = f"{(root / file).relative_to(root)}:{line} {operation} {order}"
         print(f"{place:<58} {weaker:<12} {found}")

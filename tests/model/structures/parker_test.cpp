@@ -36,7 +36,7 @@ TEST(parker, what_was_written_before_a_notification_is_seen_after_it) {
       notified.store(1, relaxed);
     });
     p.park();
-    // One of them, if not both: two notifications may count as one.
+    // At least one of them: two notifications may count as one.
     if (notified.load(relaxed) == 0) return;
     p.notify();
     p.park();
@@ -88,7 +88,7 @@ TEST(parker, says_at_the_deadline_whether_it_was_notified) {
     if (p.park_until(time_point{})) {
       require(value == 1, "a notification brings what was written before it");
     } else {
-      p.park();  // it is still to come
+      p.park();  // the notification is still to come
       require(value == 1, "a notification after the deadline is kept");
     }
   });
