@@ -25,7 +25,7 @@ ERROR = re.compile(r"^.*?: (?:fatal )?error: .*$", re.M)
 
 
 def compile_(snippet: str, command: list[str], definitions: list[str]) -> tuple[int, str]:
-    # The plain locale: error lines in English, with ASCII quotes.
+    # The "C" locale: error messages in English, with ASCII quotes.
     run = subprocess.run([*command, "-fsyntax-only", *definitions, snippet], text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          env={**os.environ, "LC_ALL": "C"})
