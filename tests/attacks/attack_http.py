@@ -6,7 +6,7 @@ import random
 
 from harness import MIB, attack
 
-# A request with a body that a handler reads: /healthz has one for GET.
+# A request whose body a handler reads: /healthz has a handler for GET.
 BODY = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
 CHUNKED = BODY + b"Transfer-Encoding: chunked\r\n\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -35,7 +35,7 @@ def expect_answers(run, *answers):
     run.expect(silent <= len(run.clients) // 2, f"{silent} of {len(run.clients)} were not answered")
 
 
-# ── Slowly ────────────────────────────────────────────────────────────────────────────────────────
+# ── Slow requests ─────────────────────────────────────────────────────────────────────────────────
 
 @attack("http", "clients that connect and are silent", "limits.handshake_time", persists=True)
 def silent(run):
@@ -103,7 +103,7 @@ def idle(run):
     yield from drip(run, count, GET, b"")
 
 
-# ── Without end ───────────────────────────────────────────────────────────────────────────────────
+# ── Endless requests ──────────────────────────────────────────────────────────────────────────────
 
 def flood(run, begin, more, most, most_read, *statuses):
     """Sends that as fast as the server takes it, until it answers. It must not read more."""
@@ -117,7 +117,7 @@ def flood(run, begin, more, most, most_read, *statuses):
     client.close()
     taken = run.target.metrics()['troupe_http_bytes_total{direction="in"}'] - run.bytes_before
     run.sent += f"; {taken / 1024:.0f} KiB were read"
-    # What the limit allows, what one read brings along, and the requests of others.
+    # The allowed bytes, those of one more read, and the requests of the other clients.
     run.expect(taken < most_read, f"{taken} bytes were read")
 
 
@@ -159,7 +159,7 @@ def unwanted_bodies(run):
                     b"x" * 16384, pause=0.005)
 
 
-# ── Too large ─────────────────────────────────────────────────────────────────────────────────────
+# ── Large requests ────────────────────────────────────────────────────────────────────────────────
 
 OVERSIZED = {
     "a target of 9,000 bytes": (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
@@ -194,7 +194,7 @@ def oversized(run):
             run.expect(client.statuses() == [status], f"{name}: {client.statuses()} and not {status}")
             client.close()
             yield 0
-    # The largest that is allowed.
+    # The largest allowed head.
     client = run.ask([GET[:-2] + b"X: " + b"x" * (8192 - len(GET) - 5) + b"\r\n\r\n"], 1)
     run.expect(client.statuses() == [200], f"a head of 8 KiB: {client.statuses()}")
     client.close()
@@ -228,7 +228,7 @@ def bodies(run):
         yield 0.005
 
 
-# ── Answers that are not read ─────────────────────────────────────────────────────────────────────
+# ── Responses that are not read ───────────────────────────────────────────────────────────────────
 
 SMALL = b"GET /page/small HTTP/1.1\r\nHost: x\r\n\r\n"
 LARGE = b"GET /page/large HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -248,7 +248,7 @@ def unread(run):
 
 @attack("http", "large answers that are read slowly", "limits.read_bytes_per_second", persists=True)
 def slowly_read(run):
-    # Faster than the kernel needs to report progress, and slower than the limit.
+    # More often than the kernel reports progress, and more slowly than the limit.
     count = run.scale(4, 10)
     run.sent, run.check = f"{count} requests for a file of 1 GiB, 200 KB are read each 50 ms", run.expect_cut
     clients = [run.connect() for _ in range(count)]
@@ -292,7 +292,7 @@ def pipelined_and_read(run):
     client.close()
 
 
-# ── Coming and going ──────────────────────────────────────────────────────────────────────────────
+# ── Reconnecting clients ──────────────────────────────────────────────────────────────────────────
 
 @attack("http", "clients that reset", "nothing is kept of them")
 def resets(run):

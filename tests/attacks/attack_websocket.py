@@ -31,13 +31,13 @@ def part(opcode, data=b""):
     return frame(opcode, data, final=False)
 
 
-# ── Never whole ───────────────────────────────────────────────────────────────────────────────────
+# ── Incomplete messages ───────────────────────────────────────────────────────────────────────────
 
 @attack("websocket", "half-sent messages", "limits.request_time", persists=True)
 def half_messages(run):
     count = run.scale(100, 400)
     run.sent = f"{count} frames of 60,000 bytes, the first 20"
-    run.check = lambda: expect_codes(run, 1008, 1013)  # there is memory for the first part of each
+    run.check = lambda: expect_codes(run, 1008, 1013)  # memory suffices for the first part of each
     yield from drip(run, count, frame(BINARY, b"x" * 60_000)[:20], b"")
 
 
@@ -96,7 +96,7 @@ def half_handshakes(run):
         yield 0.02
 
 
-# ── Wrong and too large ───────────────────────────────────────────────────────────────────────────
+# ── Invalid and large frames ──────────────────────────────────────────────────────────────────────
 
 LIES = {
     "a length of 2^62": (b"\x82\xff" + struct.pack("!Q", 1 << 62) + b"\0\0\0\0xxx", 1009),
@@ -230,7 +230,7 @@ def slow_readers(run):
         yield 0.05
 
 
-# ── Ends ──────────────────────────────────────────────────────────────────────────────────────────
+# ── Closing ───────────────────────────────────────────────────────────────────────────────────────
 
 @attack("websocket", "the server's close frame is never answered", "limits.close_time", persists=True)
 def unanswered_close(run):

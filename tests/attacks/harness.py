@@ -31,15 +31,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "main"))
 
 import stuck_python  # noqa: E402
 
-PATIENCE = 20.0             # seconds for what should happen at once, on a busy machine
+PATIENCE = 20.0             # seconds for events that should happen at once, on a busy host
 MIB = 1 << 20
-OTHERS = "127.0.0.200"      # where the other clients come from: limits for an address are not theirs
+OTHERS = "127.0.0.200"      # address of the other clients, so that the attackers' limits for an address do not apply to them
 
 UPGRADE = (b"GET /echo HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
-# Time-outs are short, so that a test is. Sizes are small, so that an attack can reach them.
+# Time-outs are short, so that tests are. Sizes are small, so that an attack can reach them.
 CONFIGURATION = """
     [listen]
     port = 0
@@ -83,7 +83,7 @@ ECHO = """
 """
 
 
-# Another application, so that its work does not make the other clients wait.
+# A separate application, so that its work does not delay the other clients.
 TALK = """
     local app, text = {}, ("x"):rep(60000)
     function app.on_message(client)
@@ -111,7 +111,7 @@ def frame(opcode, data=b"", final=True, masked=True):
         head += struct.pack("!Q", size)
     elif size >= 126:
         head += struct.pack("!H", size)
-    return head + (b"\0\0\0\0" if masked else b"") + data    # a mask of zeros masks nothing
+    return head + (b"\0\0\0\0" if masked else b"") + data    # a mask of zeros leaves the data as it is
 
 
 class Client:
@@ -301,7 +301,7 @@ class Target:
             return Client(ssl._create_unverified_context().wrap_socket(plain))
         return Client(plain)
 
-    # ── What there is at the moment ───────────────────────────────────────────────────────────
+    # ── Current figures ───────────────────────────────────────────────────────────────────────
 
     def metrics(self):
         """{'name{label="value"}': number}"""
@@ -343,7 +343,7 @@ class Watch(threading.Thread):
             try:
                 self.look(number % 5 == 0)
             except (OSError, AssertionError, TypeError):
-                return                                  # the server has ended, which is found elsewhere
+                return                                  # the server has terminated, which is detected elsewhere
 
     def end(self):
         self.over.set()
@@ -374,7 +374,7 @@ class Run:
     def __init__(self, target, long):
         self.target, self.long = target, long
         self.sent, self.wrong, self.check, self.clients = "", [], None, []
-        self.seconds = 3.0 if long else 0.3             # how long it lasts at most
+        self.seconds = 3.0 if long else 0.3             # maximum duration
 
     def scale(self, short, long):
         return long if self.long else short
@@ -443,10 +443,10 @@ def run(which, target, long):
     """Does it, and returns its row."""
     stuck_python.begin(300 if long else 0)
     target.others.tell("figures")
-    time.sleep(1.0 if long else 0.1)                    # for the figures of before; decides nothing
+    time.sleep(1.0 if long else 0.1)                    # completes the figures from before; decides nothing
     before, baseline = target.others.tell("figures"), target.state()
     its, watch = Run(target, long), Watch(target)
-    allowance = which.memory * (3 if long else 1)       # more connections
+    allowance = which.memory * (3 if long else 1)       # the long run has more connections
     watch.start()
     steps = which.work(its)
     is_over = False
@@ -464,11 +464,11 @@ def run(which, target, long):
     begun = time.monotonic()
     seconds, state, is_back = 0.0, baseline, False
     try:
-        # One that persists need not last: it goes on below.
+        # A persistent attack need not last, because it continues below.
         while not is_over and time.monotonic() < begun + (0.3 if which.persists else its.seconds):
             step()
         watch.look(True)
-        # One that persists never stops: its time counts from its beginning.
+        # A persistent attack never stops, so its time counts from its beginning.
         since = begun if which.persists else time.monotonic()
         seconds, state, is_back = settle(target, baseline, allowance, which.bound, step, since)
         after = target.others.tell("figures")

@@ -142,7 +142,7 @@ def main():
     probes = {"http": http}
     if "--no-websocket" not in sys.argv:
         probes["websocket"] = Probe(WebSocket, port, address, tls)
-    commands = open(0, "rb", buffering=0)               # not buffered: select() would not see what is in a buffer
+    commands = open(0, "rb", buffering=0)               # unbuffered: select() would not see data in a buffer
     while True:
         for probe in probes.values():
             probe.ask()

@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import stuck_python  # noqa: E402
 
-DEADLINE = 20.0         # seconds for anything that should happen at once, on a machine that is busy with something else
+DEADLINE = 20.0         # seconds for anything that should happen at once, on a host that is busy with other work
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10        # opcodes of RFC 6455
 
@@ -105,7 +105,7 @@ class Chat:
         """For addCleanup: ends the process if it still runs."""
         if self.process.returncode is not None:
             return
-        if not self.told_to_end:                            # a second signal would cut the draining short
+        if not self.told_to_end:                            # a second signal would cut the drain short
             self.signal()
         try:
             code = self.wait()

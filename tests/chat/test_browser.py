@@ -92,7 +92,7 @@ class Tab:
         self.says("state", "Connected")
 
     def offline(self, offline=True):
-        self.cdp("Network.enable")                          # without it only navigator.onLine changes
+        self.cdp("Network.enable")                          # without it, only navigator.onLine changes
         self.cdp("Network.emulateNetworkConditions", offline=offline, latency=0, downloadThroughput=-1, uploadThroughput=-1)
 
 
@@ -136,7 +136,7 @@ class Browser(unittest.TestCase):
 
 class Talking(Browser):
     def test_two_tabs_join_and_talk(self):
-        self.browser.get_log("browser")                     # what was before is not ours
+        self.browser.get_log("browser")                     # discard entries from before this test
         ada = self.tab().join("ada")
         bob = self.tab().join("bob")
         ada.says("people-title", "2 people")
@@ -153,7 +153,7 @@ class Talking(Browser):
         bob.shows("welcome")
         ada.says("people-title", "1 person")
         ada.until(lambda: ada.texts("note") == ["bob arrived", "bob left"], "a second line about bob")
-        self.assertEqual(self.browser.get_log("browser"), [])         # no error, nothing that the policy forbids
+        self.assertEqual(self.browser.get_log("browser"), [])         # no error, and no violation of the policy
 
     def test_what_people_write_is_text_and_never_html(self):
         ada = self.tab().join("<i>ada</i>")
@@ -233,12 +233,12 @@ class ComingBack(Browser):
         bob = self.tab().join("bob")
         ada.say("before")
         bob.has("before")
-        ada.run("Math.random = () => 1000")                 # ada's next try is far off; bob tries again by himself
+        ada.run("Math.random = () => 1000")                 # ada's next attempt is far off; bob retries by himself
         self.chat.kill()
         for tab in (bob, ada):
             tab.says("banner-text", "Next try in")
             tab.says("state", "Reconnecting")
-        ada.say("typed while away")                         # Enter, which must not send it now or later
+        ada.say("typed while away")                         # Enter, which must not send it, now or later
         self.assertEqual(ada.find("text").get_property("value"), "typed while away")
         self.restart()
         ada.find("try-now").click()
@@ -246,7 +246,7 @@ class ComingBack(Browser):
             tab.connected()
             tab.hides("banner")
             tab.has("before")
-            self.assertEqual(len(tab.texts("gap")), 1)      # the new server knows nothing of what was said
+            self.assertEqual(len(tab.texts("gap")), 1)      # the new server has no record of earlier messages
         self.assertEqual(ada.find("text").get_property("value"), "typed while away")
         ada.find("text").send_keys(Keys.ENTER)
         bob.has("before", "typed while away")

@@ -47,10 +47,10 @@ ROWS = [
 HEIGHT = {layer: height for height, row in enumerate(ROWS) for layer in row}
 CORE = {layer for layer, height in HEIGHT.items() if height <= HEIGHT["sim"]}
 
-# Programs about the library, from the lowest to the highest. They may include all that lies lower.
+# Programs that use the library, from the lowest to the highest. They may include all lower layers.
 TOOLS = ["lab", "cli"]
 
-# Likewise, though above it.
+# The same rule holds for testkit, although it lies above the core.
 PLAIN = CORE | {"testkit"}
 BINDING = "troupe/testkit/gtest.hpp"
 

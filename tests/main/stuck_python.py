@@ -16,7 +16,8 @@ def begin(more=0):
     """Limits the time from now on; a later call replaces it. `more`: seconds beyond the usual ones."""
     seconds = float(os.environ.get("TROUPE_TEST_SECONDS", "120"))
     if seconds > 0:
-        # By a thread that needs no lock of the interpreter, which a hanging test could hold.
+        # It uses a thread that does not need the interpreter's lock, which a hanging test could
+        # hold.
         faulthandler.dump_traceback_later(seconds + more, exit=True, file=sys.__stderr__)
 
 

@@ -131,7 +131,7 @@ mutant("waiter_list_has_no_back_link", "third", "a suspended sender that leaves 
 mutant("waits_for_one_of_two", "after", "an actor that filled two mailboxes is resumed when one has room",
        "if (link(entry, *entry.others[--entry.left], along)) return true;", "entry.left = 0;")
 
-# ── Restarts and ends ───────────────────────────────────────────────────────────────────────────
+# ── Restart and termination ─────────────────────────────────────────────────────────────────────
 
 in_file("src/actor/incarnations.cpp")
 mutant("restart_keeps_watches", "crossed", "the next object gets a `down` that the one before had asked for",
@@ -245,7 +245,7 @@ mutant("shutdown_now_restarts", "crossed", "shutdown_now() lets supervised actor
 mutant("end_of_pump_restarts", "crossed", "a supervised actor is restarted on a pump that has ended",
        "if (&block.runs_on() != &pump) return; «block.ends_for_good();»", "")
 
-# ── Turns ───────────────────────────────────────────────────────────────────────────────────────
+# ── Scheduling of turns ─────────────────────────────────────────────────────────────────────────
 
 in_file("src/actor/turn.cpp")
 mutant("stash_leaves_the_limit", "crossed", "a stashed message does not count for the limit of its type",

@@ -26,7 +26,7 @@ ROOT = HERE.parent.parent
 HINTS = HERE / "mutants.hints"
 WORK = ROOT / "build" / "mutants"
 TREE = WORK / "tree"
-BUILD = TREE / "build" / "release"  # as in any clone: so the compiler cache has what is not mutated
+BUILD = TREE / "build" / "release"  # as in any clone, so that the compiler cache has all code without mutations
 HEADER = "include/troupe/base/mutant.hpp"
 
 OPTIONS = ["-DTROUPE_BENCHMARKS=OFF", "-DTROUPE_LAB=OFF", "-DTROUPE_DOCUMENT_TESTS=OFF", "-DTROUPE_EXAMPLES=OFF",
@@ -35,7 +35,7 @@ LAYERS = ["base", "sync", "memory", "time", "message", "mailbox", "scheduler", "
           "testkit", "http", "lua", "server"]
 PROGRAMS = [f"{layer}_test" for layer in LAYERS] + ["model_structures_test"]
 
-# Seconds. A test that takes longer than all of these has hung.
+# Seconds, more than any test needs. A longer test has hung.
 LONGEST = 30
 QUICK = 0.3
 SLOW = 2.0
@@ -70,7 +70,7 @@ def found_in(source, mutant):
         sys.exit(f"mutants: {mutant['name']}: the original text occurs {len(hits)} times in {mutant['file']}, "
                  f"not once:\n  {original}")
     begin, end = hits[0].span(1)
-    # Else what is made of it does not compile, and the compiler's message says little.
+    # Otherwise the planted code would not compile, and the compiler's message would say little.
     for text in (source[begin:end], mutant["mutated"]):
         if any(text.count(one) != text.count(other) for one, other in ("()", "{}")):
             sys.exit(f"mutants: {mutant['name']}: a part with brackets of which one is missing:\n  {text}")
@@ -276,12 +276,13 @@ def attempt(mutant, tests, hint, until, each_most):
                 break
             if len(left) == 1 and ran.failed not in [test for _, test, _ in left]:
                 ran.failed = left[0][1]
-            if ran.failed not in [test for _, test, _ in left]:  # it died without saying where
+            if ran.failed not in [test for _, test, _ in left]:  # it crashed without naming a test
                 half = len(left) // 2
                 first = run_tests(program, [test for _, test, _ in left[:half]], limit, TROUPE_MUTANT=name)
                 left = left[half:] if first.failed is None else left[:half]
                 continue
-            # A test that fails without the mutation as well, or never again with it, says nothing.
+            # A test proves nothing if it also fails without the mutation, or if it does not fail
+            # again with it.
             again = [run_tests(program, [ran.failed], limit, TROUPE_MUTANT=name).failed]
             while again[-1] is None and len(again) < 3:
                 again.append(run_tests(program, [ran.failed], limit, TROUPE_MUTANT=name).failed)

@@ -21,7 +21,7 @@ SUBPROTOCOLS = ["troupe.rpc.json", "troupe.rpc.cbor"]
 class Server:
     def __init__(self):
         self.loop = asyncio.new_event_loop()
-        self.told = []          # by notifications
+        self.told = []          # the notifications received
         ready = threading.Event()
         self.thread = threading.Thread(target=self.run, args=(ready,))
         self.thread.start()

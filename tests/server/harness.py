@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import stuck_python  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DEADLINE = 20.0         # seconds for anything that should happen at once, on a machine that is busy with something else
+DEADLINE = 20.0         # seconds for anything that should happen at once, on a host that is busy with other work
 
 
 def executable():
@@ -139,7 +139,7 @@ class Server:
         """For addCleanup: ends the process if it still runs."""
         if self.process.returncode is not None:
             return
-        if not self.told_to_end:                            # a second signal would cut the draining short
+        if not self.told_to_end:                            # a second signal would cut the drain short
             self.signal()
         try:
             code = self.wait()

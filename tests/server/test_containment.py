@@ -77,7 +77,7 @@ class Client:
             head += struct.pack("!Q", size)
         elif size >= 126:
             head += struct.pack("!H", size)
-        return head + b"\0\0\0\0" + data                 # a mask of zeros masks nothing
+        return head + b"\0\0\0\0" + data                 # a mask of zeros leaves the data as it is
 
     def say(self, data):
         self.socket.sendall(self.frame(*((TEXT, data.encode()) if isinstance(data, str) else (BINARY, data))))
@@ -104,8 +104,8 @@ class Client:
         self.socket.close()
 
 
-# ── Who is honest, and is measured ────────────────────────────────────────────────────────────────
-# In a process of its own, so that this one's work is not in the figures.
+# ── The honest clients, which are measured ────────────────────────────────────────────────────────
+# They run in a process of their own, so that the work of this process does not affect the figures.
 
 def measure(port, paths):
     """Sends to each path every 2 ms until the standard input ends; prints all times in ms."""
@@ -151,11 +151,12 @@ class Honest:
         return result
 
 
-# ── Who is not ────────────────────────────────────────────────────────────────────────────────────
+# ── Misbehaving clients and scripts ───────────────────────────────────────────────────────────────
 
 TIME, MEMORY, ERROR, SLOW_TEXT = "ran for more than", "memory", "an error of the script", "took too long to become a text"
 
-# name: (the handler's body, what each one ends with; None: it ends well). Who needs memory may be out of time before.
+# name: (the body of the handler, the end of each run; None: it ends well). A script that needs much
+# memory may exceed its time first.
 SCRIPTS = {
     "endless loop": ("while true do end", TIME),
     "in pcall": ("while true do pcall(function() while true do end end) end", TIME),
@@ -429,7 +430,7 @@ class Containment(WithFolder, unittest.TestCase):
                     self.contain(name.replace("_", " "), getattr(ways, name)())
                     ways.end()
         self.assertEqual(self.server.get("/readyz")[0], 200)
-        # Who has misbehaved is still there, too.
+        # The misbehaving application is still available too.
         client = Client(self.server.port, "/abuser")
         self.assertEqual(client.ask("ping"), "pong")
         client.close()
@@ -441,7 +442,7 @@ class Containment(WithFolder, unittest.TestCase):
         def work():
             client.say(name)
             client.say("ping")
-            while client.hear() != "pong":                  # broadcasts come as well
+            while client.hear() != "pong":                  # broadcasts arrive as well
                 pass
 
         def check(rounds):

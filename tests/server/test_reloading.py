@@ -38,7 +38,7 @@ class Reloading(WithFolder, unittest.TestCase):
             before = len(server.log)
             server.signal(signal.SIGHUP)
             server.says("limits.idle_time is now 2m, but stays 1m until a restart", before)
-        self.configure(level="info")                        # said, since it is the new level that counts
+        self.configure(level="info")                        # logged, because the new level applies
         server.signal(signal.SIGHUP)
         server.says('log.level is now "info", was "warning"')
         self.assertEqual(server.get("/readyz")[0], 200)
