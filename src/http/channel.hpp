@@ -68,8 +68,8 @@ class channel : public std::enable_shared_from_this<channel> {
   [[nodiscard]] const std::string& protocol() const noexcept { return protocol_; }
 
   // ── The connection ──────────────────────────────────────────────────────────────────────────
-  /// Moves the queued frames into `batch`, which must be empty. If the queue is empty, the next frame
-  /// causes a poke.
+  /// Moves the queued frames into `batch`, which must be empty. If the queue is empty, the next
+  /// frame causes a poke.
   void take(std::vector<frame>& batch);
   /// A frame has exceeded the limit. Nothing more is queued.
   [[nodiscard]] bool overflowed() const noexcept;
