@@ -12,7 +12,7 @@ UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\n" + KEY
 
 
 def cases():
-    """(what it is, bytes, the statuses that must come before the server closes)"""
+    """(description, bytes, the statuses that must come before the server closes)"""
     for value in (b"xchunked", b"identity", b"gzip", b'"chunked"', b"chunked, identity", b"chunked, chunked",
                   b"chunked\r\nTransfer-Encoding: identity", b"", b",", b"chunked;a=b", b"chun ked", b"\x0bchunked",
                   b"chunked\x00", b"chunked\r\n\tx"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that come slowly, never end, are too large, or whose answers are not read."""
+"""Requests that arrive slowly, never end, or are too large, and responses that are not read."""
 
 import itertools
 import random
@@ -13,7 +13,8 @@ GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 def drip(run, count, begin, more, pause=0.05):
-    """So many clients send that, and then a little for as long as they may."""
+    """This many clients send the bytes, and then send a little at a time as long as they are
+    allowed to."""
     for _ in range(count):
         run.connect().send_all(begin)
     while True:
@@ -24,9 +25,9 @@ def drip(run, count, begin, more, pause=0.05):
 
 
 def expect_answers(run, *answers):
-    """Each client was answered with one of these, which are lists of statuses.
+    """Each client received one of these lists of statuses.
 
-    On a busy machine an attacker may be later than its time-out, and is then closed before it has
+    On a busy host an attacker may be later than its time-out, and is then closed before it has
     sent anything. Most are not.
     """
     wrong = [client.statuses() for client in run.clients if client.statuses() not in ([], *answers)]
@@ -106,7 +107,7 @@ def idle(run):
 # ── Endless requests ──────────────────────────────────────────────────────────────────────────────
 
 def flood(run, begin, more, most, most_read, *statuses):
-    """Sends that as fast as the server takes it, until it answers. It must not read more."""
+    """Sends bytes as fast as the server takes them, until it responds. It must not read more."""
     client = run.connect()
     client.send_all(begin)
     while client.hear() and not client.heard and client.sent < most:
@@ -122,7 +123,7 @@ def flood(run, begin, more, most, most_read, *statuses):
 
 
 def endless(name, limit, text, begin, more, *statuses, most_read=256 * 1024):
-    """An attack that offers 64 MiB of that, and must be stopped early."""
+    """An attack that offers 64 MiB of such bytes, and must be stopped early."""
     @attack("http", name, limit, memory=8 * MIB)
     def work(run):
         run.seconds = 10.0

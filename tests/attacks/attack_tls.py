@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handshakes of TLS in floods, half of them, slowly, and again on the same connection."""
+"""TLS handshakes in floods, incomplete, slow, and repeated on the same connection."""
 
 import random
 import ssl
@@ -9,7 +9,7 @@ from harness import PATIENCE, attack, die_with_parent
 
 
 def hello():
-    """The bytes of a ClientHello, as Python's ssl writes it."""
+    """The bytes of a ClientHello, as Python's ssl module writes it."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     made = ssl._create_unverified_context().wrap_bio(incoming, outgoing)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WebSockets whose messages never end, are too large, come in floods, or are not read."""
+"""WebSockets whose messages never end, are too large, arrive in floods, or are not read."""
 
 import struct
 
@@ -9,7 +9,7 @@ from harness import BINARY, CLOSE, CONTINUATION, MIB, PING, TEXT, UPGRADE, attac
 def expect_codes(run, *codes):
     """Each client was closed with one of these codes.
 
-    On a busy machine an attacker may be silent for too long, and is cut then. Most are not.
+    On a busy host an attacker may be silent for too long, and is then cut. Most are not.
     """
     wrong = [client.close_code() for client in run.clients if client.close_code() not in (None, *codes)]
     run.expect(not wrong, f"{len(wrong)} of {len(run.clients)} were closed with {wrong[:3]}, and not {codes}")

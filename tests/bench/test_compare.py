@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/bench-compare makes of figures that are given: no program is built, and nothing is measured."""
+"""The verdicts of scripts/bench-compare on given figures: nothing is built or measured."""
 
 import importlib.util
 import json
@@ -174,7 +174,7 @@ class Measuring(unittest.TestCase):
 
 
 class Revisions(unittest.TestCase):
-    """The whole of it, in a repository whose only benchmark prints what it is told to."""
+    """The whole command, in a repository whose only benchmark prints given text."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

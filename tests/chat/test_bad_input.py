@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The chat against clients that break the rules or ask for too much, over raw sockets: test_bad_input.py path/to/chat
+"""The chat with clients that break rules or exceed limits, over raw sockets: test_bad_input.py
+path/to/chat
 
-Whatever one client does, the others go on talking: every test ends with two well-behaved clients that do.
+Misbehaviour of one client must not affect the others: every test ends with two well-behaved
+clients that talk.
 """
 
 import asyncio
@@ -67,7 +69,7 @@ class BadInput(unittest.TestCase):
         self.assertOthersTalk()
 
     def assertRefused(self, status, most=505):
-        """The answer is an error of HTTP, or none: the connection is closed."""
+        """The result is an HTTP error, or the connection is closed without a response."""
         self.assertTrue(status == 0 or 400 <= status <= most, status)
 
 

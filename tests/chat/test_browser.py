@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The chat as people use it, in headless Chromium: test_browser.py path/to/chat
+"""The chat in headless Chromium, as its users see it: test_browser.py path/to/chat
 
-Needs Debian's chromium, chromium-driver and python3-selenium. Each test has a chat and tabs of its own.
+Needs Debian's chromium, chromium-driver and python3-selenium. Each test has its own chat and
+tabs.
 """
 
 import json
@@ -48,7 +49,7 @@ class Tab:
         return self.front().find_element(By.CSS_SELECTOR, f"[data-testid='{testid}']")
 
     def texts(self, testid):
-        """The texts of all such elements, taken in one step: the page may change meanwhile."""
+        """The texts of all such elements, read in one step, as the page may change meanwhile."""
         return self.run("return [...document.querySelectorAll(`[data-testid='${arguments[0]}']`)]"
                         ".map(element => element.textContent)", testid)
 
@@ -66,7 +67,7 @@ class Tab:
         self.until(lambda: expected in self.find(testid).text, f"{testid} says {expected!r}")
 
     def has(self, *messages):
-        """Exactly these messages, in this order."""
+        """The page shows exactly these messages, in this order."""
         try:
             self.until(lambda: self.texts("message") == list(messages), "the messages")
         except Exception:
@@ -409,7 +410,7 @@ class Looks(Browser):
                 self.assertEqual(ada.run(script), [])
 
     def visit(self, name, text):
-        """Somebody without a tab joins and says something."""
+        """A client without a tab joins and says a text."""
         person = harness.Raw(self.chat.port).open()
         self.addCleanup(person.close)
         for message in ({"type": "join", "room": "lobby", "name": name}, {"type": "say", "text": text}):

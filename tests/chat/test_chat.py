@@ -15,7 +15,7 @@ from harness import Chat, DEADLINE, Light, executable
 
 
 class Person:
-    """Somebody with a connection to the chat."""
+    """A person with a connection to the chat."""
 
     @classmethod
     async def connect(cls, chat):
@@ -36,7 +36,7 @@ class Person:
         return json.loads(await asyncio.wait_for(self.socket.recv(), DEADLINE))
 
     async def hear(self, *types):
-        """The next message of one of these types; an error that nobody asked for fails the test."""
+        """The next message of one of these types; an unexpected error fails the test."""
         while (message := await self.next())["type"] not in types:
             if message["type"] == "error":
                 raise AssertionError(message["reason"])
@@ -53,7 +53,7 @@ class Person:
         return [(await self.hear("said"))["text"] for _ in range(count)]
 
     async def refused(self, data):
-        """Sends something wrong and returns the reason that it is refused for."""
+        """Sends an invalid message and returns the reason for its refusal."""
         await self.socket.send(data if isinstance(data, (str, bytes)) else json.dumps(data))
         return (await self.hear("error"))["reason"]
 
@@ -207,7 +207,7 @@ class Presence(WithChat):
 
 
 class Mistakes(WithChat):
-    """Each gets an error that says what was wrong, and the connection goes on."""
+    """Each mistake is answered with an error that describes it, and the connection stays open."""
 
     anywhere = [
         ("no JSON", "hello", r"(?i)json"),
@@ -296,7 +296,7 @@ class Crowd(WithChat):
 
 class Ending(WithChat):
     async def end_of(self, person):
-        """The code that a connection is closed with."""
+        """The code with which a connection is closed."""
         try:
             while True:
                 await person.next()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `troupe lab all` promises: a file for each experiment, what it does with a folder that has some already, and
-that it can be interrupted."""
+"""The promises of `troupe lab all`: a file for each experiment, its behaviour with a folder that
+already has some, and its behaviour when interrupted."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `troupe lab report` as people see it, in headless Chromium.
+"""The page of `troupe lab report` in headless Chromium, as its users see it.
 
 Needs Debian's chromium, chromium-driver and python3-selenium.
 

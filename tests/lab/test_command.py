@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line promises: exit statuses, one line for wrong usage, what goes where."""
+"""The promises of the command line: exit codes, one line for wrong usage, and the destinations of
+its output."""
 
 import json
 import os

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `troupe lab report` promises: one page that needs nothing else and hides nothing, and one line for what is wrong.
+"""The promises of `troupe lab report`: one self-contained page that hides nothing, and one line for
+each error.
 
 usage: test_report.py TROUPE
 """

@@ -110,7 +110,7 @@ class Include:
 
 
 def without_comments(text: str) -> str:
-    """Blanks comments out; what stands in a string is no comment. Line numbers stay."""
+    """Blanks out comments, but not text within strings. Line numbers stay the same."""
 
     def blank(token: re.Match) -> str:
         return "\n" * token[0].count("\n") if token[0].startswith("/") else token[0]
@@ -245,7 +245,7 @@ class Check:
                     else f"{layer} uses only the C++ standard library and Linux, but for <{BINDING}>")
 
     def target_of(self, path: Path, include: Include) -> Optional[Path]:
-        """The file of this project that is included, if it is one."""
+        """The included file, if it belongs to this project."""
         folders = [self.root / "include"]
         if include.quoted:
             folders = [path.parent, self.root / "src"] + folders

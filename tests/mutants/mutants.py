@@ -3,16 +3,16 @@
 
 mutant(name, pattern, what it breaks, original, mutated[, reason])
 
-The original text occurs exactly once in its file; white space counts as one space. Between « and » is what is
-replaced, if that is not all of it. A text that ends with ; or } is one or more statements, any other is an
-expression. A mutation that no test can see has a reason.
+The original text occurs exactly once in its file; any white space matches one space. « and »
+enclose the replaced part, if it is not the whole text. A text that ends with ; or } is one or
+more statements, any other is an expression. A mutation that no test can see has a reason.
 
 Patterns:
   crossed   two features meet
   after     the state after an event
-  refusal   what was taken before a refusal or an error is given back
-  negative  the negative answer is given although the positive one is due
-  third     a third party uses what was freed, or what was published before
+  refusal   resources taken before a refusal or an error are returned
+  negative  the result is negative although the positive one is due
+  third     a third party uses freed resources, or an earlier publication
   plain     none of these
 """
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants the mutations of mutants.py into a copy of the source tree, one build for all, and runs the tests on each.
+"""Plants the mutations of mutants.py into a copy of the source tree, with one build for all, and
+runs the tests on each.
 
 usage: run.py [--only PART] [--jobs N] [--minutes M] [--write-hints] [--list] [--build-only]
 
-Prints a table: each mutation, what it breaks, and the test that found it. Exits with 1 if one was not found that has
-no reason not to be. README.md beside this file says how it works.
+Prints a table: each mutation, the promise that it breaks, and the test that found it. Exits with
+1 if one was not found and has no reason. README.md beside this file describes how it works.
 """
 
 import argparse
@@ -49,13 +50,14 @@ from mutants import MUTANTS  # noqa: E402
 
 
 def pattern_of(text):
-    """A regular expression for a text, in which white space is any white space."""
+    """A regular expression for a text, in which any white space matches any other."""
     words = [re.escape(word) for word in text.split()]
     return r"\s+".join(words)
 
 
 def found_in(source, mutant):
-    """(begin, end) of what is replaced. Exits if it is not there, or more than once."""
+    """(begin, end) of the replaced part. Exits if the text does not occur, or occurs more than
+    once."""
     original = mutant["original"]
     if "«" in original:
         before, rest = original.split("«")
@@ -78,7 +80,7 @@ def found_in(source, mutant):
 
 
 def planted(source, mutants):
-    """The source with a choice in each place."""
+    """The source, with a choice planted in each place."""
     places = {}
     for mutant in mutants:
         places.setdefault(found_in(source, mutant), []).append(mutant)
@@ -103,7 +105,7 @@ def planted(source, mutants):
 
 
 def make_tree():
-    """Copies what has changed, so that a build after it compiles no more than that."""
+    """Copies the changed files only, so that the next build compiles no more than these."""
     files = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "-z"], check=True,
                            capture_output=True).stdout.decode().split("\0")
     of_file = {}
@@ -149,7 +151,7 @@ class outcome:
 
 
 def run_tests(program, tests, limit, **environment):
-    """The first of these tests that fails, and why; or nothing."""
+    """The first of these tests that fails, with the reason; or nothing."""
     began = time.monotonic()
     process = subprocess.Popen(
         [str(BUILD / "bin" / program), "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + ":".join(tests)],
@@ -237,7 +239,7 @@ class result:
 
 
 def attempt(mutant, tests, hint, until, each_most):
-    """Runs the tests that reach the mutation, first the one that found it the last time."""
+    """Runs the tests that reach the mutation, beginning with the one that found it last time."""
     began = time.monotonic()
     name = mutant["name"]
     layer = mutant["file"].split("/")[-2]

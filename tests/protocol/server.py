@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that talks the protocol, in a thread, for tests of clients."""
+"""A server for the protocol, in a thread, for tests of clients."""
 
 import asyncio
 import sys

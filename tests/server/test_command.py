@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line of `troupe serve` and `troupe new` promises: test_command.py path/to/troupe"""
+"""The promises of the command line of `troupe serve` and `troupe new`: test_command.py
+path/to/troupe"""
 
 import os
 import subprocess

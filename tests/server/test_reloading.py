@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGHUP: what takes effect, what waits for a restart, and what a broken file does: test_reloading.py path/to/troupe"""
+"""SIGHUP: the changes that take effect, those that wait for a restart, and a broken file:
+test_reloading.py path/to/troupe"""
 
 import asyncio
 import os

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Applications as their clients see them, through Python's websockets, from start to end: test_serving.py path/to/troupe"""
+"""Applications as seen by their clients, through Python's websockets, from start to end:
+test_serving.py path/to/troupe"""
 
 import asyncio
 import contextlib

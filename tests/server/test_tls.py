@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""TLS as clients see it: Python's ssl and websockets, curl, and openssl's own: test_tls.py path/to/troupe"""
+"""TLS as seen by clients: Python's ssl and websockets, curl, and openssl's own client: test_tls.py
+path/to/troupe"""
 
 import asyncio
 import os
