@@ -25,9 +25,9 @@ enum class framing : std::uint8_t {
 class body_decoder {
  public:
   enum class outcome : std::uint8_t {
-    more,    // all is used up
+    more,    // all bytes are used up
     data,    // data() is the next piece
-    done,    // the body has ended; what follows belongs to the next request
+    done,    // the body has ended; later bytes belong to the next request
     failed,  // not a valid body; see is_too_large()
   };
 
@@ -53,7 +53,7 @@ class body_decoder {
     chunk,
     chunk_cr,
     chunk_lf,
-    trailer_first,  // the first byte of a trailer, or the CR that ends all
+    trailer_first,  // the first byte of a trailer, or the CR that ends the body
     trailer_name,
     trailer_value,
     trailer_lf,
@@ -69,7 +69,7 @@ class body_decoder {
 
   state state_ = state::done;
   std::uint64_t left_ = 0;  // of the body or the chunk; while a chunk's size is read, that size
-  unsigned digits_ = 0;     // of that size
+  unsigned digits_ = 0;     // number of digits of that size
   std::size_t extra_left_ = 0;
   std::string_view data_;
   bool is_too_large_ = false;

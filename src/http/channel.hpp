@@ -31,7 +31,7 @@ struct frame {
 
   std::variant<std::string, std::shared_ptr<const std::string>> data;
   type what = type::text;
-  std::uint16_t code = 0;  // of a close; its data is the reason
+  std::uint16_t code = 0;  // of a close frame, whose data is the reason
 
   [[nodiscard]] std::string_view bytes() const noexcept;
   /// The bytes that it counts in send_queue_bytes. The frame itself counts too, or empty messages

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: a client on a loop of its own, beside a server that may or may not be there.
+// For tests: a client on a loop of its own, and a server that some tests do not start.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -107,7 +107,7 @@ class basic_connection : public actor {
   alarm alarm_;
   std::shared_ptr<const site> on_;
   std::shared_ptr<http_stage<Stream>> http_;            // until the upgrade
-  std::shared_ptr<websocket_stage<Stream>> websocket_;  // from then on
+  std::shared_ptr<websocket_stage<Stream>> websocket_;  // after the upgrade
 };
 
 using connection = basic_connection<net::socket>;

@@ -29,7 +29,7 @@ class memory_stream : public beast::test::stream {
  public:
   using base = beast::test::stream;
 
-  /// What happens to operations.
+  /// The fate of operations.
   enum class fate { as_usual, no_memory, dropped };
 
   memory_stream(net::io_context& on, std::shared_ptr<fate> reads, std::shared_ptr<fate> writes)

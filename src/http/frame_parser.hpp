@@ -89,7 +89,7 @@ class frame_parser {
   utf8_checker utf8_;
   std::uint16_t code_ = 0;
   mask_key key_{};
-  std::uint64_t frame_bytes_ = 0;  // of this frame's payload
+  std::uint64_t frame_bytes_ = 0;  // size of this frame's payload
   std::uint64_t taken_ = 0;        // how many of these have been read
   std::string message_;            // the received part of an incomplete message
   std::string_view payload_;

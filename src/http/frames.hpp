@@ -26,7 +26,7 @@ enum class role : std::uint8_t { server, client };
 using mask_key = std::array<char, 4>;
 
 inline constexpr std::size_t frame_head_bytes_max = 14;
-inline constexpr std::size_t control_bytes_max = 125;  // of a control frame's payload
+inline constexpr std::size_t control_bytes_max = 125;  // maximum payload of a control frame
 
 namespace close_code {
 inline constexpr std::uint16_t normal = 1000;

@@ -76,7 +76,7 @@ class gathered_frames {
   std::string copied_;
   std::vector<uncopied> left_;  // payloads that were not copied
   std::size_t left_bytes_ = 0;  // of these payloads
-  std::size_t done_ = 0;        // written
+  std::size_t done_ = 0;        // bytes already written
 };
 
 }  // namespace troupe::http::detail

@@ -120,7 +120,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   bool keep_alive_ = false;
   bool draining_ = false;
   bool timed_out_ = false;
-  bool unread_ = false;  // the client may have sent more than was read
+  bool unread_ = false;  // the client may have sent data that was not read
   time_point since_;     // when the phase began, or when the client was last seen to read
   std::uint64_t written_before_ = 0;              // bytes written at that time
   time_point began_;                              // when the request began

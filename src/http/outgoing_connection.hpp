@@ -41,7 +41,7 @@ struct errand {
 /// One connection to an origin. It carries one request and response at a time, and is kept for the
 /// next request.
 ///
-///   dialing ──▶ busy ──answered, both may go on──▶ kept ──the next──▶ busy
+///   dialing ──▶ busy ──answered, both continue───▶ kept ──the next──▶ busy
 ///      │          │ else; failed; late               │ said something, closed, too old
 ///      ▼          ▼                                  ▼
 ///     over ◀──────────────────────────────────────────
@@ -121,7 +121,7 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   std::shared_ptr<errand> errand_;
 
   std::string head_;          // of the request
-  std::size_t written_ = 0;   // of head and body
+  std::size_t written_ = 0;   // bytes of head and body
   std::size_t to_write_ = 0;  //
   bool reading_ = false;
   beast::flat_buffer buffer_;

@@ -216,7 +216,7 @@ class raw_client {
   }
   static std::string frame(const std::string& text) {
     std::string all{static_cast<char>(0x81), static_cast<char>(0x80 | text.size()), 0, 0, 0, 0};
-    return all += text;  // the mask changes nothing
+    return all += text;  // a mask of zeros leaves the text as it is
   }
 
  private:

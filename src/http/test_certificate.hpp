@@ -21,7 +21,7 @@
 namespace troupe::http::test {
 
 struct certificate_wish {
-  std::string name = "localhost";  // and 127.0.0.1
+  std::string name = "localhost";  // also valid for 127.0.0.1
   bool is_rsa = false;
   long days_from = -1;  // from now
   long days_to = 1;

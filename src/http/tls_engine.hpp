@@ -89,7 +89,7 @@ class tls_engine {
 
   const std::shared_ptr<const tls_context> by_;  // destroyed after ssl_
   SSL* ssl_ = nullptr;
-  std::span<char>* in_ = nullptr;  // during a call
+  std::span<char>* in_ = nullptr;  // only during a call
   std::string output_;
   net::error_code error_;
   failure why_ = failure::other;

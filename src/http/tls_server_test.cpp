@@ -415,7 +415,7 @@ TEST_F(secured, a_client_comes_back_by_a_ticket) {
   SSL_SESSION* kept = nullptr;
   {
     tls_raw_client c = secure_connect();
-    EXPECT_EQ(c.get("/hello").status, 200u);  // the tickets came before it
+    EXPECT_EQ(c.get("/hello").status, 200u);  // the tickets arrived before the response
     kept = SSL_get1_session(c.ssl());
     c.say_farewell();
   }

@@ -235,7 +235,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   }
 
   void decrypt() {
-    if (engine_->error()) return break_with(engine_->error());  // in writing
+    if (engine_->error()) return break_with(engine_->error());  // while writing
     if (!reader_ || caused_ > caused_bytes_max) return;
     std::span<char> bytes = in_.unread();
     std::size_t read = 0;
@@ -361,8 +361,8 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   std::size_t sent_ = 0;
   std::string early_;  // plaintext that waits for the end of the handshake
   std::unique_ptr<transfer> reader_, writer_;
-  std::span<char> into_;     // the reader's
-  std::size_t written_ = 0;  // the writer's
+  std::span<char> into_;     // buffer of the reader
+  std::size_t written_ = 0;  // bytes taken from the writer
   std::size_t caused_ = 0;   // unsent output() that reading has caused
   net::error_code mute_;     // how writing to the socket has ended
   ending* ready_ = nullptr;  // set within a completion handler

@@ -68,8 +68,8 @@ class peer : public std::enable_shared_from_this<peer> {
   }
 
   std::string heard;
-  net::error_code end;          // of reading
-  net::error_code write_error;  // the first
+  net::error_code end;          // how reading ended
+  net::error_code write_error;  // the first error of a write
   bool echoes = false;
 
  private:
