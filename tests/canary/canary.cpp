@@ -163,7 +163,7 @@ class writer : public troupe::actor {
     return 12;
   }
 
-  troupe::task<int> on(std::string) {  // send_when_ready
+  troupe::task<int> on(std::string) {  // uses send_when_ready
     letter named;
     parcel moved = a_parcel();
     note other(text);
@@ -183,7 +183,7 @@ class writer : public troupe::actor {
     co_return sent;
   }
 
-  troupe::task<int> on(bool) {  // ask
+  troupe::task<int> on(bool) {  // uses ask
     const want_letter named;
     want_waiting other;
     const troupe::ref<clerk> between = system().spawn<clerk>(to_);

@@ -100,7 +100,7 @@ class Page(Report):
         page = self.page(self.file("one.json", RESULT))
         self.assertNotRegex(page, r"<(link|img|iframe)\b|<script[^>]*\bsrc=|@import|url\(")
         self.assertIn("default-src 'none'", page)
-        self.assertIn("Permission is hereby granted", page)  # of Chart.js
+        self.assertIn("Permission is hereby granted", page)  # the licence of Chart.js
         self.assertIn("prefers-color-scheme: dark", page)
 
     def test_stdout_is_a_minus(self):

@@ -49,7 +49,7 @@ export function check(vectors) {
     const value = encoding === "json" ? JSON.parse(frame) : cbor.decode(frame);
     same(name, shown(value), vector.big ? `"${vector.json}n"` : shown(JSON.parse(vector.json)));
     same(`${name}, again`, shown(cbor.decode(cbor.encode(value))), shown(value));
-    // Floats without a fraction are integers here.
+    // JavaScript writes floats without a fraction as integers.
     if (vector.order !== false && !/^-?[0-9]+\.0$|e\+/.test(vector.json)) {
       same(`${name}, written`, hexOf(cbor.encode(Object.is(value, -0) ? 0 : value)), vector.cbor);
     }

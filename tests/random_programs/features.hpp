@@ -48,7 +48,7 @@ enum class feature : std::uint8_t {
   state_limit,        // event: the time limit of a state has come
   in_group,           // event: it handles a message in a turn of a serial group
   on_dispatcher,      // event: it handles a message on a dispatcher of its own
-  searched,           // event: the search for cycles has looked at what it holds
+  searched,           // event: the search for cycles has examined its references
   locked,             // event: a weak_ref to it was locked
   high_priority,      // event: it handles a message of high priority
   batch,              // event: it handles several messages together

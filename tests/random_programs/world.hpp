@@ -231,7 +231,7 @@ class world {
   std::vector<std::pair<int, subscription>> subscriptions;
   std::vector<channel<bead>> channels;
   std::vector<timer_entry> timers;
-  std::map<std::string, int, std::less<>> holders;  // of names
+  std::map<std::string, int, std::less<>> holders;  // holders of names
   std::map<std::string, std::vector<int>, std::less<>> told_of_names;
 
   // Counted here, for comparison with the system's statistics.

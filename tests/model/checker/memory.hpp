@@ -89,7 +89,7 @@ struct store {
   std::uint64_t identity = 0;  // the same whatever other threads did meanwhile
   vector_clock released;       // the clock that an acquire load of this store joins
   bool is_rmw = false;         // reads its predecessor; no store comes in between
-  std::uint32_t position = 0;  // in the modification order
+  std::uint32_t position = 0;  // position in the modification order
 };
 
 /// An atomic object.

@@ -198,8 +198,8 @@ namespace deque {
 
 enum class fault { none, pushed_relaxed, popped_release, stolen_acquire, last_one_without_asking };
 
-// D. Chase and Y. Lev, «Dynamic Circular Work-Stealing Deque», 2005, as long as it does not wrap
-// around, and with seq_cst in place of fences. The owner pushes and pops, thieves steal.
+// D. Chase and Y. Lev, «Dynamic Circular Work-Stealing Deque», 2005, without wrapping around, and
+// with seq_cst in place of fences. The owner pushes and pops, thieves steal.
 template <fault planted>
 class deque {
  public:
