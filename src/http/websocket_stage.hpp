@@ -50,7 +50,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
                   metered_stream<Stream> stream, upgrade to, recipient<poke> me);
 
   void accept(std::string_view answer);
-  /// Replaces start() at the client's end: the server has accepted, and has sent `ahead` after its
+  /// Replaces accept() at the client's end: the server has accepted, and has sent `ahead` after its
   /// response.
   void begin(std::string_view ahead);
   /// The handle that the session has.
