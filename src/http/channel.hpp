@@ -53,7 +53,7 @@ class channel : public std::enable_shared_from_this<channel> {
  public:
   static constexpr std::size_t own_bytes = 16 * 1024;
 
-  /// `all` is the budget of all channels; if it is null, this channel has none.
+  /// `all`: of all channels; null: this one is alone.
   channel(const limits& bounds, request upgrade, recipient<poke> connection,
           std::string protocol = {}, std::shared_ptr<byte_gauge> all = nullptr);
 

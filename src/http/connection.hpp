@@ -81,14 +81,14 @@ class basic_connection : public actor {
     const std::string answer = std::move(to.answer);
     websocket_ = std::make_shared<websocket_stage<Stream>>(*this, on_, std::move(stream),
                                                            std::move(to), std::move(me));
-    http_.reset();  // the completion handler that calls this still holds it
+    http_.reset();  // its completion handler, which calls, still holds it
     websocket_->accept(answer);
     if (leaving_) websocket_->drain();
   }
 
   void watch_session(const address& who) { watch(who); }
 
-  /// Stops this actor.
+  /// Ends this actor.
   void over() { stop(); }
 
   /// An exception has left a completion handler. It fails this actor like an exception of a

@@ -11,7 +11,7 @@
 namespace troupe::http::detail {
 namespace {
 
-// Reduces the address of an IPv4 client of an IPv6 socket to IPv4.
+// What is left of an IPv4 client that comes through an IPv6 socket.
 admission::address plain(const admission::address& from) {
   namespace ip = boost::asio::ip;
   if (from.is_v6() && from.to_v6().is_v4_mapped()) {
@@ -59,7 +59,7 @@ void gate::on(const net::accept_paused&) { on_->counts.accept_pauses.add(); }
 void gate::admit(net::accepted m) {
   net::error_code error;
   const auto from = m.connection.remote_endpoint(error);
-  if (error) return;  // already gone
+  if (error) return;  // gone already
   m.connection.set_option(net::protocol::no_delay(true), error);
 
   visitor v{.number = ++came_, .who = {}, .from = plain(from.address()), .as = entry::admitted};

@@ -69,7 +69,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
     base::cut(socket());
   }
 
-  /// Does what is due, and returns when it has to be called next.
+  /// Does what is due, and returns when to look again.
   time_point tick(time_point now);
 
  private:
@@ -120,8 +120,8 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   bool keep_alive_ = false;
   bool draining_ = false;
   bool timed_out_ = false;
-  bool unread_ = false;  // the client may have sent data that was not read
-  time_point since_;     // when the phase began, or when the client was last seen to read
+  bool unread_ = false;  // the client may have sent more than was read
+  time_point since_;     // when the phase began, or when it was last found that the client reads
   std::uint64_t written_before_ = 0;              // bytes written at that time
   time_point began_;                              // when the request began
   unsigned status_ = 0;                           // status of the response

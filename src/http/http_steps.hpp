@@ -184,7 +184,7 @@ void http_stage<Stream>::answer() {
   write(std::move(r));
 }
 
-// Counts the reason.
+// Counts why.
 template <class Stream>
 void http_stage<Stream>::reject(const refusal& what) {
   tally& counts = this->counts();
@@ -303,7 +303,7 @@ time_point http_stage<Stream>::tick(time_point now) {
       if (now < due) return due;
       this->counts().requests_timed_out.add();
       timed_out_ = true;
-      cancel();  // the step that this interrupts responds
+      cancel();  // the step that is interrupted answers
       break;
     case phase::writing:
       due = writing_due();

@@ -246,7 +246,7 @@ std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, con
     return malformed("Sec-WebSocket-Protocol is to offer one of these: " + joined(at.protocols));
   }
   std::string answer = switching_protocols(key, protocol);
-  // The WebSocket keeps the request until it terminates.
+  // The WebSocket keeps the request as long as it lives.
   return upgrade{request_access::compact(asked, at.kept_headers ? &*at.kept_headers : nullptr),
                  &at.session, std::move(protocol), std::move(answer)};
 }

@@ -77,8 +77,8 @@ struct server::state {
   ref<detail::gate> gate;  // from start() on
   std::uint16_t port = 0;
 
-  mutex run_mutex;                        // guards the member below
-  std::unique_ptr<net::signals> waiting;  // run() waits for these
+  mutex run_mutex;                        // guards what follows
+  std::unique_ptr<net::signals> waiting;  // run() does, for these
   bool stopped = false;
 };
 
@@ -131,7 +131,7 @@ void server::metrics(std::string path, figure_source also) {
 
 void server::health(std::string path) {
   route("GET", std::move(path), [site = state_->site.get()](const request&) {
-    // [draining] relaxed: a reader may see the change a little later.
+    // [draining] relaxed: whoever asks hears of it soon enough.
     const bool draining = site->draining.load(relaxed);
     return draining ? response::text("draining\n", 503) : response::text("ok\n");
   });

@@ -20,8 +20,8 @@ namespace troupe::http::detail {
 
 /// The state that all connections of one server share.
 ///
-/// Threads: the server's thread fills it before the first connection; then any. Afterwards only
-///          counts, budget, certificate and draining change.
+/// Threads: the server's thread fills it before the first connection; then any. Only counts,
+///          budget, the certificate and draining still change.
 struct site {
   site(troupe::system& on, http::options opts)
       : system(on),
@@ -51,7 +51,7 @@ struct site {
   mutable body_budget bodies;                     // of requests
   const std::shared_ptr<byte_gauge> send_queues;  // of channels, which may outlive the site
   const std::shared_ptr<byte_gauge> partial_messages;
-  current_tls tls;               // if the server is secure
+  current_tls tls;               // if it is secure
   atomic<bool> draining{false};  // for health checks
 };
 

@@ -79,7 +79,7 @@ class tls_socket {
  public:
   using executor_type = net::socket::executor_type;
 
-  /// `counts` must stay valid until close(), or is null. `name` is the name of a client's server.
+  /// `counts` stays until close(), or is null; `name` is a client's server.
   tls_socket(net::socket on, std::shared_ptr<const tls_context> by, tls_tally* counts,
              std::string name = {});
   tls_socket(tls_socket&&) noexcept = default;

@@ -54,7 +54,7 @@ class told_session final : public session_port {
   const std::unique_ptr<session_port> to_;
   const std::string peer_;
   const std::string target_;
-  const std::function<void(const access&)>& on_access_;  // owned by the site
+  const std::function<void(const access&)>& on_access_;  // the site's
   const time_point began_ = clock::now();
   std::uint64_t bytes_ = 0;
 };

@@ -133,24 +133,22 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   std::vector<frame> batch_;            // taken from the channel
   std::size_t next_ = 0;                // the first frame of the batch that is not written
   std::size_t until_ = 0;               // the first frame that is not being written either
-  closed as_{.code = 0, .reason = {}};  // how it ends; code 0 means not yet
-  time_point due_;                      // deadline of the phase, or of a connection that cannot
-                                        // write any more
-  time_point message_due_ = time_point::max();  // deadline for the end of the current message
-  time_point written_due_ = time_point::max();  // deadline for the end of the current write
+  closed as_{.code = 0, .reason = {}};  // how it ends; code 0: not yet
+  time_point due_;                      // of the phase, or of one that cannot write any more
+  time_point message_due_ = time_point::max();  // the end of the message that has begun
+  time_point written_due_ = time_point::max();  // the end of the write that is going on
   time_point pinged_;
   time_point offer_at_ = time_point::max();  // when the refused message is offered again
   duration patience_{};                      // the current wait before that
   phase phase_ = phase::accepting;
   held held_ = held::no;
-  asked asked_ = asked::no;  // whether a mark after the refused message will report that there may
-                             // be space
-  bool is_text_ = false;     // type of the message to be passed on
+  asked asked_ = asked::no;  // with a mark, behind the refusal, to be told when there may be room
+  bool is_text_ = false;     // what is handed over
   bool reading_ = false;
   bool going_on_ = false;  // go_through() has been posted
   bool writing_ = false;
   bool answering_ = false;   // a ping; nothing is read until the pong is written
-  bool heard_last_ = false;  // further data of the client is ignored
+  bool heard_last_ = false;  // nothing that the client still sends is of interest
   bool lingering_ = false;
   bool mute_ = false;  // writing has failed
   bool draining_ = false;

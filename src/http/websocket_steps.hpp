@@ -212,7 +212,7 @@ void websocket_stage<Stream>::heard(frame_parser::event what) {
   }
 }
 
-// The parser has produced a message.
+// The parser has a message.
 template <class Stream>
 void websocket_stage<Stream>::hand_over() {
   const auto became = phase_ == phase::open && session_ ? deliver() : handed_over::gone;
@@ -548,7 +548,7 @@ time_point websocket_stage<Stream>::watch(time_point now) {
       close({.code = close_code::policy, .reason = "reading too slowly"});
       return due_;
     }
-    // A client that is not read cannot show activity.
+    // A client that is not read from cannot be heard.
     const time_point heard = held_ != held::no || draining_ ? now : stream_.meter().heard;
     if (now < heard + l.idle_time / 2) return heard + l.idle_time / 2;
     if (now < heard + l.idle_time) {

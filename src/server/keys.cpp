@@ -105,7 +105,7 @@ setting<configuration> log_to() {
           .get = [](const configuration& of) { return in_quotes(of.log.to); }};
 }
 
-// All hosts, no hosts, or those of a list.
+// All hosts, none, or those of a list.
 setting<served_application> outgoing() {
   const std::string allowed = "true, false, hosts as [\"example.org:443\", \"*.example.org\"]";
   return {.name = "outgoing",

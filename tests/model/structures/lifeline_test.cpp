@@ -126,7 +126,7 @@ TEST(lifeline, an_old_address_does_not_lead_to_the_next_in_the_slot) {
     {
       jthread turns([&] {
         actor.turns();
-        if (actor.line.now().generation() == generation) return;  // freed later by the holder
+        if (actor.line.now().generation() == generation) return;  // freed by the holder, later
         actor.open(2);
         actor.let_go_of_one();
         actor.turns();
@@ -217,7 +217,7 @@ TEST(lifeline, who_comes_by_one_that_has_ended_alone_finds_its_mailbox_closed) {
         actor.let_go_of_one();
       });
       actor.line.begin_end();
-      (void)actor.line.let_go();  // held by the spawner
+      (void)actor.line.let_go();  // the spawner's
       const bool alone = actor.line.try_end_alone();
       if (!alone) actor.line.end();
       const mailbox::remains remains = alone ? box.close_alone() : box.close();

@@ -36,7 +36,7 @@ TEST(parker, what_was_written_before_a_notification_is_seen_after_it) {
       notified.store(1, relaxed);
     });
     p.park();
-    // At least one of them: two notifications may count as one.
+    // One of them, if not both: two notifications may count as one.
     if (notified.load(relaxed) == 0) return;
     p.notify();
     p.park();
