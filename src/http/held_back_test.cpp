@@ -165,7 +165,7 @@ TEST_F(held_back, is_offered_again_after_longer_and_longer) {
 }
 
 TEST_F(held_back, never_for_a_message_that_no_room_suffices_for) {
-  serve({.max_bytes = 1000, .when_full = overload::refuse}, wide_window);
+  serve({.max_bytes = 1000, .on_full = overflow::refuse}, wide_window);
   raw_client c = flood("/slow", 1, 16 * kib);
   EXPECT_EQ(c.read_close().code(), 1009u);
   EXPECT_EQ(statistics().messages_too_large, 1u);
@@ -258,7 +258,7 @@ TEST_P(held_back_either_way, a_client_that_has_gone_is_noticed_behind_its_last_m
 
 TEST_P(held_back_either_way, a_client_is_not_taken_for_silent) {
   http::limits l = wide_window;
-  l.idle_time = 300ms;
+  l.idle_timeout = 300ms;
   serve_either(l);
   raw_client c = flooding();
   ASSERT_TRUE(is_held_back());

@@ -176,7 +176,7 @@ lua::shared_limits small_limits() {
 }
 
 /// An instance without an actor. The end of the input calls everything that would come later.
-class around final : public surroundings, public tasks::observer {
+class around final : public program_host, public tasks::observer {
  public:
   struct asked {
     std::uint64_t wait;
@@ -265,7 +265,7 @@ std::shared_ptr<const application_version> version(unsigned number) {
       number, script_folder(folder.path() / "main.lua"),
       lua::limits{.memory_bytes = 2 << 20,
                   .memory_warning_bytes = 1 << 20,
-                  .run_time = std::chrono::milliseconds(40),
+                  .run_timeout = std::chrono::milliseconds(40),
                   .waiting = 8,
                   .timers = 8},
       R"({"a":1})");
