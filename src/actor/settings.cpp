@@ -79,6 +79,7 @@ class reader {
     const std::string_view name = trimmed(text.substr(0, equals));
     const auto found = std::find_if(settings.begin(), settings.end(),
                                     [&](const setting& each) { return each.name == name; });
+    if (name == "search_rounds") refuse("has been renamed to spin_rounds", name);
     if (found == settings.end()) refuse("is no setting; there are " + all_names(), name);
     if (!seen_.insert(found->name).second) refuse("is there twice; leave one of them out", name);
     found->set(into, value_of(*found, trimmed(text.substr(equals + 1))));

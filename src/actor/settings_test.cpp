@@ -72,6 +72,7 @@ TEST_F(settings, a_line_that_is_wrong_is_named_with_what_is_allowed) {
   EXPECT_EQ(refused("workers = 1\nworker = 2\n"),
             "2: \"worker\" is no setting; there are workers, max_threads, turn_messages, "
             "spin_rounds, max_messages, max_bytes");
+  EXPECT_EQ(refused("search_rounds = 7"), "1: \"search_rounds\" has been renamed to spin_rounds");
   EXPECT_EQ(refused("workers\n"), "1: \"workers\" is no \"NAME = NUMBER\"");
   EXPECT_EQ(refused("workers = 1\n\nworkers = 1\n"),
             "3: \"workers\" is there twice; leave one of them out");

@@ -2,12 +2,14 @@
 #include <troupe/server/configuration.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -82,6 +84,26 @@ std::optional<clash> find_clash(const configuration& in) {
   return std::nullopt;
 }
 
+struct renamed_key {
+  std::string_view before;
+  std::string_view now;
+};
+
+// The names of keys in earlier versions, in any table. The error for an old name gives the new one.
+constexpr std::array<renamed_key, 11> renamed_keys{{
+    {"handshake_time", "handshake_timeout"},
+    {"request_time", "request_timeout"},
+    {"idle_time", "idle_timeout"},
+    {"close_time", "close_timeout"},
+    {"unready_time", "unready_delay"},
+    {"drain_time", "drain_timeout"},
+    {"stop_time", "stop_timeout"},
+    {"run_time", "run_timeout"},
+    {"upgrade_time", "upgrade_timeout"},
+    {"search_rounds", "spin_rounds"},
+    {"when_full", "on_full"},
+}};
+
 // Reads the TOML tree of one file into a configuration.
 class reader {
  public:
@@ -134,7 +156,14 @@ class reader {
                                    const std::vector<std::string>& names) const {
     const std::string nearest = troupe::detail::nearest(key.str(), names);
     std::string text = in_quotes(prefix + std::string(key.str())) + " is no key; ";
-    if (nearest.empty()) {
+    const auto renamed =
+        std::find_if(renamed_keys.begin(), renamed_keys.end(), [&](const renamed_key& each) {
+          return each.before == key.str() &&
+                 std::find(names.begin(), names.end(), each.now) != names.end();
+        });
+    if (renamed != renamed_keys.end()) {
+      text += "it has been renamed to " + prefix + std::string(renamed->now);
+    } else if (nearest.empty()) {
       text += "there are ";
       for (const std::string& each : names) text += (each == names.front() ? "" : ", ") + each;
     } else {

@@ -335,6 +335,13 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"[listen]\nhost = 1",
        "t.toml:2:1: \"listen.host\" is no key; there are address, port, loops, check_origin, "
        "allowed_origins"},
+      {"limits.idle_time = '10s'",
+       "t.toml:1:8: \"limits.idle_time\" is no key; it has been renamed to limits.idle_timeout"},
+      {"[system]\nsearch_rounds = 7",
+       "t.toml:2:1: \"system.search_rounds\" is no key; it has been renamed to system.spin_rounds"},
+      {one + "limits.run_time = '1s'",
+       "t.toml:3:8: \"applications.one.limits.run_time\" is no key; it has been renamed to "
+       "applications.one.limits.run_timeout"},
       {"[lisen]\nport = 1", "t.toml:1:2: \"lisen\" is no key; did you mean listen?"},
       {"[aplications.one]", "t.toml:1:2: \"aplications\" is no key; did you mean applications?"},
       {"x = 1",
