@@ -196,7 +196,7 @@ void control_block::tell_started() noexcept {
   const side_block* const its = side_if_any();
   const bool again = its != nullptr && its->objects_begun > 1;
   const observer::actor_event told{where(), name()};
-  home().observe([&](observer& to) { again ? to.restart_policy(told) : to.started(told); });
+  home().observe([&](observer& to) { again ? to.restarted(told) : to.started(told); });
 }
 
 // Discards all messages of users; those of the runtime stay.

@@ -390,7 +390,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
   counted.spawned.fetch_add(1, seq_cst);  // [alive] [stopping] seq_cst: see shutdown()
   if (conducted_ != nullptr) remember(block.where());
   if (bound != nullptr) bound->actor_bound();
-  if (type.references != nullptr && cycles_.options()) [[unlikely]]
+  if (type.references != nullptr && cycles_.spawned()) [[unlikely]]
     cycles_.wake();
   if (own != nullptr) {
     try {
@@ -412,7 +412,7 @@ control_block& runtime::make_ended(const actor_type& type, const spawn_options* 
   // [alive] relaxed: its end is counted next, by this thread; a thread that sees the end sees this
   // too.
   foreign().actors.spawned.fetch_add(1, relaxed);
-  if (type.references != nullptr) (void)cycles_.options();
+  if (type.references != nullptr) (void)cycles_.spawned();
   block.abandon(exit_reason::stopped);
   return block;
 }

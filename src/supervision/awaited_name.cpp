@@ -55,7 +55,7 @@ name_told& make_message(std::string_view name, awaited_name& by) {
 void awaited_name::wait(handler_frame& who) {
   me_ = this_turn().running;
   name_told& message = make_message(name_, *this);
-  registry_.tell(name_, *me_, {&message, &message.content}, this);
+  registry_.notify_on_register(name_, *me_, {&message, &message.content}, this);
   message_ = &message;
   if (until_ != time_point::max()) {
     at_ = begin_waiting(*me_, *this, until_);

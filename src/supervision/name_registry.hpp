@@ -109,8 +109,8 @@ class name_registry final : public system_extension {
   void check_home(control_block& of) const;
 
   /// Registers a waiter, as registry::notify_on_register() does. Takes ownership of the notice, even if it throws.
-  void tell(std::string_view name, control_block& whom, name_notice notice,
-            const awaited_name* handler);
+  void notify_on_register(std::string_view name, control_block& whom, name_notice notice,
+                          const awaited_name* handler);
   bool cancel_notification(std::string_view name, const address& whom, const awaited_name* handler);
 
   void release(name_entry& ended) noexcept;

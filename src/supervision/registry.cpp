@@ -242,7 +242,7 @@ control_block* registry::wait_for_block(std::string_view name, const detail::nam
 
 void registry::notify_block(std::string_view name, control_block& whom,
                             detail::name_notice notice) const {
-  registry_->tell(name, whom, notice, nullptr);
+  registry_->notify_on_register(name, whom, notice, nullptr);
 }
 
 bool registry::cancel_notification(std::string_view name, const address& whom) const {
