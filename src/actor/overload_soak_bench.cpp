@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using troupe::atomic;
 using troupe::delivery;
-using troupe::overload;
+using troupe::overflow;
 using troupe::ref;
 
 using random_source = std::mt19937_64;
@@ -139,7 +139,7 @@ bool send_any(ledger& all, const ref<node>& to, random_source& random) {
   return true;
 }
 
-overload any_policy(random_source& random, const std::vector<ref<node>>& others) {
+overflow any_policy(random_source& random, const std::vector<ref<node>>& others) {
   switch (below(random, 12)) {
     case 0:
       return overflow::refuse;
