@@ -305,7 +305,7 @@ TEST(overload_budget, is_given_back_however_an_actor_ends) {
   EXPECT_EQ(group.used(), 0u) << "nothing of what an ended actor refuses";
 }
 
-class budget_of : public ::testing::TestWithParam<overload> {};
+class budget_of : public ::testing::TestWithParam<overflow> {};
 
 INSTANTIATE_TEST_SUITE_P(overload, budget_of,
                          ::testing::Values(overflow::backpressure, overflow::refuse,

@@ -270,9 +270,9 @@ TEST(overload_fail_receiver, ends_it_after_the_message_that_it_is_handling) {
 
 // ── What always gets through ────────────────────────────────────────────────────────────────────
 
-class always_through : public ::testing::TestWithParam<overload> {};
+class always_through : public ::testing::TestWithParam<overflow> {};
 
-std::string name_of(const ::testing::TestParamInfo<overload>& chosen) {
+std::string name_of(const ::testing::TestParamInfo<overflow>& chosen) {
   static constexpr std::array names{"backpressure", "refuse", "drop_newest", "drop_oldest"};
   return names[chosen.index];
 }

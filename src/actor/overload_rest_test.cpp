@@ -76,8 +76,8 @@ ref<store> spawn_store(pumped_crowd& s, std::size_t max_messages, const budget& 
 
 TEST(overload_rest, of_what_a_budget_refuses_is_nothing) {
   for (const overflow& on_full :
-       {overload{overflow::backpressure}, overload{overflow::refuse},
-        overload{overflow::drop_newest}, overload{overflow::drop_oldest}}) {
+       {overflow{overflow::backpressure}, overflow{overflow::refuse},
+        overflow{overflow::drop_newest}, overflow{overflow::drop_oldest}}) {
     pumped_crowd s;
     const budget group{5'000};
     auto to = spawn_store(s, 100, group, on_full);
