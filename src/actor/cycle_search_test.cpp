@@ -35,7 +35,7 @@ class searching : public testing::Test {
 TEST_F(searching, does_not_come_while_no_actor_lives_whose_class_lists) {
   search_.start(1h);
   EXPECT_EQ(search_.look(clock::now() + 24h), time_point::max());
-  EXPECT_TRUE(search_.options());
+  EXPECT_TRUE(search_.spawned());
   search_.ended();
   const time_point due = search_.look(clock::now());
   EXPECT_NE(due, time_point::max());
@@ -44,18 +44,18 @@ TEST_F(searching, does_not_come_while_no_actor_lives_whose_class_lists) {
 
 TEST_F(searching, is_told_of_the_first_new_actor_only) {
   search_.start(1h);
-  EXPECT_TRUE(search_.options());
+  EXPECT_TRUE(search_.spawned());
   const time_point now = clock::now();
   EXPECT_EQ(search_.look(now), now + 1h);
-  EXPECT_FALSE(search_.options()) << "one is expected already";
+  EXPECT_FALSE(search_.spawned()) << "one is expected already";
   EXPECT_EQ(search_.look(now + 1min), now + 1h);
   (void)search_.look(now + 1h);
-  EXPECT_TRUE(search_.options());
+  EXPECT_TRUE(search_.spawned());
 }
 
 TEST_F(searching, comes_more_rarely_while_it_finds_nothing) {
   search_.start(1h);
-  (void)search_.options();
+  (void)search_.spawned();
   const time_point first = search_.look(clock::now());
   EXPECT_EQ(pause_after(first), 2h);
   EXPECT_EQ(pause_after(first + 2h), 4h);
@@ -66,18 +66,18 @@ TEST_F(searching, comes_more_rarely_while_it_finds_nothing) {
 
 TEST_F(searching, comes_as_often_as_at_first_when_somebody_is_spawned) {
   search_.start(1h);
-  (void)search_.options();
+  (void)search_.spawned();
   const time_point first = search_.look(clock::now());
   EXPECT_EQ(pause_after(first), 2h);
   EXPECT_EQ(pause_after(first + 2h), 4h);
   const time_point now = clock::now();
-  EXPECT_TRUE(search_.options());
+  EXPECT_TRUE(search_.spawned());
   EXPECT_EQ(search_.look(now), now + 1h);
 }
 
 TEST_F(searching, does_not_come_by_itself_with_no_time_given) {
   search_.start(0s);
-  EXPECT_FALSE(search_.options());
+  EXPECT_FALSE(search_.spawned());
   EXPECT_EQ(search_.look(clock::now() + 24h), time_point::max());
 }
 
