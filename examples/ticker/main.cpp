@@ -120,7 +120,7 @@ class market : public troupe::actor {
 
 int main() {
   troupe::system system;
-  const troupe::registry registry(system);
+  const troupe::registry names(system);
   // The last quote is retained as long as a topic object exists.
   const troupe::topic<quote> all(system, prices, retaining);
   const std::vector<std::string> symbols{"ACME", "INIT", "UMBR"};
