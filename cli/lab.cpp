@@ -77,7 +77,8 @@ void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
   add_run_options(*command, options, engines);
   command
       ->add_option("--trace", options.trace,
-                   "record what Troupe's threads do, for ui.perfetto.dev, and print what was hot")
+                   "record what Troupe's threads do, for ui.perfetto.dev, and print the handlers "
+                   "that took the most time")
       ->check(is_named)
       ->type_name("FILE");
   command->callback([&] { result = lab::run_experiment(which, given, options); });

@@ -32,7 +32,8 @@ int main(int count, char** arguments) {
       ->take_all();
   troupe::system_options run;
   app.add_option("--trace", run.timeline.file,
-                 "record what the threads do, for ui.perfetto.dev; FILE.txt says what was hot")
+                 "record what the threads do, for ui.perfetto.dev; FILE.txt lists the handlers "
+                 "that took the most time")
       ->type_name("FILE");
   try {
     app.parse(count, arguments);
