@@ -27,7 +27,7 @@ void add_run_options(CLI::App& command, lab::run_options& options,
   add_number(command, "--repeat", {1, 1'000}, "how often each runs; the median is shown",
              [&](std::uint64_t value) { options.repeat = static_cast<unsigned>(value); })
       ->default_str("3");
-  command.add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?")
+  command.add_flag("--smoke", options.smoke, "tiny sizes: checks that everything works")
       ->disable_flag_override();
   command.add_option("--json", options.json, "write one JSON object to a file, or to stdout: -")
       ->check(is_named)
@@ -36,7 +36,7 @@ void add_run_options(CLI::App& command, lab::run_options& options,
       ->check(one_of("engine", {engines.begin(), engines.end()}))
       ->type_name("NAME")
       ->allow_extra_args(false);
-  add_number(command, "--timeout", {1, 86'400}, "seconds after which a run has failed",
+  add_number(command, "--timeout", {1, 86'400}, "seconds after which a run counts as failed",
              [&](std::uint64_t value) {
                options.limit = std::chrono::seconds(static_cast<std::int64_t>(value));
              })
@@ -77,7 +77,8 @@ void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
   add_run_options(*command, options, engines);
   command
       ->add_option("--trace", options.trace,
-                   "record what Troupe's threads do, for ui.perfetto.dev, and print what was hot")
+                   "record what Troupe's threads do, for ui.perfetto.dev, and print the handlers "
+                   "that took the most time")
       ->check(is_named)
       ->type_name("FILE");
   command->callback([&] { result = lab::run_experiment(which, given, options); });
@@ -117,13 +118,13 @@ void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& op
 // `troupe lab advise`
 void add_advise(CLI::App& lab_command, lab::advice_options& options, int& result) {
   CLI::App* command =
-      lab_command.add_subcommand("advise", "Recommends settings of the runtime for this machine");
+      lab_command.add_subcommand("advise", "Recommends runtime settings for this host");
   command
       ->add_option("--rounds", options.rounds,
                    "how often each runs; in fewer than 5 everything counts as noise")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?");
+  command->add_flag("--smoke", options.smoke, "tiny sizes: checks that everything works");
   command->add_option("--json", options.json, "write one JSON object to a file, or to stdout: -");
   command->add_option("--write", options.write, "a file for troupe::read_settings()")
       ->check(is_named)

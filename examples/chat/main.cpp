@@ -21,18 +21,21 @@ int main(int count, char** arguments) {
   CLI::App app{"A chat on Troupe."};
   app.option_defaults()->take_last();
   app.add_option("--address", options.address, "where to listen")->capture_default_str();
-  app.add_option("--port", options.port, "where to listen; 0: any free one")->capture_default_str();
-  app.add_option("--connections", options.limits.connections_max, "at once, of all clients")
+  app.add_option("--port", options.port, "port to listen on; 0: any free port")
+      ->capture_default_str();
+  app.add_option("--connections", options.limits.connections_max,
+                 "connections at the same time, from all clients")
       ->capture_default_str();
   app.add_option("--connections-per-address", options.limits.connections_per_address_max,
-                 "at once, of one address")
+                 "connections at the same time, from one address")
       ->capture_default_str();
   app.add_option("--origin", options.allowed_origins,
-                 "a site whose pages may connect besides our own, as https://example.org")
+                 "another site whose pages may connect, such as https://example.org")
       ->take_all();
   troupe::system_options run;
   app.add_option("--trace", run.timeline.file,
-                 "record what the threads do, for ui.perfetto.dev; FILE.txt says what was hot")
+                 "record what the threads do, for ui.perfetto.dev; FILE.txt lists the handlers "
+                 "that took the most time")
       ->type_name("FILE");
   try {
     app.parse(count, arguments);
@@ -53,7 +56,7 @@ int main(int count, char** arguments) {
       std::cout << "serving http://" << options.address << ":" << server.port() << std::endl;
     });
   } catch (const std::system_error& e) {
-    std::cerr << "chat: " << e.what() << "; --address, --port and --trace say where else\n";
+    std::cerr << "chat: " << e.what() << "; change this with --address, --port and --trace\n";
   } catch (const std::exception& e) {
     std::cerr << "chat: " << e.what() << "\n";
   }

@@ -64,7 +64,7 @@ class visitor : public actor {
 // Returns the name of a file in memory, which exists as long as this process.
 [[maybe_unused]] std::string file_of(const std::string& text) {
   const int file = ::memfd_create("pem", MFD_CLOEXEC);
-  if (file < 0) refuse(errno, "no file in memory");
+  if (file < 0) refuse(errno, "cannot create a file in memory");
   if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     refuse(errno, "a file in memory cannot be written");
   }

@@ -291,7 +291,7 @@ void pauses::decided(message_in_line& one, taken how) noexcept {
 
 bool sending::is_decided() noexcept {
   detail::envelope* const message = std::exchange(message_, nullptr);
-  TROUPE_EXPECTS(message != nullptr, "what async_send() returned was awaited twice");
+  TROUPE_EXPECTS(message != nullptr, "the result of async_send() was awaited twice");
   const detail::turn_context& here = detail::this_turn();
   if (detail::control_block* const chosen = to_->routed(*message)) to_ = chosen;
   if (here.running == to_ && here.coroutine->takes_nothing) {

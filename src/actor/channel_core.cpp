@@ -121,8 +121,7 @@ std::byte* make_slots(const value_operations& of, std::size_t capacity, overflow
   if (policy == overflow::policy::fail_receiver || policy == overflow::policy::redirect ||
       policy == overflow::policy::of_class) {
     throw std::invalid_argument(
-        "a channel has no actor that could fail or redirect, and no actor class: choose "
-        "backpressure, refuse, "
+        "a channel has no receiving actor: its overflow policy must be backpressure, refuse, "
         "drop_newest or drop_oldest");
   }
   if (capacity == 0) {
@@ -131,8 +130,8 @@ std::byte* make_slots(const value_operations& of, std::size_t capacity, overflow
         "a channel of capacity 0 has no oldest value to drop: drop_oldest needs at least 1");
   }
   if (capacity > std::numeric_limits<std::size_t>::max() / of.bytes) {
-    throw std::invalid_argument("a channel allocates all of its capacity, which must not be " +
-                                std::to_string(capacity));
+    throw std::invalid_argument("a channel of capacity " + std::to_string(capacity) +
+                                " is too large: all of its slots are allocated at once");
   }
   return static_cast<std::byte*>(
       ::operator new(capacity* of.bytes, std::align_val_t{of.alignment}));

@@ -25,7 +25,7 @@ void check_is_outside_of_handlers(std::string_view what) {
   if (running == nullptr) return;
   throw std::logic_error(
       "system::" + std::string(what) + "() inside a handler of " + std::string(running->name()) +
-      " would look at actors from within one: call it from a thread that is no actor");
+      " would inspect actors during a turn: call it from a thread that runs no actor");
 }
 
 }  // namespace

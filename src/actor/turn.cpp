@@ -411,7 +411,7 @@ turn_result control_block::end_for(urgent why, activity& mine) noexcept {
     case urgent::stop:
       return end(exit_reason::stopped, mine);
     case urgent::fail:
-      report_failure("overload", "its mailbox was full, as overflow::fail_receiver asks");
+      report_failure("overload", "its mailbox was full (overflow::fail_receiver)");
       return end(exit_reason::failed, mine);
     case urgent::unreachable:
       return end(exit_reason::unreachable, mine);
@@ -450,7 +450,7 @@ void control_block::report_failure(std::string_view during) noexcept {
   } catch (const std::exception& e) {
     report_failure(during, e.what());
   } catch (...) {
-    report_failure(during, "an exception that is no std::exception");
+    report_failure(during, "an exception that is not a std::exception");
   }
 }
 

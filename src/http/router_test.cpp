@@ -115,7 +115,7 @@ TEST(server_death_test, that_outlives_its_system_ends_the_process_and_says_so) {
         one.start();
         on.reset();
       },
-      "http::server\\), outlives its troupe::system: destroy it before the system");
+      "http::server\\) outlives its troupe::system: destroy it before the system");
 }
 
 }  // namespace

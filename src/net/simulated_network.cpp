@@ -204,8 +204,8 @@ state* network_here() {
   if (state* const network = state::here()) return network;
   if (troupe::detail::conductor::here() == nullptr) return nullptr;
   throw std::logic_error(
-      "troupe: sockets in a simulation need a troupe::net::simulated_network: make one behind the "
-      "simulation, before the system");
+      "troupe: sockets in a simulation need a troupe::net::simulated_network: create one after the "
+      "simulation and before the system");
 }
 
 }  // namespace

@@ -115,13 +115,13 @@ TEST(explore, a_run_that_ends_its_process_or_lasts_for_ever_is_a_failure) {
   const explored crashed =
       explore({.first_seed = 5, .seeds = 3}, [](simulation&) { std::abort(); });
   ASSERT_FALSE(crashed);
-  EXPECT_THAT(crashed.failure->why, HasSubstr("ended its process"));
+  EXPECT_THAT(crashed.failure->why, HasSubstr("terminated its process"));
   EXPECT_GE(crashed.failure->seed, 5u);
   const explored endless = explore({.seeds = 1, .longest_run = 1s}, [](simulation& sim) {
     for (;;) sim.run_until_idle();
   });
   ASSERT_FALSE(endless);
-  EXPECT_THAT(endless.failure->why, HasSubstr("too long"));
+  EXPECT_THAT(endless.failure->why, HasSubstr("the time limit of a run"));
 }
 
 TEST(explore, a_run_that_does_not_hear_its_alarm_is_ended_from_outside) {
@@ -130,7 +130,7 @@ TEST(explore, a_run_that_does_not_hear_its_alarm_is_ended_from_outside) {
     for (;;) ::pause();
   });
   ASSERT_FALSE(deaf);
-  EXPECT_THAT(deaf.failure->why, HasSubstr("too long"));
+  EXPECT_THAT(deaf.failure->why, HasSubstr("the time limit of a run"));
 }
 
 TEST(explore, a_run_that_ends_its_process_leaves_its_log_and_is_made_simpler) {
@@ -143,7 +143,7 @@ TEST(explore, a_run_that_ends_its_process_leaves_its_log_and_is_made_simpler) {
       ::raise(SIGFPE);
     });
     ASSERT_FALSE(all);
-    EXPECT_THAT(all.failure->why, HasSubstr("ended its process"));
+    EXPECT_THAT(all.failure->why, HasSubstr("terminated its process"));
     EXPECT_THAT(all.failure->log_text, HasSubstr("how much"));
     EXPECT_FALSE(all.failure->log_file.empty());
     std::size_t sum = 0;
@@ -157,7 +157,7 @@ TEST(explore, a_run_that_ends_its_process_leaves_its_log_and_is_made_simpler) {
 TEST(explore, a_run_that_leaves_the_process_as_if_all_was_well_is_a_failure) {
   const explored all = explore({.seeds = 10}, [](simulation&) { std::exit(0); });
   ASSERT_FALSE(all);
-  EXPECT_THAT(all.failure->why, HasSubstr("ended its process with 0"));
+  EXPECT_THAT(all.failure->why, HasSubstr("exited its process with status 0"));
 }
 
 TEST(explore, may_begin_with_the_last_seed) {

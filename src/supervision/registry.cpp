@@ -18,7 +18,7 @@ namespace {
 
 void check(std::string_view name) {
   if (!name.empty() && name.size() <= registry::bytes_max) return;
-  throw std::invalid_argument("troupe: a name of " + std::to_string(name.size()) +
+  throw std::invalid_argument("troupe: a registered name has " + std::to_string(name.size()) +
                               " bytes; it must have between 1 and " +
                               std::to_string(registry::bytes_max));
 }
@@ -216,9 +216,9 @@ control_block* registry::wait_for_block(std::string_view name, const detail::nam
   check(name);
   if (const control_block* const running = detail::this_turn().running;
       running != nullptr && !running->runs_on().may_block()) {
-    throw std::logic_error(
-        "registry::wait_for() in a handler of " + std::string(running->name()) +
-        " would hold up the thread that it shares: use registry::notify_on_register()");
+    throw std::logic_error("registry::wait_for() in a handler of " + std::string(running->name()) +
+                           " would block a thread that it shares with other actors: use "
+                           "registry::notify_on_register()");
   }
   name_registry::part& here = registry_->part_of(name);
   std::unique_lock lock(here.guard);
@@ -342,14 +342,14 @@ std::string detail::to_string(const miss& what) {
     case not_found::nothing:
       break;
     case not_found::not_there:
-      return name + " belongs to nobody: register it first, or wait for it";
+      return name + " is not registered: register it first, or wait for it";
     case not_found::another_type:
       return name + " belongs to an actor of the class " + registered + ", not " +
              std::string(what.asked);
     case not_found::not_understood:
       if (what.asked.empty()) {
         return name + " belongs to an actor of the class " + registered +
-               ", which does not say what it understands: give it using messages = "
+               ", which does not list its message types: add using messages = "
                "troupe::messages<...>";
       }
       return name + " belongs to an actor of the class " + registered +

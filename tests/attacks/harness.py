@@ -491,7 +491,7 @@ def run(which, target, long):
         its.close_all()
         stuck_python.end()
     if target.process.poll() is not None:
-        its.wrong.append(f"the server has ended with {target.process.returncode}\n{target.errors()}")
+        its.wrong.append(f"the server exited with status {target.process.returncode}\n{target.errors()}")
     else:
         _, state, is_back = settle(target, baseline, allowance, PATIENCE, lambda: time.sleep(0.01),
                                      time.monotonic())

@@ -203,7 +203,7 @@ class Command(unittest.TestCase):
         run = troupe("lab", "pingpong", "--repeat", "1", "--timeout", "1", "--engine", "troupe",
                      "--messages", "4000000000", "--json", "-")
         self.assertEqual(run.returncode, 1)
-        self.assertEqual(json.loads(run.stdout)["failures"], ["troupe: no end within 1 s"])
+        self.assertEqual(json.loads(run.stdout)["failures"], ["troupe: did not terminate within 1 s"])
 
 
 class Pipeline(unittest.TestCase):
@@ -238,11 +238,11 @@ class Pipeline(unittest.TestCase):
         self.assertLess(max(bounds), 1)
 
     def test_a_wrong_file_is_one_line_that_says_where(self):
-        for wrong, why in [("slept 5", "'slept' is none of compute, yield and sleep"),
+        for wrong, why in [("slept 5", "'slept' is not compute, yield or sleep"),
                            ("compute", "the number of rounds is missing"),
-                           ("compute 0", "'0' is no number of rounds from 1 to 1000000000"),
-                           ("sleep 5 1.5", "'1.5' is no number of microseconds from 1 to 60000000"),
-                           ("yield 5 6 7", "'7' is one word too many"),
+                           ("compute 0", "'0' is not a valid number of rounds from 1 to 1000000000"),
+                           ("sleep 5 1.5", "'1.5' is not a valid number of microseconds from 1 to 60000000"),
+                           ("yield 5 6 7", "'7' is an unexpected extra word"),
                            ("# nothing", "no request")]:
             self.write("# a comment\n" + wrong + "\n")
             run = troupe("lab", "pipeline", *QUICK, "--requests", self.file)

@@ -450,7 +450,7 @@ class control_block : public runnable {
 };
 
 static_assert(sizeof(slot_head) + sizeof(control_block) == 104,
-              "with the base class and 16 bytes of state an actor takes 128");
+              "an actor with 16 bytes of state must take 128 bytes, base class included");
 
 inline constexpr std::size_t head_bytes = sizeof(slot_head) + sizeof(control_block);
 
