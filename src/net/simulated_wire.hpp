@@ -27,7 +27,7 @@ class simulated_network::state final : public troupe::detail::chore {
       : options_(options), by_(troupe::detail::conductor::here()) {
     if (by_ == nullptr) {
       throw std::logic_error(
-          "troupe: a net::simulated_network needs a simulation on this thread: make that first");
+          "troupe: a net::simulated_network needs a simulation on this thread: create that first");
     }
     if (here() != nullptr) {
       throw std::logic_error(
