@@ -194,7 +194,7 @@ TEST_F(sharing, subscriptions_and_topics_are_so_many_and_no_more) {
             "nil too many topics");
   EXPECT_EQ(ask(c, "return troupe.subscribe('a', print) ~= nil"), "true");
   EXPECT_THAT(ask(c, "troupe.subscribe('a', print)"),
-              HasSubstr("there are 3 subscriptions already, which is the limit"));
+              HasSubstr("3 subscriptions exist already, which is the limit"));
 }
 
 TEST_F(sharing, what_is_wrong_with_topics_is_said) {
