@@ -120,7 +120,7 @@ class New(Command):
     def make(self, kind):
         run = self.run_here("new", "app", f"my_{kind}", "--kind", kind)
         self.assertEqual(run.returncode, 0, run)
-        self.assertEqual(run.stdout, f"made my_{kind}; try: troupe serve --config my_{kind}/troupe.toml\n")
+        self.assertEqual(run.stdout, f"created my_{kind}; try: troupe serve --config my_{kind}/troupe.toml\n")
         return os.path.join(self.folder, f"my_{kind}")
 
     def assert_works(self, kind):
