@@ -31,7 +31,7 @@ std::string field(const json& object, const char* name, std::size_t characters_m
   if (is_blank(text)) throw bad_request(std::string("\"") + name + "\" is empty");
   if (const std::size_t length = characters(text); length > characters_max) {
     throw bad_request(std::string("\"") + name + "\" is too long: " + std::to_string(length) +
-                      " characters; at most " + std::to_string(characters_max) + " are allowed");
+                      " characters, and " + std::to_string(characters_max) + " are allowed");
   }
   return text;
 }
@@ -58,7 +58,7 @@ request parse(std::string_view text) {
   try {
     object = json::parse(text);
   } catch (const json::exception& e) {
-    throw bad_request(std::string("this is not JSON: ") + e.what());
+    throw bad_request(std::string("this is not valid JSON: ") + e.what());
   }
   if (!object.is_object()) throw bad_request("send a JSON object such as {\"type\":\"say\",…}");
   const std::string type = field(object, "type", 4000);
@@ -68,8 +68,7 @@ request parse(std::string_view text) {
   }
   if (type == "say") return say_request{field(object, "text", text_characters_max)};
   if (type == "leave") return leave_request{};
-  throw bad_request("the type " + quoted(type) +
-                    " is unknown; valid types are join, say and leave");
+  throw bad_request("the type " + quoted(type) + " is unknown; the types are join, say and leave");
 }
 
 event joined(std::string_view room, std::string_view name, const std::vector<std::string>& people,

@@ -32,7 +32,7 @@ admission::verdict admission::enter(const address& from) {
 
 void admission::leave(const address& from) noexcept {
   const auto there = each_.find(who_counts(from));
-  TROUPE_ASSERT(there != each_.end(), "admission: left without having entered");
+  TROUPE_ASSERT(there != each_.end(), "admission: a connection left that was never admitted");
   if (--there->second == 0) each_.erase(there);
   --all_;
 }

@@ -191,8 +191,7 @@ delivery websocket::send_binary(std::shared_ptr<const std::string> data) const {
 }
 
 void websocket::close(std::uint16_t code, std::string reason) const {
-  TROUPE_EXPECTS(detail::is_close_code(code),
-                 "http::websocket: this close code is not for sending");
+  TROUPE_EXPECTS(detail::is_close_code(code), "http::websocket: this close code must not be sent");
   channel_->close(code, std::move(reason));
 }
 

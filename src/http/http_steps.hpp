@@ -169,7 +169,7 @@ void http_stage<Stream>::answer() {
     // WebSocket frames.
     if (!in_.unread().empty()) {
       this->counts().malformed_requests.add();
-      return refuse({400, "data before the WebSocket was there"});
+      return refuse({400, "data was sent before the WebSocket handshake was complete"});
     }
     phase_ = phase::over;
     tell(101, 0);

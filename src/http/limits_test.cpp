@@ -293,9 +293,9 @@ TEST_F(limit, idle_time_pings_and_then_cuts_a_silent_websocket) {
   EXPECT_EQ(c.read_frame().opcode, raw_client::ping);
   EXPECT_EQ(c.read_to_end(), "");
   EXPECT_TRUE(c.was_reset());
-  EXPECT_THAT(
-      log_->lines(3),
-      testing::ElementsAre("opened", "closed 1006 nothing was heard from the client", "ended"));
+  EXPECT_THAT(log_->lines(3),
+              testing::ElementsAre(
+                  "opened", "closed 1006 no data was received from the client in time", "ended"));
   EXPECT_EQ(statistics().idle_closed, 1u);
 }
 
@@ -321,7 +321,7 @@ TEST_F(limit, request_time_ends_a_websocket_message_that_comes_slowly) {
     while (last.opcode == raw_client::pong) last = c.read_frame();
     EXPECT_EQ(last.opcode, raw_client::close);
     EXPECT_EQ(last.code(), 1008u);
-    EXPECT_EQ(last.payload.substr(2), "a message took too long to come");
+    EXPECT_EQ(last.payload.substr(2), "a message was not complete in time");
     c.hang_up();
   };
   // A frame byte by byte, fragments of a message without end, and only the beginning of a head.

@@ -170,7 +170,7 @@ reply of_handler(const context& c, const request& asked, const handler& answer) 
   try {
     response r = answer(asked);
     if (is_usable(r)) return to_reply(c, std::move(r));
-    std::fprintf(stderr, "troupe: http: the answer to %s has an impossible status or header\n",
+    std::fprintf(stderr, "troupe: http: the response to %s has an invalid status or header\n",
                  std::string{asked.path()}.c_str());
   } catch (const std::exception& e) {
     std::fprintf(stderr, "troupe: http: the handler of %s failed: %s\n",
@@ -220,7 +220,7 @@ std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, con
     c.on.counts.malformed_requests.add();
     return to_reply(c, response::error(400, why));
   };
-  if (has_body) return malformed("a WebSocket request has no body");
+  if (has_body) return malformed("a WebSocket request must not have a body");
   for (const char* name : {"Origin", "Sec-WebSocket-Key", "Sec-WebSocket-Version"}) {
     if (request_access::count(asked, name) > 1) {
       return malformed(std::string{name} + " must not be repeated");
@@ -232,18 +232,17 @@ std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, con
   }
   const std::string_view key = asked.header("Sec-WebSocket-Key");
   if (!is_websocket_key(key)) {
-    return not_a_websocket(c,
-                           response::error(400, "Sec-WebSocket-Key is to have 16 bytes in base64"));
+    return not_a_websocket(c, response::error(400, "Sec-WebSocket-Key must be 16 bytes in base64"));
   }
   if (asked.header("Sec-WebSocket-Version") != "13") {
-    response r = websocket_required("Sec-WebSocket-Version is to be 13");
+    response r = websocket_required("Sec-WebSocket-Version must be 13");
     r.headers.emplace_back("Sec-WebSocket-Version", "13");
     return not_a_websocket(c, std::move(r));
   }
   const std::string offers = request_access::joined(asked, "Sec-WebSocket-Protocol");
   std::string protocol{choose_protocol(offers, at.protocols)};
   if (protocol.empty() && at.requires_protocol) {
-    return malformed("Sec-WebSocket-Protocol is to offer one of these: " + joined(at.protocols));
+    return malformed("Sec-WebSocket-Protocol must offer one of: " + joined(at.protocols));
   }
   std::string answer = switching_protocols(key, protocol);
   // The WebSocket keeps the request as long as it lives.
@@ -255,7 +254,7 @@ reply of_route(const context& c, const request& asked, const route& at) {
   const bool get = asked.method() == "GET" || asked.method() == "HEAD";
   if (const handler* answer = at.find(asked.method())) return of_handler(c, asked, *answer);
   if (at.content && get) return of_resource(c, asked, *at.content);
-  if (at.session && get) return to_reply(c, websocket_required("this is a WebSocket"));
+  if (at.session && get) return to_reply(c, websocket_required("this path serves only WebSockets"));
   return not_allowed(c, at.allowed());
 }
 

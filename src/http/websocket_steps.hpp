@@ -175,7 +175,7 @@ void websocket_stage<Stream>::count_what_is_kept() {
   if (phase_ != phase::open) return;
   this->counts().messages_without_room.add();
   close({.code = close_code::try_again_later,
-         .reason = "too many messages are on their way: partial_messages_bytes"});
+         .reason = "partially received messages exceed partial_messages_bytes"});
 }
 
 template <class Stream>
@@ -226,12 +226,12 @@ void websocket_stage<Stream>::hand_over() {
       this->counts().messages_in.add();
       break;
     case handed_over::not_understood:
-      channel_->close(close_code::not_accepted,
-                      is_text_ ? "no text, please" : "no binary data, please");
+      channel_->close(close_code::not_accepted, is_text_ ? "text messages are not accepted"
+                                                         : "binary messages are not accepted");
       break;
     case handed_over::too_large:
       this->counts().messages_too_large.add();
-      channel_->close(close_code::too_large, "larger than what its session takes");
+      channel_->close(close_code::too_large, "the message is larger than its session accepts");
       break;
     case handed_over::refused:
     case handed_over::gone:
@@ -519,8 +519,8 @@ template <class Stream>
 void websocket_stage<Stream>::abandon() noexcept {
   this->disown();
   say_closed({.code = close_code::abnormal,
-              .reason = side == role::server ? "the server has cut the connection"
-                                             : "the connection was cut here"});
+              .reason = side == role::server ? "the server closed the connection"
+                                             : "the connection was closed locally"});
   base::cut(socket());
 }
 
@@ -540,7 +540,7 @@ time_point websocket_stage<Stream>::watch(time_point now) {
   if (phase_ == phase::open && !mute_) {
     if (now >= message_due_) {
       this->counts().requests_timed_out.add();
-      close({.code = close_code::policy, .reason = "a message took too long to come"});
+      close({.code = close_code::policy, .reason = "a message was not complete in time"});
       return due_;
     }
     if (now >= written_due_) {
@@ -557,8 +557,8 @@ time_point websocket_stage<Stream>::watch(time_point now) {
     }
     this->counts().idle_closed.add();
     as_ = {.code = close_code::abnormal,
-           .reason = side == role::server ? "nothing was heard from the client"
-                                          : "nothing was heard from the server"};
+           .reason = side == role::server ? "no data was received from the client in time"
+                                          : "no data was received from the server in time"};
   } else {
     if (now < due_) return due_;
     (phase_ == phase::accepting ? this->counts().requests_timed_out

@@ -155,16 +155,16 @@ class reader {
   [[noreturn]] void refuse_unknown(const toml::key& key, const std::string& prefix,
                                    const std::vector<std::string>& names) const {
     const std::string nearest = troupe::detail::nearest(key.str(), names);
-    std::string text = in_quotes(prefix + std::string(key.str())) + " is no key; ";
+    std::string text = "unknown key " + in_quotes(prefix + std::string(key.str())) + "; ";
     const auto renamed =
         std::find_if(renamed_keys.begin(), renamed_keys.end(), [&](const renamed_key& each) {
           return each.before == key.str() &&
                  std::find(names.begin(), names.end(), each.now) != names.end();
         });
     if (renamed != renamed_keys.end()) {
-      text += "it has been renamed to " + prefix + std::string(renamed->now);
+      text += "it is now " + prefix + std::string(renamed->now);
     } else if (nearest.empty()) {
-      text += "there are ";
+      text += "the keys here are ";
       for (const std::string& each : names) text += (each == names.front() ? "" : ", ") + each;
     } else {
       text += "did you mean " + prefix + nearest + "?";
@@ -186,10 +186,11 @@ class reader {
     for (const auto& [key, each] : *all) {
       const std::string name(key.str());
       if (!detail::is_application_name(name)) {
-        refuse_at(file_, key.source(),
-                  "applications." + in_quotes(name) +
-                      " is no name of an application; allowed are letters, digits, '-' and '_', "
-                      "64 at most, a letter or a digit first");
+        refuse_at(
+            file_, key.source(),
+            "applications." + in_quotes(name) +
+                " is not a valid application name; allowed are at most 64 letters, digits, '-' "
+                "and '_', a letter or a digit first");
       }
       const toml::table* const table = each.as_table();
       if (table == nullptr) value(file_, "applications." + name, each).refuse("tables");
@@ -283,7 +284,7 @@ served_application application_at(const std::filesystem::path& path) {
   if (!detail::is_application_name(name)) {
     throw configuration_error(in_quotes(path.string()) + " would be the application " +
                               in_quotes(name) +
-                              "; a name has letters, digits, '-' and '_', 64 at most, and begins "
+                              "; a name has at most 64 letters, digits, '-' and '_', and begins "
                               "with a letter or a digit");
   }
   served_application made = detail::application_named(name);

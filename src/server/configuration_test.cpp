@@ -316,7 +316,7 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"log.format = true", "t.toml:1:14: log.format is true; allowed are \"text\", \"json\""},
       {"log.to = 'page'", "t.toml:1:10: log.to is \"page\", a folder"},
       {"log.to = 'nowhere/a.log'",
-       "t.toml:1:10: log.to is \"nowhere/a.log\", but \"nowhere\" is no folder"},
+       "t.toml:1:10: log.to is \"nowhere/a.log\", but \"nowhere\" is not a folder"},
       {"admin.ready = 'ready'",
        "t.toml:1:15: admin.ready is \"ready\"; allowed are paths as \"/metrics\"; \"\" for none"},
       {"admin.ready = '/a?b'",
@@ -331,27 +331,30 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:1:1: tls.key is missing, with tls.certificate given: TLS needs both"},
 
       // keys
-      {"[listen]\nprot = 1", "t.toml:2:1: \"listen.prot\" is no key; did you mean listen.port?"},
+      {"[listen]\nprot = 1", "t.toml:2:1: unknown key \"listen.prot\"; did you mean listen.port?"},
       {"[listen]\nhost = 1",
-       "t.toml:2:1: \"listen.host\" is no key; there are address, port, loops, check_origin, "
+       "t.toml:2:1: unknown key \"listen.host\"; the keys here are address, port, loops, "
+       "check_origin, "
        "allowed_origins"},
       {"limits.idle_time = '10s'",
-       "t.toml:1:8: \"limits.idle_time\" is no key; it has been renamed to limits.idle_timeout"},
+       "t.toml:1:8: unknown key \"limits.idle_time\"; it is now limits.idle_timeout"},
       {"[system]\nsearch_rounds = 7",
-       "t.toml:2:1: \"system.search_rounds\" is no key; it has been renamed to system.spin_rounds"},
+       "t.toml:2:1: unknown key \"system.search_rounds\"; it is now system.spin_rounds"},
       {one + "limits.run_time = '1s'",
-       "t.toml:3:8: \"applications.one.limits.run_time\" is no key; it has been renamed to "
+       "t.toml:3:8: unknown key \"applications.one.limits.run_time\"; it is now "
        "applications.one.limits.run_timeout"},
-      {"[lisen]\nport = 1", "t.toml:1:2: \"lisen\" is no key; did you mean listen?"},
-      {"[aplications.one]", "t.toml:1:2: \"aplications\" is no key; did you mean applications?"},
+      {"[lisen]\nport = 1", "t.toml:1:2: unknown key \"lisen\"; did you mean listen?"},
+      {"[aplications.one]", "t.toml:1:2: unknown key \"aplications\"; did you mean applications?"},
       {"x = 1",
-       "t.toml:1:1: \"x\" is no key; there are listen, tls, limits, shutdown, system, shared, "
+       "t.toml:1:1: unknown key \"x\"; the keys here are listen, tls, limits, shutdown, system, "
+       "shared, "
        "log, admin, applications"},
       {one + "instnaces = 2",
-       "t.toml:3:1: \"applications.one.instnaces\" is no key; did you mean "
+       "t.toml:3:1: unknown key \"applications.one.instnaces\"; did you mean "
        "applications.one.instances?"},
       {one + "limits.memory = 2",
-       "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
+       "t.toml:3:8: unknown key \"applications.one.limits.memory\"; the keys here are "
+       "memory_bytes, "
        "memory_warning_bytes, run_timeout, mailbox_messages, mailbox_bytes, waiting, timers, "
        "connections, subscriptions, metrics, upgrade_timeout"},
 
@@ -359,9 +362,9 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:3:12: applications.one.outgoing is \"all\"; allowed are true, false, hosts as "
        "[\"example.org:443\", \"*.example.org\"]"},
       {one + "outgoing = ['http://a']",
-       "t.toml:3:12: applications.one.outgoing is wrong: \"http://a\" has a port that is none, "
-       "from 1 "
-       "to 65535: write \"example.org:443\", \"example.org\", \"*.example.org\", \"10.0.0.7:80\" "
+       "t.toml:3:12: applications.one.outgoing is wrong: \"http://a\" has an invalid port; "
+       "allowed are 1 to 65535: write \"example.org:443\", \"example.org\", \"*.example.org\", "
+       "\"10.0.0.7:80\" "
        "or "
        "\"[::1]:80\""},
       {one + "outgoing_trusted = 'no.pem'",
@@ -375,8 +378,8 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"[applications.one]\nroute = '/x'",
        "t.toml:1:1: applications.one.from is missing: a folder with main.lua or a file of Lua"},
       {"[applications.\"a b\"]\nfrom = 'apps/one'",
-       "t.toml:1:15: applications.\"a b\" is no name of an application; allowed are letters, "
-       "digits, '-' and '_', 64 at most, a letter or a digit first"},
+       "t.toml:1:15: applications.\"a b\" is not a valid application name; allowed are at most 64 "
+       "letters, digits, '-' and '_', a letter or a digit first"},
       {"[applications.one]\nfrom = 'apps/none'",
        "t.toml:2:8: applications.one.from is \"apps/none\", but \"apps/none\" is not a folder with "
        "main.lua or a file of Lua"},
@@ -401,11 +404,11 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:3:13: applications.one.instances is 0; allowed are 1 to 1024"},
       {one + "config = 7", "t.toml:3:10: applications.one.config is 7; allowed are tables"},
       {one + "config.day = 2026-01-02",
-       "t.toml:3:1: applications.one.config has a date in it; scripts are given JSON, write it as "
-       "a text"},
+       "t.toml:3:1: applications.one.config contains a date, which JSON cannot represent; write it "
+       "as a string"},
       {one + "config = { a = [nan] }",
-       "t.toml:3:10: applications.one.config has a number in it that is none; scripts are given "
-       "JSON, write a text"},
+       "t.toml:3:10: applications.one.config contains a number that JSON cannot represent; write "
+       "it as a string"},
       {one + "limits.run_timeout = '2h'",
        "t.toml:3:19: applications.one.limits.run_timeout is \"2h\"; allowed are 1ms to 1h"},
       {one + "limits.memory_warning_bytes = '65 MiB'",

@@ -99,7 +99,7 @@ setting<configuration> log_to() {
                 const auto folder = std::filesystem::path(of.log.to).parent_path();
                 if (!folder.empty() && !is_folder(folder)) {
                   is.refuse_as("is " + in_quotes(*given) + ", but " + in_quotes(folder.string()) +
-                               " is no folder");
+                               " is not a folder");
                 }
               },
           .get = [](const configuration& of) { return in_quotes(of.log.to); }};

@@ -62,25 +62,25 @@ class Command(unittest.TestCase):
                     with self.subTest(command=command, option=name, value=value):
                         self.assert_wrong_usage(
                             "lab", command, name, value,
-                            says=[f"{name}: '{value}' is no whole number from {least} to {most}"])
+                            says=[f"{name}: '{value}' is not a whole number from {least} to {most}"])
         self.assertLess({("ring", "--workers"), ("ring", "--repeat"), ("semaphore", "--events"),
                          ("peers", "--workers"), ("all", "--timeout")}, asked)
 
     def test_an_unknown_name_is_named_with_the_nearest_that_there_is(self):
         for arguments, says in [
-                (["labb"], "`troupe` has no 'labb'; did you mean lab?"),
-                (["lab", "pingpon"], "`troupe lab` has no 'pingpon'; did you mean pingpong?"),
-                (["lab", "rign", "--workers", "1"], "`troupe lab` has no 'rign'; did you mean ring?"),
-                (["lab", "nothing"], "`troupe lab` has no 'nothing'; see `troupe lab --help`"),
+                (["labb"], "`troupe` has no command 'labb'; did you mean lab?"),
+                (["lab", "pingpon"], "`troupe lab` has no command 'pingpon'; did you mean pingpong?"),
+                (["lab", "rign", "--workers", "1"], "`troupe lab` has no command 'rign'; did you mean ring?"),
+                (["lab", "nothing"], "`troupe lab` has no command 'nothing'; see `troupe lab --help`"),
                 (["lab", "ring", "--mesages", "3"], "no option '--mesages'; did you mean --messages?"),
                 (["lab", "ring", "--mesages=3"], "no option '--mesages'; did you mean --messages?"),
                 (["lab", "ring", "-w", "3"], "`troupe lab ring` has no option '-w'; see "),
                 (["lab", "--smoke", "ring"], "`troupe lab` has no option '--smoke'; see "),
-                (["lab", "ring", "more"], "`troupe lab ring` takes no 'more'; see "),
-                (["lab", "ring", "--engine", "trope"], "--engine: there is no engine 'trope'; did you mean troupe?"),
-                (["lab", "ring", "--engine", "go"], "--engine: there is no engine 'go', only troupe; see "),
-                (["lab", "peers", "rign"], "WORKLOAD: there is no workload 'rign'; did you mean ring?"),
-                (["lab", "all", "--quick", "--only", "rign"], "there is no experiment 'rign'; did you mean ring?")]:
+                (["lab", "ring", "more"], "`troupe lab ring` takes no argument 'more'; see "),
+                (["lab", "ring", "--engine", "trope"], "--engine: unknown engine 'trope'; did you mean troupe?"),
+                (["lab", "ring", "--engine", "go"], "--engine: unknown engine 'go'; the choices are troupe; see "),
+                (["lab", "peers", "rign"], "WORKLOAD: unknown workload 'rign'; did you mean ring?"),
+                (["lab", "all", "--quick", "--only", "rign"], "unknown experiment 'rign'; did you mean ring?")]:
             with self.subTest(arguments=arguments):
                 self.assert_wrong_usage(*arguments, says=[says])
 
@@ -88,11 +88,11 @@ class Command(unittest.TestCase):
         for arguments, says in [
                 ([], "a command is missing: "),
                 (["lab", "ring", "--messages"], "--messages needs a value"),
-                (["lab", "ring", "--json", ""], "--json: the name of a file is empty"),
-                (["lab", "ring", "--workers", "1", "--workers", "2"], "--workers is given more than once"),
+                (["lab", "ring", "--json", ""], "--json: the file name is empty"),
+                (["lab", "ring", "--workers", "1", "--workers", "2"], "--workers must be given only once"),
                 (["lab", "ring", "--smoke=2"], "--smoke takes no value"),
                 (["lab", "peers"], "WORKLOAD is required"),
-                (["lab", "peers", "ring", "--engines", "/nowhere"], "--engines: '/nowhere' is no folder"),
+                (["lab", "peers", "ring", "--engines", "/nowhere"], "--engines: '/nowhere' is not a folder"),
                 (["lab", "all"], "one of --quick, --full and --smoke is required"),
                 (["lab", "all", "--quick", "--full"], "--quick excludes --full")]:
             with self.subTest(arguments=arguments):

@@ -154,7 +154,7 @@ class Honest:
 
 # ── Misbehaving clients and scripts ───────────────────────────────────────────────────────────────
 
-TIME, MEMORY, ERROR, SLOW_TEXT = "ran for more than", "memory", "an error of the script", "took too long to become a text"
+TIME, MEMORY, ERROR, SLOW_TEXT = "ran for more than", "memory", "an error of the script", "whose message took too long to format"
 
 # name: (the body of the handler, the end of each run; None: it ends well). A script that needs much
 # memory may exceed its time first.
