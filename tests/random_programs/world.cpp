@@ -657,7 +657,7 @@ void world::settled() {
             "a link takes effect");
   }
   for (const auto& [name, holder] : holders) {
-    require(names(*system).find_address(name) == at(holder).where, "a name has its holder");
+    require(registry(*system).find_address(name) == at(holder).where, "a name has its holder");
   }
   check_reachable();
 }
