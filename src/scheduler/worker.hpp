@@ -13,6 +13,7 @@
 #include <troupe/sync/work_ring.hpp>
 
 #include "pool_monitor.hpp"
+#include "victim_search.hpp"
 #include "worker_thread.hpp"
 
 namespace troupe::detail {
@@ -28,7 +29,7 @@ namespace troupe::detail {
 class worker {
  public:
   worker(worker_pool& pool, turn_function turn, unsigned index) noexcept
-      : turn_(turn), pool_(pool), index_(index), random_(index + 1) {}
+      : turn_(turn), pool_(pool), index_(index), search_(index + 1) {}
 
   /// Runs turns on this thread until the pool stops. Returns true if the thread lost the worker
   /// before that.
@@ -89,7 +90,6 @@ class worker {
   [[nodiscard]] bool sees_one_stuck() noexcept;
   [[nodiscard]] bool may_take() noexcept;
   runnable* search() noexcept;
-  runnable* steal(std::size_t most) noexcept;
   void push_to_ring(runnable& r) noexcept;
   [[nodiscard]] bool alone() const noexcept;
   [[nodiscard]] bool is_time_to_look() noexcept;
@@ -99,7 +99,7 @@ class worker {
   worker_pool& pool_;
   atomic<worker_thread*> run_by_{nullptr};
   const unsigned index_;
-  std::uint32_t random_;
+  victim_search search_;
   unsigned turns_until_look_ = tuning::injected_interval;
   unsigned slot_streak_ = 0;
   // [slot] relaxed: written by the worker's thread; other threads only read it as a hint. A thread
