@@ -116,6 +116,12 @@ void worker::push_to_ring(runnable& r) noexcept {
   }
 }
 
+// The rest of push(): `before` is the previous content of the slot, or null.
+void worker::push_beside_sleepers(runnable* before) noexcept {
+  if (before != nullptr) push_to_ring(*before);
+  pool_.wake_sleepers();
+}
+
 // Takes one runnable to run and some for the ring, and locks the shared queue's mutex once.
 runnable* worker::take_injected() noexcept {
   // Only this worker pushes to the ring, so `room` runnables fit, and one more is returned.
