@@ -51,7 +51,7 @@ static_assert(sizeof(item) + sizeof(troupe::detail::envelope) == troupe::cache_l
 
 class receiver : public actor {
  public:
-  static constexpr auto when_full = troupe::overload_policy::refuse;
+  static constexpr auto on_full = troupe::overflow_policy::refuse;
   void on(item) {}
 };
 
@@ -145,7 +145,7 @@ enum class by { threads, handlers };
 struct closed_receivers {
   closed_receivers(fate what, bool has_hooks)
       : system({.workers = 2,
-                .stuck_after = {},
+                .blocking_threshold = {},
                 .cpus = first_cpus(),
                 .on_dead_letter = has_hooks ? [](const troupe::dead_letter&) { ++told; }
                                             : std::function<void(const troupe::dead_letter&)>(),

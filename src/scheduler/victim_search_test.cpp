@@ -12,7 +12,7 @@ namespace troupe::detail {
 namespace {
 
 constexpr std::size_t most_workers = 64;
-constexpr unsigned rounds = tuning::search_rounds;
+constexpr unsigned rounds = tuning::spin_rounds;
 constexpr std::size_t in_a_round = tuning::search_victims;
 
 /// The rings and the queue that one search looks at, in order.

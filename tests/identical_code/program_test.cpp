@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <troupe/actor/trace.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 #include <troupe/troupe.hpp>
 
@@ -67,7 +67,7 @@ TEST(identical_code, is_merged_by_the_linker) {
 
 TEST(identical_code, of_two_classes_leaves_names_to_their_own_class) {
   troupe::system system({.workers = 1});
-  troupe::names all(system);
+  troupe::registry all(system);
   const auto one = system.spawn<left_counter>();
   const auto other = system.spawn<right_counter>();
   (void)all.add("left", one);
@@ -153,7 +153,7 @@ class small_recorder : public recorder {
  public:
   using message_limits =
       troupe::message_limits<troupe::at_most<left, 1>, troupe::at_most<right, 2>>;
-  static constexpr auto when_full = troupe::overload_policy::refuse;
+  static constexpr auto on_full = troupe::overflow_policy::refuse;
   using recorder::on;
   using recorder::recorder;
 };
@@ -175,7 +175,7 @@ TEST(identical_code, of_two_classes_redirects_each_message_to_its_own_handler) {
   const auto relief = on.system.spawn<recorder>(on.here(), on.log);
   auto options = on.here();
   options.max_messages = 1;
-  options.when_full = troupe::overload::redirect_to<left_counter>(relief);
+  options.on_full = troupe::overflow::redirect_to<left_counter>(relief);
   const auto full = on.system.spawn<left_counter>(options);
   for (int i = 1; i < 3; ++i) {
     (void)full.send(left{i});
