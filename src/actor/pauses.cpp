@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pauses.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -202,7 +203,7 @@ void pauses::release_waiters_of(control_block& receiver) noexcept {
     const std::lock_guard lock(waits_of_all::here().guard);
     side_block* const its = receiver.side_if_any();
     if (its == nullptr) return;
-    overdrawn = std::exchange(its->overdrawn, 0);
+    overdrawn = its->overdrawn.exchange(0, relaxed);  // [overdrawn]
     must_wait = its->uncounted != 0;
   }
   receiver.home().overdrafts().release(overdrawn);
@@ -307,11 +308,24 @@ void pauses::overdrawn(control_block& receiver, std::size_t bytes, bool is_locke
   {
     const std::unique_lock lock = lock_unless(is_locked);
     side_block& its = *receiver.side_if_any();
-    its.overdrawn += bytes;
+    its.overdrawn.fetch_add(bytes, relaxed);  // [overdrawn]
     // The reader gives it back. If the reader has already handled enough messages, it is given back
     // here.
-    if (!receiver.want_room()) released = std::exchange(its.overdrawn, 0);
+    if (!receiver.want_room()) released = its.overdrawn.exchange(0, relaxed);  // [overdrawn]
   }
+  receiver.home().overdrafts().release(released);
+}
+
+// An actor that is always loaded is never half empty. Without this, its share would grow with each
+// message that it takes beyond its limit, until the overdraft is exhausted.
+void pauses::no_longer_overdrawn(control_block& receiver, std::size_t bytes) noexcept {
+  atomic<std::size_t>& share = receiver.side_if_any()->overdrawn;
+  // [overdrawn] relaxed: see side_block.
+  std::size_t before = share.load(relaxed);
+  std::size_t released = 0;
+  do {
+    released = std::min(before, bytes);
+  } while (!share.compare_exchange_weak(before, before - released, relaxed, relaxed));
   receiver.home().overdrafts().release(released);
 }
 

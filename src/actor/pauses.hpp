@@ -52,9 +52,10 @@ struct paused_sender {
 /// as there is room. If the suspended handler is destroyed first, it takes its message out of the
 /// line.
 ///
-/// The bytes that a mailbox has taken beyond its limit stay charged to the overdraft of its system
-/// until it is half empty. A mailbox counts to 524,287; messages beyond that
-/// (side_block::uncounted) must have been handled as well before there is room.
+/// The bytes that a mailbox has taken beyond its limit are charged to the overdraft of its system.
+/// Each byte that the actor handles gives one of them back, and what is left is given back when the
+/// mailbox is half empty. A mailbox counts to 524,287; messages beyond that (side_block::uncounted)
+/// must have been handled as well before there is room.
 ///
 /// Threads:   any. One mutex for the process, because actors of one system wait for those of
 ///            another.
@@ -95,6 +96,9 @@ class pauses {
   /// `receiver` has taken this many bytes beyond its limit, which are already charged to its
   /// system. `is_locked`: the caller has the mutex.
   void overdrawn(control_block& receiver, std::size_t bytes, bool is_locked) noexcept;
+  /// The reader of `receiver`, which has a side block, has handled this many bytes: what waits
+  /// exceeds the limit by so much less.
+  static void no_longer_overdrawn(control_block& receiver, std::size_t bytes) noexcept;
   /// The receiver is about to take a message that it cannot count.
   void begin_uncounted(control_block& receiver, bool is_locked) noexcept;
   /// The receiver has not taken that message, or has handled it: see release_waiters_of().

@@ -130,10 +130,18 @@ void control_block::give_back_to_budget(std::size_t bytes) noexcept {
   }
 }
 
+void control_block::give_back_to_overdraft(std::size_t bytes) noexcept {
+  const side_block* const its = side_if_any();
+  // [overdrawn] relaxed: see side_block. Bytes that are charged meanwhile are for the next call.
+  if (its != nullptr && its->overdrawn.load(relaxed) != 0) [[unlikely]]
+    pauses::no_longer_overdrawn(*this, bytes);
+}
+
 inline void control_block::count(const turn_tally& of, const sending_rules& bounds,
                                  activity& mine) noexcept {
   if (!bounds.plain) [[unlikely]]
     give_back_to_budget(of.bytes);
+  give_back_to_overdraft(of.bytes);
   const bool is_to_settle = mine.count_gone(of.handled, of.bytes);
   if (is_to_settle || home_->settles_each_turn) [[unlikely]]
     settle(*home_, mine);

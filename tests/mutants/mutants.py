@@ -125,7 +125,9 @@ mutant("suspends_one_told_to_stop", "third", "an actor that is told to stop at t
 mutant("cycle_line_is_not_told", "after", "an exclusive handler taken out of a line for a cycle does not continue",
        "decided(*in_line, how);", "")
 mutant("late_overdraft_is_kept", "third", "an overdraft taken when its reader is half empty already is kept",
-       "if (!receiver.want_room()) released = std::exchange(its.overdrawn, 0);", "")
+       "if (!receiver.want_room()) released = its.overdrawn.exchange(0, relaxed);", "")
+mutant("overdraft_grows_while_loaded", "after", "a mailbox that is never half empty gives nothing of its overdraft back",
+       "released = std::min(before, bytes);", "released = 0;")
 mutant("waiter_list_has_no_back_link", "third", "a suspended sender that leaves the middle of a list tears it",
        "«if (entry.next != nullptr) entry.next->previous = &entry;» atomic<std::uint64_t>& waiting", "")
 mutant("waits_for_one_of_two", "after", "an actor that filled two mailboxes is resumed when one has room",

@@ -392,6 +392,7 @@ class control_block : public runnable {
   void put_aside(envelope& message) noexcept;
   [[nodiscard]] bool rests(bool is_exclusive, std::uint32_t low) noexcept;
   void give_back_to_budget(std::size_t bytes) noexcept;
+  void give_back_to_overdraft(std::size_t bytes) noexcept;
   [[nodiscard]] bool waits_for_something() const noexcept;
   bool go_on_with_held_up() noexcept;
   bool call(void (*function)(void*), const dispatch& as) noexcept;
