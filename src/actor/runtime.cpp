@@ -16,6 +16,7 @@
 #include <troupe/sync/at_fork.hpp>
 #include <troupe/sync/per_process.hpp>
 
+#include "forked.hpp"
 #include "serial_group.hpp"
 
 namespace troupe::detail {
@@ -29,7 +30,6 @@ struct spare_runtimes {
   std::vector<runtime*> all;
   std::size_t made = 0;  // all and with_threads have room for that many
   std::vector<runtime*> with_threads;
-  bool lost_threads = false;  // this process is such a child
 
   ~spare_runtimes() {
     for (runtime* each : all) delete each;
@@ -77,7 +77,7 @@ spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 void lose_threads() {
   spare_runtimes& spare = spares();
   for (runtime* each : spare.with_threads) each->is_in_forked_child();
-  spare.lost_threads = spare.lost_threads || !spare.with_threads.empty();
+  threads_are_lost = threads_are_lost || !spare.with_threads.empty();
   spare.guard.unlock();
 }
 
@@ -100,11 +100,7 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
   const sending_rules first =
       make_rules(bounds.messages, bounds.bytes, overload::policy::pause_senders);
   be_told_of_forks();
-  {
-    spare_runtimes& spare = spares();
-    const std::lock_guard lock(spare.guard);
-    if (spare.lost_threads) throw_forked("there can be no further system here");
-  }
+  if (threads_are_lost) throw_forked("there can be no further system here");
   runtime* home = spare_one(bounds, first);
   if (home == nullptr) {
     home = new runtime(bounds, first);
@@ -304,6 +300,7 @@ void runtime::give_back() noexcept {
 
 // Made without the lock: of two that are made concurrently the first one stays.
 system_extension& runtime::extension(make_extension make) {
+  check_threads("its names and topics cannot be used");
   std::unique_ptr<system_extension> fresh;
   for (;;) {
     {
@@ -333,6 +330,11 @@ void runtime::throw_forked(const char* what) {
       "troupe: this process was forked while its parent had a troupe::system, and has none of its "
       "threads; " +
       std::string(what) + ". Call exec or _exit, or fork before the first system is made");
+}
+
+void check_not_forked(const char* what) {
+  if (is_forked_child()) [[unlikely]]
+    runtime::throw_forked(what);
 }
 
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────

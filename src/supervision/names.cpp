@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "actor/forked.hpp"
 #include "name_registry.hpp"
 
 namespace troupe {
@@ -21,6 +22,12 @@ void check(std::string_view name) {
   throw std::invalid_argument("troupe: a name of " + std::to_string(name.size()) +
                               " bytes; it must have between 1 and " +
                               std::to_string(names::bytes_max));
+}
+
+// In a forked child, a mutex may stay locked.
+name_registry::part& usable_part(name_registry& all, std::string_view name) {
+  detail::check_not_forked("no name can be looked up");
+  return all.part_of(name);
 }
 
 // Releases an actor that was found under a mutex once the mutex is free. It may be the last
@@ -98,7 +105,7 @@ registration names::add_block(std::string_view name, control_block& who,
   check(name);
   registry_->check_home(who);
   auto fresh = std::make_unique<name_entry>(*registry_, name, who, type);
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   told_waiters told;
   const std::lock_guard lock(here.guard);
   const auto [at, is_new] = here.names.try_emplace(fresh->name, fresh.get());
@@ -126,7 +133,7 @@ registration names::add_block(std::string_view name, control_block& who,
 
 bool names::remove(std::string_view name, const address& who) const {
   std::unique_ptr<name_entry> own;
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   const std::lock_guard lock(here.guard);
   const auto at = here.names.find(name);
   if (at == here.names.end() || at->second->who != who) return false;
@@ -173,7 +180,7 @@ control_block* hold_if_it_is(const entry_seen& seen, std::string_view name,
 
 control_block* names::find_block(std::string_view name, const detail::named_type& type,
                                  detail::miss& none) const {
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   std::unique_lock lock(here.guard);
   const entry_seen seen = look(here, name);
   lock.unlock();
@@ -184,7 +191,7 @@ control_block* names::find_block(std::string_view name,
                                  const detail::message_identity* const* wanted,
                                  const detail::dispatch** how, std::size_t count,
                                  detail::miss& none) const {
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   std::unique_lock lock(here.guard);
   const entry_seen seen = look(here, name);
   lock.unlock();
@@ -202,7 +209,7 @@ control_block* names::find_block(std::string_view name,
 }
 
 address names::find_address(std::string_view name) const {
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   std::unique_lock lock(here.guard);
   const entry_seen seen = look(here, name);
   lock.unlock();
@@ -219,7 +226,7 @@ control_block* names::wait_for_block(std::string_view name, const detail::named_
     throw std::logic_error("names::wait_for() in a handler of " + std::string(running->name()) +
                            " would hold up the thread that it shares: use names::tell()");
   }
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   std::unique_lock lock(here.guard);
   for (;;) {
     control_block* const held = hold_if_it_is(look(here, name), name, type, none);
@@ -261,7 +268,7 @@ void name_registry::tell(std::string_view name, control_block& whom, name_notice
   }
   check(name);
   check_home(whom);
-  part& here = part_of(name);
+  part& here = usable_part(*this, name);
   held_actor holder;
   std::unique_lock lock(here.guard);
   const entry_seen seen = look(here, name);
@@ -297,7 +304,7 @@ void name_registry::tell(std::string_view name, control_block& whom, name_notice
 bool name_registry::stop_telling(std::string_view name, const address& whom,
                                  const awaited_name* handler) {
   std::unique_ptr<name_waiter> own;
-  part& here = part_of(name);
+  part& here = usable_part(*this, name);
   const std::lock_guard lock(here.guard);
   const auto group = here.waiting.find(name);
   if (group == here.waiting.end()) return false;
