@@ -17,6 +17,7 @@
 #include <troupe/sync/per_process.hpp>
 
 #include "forked.hpp"
+#include "pauses_walk.hpp"
 #include "serial_group.hpp"
 
 namespace troupe::detail {
@@ -238,6 +239,7 @@ void runtime::start(system_options options) {
 
 void runtime::close() {
   cycles_.stop();
+  waits_of_all::here().parked.join();
   timers_.stop();
   dispatchers_.stop();  // until then a listener may be notified, and ask about them
   timers_.end();
