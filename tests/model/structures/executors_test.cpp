@@ -14,11 +14,11 @@ using model::expect_holds;
 using model::plain;
 using model::require;
 
-// Counts what it is asked for, and is scheduled when the count leaves zero.
+// Counts its pending turns, and is scheduled when the count leaves zero.
 struct task : runnable {
   atomic<int> asked{0};
   plain<int> done{0};
-  int last = 0;  // it ends with this piece
+  int last = 0;  // the number of its last piece
   executor* runs_on = nullptr;
 
   void poke() {
@@ -36,7 +36,7 @@ struct task : runnable {
   }
 };
 
-// What a pump does, as far as it is its executor's business.
+// The part of a pump that concerns its executor.
 class test_pump final : public pump_executor {
  public:
   void pump() {
