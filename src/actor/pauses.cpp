@@ -72,7 +72,7 @@ pauses::walk::found pauses::walk::leads_to(control_block& from,
   // [suspended] seq_cst: an actor that begins to wait for a reply counts that first, and then
   // checks whether an actor is suspended; here the order is reversed. With a weaker order both
   // could miss the other.
-  if (circles::requests_anywhere() == 0 && all.blocking_in_line == 0) {
+  if (request_cycles::requests_anywhere() == 0 && all.blocking_in_line == 0) {
     // Each actor waits for at most one other. A cycle whose search is parked ends with the slice.
     for (const control_block* at = &from; at != &target;) {
       const side_block* const its = at->side_if_any();
@@ -156,7 +156,7 @@ void pauses::walk::look_at(std::size_t which) {
     }
   }
   asked_.clear();
-  at->home().circles().add_asked_by(at->where(), asked_);
+  at->home().request_cycles().add_asked_by(at->where(), asked_);
   for (const address& each : asked_) add(each, 0, which);
 }
 
@@ -372,7 +372,7 @@ void pauses::release(control_block& sender, bool is_late) noexcept {
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
-void pauses::begin_blocking(const circles::question& request) noexcept {
+void pauses::begin_blocking(const request_cycles::question& request) noexcept {
   waits_of_all& all = waits_of_all::here();
   // [suspended] seq_cst: see leads_to(). The request has been counted before.
   if (all.suspended.load(seq_cst) == 0) return;

@@ -10,7 +10,7 @@
 #include <troupe/sync/mutex.hpp>
 #include <troupe/sync/parker.hpp>
 
-#include "circles.hpp"
+#include "request_cycles.hpp"
 #include "wait_search.hpp"
 
 namespace troupe::detail {
@@ -90,7 +90,7 @@ class pauses {
   /// From now on an actor waits for the reply to this request without handling anything else. If
   /// that completes a cycle, an actor that is suspended in it is resumed. The calling thread makes
   /// all slices of the search.
-  static void begin_blocking(const circles::question& request) noexcept;
+  static void begin_blocking(const request_cycles::question& request) noexcept;
 
   struct search_in_progress;
   /// Makes one slice of the search, or begins with the next one that is parked. False: none is.
@@ -113,7 +113,7 @@ class pauses {
   /// The receiver has not taken that message, or has handled it: see release_waiters_of().
   void end_uncounted(control_block& receiver, bool is_locked) noexcept;
 
-  // ── Lines: send_when_ready.cpp ──────────────────────────────────────────────────────────────
+  // ── Lines: async_send.cpp ──────────────────────────────────────────────────────────────
   /// Puts the message into its receiver's mailbox, or at the end of the line: taken::full.
   /// `sender`: the actor that handles nothing until the message leaves the line; null: the sending
   /// actor handles other messages, or a thread waits.

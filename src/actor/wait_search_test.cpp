@@ -39,7 +39,7 @@ class ring_link : public actor {
   void on(flood) { send_items(next_, 2); }
   exclusive_task<> on(explode) {
     for (int i = 0; i < 2; ++i) {
-      EXPECT_EQ(co_await next_.send_when_ready(item{i}), delivery::accepted);
+      EXPECT_EQ(co_await next_.async_send(item{i}), delivery::accepted);
     }
   }
   int on(nothing) { return 0; }
@@ -255,7 +255,7 @@ class another_link final : public detail::incarnations {
   void started() noexcept override {}
   bool comes_back(exit_reason why) noexcept override { return why != exit_reason::unreachable; }
   void ended(exit_reason, std::string_view) noexcept override {}
-  bool forgets_mailbox() const noexcept override { return false; }
+  bool clear_mailbox() const noexcept override { return false; }
 
  private:
   int& handled_;

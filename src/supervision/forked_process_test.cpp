@@ -10,7 +10,7 @@
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 
 #include "actor/forked_test_support.hpp"
@@ -71,14 +71,14 @@ TEST(forked_child, releases_a_named_topic_of_the_parent_without_waiting) {
 TEST(forked_child, gets_an_error_where_it_would_use_names) {
   journal log;
   troupe::system system;
-  const names all(system);
+  const registry all(system);
   const auto it = system.spawn<subscriber>(log);
   EXPECT_TRUE(all.add("it", it));
   const std::function<void()> calls[] = {
       [&] { (void)all.add("again", it); }, [&] { (void)all.find<subscriber>("it"); },
       [&] { (void)all.remove("it", it); },
       [&] { (void)all.wait_for<subscriber>("nobody", clock::now() + 1ms); },
-      [&] { (void)names(system); }};
+      [&] { (void)registry(system); }};
   for (const auto& each : calls) {
     EXPECT_THAT(in_child([&] { return error_of(each); }), HasSubstr(forked_error));
   }
