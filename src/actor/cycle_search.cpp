@@ -123,7 +123,8 @@ time_point cycle_search::search() noexcept {
 std::size_t cycle_search::end_unreachable(bool& is_over) {
   const std::lock_guard lock(one_at_a_time_);
   const auto suspected = cycle_suspects(home_).find();
-  frozen_actors those(home_);
+  slices pace;
+  frozen_actors those(home_, pace);
   those.freeze(frozen_actors::which::that_list, &suspected);
   const frozen_actors::outcome found = those.end_unreachable();
   collected_.fetch_add(found.ended, relaxed);  // [counter]
@@ -140,7 +141,8 @@ std::size_t cycle_search::collect() {
 std::vector<troupe::system::suspect> cycle_search::suspects() {
   check_is_outside_of_handlers("unreachable_suspects");
   const std::lock_guard lock(one_at_a_time_);
-  frozen_actors those(home_);
+  slices pace;
+  frozen_actors those(home_, pace);
   those.freeze(frozen_actors::which::all);
   return those.suspects();
 }

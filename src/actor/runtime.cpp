@@ -16,6 +16,8 @@
 #include <troupe/sync/at_fork.hpp>
 #include <troupe/sync/per_process.hpp>
 
+#include "forked.hpp"
+#include "pauses_walk.hpp"
 #include "serial_group.hpp"
 
 namespace troupe::detail {
@@ -29,7 +31,6 @@ struct spare_runtimes {
   std::vector<runtime*> all;
   std::size_t made = 0;  // all and with_threads have room for that many
   std::vector<runtime*> with_threads;
-  bool lost_threads = false;  // this process is such a child
 
   ~spare_runtimes() {
     for (runtime* each : all) delete each;
@@ -77,7 +78,7 @@ spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 void lose_threads() {
   spare_runtimes& spare = spares();
   for (runtime* each : spare.with_threads) each->is_in_forked_child();
-  spare.lost_threads = spare.lost_threads || !spare.with_threads.empty();
+  threads_are_lost = threads_are_lost || !spare.with_threads.empty();
   spare.guard.unlock();
 }
 
@@ -100,11 +101,7 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
   const sending_rules first =
       make_rules(bounds.messages, bounds.bytes, overflow::policy::backpressure);
   be_told_of_forks();
-  {
-    spare_runtimes& spare = spares();
-    const std::lock_guard lock(spare.guard);
-    if (spare.lost_threads) throw_forked("no system can be created");
-  }
+  if (threads_are_lost) throw_forked("no system can be created");
   runtime* home = spare_one(bounds, first);
   if (home == nullptr) {
     home = new runtime(bounds, first);
@@ -242,6 +239,7 @@ void runtime::start(system_options options) {
 
 void runtime::close() {
   cycles_.stop();
+  waits_of_all::here().parked.join();
   timers_.stop();
   dispatchers_.stop();  // until then a listener may be notified, and ask about them
   timers_.end();
@@ -304,6 +302,7 @@ void runtime::give_back() noexcept {
 
 // Made without the lock: of two that are made concurrently the first one stays.
 system_extension& runtime::extension(make_extension make) {
+  check_threads("its names and topics cannot be used");
   std::unique_ptr<system_extension> fresh;
   for (;;) {
     {
@@ -333,6 +332,11 @@ void runtime::throw_forked(const char* what) {
       "troupe: this process was forked while its parent had a troupe::system, whose threads do not "
       "exist here; " +
       std::string(what) + ". Call exec or _exit, or fork before the first system is created");
+}
+
+void check_not_forked(const char* what) {
+  if (is_forked_child()) [[unlikely]]
+    runtime::throw_forked(what);
 }
 
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────

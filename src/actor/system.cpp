@@ -75,6 +75,7 @@ statistics system::statistics() const {
 }
 
 std::vector<system::overloaded_actor> system::overloaded_actors() const {
+  runtime_->check_threads("nothing can be counted");
   return runtime_->overloaded_actors();
 }
 
@@ -84,6 +85,7 @@ std::size_t system::collect_cycles() {
 }
 
 std::vector<system::suspect> system::unreachable_suspects() {
+  runtime_->check_threads("no actor can be looked at");
   return runtime_->cycles().suspects();
 }
 

@@ -123,7 +123,13 @@ mutant("pause_timeout_is_a_cycle", "plain", "a suspension that timed out is coun
 mutant("suspends_one_told_to_stop", "third", "an actor that is told to stop at that moment is suspended all the same",
        "if («!sender.is_told_to_stop()») {", "true")
 mutant("cycle_line_is_not_told", "after", "an exclusive handler taken out of a line for a cycle does not continue",
-       "decided(*in_line, how);", "")
+       "decided(*those.in_line, those.how);", "")
+mutant("parked_search_sees_the_past", "after", "a search counts a cycle of which a wait has ended between two slices",
+       "if («one.number == 0») return true;", "true")
+mutant("ended_wait_stays_parked", "after", "a wait that has ended is still searched for a cycle",
+       "«waits_of_all::here().parked.remove(entry.search);» control_block* const receiver", "")
+mutant("resumed_by_search_is_not_told", "after", "a suspended actor whose cycle a slice has found does not continue",
+       "if (!waits_for_another(its.pause, at.along)) «those.paused = &its.pause;»", "")
 mutant("late_overdraft_is_kept", "third", "an overdraft taken when its reader is half empty already is kept",
        "if (!receiver.want_room()) released = its.overdrawn.exchange(0, relaxed);", "")
 mutant("overdraft_grows_while_loaded", "after", "a mailbox that is never half empty gives nothing of its overdraft back",
