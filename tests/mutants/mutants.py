@@ -590,7 +590,9 @@ mutant("reused_thread_is_gone", "after", "a thread that is used again is counted
 
 in_file("src/net/listener.cpp")
 mutant("pause_of_accept_is_final", "after", "a listener without descriptors never accepts again",
-       "accepting(self(this), m.onto);  // destroyed at once", "// destroyed at once")
+       "accepting(self(this), m.onto, retry_);  // destroyed at once", "// destroyed at once")
+mutant("reserved_request_is_sent_once", "after", "the second request from reserved memory is not sent",
+       "const accept asked{me.onto_}; «me.end();»", "")
 mutant("aborted_connection_ends_listening", "after", "after a connection that was aborted no other is accepted",
        "«on(accept{m.onto});» } else {", "")
 
