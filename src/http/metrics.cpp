@@ -191,6 +191,9 @@ void add_server(families& to, const http::statistics& s) {
   to.gauge("troupe_http_request_body_bytes",
            "Memory for the bodies of requests that are being read or answered.",
            {{s.request_body_bytes}});
+  to.gauge("troupe_http_upgrade_request_bytes",
+           "Memory for the requests of open WebSockets, beyond 2 KiB of each.",
+           {{s.upgrade_request_bytes}});
   to.gauge("troupe_http_held_back",
            "WebSockets not read at the moment, because their sessions have to catch up.",
            {{s.held_back}});
@@ -206,7 +209,8 @@ void add_server(families& to, const http::statistics& s) {
              {{s.refused_full, "reason", "full"},
               {s.refused_per_address, "reason", "address"},
               {s.refused_origin, "reason", "origin"},
-              {s.bodies_refused, "reason", "request_bodies"}});
+              {s.bodies_refused, "reason", "request_bodies"},
+              {s.upgrades_refused, "reason", "upgrade_requests"}});
   to.counter("troupe_http_rejected_total", "Requests and messages that break a rule.",
              {{s.malformed_requests, "reason", "malformed_request"},
               {s.headers_too_large, "reason", "header_bytes"},
