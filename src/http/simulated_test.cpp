@@ -273,7 +273,7 @@ TEST(simulated_server, the_time_of_a_message_ends_with_it) {
   const std::string rest = frame.substr(7);
   one.say(begin);
   for (int i = 0; i < 5; ++i) {
-    (void)w.sim.advance(20s);  // limits::request_time is 30 s
+    (void)w.sim.advance(20s);  // limits::request_timeout is 30 s
     one.say(rest + begin);
   }
   (void)w.sim.advance(20s);
@@ -369,7 +369,7 @@ TEST(simulated_violation, a_reply_that_does_not_come_is_waited_for_no_longer_tha
   one.say(raw_client::frame("1000:soon") + raw_client::frame("600000:never") + bad_utf8);
   EXPECT_THAT(one.hear(),
               EndsWith(raw_client::message("soon") + raw_client::closing(1007, not_utf8)));
-  EXPECT_GE(w.sim.now() - before, 5s);  // limits::close_time
+  EXPECT_GE(w.sim.now() - before, 5s);  // limits::close_timeout
   EXPECT_LT(w.sim.now() - before, 6s);
   one.hang_up();
   EXPECT_TRUE(w.sim.run_until([&] { return w.server.statistics().connections == 0; }, 10s));
@@ -423,7 +423,7 @@ TEST(simulated_violation, a_drain_meanwhile_changes_neither_the_replies_nor_the_
   one.upgrade("/late");
   one.say(raw_client::frame("1000:late") + bad_utf8);
   ASSERT_TRUE(w.sim.run_until([&] { return w.server.statistics().protocol_errors == 1; }, 1s));
-  EXPECT_TRUE(w.server.drain(30s));  // the client does not close its end, which takes close_time
+  EXPECT_TRUE(w.server.drain(30s));  // the client does not close its end, which takes close_timeout
   EXPECT_EQ(w.server.statistics().messages_out, 1u);
   ASSERT_TRUE(w.end->has_value());
   EXPECT_EQ((*w.end)->code, 1007);

@@ -10,13 +10,13 @@
 
 #include "byte_share.hpp"
 #include "channel.hpp"
+#include "connection_stage.hpp"
 #include "frame_parser.hpp"
 #include "gathered_frames.hpp"
 #include "mask_keys.hpp"
 #include "metered_stream.hpp"
 #include "read_buffer.hpp"
 #include "respond.hpp"
-#include "stage.hpp"
 
 namespace troupe::http::detail {
 
@@ -33,12 +33,12 @@ namespace troupe::http::detail {
 /// was refused by the mailbox or by a budget. That message and the data that was read after it stay
 /// in `in_`. The message is offered again.
 ///
-/// A message must arrive within limits::request_time, and 64 KiB must be written within
-/// limits::idle_time. So neither a client that sends a byte now and then nor one that reads a byte
+/// A message must arrive within limits::request_timeout, and 64 KiB must be written within
+/// limits::idle_timeout. So neither a client that sends a byte now and then nor one that reads a byte
 /// now and then stays.
 ///
 /// After a violation, the stage stays open but reads nothing more until the session has handled the
-/// messages that were complete before, at most limits::close_time. The replies to these are
+/// messages that were complete before, at most limits::close_timeout. The replies to these are
 /// written, and then the close frame.
 ///
 /// While closing, each side sends one close frame; one of them began it. Then the stage lingers
@@ -74,7 +74,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   enum class held : std::uint8_t { no, by_window, by_mailbox, by_refusal };
   enum class asked : std::uint8_t { no, waiting, told };
 
-  static constexpr role side = end_of<Stream>::as;
+  static constexpr role side = connection_end<Stream>::as;
 
   Stream& socket() noexcept { return stream_.next_layer(); }
   void enter(phase next, time_point due) {
