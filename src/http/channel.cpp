@@ -22,9 +22,11 @@ std::string_view frame::bytes() const noexcept {
 }
 
 channel::channel(const limits& bounds, request upgrade, recipient<poke> connection,
-                 std::string protocol, std::shared_ptr<byte_gauge> all)
+                 std::string protocol, std::shared_ptr<byte_gauge> all,
+                 std::unique_ptr<byte_share> of_request)
     : bytes_max_(bounds.send_queue_bytes),
       upgrade_(std::move(upgrade)),
+      of_request_(std::move(of_request)),
       protocol_(std::move(protocol)),
       connection_(std::move(connection)) {
   if (all) beyond_own_.emplace(std::move(all));

@@ -26,26 +26,28 @@ address address_of(const auto& guest) {
 
 }  // namespace
 
+// The listener is made here, so that a lack of memory for it is an error of start().
 gate::gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::acceptor acceptor)
     : on_(std::move(on)),
       loops_(std::move(loops)),
-      acceptor_(std::move(acceptor)),
+      listener_(system().spawn<net::listener>(without_limits(loops_.front()->pump()),
+                                              std::move(acceptor), self(this))),
       admission_(on_->limits()) {}
 
 void gate::on_start() {
-  listener_ = system().spawn<net::listener>(without_limits(loops_.front()->pump()),
-                                            std::move(acceptor_), self(this));
-  watch(listener_);
+  watch_the_rest();
   accept_next();
 }
 
+// Needs no memory: nothing else would ask again.
 void gate::accept_next() {
-  listener_.send(net::accept{loops_[next_loop_]});
+  (void)next_.send(listener_, *loops_[next_loop_]);
   next_loop_ = (next_loop_ + 1) % loops_.size();
 }
 
 void gate::on(net::accepted m) {
   if (shut_) return;
+  watch_the_rest();
   try {
     admit(std::move(m));
   } catch (const std::exception&) {
@@ -64,21 +66,42 @@ void gate::admit(net::accepted m) {
 
   visitor v{.number = ++came_, .who = {}, .from = plain(from.address()), .as = entry::admitted};
   if (!give_place(v)) return;
-  address key;
+  // All that needs memory comes before the connection is there, but for the monitor. The place in the
+  // table has no key until then.
+  decltype(visitors_)::iterator at;
   try {
-    v.who = spawn(std::move(m), v);
-    key = address_of(v.who);
-    visitors_.emplace(key, v);
-    watch(key);
+    at = visitors_.emplace(address{}, v).first;
   } catch (...) {
-    std::visit(
-        [](const auto& who) {
-          if (who) who.stop_now();
-        },
-        v.who);
-    visitors_.erase(key);
     take_place_back(v);
     throw;
+  }
+  try {
+    at->second.who = spawn(std::move(m), v);
+  } catch (...) {
+    visitors_.erase(at);
+    take_place_back(v);
+    throw;
+  }
+  auto inside = visitors_.extract(at);
+  inside.key() = address_of(inside.mapped().who);
+  const auto done = visitors_.insert(std::move(inside));
+  if (!done.inserted) return take_place_back(v);  // the system shuts down, and makes no actors
+  visitor& one = done.position->second;
+  one.next_unwatched = std::exchange(unwatched_, &one);
+  watch_the_rest();
+}
+
+// Those that there was no memory to watch before. An actor that has ended meanwhile is reported too.
+void gate::watch_the_rest() noexcept {
+  try {
+    if (!is_listener_watched_) watch(listener_);
+    is_listener_watched_ = true;
+    while (unwatched_ != nullptr) {
+      std::visit([this](const auto& who) { watch(who); }, unwatched_->who);
+      unwatched_ = std::exchange(unwatched_->next_unwatched, nullptr);
+    }
+  } catch (const std::exception&) {
+    // There is no memory now either.
   }
 }
 
@@ -119,6 +142,7 @@ void gate::take_place_back(const visitor& v) {
 }
 
 void gate::on(const down& m) {
+  watch_the_rest();
   if (m.who == listener_.address()) {
     if (shut_ || system().is_stopping()) return;
     throw std::runtime_error("the listener has stopped (" + std::string(to_string(m.reason)) +
@@ -133,6 +157,7 @@ void gate::on(const down& m) {
 
 void gate::on(drain) {
   shut();
+  watch_the_rest();
   for (const guest& one : in_order()) {
     std::visit([](const auto& who) { who.send(leave{}); }, one);
   }
@@ -141,6 +166,7 @@ void gate::on(drain) {
 
 void gate::on(cut) {
   shut();
+  watch_the_rest();
   for (const guest& one : in_order()) {
     std::visit([](const auto& who) { who.stop_now(); }, one);
   }

@@ -193,6 +193,9 @@ void add_server(families& to, const http::statistics& s) {
   to.gauge("troupe_http_websockets", "Open WebSockets.", {{s.websockets}});
   to.gauge("troupe_http_request_body_bytes", "Bytes of the bodies of requests in progress.",
            {{s.request_body_bytes}});
+  to.gauge("troupe_http_upgrade_request_bytes",
+           "Memory for the requests of open WebSockets, beyond 2 KiB of each.",
+           {{s.upgrade_request_bytes}});
   to.gauge("troupe_http_held_back",
            "WebSockets that are not read because of backpressure from their sessions.",
            {{s.held_back}});
@@ -207,7 +210,8 @@ void add_server(families& to, const http::statistics& s) {
              {{s.refused_full, "reason", "full"},
               {s.refused_per_address, "reason", "address"},
               {s.refused_origin, "reason", "origin"},
-              {s.bodies_refused, "reason", "request_bodies"}});
+              {s.bodies_refused, "reason", "request_bodies"},
+              {s.upgrades_refused, "reason", "upgrade_requests"}});
   to.counter("troupe_http_rejected_total",
              "Requests and messages rejected as invalid or too large.",
              {{s.malformed_requests, "reason", "malformed_request"},

@@ -208,6 +208,15 @@ reply not_a_websocket(context c, response&& r) {
   return to_reply(c, std::move(r));
 }
 
+// As above, it is the last answer.
+reply no_room_for_upgrade(context c) {
+  c.on.counts.upgrades_refused.add();
+  c.keep_alive = false;
+  response r = response::error(503, "the memory for the requests of WebSockets is used up");
+  r.headers.emplace_back("Retry-After", "1");
+  return to_reply(c, std::move(r));
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string all;
   for (const std::string& each : names) all.append(all.empty() ? "" : ", ").append(each);
@@ -245,9 +254,15 @@ std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, con
     return malformed("Sec-WebSocket-Protocol must offer one of: " + joined(at.protocols));
   }
   std::string answer = switching_protocols(key, protocol);
-  // The WebSocket keeps the request as long as it lives.
-  return upgrade{request_access::compact(asked, at.kept_headers ? &*at.kept_headers : nullptr),
-                 &at.session, std::move(protocol), std::move(answer)};
+  upgrade to{.asked = request_access::compact(asked, at.kept_headers ? &*at.kept_headers : nullptr),
+             .session = &at.session,
+             .protocol = std::move(protocol),
+             .answer = std::move(answer)};
+  if (const std::size_t bytes = request_access::bytes_kept(to.asked); bytes > own_request_bytes) {
+    to.share = std::make_unique<byte_share>(c.on.upgrade_requests);
+    if (!to.share->resize(bytes - own_request_bytes)) return no_room_for_upgrade(c);
+  }
+  return to;
 }
 
 reply of_route(const context& c, const request& asked, const route& at) {

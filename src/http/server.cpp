@@ -45,6 +45,7 @@ http::options checked(http::options o) {
   positive(l.send_queue_bytes > 0, "send_queue_bytes");
   positive(l.send_queues_bytes > 0, "send_queues_bytes");
   positive(l.partial_messages_bytes > 0, "partial_messages_bytes");
+  positive(l.upgrade_requests_bytes > 0, "upgrade_requests_bytes");
   positive(l.read_bytes_per_second > 0, "read_bytes_per_second");
   positive(l.receive_window > 0, "receive_window");
   if (o.loops == 0) throw std::invalid_argument("http::options::loops must be positive");

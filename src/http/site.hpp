@@ -30,7 +30,8 @@ struct site {
         origins(options.check_origin, options.allowed_origins, is_secure, options.address),
         bodies(std::max(options.limits.request_bodies_bytes, options.limits.body_bytes)),
         send_queues(std::make_shared<byte_gauge>(options.limits.send_queues_bytes)),
-        partial_messages(std::make_shared<byte_gauge>(options.limits.partial_messages_bytes)) {
+        partial_messages(std::make_shared<byte_gauge>(options.limits.partial_messages_bytes)),
+        upgrade_requests(std::make_shared<byte_gauge>(options.limits.upgrade_requests_bytes)) {
     if (is_secure) tls.set(tls_context::for_server(options.tls));
   }
 
@@ -39,6 +40,7 @@ struct site {
   [[nodiscard]] statistics snapshot() const noexcept {
     statistics all = counts.snapshot();
     all.request_body_bytes = bodies.taken();
+    all.upgrade_request_bytes = upgrade_requests->used();
     return all;
   }
 
@@ -51,8 +53,9 @@ struct site {
   mutable body_budget bodies;                     // of requests
   const std::shared_ptr<byte_gauge> send_queues;  // of channels, which may outlive the site
   const std::shared_ptr<byte_gauge> partial_messages;
-  current_tls tls;               // if it is secure
-  atomic<bool> draining{false};  // for health checks
+  const std::shared_ptr<byte_gauge> upgrade_requests;  // as long as their channels
+  current_tls tls;                                     // if it is secure
+  atomic<bool> draining{false};                        // for health checks
 };
 
 }  // namespace troupe::http::detail

@@ -23,6 +23,7 @@ statistics tally::snapshot() const noexcept {
       .headers_too_large = headers_too_large.value(),
       .bodies_too_large = bodies_too_large.value(),
       .bodies_refused = bodies_refused.value(),
+      .upgrades_refused = upgrades_refused.value(),
       .requests_timed_out = requests_timed_out.value(),
       .idle_closed = idle_closed.value(),
       .messages_too_large = messages_too_large.value(),

@@ -37,8 +37,8 @@ struct tally {
   counter connections, websockets, held_back;
   counter accepted, upgraded, requests, messages_in, messages_out, bytes_in, bytes_out;
   counter refused_full, refused_per_address, refused_origin, malformed_requests, headers_too_large;
-  counter bodies_too_large, bodies_refused, requests_timed_out, idle_closed, messages_too_large,
-      messages_without_room, protocol_errors;
+  counter bodies_too_large, bodies_refused, upgrades_refused, requests_timed_out, idle_closed,
+      messages_too_large, messages_without_room, protocol_errors;
   counter slow_readers_closed, receive_pauses, mailbox_pauses, refusal_pauses;
   counter close_timed_out, accept_pauses, handler_failures;
   tls_tally tls;

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "client_test.hpp"
 
@@ -251,6 +255,28 @@ TEST_F(websocket_client, closes_as_1002_what_breaks_the_rules) {
   EXPECT_THAT(end_with(sending(raw_client::frame(raw_client::text, "\xff", true, 0, false))),
               StartsWith("closed 1007 "));
   EXPECT_EQ(code, 1007u);
+}
+
+TEST_F(websocket_client, replies_to_what_came_before_a_violation) {
+  std::promise<std::vector<ws_frame>> promise;
+  raw_server peer([&](raw_client& p, int) {
+    raw_server::agree(p);
+    const auto said = [](const std::string& words) {
+      return raw_client::frame(raw_client::text, words, true, 0, false);
+    };
+    p.send(said("one") + said("two") + said("\xff"));
+    std::vector<ws_frame> heard;
+    for (int i = 0; i < 3; ++i) heard.push_back(raw_server::read_masked(p));
+    promise.set_value(std::move(heard));
+    p.read_to_end();
+  });
+  EXPECT_TRUE(open(connect_websocket{peer.websocket_url(), served_by<echo>(system_)}));
+  auto heard = promise.get_future();
+  ASSERT_EQ(heard.wait_for(patience), std::future_status::ready);
+  const std::vector<ws_frame> frames = heard.get();
+  EXPECT_EQ(frames[0].payload, "one");
+  EXPECT_EQ(frames[1].payload, "two");
+  EXPECT_EQ(frames[2].code(), 1007u);
 }
 
 TEST_F(websocket_client, closes_as_1009_what_is_too_large) {

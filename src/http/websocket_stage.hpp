@@ -37,6 +37,10 @@ namespace troupe::http::detail {
 /// limits::idle_timeout. So neither a client that sends a byte now and then nor one that reads a byte
 /// now and then stays.
 ///
+/// After a violation, the stage stays open but reads nothing more until the session has handled the
+/// messages that were complete before, at most limits::close_timeout. The replies to these are
+/// written, and then the close frame.
+///
 /// While closing, each side sends one close frame; one of them began it. Then the stage lingers
 /// until the client has closed the socket. The alarm bounds the time of all this.
 ///
@@ -112,6 +116,10 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   void count_what_is_kept();
   time_point watch(time_point now);
   void ping_once_since(time_point heard, time_point now);
+  /// The client has broken the protocol, and the session still replies to what came before.
+  [[nodiscard]] bool is_failing() const noexcept { return phase_ == phase::open && failing_; }
+  void begin_failing(closed as);
+  void close_when_answered();
   void close(closed as);
   void begin_closing(closed as);
   void linger();
@@ -134,7 +142,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   std::size_t next_ = 0;                // the first frame of the batch that is not written
   std::size_t until_ = 0;               // the first frame that is not being written either
   closed as_{.code = 0, .reason = {}};  // how it ends; code 0: not yet
-  time_point due_;                      // of the phase, or of one that cannot write any more
+  time_point due_;  // of the phase, or of one that cannot write any more, or is failing
   time_point message_due_ = time_point::max();  // the end of the message that has begun
   time_point written_due_ = time_point::max();  // the end of the write that is going on
   time_point pinged_;
@@ -149,6 +157,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   bool writing_ = false;
   bool answering_ = false;   // a ping; nothing is read until the pong is written
   bool heard_last_ = false;  // nothing that the client still sends is of interest
+  bool failing_ = false;     // `as_` says why; close_when_answered() ends it, or the alarm
   bool lingering_ = false;
   bool mute_ = false;  // writing has failed
   bool draining_ = false;

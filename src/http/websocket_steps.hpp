@@ -39,7 +39,8 @@ websocket_stage<Stream>::websocket_stage(typename base::owner_type& owner,
       parser_(side, this->limits().message_bytes),
       kept_(this->on().partial_messages),
       channel_(std::make_shared<channel>(this->limits(), std::move(to.asked), std::move(me),
-                                         std::move(to.protocol), this->on().send_queues)),
+                                         std::move(to.protocol), this->on().send_queues,
+                                         std::move(to.share))),
       make_session_(to.session) {}
 
 // ── Opening ───────────────────────────────────────────────────────────────────────────────────
@@ -95,7 +96,8 @@ void websocket_stage<Stream>::open_session() {
 
 template <class Stream>
 bool websocket_stage<Stream>::goes_through() const noexcept {
-  if (phase_ == phase::closing) return !heard_last_;
+  if (heard_last_) return false;
+  if (phase_ == phase::closing) return true;
   return phase_ == phase::open && held_ == held::no && !draining_ && session_ != nullptr;
 }
 
@@ -204,7 +206,7 @@ void websocket_stage<Stream>::heard(frame_parser::event what) {
       (parser_.code() == close_code::too_large ? this->counts().messages_too_large
                                                : this->counts().protocol_errors)
           .add();
-      close({.code = parser_.code(), .reason = std::string{parser_.payload()}});
+      begin_failing({.code = parser_.code(), .reason = std::string{parser_.payload()}});
       break;
     case frame_parser::event::more:
     case frame_parser::event::pong:
@@ -317,7 +319,9 @@ void websocket_stage<Stream>::look() {
     this->counts().slow_readers_closed.add();
     return close({.code = close_code::policy, .reason = "reading too slowly"});
   }
-  if (held_ == held::by_refusal) {
+  if (is_failing()) {
+    close_when_answered();
+  } else if (held_ == held::by_refusal) {
     if (asked_ == asked::waiting && !channel_->is_behind()) {
       asked_ = asked::told;
       patience_ = {};  // a budget learns of handled messages a little later
@@ -448,6 +452,26 @@ void websocket_stage<Stream>::drain() {
   }
 }
 
+// The client has broken the protocol: nothing that it still sends is read. The messages before that
+// are the session's business: its replies are written before the close frame, if they come within
+// limits::close_timeout.
+template <class Stream>
+void websocket_stage<Stream>::begin_failing(closed as) {
+  parser_.give_up();  // an incomplete message is not needed any more
+  if (mute_) return close(std::move(as));
+  failing_ = true;
+  as_ = std::move(as);
+  message_due_ = time_point::max();
+  due_ = clock::now() + this->limits().close_timeout;
+  this->owner().set_alarm(due_);
+  close_when_answered();
+}
+
+template <class Stream>
+void websocket_stage<Stream>::close_when_answered() {
+  if (channel_->wait_for(0)) channel_->close(as_.code, as_.reason);
+}
+
 template <class Stream>
 void websocket_stage<Stream>::session_ended(exit_reason why) {
   session_.reset();
@@ -464,7 +488,8 @@ void websocket_stage<Stream>::close(closed as) {
 
 template <class Stream>
 void websocket_stage<Stream>::begin_closing(closed as) {
-  as_ = std::move(as);
+  // The violation is the reason, however the session has ended meanwhile.
+  if (!is_failing()) as_ = std::move(as);
   enter(phase::closing, clock::now() + this->limits().close_timeout);
   message_due_ = written_due_ = time_point::max();  // the phase has its own deadline
   let_go();
@@ -537,6 +562,11 @@ template <class Stream>
 time_point websocket_stage<Stream>::watch(time_point now) {
   const http::limits& l = this->limits();
   if (phase_ == phase::over) return time_point::max();
+  if (is_failing() && !mute_) {
+    if (now < std::min(due_, written_due_)) return due_;
+    close(as_);  // without the replies that are not written by now
+    return due_;
+  }
   if (phase_ == phase::open && !mute_) {
     if (now >= message_due_) {
       this->counts().requests_timed_out.add();

@@ -57,6 +57,22 @@ TEST_F(running_application, is_told_when_clients_come_and_go) {
               ElementsAre("info: open\tann", "info: close\tann\t4001\tenough\tfalse\tfalse"));
 }
 
+TEST_F(running_application, messages_before_a_violation_are_answered_before_the_close) {
+  start(
+      "return {on_message = function(client, data) "
+      "if data == 'wait' then troupe.sleep(0.01) end client:send('> ' .. data) end, "
+      "on_close = function(client, code) print('close', code) end}");
+  raw_client client = open();
+  client.send(raw_client::frame(raw_client::text, "at once") +
+              raw_client::frame(raw_client::text, "wait") +
+              raw_client::frame(raw_client::text, "\xff"));
+  EXPECT_EQ(client.hear(), "> at once");
+  EXPECT_EQ(client.hear(), "> wait");
+  EXPECT_EQ(client.read_close().code(), 1007);
+  client.hang_up();
+  EXPECT_THAT(log_.lines(1), ElementsAre("info: close\t1007"));
+}
+
 TEST_F(running_application, an_error_fails_one_message) {
   start(
       "return {on_message = function(client, data) if data == 'bad' then error('no ' .. data) end "

@@ -92,6 +92,7 @@ close_timeout = "4s"
 send_queue_bytes = "2 MiB"
 send_queues_bytes = "20 MiB"
 partial_messages_bytes = "30 MiB"
+upgrade_requests_bytes = "40 MiB"
 receive_window = 3
 [shutdown]
 unready_delay = "15s"
@@ -177,6 +178,7 @@ on_full = "evict"
   EXPECT_EQ(all.http.limits.send_queue_bytes, 2'097'152u);
   EXPECT_EQ(all.http.limits.send_queues_bytes, 20'971'520u);
   EXPECT_EQ(all.http.limits.partial_messages_bytes, 31'457'280u);
+  EXPECT_EQ(all.http.limits.upgrade_requests_bytes, 41'943'040u);
   EXPECT_EQ(all.http.limits.receive_window, 3u);
   EXPECT_EQ(all.http.limits.drain_timeout, 1min);
   EXPECT_EQ(all.unready_delay, 15s);

@@ -225,6 +225,8 @@ std::vector<setting<configuration>> make_server_keys() {
       size<of>("limits.send_queues_bytes", http_limit(&limits::send_queues_bytes), KiB, 1024 * GiB),
       size<of>("limits.partial_messages_bytes", http_limit(&limits::partial_messages_bytes), KiB,
                1024 * GiB),
+      size<of>("limits.upgrade_requests_bytes", http_limit(&limits::upgrade_requests_bytes), KiB,
+               1024 * GiB),
       number<of>("limits.receive_window", http_limit(&limits::receive_window), 1, 65'536),
 
       time<of>("shutdown.unready_delay", at(&of::unready_delay), 0ms, 1h),

@@ -58,6 +58,7 @@ CONFIGURATION = """
     send_queue_bytes = "256 KiB"
     send_queues_bytes = "4 MiB"
     partial_messages_bytes = "2 MiB"
+    upgrade_requests_bytes = "1 MiB"
     read_bytes_per_second = "8 MiB"
     [log]
     to = "log"

@@ -598,7 +598,9 @@ mutant("reused_thread_is_gone", "after", "a thread that is used again is counted
 
 in_file("src/net/listener.cpp")
 mutant("pause_of_accept_is_final", "after", "a listener without descriptors never accepts again",
-       "accepting(self(this), m.onto);  // destroyed at once", "// destroyed at once")
+       "accepting(self(this), m.onto, retry_);  // destroyed at once", "// destroyed at once")
+mutant("reserved_request_is_sent_once", "after", "the second request from reserved memory is not sent",
+       "const accept asked{me.onto_}; «me.end();»", "")
 mutant("aborted_connection_ends_listening", "after", "after a connection that was aborted no other is accepted",
        "«on(accept{m.onto});» } else {", "")
 
@@ -637,7 +639,9 @@ in_file("src/http/gate.cpp")
 mutant("refusals_add_up", "after", "after so many refusals no client is answered any more",
        "} else { «--refusals_;» }", "")
 mutant("failed_admission_keeps_place", "refusal", "a connection for which there is no memory keeps its place",
-       "visitors_.erase(key); «take_place_back(v);» throw;", "")
+       "visitors_.erase(at); «take_place_back(v);» throw;", "")
+mutant("unwatched_is_forgotten", "third", "of two connections without a monitor, one keeps its place",
+       "one.next_unwatched = std::exchange(unwatched_, &one);", "unwatched_ = &one;")
 mutant("connections_add_up", "after", "closed connections are still counted",
        "on_->counts.connections.subtract();", "")
 
@@ -693,6 +697,20 @@ mutant("message_stays_due", "after", "the deadline of a message that has come st
        "if (!is_used_up && !parser_.is_within_message()) message_due_ = time_point::max();", "")
 mutant("second_refusal_asks_nobody", "after", "the second time that a session refuses its mark is not asked for",
        "patience_ = {}; «asked_ = asked::no;» switch", "")
+
+mutant("violation_drops_replies", "crossed", "replies to messages before a violation are dropped",
+       "begin_failing({.code = parser_.code(), .reason = std::string{parser_.payload()}});",
+       "close({.code = parser_.code(), .reason = std::string{parser_.payload()}});")
+mutant("violation_waits_forever", "third", "a session that never replies keeps a client that has broken the protocol",
+       "if («now < std::min(due_, written_due_)») return due_;", "true")
+
+in_file("src/http/respond.cpp")
+mutant("upgrades_have_no_limit", "plain", "the requests that WebSockets keep have no limit together",
+       "if («!to.share->resize(bytes - own_request_bytes)»)", "false")
+
+in_file("src/http/request.cpp")
+mutant("repeated_headers_are_kept", "plain", "a kept request has headers that nothing can read",
+       "those.erase(end, those.end());", "")
 
 in_file("src/http/channel.cpp")
 mutant("overflow_keeps_bytes", "refusal", "frames that are dropped for a slow reader are still charged",

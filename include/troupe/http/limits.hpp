@@ -39,7 +39,8 @@ struct limits {
   /// of slower clients are reset.
   std::size_t read_bytes_per_second = 1024;
   /// How long a client may take to read the final bytes and close its side. Then the socket is
-  /// reset.
+  /// reset. After a violation of the WebSocket protocol, it is also how long the session may take to
+  /// reply to the messages before it.
   std::chrono::milliseconds close_timeout{5'000};
   /// The deadline of a drain that a signal has started.
   std::chrono::milliseconds drain_timeout{10'000};
@@ -55,6 +56,10 @@ struct limits {
   /// WebSockets together. The first 4 KiB of each are not counted. A WebSocket that exceeds the
   /// limit is closed with 1013.
   std::size_t partial_messages_bytes = 256 * 1024 * 1024;
+  /// The requests that have opened the WebSockets, for all of them together: they are kept as long
+  /// as the connections (websocket::upgrade_request()). The first 2 KiB of each are not counted. A
+  /// WebSocket that would exceed the limit is refused with 503.
+  std::size_t upgrade_requests_bytes = 64 * 1024 * 1024;
   /// Messages that the session has not handled yet. At this number the socket is not read; nor is
   /// it while the session's mailbox is full or a memory budget is exhausted.
   std::size_t receive_window = 16;
