@@ -41,7 +41,7 @@ class settings : public ::testing::Test {
 
 TEST_F(settings, each_of_them_is_read) {
   const auto options = read(
-      "workers = 3\nmax_threads=7\n\tturn_messages = 256 # more than usual\nsearch_rounds = 9\r\n\n"
+      "workers = 3\nmax_threads=7\n\tturn_messages = 256 # more than usual\nspin_rounds = 9\r\n\n"
       "# what follows is room\nmax_messages = 1_024\nmax_bytes = 1000000");
   EXPECT_EQ(options.workers, 3U);
   EXPECT_EQ(options.max_threads, 7U);

@@ -307,7 +307,7 @@ TEST_F(http_client, refuses_what_is_too_large) {
   const auto expect = [&](const std::string& answer, const std::string& why) {
     raw_server peer(answering_once(answer));
     what.url = peer.url();
-    EXPECT_EQ(problem(get(what)), "too large: the answer's " + why);
+    EXPECT_EQ(problem(get(what)), "too large: the response " + why);
   };
   expect("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n", "body has more than 10 bytes");
   expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n",

@@ -74,8 +74,8 @@ TEST(router, refuses_what_is_there_already) {
   one.add("/page", no_session);  // a page and the WebSocket that it opens
   one.add("POST", "/page", hello);
   EXPECT_THAT(refused("/page", resource{"text/plain", "x", "\"x\""}),
-              HasSubstr("a resource() already"));
-  EXPECT_THAT(refused("HEAD", "/page", hello), HasSubstr("which answers HEAD"));
+              HasSubstr("a resource() exists already"));
+  EXPECT_THAT(refused("HEAD", "/page", hello), HasSubstr("already handles HEAD"));
 
   one.add_files("/files", "/");
   EXPECT_THAT(refusal_of<std::invalid_argument>([&] { one.add_files("/files/", "/"); }),

@@ -307,11 +307,11 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:1:23: limits.header_bytes is -5; allowed are bytes, or texts as \"64 KiB\", from "
        "256 B to 1 MiB"},
       {"limits.idle_timeout = 10",
-       "t.toml:1:20: limits.idle_timeout is 10; allowed are texts as \"10s\" or \"500ms\", from "
+       "t.toml:1:23: limits.idle_timeout is 10; allowed are texts as \"10s\" or \"500ms\", from "
        "10ms "
        "to 24h"},
       {"limits.idle_timeout = '1ms'",
-       "t.toml:1:20: limits.idle_timeout is \"1ms\"; allowed are 10ms to 24h"},
+       "t.toml:1:23: limits.idle_timeout is \"1ms\"; allowed are 10ms to 24h"},
       {"log.level = 'loud'",
        "t.toml:1:13: log.level is \"loud\"; allowed are \"debug\", \"info\", \"warning\", "
        "\"error\""},
@@ -412,7 +412,7 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:3:10: applications.one.config contains a number that JSON cannot represent; write "
        "it as a string"},
       {one + "limits.run_timeout = '2h'",
-       "t.toml:3:19: applications.one.limits.run_timeout is \"2h\"; allowed are 1ms to 1h"},
+       "t.toml:3:22: applications.one.limits.run_timeout is \"2h\"; allowed are 1ms to 1h"},
       {one + "limits.memory_warning_bytes = '65 MiB'",
        "t.toml:3:31: applications.one.limits.memory_warning_bytes is 65 MiB, more than "
        "applications.one.limits.memory_bytes, 64 MiB"},

@@ -471,6 +471,6 @@ if __name__ == "__main__":
     parser.add_argument("--run-time", default=RUN_TIME)
     parser.add_argument("ways", nargs="*")
     given = parser.parse_intermixed_args()
-    SECONDS, WORKERS, RUN_TIME, ONLY = given.seconds, given.workers, given.run_timeout, given.ways
+    SECONDS, WORKERS, RUN_TIME, ONLY = given.seconds, given.workers, given.run_time, given.ways
     sys.argv[1:] = [given.executable]
     harness.main()
