@@ -243,11 +243,11 @@ class Pipeline(unittest.TestCase):
                            ("compute 0", "'0' is not a valid number of rounds from 1 to 1000000000"),
                            ("sleep 5 1.5", "'1.5' is not a valid number of microseconds from 1 to 60000000"),
                            ("yield 5 6 7", "'7' is an unexpected extra word"),
-                           ("# nothing", "no request")]:
+                           ("# nothing", "the file contains no request")]:
             self.write("# a comment\n" + wrong + "\n")
             run = troupe("lab", "pipeline", *QUICK, "--requests", self.file)
             self.assertEqual(run.returncode, 1, wrong)
-            line = 3 if why == "no request" else 2
+            line = 3 if why == "the file contains no request" else 2
             self.assertEqual(run.stderr, f"troupe: {self.file}:{line}: {why}\n")
             self.assertEqual(run.stdout, "")
 
