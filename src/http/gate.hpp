@@ -60,10 +60,12 @@ class gate : public actor {
     guest who;
     admission::address from;
     entry as;
+    bool is_proxy = false;  // a trusted one
   };
 
   void accept_next();
   void admit(net::accepted m);
+  [[nodiscard]] bool is_too_frequent(const visitor& v);
   [[nodiscard]] guest spawn(net::accepted m, const visitor& v);
   bool give_place(visitor& v);
   void take_place_back(const visitor& v);
@@ -76,7 +78,6 @@ class gate : public actor {
   std::size_t next_loop_ = 0;
   net::acceptor acceptor_;  // until on_start
   ref<net::listener> listener_;
-  admission admission_;
   std::unordered_map<address, visitor> visitors_;
   std::uint64_t came_ = 0;
   std::size_t refusals_ = 0;
