@@ -82,7 +82,7 @@ http::options options_of(const server_setup& how) {
   chosen.limits.connections_max = chosen.limits.connections_per_address_max = 100'000;
   chosen.limits.tls_handshakes_per_second = 0;  // all clients have one address
   chosen.limits.message_bytes = 16 * 1024 * 1024;
-  chosen.limits.idle_time = how.idle_time;
+  chosen.limits.idle_timeout = how.idle_timeout;
   if (how.tls) encrypt(chosen);
   return chosen;
 }

@@ -9,12 +9,12 @@
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/base/assert.hpp>
 
-#include "bonds.hpp"
-#include "marking.hpp"
+#include "observed_messages.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
+#include "termination_notices.hpp"
 
 namespace troupe::detail {
 
@@ -108,7 +108,7 @@ static std::unique_ptr<side_block> make_side_block(const actor_type& type, const
                                                    const spawn_options* options,
                                                    std::unique_ptr<incarnations> again) {
   auto side = std::make_unique<side_block>();
-  if (options != nullptr || type.when_full != overload_policy::pause_senders) {
+  if (options != nullptr || type.on_full != overflow_policy::backpressure) {
     static const spawn_options as_usual;
     if (options == nullptr) options = &as_usual;
     side->name = options->name;
@@ -131,7 +131,7 @@ control_block& control_block::make(const actor_type& type, runtime& home, execut
                                    std::unique_ptr<incarnations> again) {
   std::unique_ptr<side_block> side;
   if (options != nullptr || type.limited_messages != 0 || again != nullptr ||
-      type.when_full != overload_policy::pause_senders) {
+      type.on_full != overflow_policy::backpressure) {
     side = make_side_block(type, home, options, std::move(again));
   }
   const bool elsewhere = object_is_elsewhere(type);
@@ -354,7 +354,7 @@ void control_block::link_broken() noexcept {
 bool control_block::has_broken_link() noexcept {
   no_longer(urgent::link_broken);
   side_block& its = *side_if_any();
-  return take_broken_link(its.bonds, its.what);
+  return take_broken_link(its.termination_notices, its.what);
 }
 
 // ── Inspection ────────────────────────────────────────────────────────────────────────────────

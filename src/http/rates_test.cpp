@@ -461,7 +461,7 @@ TEST(rate_of_messages, pings_count_too) {
 
 TEST(rate_of_messages, a_client_that_is_held_to_its_rate_is_not_idle) {
   http::limits l{.messages_per_second = 1, .messages_burst = 1};
-  l.idle_time = 2s;
+  l.idle_timeout = 2s;
   world w(with(l));
   client a(w);
   a.upgrade();
@@ -556,7 +556,7 @@ TEST(rate_of_bytes, a_body_is_read_at_the_rate) {
 // Otherwise a client could keep its connection by sending too much.
 TEST(rate_of_bytes, the_time_for_a_request_includes_the_pauses) {
   http::limits l{.received_bytes_per_second = 1'000, .received_bytes_burst = 1'000};
-  l.request_time = 5s;
+  l.request_timeout = 5s;
   world w(with(l));
   client a(w);
   const time_point begin = clock::now();
@@ -570,7 +570,7 @@ TEST(rate_of_bytes, the_time_for_a_request_includes_the_pauses) {
 
 TEST(rate_of_bytes, an_idle_connection_that_is_held_back_ends_when_its_time_is_over) {
   http::limits l{.received_bytes_per_second = 1, .received_bytes_burst = 1};
-  l.idle_time = 5s;
+  l.idle_timeout = 5s;
   world w(with(l));
   client a(w);
   EXPECT_THAT(a.ask("/who"), HasSubstr(" 200 "));

@@ -12,13 +12,13 @@
 #include "byte_share.hpp"
 #include "channel.hpp"
 #include "client_address.hpp"
+#include "connection_stage.hpp"
 #include "frame_parser.hpp"
 #include "gathered_frames.hpp"
 #include "mask_keys.hpp"
 #include "metered_stream.hpp"
 #include "read_buffer.hpp"
 #include "respond.hpp"
-#include "stage.hpp"
 
 namespace troupe::http::detail {
 
@@ -39,8 +39,8 @@ namespace troupe::http::detail {
 /// message that was too many, or after the read that brought too many bytes. This is independent of
 /// `held_`. Too many such messages in a row close with 1008.
 ///
-/// A message must arrive within limits::request_time, and 64 KiB must be written within
-/// limits::idle_time. So neither a client that sends a byte now and then nor one that reads a byte
+/// A message must arrive within limits::request_timeout, and 64 KiB must be written within
+/// limits::idle_timeout. So neither a client that sends a byte now and then nor one that reads a byte
 /// now and then stays.
 ///
 /// While closing, each side sends one close frame; one of them began it. Then the stage lingers
@@ -80,7 +80,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   // By a rate of its address: nothing is read, or what was read is not looked at either.
   enum class throttled : std::uint8_t { no, reading, all };
 
-  static constexpr role side = end_of<Stream>::as;
+  static constexpr role side = connection_end<Stream>::as;
 
   Stream& socket() noexcept { return stream_.next_layer(); }
   void enter(phase next, time_point due) {
