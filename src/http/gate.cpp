@@ -11,15 +11,6 @@
 namespace troupe::http::detail {
 namespace {
 
-// What is left of an IPv4 client that comes through an IPv6 socket.
-admission::address plain(const admission::address& from) {
-  namespace ip = boost::asio::ip;
-  if (from.is_v6() && from.to_v6().is_v4_mapped()) {
-    return ip::make_address_v4(ip::v4_mapped, from.to_v6());
-  }
-  return from;
-}
-
 address address_of(const auto& guest) {
   return std::visit([](const auto& who) { return address(who); }, guest);
 }
@@ -31,8 +22,7 @@ gate::gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::a
     : on_(std::move(on)),
       loops_(std::move(loops)),
       listener_(system().spawn<net::listener>(without_limits(loops_.front()->pump()),
-                                              std::move(acceptor), self(this))),
-      admission_(on_->limits()) {}
+                                              std::move(acceptor), self(this))) {}
 
 void gate::on_start() {
   watch_the_rest();
@@ -62,9 +52,10 @@ void gate::admit(net::accepted m) {
   net::error_code error;
   const auto from = m.connection.remote_endpoint(error);
   if (error) return;  // gone already
+  visitor v{.number = ++came_, .who = {}, .from = unmapped(from.address()), .as = entry::admitted};
+  v.is_proxy = on_->proxies.trusts(v.from);
+  if (is_too_frequent(v)) return;
   m.connection.set_option(net::protocol::no_delay(true), error);
-
-  visitor v{.number = ++came_, .who = {}, .from = plain(from.address()), .as = entry::admitted};
   if (!give_place(v)) return;
   // All that needs memory comes before the connection is there, but for the monitor. The place in the
   // table has no key until then.
@@ -105,20 +96,31 @@ void gate::watch_the_rest() noexcept {
   }
 }
 
+// A proxy serves many clients. Their connections to it are not known here.
+bool gate::is_too_frequent(const visitor& v) {
+  if (v.is_proxy || !on_->rates.limits(rate::connections)) return false;
+  if (on_->rates.take(rate::connections, client_key(v.from)) == duration{0}) return false;
+  on_->counts.rate_connections.add();
+  return true;
+}
+
 gate::guest gate::spawn(net::accepted m, const visitor& v) {
   spawn_options how = without_limits(m.onto->pump());
   if (!on_->is_secure) {
-    return system().spawn<connection>(std::move(how), on_, std::move(m.connection),
-                                      v.from.to_string(), v.as);
+    return system().spawn<connection>(std::move(how), on_, std::move(m.connection), v.from, v.as);
   }
-  tls_socket secured(std::move(m.connection), on_->tls.get(), &on_->counts.tls);
-  return system().spawn<secure_connection>(std::move(how), on_, std::move(secured),
-                                           v.from.to_string(), v.as);
+  handshake_quota quota;
+  if (!v.is_proxy && on_->rates.limits(rate::tls_handshakes)) {
+    quota = {.of = &on_->rates, .who = client_key(v.from)};
+  }
+  tls_socket secured(std::move(m.connection), on_->tls.get(), &on_->counts.tls, {}, quota);
+  return system().spawn<secure_connection>(std::move(how), on_, std::move(secured), v.from, v.as);
 }
 
 // Returns false if no space is left even for an error response.
 bool gate::give_place(visitor& v) {
-  const admission::verdict verdict = admission_.enter(v.from);
+  const admission::verdict verdict =
+      v.is_proxy ? on_->places.enter_proxy() : on_->places.enter(v.from);
   tally& counts = on_->counts;
   if (verdict == admission::verdict::yes) {
     counts.accepted.add();
@@ -134,7 +136,7 @@ bool gate::give_place(visitor& v) {
 
 void gate::take_place_back(const visitor& v) {
   if (v.as == entry::admitted) {
-    admission_.leave(v.from);
+    v.is_proxy ? on_->places.leave_proxy() : on_->places.leave(v.from);
     on_->counts.connections.subtract();
   } else {
     --refusals_;

@@ -63,12 +63,14 @@ class gate : public actor {
     guest who;
     admission::address from;
     entry as;
+    bool is_proxy = false;  // a trusted one
     visitor* next_unwatched = nullptr;
   };
 
   void accept_next();
   void admit(net::accepted m);
   void watch_the_rest() noexcept;
+  [[nodiscard]] bool is_too_frequent(const visitor& v);
   [[nodiscard]] guest spawn(net::accepted m, const visitor& v);
   bool give_place(visitor& v);
   void take_place_back(const visitor& v);
@@ -82,7 +84,6 @@ class gate : public actor {
   net::accept_request next_;
   const ref<net::listener> listener_;
   bool is_listener_watched_ = false;
-  admission admission_;
   std::unordered_map<address, visitor> visitors_;
   visitor* unwatched_ = nullptr;  // the newest of those that there was no memory to watch
   std::uint64_t came_ = 0;

@@ -312,6 +312,17 @@ std::variant<reply, upgrade> respond(const site& on, request_head& head, bool ke
   return to_reply(c, response::error(404));
 }
 
+reply respond_too_many(const site& on, const request_head& asked, bool keep_alive, duration wait) {
+  const context c{.on = on,
+                  .version = asked.version,
+                  .keep_alive = keep_alive,
+                  .head_only = asked.asked.method() == "HEAD"};
+  response r = response::error(429, "too many requests from this address");
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
+  r.headers.emplace_back("Retry-After", std::to_string(seconds));
+  return to_reply(c, std::move(r));
+}
+
 reply respond_error(const site& on, const refusal& what, const request_head* asked) {
   context c{.on = on};
   if (asked != nullptr) {

@@ -42,6 +42,10 @@ inline constexpr std::size_t own_request_bytes = 2 * 1024;
 [[nodiscard]] std::variant<reply, upgrade> respond(const site& on, request_head& asked,
                                                    bool keep_alive);
 
+/// 429: the client exceeds its rate of requests, and has to wait that long. It is not counted.
+[[nodiscard]] reply respond_too_many(const site& on, const request_head& asked, bool keep_alive,
+                                     duration wait);
+
 /// A text that says what is wrong, after which the connection is closed. It is not counted.
 /// `asked`: what was parsed of the request, or null.
 [[nodiscard]] reply respond_error(const site& on, const refusal& what, const request_head* asked);

@@ -48,6 +48,9 @@ http::options checked(http::options o) {
   positive(l.upgrade_requests_bytes > 0, "upgrade_requests_bytes");
   positive(l.read_bytes_per_second > 0, "read_bytes_per_second");
   positive(l.receive_window > 0, "receive_window");
+  positive(l.throttled_messages_max > 0, "throttled_messages_max");
+  positive(l.rate_addresses_max > 0, "rate_addresses_max");
+  positive(l.rate_addresses_bytes > 0, "rate_addresses_bytes");
   if (o.loops == 0) throw std::invalid_argument("http::options::loops must be positive");
   return o;
 }

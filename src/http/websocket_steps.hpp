@@ -33,7 +33,8 @@ template <class Stream>
 websocket_stage<Stream>::websocket_stage(typename base::owner_type& owner,
                                          std::shared_ptr<const site> on,
                                          metered_stream<Stream> stream, upgrade to,
-                                         recipient<poke> me)
+                                         recipient<poke> me, const client_key& who,
+                                         client_place place)
     : base(owner, std::move(on)),
       stream_(std::move(stream)),
       parser_(side, this->limits().message_bytes),
@@ -41,7 +42,9 @@ websocket_stage<Stream>::websocket_stage(typename base::owner_type& owner,
       channel_(std::make_shared<channel>(this->limits(), std::move(to.asked), std::move(me),
                                          std::move(to.protocol), this->on().send_queues,
                                          std::move(to.share))),
-      make_session_(to.session) {}
+      make_session_(to.session),
+      who_(who),
+      place_(std::move(place)) {}
 
 // ── Opening ───────────────────────────────────────────────────────────────────────────────────
 
@@ -98,12 +101,14 @@ template <class Stream>
 bool websocket_stage<Stream>::goes_through() const noexcept {
   if (heard_last_) return false;
   if (phase_ == phase::closing) return true;
-  return phase_ == phase::open && held_ == held::no && !draining_ && session_ != nullptr;
+  return phase_ == phase::open && held_ == held::no && throttled_ != throttled::all && !draining_ &&
+         session_ != nullptr;
 }
 
 template <class Stream>
 void websocket_stage<Stream>::read() {
   if (!goes_through() || reading_ || going_on_ || answering_) return;
+  if (throttled_ != throttled::no && phase_ == phase::open) return;
   reading_ = true;
   const std::span<char> room = in_.prepare();
   stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
@@ -115,6 +120,7 @@ void websocket_stage<Stream>::on_read(net::error_code error, std::size_t bytes) 
   reading_ = false;
   if (error) return lost(error);
   in_.commit(bytes);
+  count_received(bytes);
   go_through();
 }
 
@@ -188,11 +194,13 @@ void websocket_stage<Stream>::heard(frame_parser::event what) {
       if (phase_ != phase::open) break;  // the message comes too late
       is_text_ = what == frame_parser::event::text;
       hand_over();
+      count_message();
       break;
     case frame_parser::event::ping:
       if (phase_ != phase::open) break;
       add_control(opcode::pong, parser_.payload());
       answering_ = true;
+      count_message();
       break;
     case frame_parser::event::close:
       heard_last_ = true;
@@ -212,6 +220,51 @@ void websocket_stage<Stream>::heard(frame_parser::event what) {
     case frame_parser::event::pong:
       break;
   }
+}
+
+// ── Rates ─────────────────────────────────────────────────────────────────────────────────────
+
+template <class Stream>
+void websocket_stage<Stream>::count_received(std::size_t bytes) {
+  if (phase_ != phase::open) return;  // close_timeout bounds that
+  const duration wait = this->on().rates.charge(rate::received_bytes, who_, bytes);
+  if (wait == duration{0}) return;
+  this->counts().rate_received_bytes.add();
+  throttle(throttled::reading, wait);
+}
+
+// It is with the session, or waits for room there.
+template <class Stream>
+void websocket_stage<Stream>::count_message() {
+  if (phase_ != phase::open) return;
+  const duration wait = this->on().rates.charge(rate::messages, who_, 1);
+  if (wait == duration{0}) {
+    throttled_messages_ = 0;
+    return;
+  }
+  if (++throttled_messages_ <= this->limits().throttled_messages_max) {
+    this->counts().rate_messages.add();
+    return throttle(throttled::all, wait);
+  }
+  this->counts().message_floods.add();
+  heard_last_ = true;
+  close({.code = close_code::policy, .reason = "too many messages: messages_per_second"});
+}
+
+template <class Stream>
+void websocket_stage<Stream>::throttle(throttled what, duration wait) {
+  const time_point until = clock::now() + wait;
+  throttled_until_ = throttled_ == throttled::no ? until : std::max(throttled_until_, until);
+  throttled_ = std::max(throttled_, what);
+  this->owner().set_alarm(throttled_until_);
+}
+
+template <class Stream>
+void websocket_stage<Stream>::end_throttling() {
+  if (throttled_ == throttled::no) return;
+  throttled_ = throttled::no;
+  throttled_until_ = time_point::max();
+  stream_.meter().heard = clock::now();  // it was not the client who was silent
 }
 
 // The parser has a message.
@@ -493,6 +546,7 @@ void websocket_stage<Stream>::begin_closing(closed as) {
   enter(phase::closing, clock::now() + this->limits().close_timeout);
   message_due_ = written_due_ = time_point::max();  // the phase has its own deadline
   let_go();
+  end_throttling();
   // The frames that are being written must stay; the others are no longer needed.
   batch_.resize(until_);
   std::size_t writing = 0;
@@ -535,6 +589,7 @@ template <class Stream>
 void websocket_stage<Stream>::say_closed(closed as) {
   phase_ = phase::over;
   let_go();
+  place_.leave();
   if (std::exchange(counted_, false)) this->counts().websockets.subtract();
   channel_->shut();
   if (const auto session = std::move(session_)) session->deliver(std::move(as));
@@ -554,8 +609,12 @@ void websocket_stage<Stream>::abandon() noexcept {
 template <class Stream>
 time_point websocket_stage<Stream>::tick(time_point now) {
   if (now >= offer_at_) offer_now();
+  if (now >= throttled_until_) {
+    end_throttling();
+    go_on();
+  }
   const time_point next = watch(now);
-  return std::min({next, offer_at_, message_due_, written_due_});
+  return std::min({next, offer_at_, throttled_until_, message_due_, written_due_});
 }
 
 template <class Stream>
@@ -579,7 +638,8 @@ time_point websocket_stage<Stream>::watch(time_point now) {
       return due_;
     }
     // A client that is not read from cannot be heard.
-    const time_point heard = held_ != held::no || draining_ ? now : stream_.meter().heard;
+    const bool is_read = held_ == held::no && throttled_ == throttled::no && !draining_;
+    const time_point heard = is_read ? stream_.meter().heard : now;
     if (now < heard + l.idle_timeout / 2) return heard + l.idle_timeout / 2;
     if (now < heard + l.idle_timeout) {
       ping_once_since(heard, now);

@@ -121,6 +121,7 @@ class reader {
       }
     }
     check_tls(into.http.tls, root);
+    check_rates(into.http.limits, root);
     if (applications != nullptr) read_applications(into, *applications);
     return into;
   }
@@ -178,6 +179,24 @@ class reader {
     refuse_at(file_, root.get("tls")->source(),
               std::string(has_key ? "tls.certificate" : "tls.key") + " is missing, with " +
                   (has_key ? "tls.key" : "tls.certificate") + " given: TLS needs both");
+  }
+
+  void check_rates(const http::limits& limits, const toml::table& root) const {
+    const std::pair<const char*, std::uint64_t> rates[] = {
+        {"connections", limits.connections_per_second},
+        {"tls_handshakes", limits.tls_handshakes_per_second},
+        {"requests", limits.requests_per_second},
+        {"messages", limits.messages_per_second},
+        {"received_bytes", limits.received_bytes_per_second}};
+    for (const auto& [what, per_second] : rates) {
+      const std::string rate = "limits." + std::string(what);
+      const auto given = root.at_path(rate + "_burst");
+      if (!given || per_second != 0) continue;
+      refuse_at(file_, given.node()->source(),
+                rate + "_burst is given, but " + rate +
+                    "_per_second is 0: without a rate there is "
+                    "no limit");
+    }
   }
 
   void read_applications(configuration& into, const toml::node& node) const {

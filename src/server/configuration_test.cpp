@@ -73,6 +73,8 @@ port = 0
 loops = 2
 check_origin = false
 allowed_origins = ["https://example.org", "http://localhost:3000"]
+trusted_proxies = ["10.0.0.0/8", "::1"]
+proxy_header = "forwarded"
 [tls]
 certificate = "certificate.pem"
 key = "key.pem"
@@ -94,6 +96,19 @@ send_queues_bytes = "20 MiB"
 partial_messages_bytes = "30 MiB"
 upgrade_requests_bytes = "40 MiB"
 receive_window = 3
+connections_per_second = 21
+connections_burst = 22
+tls_handshakes_per_second = 23
+tls_handshakes_burst = 24
+requests_per_second = 25
+requests_burst = 26
+messages_per_second = 27
+messages_burst = 28
+throttled_messages_max = 29
+received_bytes_per_second = "30 KiB"
+received_bytes_burst = "31 KiB"
+rate_addresses_max = 32
+rate_addresses_bytes = "64 KiB"
 [shutdown]
 unready_delay = "15s"
 drain_timeout = "1m"
@@ -161,6 +176,8 @@ on_full = "evict"
   EXPECT_FALSE(all.http.check_origin);
   EXPECT_THAT(all.http.allowed_origins,
               ElementsAre("https://example.org", "http://localhost:3000"));
+  EXPECT_THAT(all.http.trusted_proxies, ElementsAre("10.0.0.0/8", "::1"));
+  EXPECT_EQ(all.http.proxy_header, http::proxy_header::forwarded);
   EXPECT_EQ(all.http.tls.certificate, folder_.path() / "certificate.pem");
   EXPECT_EQ(all.http.tls.key, folder_.path() / "key.pem");
   EXPECT_EQ(all.http.tls.min_version, http::tls_version::v1_3);
@@ -180,6 +197,19 @@ on_full = "evict"
   EXPECT_EQ(all.http.limits.partial_messages_bytes, 31'457'280u);
   EXPECT_EQ(all.http.limits.upgrade_requests_bytes, 41'943'040u);
   EXPECT_EQ(all.http.limits.receive_window, 3u);
+  EXPECT_EQ(all.http.limits.connections_per_second, 21u);
+  EXPECT_EQ(all.http.limits.connections_burst, 22u);
+  EXPECT_EQ(all.http.limits.tls_handshakes_per_second, 23u);
+  EXPECT_EQ(all.http.limits.tls_handshakes_burst, 24u);
+  EXPECT_EQ(all.http.limits.requests_per_second, 25u);
+  EXPECT_EQ(all.http.limits.requests_burst, 26u);
+  EXPECT_EQ(all.http.limits.messages_per_second, 27u);
+  EXPECT_EQ(all.http.limits.messages_burst, 28u);
+  EXPECT_EQ(all.http.limits.throttled_messages_max, 29u);
+  EXPECT_EQ(all.http.limits.received_bytes_per_second, 30u * 1024);
+  EXPECT_EQ(all.http.limits.received_bytes_burst, 31u * 1024);
+  EXPECT_EQ(all.http.limits.rate_addresses_max, 32u);
+  EXPECT_EQ(all.http.limits.rate_addresses_bytes, 65'536u);
   EXPECT_EQ(all.http.limits.drain_timeout, 1min);
   EXPECT_EQ(all.unready_delay, 15s);
   EXPECT_EQ(all.stop_timeout, 250ms);
@@ -297,6 +327,24 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"listen.allowed_origins = ['example.org']",
        "t.toml:1:26: listen.allowed_origins is wrong: allowed origin \"example.org\": write "
        "scheme://host[:port]"},
+      {"listen.trusted_proxies = '10.0.0.1'",
+       "t.toml:1:26: listen.trusted_proxies is \"10.0.0.1\"; allowed are arrays of texts as "
+       "\"10.0.0.0/8\""},
+      {"listen.trusted_proxies = ['::1', '10.0.0.1/8']",
+       "t.toml:1:26: listen.trusted_proxies is wrong: \"10.0.0.1/8\" has bits after its prefix; "
+       "the "
+       "network is 10.0.0.0/8"},
+      {"listen.trusted_proxies = ['unix:/run/proxy']",
+       "t.toml:1:26: listen.trusted_proxies is wrong: \"unix:/run/proxy\" is a Unix domain socket, "
+       "but the server accepts TCP connections only; list the addresses of the proxies"},
+      {"listen.proxy_header = 'via'",
+       "t.toml:1:23: listen.proxy_header is \"via\"; allowed are \"any\", \"forwarded\", "
+       "\"x-forwarded-for\""},
+      {"limits.requests_per_second = -1",
+       "t.toml:1:30: limits.requests_per_second is -1; allowed are 0 to 1000000"},
+      {"limits.requests_burst = 5",
+       "t.toml:1:25: limits.requests_burst is given, but limits.requests_per_second is 0: without "
+       "a rate there is no limit"},
       {"listen = 8080", "t.toml:1:10: listen is 8080; allowed are tables"},
       {"limits.header_bytes = '8 kB'",
        "t.toml:1:23: limits.header_bytes is \"8 kB\"; allowed are bytes, or texts as \"64 KiB\", "

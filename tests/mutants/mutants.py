@@ -631,9 +631,20 @@ mutant("probe_loses_silently", "refusal", "a probe that is full loses messages w
 # ── HTTP ────────────────────────────────────────────────────────────────────────────────────────
 
 in_file("src/http/admission.cpp")
-mutant("left_is_counted", "after", "a connection that has left is counted for all", "--all_;", "")
+mutant("left_is_counted", "after", "a connection that has left is counted for all",
+       "leave_each(client_key(from)); «--all_;»", "")
+
+in_file("src/http/rate_limiter.cpp")
+mutant("refused_is_charged", "refusal", "a request beyond its rate is charged, so that the address never gets one again",
+       "if («missing <= 0 || may_overdraw») {", "true")
+
+in_file("src/http/http_steps.hpp")
+mutant("client_of_proxy_stays", "after", "a client keeps its place on the connection of a proxy after its request",
+       "if (!is_proxied_) return; «place_.leave();»", "")
+
+in_file("src/http/client_address.cpp")
 mutant("mapped_are_one", "crossed", "all IPv4 clients of an IPv6 socket count as one",
-       "if («from.to_v6().is_v4_mapped()») {", "false")
+       "if (from.is_v6() && «from.to_v6().is_v4_mapped()») {", "false")
 
 in_file("src/http/gate.cpp")
 mutant("refusals_add_up", "after", "after so many refusals no client is answered any more",

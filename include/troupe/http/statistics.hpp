@@ -42,6 +42,16 @@ struct statistics {
   std::uint64_t accept_pauses = 0;          // out of descriptors or memory
   std::uint64_t handler_failures = 0;       // exceptions out of route handlers, unusable responses
 
+  // Events beyond a rate of a client address:
+  std::uint64_t rate_connections = 0;        // connections_per_second: closed
+  std::uint64_t rate_tls_handshakes = 0;     // tls_handshakes_per_second: closed
+  std::uint64_t rate_requests = 0;           // requests_per_second: 429
+  std::uint64_t rate_messages = 0;           // messages_per_second: pauses
+  std::uint64_t rate_received_bytes = 0;     // received_bytes_per_second: pauses
+  std::uint64_t message_floods = 0;          // throttled_messages_max: 1008
+  std::uint64_t rate_addresses = 0;          // now, limited by rate_addresses_max
+  std::uint64_t rate_addresses_evicted = 0;  // forgotten because of that limit
+
   std::uint64_t tls_handshakes = 0;  // completed
   std::uint64_t tls_resumed = 0;     // shortened by a session ticket
   // Failed handshakes, by cause:
