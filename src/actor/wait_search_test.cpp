@@ -255,7 +255,7 @@ class another_link final : public detail::incarnations {
   void started() noexcept override {}
   bool comes_back(exit_reason why) noexcept override { return why != exit_reason::unreachable; }
   void ended(exit_reason, std::string_view) noexcept override {}
-  bool clear_mailbox() const noexcept override { return false; }
+  bool forgets_mailbox() const noexcept override { return false; }
 
  private:
   int& handled_;
