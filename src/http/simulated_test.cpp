@@ -287,8 +287,8 @@ TEST(simulated_server, the_time_of_a_message_ends_with_it) {
 
 const std::string bad_utf8 = raw_client::frame("\xff");
 const std::string reserved_bit = std::string{static_cast<char>(0xc1), static_cast<char>(0x80)};
-const std::string not_utf8 = "a text that is not UTF-8";
-const std::string reserved = "a reserved bit is set, and no extension was agreed on";
+const std::string not_utf8 = "a text message that is not valid UTF-8";
+const std::string reserved = "a reserved bit is set although no extension was negotiated";
 
 /// Replies as `ms:text` tells it to, after so many milliseconds; and remembers how it ended.
 class delayed : public actor {
@@ -425,7 +425,7 @@ TEST(simulated_violation, a_drain_meanwhile_changes_neither_the_replies_nor_the_
   ASSERT_TRUE(w.sim.run_until([&] { return w.server.statistics().protocol_errors == 1; }, 1s));
   EXPECT_TRUE(w.server.drain(30s));  // the client does not close its end, which takes close_timeout
   EXPECT_EQ(w.server.statistics().messages_out, 1u);
-  ASSERT_TRUE(w.end->has_value());
+  ASSERT_TRUE(w.sim.run_until([&] { return w.end->has_value(); }, 1s));
   EXPECT_EQ((*w.end)->code, 1007);
 }
 

@@ -384,8 +384,7 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"[listen]\nprot = 1", "t.toml:2:1: unknown key \"listen.prot\"; did you mean listen.port?"},
       {"[listen]\nhost = 1",
        "t.toml:2:1: unknown key \"listen.host\"; the keys here are address, port, loops, "
-       "check_origin, "
-       "allowed_origins"},
+       "check_origin, allowed_origins, trusted_proxies, proxy_header"},
       {"limits.idle_time = '10s'",
        "t.toml:1:8: unknown key \"limits.idle_time\"; it is now limits.idle_timeout"},
       {"[system]\nsearch_rounds = 7",
