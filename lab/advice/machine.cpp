@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <thread>
-#include <troupe/base/cache_line.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "lab/frame/host.hpp"
 #include "lab/waiting/sample.hpp"

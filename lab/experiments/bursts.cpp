@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <troupe/base/assert.hpp>
-#include <troupe/base/cache_line.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <utility>
 #include <vector>
 

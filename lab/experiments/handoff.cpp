@@ -12,10 +12,10 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <troupe/base/cache_line.hpp>
-#include <troupe/memory/pool.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 #include "lab/frame/experiment.hpp"

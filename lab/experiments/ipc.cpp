@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include <troupe/base/cache_line.hpp>
+#include <troupe/detail/base/cache_line.hpp>
 #include <troupe/troupe.hpp>
 
 #include "lab/frame/experiment.hpp"

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <troupe/base/cache_line.hpp>
-#include <troupe/sync/adaptive_mutex.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/sync/adaptive_mutex.hpp>
 #include <vector>
 
 #include "lab/frame/experiment.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <troupe/base/cache_line.hpp>
+#include <troupe/detail/base/cache_line.hpp>
 #include <vector>
 
 #include "lab/frame/experiment.hpp"

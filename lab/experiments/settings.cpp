@@ -7,7 +7,7 @@
 #include <latch>
 #include <string_view>
 
-#include <troupe/sync/event.hpp>
+#include <troupe/detail/sync/event.hpp>
 #include <troupe/troupe.hpp>
 
 #include "lab/engines/troupe/measured.hpp"

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::lab {
 

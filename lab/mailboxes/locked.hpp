@@ -5,7 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <span>
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <utility>
 #include <vector>
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 #include "lab/mailboxes/arena.hpp"

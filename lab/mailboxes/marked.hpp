@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <utility>
 #include <vector>
 

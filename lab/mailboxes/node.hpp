@@ -3,7 +3,7 @@
 
 #include <memory>
 #include <new>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/pool.hpp>
 #include <utility>
 
 namespace troupe::lab {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <troupe/memory/pool.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 #include <type_traits>
 #include <utility>
 

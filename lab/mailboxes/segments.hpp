@@ -8,11 +8,11 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <troupe/base/assert.hpp>
-#include <troupe/memory/depot.hpp>
-#include <troupe/memory/magazine.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/memory/depot.hpp>
+#include <troupe/detail/memory/magazine.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 #include <utility>
 
 #include "lab/mailboxes/candidate.hpp"

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <thread>
-#include <troupe/base/assert.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <utility>
 #include <vector>
 

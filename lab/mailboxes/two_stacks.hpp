@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <troupe/base/assert.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 #include <type_traits>
 #include <utility>
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <troupe/memory/pool.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 #include <utility>
 
 #include "lab/mailboxes/candidate.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "lab/frame/stopwatch.hpp"
 

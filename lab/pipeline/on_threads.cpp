@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "lab/pipeline/handle.hpp"
 #include "lab/pipeline/measured.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 
 #include "lab/pipeline/handle.hpp"

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 #include <system_error>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 // Locks for comparison.
 

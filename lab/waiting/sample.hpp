@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <string>
 #include <thread>
-#include <troupe/base/cache_line.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 #include <vector>
 
 #include "lab/frame/trial.hpp"

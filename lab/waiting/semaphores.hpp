@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <mutex>
 #include <semaphore>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/semaphore.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/semaphore.hpp>
 
 #ifdef TROUPE_LAB_MOODYCAMEL
 #include <concurrentqueue/concurrentqueue.h>

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/pool.hpp>
 
 #include "bound_executor.hpp"
 #include "runtime.hpp"

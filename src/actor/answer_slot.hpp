@@ -5,9 +5,9 @@
 
 #include <troupe/actor/request.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 namespace troupe::detail {
 

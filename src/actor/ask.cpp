@@ -8,8 +8,8 @@
 #include <utility>
 
 #include <troupe/actor/ask_future.hpp>
-#include <troupe/actor/control_block.hpp>
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 #include "answer_slot.hpp"
 #include "handler_frame.hpp"

@@ -18,7 +18,7 @@
 #include <new>
 #include <string_view>
 #include <troupe/actor/trace.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 

@@ -12,7 +12,7 @@
 #include <troupe/actor/blocking.hpp>
 #include <troupe/actor/serial_group.hpp>
 #include <troupe/actor/system.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 #include "ask_test_support.hpp"
 

@@ -13,7 +13,7 @@
 
 #include <troupe/actor/events.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 #include "ask_test_support.hpp"
 

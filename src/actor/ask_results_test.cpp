@@ -7,7 +7,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/pool.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 

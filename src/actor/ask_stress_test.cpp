@@ -15,7 +15,7 @@
 #include <random>
 #include <stdexcept>
 #include <thread>
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 #include <vector>

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <troupe/actor/sending.hpp>
-#include <troupe/base/assert.hpp>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/memory/pool.hpp>
 
 #include "handler_frame.hpp"
 #include "observed_messages.hpp"

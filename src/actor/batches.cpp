@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages of a batch after its first one: removed from the mailbox, and counted.
-#include <troupe/message/batches.hpp>
+#include <troupe/detail/message/batches.hpp>
 
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "drop_ring.hpp"
 #include "observed_messages.hpp"

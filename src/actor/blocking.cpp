@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <troupe/actor/blocking.hpp>
 
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 namespace troupe::detail {
 

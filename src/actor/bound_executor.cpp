@@ -5,10 +5,10 @@
 #include <mutex>
 #include <stdexcept>
 
-#include <troupe/actor/conductor.hpp>
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/system.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "runtime.hpp"
 

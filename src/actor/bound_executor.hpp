@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include <troupe/scheduler/pump_executor.hpp>
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/scheduler/pump_executor.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe {
 class pump;

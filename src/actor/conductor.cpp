@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/actor/conductor.hpp>
+#include <troupe/detail/actor/conductor.hpp>
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 
 namespace troupe::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <troupe/actor/spawn_options.hpp>
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 #include "forked.hpp"
 #include "observed_messages.hpp"

@@ -7,10 +7,10 @@
 
 #include <troupe/actor/system.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe::detail {
 

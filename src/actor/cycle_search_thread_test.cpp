@@ -15,7 +15,7 @@
 #include <troupe/actor/references.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::test {
 namespace {

@@ -10,9 +10,9 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/references.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "runtime.hpp"
 

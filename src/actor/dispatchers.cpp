@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/sync/thread_traits.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/sync/thread_traits.hpp>
 
 #include "runtime.hpp"
 

@@ -10,7 +10,7 @@
 #include <troupe/actor/dispatcher.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/statistics.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 namespace troupe::detail {
 

@@ -23,7 +23,7 @@
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/system.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 #include "sync/fake_control_groups.hpp"
 #include "test_support.hpp"

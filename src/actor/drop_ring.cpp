@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/pool.hpp>
 
 #include "observed_messages.hpp"
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/mailbox/mailbox.hpp>
-#include <troupe/message/envelope.hpp>
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/mailbox/mailbox.hpp>
+#include <troupe/detail/message/envelope.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 
 namespace troupe::detail {
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include <troupe/actor/told_of_ends.hpp>
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 #include "side_block.hpp"
 #include "wait_table.hpp"

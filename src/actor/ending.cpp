@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "accounts.hpp"
 #include "drop_ring.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <troupe/actor/conductor.hpp>
+#include <troupe/detail/actor/conductor.hpp>
 
 namespace troupe::detail {
 

@@ -23,7 +23,7 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/sync/per_process.hpp>
+#include <troupe/detail/sync/per_process.hpp>
 
 #include "runtime.hpp"
 #include "side_block.hpp"

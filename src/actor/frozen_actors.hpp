@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/references.hpp>
 #include <troupe/actor/system.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "slices.hpp"
 

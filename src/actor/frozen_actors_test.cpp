@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "cycles_test_support.hpp"
 #include "runtime.hpp"

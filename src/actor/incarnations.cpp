@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One actor with several incarnations: what happens between two of them.
-#include <troupe/actor/incarnations.hpp>
+#include <troupe/detail/actor/incarnations.hpp>
 
 #include <cstdint>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/system.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "drop_ring.hpp"
 #include "kept_message.hpp"

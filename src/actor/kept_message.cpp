@@ -3,7 +3,7 @@
 
 #include <new>
 
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/pool.hpp>
 
 #include "observed_messages.hpp"
 #include "overdraft.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/message/envelope.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/message/envelope.hpp>
 
 // A message that was popped and is not handled now (a stashed message) stays counted in its
 // mailbox. A message from a timer or from the places of drop_oldest was never counted there: it

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include <troupe/actor/told_of_ends.hpp>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/memory/pool.hpp>
 
 #include "side_block.hpp"
 #include "termination_notices.hpp"

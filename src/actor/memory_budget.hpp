@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::detail {
 

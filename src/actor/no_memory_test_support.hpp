@@ -6,8 +6,8 @@
 #include <new>
 #include <thread>
 
-#include <troupe/base/thread_host.hpp>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/base/thread_host.hpp>
+#include <troupe/detail/memory/pool.hpp>
 
 // Lets one allocation of this thread fail, so that a test can try each of those that an operation
 // makes. The pool asks its host; malloc does where counted_allocations_test.hpp has replaced it,

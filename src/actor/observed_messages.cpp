@@ -8,15 +8,15 @@
 #include <unordered_map>
 #include <utility>
 
-#include <troupe/actor/conductor.hpp>
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/observer.hpp>
 #include <troupe/actor/trace.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/memory/pool.hpp>
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/per_process.hpp>
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/per_process.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 
 #include "runtime.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include <troupe/actor/sending_rules.hpp>
-#include <troupe/message/envelope.hpp>
+#include <troupe/detail/actor/sending_rules.hpp>
+#include <troupe/detail/message/envelope.hpp>
 
 // How a system that is observed or traced sees each message begin and end, without a single
 // instruction in other systems. A user's message gets another dispatch record, which has everything

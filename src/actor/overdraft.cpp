@@ -4,8 +4,8 @@
 #include <new>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/memory/pool.hpp>
 
 #include "runtime.hpp"
 

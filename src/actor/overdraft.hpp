@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include <troupe/message/envelope.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/message/envelope.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::detail {
 

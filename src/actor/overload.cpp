@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <troupe/actor/budget.hpp>
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/overflow.hpp>
 #include <troupe/actor/trace.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "drop_ring.hpp"
 #include "kept_message.hpp"

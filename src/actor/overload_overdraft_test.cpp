@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <troupe/memory/memory_size.hpp>
+#include <troupe/detail/memory/memory_size.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 #include <vector>

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <memory>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/overflow.hpp>
 #include <troupe/actor/spawn_options.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 #include "accounts.hpp"
 

@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/sync/per_process.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/sync/per_process.hpp>
 
 #include "pauses_walk.hpp"
 #include "runtime.hpp"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <troupe/actor/events.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 #include "request_cycles.hpp"
 #include "wait_search.hpp"

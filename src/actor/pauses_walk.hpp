@@ -9,9 +9,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/message/address.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
 
 #include "pauses.hpp"
 #include "wait_search.hpp"

@@ -23,7 +23,7 @@
 #include <new>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "pauses.hpp"
 #include "runtime.hpp"

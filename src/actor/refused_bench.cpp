@@ -27,8 +27,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <troupe/base/cache_line.hpp>
-#include <troupe/sync/thread_traits.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/sync/thread_traits.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 #include <vector>

@@ -6,9 +6,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/per_process.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/per_process.hpp>
 
 namespace troupe::detail {
 

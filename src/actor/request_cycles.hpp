@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/message/address.hpp>
-#include <troupe/sync/mutex.hpp>
 
 namespace troupe::detail {
 

@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/actor/incarnations.hpp>
-#include <troupe/memory/memory_size.hpp>
-#include <troupe/sync/at_fork.hpp>
-#include <troupe/sync/per_process.hpp>
+#include <troupe/detail/actor/incarnations.hpp>
+#include <troupe/detail/memory/memory_size.hpp>
+#include <troupe/detail/sync/at_fork.hpp>
+#include <troupe/detail/sync/per_process.hpp>
 
 #include "forked.hpp"
 #include "pauses_walk.hpp"

@@ -10,17 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actor/conductor.hpp>
-#include <troupe/actor/control_block.hpp>
-#include <troupe/actor/extension.hpp>
 #include <troupe/actor/system.hpp>
-#include <troupe/base/cache_line.hpp>
-#include <troupe/scheduler/thread_executor.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/futex.hpp>
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/rarely_replaced.hpp>
-#include <troupe/sync/stripe.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/extension.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/scheduler/thread_executor.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/futex.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/rarely_replaced.hpp>
+#include <troupe/detail/sync/stripe.hpp>
 
 #include "bound_executor.hpp"
 #include "cycle_search.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serial_group.hpp"
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/system.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 namespace troupe {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include <troupe/actor/serial_group.hpp>
-#include <troupe/scheduler/serial_executor.hpp>
+#include <troupe/detail/scheduler/serial_executor.hpp>
 
 #include "runtime.hpp"
 

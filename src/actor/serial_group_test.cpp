@@ -21,7 +21,7 @@
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 #include "test_support.hpp"
 

@@ -15,8 +15,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/mailbox/limits.hpp>
-#include <troupe/scheduler/tuning.hpp>
+#include <troupe/detail/mailbox/limits.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
 
 namespace troupe {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
-#include <troupe/actor/incarnations.hpp>
-#include <troupe/message/envelope.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/incarnations.hpp>
+#include <troupe/detail/message/envelope.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 #include "overload_rules.hpp"
 #include "pauses.hpp"

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include <troupe/message/envelope.hpp>
-#include <troupe/scheduler/tuning.hpp>
+#include <troupe/detail/message/envelope.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
 
 namespace troupe::detail {
 

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 #include <thread>
-#include <troupe/sync/thread_traits.hpp>
+#include <troupe/detail/sync/thread_traits.hpp>
 #include <troupe/troupe.hpp>
 #include <vector>
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <troupe/message/envelope.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/message/envelope.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::detail {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include <troupe/actor/incarnations.hpp>
+#include <troupe/detail/actor/incarnations.hpp>
 
 #include "runtime.hpp"
 

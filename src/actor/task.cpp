@@ -5,9 +5,9 @@
 #include <utility>
 
 #include <troupe/actor/ask_future.hpp>
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/request.hpp>
-#include <troupe/message/envelope.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/message/envelope.hpp>
 
 #include "handler_frame.hpp"
 

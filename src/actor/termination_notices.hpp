@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/actor/end_listener.hpp>
 #include <troupe/actor/events.hpp>
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/end_listener.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 
 #include "base/ordered_table.hpp"
 

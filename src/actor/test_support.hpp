@@ -18,8 +18,8 @@
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 
 #include "sanitized.hpp"
 

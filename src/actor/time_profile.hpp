@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/scheduler/timeline.hpp>
+#include <troupe/detail/scheduler/timeline.hpp>
 
 namespace troupe::detail {
 

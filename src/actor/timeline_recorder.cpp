@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include <troupe/sync/per_process.hpp>
+#include <troupe/detail/sync/per_process.hpp>
 
 namespace troupe::detail {
 

@@ -7,10 +7,10 @@
 #include <string>
 
 #include <troupe/actor/timeline_options.hpp>
-#include <troupe/scheduler/timeline.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/scheduler/timeline.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "time_profile.hpp"
 #include "trace_file.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <troupe/memory/pages.hpp>
+#include <troupe/detail/memory/pages.hpp>
 
 namespace troupe::detail {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include <troupe/actor/timer.hpp>
-#include <troupe/base/cache_line.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/message/envelope.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/time/timer_wheel.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/message/envelope.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/time/timer_wheel.hpp>
 
 namespace troupe::detail {
 

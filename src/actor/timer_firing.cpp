@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
-#include <troupe/time/timer_wheel.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
+#include <troupe/detail/time/timer_wheel.hpp>
 
 #include "runtime.hpp"
 #include "timer_service.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/pool.hpp>
 
 #include "runtime.hpp"
 #include "side_block.hpp"

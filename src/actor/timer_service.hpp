@@ -7,15 +7,15 @@
 #include <new>
 #include <vector>
 
-#include <troupe/actor/conductor.hpp>
 #include <troupe/actor/timer.hpp>
-#include <troupe/base/cache_line.hpp>
-#include <troupe/memory/surplus.hpp>
-#include <troupe/sync/adaptive_mutex.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
-#include <troupe/time/timer_wheel.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/memory/surplus.hpp>
+#include <troupe/detail/sync/adaptive_mutex.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
+#include <troupe/detail/time/timer_wheel.hpp>
 
 #include "handled_ticks.hpp"
 #include "timer_entry.hpp"

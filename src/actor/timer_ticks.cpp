@@ -4,8 +4,8 @@
 #include <mutex>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "kept_message.hpp"
 #include "observed_messages.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/scheduler/timeline.hpp>
+#include <troupe/detail/scheduler/timeline.hpp>
 
 namespace troupe::detail {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/scheduler/timeline.hpp>
-#include <troupe/scheduler/tuning.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/scheduler/timeline.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
 
 #include "handler_frame.hpp"
 #include "overload_rules.hpp"

@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/actor/turn_context.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/turn_context.hpp>
 
 #include "pauses_walk.hpp"
 #include "runtime.hpp"

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe::detail {
 

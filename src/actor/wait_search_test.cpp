@@ -16,9 +16,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/actor/actor_type.hpp>
-#include <troupe/actor/control_block.hpp>
-#include <troupe/actor/incarnations.hpp>
+#include <troupe/detail/actor/actor_type.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/incarnations.hpp>
 #include <troupe/troupe.hpp>
 
 #include "overload_test_support.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <troupe/actor/ask_future.hpp>
-#include <troupe/base/assert.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 namespace troupe::detail {
 

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
-#include <troupe/message/envelope.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/message/envelope.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 #include "wait_search.hpp"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include <troupe/actor/end_of.hpp>
-#include <troupe/actor/told_of_ends.hpp>
-#include <troupe/memory/stable_pool.hpp>
+#include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/memory/stable_pool.hpp>
 
 #include "side_block.hpp"
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/monitor.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 #include "termination_notices.hpp"
 

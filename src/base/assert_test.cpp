@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 namespace troupe {
 namespace {

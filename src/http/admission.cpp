@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 namespace troupe::http::detail {
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/http/limits.hpp>
-#include <troupe/sync/mutex.hpp>
 
 #include "client_address.hpp"
 

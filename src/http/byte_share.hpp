@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::http::detail {
 

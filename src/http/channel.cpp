@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/base/assert.hpp>
 #include <troupe/http/session.hpp>
 
 #include "frames.hpp"

@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/http/limits.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/http/websocket.hpp>
-#include <troupe/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 
 #include "byte_share.hpp"

@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include <troupe/actor/conductor.hpp>
+#include <troupe/detail/actor/conductor.hpp>
 
 #include "completion.hpp"
 #include "trust.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/http/limits.hpp>
-#include <troupe/sync/mutex.hpp>
 
 #include "client_address.hpp"
 #include "tally.hpp"

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include <troupe/detail/sync/atomic.hpp>
 #include <troupe/sim/simulation.hpp>
-#include <troupe/sync/atomic.hpp>
 
 namespace troupe::http::detail {
 namespace {

@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/net/loop.hpp>
 #include <troupe/net/signals.hpp>
-#include <troupe/sync/mutex.hpp>
 
 #include "access_logged_session.hpp"
 #include "gate.hpp"

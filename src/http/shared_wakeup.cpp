@@ -2,7 +2,7 @@
 
 #include "shared_wakeup.hpp"
 
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 
 namespace troupe::http::detail {
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include <troupe/scheduler/schedule_batch.hpp>
+#include <troupe/detail/scheduler/schedule_batch.hpp>
 
 namespace troupe::http::detail {
 

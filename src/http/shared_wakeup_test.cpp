@@ -8,7 +8,7 @@
 #include <latch>
 #include <optional>
 
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include "scheduler/task_for_tests.hpp"
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include <troupe/detail/sync/atomic.hpp>
 #include <troupe/http/options.hpp>
-#include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 
 #include "admission.hpp"

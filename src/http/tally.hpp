@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include <troupe/detail/sync/atomic.hpp>
 #include <troupe/http/statistics.hpp>
-#include <troupe/sync/atomic.hpp>
 
 namespace troupe::http::detail {
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 
 namespace troupe::http::detail {
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/http/tls.hpp>
-#include <troupe/sync/mutex.hpp>
 
 namespace troupe::http::detail {
 

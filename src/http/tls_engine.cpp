@@ -13,7 +13,7 @@
 #include <new>
 #include <utility>
 
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 namespace troupe::http::detail {
 namespace {

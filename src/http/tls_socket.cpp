@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 #include "read_buffer.hpp"
 #include "tls_engine.hpp"

@@ -8,7 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 #include "connection.hpp"
 #include "linger.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::http::detail {
 

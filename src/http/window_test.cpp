@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe::http::detail {
 namespace {

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/semaphore.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/lua/application.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/semaphore.hpp>
 #include <troupe/troupe.hpp>
 
 #include "outgoing_client.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 namespace troupe::lua::detail {
 

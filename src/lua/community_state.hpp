@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/lua/application.hpp>
 #include <troupe/lua/call.hpp>
-#include <troupe/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 
 #include "shared_state.hpp"

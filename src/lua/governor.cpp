@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include <troupe/base/thread_host.hpp>
+#include <troupe/detail/base/thread_host.hpp>
 
 namespace troupe::lua::detail {
 namespace {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <optional>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/http/client.hpp>
 #include <troupe/lua/application.hpp>
 #include <troupe/net/loop.hpp>
-#include <troupe/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 
 namespace troupe::lua::detail {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 
 #include "notifier.hpp"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/http/figures.hpp>
-#include <troupe/sync/mutex.hpp>
 
 namespace troupe::lua::detail {
 

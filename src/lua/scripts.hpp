@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 
 namespace troupe::lua::detail {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 
 #include "notifier.hpp"
 #include "shares.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/semaphore.hpp>
+#include <troupe/detail/sync/semaphore.hpp>
 
 namespace troupe::lua::detail {
 namespace {

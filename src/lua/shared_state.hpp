@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/http/figures.hpp>
 #include <troupe/lua/shared.hpp>
-#include <troupe/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 
 #include "script_metrics.hpp"

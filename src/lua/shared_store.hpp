@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/lua/shared.hpp>
-#include <troupe/sync/mutex.hpp>
 
 namespace troupe::lua::detail {
 

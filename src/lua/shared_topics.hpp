@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/supervision/topic.hpp>
-#include <troupe/sync/mutex.hpp>
 
 #include "shares.hpp"
 

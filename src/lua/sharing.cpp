@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 #include "value_codec.hpp"
 

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/http/websocket.hpp>
-#include <troupe/sync/mutex.hpp>
 
 #include "presence.hpp"
 #include "shares.hpp"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::lua::detail {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/mailbox/mailbox.hpp>
+#include <troupe/detail/mailbox/mailbox.hpp>
 
 #include <algorithm>
 

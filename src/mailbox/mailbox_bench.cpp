@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/mailbox/mailbox.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/mailbox/mailbox.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/mailbox/mailbox.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/mailbox/mailbox.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe::detail {
 namespace {

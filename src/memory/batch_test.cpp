@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstring>
 #include <random>
-#include <troupe/memory/batch.hpp>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/batch.hpp>
+#include <troupe/detail/memory/pool.hpp>
 #include <vector>
 
 namespace troupe::detail {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <bit>
 #include <new>
-#include <troupe/base/assert.hpp>
-#include <troupe/memory/chunk_store.hpp>
-#include <troupe/memory/pages.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/memory/chunk_store.hpp>
+#include <troupe/detail/memory/pages.hpp>
 #include <utility>
 
 namespace troupe::detail {

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstring>
 #include <set>
-#include <troupe/memory/chunk_store.hpp>
-#include <troupe/memory/pages.hpp>
-#include <troupe/memory/poison.hpp>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/chunk_store.hpp>
+#include <troupe/detail/memory/pages.hpp>
+#include <troupe/detail/memory/poison.hpp>
+#include <troupe/detail/memory/pool.hpp>
 #include <vector>
 
 namespace troupe::detail {

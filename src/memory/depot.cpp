@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <mutex>
-#include <troupe/memory/depot.hpp>
+#include <troupe/detail/memory/depot.hpp>
 
 namespace troupe::detail {
 

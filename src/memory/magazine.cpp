@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <new>
 #include <span>
-#include <troupe/base/assert.hpp>
-#include <troupe/base/thread_host.hpp>
-#include <troupe/memory/depot.hpp>
-#include <troupe/memory/magazine.hpp>
-#include <troupe/memory/page_depot.hpp>
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/base/thread_host.hpp>
+#include <troupe/detail/memory/depot.hpp>
+#include <troupe/detail/memory/magazine.hpp>
+#include <troupe/detail/memory/page_depot.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 #include <utility>
 
 namespace troupe::detail {

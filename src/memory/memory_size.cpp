@@ -5,8 +5,8 @@
 #include <fstream>
 #include <limits>
 #include <string>
-#include <troupe/memory/memory_size.hpp>
-#include <troupe/sync/control_groups.hpp>
+#include <troupe/detail/memory/memory_size.hpp>
+#include <troupe/detail/sync/control_groups.hpp>
 
 #ifdef __linux__
 #include <sys/resource.h>

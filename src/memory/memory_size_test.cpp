@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <troupe/memory/memory_size.hpp>
+#include <troupe/detail/memory/memory_size.hpp>
 #include <utility>
 
 namespace troupe::detail {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <troupe/memory/page_depot.hpp>
+#include <troupe/detail/memory/page_depot.hpp>
 #include <utility>
 
 namespace troupe::detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <new>
-#include <troupe/base/assert.hpp>
-#include <troupe/memory/pages.hpp>
-#include <troupe/memory/poison.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/memory/pages.hpp>
+#include <troupe/detail/memory/poison.hpp>
 
 #ifdef __linux__
 #include <sys/mman.h>

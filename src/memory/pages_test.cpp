@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <troupe/memory/pages.hpp>
+#include <troupe/detail/memory/pages.hpp>
 #include <vector>
 
 namespace troupe::detail {

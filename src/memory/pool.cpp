@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <mutex>
 #include <new>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/pool.hpp>
 #include <type_traits>
 #include <utility>
 

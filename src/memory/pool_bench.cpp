@@ -12,9 +12,9 @@
 #include <new>
 #include <string_view>
 #include <troupe/base/clock.hpp>
-#include <troupe/memory/pool.hpp>
-#include <troupe/memory/stable_pool.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/memory/stable_pool.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 namespace {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <random>
 #include <set>
-#include <troupe/memory/poison.hpp>
-#include <troupe/memory/pool.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/memory/poison.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 #ifdef TROUPE_ASAN

@@ -14,9 +14,9 @@
 #include <memory>
 #include <new>
 #include <random>
-#include <troupe/memory/poison.hpp>
-#include <troupe/memory/pool.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/memory/poison.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 #if defined(TROUPE_ASAN) || defined(__SANITIZE_THREAD__)

@@ -8,9 +8,9 @@
 #include <iostream>
 #include <random>
 #include <set>
-#include <troupe/memory/pool.hpp>
-#include <troupe/memory/stable_pool.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/memory/stable_pool.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 #if defined(__SANITIZE_THREAD__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <mutex>
-#include <troupe/memory/surplus.hpp>
+#include <troupe/detail/memory/surplus.hpp>
 
 namespace troupe {
 

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <troupe/memory/surplus.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/memory/surplus.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 namespace troupe {

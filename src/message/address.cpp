@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include <troupe/base/thread_host.hpp>
+#include <troupe/detail/base/thread_host.hpp>
 
 namespace troupe {
 

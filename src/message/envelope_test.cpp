@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <troupe/message/envelope.hpp>
+#include <troupe/detail/message/envelope.hpp>
 #include <utility>
 
 namespace troupe {

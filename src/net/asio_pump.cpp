@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe::net {
 

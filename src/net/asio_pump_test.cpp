@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 #include <vector>

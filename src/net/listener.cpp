@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/timer.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "simulated_network_access.hpp"
 

@@ -26,8 +26,8 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/base/thread_host.hpp>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/base/thread_host.hpp>
+#include <troupe/detail/memory/pool.hpp>
 #include <troupe/net/simulated_network.hpp>
 #include <troupe/sim/simulation.hpp>
 

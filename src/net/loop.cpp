@@ -10,10 +10,10 @@
 #include <semaphore>
 #include <utility>
 
-#include <troupe/actor/conductor.hpp>
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <troupe/net/asio_pump.hpp>
-#include <troupe/sync/thread.hpp>
 
 #include "simulated_context.hpp"
 

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/base/assert.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 // A self-pipe: the handler writes the signal's number, and wait() reads it. (Asio's signal_set does
 // the same, but its handler reads the descriptor without synchronisation. ThreadSanitizer reports

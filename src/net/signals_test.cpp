@@ -8,7 +8,7 @@
 #include <csignal>
 #include <thread>
 
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe::net {
 namespace {

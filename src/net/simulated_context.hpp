@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <vector>
 
-#include <troupe/actor/conductor.hpp>
+#include <troupe/detail/actor/conductor.hpp>
 
 namespace troupe::net::detail {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <utility>
 
-#include <troupe/base/assert.hpp>
-#include <troupe/net/simulated_socket.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/net/simulated_socket.hpp>
 
 #include "simulated_context.hpp"
 #include "simulated_wire.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include <troupe/actor/conductor.hpp>
-#include <troupe/net/simulated_socket.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/net/simulated_socket.hpp>
 
 #include "simulated_context.hpp"
 #include "simulated_end.hpp"

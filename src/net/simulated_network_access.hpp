@@ -4,7 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <memory>
 
-#include <troupe/net/simulated_socket.hpp>
+#include <troupe/detail/net/simulated_socket.hpp>
 
 namespace troupe::net::detail {
 

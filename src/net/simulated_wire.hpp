@@ -10,11 +10,11 @@
 #include <string_view>
 #include <utility>
 
-#include <troupe/actor/conductor.hpp>
-#include <troupe/base/assert.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 #include <troupe/net/simulated_network.hpp>
-#include <troupe/sync/per_thread.hpp>
 
 #include "simulated_network_access.hpp"
 

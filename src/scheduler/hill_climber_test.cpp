@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/hill_climber.hpp>
+#include <troupe/detail/scheduler/hill_climber.hpp>
 
 #include <gtest/gtest.h>
 

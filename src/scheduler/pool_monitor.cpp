@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include <troupe/scheduler/tuning.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include "worker.hpp"
 

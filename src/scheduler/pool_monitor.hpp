@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe::detail {
 

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include "worker.hpp"
 #include "worker_thread.hpp"

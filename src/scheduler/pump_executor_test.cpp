@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include <troupe/scheduler/pump_executor.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/scheduler/pump_executor.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "task_for_tests.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long-running handlers, and the threads that take over their workers.
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include <sys/resource.h>
 
@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 #include "worker_thread.hpp"
 

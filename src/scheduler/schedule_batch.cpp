@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <troupe/scheduler/schedule_batch.hpp>
+#include <troupe/detail/scheduler/schedule_batch.hpp>
 
 #include <utility>
 
-#include <troupe/base/assert.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 
 namespace troupe::detail {
 namespace {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <thread>
 
-#include <troupe/scheduler/schedule_batch.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/schedule_batch.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include "task_for_tests.hpp"
 

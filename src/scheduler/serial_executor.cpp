@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/serial_executor.hpp>
+#include <troupe/detail/scheduler/serial_executor.hpp>
 
 #include <mutex>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/serial_executor.hpp>
+#include <troupe/detail/scheduler/serial_executor.hpp>
 
 #include <chrono>
 #include <memory>
@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/scheduler/worker_pool.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "task_for_tests.hpp"
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include "task_for_tests.hpp"
 

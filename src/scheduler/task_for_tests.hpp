@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/scheduler/runnable.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/scheduler/runnable.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::detail {
 

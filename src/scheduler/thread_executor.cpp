@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/thread_executor.hpp>
+#include <troupe/detail/scheduler/thread_executor.hpp>
 
 #include <utility>
 

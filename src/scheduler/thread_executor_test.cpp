@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include <troupe/scheduler/thread_executor.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/scheduler/thread_executor.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "task_for_tests.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/timeline.hpp>
+#include <troupe/detail/scheduler/timeline.hpp>
 
 #include <algorithm>
 #include <utility>

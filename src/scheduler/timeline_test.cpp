@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/timeline.hpp>
+#include <troupe/detail/scheduler/timeline.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/scheduler/thread_executor.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/thread_executor.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 namespace troupe::detail {
 namespace {

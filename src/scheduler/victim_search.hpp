@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <troupe/scheduler/runnable.hpp>
-#include <troupe/scheduler/tuning.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/scheduler/runnable.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::detail {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include <troupe/sync/timer_slack.hpp>
+#include <troupe/detail/sync/timer_slack.hpp>
 
 namespace troupe::detail {
 

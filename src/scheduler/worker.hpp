@@ -3,14 +3,14 @@
 
 #include <cstdint>
 
-#include <troupe/scheduler/runnable.hpp>
-#include <troupe/scheduler/timeline.hpp>
-#include <troupe/scheduler/tuning.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
-#include <troupe/sync/asymmetric.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/watched.hpp>
-#include <troupe/sync/work_ring.hpp>
+#include <troupe/detail/scheduler/runnable.hpp>
+#include <troupe/detail/scheduler/timeline.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
+#include <troupe/detail/sync/asymmetric.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/watched.hpp>
+#include <troupe/detail/sync/work_ring.hpp>
 
 #include "pool_monitor.hpp"
 #include "victim_search.hpp"

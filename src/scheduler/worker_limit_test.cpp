@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/worker_limit.hpp>
+#include <troupe/detail/scheduler/worker_limit.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/scheduler/tuning.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
 
 namespace troupe::detail {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <mutex>
 
-#include <troupe/scheduler/schedule_batch.hpp>
-#include <troupe/sync/asymmetric.hpp>
+#include <troupe/detail/scheduler/schedule_batch.hpp>
+#include <troupe/detail/sync/asymmetric.hpp>
 
 #include "pool_monitor.hpp"
 #include "worker.hpp"

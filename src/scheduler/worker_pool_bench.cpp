@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 #include "task_for_tests.hpp"
 

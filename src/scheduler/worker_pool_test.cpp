@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
-#include <troupe/scheduler/worker_pool.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "task_for_tests.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/scheduler/tuning.hpp>
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include "worker.hpp"
 

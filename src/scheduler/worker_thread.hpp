@@ -4,16 +4,16 @@
 #include <cstdint>
 #include <string>
 
-#include <troupe/base/assert.hpp>
-#include <troupe/scheduler/activity.hpp>
-#include <troupe/scheduler/runnable.hpp>
-#include <troupe/scheduler/timeline.hpp>
-#include <troupe/sync/asymmetric.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/per_thread.hpp>
-#include <troupe/sync/thread.hpp>
-#include <troupe/sync/thread_probe.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/scheduler/activity.hpp>
+#include <troupe/detail/scheduler/runnable.hpp>
+#include <troupe/detail/scheduler/timeline.hpp>
+#include <troupe/detail/sync/asymmetric.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
+#include <troupe/detail/sync/thread.hpp>
+#include <troupe/detail/sync/thread_probe.hpp>
 
 namespace troupe::detail {
 

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/lua/engine.hpp>
 #include <troupe/net/signals.hpp>
 #include <troupe/server/control.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
 
 #include "descriptors.hpp"
 #include "journal.hpp"

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/http/access.hpp>
 #include <troupe/lua/log.hpp>
 #include <troupe/server/configuration.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
 
 #include "line_queue.hpp"
 #include "line_quota.hpp"

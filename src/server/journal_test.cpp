@@ -19,7 +19,7 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/base/thread_host.hpp>
+#include <troupe/detail/base/thread_host.hpp>
 
 #include "lua/temporary_folder.hpp"
 

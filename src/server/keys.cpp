@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <troupe/mailbox/limits.hpp>
-#include <troupe/scheduler/tuning.hpp>
+#include <troupe/detail/mailbox/limits.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
 
 #include "http/origin.hpp"
 #include "http/trusted_proxies.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 
 namespace troupe::server::detail {
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 
 namespace troupe::server::detail {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/base/thread_host.hpp>
+#include <troupe/detail/base/thread_host.hpp>
 
 #include "worker_process.hpp"
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include <troupe/actor/conductor.hpp>
-#include <troupe/actor/control_block.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 namespace troupe::sim {
 

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actor/conductor.hpp>
-#include <troupe/actor/control_block.hpp>
-#include <troupe/actor/turn_context.hpp>
-#include <troupe/base/assert.hpp>
-#include <troupe/base/thread_host.hpp>
-#include <troupe/memory/pool.hpp>
-#include <troupe/time/timer_wheel.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/turn_context.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/base/thread_host.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/time/timer_wheel.hpp>
 
 #include "late_messages.hpp"
 #include "recorder.hpp"

@@ -13,12 +13,12 @@
 
 #include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/blocking.hpp>
-#include <troupe/actor/channel.hpp>
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/serial_group.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/task.hpp>
+#include <troupe/channel/channel.hpp>
 #include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/supervisor.hpp>
 

@@ -16,7 +16,7 @@
 #include <exception>
 #include <limits>
 #include <system_error>
-#include <troupe/memory/poison.hpp>
+#include <troupe/detail/memory/poison.hpp>
 #include <utility>
 
 #include "log_text.hpp"

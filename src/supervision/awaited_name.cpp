@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/supervision/awaited_name.hpp>
+#include <troupe/detail/supervision/awaited_name.hpp>
 
 #include <string>
 #include <utility>
 
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/pool.hpp>
 #include <troupe/supervision/registry.hpp>
 
 #include "actor/side_block.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/supervision/child_record.hpp>
+#include <troupe/detail/supervision/child_record.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 namespace troupe {
 

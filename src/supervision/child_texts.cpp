@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 namespace troupe {
 

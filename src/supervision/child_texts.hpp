@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <troupe/supervision/child_record.hpp>
+#include <troupe/detail/supervision/child_record.hpp>
 #include <troupe/supervision/supervisor.hpp>
 
 // The texts in which supervisors report on their children.

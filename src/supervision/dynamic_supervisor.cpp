@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "child_texts.hpp"
 

@@ -11,12 +11,12 @@
 #include <unordered_map>
 #include <utility>
 
-#include <troupe/actor/end_listener.hpp>
-#include <troupe/actor/extension.hpp>
-#include <troupe/base/cache_line.hpp>
+#include <troupe/detail/actor/end_listener.hpp>
+#include <troupe/detail/actor/extension.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/sync/event_count.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/supervision/registry.hpp>
-#include <troupe/sync/event_count.hpp>
-#include <troupe/sync/mutex.hpp>
 
 #include "base/ordered_table.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <chrono>
 #include <functional>
-#include <troupe/supervision/child_record.hpp>
+#include <troupe/detail/supervision/child_record.hpp>
 #include <troupe/troupe.hpp>
 
 #include "supervision_test_support.hpp"

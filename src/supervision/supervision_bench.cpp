@@ -16,10 +16,10 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 #include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/supervisor.hpp>
 #include <troupe/supervision/topic.hpp>
-#include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 
 namespace {

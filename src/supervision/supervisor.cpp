@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 #include "child_texts.hpp"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 #include <troupe/supervision/supervisor.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/supervision/topic_core.hpp>
+#include <troupe/detail/supervision/topic_core.hpp>
 
 #include <functional>
 #include <mutex>
@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <troupe/actor/extension.hpp>
+#include <troupe/detail/actor/extension.hpp>
 #include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/supervision/worker_routes.hpp>
+#include <troupe/detail/supervision/worker_routes.hpp>
 
 #include <algorithm>
 #include <cstdint>

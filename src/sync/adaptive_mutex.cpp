@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/base/assert.hpp>
-#include <troupe/sync/adaptive_mutex.hpp>
-#include <troupe/sync/futex.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/adaptive_mutex.hpp>
+#include <troupe/detail/sync/futex.hpp>
 
 // Three states, as in the second mutex of U. Drepper, «Futexes Are Tricky», 2004. The spin follows
 // glibc's PTHREAD_MUTEX_ADAPTIVE_NP, but also learns from spins that fail. The state table is in

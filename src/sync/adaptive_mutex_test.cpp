@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
-#include <troupe/sync/adaptive_mutex.hpp>
-#include <troupe/sync/event.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/adaptive_mutex.hpp>
+#include <troupe/detail/sync/event.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 namespace troupe {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <troupe/sync/adaptive_spin.hpp>
+#include <troupe/detail/sync/adaptive_spin.hpp>
 
 namespace troupe {
 namespace {

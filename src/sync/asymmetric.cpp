@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/sync/asymmetric.hpp>
+#include <troupe/detail/sync/asymmetric.hpp>
 
 #if defined(__linux__)
 #include <linux/membarrier.h>

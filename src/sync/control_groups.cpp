@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <troupe/sync/control_groups.hpp>
+#include <troupe/detail/sync/control_groups.hpp>
 #include <utility>
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <fstream>
 #include <limits>
-#include <troupe/sync/control_groups.hpp>
+#include <troupe/detail/sync/control_groups.hpp>
 
 namespace troupe {
 inline namespace native {

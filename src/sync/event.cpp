@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/sync/adaptive_spin.hpp>
-#include <troupe/sync/event.hpp>
-#include <troupe/sync/futex.hpp>
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/sync/adaptive_spin.hpp>
+#include <troupe/detail/sync/event.hpp>
+#include <troupe/detail/sync/futex.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 
 // The state table is in README.md beside this file.
 

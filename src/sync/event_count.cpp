@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/sync/event_count.hpp>
-#include <troupe/sync/futex.hpp>
+#include <troupe/detail/sync/event_count.hpp>
+#include <troupe/detail/sync/futex.hpp>
 
 // Dmitry Vyukov's eventcount, with two words. README.md beside this file explains why no
 // notification is lost.

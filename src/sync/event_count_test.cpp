@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <troupe/sync/event_count.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/event_count.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 namespace troupe {

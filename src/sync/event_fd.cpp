@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
-#include <troupe/base/assert.hpp>
-#include <troupe/sync/event_fd.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/event_fd.hpp>
 
 namespace troupe {
 inline namespace native {

@@ -5,8 +5,8 @@
 
 #include <string>
 #include <system_error>
-#include <troupe/sync/event_fd.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/event_fd.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe {
 namespace {

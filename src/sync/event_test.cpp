@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <troupe/sync/event.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/event.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 namespace troupe {

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <climits>
 #include <ctime>
-#include <troupe/base/assert.hpp>
-#include <troupe/sync/futex.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/futex.hpp>
 
 #include "wait_in_simulation.hpp"
 

@@ -4,8 +4,8 @@
 #include <signal.h>
 
 #include <cstdint>
-#include <troupe/sync/futex.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/futex.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 namespace troupe {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/base/assert.hpp>
-#include <troupe/sync/futex.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/sync/futex.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 // The three states and the single subtraction are taken from the futex parker of Rust's standard
 // library.

@@ -7,9 +7,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <troupe/base/cache_line.hpp>
-#include <troupe/sync/futex.hpp>
-#include <troupe/sync/per_process.hpp>
+#include <troupe/detail/base/cache_line.hpp>
+#include <troupe/detail/sync/futex.hpp>
+#include <troupe/detail/sync/per_process.hpp>
 
 #include "wait_in_simulation.hpp"
 

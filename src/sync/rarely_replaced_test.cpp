@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/sync/rarely_replaced.hpp>
+#include <troupe/detail/sync/rarely_replaced.hpp>
 
 #include <memory>
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe {
 namespace {

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <troupe/sync/semaphore.hpp>
+#include <troupe/detail/sync/semaphore.hpp>
 
 // The state table is in README.md beside this file.
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <stdexcept>
-#include <troupe/sync/semaphore.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/semaphore.hpp>
+#include <troupe/detail/sync/thread.hpp>
 #include <vector>
 
 namespace troupe {

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <new>
-#include <troupe/sync/at_fork.hpp>
-#include <troupe/sync/thread.hpp>
-#include <troupe/sync/thread_number.hpp>
-#include <troupe/sync/timer_slack.hpp>
+#include <troupe/detail/sync/at_fork.hpp>
+#include <troupe/detail/sync/thread.hpp>
+#include <troupe/detail/sync/thread_number.hpp>
+#include <troupe/detail/sync/timer_slack.hpp>
 #include <utility>
 
 namespace troupe {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/sync/thread_probe.hpp>
+#include <troupe/detail/sync/thread_probe.hpp>
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
 
 #include <cstring>
 #include <string>
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe {
 namespace {

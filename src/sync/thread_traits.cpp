@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/sync/thread_traits.hpp>
+#include <troupe/detail/sync/thread_traits.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -17,7 +17,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "cpu_quota.hpp"
 #endif

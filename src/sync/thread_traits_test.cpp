@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/sync/thread_traits.hpp>
+#include <troupe/detail/sync/thread_traits.hpp>
 
 #include <sched.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/sync/thread.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 #include "cpu_quota.hpp"
 

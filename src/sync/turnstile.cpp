@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/sync/futex.hpp>
-#include <troupe/sync/turnstile.hpp>
+#include <troupe/detail/sync/futex.hpp>
+#include <troupe/detail/sync/turnstile.hpp>
 
 namespace troupe::detail {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/base/thread_host.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/base/thread_host.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::detail {
 

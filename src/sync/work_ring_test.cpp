@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <numeric>
-#include <troupe/sync/thread.hpp>
-#include <troupe/sync/work_ring.hpp>
+#include <troupe/detail/sync/thread.hpp>
+#include <troupe/detail/sync/work_ring.hpp>
 #include <vector>
 
 namespace troupe {

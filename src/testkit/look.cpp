@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include <troupe/actor/conductor.hpp>
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 #include <troupe/testkit/mismatch.hpp>
 
 #include "actor/runtime.hpp"

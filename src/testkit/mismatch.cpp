@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include <troupe/actor/turn_context.hpp>
+#include <troupe/detail/actor/turn_context.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 #include <troupe/sim/simulation.hpp>
-#include <troupe/sync/atomic.hpp>
 
 namespace troupe::testkit {
 

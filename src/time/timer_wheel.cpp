@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/time/timer_wheel.hpp>
+#include <troupe/detail/time/timer_wheel.hpp>
 #include <type_traits>
 #include <utility>
 

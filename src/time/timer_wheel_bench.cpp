@@ -8,7 +8,7 @@
 #include <random>
 #include <string_view>
 #include <troupe/base/clock.hpp>
-#include <troupe/time/timer_wheel.hpp>
+#include <troupe/detail/time/timer_wheel.hpp>
 #include <vector>
 
 namespace {

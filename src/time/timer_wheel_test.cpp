@@ -9,7 +9,7 @@
 #include <memory>
 #include <random>
 #include <stdexcept>
-#include <troupe/time/timer_wheel.hpp>
+#include <troupe/detail/time/timer_wheel.hpp>
 #include <utility>
 #include <vector>
 

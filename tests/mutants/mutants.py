@@ -345,7 +345,7 @@ mutant("removed_timer_wakes", "after", "a wheel whose last timer was removed sti
 
 # ── Channels ────────────────────────────────────────────────────────────────────────────────────
 
-in_file("src/actor/channel_core.cpp")
+in_file("src/channel/channel_core.cpp")
 mutant("received_lets_nobody_in", "plain", "who waits to send stays outside when a place is free",
        "if (is_full()) return progress::done; «if (channel_case* const from = first_undecided(senders_)) "
        "{ of_.move(push_slot(), from->value); told.add(*from->who, from); }» return progress::done;", "")
@@ -380,7 +380,7 @@ mutant("line_size_grows", "after", "who has left a channel's line is still count
 mutant("closed_case_has_no_end", "plain", "a select is not told of the end of the channel that it waits for",
        "c->at_end = c->tells_end;", "")
 
-in_file("src/actor/channel_handler.cpp")
+in_file("src/channel/channel_handler.cpp")
 mutant("destroyed_handler_keeps_value", "crossed", "a value that was given to a destroyed handler is lost",
        "given->of->give_back(*given);", "")
 mutant("timed_out_handler_loses_value", "third", "a value that comes with the time-out of a handler is lost",
@@ -391,7 +391,7 @@ mutant("served_handler_holds_actor", "after", "a handler that need not wait in a
 mutant("left_channel_holds_actor", "after", "a handler that gave up a channel holds its actor for good",
        "free_envelope(told); «me_->let_go();» return;", "")
 
-in_file("src/actor/channel_wait.cpp")
+in_file("src/channel/channel_wait.cpp")
 mutant("timed_out_thread_loses_value", "third", "a value that comes with the time-out of a thread is lost",
        "if (decide()) return false;", "(void)decide(); return false;")
 mutant("timed_out_thread_stays_in_line", "after", "a thread whose time is over stands in the line for good",
@@ -620,7 +620,7 @@ mutant("faults_are_not_counted", "plain", "faults are not counted", "++faults_so
 mutant("closed_loop_gets_turns", "third", "a loop that is closed gets the turn that it was promised",
        "std::erase_if(ready_, [&](const turn_to_give& each) { return each.of == &e; });", "")
 
-in_file("include/troupe/testkit/probe_box.hpp")
+in_file("include/troupe/detail/testkit/probe_box.hpp")
 mutant("ignored_are_waiting", "plain", "messages that are ignored are counted as waiting",
        "return !ignored_[each.index()];", "return true;")
 mutant("ends_are_seen_twice", "after", "an end that was expected is there still",

@@ -4,11 +4,11 @@
 #include <string_view>
 #include <type_traits>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/monitor.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/references.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 namespace troupe {
 

@@ -13,7 +13,7 @@
 #include <troupe/actor/request.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/memory/pool.hpp>
 
 namespace troupe {
 

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include <troupe/actor/events.hpp>
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 namespace troupe {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/scheduler/tuning.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
 
 namespace troupe {
 

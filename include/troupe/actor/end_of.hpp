@@ -7,13 +7,13 @@
 #include <utility>
 
 #include <troupe/actor/ask_future.hpp>
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/monitor.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 #include <troupe/message/address.hpp>
 
 namespace troupe {

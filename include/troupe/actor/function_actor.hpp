@@ -15,8 +15,8 @@
 #include <troupe/actor/monitor.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/task.hpp>
-#include <troupe/actor/told_of_ends.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/actor/told_of_ends.hpp>
 #include <troupe/message/address.hpp>
 
 // Actors that are a function: the order of their code says which message they wait for next.

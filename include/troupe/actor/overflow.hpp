@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/actor/actor_type.hpp>
 #include <troupe/actor/overflow_policy.hpp>
 #include <troupe/actor/ref.hpp>
+#include <troupe/detail/actor/actor_type.hpp>
 
 namespace troupe {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <troupe/actor/pump.hpp>
-#include <troupe/sync/event_fd.hpp>
+#include <troupe/detail/sync/event_fd.hpp>
 
 namespace troupe {
 

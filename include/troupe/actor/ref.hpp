@@ -9,14 +9,14 @@
 #include <utility>
 
 #include <troupe/actor/ask_future.hpp>
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/overflow_policy.hpp>
 #include <troupe/actor/reply.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/timer.hpp>
-#include <troupe/base/assert.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/base/assert.hpp>
 
 namespace troupe {
 

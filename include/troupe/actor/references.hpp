@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 namespace troupe {
 

@@ -5,7 +5,7 @@
 
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/request.hpp>
-#include <troupe/actor/turn_context.hpp>
+#include <troupe/detail/actor/turn_context.hpp>
 #include <troupe/message/address.hpp>
 
 namespace troupe {

@@ -8,11 +8,11 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/task.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/message/envelope.hpp>
 #include <troupe/message/address.hpp>
-#include <troupe/message/envelope.hpp>
 #include <troupe/message/handler.hpp>
 
 namespace troupe {

@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
-#include <troupe/message/envelope.hpp>
+#include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/message/envelope.hpp>
 
 namespace troupe {
 

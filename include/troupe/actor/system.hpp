@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <troupe/actor/actor.hpp>
-#include <troupe/actor/actor_type.hpp>
 #include <troupe/actor/dispatcher.hpp>
 #include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/observer.hpp>
@@ -24,7 +23,8 @@
 #include <troupe/actor/statistics.hpp>
 #include <troupe/actor/timeline_options.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/scheduler/tuning.hpp>
+#include <troupe/detail/actor/actor_type.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
 
 namespace troupe {
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include <troupe/actor/sending.hpp>
-#include <troupe/base/assert.hpp>
-#include <troupe/memory/pool.hpp>
+#include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/memory/pool.hpp>
 #include <troupe/message/handler.hpp>
 
 namespace troupe {

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/actor/control_block.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 namespace troupe {
 

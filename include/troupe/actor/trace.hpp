@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <troupe/actor/control_block.hpp>
+#include <troupe/detail/actor/control_block.hpp>
 
 namespace troupe {
 

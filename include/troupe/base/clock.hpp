@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include <troupe/base/thread_host.hpp>
+#include <troupe/detail/base/thread_host.hpp>
 
 namespace troupe {
 

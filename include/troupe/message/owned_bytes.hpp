@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include <troupe/message/members.hpp>
+#include <troupe/detail/message/members.hpp>
 
 namespace troupe {
 

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/net/simulated_socket.hpp>
+#include <troupe/detail/net/simulated_socket.hpp>
 
 namespace troupe::net {
 

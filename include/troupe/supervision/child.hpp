@@ -14,10 +14,10 @@
 #include <vector>
 
 #include <troupe/actor/actor.hpp>
-#include <troupe/actor/actor_type.hpp>
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/actor/actor_type.hpp>
 
 namespace troupe {
 

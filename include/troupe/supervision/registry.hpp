@@ -15,10 +15,10 @@
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/supervision/awaited_name.hpp>
+#include <troupe/detail/supervision/named_type.hpp>
 #include <troupe/message/address.hpp>
-#include <troupe/supervision/awaited_name.hpp>
 #include <troupe/supervision/found.hpp>
-#include <troupe/supervision/named_type.hpp>
 
 namespace troupe {
 

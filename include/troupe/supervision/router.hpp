@@ -15,8 +15,8 @@
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/system.hpp>
-#include <troupe/message/envelope.hpp>
-#include <troupe/supervision/worker_routes.hpp>
+#include <troupe/detail/message/envelope.hpp>
+#include <troupe/detail/supervision/worker_routes.hpp>
 
 namespace troupe {
 

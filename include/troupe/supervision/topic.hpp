@@ -11,8 +11,8 @@
 
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/ref.hpp>
+#include <troupe/detail/supervision/topic_core.hpp>
 #include <troupe/message/handler.hpp>
-#include <troupe/supervision/topic_core.hpp>
 
 namespace troupe {
 

@@ -21,10 +21,10 @@
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/testkit/probe_box.hpp>
+#include <troupe/detail/testkit/stand_in.hpp>
 #include <troupe/testkit/mismatch.hpp>
-#include <troupe/testkit/probe_box.hpp>
 #include <troupe/testkit/question.hpp>
-#include <troupe/testkit/stand_in.hpp>
 
 namespace troupe::testkit {
 

@@ -21,11 +21,11 @@
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/testkit/shared_state.hpp>
+#include <troupe/detail/testkit/stand_in.hpp>
 #include <troupe/message/type_name.hpp>
 #include <troupe/testkit/mismatch.hpp>
 #include <troupe/testkit/question.hpp>
-#include <troupe/testkit/shared_state.hpp>
-#include <troupe/testkit/stand_in.hpp>
 
 namespace troupe::testkit {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include <troupe/base/thread_host.hpp>
+#include <troupe/detail/base/thread_host.hpp>
 
 namespace troupe::lua::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
-#include <troupe/base/assert.hpp>
+#include <troupe/detail/base/assert.hpp>
 #include <utility>
 
 #include "cell.hpp"

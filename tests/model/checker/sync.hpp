@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 #include <troupe/base/clock.hpp>
-#include <troupe/sync/orders.hpp>
+#include <troupe/detail/sync/orders.hpp>
 #include <type_traits>
 #include <utility>
 

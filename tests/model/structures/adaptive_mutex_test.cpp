@@ -3,7 +3,7 @@
 
 #include <checker/check.hpp>
 #include <mutex>
-#include <troupe/sync/adaptive_mutex.hpp>
+#include <troupe/detail/sync/adaptive_mutex.hpp>
 
 namespace troupe {
 namespace {

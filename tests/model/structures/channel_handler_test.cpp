@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <checker/check.hpp>
-#include <troupe/actor/channel.hpp>
+#include <troupe/channel/channel.hpp>
 #include <troupe/troupe.hpp>
 
 #include "small_system.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <checker/check.hpp>
-#include <troupe/actor/channel.hpp>
-#include <troupe/sync/thread.hpp>
+#include <troupe/channel/channel.hpp>
+#include <troupe/detail/sync/thread.hpp>
 
 namespace troupe::detail {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/memory/depot.hpp>
+#include <troupe/detail/memory/depot.hpp>
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <checker/check.hpp>
 #include <cstddef>
 #include <new>
-#include <troupe/memory/magazine.hpp>
-#include <troupe/memory/poison.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/memory/magazine.hpp>
+#include <troupe/detail/memory/poison.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 #include <vector>
 
 namespace troupe::detail {

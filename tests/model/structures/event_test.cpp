@@ -3,8 +3,8 @@
 
 #include <checker/check.hpp>
 #include <memory>
-#include <troupe/sync/event.hpp>
-#include <troupe/sync/event_count.hpp>
+#include <troupe/detail/sync/event.hpp>
+#include <troupe/detail/sync/event_count.hpp>
 
 namespace troupe {
 namespace {

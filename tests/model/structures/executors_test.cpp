@@ -4,8 +4,8 @@
 #include <array>
 #include <checker/check.hpp>
 #include <memory>
-#include <troupe/scheduler/pump_executor.hpp>
-#include <troupe/scheduler/thread_executor.hpp>
+#include <troupe/detail/scheduler/pump_executor.hpp>
+#include <troupe/detail/scheduler/thread_executor.hpp>
 
 namespace troupe::detail {
 namespace {

@@ -7,8 +7,8 @@
 #include <actor/timer_entry.hpp>
 #include <checker/check.hpp>
 #include <mutex>
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/watched.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/watched.hpp>
 
 namespace troupe::detail {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/actor/slot_head.hpp>
+#include <troupe/detail/actor/slot_head.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <checker/check.hpp>
 #include <cstdint>
-#include <troupe/mailbox/mailbox.hpp>
-#include <troupe/message/envelope.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/mailbox/mailbox.hpp>
+#include <troupe/detail/message/envelope.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 namespace troupe::detail {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <troupe/mailbox/mailbox.hpp>
-#include <troupe/sync/mutex.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/mailbox/mailbox.hpp>
+#include <troupe/detail/sync/mutex.hpp>
+#include <troupe/detail/sync/parker.hpp>
 #include <utility>
 
 namespace troupe::detail {

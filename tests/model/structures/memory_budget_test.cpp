@@ -3,7 +3,7 @@
 
 #include <actor/memory_budget.hpp>
 #include <checker/check.hpp>
-#include <troupe/sync/atomic.hpp>
+#include <troupe/detail/sync/atomic.hpp>
 
 namespace troupe::detail {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/memory/magazine.hpp>
+#include <troupe/detail/memory/magazine.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <troupe/memory/page_depot.hpp>
-#include <troupe/memory/poison.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/memory/page_depot.hpp>
+#include <troupe/detail/memory/poison.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 #include <vector>
 
 namespace troupe::detail {

@@ -3,7 +3,7 @@
 
 #include <checker/check.hpp>
 #include <memory>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 namespace troupe {
 namespace {

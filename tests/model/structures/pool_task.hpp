@@ -3,8 +3,8 @@
 
 #include <checker/check.hpp>
 #include <functional>
-#include <troupe/scheduler/runnable.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/scheduler/runnable.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 // The tasks that the checks of pools schedule.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/sync/rarely_replaced.hpp>
+#include <troupe/detail/sync/rarely_replaced.hpp>
 
 #include <gtest/gtest.h>
 

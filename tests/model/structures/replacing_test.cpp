@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker that passes from one thread to another in the middle of a turn. Each of its tasks
 // belongs to exactly one of them.
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <checker/check.hpp>
 #include <chrono>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 #include "pool_task.hpp"
 

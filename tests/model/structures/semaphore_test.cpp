@@ -3,7 +3,7 @@
 
 #include <checker/check.hpp>
 #include <memory>
-#include <troupe/sync/semaphore.hpp>
+#include <troupe/detail/sync/semaphore.hpp>
 
 namespace troupe {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/serial_executor.hpp>
+#include <troupe/detail/scheduler/serial_executor.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <checker/check.hpp>
 #include <functional>
-#include <troupe/scheduler/worker_pool.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
+#include <troupe/detail/sync/parker.hpp>
 
 namespace troupe::detail {
 namespace {

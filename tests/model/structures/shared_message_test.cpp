@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
-#include <troupe/supervision/shared_message.hpp>
+#include <troupe/detail/supervision/shared_message.hpp>
 
 namespace troupe::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include <checker/check.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/sync/parker.hpp>
 #include <troupe/troupe.hpp>
 
 #include "small_system.hpp"

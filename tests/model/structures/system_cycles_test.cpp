@@ -4,8 +4,8 @@
 
 #include <checker/check.hpp>
 #include <chrono>
+#include <troupe/detail/sync/parker.hpp>
 #include <troupe/supervision/registry.hpp>
-#include <troupe/sync/parker.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <troupe/detail/sync/parker.hpp>
 #include <troupe/supervision/router.hpp>
-#include <troupe/sync/parker.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 #include <vector>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <checker/check.hpp>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/sync/parker.hpp>
 #include <troupe/troupe.hpp>
 
 #include "small_system.hpp"

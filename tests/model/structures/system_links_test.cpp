@@ -5,7 +5,7 @@
 
 #include <checker/check.hpp>
 #include <chrono>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/sync/parker.hpp>
 #include <troupe/troupe.hpp>
 
 #include "small_system.hpp"

@@ -6,7 +6,7 @@
 #include <checker/check.hpp>
 #include <memory>
 #include <stdexcept>
-#include <troupe/sync/parker.hpp>
+#include <troupe/detail/sync/parker.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 

@@ -9,10 +9,10 @@
 #include <new>
 #include <stdexcept>
 #include <string_view>
-#include <troupe/actor/actor_type.hpp>
-#include <troupe/actor/incarnations.hpp>
-#include <troupe/sync/atomic.hpp>
-#include <troupe/sync/mutex.hpp>
+#include <troupe/detail/actor/actor_type.hpp>
+#include <troupe/detail/actor/incarnations.hpp>
+#include <troupe/detail/sync/atomic.hpp>
+#include <troupe/detail/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 

@@ -4,9 +4,9 @@
 
 #include <checker/check.hpp>
 #include <chrono>
-#include <troupe/memory/pool.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/per_process.hpp>
+#include <troupe/detail/memory/pool.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/per_process.hpp>
 #include <troupe/troupe.hpp>
 
 #include "small_system.hpp"

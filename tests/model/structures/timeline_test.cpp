@@ -3,7 +3,7 @@
 
 #include <checker/check.hpp>
 #include <cstdint>
-#include <troupe/scheduler/timeline.hpp>
+#include <troupe/detail/scheduler/timeline.hpp>
 
 namespace troupe::detail {
 namespace {

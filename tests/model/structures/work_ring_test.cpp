@@ -3,7 +3,7 @@
 
 #include <array>
 #include <checker/check.hpp>
-#include <troupe/sync/work_ring.hpp>
+#include <troupe/detail/sync/work_ring.hpp>
 
 namespace troupe {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <troupe/scheduler/worker_pool.hpp>
+#include <troupe/detail/scheduler/worker_pool.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <checker/check.hpp>
 #include <functional>
-#include <troupe/scheduler/tuning.hpp>
-#include <troupe/sync/parker.hpp>
-#include <troupe/sync/per_thread.hpp>
+#include <troupe/detail/scheduler/tuning.hpp>
+#include <troupe/detail/sync/parker.hpp>
+#include <troupe/detail/sync/per_thread.hpp>
 
 #include "pool_task.hpp"
 
