@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Creates libraries, tests and benchmarks from folders. In src/<layer>/
 #
-#   *_test.cpp     all of these form one GoogleTest program, <layer>_test
+#   *_test.cpp     all of these form one GoogleTest program, <layer>_test, together with
+#                  those in contract/, which test the layer as a whole
 #   *_bench.cpp    each is one program; a test runs it with --smoke
 #   any other .cpp belongs to the library
 #
@@ -43,7 +44,8 @@ function(troupe_add_part part)
     list(APPEND headers ${PROJECT_SOURCE_DIR}/include/${arg_UMBRELLA})
   endif()
   foreach(layer IN LISTS arg_LAYERS)
-    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/troupe/${layer}/*.hpp)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/troupe/${layer}/*.hpp
+         ${PROJECT_SOURCE_DIR}/include/troupe/detail/${layer}/*.hpp)
     list(APPEND headers ${found})
     troupe_find_sources(found ${layer} *.cpp)
     list(FILTER found EXCLUDE REGEX "_(test|bench)\\.cpp$")
@@ -161,6 +163,8 @@ endfunction()
 function(troupe_add_layer_tests part)
   foreach(layer IN LISTS ARGN)
     troupe_find_sources(sources ${layer} *_test.cpp)
+    troupe_find_sources(contract ${layer} contract/*_test.cpp)
+    list(APPEND sources ${contract})
     if(NOT TROUPE_ONE_THREAD_TESTS)
       troupe_leave_out_one_thread(sources)
     endif()
@@ -229,10 +233,12 @@ function(troupe_check_folders)
   if(NOT TROUPE_SERVER)
     list(APPEND layers server)
   endif()
-  file(GLOB folders CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/* ${PROJECT_SOURCE_DIR}/include/troupe/*)
+  file(GLOB folders CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/* ${PROJECT_SOURCE_DIR}/include/troupe/*
+       ${PROJECT_SOURCE_DIR}/include/troupe/detail/*)
   foreach(folder IN LISTS folders)
     cmake_path(GET folder FILENAME layer)
-    if(IS_DIRECTORY ${folder} AND NOT layer IN_LIST layers)
+    if(IS_DIRECTORY ${folder} AND NOT layer IN_LIST layers
+       AND NOT folder STREQUAL ${PROJECT_SOURCE_DIR}/include/troupe/detail)
       message(FATAL_ERROR "${folder} is in no part: name it in ${PROJECT_SOURCE_DIR}/CMakeLists.txt.")
     endif()
   endforeach()

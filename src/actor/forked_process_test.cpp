@@ -11,11 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/actor/pump.hpp>
-#include <troupe/actor/recipient.hpp>
-#include <troupe/actor/system.hpp>
-#include <troupe/channel/channel.hpp>
-#include <troupe/channel/select.hpp>
+#include <troupe/troupe.hpp>
 
 #include "ask_test_support.hpp"
 #include "forked_test_support.hpp"

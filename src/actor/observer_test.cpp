@@ -12,10 +12,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <troupe/actor/observer.hpp>
-#include <troupe/actor/trace.hpp>
-#include <troupe/channel/channel.hpp>
-#include <troupe/machine/state_machine.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
 #include <vector>

@@ -12,17 +12,17 @@ CHECK = Path(__file__).with_name("layer_check.py")
 
 CLEAN = {
     "include/troupe/troupe.hpp": "#include <troupe/actor/ref.hpp>\n",
-    "include/troupe/base/assert.hpp": "#include <cstdint>\n",
-    "include/troupe/sync/atomic.hpp": "#include <atomic>\n",
-    "include/troupe/sync/parker.hpp": "#include <troupe/base/assert.hpp>\n",
-    "include/troupe/mailbox/mailbox.hpp": "#include <troupe/sync/parker.hpp>\n",
-    "include/troupe/scheduler/worker.hpp": "#include <troupe/sync/parker.hpp>\n",
-    "include/troupe/actor/ref.hpp": "#include <troupe/mailbox/mailbox.hpp>\n"
-                                    "#include <troupe/scheduler/worker.hpp>\n",
+    "include/troupe/detail/base/assert.hpp": "#include <cstdint>\n",
+    "include/troupe/detail/sync/atomic.hpp": "#include <atomic>\n",
+    "include/troupe/detail/sync/parker.hpp": "#include <troupe/detail/base/assert.hpp>\n",
+    "include/troupe/detail/mailbox/mailbox.hpp": "#include <troupe/detail/sync/parker.hpp>\n",
+    "include/troupe/detail/scheduler/worker.hpp": "#include <troupe/detail/sync/parker.hpp>\n",
+    "include/troupe/actor/ref.hpp": "#include <troupe/detail/mailbox/mailbox.hpp>\n"
+                                    "#include <troupe/detail/scheduler/worker.hpp>\n",
     "include/troupe/http/server.hpp": "#include <boost/asio.hpp>\n#include <troupe/troupe.hpp>\n",
-    "src/base/assert.cpp": "#include <troupe/base/assert.hpp>\n#include <linux/futex.h>\n",
+    "src/base/assert.cpp": "#include <troupe/detail/base/assert.hpp>\n#include <linux/futex.h>\n",
     "src/base/assert_test.cpp": "#include <gtest/gtest.h>\n#include <gmock/gmock.h>\n",
-    "src/scheduler/deque.hpp": "#include <troupe/sync/atomic.hpp>\n",
+    "src/scheduler/deque.hpp": "#include <troupe/detail/sync/atomic.hpp>\n",
     "src/scheduler/worker.cpp": '#include "deque.hpp"\n',
     "src/actor/ref.cpp": '#include "scheduler/deque.hpp"\n#include <sys/syscall.h>\n',
     "src/actor/ref_test.cpp": "#include <troupe/troupe.hpp>\n",
@@ -66,9 +66,9 @@ class LayerCheck(unittest.TestCase):
         self.assertEqual(self.run_check(), (0, []))
 
     def test_an_upward_include_is_found(self):
-        self.write("include/troupe/sync/parker.hpp", "\n\n#include <troupe/actor/ref.hpp>\n")
+        self.write("include/troupe/detail/sync/parker.hpp", "\n\n#include <troupe/actor/ref.hpp>\n")
         self.assert_found(
-            "include/troupe/sync/parker.hpp:3: <troupe/actor/ref.hpp>: actor lies above sync")
+            "include/troupe/detail/sync/parker.hpp:3: <troupe/actor/ref.hpp>: actor lies above sync")
 
     def test_an_upward_include_in_a_source_is_found(self):
         self.write("src/scheduler/worker.cpp", "#include <troupe/http/server.hpp>\n")
@@ -80,9 +80,9 @@ class LayerCheck(unittest.TestCase):
         self.assert_found('src/base/assert.cpp:1: "waits.hpp": there is no such file')
 
     def test_an_upward_include_in_a_test_is_found(self):
-        self.write("src/base/assert_test.cpp", "#include <troupe/sync/parker.hpp>\n")
+        self.write("src/base/assert_test.cpp", "#include <troupe/detail/sync/parker.hpp>\n")
         self.assert_found(
-            "src/base/assert_test.cpp:1: <troupe/sync/parker.hpp>: sync lies above base")
+            "src/base/assert_test.cpp:1: <troupe/detail/sync/parker.hpp>: sync lies above base")
 
     def test_an_upward_include_of_a_private_header_is_found(self):
         self.write("src/base/assert.cpp", '#include "../scheduler/deque.hpp"\n')
@@ -90,8 +90,8 @@ class LayerCheck(unittest.TestCase):
             'src/base/assert.cpp:1: "../scheduler/deque.hpp": scheduler lies above base')
 
     def test_a_sibling_is_found(self):
-        self.write("include/troupe/mailbox/mailbox.hpp", "#include <troupe/scheduler/worker.hpp>\n")
-        self.assert_found("include/troupe/mailbox/mailbox.hpp:1: <troupe/scheduler/worker.hpp>: "
+        self.write("include/troupe/detail/mailbox/mailbox.hpp", "#include <troupe/detail/scheduler/worker.hpp>\n")
+        self.assert_found("include/troupe/detail/mailbox/mailbox.hpp:1: <troupe/detail/scheduler/worker.hpp>: "
                           "scheduler and mailbox are siblings")
 
     def test_a_foreign_library_in_the_core_is_found(self):
@@ -107,12 +107,14 @@ class LayerCheck(unittest.TestCase):
     def test_an_atomic_past_the_alias_is_found(self):
         self.write("src/scheduler/deque.hpp", "#include <atomic>\n")
         self.assert_found("src/scheduler/deque.hpp:1: <atomic>: "
-                          "atomics go through <troupe/sync/atomic.hpp>")
+                          "atomics go through <troupe/detail/sync/atomic.hpp>")
 
     def test_an_unknown_layer_is_found(self):
         self.write("src/util/strings.cpp", "")
         self.write("include/troupe/misc.hpp", "")
-        self.assert_found("include/troupe/misc.hpp:1: lies in the folder of no layer",
+        self.write("include/troupe/detail/util/misc.hpp", "")
+        self.assert_found("include/troupe/detail/util/misc.hpp:1: the folder util is no layer",
+                          "include/troupe/misc.hpp:1: lies in the folder of no layer",
                           "src/util/strings.cpp:1: the folder util is no layer")
 
     def test_a_private_header_in_a_public_one_is_found(self):
@@ -139,10 +141,15 @@ class LayerCheck(unittest.TestCase):
         self.assert_found('examples/chat/main.cpp:1: "../../src/scheduler/deque.hpp": '
                           "an example includes public headers and those of examples")
 
-    def test_the_umbrella_stands_for_what_it_includes(self):
+    def test_an_internal_header_in_an_example_is_found(self):
+        self.write("examples/chat/main.cpp", "#include <troupe/detail/sync/parker.hpp>\n")
+        self.assert_found("examples/chat/main.cpp:1: <troupe/detail/sync/parker.hpp>: "
+                          "a header of troupe/detail/ is not for users")
+
+    def test_the_umbrella_below_the_actors_is_found(self):
         self.write("src/base/assert_test.cpp", "#include <troupe/troupe.hpp>\n")
-        self.assert_found(
-            "src/base/assert_test.cpp:1: <troupe/actor/ref.hpp>: actor lies above base")
+        self.assert_found("src/base/assert_test.cpp:1: <troupe/troupe.hpp>: "
+                          "base lies below the actors that the umbrella includes")
 
     def test_the_umbrella_in_the_library_is_found(self):
         self.write("src/actor/ref.cpp", "#include <troupe/troupe.hpp>\n")
@@ -171,18 +178,18 @@ class LayerCheck(unittest.TestCase):
         self.assert_found("src/base/assert.cpp:1: HEADER: a computed include hides the layer")
 
     def test_odd_spelling_hides_nothing(self):
-        self.write("src/base/assert.cpp", "/* one\ntwo */ #  include  <troupe/sync/parker.hpp> // why\n")
-        self.assert_found("src/base/assert.cpp:2: <troupe/sync/parker.hpp>: sync lies above base")
+        self.write("src/base/assert.cpp", "/* one\ntwo */ #  include  <troupe/detail/sync/parker.hpp> // why\n")
+        self.assert_found("src/base/assert.cpp:2: <troupe/detail/sync/parker.hpp>: sync lies above base")
 
     def test_a_comment_is_no_include(self):
         self.write("src/base/assert.cpp",
-                   "// #include <troupe/sync/parker.hpp>\n/*\n#include <troupe/sync/parker.hpp>\n*/\n")
+                   "// #include <troupe/detail/sync/parker.hpp>\n/*\n#include <troupe/detail/sync/parker.hpp>\n*/\n")
         self.assertEqual(self.run_check(), (0, []))
 
     def test_a_comment_mark_in_a_string_hides_nothing(self):
         self.write("src/base/assert.cpp",
-                   'auto any = "*/*";\n#include <troupe/sync/parker.hpp>\nauto all = "*/*";\n')
-        self.assert_found("src/base/assert.cpp:2: <troupe/sync/parker.hpp>: sync lies above base")
+                   'auto any = "*/*";\n#include <troupe/detail/sync/parker.hpp>\nauto all = "*/*";\n')
+        self.assert_found("src/base/assert.cpp:2: <troupe/detail/sync/parker.hpp>: sync lies above base")
 
     def test_an_empty_tree_fails(self):
         with tempfile.TemporaryDirectory() as empty:

@@ -28,7 +28,7 @@ HINTS = HERE / "mutants.hints"
 WORK = ROOT / "build" / "mutants"
 TREE = WORK / "tree"
 BUILD = TREE / "build" / "release"  # as in any clone, so that the compiler cache has all code without mutations
-HEADER = "include/troupe/base/mutant.hpp"
+HEADER = "include/troupe/detail/base/mutant.hpp"
 
 OPTIONS = ["-DTROUPE_BENCHMARKS=OFF", "-DTROUPE_LAB=OFF", "-DTROUPE_DOCUMENT_TESTS=OFF", "-DTROUPE_EXAMPLES=OFF",
            "-DTROUPE_PLANTED_TESTS=OFF", "-DTROUPE_CLI=OFF", "-DTROUPE_COARSE_TESTS=ON", "-DTROUPE_WERROR=ON"]
@@ -98,7 +98,7 @@ def planted(source, mutants):
             else:
                 text = f"({choice} ? ({mutant['mutated']}) : ({text}))"
         source = source[:begin] + text + source[end:]
-    include = "#include <troupe/base/mutant.hpp>\n"
+    include = "#include <troupe/detail/base/mutant.hpp>\n"
     at = source.find("#pragma once\n")
     at = at + len("#pragma once\n") if at >= 0 else source.find("\n") + 1
     return source[:at] + include + source[at:]
