@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/message/envelope.hpp>
 #include <utility>
 

@@ -10,6 +10,7 @@
 
 #include <troupe/actor/timer.hpp>
 #include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 
 #include "simulated_network_access.hpp"
 

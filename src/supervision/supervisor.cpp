@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 
 #include "child_texts.hpp"
 

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <troupe/actor/trace.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 #include <troupe/troupe.hpp>

@@ -17,6 +17,7 @@
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
 #include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/message/address.hpp>
 
 // Actors that are a function: the order of their code says which message they wait for next.

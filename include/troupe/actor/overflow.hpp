@@ -12,6 +12,7 @@
 #include <troupe/actor/overflow_policy.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/detail/actor/actor_type.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 
 namespace troupe {
 

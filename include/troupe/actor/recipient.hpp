@@ -11,6 +11,7 @@
 
 #include <troupe/actor/ref.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 
 namespace troupe {
 

@@ -17,6 +17,7 @@
 #include <troupe/base/clock.hpp>
 #include <troupe/detail/actor/control_block.hpp>
 #include <troupe/detail/base/assert.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 
 namespace troupe {
 

@@ -11,6 +11,7 @@
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/message/envelope.hpp>
 #include <troupe/message/address.hpp>
 #include <troupe/message/handler.hpp>

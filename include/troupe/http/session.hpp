@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/http/websocket.hpp>
 #include <troupe/troupe.hpp>
 

@@ -16,6 +16,7 @@
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/timer.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/supervision/child_record.hpp>
 #include <troupe/message/type_name.hpp>
 #include <troupe/supervision/child.hpp>

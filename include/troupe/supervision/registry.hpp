@@ -15,6 +15,7 @@
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/supervision/awaited_name.hpp>
 #include <troupe/detail/supervision/named_type.hpp>
 #include <troupe/message/address.hpp>

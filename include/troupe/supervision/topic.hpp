@@ -11,6 +11,7 @@
 
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/ref.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/supervision/topic_core.hpp>
 #include <troupe/message/handler.hpp>
 

@@ -20,6 +20,7 @@
 #include <troupe/detail/base/cache_line.hpp>
 #include <troupe/detail/mailbox/mailbox.hpp>
 #include <troupe/detail/memory/stable_pool.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/message/envelope.hpp>
 #include <troupe/detail/message/type_identity.hpp>
 #include <troupe/detail/scheduler/activity.hpp>

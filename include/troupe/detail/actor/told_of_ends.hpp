@@ -8,6 +8,7 @@
 #include <troupe/actor/events.hpp>
 #include <troupe/detail/actor/control_block.hpp>
 #include <troupe/detail/message/call_handler.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/message/envelope.hpp>
 #include <troupe/message/type_name.hpp>
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/message/envelope.hpp>
 #include <troupe/message/address.hpp>
 #include <troupe/message/handler.hpp>

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <troupe/detail/actor/actor_type.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/message/envelope.hpp>
 #include <troupe/detail/message/type_identity.hpp>
 #include <troupe/message/handler.hpp>

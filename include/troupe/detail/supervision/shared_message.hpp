@@ -10,6 +10,7 @@
 #include <troupe/detail/actor/control_block.hpp>
 #include <troupe/detail/memory/pool.hpp>
 #include <troupe/detail/message/call_handler.hpp>
+#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/message/envelope.hpp>
 #include <troupe/detail/sync/atomic.hpp>
 #include <troupe/message/address.hpp>
