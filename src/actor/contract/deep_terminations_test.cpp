@@ -37,7 +37,7 @@ ref<link> chain(system& s, const placement where) {
   return first;
 }
 
-TEST(ends, a_chain_of_a_million_actors_that_each_hold_the_next_ends_without_recursion) {
+TEST(termination, a_chain_of_a_million_actors_that_each_hold_the_next_ends_without_recursion) {
   system s{{.workers = 2}};
   auto first = chain(s, pool);
   EXPECT_EQ(alive(), length);
@@ -46,7 +46,7 @@ TEST(ends, a_chain_of_a_million_actors_that_each_hold_the_next_ends_without_recu
   EXPECT_EQ(alive(), 0);
 }
 
-TEST(ends, a_chain_on_a_pump_ends_without_recursion) {
+TEST(termination, a_chain_on_a_pump_ends_without_recursion) {
   stage s;
   auto first = chain(s.system, bound_to(s.pump));
   first = {};
@@ -54,14 +54,14 @@ TEST(ends, a_chain_on_a_pump_ends_without_recursion) {
   EXPECT_EQ(alive(), 0);
 }
 
-TEST(ends, a_chain_that_is_shut_down_ends_whole) {
+TEST(termination, a_chain_that_is_shut_down_ends_whole) {
   system s{{.workers = 2}};
   const auto first = chain(s, pool);
   EXPECT_TRUE(s.shutdown(patience).complete());
   EXPECT_EQ(alive(), 0);
 }
 
-TEST(ends, a_chain_of_messages_that_each_hold_the_next_receiver_ends_without_recursion) {
+TEST(termination, a_chain_of_messages_that_each_hold_the_next_receiver_ends_without_recursion) {
   stage s;
   // Each is kept alive only by the message that the next one never handles.
   ref<link> last = s.spawn<link>(ref<link>{});
@@ -76,7 +76,7 @@ TEST(ends, a_chain_of_messages_that_each_hold_the_next_receiver_ends_without_rec
   EXPECT_EQ(alive(), 0);
 }
 
-TEST(ends, a_cycle_ends_when_one_of_it_is_stopped) {
+TEST(termination, a_cycle_ends_when_one_of_it_is_stopped) {
   class member : public actor {
    public:
     void on(const ref<member>& next) { next_ = next; }
@@ -125,7 +125,7 @@ class speaks_up : public actor {
   delivery& became_;
 };
 
-TEST(ends, what_is_left_to_an_actor_that_nobody_refers_to_may_name_it) {
+TEST(termination, what_is_left_to_an_actor_that_nobody_refers_to_may_name_it) {
   stage s;
   delivery became = delivery::accepted;
   s.spawn<speaks_up>(became).send(speaks_up::begin{});
@@ -138,7 +138,7 @@ TEST(ends, what_is_left_to_an_actor_that_nobody_refers_to_may_name_it) {
   EXPECT_NE(one, other) << "the slot went back once";
 }
 
-TEST(ends, who_hangs_over_a_message_that_was_left_is_named) {
+TEST(termination, who_hangs_over_a_message_that_was_left_is_named) {
   class ends_slowly : public actor {
    public:
     ends_slowly(event& stopping, event& go_on) : stopping_(stopping), go_on_(go_on) {}
@@ -172,7 +172,7 @@ TEST(ends, who_hangs_over_a_message_that_was_left_is_named) {
   EXPECT_TRUE(s.shutdown(patience).complete());
 }
 
-TEST(ends, a_full_mailbox_is_discarded_whole) {
+TEST(termination, a_full_mailbox_is_discarded_whole) {
   stage s;
   const auto a = s.spawn<link>({.max_messages = no_limit, .max_bytes = no_limit}, ref<link>{});
   for (int i = 0; i < length / 10; ++i) a.send(ref<link>{});

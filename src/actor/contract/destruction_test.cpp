@@ -24,7 +24,7 @@ void send_until_refused(const ref<sink>& to) {
   while (to.send(1) == delivery::accepted) std::this_thread::yield();
 }
 
-TEST(goodbye, of_a_system_while_others_send) {
+TEST(destruction, of_a_system_while_others_send) {
   for (int i = 0; i < rounds; ++i) {
     std::vector<std::thread> senders;
     {
@@ -38,7 +38,7 @@ TEST(goodbye, of_a_system_while_others_send) {
   }
 }
 
-TEST(goodbye, of_a_system_just_after_another_thread_has_stopped_its_last_actor) {
+TEST(destruction, of_a_system_just_after_another_thread_has_stopped_its_last_actor) {
   for (int i = 0; i < rounds; ++i) {
     std::thread other;
     {
@@ -51,7 +51,7 @@ TEST(goodbye, of_a_system_just_after_another_thread_has_stopped_its_last_actor) 
   }
 }
 
-TEST(goodbye, of_a_pump_while_others_send) {
+TEST(destruction, of_a_pump_while_others_send) {
   system s{{.workers = 1}};
   for (int i = 0; i < rounds; ++i) {
     std::optional<pump> p(s);
@@ -65,7 +65,7 @@ TEST(goodbye, of_a_pump_while_others_send) {
   }
 }
 
-TEST(goodbye, of_a_pump_just_after_another_thread_has_stopped_its_last_actor) {
+TEST(destruction, of_a_pump_just_after_another_thread_has_stopped_its_last_actor) {
   class flagged : public actor {
    public:
     explicit flagged(bool& gone) : gone_(gone) {}
@@ -87,7 +87,7 @@ TEST(goodbye, of_a_pump_just_after_another_thread_has_stopped_its_last_actor) {
   }
 }
 
-TEST(goodbye, of_a_pump_whose_actors_have_timers) {
+TEST(destruction, of_a_pump_whose_actors_have_timers) {
   system s{{.workers = 1}};
   for (int i = 0; i < rounds; ++i) {
     pump p(s);
@@ -98,7 +98,7 @@ TEST(goodbye, of_a_pump_whose_actors_have_timers) {
   EXPECT_EQ(s.statistics().timers_armed, 0u);
 }
 
-TEST(goodbye, of_a_system_while_others_arm_timers_and_cancel_them) {
+TEST(destruction, of_a_system_while_others_arm_timers_and_cancel_them) {
   for (int i = 0; i < rounds / 4; ++i) {
     std::vector<std::thread> others;
     {
@@ -119,7 +119,7 @@ TEST(goodbye, of_a_system_while_others_arm_timers_and_cancel_them) {
   }
 }
 
-TEST(goodbye, of_a_system_while_others_lock_weak_refs_and_join) {
+TEST(destruction, of_a_system_while_others_lock_weak_refs_and_join) {
   for (int i = 0; i < rounds / 4; ++i) {
     std::vector<std::thread> others;
     {

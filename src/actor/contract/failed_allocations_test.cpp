@@ -32,7 +32,7 @@ class depot : public actor {
   int& handled_;
 };
 
-TEST(no_memory, for_a_message_that_the_mailbox_cannot_count_leaves_nothing_in_the_overdraft) {
+TEST(failed_allocation, for_a_message_that_the_mailbox_cannot_count_leaves_nothing_in_the_overdraft) {
   constexpr std::size_t beyond_counting = 20'000'000;
   int handled = 0;
   recorder told;
@@ -56,7 +56,7 @@ TEST(no_memory, for_a_message_that_the_mailbox_cannot_count_leaves_nothing_in_th
 
 // ── Waiting for an answer ─────────────────────────────────────────────────────────────────────
 
-TEST(no_memory, for_the_time_of_a_request_leaves_no_wait_that_keeps_its_actor) {
+TEST(failed_allocation, for_the_time_of_a_request_leaves_no_wait_that_keeps_its_actor) {
   journal log;
   stage s;
   const auto silent = s.spawn<oracle>();
@@ -90,7 +90,7 @@ class linked : public actor {
   using actor::link;
 };
 
-TEST(no_memory, for_a_link_leaves_none_of_its_ends) {
+TEST(failed_allocation, for_a_link_leaves_none_of_its_ends) {
   stage s;
   for (std::uint64_t which = 1;; ++which) {
     const auto one = s.spawn<linked>();

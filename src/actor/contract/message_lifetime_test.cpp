@@ -60,7 +60,7 @@ class by_value : public actor {
   int& handled_;
 };
 
-TEST(message_life, ends_after_the_handler) {
+TEST(message_lifetime, ends_after_the_handler) {
   int handled = 0;
   stage s;
   const auto a = s.spawn<by_reference>(handled);
@@ -76,7 +76,7 @@ TEST(message_life, ends_after_the_handler) {
   EXPECT_EQ(handled, 20);
 }
 
-TEST(message_life, ends_at_once_if_it_is_refused) {
+TEST(message_lifetime, ends_at_once_if_it_is_refused) {
   int handled = 0;
   stage s;
   const auto a = s.spawn<by_reference>(handled);
@@ -86,7 +86,7 @@ TEST(message_life, ends_at_once_if_it_is_refused) {
   EXPECT_EQ(parcel::alive_now(), 0);
 }
 
-TEST(message_life, ends_with_an_actor_that_does_not_handle_it_any_more) {
+TEST(message_lifetime, ends_with_an_actor_that_does_not_handle_it_any_more) {
   int handled = 0;
   stage s;
   const auto a = s.spawn<by_reference>(handled);
@@ -98,7 +98,7 @@ TEST(message_life, ends_with_an_actor_that_does_not_handle_it_any_more) {
   EXPECT_EQ(s.told.dead_letters().size(), 10u);
 }
 
-TEST(message_life, is_over_before_the_system_is) {
+TEST(message_lifetime, is_over_before_the_system_is) {
   int handled = 0;
   {
     system s{{.workers = 2}};
@@ -109,7 +109,7 @@ TEST(message_life, is_over_before_the_system_is) {
   EXPECT_EQ(handled, 1'000);
 }
 
-TEST(message_life, does_not_begin_if_its_copy_throws) {
+TEST(message_lifetime, does_not_begin_if_its_copy_throws) {
   int handled = 0;
   stage s;
   const auto a = s.spawn<by_reference>(handled);
@@ -129,7 +129,7 @@ TEST(message_life, does_not_begin_if_its_copy_throws) {
   EXPECT_EQ(parcel::alive_now(), 0);
 }
 
-TEST(message_life, does_not_begin_if_its_move_throws) {
+TEST(message_lifetime, does_not_begin_if_its_move_throws) {
   int handled = 0;
   stage s;
   const auto a = s.spawn<by_reference>(handled);
@@ -143,7 +143,7 @@ TEST(message_life, does_not_begin_if_its_move_throws) {
   EXPECT_EQ(parcel::alive_now(), 0);
 }
 
-TEST(message_life, fails_the_actor_if_handing_it_over_throws) {
+TEST(message_lifetime, fails_the_actor_if_handing_it_over_throws) {
   int handled = 0;
   stage s;
   const auto a = s.spawn<by_value>(handled);
@@ -158,7 +158,7 @@ TEST(message_life, fails_the_actor_if_handing_it_over_throws) {
   EXPECT_EQ(s.told.failures()[0].message, type_name<parcel>());
 }
 
-TEST(message_life, of_one_that_holds_a_reference_to_its_receiver_ends_too) {
+TEST(message_lifetime, of_one_that_holds_a_reference_to_its_receiver_ends_too) {
   struct holds {
     ref<probe> whom;
   };
@@ -188,7 +188,7 @@ TEST(message_life, of_one_that_holds_a_reference_to_its_receiver_ends_too) {
   EXPECT_EQ(log.lines().size(), 2u) << "the last reference was in a dead letter";
 }
 
-TEST(message_life, of_one_whose_destructor_sends_is_over_in_time) {
+TEST(message_lifetime, of_one_whose_destructor_sends_is_over_in_time) {
   struct tells {
     explicit tells(ref<probe> heir) : whom(std::move(heir)) {}
     tells(tells&&) noexcept = default;
