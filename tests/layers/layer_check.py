@@ -18,7 +18,8 @@ The rules:
   - A public header includes no private one; an example includes only public headers and those of examples, and
     none of troupe/detail/, which belongs to the implementation of public headers.
   - lab and cli may include everything, but lab not cli; nothing else includes them.
-  - troupe/troupe.hpp is there for users: no library file of the core includes it, and no test of a layer below
+  - troupe/troupe.hpp includes all public headers of the core, except for those of simulations.
+    It is there for users: no library file of the core includes it, and no test of a layer below
     the actors.
   - A test may include the headers of tests/main by their names.
   - An include names a file that exists.
@@ -60,6 +61,7 @@ BINDING = "troupe/testkit/gtest.hpp"
 TEST_HEADERS = Path("tests/main")
 
 UMBRELLA = "troupe/troupe.hpp"
+LEFT_OUT = {"sim"}
 DETAIL = Path("include/troupe/detail")
 ATOMIC = "troupe/detail/sync/atomic.hpp"
 KNOWS_ATOMIC = {ATOMIC, "troupe/detail/sync/orders.hpp"}
@@ -178,6 +180,12 @@ class Check:
             target = self.target_of(path, include)
             if target is None or self.layer_of(target) not in CORE:
                 self.report(path, include, "the umbrella includes layers of the core only")
+        included = {include.name for include in includes_of(path)}
+        for layer in sorted(CORE - LEFT_OUT):
+            for header in sorted((self.root / "include/troupe" / layer).rglob("*.hpp")):
+                name = str(header.relative_to(self.root / "include"))
+                if name not in included:
+                    self.report(path, None, f"the umbrella leaves out <{name}>")
 
     def check_include(self, path: Path, layer: Optional[str], include: Include) -> None:
         if include.text[:1] not in ("<", '"'):

@@ -163,6 +163,11 @@ class LayerCheck(unittest.TestCase):
         self.assertIn("include/troupe/troupe.hpp:1: <troupe/http/server.hpp>: "
                       "the umbrella includes layers of the core only", found)
 
+    def test_a_header_that_the_umbrella_leaves_out_is_found(self):
+        self.write("include/troupe/supervision/router.hpp", "")
+        self.write("include/troupe/sim/simulation.hpp", "")
+        self.assert_found("include/troupe/troupe.hpp:1: the umbrella leaves out <troupe/supervision/router.hpp>")
+
     def test_what_is_foreign_in_the_test_kit_is_found(self):
         self.write("include/troupe/testkit/probe.hpp", "#include <gtest/gtest.h>\n#include <vector>\n")
         self.assert_found("include/troupe/testkit/probe.hpp:1: <gtest/gtest.h>: testkit uses only the C++ "
