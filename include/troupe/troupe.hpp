@@ -37,6 +37,7 @@
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/actor/statistics.hpp>
 #include <troupe/actor/system.hpp>
+#include <troupe/actor/system_options.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/actor/timeline_options.hpp>
 #include <troupe/actor/timer.hpp>

@@ -16,24 +16,117 @@
 #include <troupe/actor/timer.hpp>
 #include <troupe/base/clock.hpp>
 #include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/handles.hpp>
 #include <troupe/detail/base/assert.hpp>
 #include <troupe/detail/message/dispatch.hpp>
 
 namespace troupe {
 
+/// A counted, typed handle to an actor. The actor lives at least as long as such a handle exists,
+/// or until it is stopped or fails. A handle to a terminated actor is safe to use; its sends are
+/// refused.
+///
+/// Threads: like a shared_ptr: different handles may be used from different threads, one handle
+///          from one thread at a time.
+/// Cost:    8 bytes; a copy is one atomic addition, a move is free.
+/// Errors:  using an empty handle is a broken contract: it prints a line and aborts.
 template <class A>
-class ref;
+class ref : public detail::typed_handle<ref<A>, A> {
+ public:
+  ref() = default;
+  ref(const ref& other) noexcept : block_(other.block_) {
+    if (block_ != nullptr) block_->hold();
+  }
+  ref(ref&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  ref(const self_ref<A>& self) noexcept;
+  ref& operator=(ref other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~ref() {
+    if (block_ != nullptr) block_->let_go();
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
+
+  /// Waits until the actor has terminated and its destructor has returned; returns the exit reason.
+  ///
+  /// Threads: any that is not inside a handler on a shared thread. On the thread of the pump that
+  ///          the actor is bound to, join() runs the pump.
+  /// Errors:  std::logic_error where waiting would block a worker of the pool or never end. Actors
+  ///          use watch() instead.
+  exit_reason join() const { return detail::join(block()); }
+
+  /// As join(), with a deadline; returns nothing if the deadline passes first.
+  [[nodiscard]] std::optional<exit_reason> join_until(time_point deadline) const {
+    return detail::join_until(block(), deadline);
+  }
+  [[nodiscard]] std::optional<exit_reason> join_for(duration time) const {
+    return join_until(later(clock::now(), time));
+  }
+
+  operator troupe::address() const noexcept { return block_ ? block_->where() : troupe::address{}; }
+
+  friend bool operator==(const ref& a, const ref& b) noexcept { return a.block_ == b.block_; }
+  friend auto operator<=>(const ref& a, const ref& b) noexcept {
+    return std::compare_three_way{}(a.block_, b.block_);
+  }
+
+ private:
+  friend struct detail::ref_access;
+  friend class detail::typed_handle<ref<A>, A>;
+  explicit ref(detail::control_block* held) noexcept : block_(held) {}
+
+  [[nodiscard]] detail::control_block& block() const noexcept {
+    TROUPE_EXPECTS(block_ != nullptr, "an empty troupe::ref was used: assign what spawn() returns");
+    return *block_;
+  }
+
+  detail::control_block* block_ = nullptr;
+};
+
+/// The uncounted handle that self(this) returns, for use within the actor's own turns. To keep the
+/// actor alive, convert it into a ref or a recipient.
 template <class A>
-class self_ref;
+class self_ref : public detail::typed_handle<self_ref<A>, A> {
+ public:
+  operator troupe::address() const noexcept { return block_->where(); }
+
+ private:
+  friend struct detail::ref_access;
+  friend class detail::typed_handle<self_ref<A>, A>;
+  explicit self_ref(detail::control_block* own) noexcept : block_(own) {}
+
+  [[nodiscard]] detail::control_block& block() const noexcept { return *block_; }
+
+  detail::control_block* block_;
+};
+
+/// A typed handle that does not keep its actor alive and is not counted.
+///
+/// Threads: a plain value; lock() may be called from any thread.
+/// Cost:    16 bytes; lock() is one compare-and-swap.
 template <class A>
-class weak_ref;
+class weak_ref {
+ public:
+  weak_ref() = default;
+  weak_ref(const ref<A>& strong) noexcept : address_(strong) {}
+  weak_ref(const self_ref<A>& self) noexcept : address_(self) {}
+
+  /// Returns a counted handle, or an empty one if the actor has terminated.
+  [[nodiscard]] ref<A> lock() const noexcept;
+
+  [[nodiscard]] troupe::address address() const noexcept { return address_; }
+  operator troupe::address() const noexcept { return address_; }
+
+  friend bool operator==(const weak_ref&, const weak_ref&) = default;
+  friend auto operator<=>(const weak_ref&, const weak_ref&) = default;
+
+ private:
+  troupe::address address_;
+};
 
 namespace detail {
-
-struct ref_access;
-
-exit_reason join(control_block& block);
-std::optional<exit_reason> join_until(control_block& block, time_point deadline);
 
 /// Operations on an actor whose type is known, however it is held. Shared by ref and self_ref,
 /// which provide block().
@@ -197,114 +290,6 @@ class typed_handle {
     return static_cast<const Self*>(this)->block();
   }
 };
-
-}  // namespace detail
-
-/// A counted, typed handle to an actor. The actor lives at least as long as such a handle exists,
-/// or until it is stopped or fails. A handle to a terminated actor is safe to use; its sends are
-/// refused.
-///
-/// Threads: like a shared_ptr: different handles may be used from different threads, one handle
-///          from one thread at a time.
-/// Cost:    8 bytes; a copy is one atomic addition, a move is free.
-/// Errors:  using an empty handle is a broken contract: it prints a line and aborts.
-template <class A>
-class ref : public detail::typed_handle<ref<A>, A> {
- public:
-  ref() = default;
-  ref(const ref& other) noexcept : block_(other.block_) {
-    if (block_ != nullptr) block_->hold();
-  }
-  ref(ref&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-  ref(const self_ref<A>& self) noexcept;
-  ref& operator=(ref other) noexcept {
-    std::swap(block_, other.block_);
-    return *this;
-  }
-  ~ref() {
-    if (block_ != nullptr) block_->let_go();
-  }
-
-  [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
-
-  /// Waits until the actor has terminated and its destructor has returned; returns the exit reason.
-  ///
-  /// Threads: any that is not inside a handler on a shared thread. On the thread of the pump that
-  ///          the actor is bound to, join() runs the pump.
-  /// Errors:  std::logic_error where waiting would block a worker of the pool or never end. Actors
-  ///          use watch() instead.
-  exit_reason join() const { return detail::join(block()); }
-
-  /// As join(), with a deadline; returns nothing if the deadline passes first.
-  [[nodiscard]] std::optional<exit_reason> join_until(time_point deadline) const {
-    return detail::join_until(block(), deadline);
-  }
-  [[nodiscard]] std::optional<exit_reason> join_for(duration time) const {
-    return join_until(later(clock::now(), time));
-  }
-
-  operator troupe::address() const noexcept { return block_ ? block_->where() : troupe::address{}; }
-
-  friend bool operator==(const ref& a, const ref& b) noexcept { return a.block_ == b.block_; }
-  friend auto operator<=>(const ref& a, const ref& b) noexcept {
-    return std::compare_three_way{}(a.block_, b.block_);
-  }
-
- private:
-  friend struct detail::ref_access;
-  friend class detail::typed_handle<ref<A>, A>;
-  explicit ref(detail::control_block* held) noexcept : block_(held) {}
-
-  [[nodiscard]] detail::control_block& block() const noexcept {
-    TROUPE_EXPECTS(block_ != nullptr, "an empty troupe::ref was used: assign what spawn() returns");
-    return *block_;
-  }
-
-  detail::control_block* block_ = nullptr;
-};
-
-/// The uncounted handle that self(this) returns, for use within the actor's own turns. To keep the
-/// actor alive, convert it into a ref or a recipient.
-template <class A>
-class self_ref : public detail::typed_handle<self_ref<A>, A> {
- public:
-  operator troupe::address() const noexcept { return block_->where(); }
-
- private:
-  friend struct detail::ref_access;
-  friend class detail::typed_handle<self_ref<A>, A>;
-  explicit self_ref(detail::control_block* own) noexcept : block_(own) {}
-
-  [[nodiscard]] detail::control_block& block() const noexcept { return *block_; }
-
-  detail::control_block* block_;
-};
-
-/// A typed handle that does not keep its actor alive and is not counted.
-///
-/// Threads: a plain value; lock() may be called from any thread.
-/// Cost:    16 bytes; lock() is one compare-and-swap.
-template <class A>
-class weak_ref {
- public:
-  weak_ref() = default;
-  weak_ref(const ref<A>& strong) noexcept : address_(strong) {}
-  weak_ref(const self_ref<A>& self) noexcept : address_(self) {}
-
-  /// Returns a counted handle, or an empty one if the actor has terminated.
-  [[nodiscard]] ref<A> lock() const noexcept;
-
-  [[nodiscard]] troupe::address address() const noexcept { return address_; }
-  operator troupe::address() const noexcept { return address_; }
-
-  friend bool operator==(const weak_ref&, const weak_ref&) = default;
-  friend auto operator<=>(const weak_ref&, const weak_ref&) = default;
-
- private:
-  troupe::address address_;
-};
-
-namespace detail {
 
 /// Lets the rest of the layer make handles from control blocks, and get the block of a handle.
 struct ref_access {
