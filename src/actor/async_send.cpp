@@ -220,7 +220,7 @@ taken pauses::line_up(message_in_line& one, control_block* sender) noexcept {
     if (!is_cycle) append(one, its);
   }
   if (is_cycle) to.count_without_message(overload_event::kind::wait_cycle);
-  if (is_parked) all.parked.go_on(sender->home().conducted_by() != nullptr);
+  if (is_parked) all.parked.go_on(sender->home().driver() != nullptr);
   return how;
 }
 

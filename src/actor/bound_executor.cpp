@@ -7,8 +7,8 @@
 
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/system.hpp>
-#include <troupe/detail/actor/conductor.hpp>
 #include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 
 #include "runtime.hpp"
 
@@ -20,7 +20,7 @@ bound_executor::bound_executor(runtime& home)
   ++this_turn().pumps;
 }
 
-bound_executor::bound_executor(runtime& home, conducted_executor& by)
+bound_executor::bound_executor(runtime& home, driven_executor& by)
     : pump_executor(home.settles_at(), home.draws()),
       home_(home),
       by_(&by),
@@ -122,7 +122,7 @@ namespace troupe {
 
 pump::pump(system& of) : executor_(std::make_unique<detail::bound_executor>(*of.runtime_)) {}
 
-pump::pump(detail::runtime& of, detail::conducted_executor& by)
+pump::pump(detail::runtime& of, detail::driven_executor& by)
     : executor_(std::make_unique<detail::bound_executor>(of, by)) {}
 
 pump::~pump() {
@@ -135,10 +135,10 @@ pump::~pump() {
   executor_->run_until_stopped();
 }
 
-std::unique_ptr<pump> detail::conducted_pump(system& of) {
+std::unique_ptr<pump> detail::driven_pump(system& of) {
   runtime& home = system_access::of(of);
-  if (home.conducted() == nullptr) return nullptr;
-  return std::unique_ptr<pump>(new pump(home, *home.conducted()));
+  if (home.driven() == nullptr) return nullptr;
+  return std::unique_ptr<pump>(new pump(home, *home.driven()));
 }
 
 std::size_t pump::drain() { return executor_->drain(); }

@@ -13,7 +13,7 @@ class pump;
 
 namespace troupe::detail {
 
-class conducted_executor;
+class driven_executor;
 class control_block;
 class runtime;
 
@@ -22,7 +22,7 @@ class bound_executor final : public pump_executor {
  public:
   explicit bound_executor(runtime& home);
   /// In a simulation: `by` schedules the actors, and no thread pumps.
-  bound_executor(runtime& home, conducted_executor& by);
+  bound_executor(runtime& home, driven_executor& by);
   ~bound_executor();
 
   /// The executor that a placement names.
@@ -65,7 +65,7 @@ class bound_executor final : public pump_executor {
   void check_caller() const;
 
   runtime& home_;
-  conducted_executor* const by_ = nullptr;  // null: a thread pumps
+  driven_executor* const by_ = nullptr;  // null: a thread pumps
   const thread_id thread_;
   mutable mutex bound_mutex_;  // guards bound_
   std::size_t bound_ = 0;

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "cycle_suspects.hpp"
-#include "frozen_actors.hpp"
 #include "runtime.hpp"
+#include "unreachable_actors.hpp"
 
 namespace troupe::detail {
 
@@ -49,7 +49,7 @@ void cycle_search::stop() noexcept {
 }
 
 void cycle_search::wake() noexcept {
-  if (home_.conducted_by() != nullptr) return home_.timers().wake();
+  if (home_.driver() != nullptr) return home_.timers().wake();
   {
     const std::lock_guard lock(thread_mutex_);
     if (!thread_.joinable()) {

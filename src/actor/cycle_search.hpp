@@ -16,9 +16,9 @@ namespace troupe::detail {
 
 class runtime;
 
-/// Schedules the search for actors that are referenced only by each other. frozen_actors.cpp says
+/// Schedules the search for actors that are referenced only by each other. unreachable_actors.cpp says
 /// how the search works. A thread for it exists from the first actor whose class lists its
-/// references; in a simulation the timers' chore searches instead.
+/// references; in a simulation the timers' periodic task searches instead.
 ///
 /// Threads: any, except start(), stop() and look().
 /// Cost:    nothing while no actor lives whose class lists its references; otherwise at most a 64th

@@ -6,7 +6,7 @@
 
 #include <troupe/message/address.hpp>
 
-#include "frozen_actors.hpp"
+#include "unreachable_actors.hpp"
 
 namespace troupe::detail {
 

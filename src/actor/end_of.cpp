@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/actor/termination_messages.hpp>
 #include <troupe/detail/base/assert.hpp>
 
 #include "side_block.hpp"

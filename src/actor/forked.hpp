@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 
 namespace troupe::detail {
 
@@ -13,7 +13,7 @@ inline constinit bool threads_are_lost = false;
 /// True if a mutex that systems, channels or topics share may stay locked forever. Not within a
 /// simulation: it has no threads.
 [[nodiscard]] inline bool is_forked_child() noexcept {
-  return threads_are_lost && conductor::here() == nullptr;
+  return threads_are_lost && simulation_driver::here() == nullptr;
 }
 
 /// Throws std::logic_error in such a child; `what`: what cannot be done there.

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/actor/termination_messages.hpp>
 #include <troupe/detail/memory/pool.hpp>
 
 #include "side_block.hpp"

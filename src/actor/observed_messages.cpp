@@ -11,8 +11,8 @@
 #include <troupe/actor/observer.hpp>
 #include <troupe/actor/trace.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/detail/actor/conductor.hpp>
 #include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 #include <troupe/detail/memory/pool.hpp>
 #include <troupe/detail/sync/mutex.hpp>
 #include <troupe/detail/sync/per_process.hpp>
@@ -54,7 +54,7 @@ const dispatch& inner_of(const envelope& message) noexcept {
   return *static_cast<const marked_dispatch&>(*message.how).inner;
 }
 
-void may_fail_instead(conductor& by, control_block& me, envelope& message) {
+void may_fail_instead(simulation_driver& by, control_block& me, envelope& message) {
   try {
     by.before_handler(me);
   } catch (...) {
@@ -73,7 +73,7 @@ void run_and_tell(void* actor, envelope& message) {
   const dispatch& how = *message.how;
   const observer::message_event told{me.where(), me.name(), how.message, here.trace};
   me.home().observe([&](observer& to) { to.begun(told); });
-  if (conductor* const by = me.home().conducted_by()) may_fail_instead(*by, me, message);
+  if (simulation_driver* const by = me.home().driver()) may_fail_instead(*by, me, message);
   how.run(actor, message);
   me.home().observe([&](observer& to) { to.done(told); });
   here.trace = 0;

@@ -225,14 +225,14 @@ delivery control_block::send_slowly(envelope& message, std::size_t bytes) noexce
     return delivery::refused;
   }
   envelope& told = marked(message, *home_);
-  if (conductor* const by = home().conducted_by(); by != nullptr && told.how->weight != 0) {
+  if (simulation_driver* const by = home().driver(); by != nullptr && told.how->weight != 0) {
     control_block* const from = this_turn().running;
     switch (by->fate_of(from, *this)) {
       case fate::arrives:
         break;
       case fate::is_late:
         hold();
-        by->keeps(home().timers().as_chore(), from, *this, told);
+        by->keeps(home().timers().as_periodic_task(), from, *this, told);
         return delivery::accepted;
       case fate::finds_it_full:
         if (!has_backpressure()) return overflow(told, true);

@@ -171,7 +171,7 @@ class ring_member : public actor {
     }
     counted_->handles();
     pass_on(i);
-    if (to_ && to_.address() == self()) counted_->look();
+    if (to_ && to_.address() == self_address()) counted_->look();
     last_here = this;
     over_ = troupe::clock::now();
   }

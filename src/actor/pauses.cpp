@@ -287,7 +287,7 @@ bool pauses::pause(control_block& sender, control_block& first,
     return false;
   }
   waits_of_all& all = waits_of_all::here();
-  const bool is_simulated = sender.home().conducted_by() != nullptr;
+  const bool is_simulated = sender.home().driver() != nullptr;
   bool is_suspended = false;
   walk along;
   {
@@ -329,7 +329,7 @@ void pauses::release_waiters_of(control_block& receiver) noexcept {
 
 void pauses::release_paused_of(control_block& receiver) noexcept {
   waits_of_all& all = waits_of_all::here();
-  const bool is_simulated = receiver.home().conducted_by() != nullptr;
+  const bool is_simulated = receiver.home().driver() != nullptr;
   paused_sender* list = nullptr;
   walk along;
   {

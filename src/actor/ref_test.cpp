@@ -142,7 +142,7 @@ TEST(self_ref, turns_into_every_other_handle) {
   class looks : public actor {
    public:
     void on(const ref<looks>& me) {
-      EXPECT_EQ(self(), me.address());
+      EXPECT_EQ(self_address(), me.address());
       EXPECT_EQ(address(self(this)), me.address());
       EXPECT_EQ(self(this).address(), me.address());
       EXPECT_EQ(ref<looks>(self(this)), me);

@@ -92,7 +92,7 @@ void be_told_of_forks() {
 // ── Opening and closing ───────────────────────────────────────────────────────────────────────
 
 runtime& runtime::open(troupe::system& owner, system_options options) {
-  conductor* const by = conductor::here();
+  simulation_driver* const by = simulation_driver::here();
   if (by != nullptr) options.observer = by->observed_by(std::move(options.observer));
   const system_bounds bounds{options.max_messages, options.max_bytes,
                              budget_of(options, by != nullptr),
@@ -121,12 +121,12 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
     spare.with_threads.push_back(home);  // there is room
   }
   home->owner_ = &owner;
-  home->conductor_ = by;
+  home->driver_ = by;
   try {
     home->start(std::move(options));
   } catch (...) {
     home->dispatchers_.close();
-    home->conducted_.reset();
+    home->driven_.reset();
     home->recorder_.reset();
     home->forget_hooks();
     home->give_back();
@@ -228,8 +228,8 @@ void runtime::start(system_options options) {
   overdraft_.start(overdraft_of(bounds_.budget));
   discarded_.store(0, relaxed);
   stopping_.store(false, relaxed);
-  if (conductor_ != nullptr) {
-    conducted_ = std::make_unique<conducted_executor>(*conductor_, settles_at_);
+  if (driver_ != nullptr) {
+    driven_ = std::make_unique<driven_executor>(*driver_, settles_at_);
     dispatchers_.simulate(pools_of(options));
   } else {
     dispatchers_.open(pools_of(options), settles_at_);
@@ -245,7 +245,7 @@ void runtime::close() {
   timers_.end();
   expect_settled();
   dispatchers_.close();
-  conducted_.reset();
+  driven_.reset();
   spawned_.clear();
   {
     // Destroyed without the lock: threads may still be returning from actor_ended().
@@ -342,9 +342,9 @@ void check_not_forked(const char* what) {
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────
 
 executor& runtime::executor_of(std::string_view dispatcher) const {
-  if (conducted_ == nullptr) return pool(dispatcher);
+  if (driven_ == nullptr) return pool(dispatcher);
   if (!dispatcher.empty()) dispatchers_.check(dispatcher);
-  return *conducted_;
+  return *driven_;
 }
 
 // The executor if it has no other placement.
@@ -376,7 +376,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
     case placement::kind::pool:
       break;
     case placement::kind::own_thread:
-      if (conducted_ != nullptr) break;
+      if (driven_ != nullptr) break;
       reap_threads();
       own = std::make_unique<thread_executor>(control_block::turn, settles_at_, draws());
       runs_on = own.get();
@@ -393,7 +393,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
   const bool in_turn = here.counts != nullptr && &here.running->home() == this;
   lives& counted = in_turn ? here.counts->actors : foreign().actors;
   counted.spawned.fetch_add(1, seq_cst);  // [alive] [stopping] seq_cst: see shutdown()
-  if (conducted_ != nullptr) remember(block.where());
+  if (driven_ != nullptr) remember(block.where());
   if (bound != nullptr) bound->actor_bound();
   if (type.references != nullptr && cycles_.spawned()) [[unlikely]]
     cycles_.wake();

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include <troupe/actor/system.hpp>
-#include <troupe/detail/actor/conductor.hpp>
 #include <troupe/detail/actor/control_block.hpp>
 #include <troupe/detail/actor/extension.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 #include <troupe/detail/base/cache_line.hpp>
 #include <troupe/detail/scheduler/thread_executor.hpp>
 #include <troupe/detail/sync/atomic.hpp>
@@ -81,8 +81,8 @@ class runtime : public system_state {
   /// The pool, or the executor that replaces it in a simulation.
   [[nodiscard]] executor& executor_of(std::string_view dispatcher) const;
   /// In a simulation; otherwise null.
-  [[nodiscard]] conductor* conducted_by() const noexcept { return conductor_; }
-  [[nodiscard]] conducted_executor* conducted() const noexcept { return conducted_.get(); }
+  [[nodiscard]] simulation_driver* driver() const noexcept { return driver_; }
+  [[nodiscard]] driven_executor* driven() const noexcept { return driven_.get(); }
   [[nodiscard]] bool stopping() const noexcept { return stopping_.load(seq_cst); }  // [stopping]
   [[nodiscard]] stop_reserve& stops_in_reserve() noexcept { return stops_in_reserve_; }
 
@@ -231,9 +231,9 @@ class runtime : public system_state {
   void await(std::uint64_t more) noexcept;
 
   troupe::system* owner_ = nullptr;
-  std::unique_ptr<timeline_recorder> recorder_;    // constructed before everything that has lanes
-  conductor* conductor_ = nullptr;                 // null: there are threads
-  std::unique_ptr<conducted_executor> conducted_;  // null: there are threads
+  std::unique_ptr<timeline_recorder> recorder_;  // constructed before everything that has lanes
+  simulation_driver* driver_ = nullptr;          // null: there are threads
+  std::unique_ptr<driven_executor> driven_;      // null: there are threads
   // in a simulation: in order, some of them terminated
   std::vector<address> spawned_;
   detail::dispatchers dispatchers_{*this};
@@ -299,7 +299,7 @@ void runtime::observe(Tell&& tell) noexcept {
 template <class Function>
 void runtime::for_each_activity(Function&& fn) const {
   dispatchers_.for_each_activity([&](const activity& done) { fn(done); });
-  if (conducted_ != nullptr) fn(conducted_->done());
+  if (driven_ != nullptr) fn(driven_->done());
   for (const auto& each : threads_) fn(each->done());
   for (bound_executor* each : pumps_) fn(each->done());
 }
@@ -310,7 +310,7 @@ void runtime::for_each_actor(Function&& fn) {
     control_block& block;
     ~held_here() { block.let_go(); }
   };
-  if (conducted_ != nullptr) {
+  if (driven_ != nullptr) {
     // In a simulation, the order of the slots depends on earlier runs, so it is not used.
     for (const address& each : std::vector<address>(spawned_)) {
       control_block* const block = control_block::hold_to_the_end(each);

@@ -10,7 +10,7 @@ namespace {
 
 std::shared_ptr<detail::serial_executor> make_executor(detail::runtime& home,
                                                        std::string_view dispatcher) {
-  if (home.conducted_by() == nullptr) {
+  if (home.driver() == nullptr) {
     home.pool(dispatcher).gives_turns_by(detail::control_block::turn_by_executor);
   }
   return {&detail::serial_executor::make(home.executor_of(dispatcher)),

@@ -226,7 +226,7 @@ class probe : public actor {
     actor::watch(other);
   }
   [[nodiscard]] self_ref<probe> me() { return self(this); }
-  [[nodiscard]] address where() const { return self(); }
+  [[nodiscard]] address where() const { return self_address(); }
 
   down last_down;
 

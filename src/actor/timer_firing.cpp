@@ -28,15 +28,15 @@ time_point timer_service::see_to_due(std::unique_lock<adaptive_mutex>& lock,
     wakes_at_ = now + patience_with_the_running;
     lock.unlock();
     if (firing_->deliver_hidden(due_)) {
-      if (home_.conducted_by() != nullptr) {
+      if (home_.driver() != nullptr) {
         firing_->runs_on().schedule(*firing_);
       } else {
         home_.pool({}).schedule_for_the_running(*firing_);
       }
     }
     lock.lock();
-    if (home_.conducted_by() != nullptr) wakes_at_ = never;  // its turn will come
-  } else if (home_.conducted_by() != nullptr) {
+    if (home_.driver() != nullptr) wakes_at_ = never;  // its turn will come
+  } else if (home_.driver() != nullptr) {
     return wakes_at_ = never;
   } else if (!has_woken_ && now >= firing_since_ + patience_with_the_running) {
     // The running workers are in long handlers, and do not see the actor.
@@ -71,15 +71,15 @@ time_point timer_service::fire_instead(std::unique_lock<adaptive_mutex>& lock,
 // Call under the mutex. If it returns less than most_at_once, no more timers are due.
 std::size_t timer_service::fire_some(time_point now) noexcept {
   take_back(most_taken_back);
-  if (conductor* const by = home_.conducted_by()) return fire_in_some_order(now, *by);
+  if (simulation_driver* const by = home_.driver()) return fire_in_some_order(now, *by);
   return wheel_
       .advance(
           now, [&](timer_node& node) { fire(timer_entry::of(node), now); }, most_at_once)
       .steps();
 }
 
-// In a simulation: fires all due timers, in an order that the conductor chooses.
-std::size_t timer_service::fire_in_some_order(time_point now, conductor& by) noexcept {
+// In a simulation: fires all due timers, in an order that the driver chooses.
+std::size_t timer_service::fire_in_some_order(time_point now, simulation_driver& by) noexcept {
   std::vector<timer_entry*> due;
   (void)wheel_.advance(now, [&](timer_node& node) { due.push_back(&timer_entry::of(node)); });
   while (!due.empty()) {

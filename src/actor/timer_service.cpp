@@ -58,9 +58,9 @@ void timer_service::start() {
   wheel_.restart(clock::now());
   sleeps_until_ = time_point::min();
   wakes_at_ = time_point::max();
-  if (home_.conducted_by() != nullptr) {
+  if (home_.driver() != nullptr) {
     looks_at_ = time_point::min();
-    return home_.conducted_by()->opened(*this);
+    return home_.driver()->opened(*this);
   }
   try {
     thread_ = start_thread("troupe/timers", [this] { run(); });
@@ -81,7 +81,7 @@ void timer_service::stop() {
   parker_.notify();
   while (trim_entries(0)) {
   }
-  if (conductor* const by = home_.conducted_by()) {
+  if (simulation_driver* const by = home_.driver()) {
     while (firing_since_ != never) thread_host::here()->sleep_until(never);
     return by->closed(*this);
   }
@@ -381,7 +381,7 @@ void timer_service::free_if_done(timer_entry& entry) noexcept {
   ++entry.generation;
   entries_.give_back(entry);
   // [surplus] relaxed: skips a second report. In a simulation no thread would see the report.
-  if (entries_.has_surplus() && !surplus_.load(relaxed) && home_.conducted_by() == nullptr) {
+  if (entries_.has_surplus() && !surplus_.load(relaxed) && home_.driver() == nullptr) {
     on_surplus();
   }
 }

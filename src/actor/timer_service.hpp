@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <troupe/actor/timer.hpp>
-#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 #include <troupe/detail/base/cache_line.hpp>
 #include <troupe/detail/memory/surplus.hpp>
 #include <troupe/detail/sync/adaptive_mutex.hpp>
@@ -41,15 +41,15 @@ struct side_block;
 ///            No user code runs under the mutex except the wake-up callbacks of pumps.
 /// Cost:      arm and cancel: the mutex and O(1). Nothing runs while no timer is due and there is
 ///            no surplus memory.
-class timer_service final : surplus_listener, chore {
+class timer_service final : surplus_listener, periodic_task {
  public:
   explicit timer_service(runtime& home);
   void start();         // the pool exists
   void stop();          // no actor is left, and so no timer
   void end() noexcept;  // no turns are given any more
 
-  /// Its interface to a conductor.
-  [[nodiscard]] chore& as_chore() noexcept { return *this; }
+  /// Its interface to a driver.
+  [[nodiscard]] periodic_task& as_periodic_task() noexcept { return *this; }
 
   /// Makes the thread check everything that it is responsible for.
   void wake() noexcept { parker_.notify(); }
@@ -134,7 +134,7 @@ class timer_service final : surplus_listener, chore {
   [[nodiscard]] time_point fire_instead(std::unique_lock<adaptive_mutex>& lock,
                                         time_point now) noexcept;
   std::size_t fire_some(time_point now) noexcept;
-  std::size_t fire_in_some_order(time_point now, conductor& by) noexcept;
+  std::size_t fire_in_some_order(time_point now, simulation_driver& by) noexcept;
   void let_overdue_go_on(std::unique_lock<adaptive_mutex>& lock) noexcept;
   [[nodiscard]] time_point trim(time_point now) noexcept;
   bool trim_entries(std::size_t stay) noexcept;

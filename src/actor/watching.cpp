@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <troupe/actor/end_of.hpp>
-#include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/actor/termination_messages.hpp>
 #include <troupe/detail/memory/stable_pool.hpp>
 
 #include "side_block.hpp"

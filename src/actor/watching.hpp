@@ -49,7 +49,7 @@ struct watch : envelope {
   const std::uint32_t watcher;  // its generation; the slot says which actor
   bool unwatched = false;       // its `down` is not handled
   bool in_envelope =
-      false;  // its `down` has arrived, possibly not yet handled: see told_of_ends.hpp
+      false;  // its `down` has arrived, possibly not yet handled: see termination_messages.hpp
 
   // About the watched actor's termination, while it is on its way.
   exit_reason reason = exit_reason::unknown;

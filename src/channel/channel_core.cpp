@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 #include <troupe/detail/memory/pool.hpp>
 #include <troupe/detail/sync/per_thread.hpp>
 
@@ -246,7 +246,7 @@ namespace {
 // Where a select looks next, so that no channel starves. Round-robin would let one starve: two
 // selects that alternate on one thread would each always begin with the same channel.
 std::size_t random_below(std::size_t end) noexcept {
-  if (conductor* const by = conductor::here()) [[unlikely]]
+  if (simulation_driver* const by = simulation_driver::here()) [[unlikely]]
     return by->choose(end, "where a select looks");
   struct xorshift {
     std::uint32_t state = 2463534242;  // G. Marsaglia, Xorshift RNGs, 2003

@@ -49,7 +49,7 @@ class access_logged_session final : public session_port {
 
   const std::unique_ptr<session_port> to_;
   const websocket client_;
-  const std::function<void(const access&)>& on_access_;  // the site's
+  const std::function<void(const access&)>& on_access_;  // the server's
   const time_point began_ = clock::now();
   std::uint64_t bytes_ = 0;
 };

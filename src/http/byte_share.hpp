@@ -10,7 +10,7 @@
 
 namespace troupe::http::detail {
 
-/// The error message of an errand for which no memory is left.
+/// The error message of an exchange for which no memory is left.
 inline constexpr std::string_view too_many_bytes =
     "the requests and responses of this client exceed bytes_max";
 

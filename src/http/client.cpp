@@ -28,7 +28,7 @@ ref<client> client::spawn(troupe::system& in, net::loop& on, client_options opti
 }
 
 void client::on(fetch&& what, reply<fetched> owed) {
-  auto its = std::make_shared<detail::errand>();
+  auto its = std::make_shared<detail::client_exchange>();
   its->what = std::move(what);
   its->owed = std::move(owed);
   its->keeps = self(this);
@@ -64,14 +64,14 @@ void client::on(connect_websocket&& what, reply<connected> owed) {
   } catch (const std::exception& e) {
     return refuse(client_error::tls, e.what());
   }
-  if (!site_) {
+  if (!context_) {
     http::options with;
     with.limits = pool_->options().websocket_limits;
-    site_ = std::make_shared<detail::site>(system(), std::move(with));
+    context_ = std::make_shared<detail::server_context>(system(), std::move(with));
   }
   const ref<detail::outgoing_websocket> made = system().spawn<detail::outgoing_websocket>(
-      detail::without_limits(pool_->loop().pump()), pool_, site_, std::move(what), std::move(share),
-      std::move(to), std::move(owed));
+      detail::without_limits(pool_->loop().pump()), pool_, context_, std::move(what),
+      std::move(share), std::move(to), std::move(owed));
   watch(made);
   websockets_.emplace(made.address(), made);
 }

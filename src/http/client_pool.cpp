@@ -64,7 +64,7 @@ std::optional<std::string> client_pool::forbidden(const url& to) const {
          " is allowed: the host is not in the list of allowed hosts";
 }
 
-void client_pool::begin(std::shared_ptr<errand> which) {
+void client_pool::begin(std::shared_ptr<client_exchange> which) {
   ++counts_.requests;
   if (auto problem = validate(which->what)) {
     return answer(*which, {.error = client_error::invalid, .why = std::move(*problem)});
@@ -77,12 +77,12 @@ void client_pool::begin(std::shared_ptr<errand> which) {
   enqueue(std::move(which));
 }
 
-void client_pool::enqueue(std::shared_ptr<errand> which) {
+void client_pool::enqueue(std::shared_ptr<client_exchange> which) {
   if (auto problem = forbidden(which->to)) {
     return answer(*which, {.error = client_error::not_allowed, .why = std::move(*problem)});
   }
   waiting_.push_back(std::move(which));
-  const std::shared_ptr<errand> last = waiting_.back();
+  const std::shared_ptr<client_exchange> last = waiting_.back();
   call_by(last->due);
   serve();
   if (waiting_.size() <= options_.queue_max || waiting_.back() != last) return;
@@ -92,9 +92,9 @@ void client_pool::enqueue(std::shared_ptr<errand> which) {
                         " requests wait for a connection already, which is the limit queue_max"});
 }
 
-// ── The result of an errand ───────────────────────────────────────────────────────────────────
+// ── The result of an exchange ───────────────────────────────────────────────────────────────────
 
-void client_pool::answer(errand& which, fetched result) {
+void client_pool::answer(client_exchange& which, fetched result) {
   ++(result ? counts_.answered : counts_.failed);
   result.url = which.to.host.empty() ? which.what.url : which.to.text();
   // From here on the share belongs to the response alone. If the response needs more than before
@@ -103,15 +103,15 @@ void client_pool::answer(errand& which, fetched result) {
   which.owed.set_value(std::move(result));
 }
 
-void client_pool::finished(std::shared_ptr<errand> which, fetched result) {
+void client_pool::finished(std::shared_ptr<client_exchange> which, fetched result) {
   const bool may_lead_on = result && which->what.redirects > 0 && result.status / 100 == 3;
   if (!may_lead_on) {
     answer(*which, std::move(result));
     which.reset();
     return serve();
   }
-  // A new errand, because some bytes of the previous one may still be being written.
-  auto next = std::make_shared<errand>();
+  // A new exchange, because some bytes of the previous one may still be being written.
+  auto next = std::make_shared<client_exchange>();
   next->what = which->what;
   next->to = which->to;
   next->due = which->due;
@@ -129,7 +129,7 @@ void client_pool::finished(std::shared_ptr<errand> which, fetched result) {
 }
 
 // Returns whether a redirect has to be followed. If it cannot be followed, that becomes the result.
-bool client_pool::follow(errand& which, fetched& result) {
+bool client_pool::follow(client_exchange& which, fetched& result) {
   const std::string location(result.header("location"));
   if (location.empty()) return false;
   const auto fail = [&](std::string why) {
@@ -154,7 +154,7 @@ bool client_pool::follow(errand& which, fetched& result) {
   return true;
 }
 
-void client_pool::failed_when_kept(std::shared_ptr<errand> which, fetched result) {
+void client_pool::failed_when_kept(std::shared_ptr<client_exchange> which, fetched result) {
   if (which->repeated || !may_be_repeated(which->what.method)) {
     answer(*which, std::move(result));
     which.reset();
@@ -184,8 +184,8 @@ void client_pool::sweep() {
   std::erase_if(connections_, [](const connection& each) { return each->is_over(); });
 }
 
-// Returns false if the errand has to wait.
-bool client_pool::serve(const std::shared_ptr<errand>& which) {
+// Returns false if the exchange has to wait.
+bool client_pool::serve(const std::shared_ptr<client_exchange>& which) {
   try {
     return serve_somehow(which);
   } catch (const std::exception& e) {
@@ -196,7 +196,7 @@ bool client_pool::serve(const std::shared_ptr<errand>& which) {
   }
 }
 
-bool client_pool::serve_somehow(const std::shared_ptr<errand>& which) {
+bool client_pool::serve_somehow(const std::shared_ptr<client_exchange>& which) {
   const std::string origin = which->to.origin();
   std::size_t to_that = 0;
   outgoing_connection* kept = nullptr;
@@ -213,7 +213,7 @@ bool client_pool::serve_somehow(const std::shared_ptr<errand>& which) {
     return true;
   }
   if (to_that >= options_.connections_per_host_max || !make_room()) {
-    // A repeated errand requires a new connection, for which a kept one makes space.
+    // A repeated exchange requires a new connection, for which a kept one makes space.
     if (kept == nullptr) return false;
     (void)kept->abandon();
     sweep();
@@ -237,7 +237,7 @@ bool client_pool::make_room() {
   return true;
 }
 
-void client_pool::dial(const std::shared_ptr<errand>& which) {
+void client_pool::dial(const std::shared_ptr<client_exchange>& which) {
   boost::asio::ssl::context* const with = which->to.is_secure ? &trust() : nullptr;
   auto made = std::make_shared<outgoing_connection>(*this, options_, which->to.origin());
   connections_.reserve(connections_.size() + 1);
@@ -251,7 +251,7 @@ time_point client_pool::tick(time_point now) {
   time_point next = time_point::max();
   const std::vector<connection> all = connections_;  // a copy: a call may change connections_
   for (const connection& each : all) next = std::min(next, each->tick(now));
-  std::vector<std::shared_ptr<errand>> late;
+  std::vector<std::shared_ptr<client_exchange>> late;
   for (auto each = waiting_.begin(); each != waiting_.end();) {
     if (now < (*each)->due) {
       next = std::min(next, (*each++)->due);

@@ -28,7 +28,7 @@ inline constexpr std::chrono::milliseconds time_max = std::chrono::hours(24);
 /// been kept for the longest time is closed.
 ///
 /// Threads:   the loop's, except for the constructor.
-/// Invariant: connections and bytes stay within client_options. Each errand is answered once.
+/// Invariant: connections and bytes stay within client_options. Each exchange is answered once.
 class client_pool final : public outgoing_connection::pool {
  public:
   client_pool(net::loop& on, client_options options);
@@ -36,7 +36,7 @@ class client_pool final : public outgoing_connection::pool {
   /// `call` is called when tick() has to run by a certain time.
   void on_due(std::function<void(time_point)> call) { call_by_ = std::move(call); }
 
-  void begin(std::shared_ptr<errand> which);
+  void begin(std::shared_ptr<client_exchange> which);
   /// Does what is due, and returns when it has to be called next.
   time_point tick(time_point now);
   /// Fails everything, because the client terminates.
@@ -57,21 +57,21 @@ class client_pool final : public outgoing_connection::pool {
  private:
   using connection = std::shared_ptr<outgoing_connection>;
 
-  void finished(std::shared_ptr<errand> which, fetched result) override;
-  void failed_when_kept(std::shared_ptr<errand> which, fetched result) override;
+  void finished(std::shared_ptr<client_exchange> which, fetched result) override;
+  void failed_when_kept(std::shared_ptr<client_exchange> which, fetched result) override;
   void dialed() override { ++counts_.connected; }
   void changed() override { serve(); }
   void call_by(time_point due) override {
     if (call_by_) call_by_(due);
   }
 
-  void enqueue(std::shared_ptr<errand> which);
-  [[nodiscard]] bool follow(errand& which, fetched& result);
-  void answer(errand& which, fetched result);
+  void enqueue(std::shared_ptr<client_exchange> which);
+  [[nodiscard]] bool follow(client_exchange& which, fetched& result);
+  void answer(client_exchange& which, fetched result);
   void serve();
-  [[nodiscard]] bool serve(const std::shared_ptr<errand>& which);
-  [[nodiscard]] bool serve_somehow(const std::shared_ptr<errand>& which);
-  void dial(const std::shared_ptr<errand>& which);
+  [[nodiscard]] bool serve(const std::shared_ptr<client_exchange>& which);
+  [[nodiscard]] bool serve_somehow(const std::shared_ptr<client_exchange>& which);
+  void dial(const std::shared_ptr<client_exchange>& which);
   [[nodiscard]] bool make_room();
   void sweep();
 
@@ -80,7 +80,7 @@ class client_pool final : public outgoing_connection::pool {
   std::optional<boost::asio::ssl::context> trust_;
   std::function<void(time_point)> call_by_;
   std::vector<connection> connections_;
-  std::deque<std::shared_ptr<errand>> waiting_;
+  std::deque<std::shared_ptr<client_exchange>> waiting_;
   const std::shared_ptr<byte_gauge> bytes_;
   client_statistics counts_;
   bool serving_ = false;

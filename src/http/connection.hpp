@@ -16,7 +16,7 @@
 #include "client_address.hpp"
 #include "http_stage.hpp"
 #include "respond.hpp"
-#include "site.hpp"
+#include "server_context.hpp"
 #include "tls_socket.hpp"
 #include "websocket_stage.hpp"
 
@@ -42,7 +42,8 @@ class basic_connection : public actor {
  public:
   using entry = detail::entry;
 
-  basic_connection(std::shared_ptr<const site> on, Stream stream, const ip_address& peer, entry as)
+  basic_connection(std::shared_ptr<const server_context> on, Stream stream, const ip_address& peer,
+                   entry as)
       : as_(as),
         on_(on),
         http_(std::make_shared<http_stage<Stream>>(*this, std::move(on), std::move(stream), peer)) {
@@ -108,7 +109,7 @@ class basic_connection : public actor {
   entry as_;
   bool leaving_ = false;
   alarm alarm_;
-  std::shared_ptr<const site> on_;
+  std::shared_ptr<const server_context> on_;
   std::shared_ptr<http_stage<Stream>> http_;            // until the upgrade
   std::shared_ptr<websocket_stage<Stream>> websocket_;  // after the upgrade
 };

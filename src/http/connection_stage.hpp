@@ -13,7 +13,7 @@
 
 #include "completion.hpp"
 #include "frames.hpp"
-#include "site.hpp"
+#include "server_context.hpp"
 
 namespace troupe::http::detail {
 
@@ -45,7 +45,7 @@ class stage : public std::enable_shared_from_this<Stage> {
   stage& operator=(const stage&) = delete;
 
  protected:
-  stage(owner_type& owner, std::shared_ptr<const site> on) noexcept
+  stage(owner_type& owner, std::shared_ptr<const server_context> on) noexcept
       : owner_(&owner), on_(std::move(on)) {}
   ~stage() = default;
 
@@ -81,7 +81,7 @@ class stage : public std::enable_shared_from_this<Stage> {
   [[nodiscard]] owner_type& owner() const noexcept { return *owner_; }
   void disown() noexcept { owner_ = nullptr; }
 
-  [[nodiscard]] const site& on() const noexcept { return *on_; }
+  [[nodiscard]] const server_context& on() const noexcept { return *on_; }
   [[nodiscard]] const http::limits& limits() const noexcept { return on_->limits(); }
   [[nodiscard]] tally& counts() const noexcept { return on_->counts; }
 
@@ -113,7 +113,7 @@ class stage : public std::enable_shared_from_this<Stage> {
   owner_type* owner_;
   std::uint32_t outstanding_ = 0;
   std::uint32_t steps_ = 0;  // that are running now, nested
-  const std::shared_ptr<const site> on_;
+  const std::shared_ptr<const server_context> on_;
 };
 
 }  // namespace troupe::http::detail

@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 
 #include "completion.hpp"
 #include "trust.hpp"
@@ -62,7 +62,7 @@ void dialing::begin() {
     left_.emplace_back(address, to_.port);
     return connect();
   }
-  if (troupe::detail::conductor::here() != nullptr) {
+  if (troupe::detail::simulation_driver::here() != nullptr) {
     // A simulation does not resolve names: every address is this host's, and a resolver would need
     // another thread.
     left_.emplace_back(asio::ip::address_v4::loopback(), to_.port);

@@ -18,7 +18,8 @@ address address_of(const auto& guest) {
 }  // namespace
 
 // The listener is made here, so that a lack of memory for it is an error of start().
-gate::gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::acceptor acceptor)
+gate::gate(std::shared_ptr<const server_context> on, std::vector<net::loop*> loops,
+           net::acceptor acceptor)
     : on_(std::move(on)),
       loops_(std::move(loops)),
       listener_(system().spawn<net::listener>(without_limits(loops_.front()->pump()),

@@ -15,7 +15,7 @@
 
 #include "admission.hpp"
 #include "connection.hpp"
-#include "site.hpp"
+#include "server_context.hpp"
 
 namespace troupe::http::detail {
 
@@ -41,7 +41,8 @@ class gate : public actor {
  public:
   static constexpr std::size_t refusals_at_once_max = 64;
 
-  gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::acceptor acceptor);
+  gate(std::shared_ptr<const server_context> on, std::vector<net::loop*> loops,
+       net::acceptor acceptor);
 
   /// Lets the connections complete.
   struct drain {};
@@ -78,7 +79,7 @@ class gate : public actor {
   void end_when_empty();
   [[nodiscard]] std::vector<guest> in_order() const;
 
-  const std::shared_ptr<const site> on_;
+  const std::shared_ptr<const server_context> on_;
   const std::vector<net::loop*> loops_;
   std::size_t next_loop_ = 0;
   net::accept_request next_;

@@ -46,8 +46,8 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
 
  public:
   /// `peer`: unmapped.
-  http_stage(basic_connection<Stream>& owner, std::shared_ptr<const site> on, Stream stream,
-             const ip_address& peer)
+  http_stage(basic_connection<Stream>& owner, std::shared_ptr<const server_context> on,
+             Stream stream, const ip_address& peer)
       : base(owner, std::move(on)),
         stream_(std::move(stream), this->counts()),
         peer_(peer),

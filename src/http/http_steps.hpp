@@ -55,7 +55,7 @@ void http_stage<Stream>::forget_client() {
 // From the head of a request that a trusted proxy has passed on. False if that is answered.
 template <class Stream>
 bool http_stage<Stream>::find_client() {
-  const site& on = this->on();
+  const server_context& on = this->on();
   const request& asked = parser_->head().asked;
   const auto client = client_of(asked, peer_, on.proxies, on.options.proxy_header);
   if (!client) {

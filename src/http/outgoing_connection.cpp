@@ -31,7 +31,7 @@ bool is_end(const net::error_code& error) {
 }  // namespace
 
 // Takes the step unless the connection is over. An exception or a dropped operation fails the
-// errand.
+// exchange.
 template <auto Step>
 auto outgoing_connection::then() {
   return completion(
@@ -52,11 +52,11 @@ auto outgoing_connection::then() {
 // ── Connecting ────────────────────────────────────────────────────────────────────────────────
 
 void outgoing_connection::dial(net::loop& on, asio::ssl::context* trust,
-                               std::shared_ptr<errand> first, time_point due) {
-  errand_ = std::move(first);
+                               std::shared_ptr<client_exchange> first, time_point due) {
+  exchange_ = std::move(first);
   // A weak reference: a strong one would form a cycle with the dialing.
   const auto me = weak_from_this();
-  dialing_ = std::make_shared<dialing>(on, errand_->to, trust, due,
+  dialing_ = std::make_shared<dialing>(on, exchange_->to, trust, due,
                                        dialing::told{.call_by =
                                                          [me](time_point by) {
                                                            const auto still = me.lock();
@@ -80,16 +80,16 @@ void outgoing_connection::dialed_as(dialed result) {
   begin();
 }
 
-void outgoing_connection::take(std::shared_ptr<errand> next) {
-  errand_ = std::move(next);
+void outgoing_connection::take(std::shared_ptr<client_exchange> next) {
+  exchange_ = std::move(next);
   begin();
 }
 
 void outgoing_connection::begin() {
   phase_ = phase::busy;
-  head_ = request_head(errand_->what, errand_->to, options_.user_agent);
+  head_ = request_head(exchange_->what, exchange_->to, options_.user_agent);
   written_ = 0;
-  to_write_ = head_.size() + errand_->what.body.size();
+  to_write_ = head_.size() + exchange_->what.body.size();
   interim_ = 0;
   heard_ = false;
   begin_answer();
@@ -100,16 +100,16 @@ void outgoing_connection::begin() {
 void outgoing_connection::begin_answer() {
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(
-      std::min<std::size_t>(errand_->what.header_bytes, std::uint32_t(-1))));
-  parser_->body_limit(errand_->what.body_bytes);
-  if (errand_->what.method == "HEAD") parser_->skip(true);
+      std::min<std::size_t>(exchange_->what.header_bytes, std::uint32_t(-1))));
+  parser_->body_limit(exchange_->what.body_bytes);
+  if (exchange_->what.method == "HEAD") parser_->skip(true);
   head_bytes_ = 0;
 }
 
 // ── The request ───────────────────────────────────────────────────────────────────────────────
 
 void outgoing_connection::write() {
-  std::array<asio::const_buffer, 2> left{asio::buffer(head_), asio::buffer(errand_->what.body)};
+  std::array<asio::const_buffer, 2> left{asio::buffer(head_), asio::buffer(exchange_->what.body)};
   std::size_t skipped = written_;
   for (asio::const_buffer& each : left) {
     const std::size_t before = std::min(skipped, each.size());
@@ -157,7 +157,7 @@ void outgoing_connection::parse() {
     const std::size_t used = parser_->put(buffer_.data(), error);
     buffer_.consume(used);
     if (in_head) head_bytes_ += used;
-    const std::size_t most = errand_->what.header_bytes;
+    const std::size_t most = exchange_->what.header_bytes;
     if (error == bh::error::need_more || (!error && used == 0)) {
       // Incomplete heads, including those of chunks, and trailers wait here.
       if (buffer_.size() + (in_head ? head_bytes_ : 0) > most) {
@@ -195,15 +195,15 @@ void outgoing_connection::on_head() {
   begin_answer();
 }
 
-// The announced size is checked before memory is allocated. Without space the errand has failed.
+// The announced size is checked before memory is allocated. Without space the exchange has failed.
 bool outgoing_connection::has_room(std::size_t body_bytes) {
   std::size_t bytes = body_bytes;
   if (parser_->is_header_done() && !parser_->is_done()) {
     const auto announced = parser_->content_length_remaining().value_or(0);
-    bytes =
-        std::max<std::size_t>(bytes, std::min<std::uint64_t>(announced, errand_->what.body_bytes));
+    bytes = std::max<std::size_t>(bytes,
+                                  std::min<std::uint64_t>(announced, exchange_->what.body_bytes));
   }
-  if (errand_->count(head_bytes_ + bytes)) return true;
+  if (exchange_->count(head_bytes_ + bytes)) return true;
   fail(client_error::overloaded, std::string(too_many_bytes));
   return false;
 }
@@ -228,11 +228,12 @@ void outgoing_connection::on_end(net::error_code error) {
 void outgoing_connection::not_an_answer(net::error_code error) {
   if (error == bh::error::header_limit || error == bh::error::buffer_overflow) {
     return fail(client_error::too_large, "the response headers have more than " +
-                                             std::to_string(errand_->what.header_bytes) + " bytes");
+                                             std::to_string(exchange_->what.header_bytes) +
+                                             " bytes");
   }
   if (error == bh::error::body_limit) {
     return fail(client_error::too_large, "the response body has more than " +
-                                             std::to_string(errand_->what.body_bytes) + " bytes");
+                                             std::to_string(exchange_->what.body_bytes) + " bytes");
   }
   fail(client_error::malformed, "the response is not valid HTTP: " + error.message());
 }
@@ -241,14 +242,15 @@ void outgoing_connection::answered() {
   // A server may wrongly send a body after the response to HEAD. It would be taken for the next
   // response.
   const bool may_go_on = parser_->keep_alive() && written_ == to_write_ && buffer_.size() == 0 &&
-                         options_.keep_alive_timeout.count() > 0 && errand_->what.method != "HEAD";
+                         options_.keep_alive_timeout.count() > 0 &&
+                         exchange_->what.method != "HEAD";
   auto answer = parser_->release();
   parser_.reset();
   fetched result;
   result.status = answer.result_int();
   result.headers = std::exchange(headers_, {});
   result.body = std::move(answer.body());
-  result.share = errand_->share;
+  result.share = exchange_->share;
   std::string{}.swap(head_);
   if (may_go_on) {
     phase_ = phase::kept;
@@ -263,7 +265,7 @@ void outgoing_connection::answered() {
     in->call_by(kept_since_ + options_.keep_alive_timeout);
     read();
   }
-  in->finished(std::exchange(errand_, nullptr), std::move(result));
+  in->finished(std::exchange(exchange_, nullptr), std::move(result));
 }
 
 // ── Termination ───────────────────────────────────────────────────────────────────────────────
@@ -272,7 +274,7 @@ void outgoing_connection::fail(client_error what, std::string why) {
   const std::shared_ptr<outgoing_connection> stays = shared_from_this();
   const bool when_kept = !is_first_ && !heard_ && what == client_error::closed;
   close();
-  auto which = std::exchange(errand_, nullptr);
+  auto which = std::exchange(exchange_, nullptr);
   if (pool_ == nullptr) return;
   fetched result{.error = what, .why = std::move(why)};
   if (which == nullptr) return pool_->changed();
@@ -295,7 +297,7 @@ time_point outgoing_connection::tick(time_point now) {
       return begun ? begun->tick(now) : time_point::max();
     }
     case phase::busy:
-      if (now < errand_->due) return errand_->due;
+      if (now < exchange_->due) return exchange_->due;
       fail(client_error::timeout,
            heard_ ? "the response was not complete in time" : "no response came in time");
       break;
@@ -312,10 +314,10 @@ time_point outgoing_connection::tick(time_point now) {
   return time_point::max();
 }
 
-std::shared_ptr<errand> outgoing_connection::abandon() noexcept {
+std::shared_ptr<client_exchange> outgoing_connection::abandon() noexcept {
   pool_ = nullptr;
   close();
-  return std::exchange(errand_, nullptr);
+  return std::exchange(exchange_, nullptr);
 }
 
 }  // namespace troupe::http::detail

@@ -21,7 +21,7 @@
 namespace troupe::http::detail {
 
 /// One request in progress.
-struct errand {
+struct client_exchange {
   fetch what;
   url to;
   troupe::reply<fetched> owed;
@@ -34,7 +34,7 @@ struct errand {
   /// Counts the request and this many bytes of the response. Returns false if that exceeds the
   /// limit.
   [[nodiscard]] bool count(std::size_t answer_bytes) {
-    return share->resize(sizeof(errand) + what.owned_bytes() + answer_bytes);
+    return share->resize(sizeof(client_exchange) + what.owned_bytes() + answer_bytes);
   }
 };
 
@@ -50,18 +50,18 @@ struct errand {
 /// end has closed.
 ///
 /// Threads:   the loop's.
-/// Invariant: its errand is given back once, by one of the pool's functions. None of these is
+/// Invariant: its exchange is given back once, by one of the pool's functions. None of these is
 ///            called after abandon().
 class outgoing_connection : public std::enable_shared_from_this<outgoing_connection> {
  public:
   /// The owner. Each function may be called in a completion handler or in tick().
   class pool {
    public:
-    /// The errand has its response or its error. Then the connection is kept or over.
-    virtual void finished(std::shared_ptr<errand> which, fetched result) = 0;
-    /// The errand failed before any byte of the response arrived, on a connection that had been
+    /// The exchange has its response or its error. Then the connection is kept or over.
+    virtual void finished(std::shared_ptr<client_exchange> which, fetched result) = 0;
+    /// The exchange failed before any byte of the response arrived, on a connection that had been
     /// kept.
-    virtual void failed_when_kept(std::shared_ptr<errand> which, fetched result) = 0;
+    virtual void failed_when_kept(std::shared_ptr<client_exchange> which, fetched result) = 0;
     virtual void dialed() = 0;
     /// The state has changed: a connection that is over may be removed, a kept one may be used.
     virtual void changed() = 0;
@@ -75,9 +75,9 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   outgoing_connection(pool& in, const client_options& options, std::string origin)
       : pool_(&in), options_(options), origin_(std::move(origin)) {}
 
-  void dial(net::loop& on, boost::asio::ssl::context* trust, std::shared_ptr<errand> first,
+  void dial(net::loop& on, boost::asio::ssl::context* trust, std::shared_ptr<client_exchange> first,
             time_point due);
-  void take(std::shared_ptr<errand> next);
+  void take(std::shared_ptr<client_exchange> next);
 
   [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
   [[nodiscard]] bool is_kept() const noexcept { return phase_ == phase::kept; }
@@ -86,8 +86,8 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
 
   /// Does what is due, and returns when it has to be called next.
   time_point tick(time_point now);
-  /// Cuts the connection. Returns its errand, if it has one.
-  std::shared_ptr<errand> abandon() noexcept;
+  /// Cuts the connection. Returns its exchange, if it has one.
+  std::shared_ptr<client_exchange> abandon() noexcept;
 
  private:
   enum class phase : std::uint8_t { dialing, busy, kept, over };
@@ -118,7 +118,7 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   phase phase_ = phase::dialing;
   std::shared_ptr<dialing> dialing_;
   std::unique_ptr<outgoing_stream> stream_;
-  std::shared_ptr<errand> errand_;
+  std::shared_ptr<client_exchange> exchange_;
 
   std::string head_;          // of the request
   std::size_t written_ = 0;   // bytes of head and body
@@ -129,7 +129,7 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   std::size_t head_bytes_ = 0;  // of the response
   header_list headers_;         // of the response, without the trailers
   unsigned interim_ = 0;        // interim responses: 100, 103
-  bool is_first_ = true;        // no errand has been answered on this connection
+  bool is_first_ = true;        // no exchange has been answered on this connection
   bool heard_ = false;          // part of the response has arrived
   time_point kept_since_;
 };

@@ -25,9 +25,9 @@ request request_of(const connect_websocket& what, const url& to) {
 }  // namespace
 
 outgoing_websocket::outgoing_websocket(std::shared_ptr<client_pool> with,
-                                       std::shared_ptr<const site> on, connect_websocket what,
-                                       std::shared_ptr<byte_share> share, url to,
-                                       troupe::reply<connected> owed)
+                                       std::shared_ptr<const server_context> on,
+                                       connect_websocket what, std::shared_ptr<byte_share> share,
+                                       url to, troupe::reply<connected> owed)
     : pool_(std::move(with)),
       on_(std::move(on)),
       what_(std::move(what)),

@@ -15,7 +15,7 @@
 #include "client_pool.hpp"
 #include "dialing.hpp"
 #include "outgoing_stream.hpp"
-#include "site.hpp"
+#include "server_context.hpp"
 #include "websocket_stage.hpp"
 
 namespace troupe::http::detail {
@@ -39,7 +39,7 @@ struct connection_end<outgoing_stream> {
 ///            when all is over.
 class outgoing_websocket : public actor {
  public:
-  outgoing_websocket(std::shared_ptr<client_pool> with, std::shared_ptr<const site> on,
+  outgoing_websocket(std::shared_ptr<client_pool> with, std::shared_ptr<const server_context> on,
                      connect_websocket what, std::shared_ptr<byte_share> share, url to,
                      troupe::reply<connected> owed);
   ~outgoing_websocket();
@@ -72,7 +72,7 @@ class outgoing_websocket : public actor {
   void fail(client_error what, std::string why, unsigned status = 0);
 
   const std::shared_ptr<client_pool> pool_;
-  const std::shared_ptr<const site> on_;
+  const std::shared_ptr<const server_context> on_;
   const connect_websocket what_;
   const std::shared_ptr<byte_share> share_;  // the memory of the request
   const url to_;

@@ -26,7 +26,7 @@ using bh::field;
 
 /// The parts of a request that its reply depends on.
 struct context {
-  const site& on;
+  const server_context& on;
   unsigned version = 11;
   bool keep_alive = false;
   bool head_only = false;
@@ -283,14 +283,15 @@ reply of_server(const context& c) {
 
 }  // namespace
 
-const handler* reader_of_body(const site& on, const request_head& head) {
+const handler* reader_of_body(const server_context& on, const request_head& head) {
   if (head.form != request_head::target_form::path) return nullptr;
   const route* const at = on.routes.find(head.asked.path());
   if (at == nullptr || (at->session && wants_websocket(head))) return nullptr;
   return at->find(head.asked.method());
 }
 
-std::variant<reply, upgrade> respond(const site& on, request_head& head, bool keep_alive) {
+std::variant<reply, upgrade> respond(const server_context& on, request_head& head,
+                                     bool keep_alive) {
   request& asked = head.asked;
   const context c{.on = on,
                   .version = head.version,
@@ -312,7 +313,8 @@ std::variant<reply, upgrade> respond(const site& on, request_head& head, bool ke
   return to_reply(c, response::error(404));
 }
 
-reply respond_too_many(const site& on, const request_head& asked, bool keep_alive, duration wait) {
+reply respond_too_many(const server_context& on, const request_head& asked, bool keep_alive,
+                       duration wait) {
   const context c{.on = on,
                   .version = asked.version,
                   .keep_alive = keep_alive,
@@ -323,7 +325,7 @@ reply respond_too_many(const site& on, const request_head& asked, bool keep_aliv
   return to_reply(c, std::move(r));
 }
 
-reply respond_error(const site& on, const refusal& what, const request_head* asked) {
+reply respond_error(const server_context& on, const refusal& what, const request_head* asked) {
   context c{.on = on};
   if (asked != nullptr) {
     c.version = asked->version;

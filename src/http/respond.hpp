@@ -12,14 +12,14 @@
 #include "beast.hpp"
 #include "byte_share.hpp"
 #include "request_parser.hpp"
-#include "site.hpp"
+#include "server_context.hpp"
 
 namespace troupe::http::detail {
 
 /// The response that accepts a WebSocket.
 struct upgrade {
   request asked;                   // compact: it is kept as long as the WebSocket
-  const session_factory* session;  // the site's
+  const session_factory* session;  // the server's
   std::string protocol;            // may be empty
   std::string answer;              // 101, whole
   /// Of limits::upgrade_requests_bytes; null: none is needed.
@@ -33,21 +33,22 @@ inline constexpr std::size_t own_request_bytes = 2 * 1024;
 /// The handler that needs the body of this request; null if it is answered without the body.
 ///
 /// Threads: any, concurrently.
-[[nodiscard]] const handler* reader_of_body(const site& on, const request_head& asked);
+[[nodiscard]] const handler* reader_of_body(const server_context& on, const request_head& asked);
 
 /// Responds to one request by its route, a file or an error, and counts it. If reader_of_body()
 /// returned a handler, the request has its body. The request is consumed.
 ///
 /// Threads: any, at once. The route's handler runs here.
-[[nodiscard]] std::variant<reply, upgrade> respond(const site& on, request_head& asked,
+[[nodiscard]] std::variant<reply, upgrade> respond(const server_context& on, request_head& asked,
                                                    bool keep_alive);
 
 /// 429: the client exceeds its rate of requests, and has to wait that long. It is not counted.
-[[nodiscard]] reply respond_too_many(const site& on, const request_head& asked, bool keep_alive,
-                                     duration wait);
+[[nodiscard]] reply respond_too_many(const server_context& on, const request_head& asked,
+                                     bool keep_alive, duration wait);
 
 /// A text that says what is wrong, after which the connection is closed. It is not counted.
 /// `asked`: what was parsed of the request, or null.
-[[nodiscard]] reply respond_error(const site& on, const refusal& what, const request_head* asked);
+[[nodiscard]] reply respond_error(const server_context& on, const refusal& what,
+                                  const request_head* asked);
 
 }  // namespace troupe::http::detail

@@ -17,7 +17,7 @@
 #include "access_logged_session.hpp"
 #include "gate.hpp"
 #include "metrics.hpp"
-#include "site.hpp"
+#include "server_context.hpp"
 #include "text.hpp"
 
 namespace troupe::http {
@@ -69,14 +69,14 @@ std::string etag_of(std::string_view bytes) {
 
 struct server::state {
   state(troupe::system& on, http::options opts)
-      : site(std::make_shared<detail::site>(on, checked(std::move(opts)))) {}
+      : context(std::make_shared<detail::server_context>(on, checked(std::move(opts)))) {}
 
   detail::router& routes() {
     if (gate) throw std::logic_error("http::server: routes must be added before start()");
-    return site->routes;
+    return context->routes;
   }
 
-  const std::shared_ptr<detail::site> site;
+  const std::shared_ptr<detail::server_context> context;
   std::vector<std::unique_ptr<net::loop>> loops;
   ref<detail::gate> gate;  // from start() on
   std::uint16_t port = 0;
@@ -115,7 +115,7 @@ void server::add_websocket(std::string path, websocket_options how, detail::sess
         "http::websocket_options::require_protocol: protocols is empty, so no client could "
         "connect");
   }
-  if (const auto& on_access = state_->site->options.on_access) {
+  if (const auto& on_access = state_->context->options.on_access) {
     make = [&on_access, made = std::move(make)](http::websocket client) {
       const http::websocket same = client;
       return std::make_unique<detail::access_logged_session>(made(std::move(client)), same,
@@ -126,9 +126,10 @@ void server::add_websocket(std::string path, websocket_options how, detail::sess
 }
 
 void server::metrics(std::string path, figure_source also) {
-  const auto answer = [site = state_->site.get(), also = std::move(also)](const request&) {
-    response r = response::text(detail::to_prometheus(
-        site->system.statistics(), site->snapshot(), also ? also() : std::vector<figure_family>()));
+  const auto answer = [context = state_->context.get(), also = std::move(also)](const request&) {
+    response r =
+        response::text(detail::to_prometheus(context->system.statistics(), context->snapshot(),
+                                             also ? also() : std::vector<figure_family>()));
     r.content_type = detail::metrics_content_type;
     return r;
   };
@@ -136,16 +137,16 @@ void server::metrics(std::string path, figure_source also) {
 }
 
 void server::health(std::string path) {
-  route("GET", std::move(path), [site = state_->site.get()](const request&) {
+  route("GET", std::move(path), [context = state_->context.get()](const request&) {
     // [draining] relaxed: whoever asks hears of it soon enough.
-    const bool draining = site->draining.load(relaxed);
+    const bool draining = context->draining.load(relaxed);
     return draining ? response::text("draining\n", 503) : response::text("ok\n");
   });
 }
 
 void server::start() {
   if (state_->gate) throw std::logic_error("http::server: start() was called more than once");
-  const http::options& o = state_->site->options;
+  const http::options& o = state_->context->options;
   std::vector<std::unique_ptr<net::loop>> loops;
   std::vector<net::loop*> all;
   for (std::size_t i = 0; i < o.loops; ++i) {
@@ -156,14 +157,14 @@ void server::start() {
   state_->port = acceptor.local_endpoint().port();
   state_->loops = std::move(loops);
   state_->gate = system_.spawn<detail::gate>(detail::without_limits(all.front()->pump()),
-                                             state_->site, std::move(all), std::move(acceptor));
+                                             state_->context, std::move(all), std::move(acceptor));
 }
 
 std::uint16_t server::port() const noexcept { return state_->port; }
 
 bool server::drain(std::chrono::milliseconds deadline) {
   if (!state_->gate || state_->gate.join_for(0s)) return true;
-  state_->site->draining.store(true, relaxed);  // [draining]
+  state_->context->draining.store(true, relaxed);  // [draining]
   state_->gate.send(detail::gate::drain{});
   if (state_->gate.join_for(deadline)) return true;
   state_->gate.send(detail::gate::cut{});
@@ -197,23 +198,23 @@ int server::run(const std::function<void()>& serving) {
   } const at_the_end{*state_};
   if (!state_->gate) start();
   if (serving) serving();
-  if (state_->waiting->wait()) drain(state_->site->limits().drain_timeout);
+  if (state_->waiting->wait()) drain(state_->context->limits().drain_timeout);
   return 0;
 }
 
 tls_certificate server::renew_tls(const tls_options& from) {
-  TROUPE_EXPECTS(state_->site->is_secure, "http::server: renew_tls() needs a server with TLS");
+  TROUPE_EXPECTS(state_->context->is_secure, "http::server: renew_tls() needs a server with TLS");
   auto next = detail::tls_context::for_server(from);
   tls_certificate what = next->certificate();
-  state_->site->tls.set(std::move(next));
+  state_->context->tls.set(std::move(next));
   return what;
 }
 
 tls_certificate server::certificate() const {
-  TROUPE_EXPECTS(state_->site->is_secure, "http::server: certificate() needs a server with TLS");
-  return state_->site->tls.get()->certificate();
+  TROUPE_EXPECTS(state_->context->is_secure, "http::server: certificate() needs a server with TLS");
+  return state_->context->tls.get()->certificate();
 }
 
-http::statistics server::statistics() const noexcept { return state_->site->snapshot(); }
+http::statistics server::statistics() const noexcept { return state_->context->snapshot(); }
 
 }  // namespace troupe::http

@@ -57,7 +57,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
 
  public:
   /// `who`: whose rates count. `place`: that of a client on the connection of a trusted proxy.
-  websocket_stage(typename base::owner_type& owner, std::shared_ptr<const site> on,
+  websocket_stage(typename base::owner_type& owner, std::shared_ptr<const server_context> on,
                   metered_stream<Stream> stream, upgrade to, recipient<poke> me,
                   const client_key& who = {}, client_place place = {});
 

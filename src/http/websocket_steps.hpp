@@ -31,7 +31,7 @@ static_assert(frame_parser::bytes_left_max < read_buffer::small_bytes);
 
 template <class Stream>
 websocket_stage<Stream>::websocket_stage(typename base::owner_type& owner,
-                                         std::shared_ptr<const site> on,
+                                         std::shared_ptr<const server_context> on,
                                          metered_stream<Stream> stream, upgrade to,
                                          recipient<poke> me, const client_key& who,
                                          client_place place)

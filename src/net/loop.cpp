@@ -10,7 +10,7 @@
 #include <semaphore>
 #include <utility>
 
-#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 #include <troupe/detail/base/assert.hpp>
 #include <troupe/detail/sync/thread.hpp>
 #include <troupe/net/asio_pump.hpp>
@@ -53,19 +53,19 @@ struct loop::with_thread final : state {
   troupe::thread thread;
 };
 
-/// The loop in a simulation, which has no thread. The conductor calls the completion handlers one
+/// The loop in a simulation, which has no thread. The driver calls the completion handlers one
 /// by one, and schedules the actors that are bound to the loop like all others.
-struct loop::conducted final : state, troupe::detail::errand {
-  conducted(std::string called, std::unique_ptr<troupe::pump> its)
+struct loop::driven final : state, troupe::detail::external_work {
+  driven(std::string called, std::unique_ptr<troupe::pump> its)
       : state(std::move(called)), pump(std::move(its)) {
     boost::asio::make_service<detail::simulated_context>(context, this);
-    troupe::detail::conductor::here()->opened(*this);
+    troupe::detail::simulation_driver::here()->opened(*this);
   }
-  conducted(const conducted&) = delete;
-  conducted& operator=(const conducted&) = delete;
-  ~conducted() override {
+  driven(const driven&) = delete;
+  driven& operator=(const driven&) = delete;
+  ~driven() override {
     pump.reset();
-    troupe::detail::conductor* const by = troupe::detail::conductor::here();
+    troupe::detail::simulation_driver* const by = troupe::detail::simulation_driver::here();
     TROUPE_EXPECTS(by != nullptr, "a net::loop outlives its simulation: destroy the loop first");
     by->closed(*this);
   }
@@ -89,8 +89,8 @@ struct loop::conducted final : state, troupe::detail::errand {
 };
 
 loop::loop(troupe::system& on, std::string name) {
-  if (std::unique_ptr<troupe::pump> its = troupe::detail::conducted_pump(on)) {
-    auto all = std::make_unique<conducted>(std::move(name), std::move(its));
+  if (std::unique_ptr<troupe::pump> its = troupe::detail::driven_pump(on)) {
+    auto all = std::make_unique<driven>(std::move(name), std::move(its));
     pump_ = all->pump.get();
     state_ = std::move(all);
     return;

@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <vector>
 
-#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 
 namespace troupe::net::detail {
 
@@ -29,7 +29,7 @@ class simulated_context : public boost::asio::execution_context::service {
 
   /// `runs` calls its handlers; null if the program does that itself.
   explicit simulated_context(boost::asio::execution_context& of,
-                             troupe::detail::errand* runs = nullptr)
+                             troupe::detail::external_work* runs = nullptr)
       : service(of), runs_(runs) {}
 
   [[nodiscard]] static simulated_context& of(boost::asio::io_context& context) {
@@ -41,7 +41,7 @@ class simulated_context : public boost::asio::execution_context::service {
 
   /// A handler has been posted.
   void wake() noexcept {
-    if (runs_ != nullptr) troupe::detail::conductor::here()->schedule(*runs_);
+    if (runs_ != nullptr) troupe::detail::simulation_driver::here()->schedule(*runs_);
   }
 
  private:
@@ -54,7 +54,7 @@ class simulated_context : public boost::asio::execution_context::service {
     }
   }
 
-  troupe::detail::errand* runs_;
+  troupe::detail::external_work* runs_;
   std::vector<waiting_on_context*> those_;
 };
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 #include <troupe/detail/net/simulated_socket.hpp>
 
 #include "simulated_context.hpp"
@@ -202,7 +202,7 @@ namespace {
 
 state* network_here() {
   if (state* const network = state::here()) return network;
-  if (troupe::detail::conductor::here() == nullptr) return nullptr;
+  if (troupe::detail::simulation_driver::here() == nullptr) return nullptr;
   throw std::logic_error(
       "troupe: sockets in a simulation need a troupe::net::simulated_network: create one after the "
       "simulation and before the system");

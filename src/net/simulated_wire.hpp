@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/detail/actor/conductor.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 #include <troupe/detail/base/assert.hpp>
 #include <troupe/detail/sync/per_thread.hpp>
 #include <troupe/net/simulated_network.hpp>
@@ -21,10 +21,10 @@
 namespace troupe::net {
 
 /// All connections, and the data in flight.
-class simulated_network::state final : public troupe::detail::chore {
+class simulated_network::state final : public troupe::detail::periodic_task {
  public:
   explicit state(const simulated_network_options& options)
-      : options_(options), by_(troupe::detail::conductor::here()) {
+      : options_(options), by_(troupe::detail::simulation_driver::here()) {
     if (by_ == nullptr) {
       throw std::logic_error(
           "troupe: a net::simulated_network needs a simulation on this thread: create the "
@@ -110,7 +110,7 @@ class simulated_network::state final : public troupe::detail::chore {
   static constexpr std::uint16_t first_port_chosen = 49152;
 
   const simulated_network_options options_;
-  troupe::detail::conductor* const by_;
+  troupe::detail::simulation_driver* const by_;
   std::multimap<time_point, std::function<void()>> due_;
   std::uint16_t last_port_ = first_port_chosen;
 };

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/detail/actor/conductor.hpp>
 #include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 
 namespace troupe::sim {
 
@@ -26,7 +26,7 @@ class late_messages {
   using pair = std::pair<actor_key, actor_key>;  // sender and recipient
 
   struct message {
-    const detail::chore* of_system;
+    const detail::periodic_task* of_system;
     detail::control_block* to;  // held; whoever takes the message releases it
     detail::envelope* message;
     pair between;
@@ -57,7 +57,7 @@ class late_messages {
   }
 
   /// Discards the messages of a system that has terminated.
-  void drop(const detail::chore& of_system) noexcept {
+  void drop(const detail::periodic_task& of_system) noexcept {
     std::erase_if(by_time_, [&](const auto& each) {
       const message& one = each.second;
       if (one.of_system != &of_system) return false;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/detail/actor/conductor.hpp>
 #include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 #include <troupe/detail/actor/turn_context.hpp>
 #include <troupe/detail/base/assert.hpp>
 #include <troupe/detail/base/thread_host.hpp>
@@ -23,8 +23,8 @@
 
 namespace troupe::sim {
 
-/// The simulation's implementation: the thread's host and conductor.
-class simulation::world final : public detail::thread_host, public detail::conductor {
+/// The simulation's implementation: the thread's host and driver.
+class simulation::world final : public detail::thread_host, public detail::simulation_driver {
  public:
   world(simulation& of, sim::choices by, const simulation_options& options)
       : of_(of),
@@ -36,12 +36,13 @@ class simulation::world final : public detail::thread_host, public detail::condu
           "troupe: this thread already has a simulation: destroy it before creating another");
     }
     detail::thread_host::here() = this;
-    detail::conductor::here() = this;
+    detail::simulation_driver::here() = this;
   }
   world(const world&) = delete;
   world& operator=(const world&) = delete;
   ~world() {
-    TROUPE_EXPECTS(chores_.empty(), "a system outlives its simulation: destroy the system first");
+    TROUPE_EXPECTS(periodic_tasks_.empty(),
+                   "a system outlives its simulation: destroy the system first");
     detail::pool_asks_its_host(false);
     if (broken_)
       std::fprintf(stderr,
@@ -49,7 +50,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
                    "not called: %s",
                    broken_->what.c_str());
     detail::thread_host::here() = nullptr;
-    detail::conductor::here() = nullptr;
+    detail::simulation_driver::here() = nullptr;
   }
 
   // ── The thread ──────────────────────────────────────────────────────────────────────────────
@@ -73,27 +74,27 @@ class simulation::world final : public detail::thread_host, public detail::condu
   [[nodiscard]] std::shared_ptr<observer> observed_by(std::shared_ptr<observer> users) override {
     return std::make_shared<recording>(recorder_, std::move(users));
   }
-  void opened(detail::chore& of_system) override { chores_.push_back(&of_system); }
-  void closed(detail::chore& of_system) noexcept override {
-    std::erase(chores_, &of_system);
+  void opened(detail::periodic_task& of_system) override { periodic_tasks_.push_back(&of_system); }
+  void closed(detail::periodic_task& of_system) noexcept override {
+    std::erase(periodic_tasks_, &of_system);
     late_.drop(of_system);
   }
 
-  void schedule(detail::conducted_executor& at, detail::runnable& r) noexcept override {
+  void schedule(detail::driven_executor& at, detail::runnable& r) noexcept override {
     TROUPE_EXPECTS(detail::thread_host::here() == this,
                    "a message was sent into a simulation from another thread: a simulation has one "
                    "thread only");
     ready_.push_back({.at = &at, .to = &r});
   }
-  void schedule(detail::errand& e) noexcept override {
+  void schedule(detail::external_work& e) noexcept override {
     for (const turn_to_give& each : ready_) {
       if (each.of == &e) return;
     }
     ready_.push_back({.of = &e});
   }
-  void opened(detail::errand& e) override { errands_.push_back(&e); }
-  void closed(detail::errand& e) noexcept override {
-    std::erase(errands_, &e);
+  void opened(detail::external_work& e) override { external_work_.push_back(&e); }
+  void closed(detail::external_work& e) noexcept override {
+    std::erase(external_work_, &e);
     std::erase_if(ready_, [&](const turn_to_give& each) { return each.of == &e; });
   }
   [[nodiscard]] std::size_t choose(std::size_t count, const char* of) noexcept override {
@@ -150,8 +151,8 @@ class simulation::world final : public detail::thread_host, public detail::condu
     return late_.is_one_between({key_of(from), key_of(to.where())}) ? detail::fate::is_late
                                                                     : detail::fate::arrives;
   }
-  void keeps(detail::chore& of_system, detail::control_block* from, detail::control_block& to,
-             detail::envelope& message) noexcept override {
+  void keeps(detail::periodic_task& of_system, detail::control_block* from,
+             detail::control_block& to, detail::envelope& message) noexcept override {
     late_.keep(now_ + late_by_, {&of_system, &to, &message, {key_of(from), key_of(to.where())}});
     recorder_->write(to.where(), to.name(), "will get later", message.how->message);
   }
@@ -174,7 +175,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
 
   // ── Running ─────────────────────────────────────────────────────────────────────────────────
 
-  /// Runs one turn of one of the actors or errands that are ready. Returns false if none is ready.
+  /// Runs one turn of one of the actors or external work that are ready. Returns false if none is ready.
   bool step() noexcept {
     next_chore_ = next_chore();
     bring_what_is_due();
@@ -253,10 +254,10 @@ class simulation::world final : public detail::thread_host, public detail::condu
 
  private:
   struct turn_to_give {
-    detail::conducted_executor* at = nullptr;
+    detail::driven_executor* at = nullptr;
     detail::runnable* to = nullptr;
-    detail::errand* of = nullptr;  // if not null, the turn is for this errand
-    bool has_paused = false;       // it has just been paused, and is not paused again
+    detail::external_work* of = nullptr;  // if not null, the turn is for this external_work
+    bool has_paused = false;              // it has just been paused, and is not paused again
   };
 
   struct invariant {
@@ -333,17 +334,17 @@ class simulation::world final : public detail::thread_host, public detail::condu
     ~no_waiting_scope() { --detail::this_turn().pumps; }
   };
 
-  static bool run(detail::errand& e) noexcept {
+  static bool run(detail::external_work& e) noexcept {
     const detail::other_turns_scope others;
     const no_waiting_scope none;  // as on the thread of a loop
     return e.run();
   }
 
-  // No actor or errand is ready. Some errands cannot announce that they have work, so each is
+  // No actor or external work is ready. Some external work cannot announce that they have work, so each is
   // tried.
   bool run_an_errand() noexcept {
-    for (std::size_t i = 0; i < errands_.size(); ++i) {
-      detail::errand& each = *errands_[i];
+    for (std::size_t i = 0; i < external_work_.size(); ++i) {
+      detail::external_work& each = *external_work_[i];
       if (!run(each)) continue;
       begin_turn();
       schedule(each);
@@ -383,14 +384,15 @@ class simulation::world final : public detail::thread_host, public detail::condu
     return text + " Last events:\n" + recorder_->last(20);
   }
 
-  // Runs the chores outside of turns, as the runtime's threads would, until no chore causes work
+  // Runs the periodic tasks outside of turns, as the runtime's threads would, until no periodic task causes work
   // for another one. Returns when the next one is due.
   [[nodiscard]] time_point next_chore() noexcept {
     const detail::other_turns_scope others;
     time_point next = time_point::max();
     for (time_point before = time_point::min(); next != before;) {
       before = std::exchange(next, time_point::max());
-      for (std::size_t i = 0; i < chores_.size(); ++i) next = std::min(next, chores_[i]->look());
+      for (std::size_t i = 0; i < periodic_tasks_.size(); ++i)
+        next = std::min(next, periodic_tasks_[i]->look());
     }
     return next;
   }
@@ -412,8 +414,8 @@ class simulation::world final : public detail::thread_host, public detail::condu
   time_point next_chore_ = time_point::max();
   const std::shared_ptr<recorder> recorder_;
   std::vector<turn_to_give> ready_;
-  std::vector<detail::chore*> chores_;
-  std::vector<detail::errand*> errands_;
+  std::vector<detail::periodic_task*> periodic_tasks_;
+  std::vector<detail::external_work*> external_work_;
 
   bool faults_are_over_ = false;
   std::uint64_t faults_so_far_ = 0;
@@ -442,7 +444,7 @@ simulation::simulation(sim::choices by, simulation_options options)
 simulation::~simulation() = default;
 
 simulation* simulation::here() noexcept {
-  auto* const mine = static_cast<world*>(detail::conductor::here());
+  auto* const mine = static_cast<world*>(detail::simulation_driver::here());
   return mine != nullptr ? &mine->of() : nullptr;
 }
 

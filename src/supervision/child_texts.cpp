@@ -70,13 +70,14 @@ std::string too_many_failures(const child_state& child, const child_note& last,
 }
 
 std::string has_not_started(const child_state& child) {
-  return its_child(child) + " has not started within " + in_milliseconds(child.spec.start_most()) +
-         doing(child);
+  return its_child(child) + " has not started within " +
+         in_milliseconds(child.spec.start_timeout()) + doing(child);
 }
 
 std::string has_not_stopped(const child_state& child) {
-  return its_child(child) + " has not stopped within " + in_milliseconds(child.spec.stop_most()) +
-         (child.told_now ? " after stop_now()" : "") + doing(child);
+  return its_child(child) + " has not stopped within " +
+         in_milliseconds(child.spec.stop_timeout()) + (child.told_now ? " after stop_now()" : "") +
+         doing(child);
 }
 
 }  // namespace detail

@@ -47,8 +47,8 @@ control_block& dynamic_children::start(const child_spec& spec) {
   const std::uint64_t id = next_id_++;
   entry fresh{child_state{.spec = spec}};
   fresh.id = id;
-  fresh.record =
-      std::make_shared<child_record>(id, self(), spec.when(), spec.is_to_forget_mailbox());
+  fresh.record = std::make_shared<child_record>(id, self_address(), spec.restart_policy(),
+                                                spec.clears_mailbox());
   make_slot(system(), fresh, nobody_);
   entry* child;
   try {
@@ -72,7 +72,7 @@ control_block& dynamic_children::start(const child_spec& spec) {
 void dynamic_children::begin(entry& child) {
   child.now = state::starting;
   child.began = clock::now();
-  due_at(child, later(child.began, child.spec.start_most()));
+  due_at(child, later(child.began, child.spec.start_timeout()));
   // If it was told to stop meanwhile, its `down` is on its way.
   (void)child.record->begin(*child.block, notes_);
 }
@@ -136,7 +136,7 @@ void dynamic_children::end_all(std::string why) {
   const time_point now = clock::now();
   for (auto& [id, each] : children_) {
     each.now = state::stopping;
-    due_at(each, later(now, each.spec.stop_most()));
+    due_at(each, later(now, each.spec.stop_timeout()));
     each.record->end_for_good(*each.block, each.ended_as);
   }
   end_if_empty();
@@ -186,7 +186,7 @@ void dynamic_children::look_at(entry& child, time_point now) {
   }
   if (!std::exchange(child.told_now, true)) {
     child.block->stop_now();
-    return due_at(child, later(now, child.spec.stop_most()));
+    return due_at(child, later(now, child.spec.stop_timeout()));
   }
   // It terminates when its handler returns; until then the shutdown of the system reports it.
   if (failure_.empty()) failure_ = has_not_stopped(child);

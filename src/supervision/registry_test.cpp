@@ -85,8 +85,8 @@ TEST(names, say_that_nobody_has_it) {
   theatre t;
   const auto found = t.names.find<account>("bank/bob");
   EXPECT_FALSE(found);
-  EXPECT_EQ(found.why(), not_found::not_there);
-  EXPECT_THAT(found.error(), HasSubstr("\"bank/bob\" is not registered"));
+  EXPECT_EQ(found.error(), not_found::not_there);
+  EXPECT_THAT(found.message(), HasSubstr("\"bank/bob\" is not registered"));
   EXPECT_FALSE(*found);
   EXPECT_EQ(t.names.find_address("bank/bob"), address{});
 }
@@ -96,8 +96,8 @@ TEST(names, say_that_an_actor_of_another_class_has_it) {
   const auto c = t.spawn<clerk>(t.log);
   ASSERT_TRUE(t.names.add("bank/alice", c));
   const auto found = t.names.find<account>("bank/alice");
-  EXPECT_EQ(found.why(), not_found::another_type);
-  EXPECT_THAT(found.error(), AllOf(HasSubstr("clerk, not"), HasSubstr("account")));
+  EXPECT_EQ(found.error(), not_found::another_type);
+  EXPECT_THAT(found.message(), AllOf(HasSubstr("clerk, not"), HasSubstr("account")));
   EXPECT_THROW((void)found.value(), name_error);
 }
 
@@ -120,13 +120,13 @@ TEST(names, say_what_is_not_understood) {
   ASSERT_TRUE(t.names.add("bank/alice", a));
   ASSERT_TRUE(t.names.add("bank/clerk", c));
   const auto question_too = t.names.find_recipient<deposit, question>("bank/alice");
-  EXPECT_EQ(question_too.why(), not_found::not_understood);
-  EXPECT_THAT(question_too.error(),
+  EXPECT_EQ(question_too.error(), not_found::not_understood);
+  EXPECT_THAT(question_too.message(),
               AllOf(HasSubstr("which does not understand"), HasSubstr("question")));
   const auto unsaid = t.names.find_recipient<ask_for>("bank/clerk");
-  EXPECT_EQ(unsaid.why(), not_found::not_understood);
-  EXPECT_THAT(unsaid.error(), HasSubstr("does not list its message types"));
-  EXPECT_EQ(t.names.find_recipient<deposit>("bank/bob").why(), not_found::not_there);
+  EXPECT_EQ(unsaid.error(), not_found::not_understood);
+  EXPECT_THAT(unsaid.message(), HasSubstr("does not list its message types"));
+  EXPECT_EQ(t.names.find_recipient<deposit>("bank/bob").error(), not_found::not_there);
 }
 
 TEST(names, say_who_has_one_that_is_taken) {
@@ -157,7 +157,7 @@ TEST(names, keep_nobody_alive) {
   ASSERT_TRUE(t.names.add("alice", a));
   a = {};
   t.play();
-  EXPECT_EQ(t.names.find<account>("alice").why(), not_found::not_there);
+  EXPECT_EQ(t.names.find<account>("alice").error(), not_found::not_there);
   EXPECT_EQ(t.system.statistics().actors_alive, 0u);
 }
 
@@ -322,13 +322,13 @@ TEST(names, are_waited_for_by_a_thread) {
   EXPECT_TRUE(t.names.add("alice", a));
   other.join();
   EXPECT_TRUE(t.names.wait_for<account>("alice", clock::now()));
-  EXPECT_EQ(t.names.wait_for<clerk>("alice", time_point::max()).why(), not_found::another_type);
+  EXPECT_EQ(t.names.wait_for<clerk>("alice", time_point::max()).error(), not_found::another_type);
 }
 
 TEST(names, are_waited_for_until_the_deadline) {
   theatre t;
   const time_point deadline = clock::now() + 2ms;
-  EXPECT_EQ(t.names.wait_for<account>("alice", deadline).why(), not_found::not_there);
+  EXPECT_EQ(t.names.wait_for<account>("alice", deadline).error(), not_found::not_there);
   EXPECT_GE(clock::now(), deadline);
 }
 

@@ -52,7 +52,7 @@ class client : public actor {
 using lines = std::vector<std::string>;
 
 std::string text(const found<ref<account>>& got) {
-  return got ? "found" : got.error().substr(std::string("the name \"a\" ").size());
+  return got ? "found" : got.message().substr(std::string("the name \"a\" ").size());
 }
 
 task<> wait_for_a(client& me, duration time = no_timeout) {

@@ -57,8 +57,8 @@ void supervisor::on_start() {
   auto others = std::make_shared<siblings>(std::vector<siblings::entry>{});
   for (std::size_t i = 0; i < children_.size(); ++i) {
     child_state& each = children_[i];
-    each.record = std::make_shared<detail::child_record>(i, self(), each.spec.when(),
-                                                         each.spec.is_to_forget_mailbox());
+    each.record = std::make_shared<detail::child_record>(
+        i, self_address(), each.spec.restart_policy(), each.spec.clears_mailbox());
     detail::make_slot(system(), each, others);
     family.push_back({each.spec.name(), &each.spec.type(), each.who});
     watch(each.who);
@@ -184,7 +184,7 @@ bool supervisor::stop_all() {
     const bool was_to_come_back = std::exchange(each->restarts_with_others, false);
     if (each->now != state::stopping || was_to_come_back) {
       each->now = state::stopping;
-      each->deadline = later(clock::now(), each->spec.stop_most());
+      each->deadline = later(clock::now(), each->spec.stop_timeout());
       each->told_now = false;
       each->record->end_for_good(*each->block, each->ended_as);
     }
@@ -200,7 +200,7 @@ bool supervisor::stop_for_restart() {
     if (!each->restarts_with_others) continue;
     if (!std::exchange(each->told, true)) {
       each->now = state::stopping;
-      each->deadline = later(clock::now(), each->spec.stop_most());
+      each->deadline = later(clock::now(), each->spec.stop_timeout());
       ++each->restarts;
       each->record->end_object(*each->block);
     }
@@ -224,7 +224,7 @@ void supervisor::start_those_due(time_point now) {
 void supervisor::begin(child_state& child) {
   child.now = state::starting;
   child.began = clock::now();
-  child.deadline = later(child.began, child.spec.start_most());
+  child.deadline = later(child.began, child.spec.start_timeout());
   // If it was told to stop meanwhile, its `down` is on its way.
   (void)child.record->begin(*child.block,
                             detail::promised_dispatch_of<supervisor, detail::child_note>);
@@ -240,7 +240,7 @@ void supervisor::look_at_deadlines(time_point now) {
       escalate(detail::has_not_stopped(each));
     } else if (!std::exchange(each.told_now, true)) {
       each.block->stop_now();
-      each.deadline = later(now, each.spec.stop_most());
+      each.deadline = later(now, each.spec.stop_timeout());
     } else {
       // It terminates when its handler returns; until then the shutdown of the system reports it.
       if (failure_.empty()) failure_ = detail::has_not_stopped(each);

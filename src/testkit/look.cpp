@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include <troupe/detail/actor/conductor.hpp>
 #include <troupe/detail/actor/control_block.hpp>
+#include <troupe/detail/actor/simulation_driver.hpp>
 #include <troupe/testkit/mismatch.hpp>
 
 #include "actor/runtime.hpp"
@@ -12,13 +12,13 @@
 namespace troupe::testkit::detail {
 
 const void* object_at_rest(troupe::detail::control_block& of) {
-  using troupe::detail::conductor;
+  using troupe::detail::simulation_driver;
   refuse_in_a_turn("look()");
-  const conductor* const here = conductor::here();
+  const simulation_driver* const here = simulation_driver::here();
   // The system of a terminated actor may be gone as well. In an actor's last turn, its object may
   // be partly destroyed.
   const bool has_ended = of.line().now().ending();
-  if (here == nullptr || (!has_ended && of.home().conducted_by() != here)) {
+  if (here == nullptr || (!has_ended && of.home().driver() != here)) {
     throw std::logic_error(
         "troupe: look() was called for an actor outside of this thread's simulation, which may be "
         "in the middle of a turn: ask the actor instead");

@@ -477,7 +477,7 @@ mutant("gone_child_is_restarted", "crossed", "a child that ended for good is res
 mutant("second_deadline_is_missed", "after", "a supervisor looks at the time once, and never again",
        "«next_call_ = time_point::max();» look_at_deadlines", "")
 mutant("stop_now_has_no_deadline", "after", "a child that does not end with stop_now() is waited for without end",
-       "each.block->stop_now(); «each.deadline = later(now, each.spec.stop_most());»", "")
+       "each.block->stop_now(); «each.deadline = later(now, each.spec.stop_timeout());»", "")
 
 in_file("src/supervision/child_record.cpp")
 mutant("comes_back_again", "after", "a child that was restarted with its group is restarted after a normal stop too",
@@ -502,7 +502,7 @@ mutant("ended_before_told_stays", "third", "a child that ends while its supervis
 mutant("started_by_an_ending_one", "crossed", "a supervisor that ends starts a child that then stays",
        "if («ending_») { child->now = state::stopping;", "false")
 mutant("dynamic_stop_now_has_no_deadline", "after", "a dynamic child that does not end with stop_now() is waited for",
-       "return due_at(child, later(now, child.spec.stop_most()));", "return;")
+       "return due_at(child, later(now, child.spec.stop_timeout()));", "return;")
 mutant("left_behind_keeps_address", "third", "the end of a child that was left behind is taken for one that is there",
        "ids_.erase(child.who);", "")
 

@@ -244,7 +244,7 @@ void use_names(const Me& me, operation what, int other, int number) {
       const auto found = all.find<player>(name);
       if (found) {
         w.require(had >= 0 && address(*found) == w.at(had).where, "a name gives its holder");
-      } else if (found.why() == not_found::another_type) {
+      } else if (found.error() == not_found::another_type) {
         w.require(had >= 0 && w.at(had).is == shape::machine, "the holder is of another class");
       }
       break;
@@ -786,7 +786,7 @@ void do_outside(order what) {
 player::player(int index) : index_(index) {
   world& w = world::here();
   w.at(index).weak_player = self(this);
-  w.object_made(index, actor::self());
+  w.object_made(index, actor::self_address());
 }
 player::~player() { world::here().object_ends(index_); }
 void player::on_start() { world::here().object_started(index_); }
@@ -841,7 +841,7 @@ void player::on(const name_registered& n) { told_of_name(*this, n); }
 machine::machine(int index) : index_(index) {
   world& w = world::here();
   w.at(index).weak_machine = self(this);
-  w.object_made(index, actor::self());
+  w.object_made(index, actor::self_address());
 }
 machine::~machine() { world::here().object_ends(index_); }
 void machine::on_stop() { world::here().object_stops(index_); }

@@ -36,7 +36,7 @@ class actor {
   actor();
   ~actor() = default;
 
-  [[nodiscard]] address self() const noexcept { return block_->where(); }
+  [[nodiscard]] address self_address() const noexcept { return block_->where(); }
 
   /// The typed handle to this actor: `self(this).send(m)`, `ref<account> me = self(this);`.
   template <class Self>

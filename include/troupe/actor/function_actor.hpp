@@ -16,7 +16,7 @@
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/actor/termination_messages.hpp>
 #include <troupe/detail/message/dispatch.hpp>
 #include <troupe/message/address.hpp>
 

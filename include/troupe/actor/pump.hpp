@@ -14,9 +14,9 @@ class system;
 
 namespace detail {
 class bound_executor;
-class conducted_executor;
+class driven_executor;
 class runtime;
-std::unique_ptr<pump> conducted_pump(system& of);
+std::unique_ptr<pump> driven_pump(system& of);
 }  // namespace detail
 
 /// Runs actors on the thread that made it: the main thread, a user interface thread, an event loop.
@@ -61,9 +61,9 @@ class pump {
  private:
   friend class detail::bound_executor;
   friend class system;
-  friend std::unique_ptr<pump> detail::conducted_pump(system& of);
+  friend std::unique_ptr<pump> detail::driven_pump(system& of);
 
-  pump(detail::runtime& of, detail::conducted_executor& by);
+  pump(detail::runtime& of, detail::driven_executor& by);
 
   std::unique_ptr<detail::bound_executor> executor_;
 };

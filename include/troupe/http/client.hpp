@@ -96,7 +96,7 @@ struct count_client {};
 namespace detail {
 class client_pool;
 class outgoing_websocket;
-struct site;
+struct server_context;
 }  // namespace detail
 
 /// An HTTP/1.1 client for requests and WebSockets, with TLS where the URL requires it. Idle
@@ -141,7 +141,8 @@ class client : public actor {
   void look_again(time_point due);
 
   const std::shared_ptr<detail::client_pool> pool_;  // also used by its WebSockets
-  std::shared_ptr<const detail::site> site_;         // of the WebSockets; null before the first one
+  std::shared_ptr<const detail::server_context>
+      context_;  // of the WebSockets; null before the first one
   std::unordered_map<address, ref<detail::outgoing_websocket>> websockets_;
   timer alarm_;
   time_point due_ = time_point::max();

@@ -44,7 +44,7 @@ class loop {
  private:
   struct state;
   struct with_thread;
-  struct conducted;
+  struct driven;
   void run(with_thread& with, troupe::system& on);
 
   std::unique_ptr<state> state_;

@@ -52,23 +52,23 @@ class child_spec {
   }
 
   child_spec& restart_policy(restart when) noexcept {
-    when_ = when;
+    restart_policy_ = when;
     return *this;
   }
   /// The time limit for its constructor and on_start() together.
   child_spec& start_timeout(duration most) noexcept {
-    start_most_ = most;
+    start_timeout_ = most;
     return *this;
   }
   /// The time limit for its termination after stop(), and again after stop_now(). After both the
   /// supervisor abandons it.
   child_spec& stop_timeout(duration most) noexcept {
-    stop_most_ = most;
+    stop_timeout_ = most;
     return *this;
   }
   /// Whenever an incarnation ends, the messages in its mailbox are discarded as dead letters.
   child_spec& clear_mailbox() noexcept {
-    forgets_mailbox_ = true;
+    clears_mailbox_ = true;
     return *this;
   }
   /// Where the child runs, and its limits. The name in `options` is ignored: the child keeps its
@@ -82,20 +82,20 @@ class child_spec {
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
   [[nodiscard]] const detail::actor_type& type() const noexcept { return *type_; }
   [[nodiscard]] const spawn_options& options() const noexcept { return options_; }
-  [[nodiscard]] restart when() const noexcept { return when_; }
-  [[nodiscard]] duration start_most() const noexcept { return start_most_; }
-  [[nodiscard]] duration stop_most() const noexcept { return stop_most_; }
-  [[nodiscard]] bool is_to_forget_mailbox() const noexcept { return forgets_mailbox_; }
+  [[nodiscard]] restart restart_policy() const noexcept { return restart_policy_; }
+  [[nodiscard]] duration start_timeout() const noexcept { return start_timeout_; }
+  [[nodiscard]] duration stop_timeout() const noexcept { return stop_timeout_; }
+  [[nodiscard]] bool clears_mailbox() const noexcept { return clears_mailbox_; }
   void make(void* place, const siblings& others) const { (*make_)(place, others); }
 
  private:
   const detail::actor_type* type_;
   std::shared_ptr<const detail::make_child> make_;
   spawn_options options_;
-  restart when_ = restart::on_failure;
-  duration start_most_ = std::chrono::seconds(5);
-  duration stop_most_ = std::chrono::seconds(5);
-  bool forgets_mailbox_ = false;
+  restart restart_policy_ = restart::on_failure;
+  duration start_timeout_ = std::chrono::seconds(5);
+  duration stop_timeout_ = std::chrono::seconds(5);
+  bool clears_mailbox_ = false;
 };
 
 /// The children of one supervisor, for the functions that make these children.

@@ -21,7 +21,7 @@ enum class not_found : std::uint8_t {
 class name_error : public std::runtime_error {
  public:
   name_error(not_found why, const std::string& text) : std::runtime_error(text), why_(why) {}
-  [[nodiscard]] not_found why() const noexcept { return why_; }
+  [[nodiscard]] not_found error() const noexcept { return why_; }
 
  private:
   not_found why_;
@@ -47,19 +47,19 @@ class found {
   found(Handle handle) noexcept : handle_(std::move(handle)) {}
   found(detail::miss what) noexcept : miss_(std::move(what)) {}
 
-  [[nodiscard]] explicit operator bool() const noexcept { return why() == not_found::nothing; }
-  [[nodiscard]] not_found why() const noexcept { return miss_.why; }
+  [[nodiscard]] explicit operator bool() const noexcept { return error() == not_found::nothing; }
+  [[nodiscard]] not_found error() const noexcept { return miss_.why; }
 
   /// A text for people: the name "bank/alice" belongs to an actor of the class clerk, not account
-  [[nodiscard]] std::string error() const { return detail::to_string(miss_); }
+  [[nodiscard]] std::string message() const { return detail::to_string(miss_); }
 
   /// Returns the handle; throws name_error if the look-up failed.
   [[nodiscard]] const Handle& value() const& {
-    if (!*this) throw name_error(why(), error());
+    if (!*this) throw name_error(error(), message());
     return handle_;
   }
   [[nodiscard]] Handle value() && {
-    if (!*this) throw name_error(why(), error());
+    if (!*this) throw name_error(error(), message());
     return std::move(handle_);
   }
 

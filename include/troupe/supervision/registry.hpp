@@ -168,7 +168,7 @@ class registry {
     check_name(name);
     for (;;) {
       found<ref<A>> seen = in.find<A>(name);
-      if (seen.why() != not_found::not_there) co_return seen;
+      if (seen.error() != not_found::not_there) co_return seen;
       detail::awaited_name registered(*in.registry_, name, until);
       if (!co_await registered) co_return in.find<A>(name);
     }

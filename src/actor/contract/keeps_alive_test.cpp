@@ -153,7 +153,7 @@ TEST(contract, self_does_not_keep_an_actor_alive) {
     journal& log_;
     const self_ref<keeps_itself> me_ = self(this);
     const weak_ref<keeps_itself> weak_ = me_;
-    const address where_ = self();
+    const address where_ = self_address();
   };
   journal log;
   stage s;

@@ -121,7 +121,7 @@ class node : public actor {
   ~node() {
     const alone here(*this);
     EXPECT_FALSE(gone().exchange(true)) << "destroyed twice";
-    world_.audit.send(last_words{self()});
+    world_.audit.send(last_words{self_address()});
     if (random_() % 2 == 0) self(this).send(tick{});
     ++world_.destroyed;
   }

@@ -7,7 +7,7 @@
 
 #include <troupe/actor/events.hpp>
 #include <troupe/detail/actor/control_block.hpp>
-#include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/actor/termination_messages.hpp>
 #include <troupe/detail/message/envelope.hpp>
 #include <troupe/detail/message/type_identity.hpp>
 #include <troupe/message/handler.hpp>

@@ -126,7 +126,7 @@ class control_block : public runnable {
   // ── Sending ─────────────────────────────────────────────────────────────────────────────────
   delivery send(envelope& message) noexcept;     // within the actor's limits
   delivery deliver(envelope& message) noexcept;  // regardless of limits: for promised messages
-  void arrive(envelope& message) noexcept;       // for a message that a conductor has kept
+  void arrive(envelope& message) noexcept;       // for a message that a driver has kept
   void stop();                                   // after the messages that were sent before
   void stop_at_shutdown();                       // as stop(), unless already called
   void stop_now();                               // after the message that is being handled
@@ -221,7 +221,7 @@ class control_block : public runnable {
   [[nodiscard]] bool handle_again(envelope& message) noexcept;
   void handle_once_more(envelope& message, void* actor);
 
-  // ── Search for cycles: frozen_actors.cpp ────────────────────────────────────────────────────
+  // ── Search for cycles: unreachable_actors.cpp ────────────────────────────────────────────────────
   /// If the actor is idle, the caller owns its turns until thaw() or end_unreachable().
   [[nodiscard]] bool try_freeze() noexcept { return inbox().try_begin_reading(); }
   void thaw() noexcept;

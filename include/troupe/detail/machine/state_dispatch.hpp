@@ -10,7 +10,7 @@
 #include <troupe/actor/request.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/detail/actor/control_block.hpp>
-#include <troupe/detail/actor/told_of_ends.hpp>
+#include <troupe/detail/actor/termination_messages.hpp>
 #include <troupe/detail/machine/active_state.hpp>
 #include <troupe/detail/machine/state_handlers.hpp>
 #include <troupe/detail/machine/state_outcomes.hpp>

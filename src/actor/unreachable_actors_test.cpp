@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decision about many actors that are referenced only by each other: its slices, and what
 // other threads do between them.
-#include "frozen_actors.hpp"
+#include "unreachable_actors.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -13,7 +13,7 @@
 // on no thread can acquire any of them, and threads that try wait. If one of them cannot be marked,
 // or was sent something by a thread that has acquired and released it before, then it lives, and so
 // does everything that it references.
-#include "frozen_actors.hpp"
+#include "unreachable_actors.hpp"
 
 #include <algorithm>
 #include <bit>

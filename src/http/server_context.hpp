@@ -25,8 +25,8 @@ namespace troupe::http::detail {
 ///
 /// Threads: the server's thread fills it before the first connection; then any. Only counts,
 ///          places, rates, budget, the certificate and draining still change.
-struct site {
-  site(troupe::system& on, http::options opts)
+struct server_context {
+  server_context(troupe::system& on, http::options opts)
       : system(on),
         options(std::move(opts)),
         is_secure(options.tls.is_set()),
@@ -62,7 +62,7 @@ struct site {
   mutable admission places;  // of connections
   mutable rate_limiter rates;
   mutable body_budget bodies;                     // of requests
-  const std::shared_ptr<byte_gauge> send_queues;  // of channels, which may outlive the site
+  const std::shared_ptr<byte_gauge> send_queues;  // of channels, which may outlive the server
   const std::shared_ptr<byte_gauge> partial_messages;
   const std::shared_ptr<byte_gauge> upgrade_requests;  // as long as their channels
   current_tls tls;                                     // if it is secure

@@ -18,62 +18,62 @@ class system;
 namespace troupe::detail {
 
 /// Periodic work that a runtime thread normally does; a simulation calls it instead.
-class chore {
+class periodic_task {
  public:
   /// Does the work that is due, and returns the time of the next call, which may come sooner if
   /// there is a reason. Cheap if there is no work.
   virtual time_point look() noexcept = 0;
 
  protected:
-  ~chore() = default;
+  ~periodic_task() = default;
 };
 
 /// Work that is scheduled together with the actors but is not an actor: the completion handlers of
 /// sockets.
-class errand {
+class external_work {
  public:
   /// Does the next piece of work. Returns false if there was nothing to do.
   virtual bool run() noexcept = 0;
 
  protected:
-  ~errand() = default;
+  ~external_work() = default;
 };
 
-class conducted_executor;
+class driven_executor;
 class control_block;
 struct envelope;
 
-/// The conductor's decision about a message that has been sent.
+/// The driver's decision about a message that has been sent.
 enum class fate : std::uint8_t {
   arrives,
-  is_late,        // the conductor delivers it later
+  is_late,        // the driver delivers it later
   finds_it_full,  // the message meets a full mailbox
 };
 
 /// Schedules all turns of the systems that are made on its thread, and provides their clock: a
-/// simulation. Such a system has no threads. The conductor runs its actors, wherever they were
+/// simulation. Such a system has no threads. The driver runs its actors, wherever they were
 /// placed, except for those that are bound to a pump.
 ///
 /// Threads: its own; no other thread may touch such a system.
-class conductor {
+class simulation_driver {
  public:
-  /// Returns the conductor of this thread; usually null.
-  [[nodiscard]] static conductor*& here() noexcept;
+  /// Returns the driver of this thread; usually null.
+  [[nodiscard]] static simulation_driver*& here() noexcept;
 
   /// Called when a system is made: returns the observer that it gets. `users`, the observer of the
   /// user, may be null.
   [[nodiscard]] virtual std::shared_ptr<observer> observed_by(std::shared_ptr<observer> users) = 0;
-  virtual void opened(chore& of_system) = 0;
-  virtual void closed(chore& of_system) noexcept = 0;
+  virtual void opened(periodic_task& of_system) = 0;
+  virtual void closed(periodic_task& of_system) noexcept = 0;
 
-  /// Schedules a turn of `r`, to be run with conducted_executor::give().
-  virtual void schedule(conducted_executor& at, runnable& r) noexcept = 0;
+  /// Schedules a turn of `r`, to be run with driven_executor::give().
+  virtual void schedule(driven_executor& at, runnable& r) noexcept = 0;
 
   /// Called when `e` may have work.
-  virtual void schedule(errand& e) noexcept = 0;
+  virtual void schedule(external_work& e) noexcept = 0;
   /// Between these two calls, `e` is also run from time to time when nothing else has work.
-  virtual void opened(errand& e) = 0;
-  virtual void closed(errand& e) noexcept = 0;
+  virtual void opened(external_work& e) = 0;
+  virtual void closed(external_work& e) noexcept = 0;
 
   /// Returns a choice among `count` possibilities. `of` names the choice: a constant.
   [[nodiscard]] virtual std::size_t choose(std::size_t count, const char* of) noexcept = 0;
@@ -87,7 +87,7 @@ class conductor {
   [[nodiscard]] virtual fate fate_of(control_block* from, control_block& to) noexcept = 0;
   /// Keeps a late message, and delivers it with control_block::arrive() when it is due; if
   /// `of_system` is closed before, the message is discarded. Takes over a reference to `to`.
-  virtual void keeps(chore& of_system, control_block* from, control_block& to,
+  virtual void keeps(periodic_task& of_system, control_block* from, control_block& to,
                      envelope& message) noexcept = 0;
   /// Called before a handler of that actor runs. An exception from this is treated as one from the
   /// handler.
@@ -99,14 +99,14 @@ class conductor {
   virtual void note(std::string_view whom, std::string_view what) noexcept = 0;
 
  protected:
-  conductor() = default;
-  ~conductor() = default;
+  simulation_driver() = default;
+  ~simulation_driver() = default;
 };
 
-/// The executor of one system that has a conductor.
-class conducted_executor final : public executor {
+/// The executor of one system that has a driver.
+class driven_executor final : public executor {
  public:
-  conducted_executor(conductor& by, std::int64_t settles_at) noexcept
+  driven_executor(simulation_driver& by, std::int64_t settles_at) noexcept
       : by_(by), activity_(settles_at) {}
 
   void schedule(runnable& r) noexcept override { by_.schedule(*this, r); }
@@ -118,12 +118,12 @@ class conducted_executor final : public executor {
   [[nodiscard]] const activity& done() const noexcept { return activity_; }
 
  private:
-  conductor& by_;
+  simulation_driver& by_;
   activity activity_;
 };
 
-/// Makes a pump that need not be run: the conductor of its system schedules its turns. Null if the
-/// system has no conductor.
-[[nodiscard]] std::unique_ptr<pump> conducted_pump(system& of);
+/// Makes a pump that need not be run: the driver of its system schedules its turns. Null if the
+/// system has no driver.
+[[nodiscard]] std::unique_ptr<pump> driven_pump(system& of);
 
 }  // namespace troupe::detail
