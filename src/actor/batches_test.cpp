@@ -317,7 +317,8 @@ TEST(batch, what_belongs_to_a_trace_comes_alone) {
   EXPECT_THAT(log.lines(), ElementsAre("b 1 2", "b 3", "b 4 5"));
 }
 
-// The mailbox does not count the messages of a ring, whose account is looked at when the actor ends.
+// The mailbox does not count the messages of a ring, whose account is looked at when the actor
+// ends.
 TEST(batch, out_of_a_mailbox_that_drops_the_oldest_takes_no_units_off) {
   class ends_in_batch : public actor {
    public:

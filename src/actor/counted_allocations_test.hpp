@@ -12,9 +12,9 @@
 #include "no_memory_test_support.hpp"
 #include "test_support.hpp"
 
-// Counts the allocations of a whole program, and lets one fail where a test asks for it: it replaces
-// malloc, and with it operator new. One file of a program includes this header, which also adds a
-// test that counting works. A sanitizer has its own malloc; then nothing is counted.
+// Counts the allocations of a whole program, and lets one fail where a test asks for it: it
+// replaces malloc, and with it operator new. One file of a program includes this header, which also
+// adds a test that counting works. A sanitizer has its own malloc; then nothing is counted.
 
 namespace troupe::test {
 

@@ -16,8 +16,8 @@ namespace troupe::detail {
 
 class runtime;
 
-/// Schedules the search for actors that are referenced only by each other. unreachable_actors.cpp says
-/// how the search works. A thread for it exists from the first actor whose class lists its
+/// Schedules the search for actors that are referenced only by each other. unreachable_actors.cpp
+/// says how the search works. A thread for it exists from the first actor whose class lists its
 /// references; in a simulation the timers' periodic task searches instead.
 ///
 /// Threads: any, except start(), stop() and look().

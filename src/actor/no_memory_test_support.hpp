@@ -15,7 +15,8 @@
 
 namespace troupe::test {
 
-/// The allocation of this thread that fails, counted from here: 1 is the next one, 0 means that none fails.
+/// The allocation of this thread that fails, counted from here: 1 is the next one, 0 means that
+/// none fails.
 inline constinit thread_local std::uint64_t allocation_that_fails = 0;
 
 [[nodiscard]] inline bool allocation_fails_now() noexcept {

@@ -45,8 +45,8 @@ struct paused_sender {
 /// A suspended actor's mailbox stays busy, and it is in no queue of its executor, so it is not
 /// scheduled until it is released here, by exactly one of: the receiver has room, or terminates; a
 /// time-out of one of its own handlers expires; it is told to stop_now(). Suspension has no time
-/// limit. No actor waits forever: when an actor begins to wait, the waits that begin at its receiver
-/// are followed, and if they lead back, the actor continues beyond the limit. Followed are
+/// limit. No actor waits forever: when an actor begins to wait, the waits that begin at its
+/// receiver are followed, and if they lead back, the actor continues beyond the limit. Followed are
 /// suspensions, handlers that stand in a line while their actor handles nothing (exclusive ones,
 /// and functions), and requests for whose reply an actor waits without handling anything else.
 ///

@@ -7,10 +7,10 @@
 // hook, or a hook that counts.
 //
 // Prints nanoseconds of the sender's own processor time, medians, and the median of the rounds'
-// ratios with the least, the quartiles and the greatest. The first two lines are controls. Work that
-// shares nothing at all should have a ratio of 1; otherwise the host is too busy. Work on one shared
-// counter must have a ratio far above 1; otherwise the two senders did not run at the same time, and
-// the other ratios mean nothing.
+// ratios with the least, the quartiles and the greatest. The first two lines are controls. Work
+// that shares nothing at all should have a ratio of 1; otherwise the host is too busy. Work on one
+// shared counter must have a ratio far above 1; otherwise the two senders did not run at the same
+// time, and the other ratios mean nothing.
 //
 //   refused_bench [--smoke] [--rounds N] [--sends N] [NAME]
 #include <time.h>

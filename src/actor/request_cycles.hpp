@@ -15,10 +15,10 @@ namespace troupe::detail {
 
 /// The requests that could be part of a wait cycle, in which no actor ever gets its reply. Each
 /// such cycle contains an actor that does nothing else until it has its reply: its exclusive
-/// handler is suspended, or it blocks in ask_future::get(). A request made by an exclusive handler gets
-/// a number, and so does every request that a handler awaits in order to reply to a numbered one.
-/// When a request times out, the requests that are waited for are walked, and a cycle, if there is
-/// one, is named.
+/// handler is suspended, or it blocks in ask_future::get(). A request made by an exclusive handler
+/// gets a number, and so does every request that a handler awaits in order to reply to a numbered
+/// one. When a request times out, the requests that are waited for are walked, and a cycle, if
+/// there is one, is named.
 ///
 /// Not followed: a reply that is kept or passed on, except to the handler that replies then; a
 /// request made outside the handler that awaits it; what a handler awaits in order to reply to a

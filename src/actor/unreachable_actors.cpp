@@ -33,8 +33,8 @@ namespace troupe::detail {
 namespace {
 
 // The undecided actor that a thread waits for, of any system. The search decides about it at the
-// end of its slice: while it marks, the actor lives; when all are marked, the actor ends. If several
-// threads wait, the others ask afterwards.
+// end of its slice: while it marks, the actor lives; when all are marked, the actor ends. If
+// several threads wait, the others ask afterwards.
 struct awaited_decision {
   [[nodiscard]] static atomic<const lifeline*>& here() noexcept {
     return per_process<awaited_decision>::here().which;

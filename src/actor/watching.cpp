@@ -81,8 +81,8 @@ void remove_own(side_block& its, watch& one) noexcept {
   if (one.next_own != nullptr) one.next_own->previous_own = one.previous_own;
 }
 
-// Calls `then(termination_notices&)` under their mutex if the watch is listed. False: it is on its way to the
-// watcher.
+// Calls `then(termination_notices&)` under their mutex if the watch is listed. False: it is on its
+// way to the watcher.
 template <class Then>
 bool if_listed(watch& one, Then&& then) noexcept {
   control_block* const watched = control_block::hold_to_the_end(one.watched);

@@ -58,8 +58,8 @@ void gate::admit(net::accepted m) {
   if (is_too_frequent(v)) return;
   m.connection.set_option(net::protocol::no_delay(true), error);
   if (!give_place(v)) return;
-  // All that needs memory comes before the connection is there, but for the monitor. The place in the
-  // table has no key until then.
+  // All that needs memory comes before the connection is there, but for the monitor. The place in
+  // the table has no key until then.
   decltype(visitors_)::iterator at;
   try {
     at = visitors_.emplace(address{}, v).first;
@@ -83,7 +83,8 @@ void gate::admit(net::accepted m) {
   watch_the_rest();
 }
 
-// Those that there was no memory to watch before. An actor that has ended meanwhile is reported too.
+// Those that there was no memory to watch before. An actor that has ended meanwhile is reported
+// too.
 void gate::watch_the_rest() noexcept {
   try {
     if (!is_listener_watched_) watch(listener_);

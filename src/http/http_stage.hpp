@@ -36,8 +36,8 @@ namespace troupe::http::detail {
 ///
 /// A client that exceeds received_bytes_per_second is not read until its address is within the rate
 /// again; meanwhile no read is outstanding, and the alarm continues. One that exceeds
-/// requests_per_second is answered with 429. On the connection of a trusted proxy both belong to the
-/// client that the request names.
+/// requests_per_second is answered with 429. On the connection of a trusted proxy both belong to
+/// the client that the request names.
 ///
 /// Threads: the loop's.
 template <class Stream>

@@ -35,8 +35,8 @@ struct connection_end<outgoing_stream> {
 ///   dialing ──▶ client_handshake ──▶ stage ──▶ over
 ///
 /// Threads:   bound to the loop. Completion handlers are called between turns.
-/// Invariant: the requester gets one reply, within limits::handshake_timeout. The actor stops itself
-///            when all is over.
+/// Invariant: the requester gets one reply, within limits::handshake_timeout. The actor stops
+///            itself when all is over.
 class outgoing_websocket : public actor {
  public:
   outgoing_websocket(std::shared_ptr<client_pool> with, std::shared_ptr<const server_context> on,

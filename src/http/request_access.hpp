@@ -64,8 +64,8 @@ struct request_access {
     return all;
   }
 
-  /// A copy of exact size with what request's functions return: without the body, and with the first
-  /// of several headers of one name. If `kept` is not null, it has only these headers.
+  /// A copy of exact size with what request's functions return: without the body, and with the
+  /// first of several headers of one name. If `kept` is not null, it has only these headers.
   static request compact(const request& of, const std::vector<std::string>* kept);
   /// The memory of a request without its body.
   static std::size_t bytes_kept(const request& of) noexcept {

@@ -40,8 +40,8 @@ namespace troupe::http::detail {
 /// `held_`. Too many such messages in a row close with 1008.
 ///
 /// A message must arrive within limits::request_timeout, and 64 KiB must be written within
-/// limits::idle_timeout. So neither a client that sends a byte now and then nor one that reads a byte
-/// now and then stays.
+/// limits::idle_timeout. So neither a client that sends a byte now and then nor one that reads a
+/// byte now and then stays.
 ///
 /// After a violation, the stage stays open but reads nothing more until the session has handled the
 /// messages that were complete before, at most limits::close_timeout. The replies to these are

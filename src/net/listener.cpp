@@ -76,8 +76,8 @@ acceptor listen(io_context& on, const std::string& address, std::uint16_t port) 
 
 namespace detail {
 
-/// The memory of one `accept` message. While the message is in a mailbox or in a timer, it keeps this
-/// object, which its owner may have released.
+/// The memory of one `accept` message. While the message is in a mailbox or in a timer, it keeps
+/// this object, which its owner may have released.
 ///
 /// Threads:   that of the listener's loop.
 /// Invariant: `keeps_` is set while the message is on its way.

@@ -82,8 +82,8 @@ worker_pool::~worker_pool() {
 // define offsetof for it.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-  // A wake by a worker's own turn reads asleep_, and each turn stopping_. Nothing that changes while
-  // the pool runs may lie on that line; see src/scheduler/README.md.
+  // A wake by a worker's own turn reads asleep_, and each turn stopping_. Nothing that changes
+  // while the pool runs may lie on that line; see src/scheduler/README.md.
   constexpr auto line = [](std::size_t offset) { return offset / cache_line_bytes; };
   constexpr std::size_t read_mostly = line(offsetof(worker_pool, asleep_));
   static_assert(offsetof(worker_pool, asleep_) % cache_line_bytes == 0);

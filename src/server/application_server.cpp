@@ -220,10 +220,12 @@ bool application_server::state::end() {
   return in_time;
 }
 
-// What it says otherwise than what runs, and what the files of applications and of the certificate do.
+// What it says otherwise than what runs, and what the files of applications and of the certificate
+// do.
 command_result application_server::state::take_over(const configuration& next) {
   command_result told;
-  // The files may have changed although the configuration has not. If they are wrong, nothing is taken over.
+  // The files may have changed although the configuration has not. If they are wrong, nothing is
+  // taken over.
   const bool stays_secure = what.http.tls.is_set() && next.http.tls.is_set();
   if (stays_secure) (void)http::read_certificate(next.http.tls);
   log.reopen(next.log);

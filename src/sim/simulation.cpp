@@ -175,7 +175,8 @@ class simulation::world final : public detail::thread_host, public detail::simul
 
   // ── Running ─────────────────────────────────────────────────────────────────────────────────
 
-  /// Runs one turn of one of the actors or external work that are ready. Returns false if none is ready.
+  /// Runs one turn of one of the actors or external work that are ready. Returns false if none is
+  /// ready.
   bool step() noexcept {
     next_chore_ = next_chore();
     bring_what_is_due();
@@ -340,8 +341,8 @@ class simulation::world final : public detail::thread_host, public detail::simul
     return e.run();
   }
 
-  // No actor or external work is ready. Some external work cannot announce that they have work, so each is
-  // tried.
+  // No actor or external work is ready. Some external work cannot announce that they have work, so
+  // each is tried.
   bool run_an_errand() noexcept {
     for (std::size_t i = 0; i < external_work_.size(); ++i) {
       detail::external_work& each = *external_work_[i];
@@ -384,8 +385,8 @@ class simulation::world final : public detail::thread_host, public detail::simul
     return text + " Last events:\n" + recorder_->last(20);
   }
 
-  // Runs the periodic tasks outside of turns, as the runtime's threads would, until no periodic task causes work
-  // for another one. Returns when the next one is due.
+  // Runs the periodic tasks outside of turns, as the runtime's threads would, until no periodic
+  // task causes work for another one. Returns when the next one is due.
   [[nodiscard]] time_point next_chore() noexcept {
     const detail::other_turns_scope others;
     time_point next = time_point::max();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which client a request of a trusted proxy is of. An input is a line for the peer's address, one for
-// the trusted networks, separated by blanks, and then a line for each header: "F:" and the value of
-// a Forwarded, or "X:" and that of an X-Forwarded-For.
+// Which client a request of a trusted proxy is of. An input is a line for the peer's address, one
+// for the trusted networks, separated by blanks, and then a line for each header: "F:" and the
+// value of a Forwarded, or "X:" and that of an X-Forwarded-For.
 
 #include "http/forwarded.hpp"
 

@@ -183,9 +183,9 @@ class watchdog : public testing::EmptyTestEventListener {
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     std::thread(watch).detach();
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    // A test may fork at once. If the thread were still starting, the child would never get the locks that the start
-    // holds: unlike glibc, the sanitizers' runtimes do not release them in the child. Once the thread watches, it holds
-    // no locks.
+    // A test may fork at once. If the thread were still starting, the child would never get the
+    // locks that the start holds: unlike glibc, the sanitizers' runtimes do not release them in the
+    // child. Once the thread watches, it holds no locks.
     is_watching.wait(false);
   }
 

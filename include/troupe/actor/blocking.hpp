@@ -24,8 +24,8 @@ class blocking_scope {
 ///   void on(load m) { auto text = troupe::blocking([&] { return read_file(m.path); }); … }
 ///
 /// In a handler of an actor on the pool, another thread first takes over the worker and the actors
-/// that wait on it. No actor is delayed, not even for system_options::blocking_threshold, except for other
-/// members of the handler's serial_group. Elsewhere it is a plain call.
+/// that wait on it. No actor is delayed, not even for system_options::blocking_threshold, except
+/// for other members of the handler's serial_group. Elsewhere it is a plain call.
 ///
 /// Threads: any.
 /// Cost:    waking or starting a thread; the handler's later messages go through the pool's shared

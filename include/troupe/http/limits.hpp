@@ -36,12 +36,12 @@ struct limits {
   /// Time without any progress on the connection. A WebSocket client is pinged after half of it,
   /// and closed with 1008 if it takes longer than this to read 64 KiB.
   std::chrono::milliseconds idle_timeout{60'000};
-  /// The minimum rate at which a client must read a response, averaged over idle_timeout. Connections
-  /// of slower clients are reset.
+  /// The minimum rate at which a client must read a response, averaged over idle_timeout.
+  /// Connections of slower clients are reset.
   std::size_t read_bytes_per_second = 1024;
   /// How long a client may take to read the final bytes and close its side. Then the socket is
-  /// reset. After a violation of the WebSocket protocol, it is also how long the session may take to
-  /// reply to the messages before it.
+  /// reset. After a violation of the WebSocket protocol, it is also how long the session may take
+  /// to reply to the messages before it.
   std::chrono::milliseconds close_timeout{5'000};
   /// The deadline of a drain that a signal has started.
   std::chrono::milliseconds drain_timeout{10'000};

@@ -160,7 +160,8 @@ class application {
   /// After a failure the old version continues. If on_save or on_upgrade has failed in an instance
   /// other than the first, the instances before it have already switched, and the line says so.
   ///
-  /// Threads: as for the class. It returns after at most 2 x upgrade_timeout, 4 x run_timeout and 5 s.
+  /// Threads: as for the class. It returns after at most 2 x upgrade_timeout, 4 x run_timeout and 5
+  ///          s.
   std::string upgrade();
   /// The same, with new limits for the scripts and a new troupe.config.
   std::string upgrade(const lua::limits& allowed, std::string config);

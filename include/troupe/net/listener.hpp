@@ -60,9 +60,9 @@ class accept_request {
 /// connections queue up between the listener and its owner.
 ///
 /// When accepting fails for lack of descriptors or memory, the connection stays in the backlog and
-/// would be reported again at once. The listener then waits for a while and sends accept_paused. The
-/// memory for the next attempt is reserved. A connection is closed if there is no memory to pass it
-/// to the owner.
+/// would be reported again at once. The listener then waits for a while and sends accept_paused.
+/// The memory for the next attempt is reserved. A connection is closed if there is no memory to
+/// pass it to the owner.
 ///
 /// Threads: must be bound to the loop whose io_context the acceptor was created with.
 class listener : public actor {

@@ -119,7 +119,8 @@ class registry {
   ///
   /// Threads: any thread outside of handlers, and handlers of an actor with its own thread. It does
   ///          not pump.
-  /// Errors:  std::logic_error in a handler of an actor that shares its thread: use notify_on_register() there.
+  /// Errors:  std::logic_error in a handler of an actor that shares its thread: use
+  ///          notify_on_register() there.
   template <class A>
   [[nodiscard]] found<ref<A>> wait_for(std::string_view name, time_point deadline) const {
     detail::miss none;
@@ -138,7 +139,8 @@ class registry {
   ///
   /// Threads: turns of an actor of this system.
   /// Errors:  thrown by co_await; std::logic_error in an actor of another system.
-  /// Cost:    two look-ups and a coroutine; if it has to wait, also the cost of notify_on_register().
+  /// Cost:    two look-ups and a coroutine; if it has to wait, also the cost of
+  ///          notify_on_register().
   template <class A>
   [[nodiscard]] task<found<ref<A>>> wait(std::string_view name, duration time = no_timeout) const {
     return wait_in_turn<A>(*this, std::string(name), later(clock::now(), time));

@@ -221,7 +221,7 @@ class control_block : public runnable {
   [[nodiscard]] bool handle_again(envelope& message) noexcept;
   void handle_once_more(envelope& message, void* actor);
 
-  // ── Search for cycles: unreachable_actors.cpp ────────────────────────────────────────────────────
+  // ── Search for cycles: unreachable_actors.cpp ──────────────────────────────────────────────────
   /// If the actor is idle, the caller owns its turns until thaw() or end_unreachable().
   [[nodiscard]] bool try_freeze() noexcept { return inbox().try_begin_reading(); }
   void thaw() noexcept;

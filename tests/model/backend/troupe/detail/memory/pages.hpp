@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <new>
 
-// The interface of include/troupe/detail/memory/pages.hpp. The checker finds pages that are used after
-// they were given back, and pages that never are given back.
+// The interface of include/troupe/detail/memory/pages.hpp. The checker finds pages that are used
+// after they were given back, and pages that never are given back.
 
 namespace troupe::detail {
 

@@ -9,7 +9,8 @@
 #include <troupe/detail/sync/parker.hpp>
 #include <troupe/detail/sync/per_process.hpp>
 
-// The interface of include/troupe/detail/memory/pool.hpp without pooling: the checker watches each block.
+// The interface of include/troupe/detail/memory/pool.hpp without pooling: the checker watches each
+// block.
 
 namespace troupe {
 

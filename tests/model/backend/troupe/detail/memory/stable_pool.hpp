@@ -10,9 +10,9 @@
 #include <new>
 #include <vector>
 
-// The interface of include/troupe/detail/memory/stable_pool.hpp, created anew in each execution. The
-// memory after the Header of a free slot counts as given back. A slot that is not given back is a
-// leak.
+// The interface of include/troupe/detail/memory/stable_pool.hpp, created anew in each execution.
+// The memory after the Header of a free slot counts as given back. A slot that is not given back is
+// a leak.
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 
 #include <troupe/detail/sync/atomic.hpp>
 
-// The interface of include/troupe/detail/scheduler/worker_limit.hpp without a clock: each look changes the
-// limit between one worker and all.
+// The interface of include/troupe/detail/scheduler/worker_limit.hpp without a clock: each look
+// changes the limit between one worker and all.
 
 namespace troupe::detail {
 

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <troupe/detail/sync/atomic.hpp>
 
-// The interface of include/troupe/detail/sync/adaptive_spin.hpp, with one look and without adaptation.
+// The interface of include/troupe/detail/sync/adaptive_spin.hpp, with one look and without
+// adaptation.
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 
 #include <troupe/detail/sync/atomic.hpp>
 
-// The interface of include/troupe/detail/sync/asymmetric.hpp, with memory orders that the checker knows.
-// The code does the same where the kernel has no barrier for other threads.
+// The interface of include/troupe/detail/sync/asymmetric.hpp, with memory orders that the checker
+// knows. The code does the same where the kernel has no barrier for other threads.
 
 namespace troupe {
 inline namespace checked {
