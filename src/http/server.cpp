@@ -138,7 +138,7 @@ void server::metrics(std::string path, figure_source also) {
 
 void server::health(std::string path) {
   route("GET", std::move(path), [context = state_->context.get()](const request&) {
-    // [draining] relaxed: whoever asks hears of it soon enough.
+    // [draining] relaxed: a health check may see it a moment later.
     const bool draining = context->draining.load(relaxed);
     return draining ? response::text("draining\n", 503) : response::text("ok\n");
   });

@@ -27,7 +27,7 @@ class late_messages {
 
   struct message {
     const detail::periodic_task* of_system;
-    detail::control_block* to;  // held; whoever takes the message releases it
+    detail::control_block* to;  // held; the code that takes the message releases it
     detail::envelope* message;
     pair between;
   };
