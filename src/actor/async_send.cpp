@@ -10,6 +10,7 @@
 
 #include "handler_frame.hpp"
 #include "observed_messages.hpp"
+#include "overload.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "pauses_walk.hpp"
@@ -67,14 +68,14 @@ void waiting_send::free() noexcept { free_envelope(*this); }
 
 // ── Into the mailbox ──────────────────────────────────────────────────────────────────────────
 
-taken control_block::take_in(envelope& message, std::size_t bytes, std::uint32_t most) noexcept {
+taken overload::take_in(envelope& message, std::size_t bytes, std::uint32_t most) const noexcept {
   return take_in_by(message, bytes, [&] {
-    return inbox().push(message, rules().units(bytes, message.how->weight), most);
+    return to_.inbox().push(message, to_.rules().units(bytes, message.how->weight), most);
   });
 }
 
-taken control_block::take_in_beyond_limit(envelope& message, std::size_t bytes,
-                                          bool is_locked) noexcept {
+taken overload::take_in_beyond_limit(envelope& message, std::size_t bytes,
+                                     bool is_locked) const noexcept {
   const taken how =
       take_in_by(message, bytes, [&] { return push_beyond_limit(message, bytes, is_locked); });
   return how == taken::full ? taken::never : how;
@@ -82,13 +83,13 @@ taken control_block::take_in_beyond_limit(envelope& message, std::size_t bytes,
 
 // `push` puts it into the mailbox.
 template <class Push>
-taken control_block::take_in_by(envelope& message, std::size_t bytes, Push&& push) noexcept {
+taken overload::take_in_by(envelope& message, std::size_t bytes, Push&& push) const noexcept {
   const dispatch& how = *message.how;
-  const sending_rules& bounds = rules();
-  const overload_rules* const own = own_rules();
+  const sending_rules& bounds = to_.rules();
+  const overload_rules* const own = to_.own_rules();
   // [budget] relaxed: only a hint.
-  if (home_->over_budget.load(relaxed) && bounds.per_message != 0) {
-    return is_closed() ? taken::by_nobody : taken::never;
+  if (to_.home_->over_budget.load(relaxed) && bounds.per_message != 0) {
+    return to_.is_closed() ? taken::by_nobody : taken::never;
   }
   if (how.most != 0 && !take_place(how)) return taken::never;
   shared_budget* const budget = own != nullptr ? own->budget.get() : nullptr;
@@ -98,15 +99,15 @@ taken control_block::take_in_by(envelope& message, std::size_t bytes, Push&& pus
   }
   // As in try_deliver(): once the message is in a busy mailbox, the block must not be accessed;
   // except for a high-priority message, for which the block is held meanwhile.
-  system_state& home = *home_;
-  if (how.high) hold();
+  system_state& home = *to_.home_;
+  if (how.high) to_.hold();
   const mailbox::pushed pushed = push();
   if (how.high) [[unlikely]] {
-    if (pushed == mailbox::pushed::to_busy) tell_high();
-    let_go();
+    if (pushed == mailbox::pushed::to_busy) to_.tell_high();
+    to_.let_go();
   }
   if (pushed < mailbox::pushed::closed) {
-    count_accepted(home, bytes);
+    control_block::count_accepted(home, bytes);
     return pushed == mailbox::pushed::to_idle ? taken::by_idle : taken::by_busy;
   }
   if (how.most != 0) give_place_back(how);
@@ -114,14 +115,14 @@ taken control_block::take_in_by(envelope& message, std::size_t bytes, Push&& pus
   return pushed == mailbox::pushed::closed ? taken::by_nobody : taken::full;
 }
 
-delivery control_block::not_taken(taken why, envelope& message) noexcept {
-  return why == taken::by_nobody ? refuse(message) : overflow(message, false);
+delivery overload::not_taken(taken why, envelope& message) const noexcept {
+  return why == taken::by_nobody ? to_.refuse(message) : refuse_or_drop(message, false);
 }
 
 // Policies other than backpressure do at once what they do with any message beyond the limit.
-offered control_block::offer(envelope& message) noexcept {
-  control_block* to = routed(message);
-  if (to == nullptr) return {.became = refuse_by_router(message)};
+offered overload::offer(envelope& message) const noexcept {
+  control_block* to = to_.routed(message);
+  if (to == nullptr) return {.became = to_.refuse_by_router(message)};
   envelope* onwards = &marked(message, *to->home_);
   for (bool may_redirect = true;; may_redirect = false) {
     const overload_rules* const own = to->own_rules();
@@ -129,7 +130,7 @@ offered control_block::offer(envelope& message) noexcept {
     const bool waits = policy == overflow::policy::backpressure;
     const bool redirects = policy == overflow::policy::redirect;
     if (!waits && !(redirects && may_redirect)) {
-      return {.became = to->send_within(*onwards, onwards->how->charge(*onwards), false)};
+      return {.became = overload(*to).send(*onwards, onwards->how->charge(*onwards), false)};
     }
     const side_block* const its = waits ? to->side_if_any() : nullptr;
     const bool has_line = its != nullptr && its->has_line.load(relaxed);  // [line]
@@ -137,7 +138,8 @@ offered control_block::offer(envelope& message) noexcept {
     const std::uint64_t trace = trace_of(*onwards);
     const std::size_t bytes = kind.charge(*onwards);
     if (to->home_->looked_at) to->hold();  // for longer than the message
-    const taken how = has_line ? taken::full : to->take_in(*onwards, bytes, to->rules().soft);
+    const taken how =
+        has_line ? taken::full : overload(*to).take_in(*onwards, bytes, to->rules().soft);
     if (how == taken::by_idle) to->executor_->schedule(*to);
     if (to->home_->looked_at) [[unlikely]] {
       if (how == taken::by_idle || how == taken::by_busy) to->tell_sent(kind, trace);
@@ -153,11 +155,11 @@ offered control_block::offer(envelope& message) noexcept {
         if (waits) return {.receiver = to, .message = onwards};
         break;
       case taken::never:
-        if (waits) return {.became = to->overflow(*onwards, false)};
+        if (waits) return {.became = overload(*to).refuse_or_drop(*onwards, false)};
         break;
     }
     // It waits there, if that is the target's policy.
-    onwards = to->redirected(*own->target, *onwards);
+    onwards = overload(*to).redirected(*own->target, *onwards);
     if (onwards == nullptr) return {.became = delivery::refused};
     to = own->target->to;
   }
@@ -194,11 +196,11 @@ taken pauses::line_up(message_in_line& one, control_block* sender) noexcept {
     along.begin_slice();
     // If there is a line, the mailbox is marked, or its reader is on its way to let the line in.
     if (its.line == nullptr) {
-      how = to.take_in(*one.message, one.bytes, to.rules().soft);
+      how = overload(to).take_in(*one.message, one.bytes, to.rules().soft);
       if (how != taken::full) return how;
       // The mark is set under the same mutex as the entry: a reader that finds the mark finds the
       // entry. A mailbox that is half empty has room for a message that alone exceeds the limit.
-      if (!to.want_room()) return to.take_in_beyond_limit(*one.message, one.bytes, true);
+      if (!to.want_room()) return overload(to).take_in_beyond_limit(*one.message, one.bytes, true);
     }
     if (sender != nullptr) {
       // [suspended] seq_cst: see leads_to().
@@ -207,7 +209,7 @@ taken pauses::line_up(message_in_line& one, control_block* sender) noexcept {
       is_cycle = what == walk::found::cycle;
       if (is_cycle) {
         all.suspended.fetch_sub(1, relaxed);  // [suspended] relaxed: it does not wait
-        how = to.take_in_beyond_limit(*one.message, one.bytes, true);
+        how = overload(to).take_in_beyond_limit(*one.message, one.bytes, true);
       } else {
         one.blocks = sender;
         one.number = ++all.waits_begun;
@@ -256,10 +258,10 @@ message_in_line* pauses::next_let_in(control_block& receiver, taken& how) noexce
   const side_block* const its = receiver.side_if_any();
   if (its == nullptr || its->line == nullptr) return nullptr;
   message_in_line& first = *its->line;
-  how = receiver.take_in(*first.message, first.bytes, receiver.rules().soft);
+  how = overload(receiver).take_in(*first.message, first.bytes, receiver.rules().soft);
   if (how == taken::full) {
     if (receiver.want_room()) return nullptr;
-    how = receiver.take_in_beyond_limit(*first.message, first.bytes, true);
+    how = overload(receiver).take_in_beyond_limit(*first.message, first.bytes, true);
   }
   unlink(first);
   return &first;
@@ -279,7 +281,7 @@ void pauses::decided(message_in_line& one, taken how) noexcept {
     one.became = delivery::accepted;
     receiver.tell_taken(*one.kind, one.trace);
   } else {
-    one.became = receiver.not_taken(how, *one.message);
+    one.became = overload(receiver).not_taken(how, *one.message);
   }
   if (one.thread != nullptr) {
     (void)one.thread->notify();  // the thread continues: the entry must not be accessed
@@ -307,7 +309,7 @@ bool sending::is_decided() noexcept {
     became_ = to_->send(*message);
     return true;
   }
-  const detail::offered now = to_->offer(*message);
+  const detail::offered now = detail::overload(*to_).offer(*message);
   if (now.receiver == nullptr) {
     became_ = now.became;
     return true;
@@ -338,7 +340,7 @@ bool sending::wait(detail::handler_frame& who) {
     became_ = delivery::accepted;
     to.tell_taken(*waits_->kind, waits_->trace);
   } else {
-    became_ = to.not_taken(how, message);
+    became_ = detail::overload(to).not_taken(how, message);
   }
   std::exchange(waits_, nullptr)->free();
   to.let_go();

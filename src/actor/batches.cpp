@@ -6,6 +6,7 @@
 
 #include "drop_ring.hpp"
 #include "observed_messages.hpp"
+#include "overload.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -63,7 +64,7 @@ envelope* control_block::take_next(const dispatch& how, std::size_t most,
     ++counts.messages;
     counts.bytes += charge;
     if (!in_ring) counts.units += bounds.units(charge, how.weight);
-    if (how.most != 0) give_place_back(how);
+    if (how.most != 0) overload(*this).give_place_back(how);
     *end = message;
     end = &message->next;
   }

@@ -10,6 +10,7 @@
 #include "handler_frame.hpp"
 #include "kept_message.hpp"
 #include "overdraft.hpp"
+#include "overload.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -199,7 +200,7 @@ void control_block::discard_unhandled(envelope& popped, unhandled_messages& coun
     counts.bytes += bytes;
     // An envelope that stands for another one in the mailbox weighs nothing there.
     if (message == &popped) counts.units += rules().units(bytes, message->how->weight);
-    if (message->how->most != 0) give_place_back(*message->how);
+    if (message->how->most != 0) overload(*this).give_place_back(*message->how);
   }
   if (!message->how->internal) {
     ++counts.of_users;

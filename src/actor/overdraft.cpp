@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "overdraft.hpp"
+#include "overload.hpp"
 
 #include <new>
 #include <utility>
@@ -79,7 +80,7 @@ envelope& take_out_uncounted(control_block& of, envelope& message) noexcept {
 
 // `how`: that of the inner message, which is gone.
 void control_block::uncounted_is_handled(uncounted_message& one, const dispatch& how) noexcept {
-  no_longer_waits(how, one.bytes);
+  overload(*this).no_longer_waits(how, one.bytes);
   count_gone(*home_, 0, one.bytes);
   (void)take_out_uncounted(*this, one);
 }

@@ -18,6 +18,7 @@
 #include "kept_message.hpp"
 #include "observed_messages.hpp"
 #include "overdraft.hpp"
+#include "overload.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -78,7 +79,7 @@ void run_token(void* actor, envelope& token) {
     this_turn().counts->handled.add(static_cast<std::uint64_t>(-1));
     return;
   }
-  me.taken_from_ring(*message);
+  overload(me).taken_from_ring(*message);
   me.now_handling(*message->how);
   const unwrapped_scope scope(false);  // as if it had been in the mailbox
   message->how->run(actor, *message);
@@ -172,9 +173,10 @@ void control_block::tell_sent(const dispatch& how, std::uint64_t trace) noexcept
   home().observe([&](observer& to) { to.sent(told); });
 }
 
-bool control_block::could_take(std::size_t bytes) const noexcept {
-  if (rules().units(bytes, 1) <= rules().soft) return true;
-  return has_backpressure() && bytes <= home().overdrafts().limit();
+bool overload::could_take(std::size_t bytes) const noexcept {
+  const sending_rules& bounds = to_.rules();
+  if (bounds.units(bytes, 1) <= bounds.soft) return true;
+  return to_.has_backpressure() && bytes <= to_.home().overdrafts().limit();
 }
 
 void control_block::count_without_message(overload_event::kind what) noexcept {
@@ -184,21 +186,23 @@ void control_block::count_without_message(overload_event::kind what) noexcept {
 
 // Reports why a message was refused that would otherwise have been accepted, whatever its mailbox
 // holds. By now there may be room again; it is reported anyway.
-void control_block::tell_exhausted(const envelope& message) noexcept {
+void overload::tell_exhausted(const envelope& message) const noexcept {
   using kind = overload_event::kind;
   const dispatch& how = *message.how;
-  if (home_->over_budget.load(relaxed)) {  // [budget] relaxed: only a hint
-    home().exhausted({kind::budget_exhausted, where(), name(), how.message});
-  } else if (!home().overdrafts().has_room_for(how.charge(message)) &&
-             rules().units(how.charge(message), how.weight) + load() > rules().soft) {
-    home().exhausted({kind::overdraft_exhausted, where(), name(), how.message});
+  const sending_rules& bounds = to_.rules();
+  runtime& home = to_.home();
+  if (to_.home_->over_budget.load(relaxed)) {  // [budget] relaxed: only a hint
+    home.exhausted({kind::budget_exhausted, to_.where(), to_.name(), how.message});
+  } else if (!home.overdrafts().has_room_for(how.charge(message)) &&
+             bounds.units(how.charge(message), how.weight) + to_.load() > bounds.soft) {
+    home.exhausted({kind::overdraft_exhausted, to_.where(), to_.name(), how.message});
   }
 }
 
 // ── Limits for one type ───────────────────────────────────────────────────────────────────────
 
-bool control_block::take_place(const dispatch& how) noexcept {
-  atomic<std::uint16_t>& waiting = side_if_any()->of_type[how.limit];
+bool overload::take_place(const dispatch& how) const noexcept {
+  atomic<std::uint16_t>& waiting = to_.side_if_any()->of_type[how.limit];
   // [place] relaxed: a counter that publishes no other data.
   std::uint16_t now = waiting.load(relaxed);
   do {
@@ -208,12 +212,12 @@ bool control_block::take_place(const dispatch& how) noexcept {
 }
 
 // The message had a place and keeps it, whatever the limit is.
-void control_block::keep_place(const dispatch& how) noexcept {
-  side_if_any()->of_type[how.limit].fetch_add(1, relaxed);  // [place]
+void overload::keep_place(const dispatch& how) const noexcept {
+  to_.side_if_any()->of_type[how.limit].fetch_add(1, relaxed);  // [place]
 }
 
-void control_block::give_place_back(const dispatch& how) noexcept {
-  side_if_any()->of_type[how.limit].fetch_sub(1, relaxed);  // [place]
+void overload::give_place_back(const dispatch& how) const noexcept {
+  to_.side_if_any()->of_type[how.limit].fetch_sub(1, relaxed);  // [place]
 }
 
 // ── Sending ───────────────────────────────────────────────────────────────────────────────────
@@ -235,81 +239,82 @@ delivery control_block::send_slowly(envelope& message, std::size_t bytes) noexce
         by->keeps(home().timers().as_periodic_task(), from, *this, told);
         return delivery::accepted;
       case fate::finds_it_full:
-        if (!has_backpressure()) return overflow(told, true);
-        return send_within(told, bytes, true, true);
+        if (!has_backpressure()) return overload(*this).refuse_or_drop(told, true);
+        return overload(*this).send(told, bytes, true, true);
     }
   }
-  return send_within(told, bytes, true);
+  return overload(*this).send(told, bytes, true);
 }
 
 void control_block::arrive(envelope& message) noexcept {
   const trace_scope own(trace_of(message));  // in which it was sent
-  (void)send_within(message, message.how->charge(message), true);
+  (void)overload(*this).send(message, message.how->charge(message), true);
 }
 
 // `may_redirect`: it has not been redirected yet. `is_full`: treat the mailbox as full.
-delivery control_block::send_within(envelope& message, std::size_t bytes, bool may_redirect,
-                                    bool is_full) noexcept {
+delivery overload::send(envelope& message, std::size_t bytes, bool may_redirect,
+                        bool is_full) const noexcept {
   const dispatch& how = *message.how;
-  const overload_rules* const own = own_rules();
+  const overload_rules* const own = to_.own_rules();
   if (own != nullptr && own->routes != nullptr) {
     envelope& bare = unmarked(message);  // the recipient's send marks it
-    control_block* const to = own->routes->choose(bare);
-    return to != nullptr ? to->send(bare) : refuse_by_router(bare);
+    control_block* const chosen = own->routes->choose(bare);
+    return chosen != nullptr ? chosen->send(bare) : to_.refuse_by_router(bare);
   }
   // [budget] relaxed: only a hint.
-  if (home_->over_budget.load(relaxed) && rules().per_message != 0 && !is_closed()) {
-    return overflow(message, may_redirect);
+  if (to_.home_->over_budget.load(relaxed) && to_.rules().per_message != 0 && !to_.is_closed()) {
+    return refuse_or_drop(message, may_redirect);
   }
-  if (how.most != 0 && !take_place(how)) return overflow(message, may_redirect);
+  if (how.most != 0 && !take_place(how)) return refuse_or_drop(message, may_redirect);
   if (own != nullptr && own->budget != nullptr && !own->budget->charge(bytes)) {
     if (how.most != 0) give_place_back(how);
-    return overflow(message, may_redirect);
+    return refuse_or_drop(message, may_redirect);
   }
-  hold();  // for longer than the message, which may have the last reference
-  system_state& home = *home_;
+  to_.hold();  // for longer than the message, which may have the last reference
+  system_state& home = *to_.home_;
   bool pauses = false;
   bool itself_dropped = false;
   mailbox::pushed pushed;
   if (own != nullptr && own->ring != nullptr) {
-    const drop_ring::outcome outcome = own->ring->push(message, inbox());
+    const drop_ring::outcome outcome = own->ring->push(message, to_.inbox());
     pushed = outcome.pushed;
-    if (pushed != mailbox::pushed::closed) count_accepted(home, bytes);
+    if (pushed != mailbox::pushed::closed) control_block::count_accepted(home, bytes);
     itself_dropped = outcome.dropped == &message;
     for (envelope* each = outcome.dropped; each != nullptr;) {
       drop(*std::exchange(each, each->next), overload_event::kind::dropped);
     }
   } else {
-    const sending_rules& bounds = rules();
+    const sending_rules& bounds = to_.rules();
     pushed = is_full ? mailbox::pushed::full
-                     : inbox().push(message, bounds.units(bytes, how.weight), bounds.soft);
-    if (pushed == mailbox::pushed::full && has_backpressure()) {
+                     : to_.inbox().push(message, bounds.units(bytes, how.weight), bounds.soft);
+    if (pushed == mailbox::pushed::full && to_.has_backpressure()) {
       if (this_thread_may_wait()) {
         if (how.most != 0) give_place_back(how);
         if (own != nullptr && own->budget != nullptr) own->budget->release(bytes);
         const delivery became = wait_in_line(message);
-        let_go();
+        to_.let_go();
         return became;
       }
       pushed = push_beyond_limit(message, bytes, false);
       pauses = pushed < mailbox::pushed::closed;
     }
-    if (pushed < mailbox::pushed::closed) count_accepted(home, bytes);
+    if (pushed < mailbox::pushed::closed) control_block::count_accepted(home, bytes);
   }
   delivery result = delivery::accepted;
   if (pushed < mailbox::pushed::closed) {
-    if (how.high && pushed == mailbox::pushed::to_busy) tell_high();
-    if (pushed == mailbox::pushed::to_idle) executor_->schedule(*this);
+    if (how.high && pushed == mailbox::pushed::to_busy) to_.tell_high();
+    if (pushed == mailbox::pushed::to_idle) to_.executor_->schedule(to_);
     if (home.looked_at) [[unlikely]]
-      tell_sent(how, this_turn().trace);
+      to_.tell_sent(how, this_turn().trace);
     if (pauses) result = slow_down(how);
     if (itself_dropped) result = delivery::dropped;
   } else {
     if (how.most != 0) give_place_back(how);
     if (own != nullptr && own->budget != nullptr) own->budget->release(bytes);
-    result = pushed == mailbox::pushed::full ? overflow(message, may_redirect) : refuse(message);
+    result = pushed == mailbox::pushed::full ? refuse_or_drop(message, may_redirect)
+                                             : to_.refuse(message);
   }
-  let_go();
+  to_.let_go();
   return result;
 }
 
@@ -341,21 +346,21 @@ static void discard_for_room(envelope& message) noexcept {
 }
 
 // The message is not in the mailbox; it is destroyed or goes elsewhere.
-delivery control_block::overflow(envelope& message, bool may_redirect) noexcept {
+delivery overload::refuse_or_drop(envelope& message, bool may_redirect) const noexcept {
   using kind = overload_event::kind;
-  const overload_rules* const own = own_rules();
+  const overload_rules* const own = to_.own_rules();
   const auto policy = own != nullptr ? own->policy : overflow::policy::backpressure;
   switch (policy) {
     case overflow::policy::drop_newest:
     case overflow::policy::drop_oldest:  // a budget, or the limit of a type
-      tell_overload(kind::dropped, *message.how);
+      to_.tell_overload(kind::dropped, *message.how);
       discard_for_room(message);
       return delivery::dropped;
     case overflow::policy::redirect:
       if (may_redirect) return redirect(*own->target, message);
       break;
     case overflow::policy::fail_receiver:
-      fail_for_overload();
+      fail_receiver();
       break;
     case overflow::policy::backpressure:
       tell_exhausted(message);
@@ -365,13 +370,13 @@ delivery control_block::overflow(envelope& message, bool may_redirect) noexcept 
     case overflow::policy::of_class:  // no actor has that
       break;
   }
-  tell_overload(kind::refused, *message.how);
+  to_.tell_overload(kind::refused, *message.how);
   discard_for_room(message);
   return delivery::refused;
 }
 
 // The message in the form for the target; null if it could not be made, and is refused.
-envelope* control_block::redirected(const redirection& where, envelope& sent) noexcept {
+envelope* overload::redirected(const redirection& where, envelope& sent) const noexcept {
   envelope& message = unmarked(sent);
   envelope* onwards = &message;
   if (where.table != nullptr) {
@@ -382,7 +387,7 @@ envelope* control_block::redirected(const redirection& where, envelope& sent) no
     TROUPE_ASSERT(entry != end,
                   "a message whose type is not in the list of its actor's message types");
     if (entry->to == nullptr) {  // a request for which the target's reply has another type
-      tell_overload(overload_event::kind::refused, *message.how);
+      to_.tell_overload(overload_event::kind::refused, *message.how);
       discard_for_room(message);
       return nullptr;
     }
@@ -393,40 +398,41 @@ envelope* control_block::redirected(const redirection& where, envelope& sent) no
         message.how = entry->to;
       }
     } catch (...) {  // no memory, or the message cannot be moved
-      tell_overload(overload_event::kind::refused, *message.how);
+      to_.tell_overload(overload_event::kind::refused, *message.how);
       discard_for_room(message);
       return nullptr;
     }
   }
-  tell_overload(overload_event::kind::redirected, *onwards->how);
+  to_.tell_overload(overload_event::kind::redirected, *onwards->how);
   return &marked(*onwards, *where.to->home_);
 }
 
-delivery control_block::redirect(const redirection& where, envelope& message) noexcept {
+delivery overload::redirect(const redirection& where, envelope& message) const noexcept {
   envelope* const onwards = redirected(where, message);
   if (onwards == nullptr) return delivery::refused;
-  return where.to->send_within(*onwards, onwards->how->charge(*onwards), false);
+  return overload(*where.to).send(*onwards, onwards->how->charge(*onwards), false);
 }
 
 // The message has been accepted beyond the limit.
-delivery control_block::slow_down(const dispatch& how) noexcept {
+delivery overload::slow_down(const dispatch& how) const noexcept {
   turn_context& here = this_turn();
-  if (here.running == this) return delivery::accepted;  // to itself
+  control_block* const full = &to_;
+  if (here.running == full) return delivery::accepted;  // to itself
   if (here.running == nullptr || here.constructors != 0) return delivery::paused;
   // The actor is suspended after its handler, for each full mailbox that the handler has sent to.
   if (here.waits_for == nullptr) {
-    hold();
-    here.waits_for = this;
+    to_.hold();
+    here.waits_for = full;
     here.after |= after::pause;
     here.sent_to_full = &how;
-  } else if (here.waits_for != this) {
+  } else if (here.waits_for != full) {
     try {
-      (void)side();
+      (void)to_.side();
       if (here.also == nullptr) here.also = new std::vector<control_block*>;
-      const auto at = std::lower_bound(here.also->begin(), here.also->end(), this, std::less<>{});
-      if (at == here.also->end() || *at != this) {
-        here.also->insert(at, this);
-        hold();
+      const auto at = std::lower_bound(here.also->begin(), here.also->end(), full, std::less<>{});
+      if (at == here.also->end() || *at != full) {
+        here.also->insert(at, full);
+        to_.hold();
       }
     } catch (...) {
       // No memory: it waits for the others.
@@ -438,20 +444,20 @@ delivery control_block::slow_down(const dispatch& how) noexcept {
 // True for a thread outside any turn. Threads that run a loop or the timers, that call a user's
 // hook or that construct an actor must not wait: they have other work to do, or would wait for
 // themselves.
-bool control_block::this_thread_may_wait() noexcept {
+bool overload::this_thread_may_wait() noexcept {
   const turn_context& here = this_turn();
   return here.running == nullptr && here.constructors == 0 && !here.must_not_wait &&
          here.pumps == 0;
 }
 
-delivery control_block::wait_in_line(envelope& message) noexcept {
+delivery overload::wait_in_line(envelope& message) const noexcept {
   parker here;
-  message_in_line mine(*this, message, &here);
-  tell_overload(overload_event::kind::paused, *message.how);
+  message_in_line mine(to_, message, &here);
+  to_.tell_overload(overload_event::kind::paused, *message.how);
   taken how = taken::full;
   try {
-    (void)side();
-    how = home().pauses().line_up(mine, nullptr);
+    (void)to_.side();
+    how = to_.home().pauses().line_up(mine, nullptr);
   } catch (...) {  // no memory for a side block: it does not wait
     how = take_in_beyond_limit(message, mine.bytes, false);
   }
@@ -460,42 +466,42 @@ delivery control_block::wait_in_line(envelope& message) noexcept {
     return mine.became;
   }
   if (how != taken::by_idle && how != taken::by_busy) return not_taken(how, message);
-  if (how == taken::by_idle) executor_->schedule(*this);
-  tell_taken(*mine.kind, mine.trace);
+  if (how == taken::by_idle) to_.executor_->schedule(to_);
+  to_.tell_taken(*mine.kind, mine.trace);
   return delivery::accepted;
 }
 
 // The caller holds the actor. Returns full if there is no memory, or the overdraft is exhausted.
-mailbox::pushed control_block::push_beyond_limit(envelope& message, std::size_t bytes,
-                                                 bool is_locked) noexcept {
-  overdraft& of = home().overdrafts();
+mailbox::pushed overload::push_beyond_limit(envelope& message, std::size_t bytes,
+                                            bool is_locked) const noexcept {
+  overdraft& of = to_.home().overdrafts();
   if (!of.charge(bytes)) return mailbox::pushed::full;
   uncounted_message* outer = nullptr;
   mailbox::pushed pushed{};
   try {
-    (void)side();
-    pushed = inbox().push(message, rules().units(bytes, message.how->weight));
+    (void)to_.side();
+    pushed = to_.inbox().push(message, to_.rules().units(bytes, message.how->weight));
     if (pushed == mailbox::pushed::full) outer = &make_uncounted(message, bytes);
   } catch (...) {
     pushed = mailbox::pushed::full;
   }
   if (outer != nullptr) {
-    home().pauses().begin_uncounted(*this, is_locked);
-    pushed = inbox().push(*outer);
+    to_.home().pauses().begin_uncounted(to_, is_locked);
+    pushed = to_.inbox().push(*outer);
     if (pushed < mailbox::pushed::closed) return pushed;
-    home().pauses().end_uncounted(*this, is_locked);
+    to_.home().pauses().end_uncounted(to_, is_locked);
     free_envelope(*outer);
   }
   if (pushed < mailbox::pushed::closed) {
-    home().pauses().overdrawn(*this, bytes, is_locked);
+    to_.home().pauses().overdrawn(to_, bytes, is_locked);
   } else {
     of.release(bytes);
   }
   return pushed;
 }
 
-void control_block::fail_for_overload() noexcept {
-  if (raise(urgent::fail)) wake();
+void overload::fail_receiver() const noexcept {
+  if (to_.raise(control_block::urgent::fail)) to_.wake();
 }
 
 // ── Handling ──────────────────────────────────────────────────────────────────────────────────
@@ -504,26 +510,26 @@ bool is_ring_token(const envelope& message) noexcept {
   return message.how == &token_dispatch || message.how == &high_token_dispatch;
 }
 
-void control_block::taken_from_ring(const envelope& message) noexcept {
+void overload::taken_from_ring(const envelope& message) const noexcept {
   const std::size_t bytes = message.how->charge(message);
   no_longer_waits(*message.how, bytes);
-  count_gone(*home_, 0, bytes);
+  control_block::count_gone(*to_.home_, 0, bytes);
 }
 
-void control_block::no_longer_waits(const dispatch& how, std::size_t bytes) noexcept {
+void overload::no_longer_waits(const dispatch& how, std::size_t bytes) const noexcept {
   if (how.most != 0) give_place_back(how);
-  if (const overload_rules* const own = own_rules(); own != nullptr && own->budget != nullptr) {
+  if (const overload_rules* const own = to_.own_rules(); own != nullptr && own->budget != nullptr) {
     own->budget->release(bytes);
   }
 }
 
 // The message was accepted, and will not be handled.
-void control_block::drop(envelope& message, overload_event::kind why) noexcept {
+void overload::drop(envelope& message, overload_event::kind why) const noexcept {
   const dispatch& how = *message.how;
   const std::size_t bytes = how.charge(message);
   no_longer_waits(how, bytes);
-  count_gone(*home_, 1, bytes);
-  tell_overload(why, how);
+  control_block::count_gone(*to_.home_, 1, bytes);
+  to_.tell_overload(why, how);
   discard_for_room(message);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pauses.hpp"
+#include "overload.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -416,7 +417,7 @@ void pauses::begin_blocking(const request_cycles::question& request) noexcept {
 // Call under the mutex: the message goes into the mailbox, beyond the limit.
 pauses::resumed pauses::out_of_line(message_in_line& one) noexcept {
   control_block& receiver = *one.receiver;
-  const taken how = receiver.take_in_beyond_limit(*one.message, one.bytes, true);
+  const taken how = overload(receiver).take_in_beyond_limit(*one.message, one.bytes, true);
   receiver.home().pauses().unlink(one);
   return {.in_line = &one, .how = how};
 }

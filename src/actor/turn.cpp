@@ -12,6 +12,7 @@
 #include <troupe/detail/scheduler/tuning.hpp>
 
 #include "handler_frame.hpp"
+#include "overload.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
@@ -177,7 +178,7 @@ inline std::optional<turn_result> control_block::handle_one(const sending_rules&
   const dispatch& how = *message.how;
   const std::size_t charge = how.charge(message);
   if (how.most != 0) [[unlikely]]
-    give_place_back(how);
+    overload(*this).give_place_back(how);
   now_handling(how);
   try {
     how.run(object(), message);
@@ -297,7 +298,7 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
     ++handled;
     bytes += charge;
     if (how.most != 0) [[unlikely]]
-      give_place_back(how);
+      overload(*this).give_place_back(how);
     now_handling(how);
     try {
       how.run(actor, message);
@@ -341,7 +342,7 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
     --so_far.handled;
     so_far.bytes -= charge;
     side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));
-    if (how.most != 0) keep_place(how);
+    if (how.most != 0) overload(*this).keep_place(how);
   } else if (inbox().handled(bounds.units(charge, how.weight), bounds.quantum)) {
     is_quantum_over = true;
     if (inbox().make_room(bounds.low)) home().pauses().release_waiters_of(*this);

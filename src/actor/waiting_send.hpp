@@ -20,7 +20,7 @@ namespace detail {
 class pauses;
 struct handler_frame;
 
-/// The result of control_block::take_in().
+/// The result of overload::take_in().
 enum class taken : std::uint8_t {
   by_busy,    // it is in the mailbox
   by_idle,    // the same, and its reader must be scheduled

@@ -82,14 +82,14 @@ class connection_in_memory : public testing::Test {
   using connection = basic_connection<memory_stream>;
 
   connection_in_memory() {
-    context_->routes.add("GET", "/hello", [](const request&) { return response::text("hello\n"); });
-    context_->routes.add("/parrot", [this](http::websocket client) {
+    server_->routes.add("GET", "/hello", [](const request&) { return response::text("hello\n"); });
+    server_->routes.add("/parrot", [this](http::websocket client) {
       return std::make_unique<session_of<parrot>>(
           system_.spawn<parrot>({.where = bound_to(pump_)}, std::move(client)));
     });
     memory_stream server{context_, reads_, writes_};
     client_.connect(server);
-    connection_ = system_.spawn<connection>({.where = bound_to(pump_)}, context_, std::move(server),
+    connection_ = system_.spawn<connection>({.where = bound_to(pump_)}, server_, std::move(server),
                                             ip_address(), connection::entry::admitted);
   }
 
@@ -127,7 +127,7 @@ class connection_in_memory : public testing::Test {
   using fate = memory_stream::fate;
   std::shared_ptr<fate> reads_ = std::make_shared<fate>(fate::as_usual);
   std::shared_ptr<fate> writes_ = std::make_shared<fate>(fate::as_usual);
-  std::shared_ptr<server_context> context_ =
+  std::shared_ptr<server_context> server_ =
       std::make_shared<server_context>(system_, http::options{});
   beast::test::stream client_{context_};
   ref<connection> connection_;
@@ -142,7 +142,7 @@ TEST_F(connection_in_memory, speaks_http) {
 }
 
 TEST_F(connection_in_memory, takes_the_last_chunk_byte_by_byte) {
-  context_->routes.add("POST", "/hello", [](const request& r) { return response::text(r.body()); });
+  server_->routes.add("POST", "/hello", [](const request& r) { return response::text(r.body()); });
   EXPECT_EQ(exchange("POST /hello HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"),
             "");
   EXPECT_EQ(exchange("2\r\nhi\r\n"), "");
@@ -156,26 +156,26 @@ TEST_F(connection_in_memory, takes_the_last_chunk_byte_by_byte) {
 }
 
 TEST_F(connection_in_memory, counts_request_line_and_headers_together_however_they_come) {
-  const std::size_t half = context_->limits().header_bytes * 3 / 5;
+  const std::size_t half = server_->limits().header_bytes * 3 / 5;
   const std::string line = "GET /hello?" + std::string(half, 'x') + " HTTP/1.1\r\n";
   const std::string headers = "Host: here\r\nX: " + std::string(half, 'x') + "\r\n\r\n";
   EXPECT_EQ(exchange(line), "");
   EXPECT_THAT(exchange(headers), HasSubstr("431 Request Header Fields Too Large"));
-  EXPECT_EQ(context_->counts.headers_too_large.value(), 1u);
+  EXPECT_EQ(server_->counts.headers_too_large.value(), 1u);
 }
 
 TEST_F(connection_in_memory, counts_what_comes_ahead_of_a_websocket_as_one_malformed_request) {
   EXPECT_THAT(exchange(upgrade_to("/parrot") + "x"), HasSubstr("400 Bad Request"));
-  EXPECT_EQ(context_->counts.requests.value(), 1u);
-  EXPECT_EQ(context_->counts.malformed_requests.value(), 1u);
+  EXPECT_EQ(server_->counts.requests.value(), 1u);
+  EXPECT_EQ(server_->counts.malformed_requests.value(), 1u);
 }
 
 TEST_F(connection_in_memory, counts_a_websocket_request_with_a_body_as_malformed) {
   std::string asked = upgrade_to("/parrot");
   asked.insert(asked.size() - 2, "Content-Length: 1\r\n");
   EXPECT_THAT(exchange(asked + "x"), HasSubstr("400 Bad Request"));
-  EXPECT_EQ(context_->counts.requests.value(), 1u);
-  EXPECT_EQ(context_->counts.malformed_requests.value(), 1u);
+  EXPECT_EQ(server_->counts.requests.value(), 1u);
+  EXPECT_EQ(server_->counts.malformed_requests.value(), 1u);
 }
 
 TEST_F(connection_in_memory, says_that_it_closes_after_a_handshake_of_another_version) {
@@ -204,12 +204,12 @@ TEST_F(connection_in_memory, refuses_a_text_that_ends_within_a_character) {
   const std::string answer = exchange(raw_client::frame(raw_client::continuation, ""));
   EXPECT_TRUE(answer.starts_with('\x88')) << answer;
   EXPECT_EQ(answer.substr(2, 2), "\x03\xef");  // 1007
-  EXPECT_EQ(context_->counts.messages_in.value(), 1u);
-  EXPECT_EQ(context_->counts.protocol_errors.value(), 1u);
+  EXPECT_EQ(server_->counts.messages_in.value(), 1u);
+  EXPECT_EQ(server_->counts.protocol_errors.value(), 1u);
 }
 
 TEST_F(connection_in_memory, offers_what_was_refused_as_soon_as_the_session_has_caught_up) {
-  context_->routes.add("/small", [this](http::websocket client) {
+  server_->routes.add("/small", [this](http::websocket client) {
     // The loop of the connection also runs the session, so the second message would exceed the
     // mailbox.
     return std::make_unique<session_of<parrot>>(system_.spawn<parrot>(
@@ -225,8 +225,8 @@ TEST_F(connection_in_memory, offers_what_was_refused_as_soon_as_the_session_has_
   }
   // The retry must not depend on time, which does not pass here.
   EXPECT_EQ(exchange(all), answers);
-  EXPECT_GE(context_->counts.refusal_pauses.value(), 1u);
-  EXPECT_EQ(context_->counts.held_back.value(), 0u);
+  EXPECT_GE(server_->counts.refusal_pauses.value(), 1u);
+  EXPECT_EQ(server_->counts.held_back.value(), 0u);
 }
 
 TEST_F(connection_in_memory, ends_with_its_client) {

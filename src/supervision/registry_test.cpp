@@ -85,7 +85,7 @@ TEST(names, say_that_nobody_has_it) {
   theatre t;
   const auto found = t.names.find<account>("bank/bob");
   EXPECT_FALSE(found);
-  EXPECT_EQ(found.message(), not_found::not_there);
+  EXPECT_EQ(found.error(), not_found::not_there);
   EXPECT_THAT(found.message(), HasSubstr("\"bank/bob\" is not registered"));
   EXPECT_FALSE(*found);
   EXPECT_EQ(t.names.find_address("bank/bob"), address{});
@@ -96,7 +96,7 @@ TEST(names, say_that_an_actor_of_another_class_has_it) {
   const auto c = t.spawn<clerk>(t.log);
   ASSERT_TRUE(t.names.add("bank/alice", c));
   const auto found = t.names.find<account>("bank/alice");
-  EXPECT_EQ(found.message(), not_found::another_type);
+  EXPECT_EQ(found.error(), not_found::another_type);
   EXPECT_THAT(found.message(), AllOf(HasSubstr("clerk, not"), HasSubstr("account")));
   EXPECT_THROW((void)found.value(), name_error);
 }
@@ -120,11 +120,11 @@ TEST(names, say_what_is_not_understood) {
   ASSERT_TRUE(t.names.add("bank/alice", a));
   ASSERT_TRUE(t.names.add("bank/clerk", c));
   const auto question_too = t.names.find_recipient<deposit, question>("bank/alice");
-  EXPECT_EQ(question_too.message(), not_found::not_understood);
+  EXPECT_EQ(question_too.error(), not_found::not_understood);
   EXPECT_THAT(question_too.message(),
               AllOf(HasSubstr("which does not understand"), HasSubstr("question")));
   const auto unsaid = t.names.find_recipient<ask_for>("bank/clerk");
-  EXPECT_EQ(unsaid.message(), not_found::not_understood);
+  EXPECT_EQ(unsaid.error(), not_found::not_understood);
   EXPECT_THAT(unsaid.message(), HasSubstr("does not list its message types"));
   EXPECT_EQ(t.names.find_recipient<deposit>("bank/bob").error(), not_found::not_there);
 }

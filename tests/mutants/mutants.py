@@ -34,7 +34,7 @@ def mutant(name, pattern, breaks, original, mutated, reason=""):
 
 in_file("src/actor/overload.cpp")
 mutant("send_budget_refuses_keeps_place", "crossed", "a message that a budget refuses keeps its type's place",
-       "!own->budget->charge(bytes)) { «if (how.most != 0) give_place_back(how);» return overflow", "")
+       "!own->budget->charge(bytes)) { «if (how.most != 0) give_place_back(how);» return refuse_or_drop", "")
 mutant("send_full_keeps_place", "refusal", "a message that a full mailbox refuses keeps its type's place",
        "} else { «if (how.most != 0) give_place_back(how);» if (own != nullptr && own->budget != nullptr) "
        "own->budget->release(bytes); result =", "")
@@ -45,32 +45,32 @@ mutant("thread_waits_keeps_place", "crossed", "a thread that waits for room has 
 mutant("thread_waits_keeps_budget", "crossed", "a thread that waits for room is charged to the budget twice",
        "«if (own != nullptr && own->budget != nullptr) own->budget->release(bytes);» const delivery became", "")
 mutant("thread_waits_keeps_reference", "after", "after a thread has waited for room the actor is never unreachable",
-       "const delivery became = wait_in_line(message); «let_go();» return became;", "")
+       "const delivery became = wait_in_line(message); «to_.let_go();» return became;", "")
 mutant("type_limit_off_by_one", "plain", "one more message of a limited type is taken than at_most says",
        "«now >= how.most») return false;", "now > how.most")
 mutant("budget_limit_off_by_one", "plain", "a budget refuses the message that would fill it exactly",
        "bytes > limit_ || «used > limit_ - bytes») return false;", "used >= limit_ - bytes")
 mutant("dropped_keeps_its_share", "crossed", "a dropped message stays charged to its budget and its type's limit",
-       "«no_longer_waits(how, bytes);» count_gone(*home_, 1, bytes); tell_overload", "")
+       "«no_longer_waits(how, bytes);» control_block::count_gone(*to_.home_, 1, bytes); to_.tell_overload", "")
 mutant("ring_keeps_its_share", "crossed", "with drop_oldest a handled message stays charged to its budget",
-       "«no_longer_waits(*message.how, bytes);» count_gone(*home_, 0, bytes);", "")
+       "«no_longer_waits(*message.how, bytes);» control_block::count_gone(*to_.home_, 0, bytes);", "")
 mutant("redirects_again", "plain", "a message is redirected more than once",
        "onwards->how->charge(*onwards), «false»);", "true")
 mutant("fail_receiver_does_not_wake", "plain", "fail_receiver does not wake an actor that is idle or suspended",
-       "if (raise(urgent::fail)) wake();", "(void)raise(urgent::fail);")
+       "if (to_.raise(control_block::urgent::fail)) to_.wake();", "(void)to_.raise(control_block::urgent::fail);")
 mutant("constructor_suspends_its_maker", "crossed", "an actor is suspended for what its child's constructor sent",
        "here.running == nullptr || «here.constructors != 0») return delivery::paused;", "false")
 mutant("waiting_thread_is_not_counted", "after", "a thread that waits for room is not counted as suspended",
-       "«tell_overload(overload_event::kind::paused, *message.how);» taken how = taken::full;", "")
+       "«to_.tell_overload(overload_event::kind::paused, *message.how);» taken how = taken::full;", "")
 mutant("closed_keeps_overdraft", "refusal", "a message beyond the limit that finds the mailbox closed keeps the overdraft",
        "} else { «of.release(bytes);» } return pushed;", "")
 mutant("closed_keeps_uncounted", "refusal", "an uncounted message that finds the mailbox closed stays counted",
-       "«home().pauses().end_uncounted(*this, is_locked);» free_envelope(*outer);", "")
+       "«to_.home().pauses().end_uncounted(to_, is_locked);» free_envelope(*outer);", "")
 mutant("refused_ask_hears_stopped", "plain", "a request without room hears another error than refused",
        "const no_answer_scope as(«ask_error::refused»); message.how->discard(message); } // The message is not",
        "ask_error::stopped")
 mutant("can_never_be_taken", "negative", "a message that would be taken later is said to be too large",
-       "return has_backpressure() && bytes <= home().overdrafts().limit();", "return false;")
+       "return to_.has_backpressure() && bytes <= to_.home().overdrafts().limit();", "return false;")
 
 in_file("src/actor/async_send.cpp")
 mutant("line_budget_refuses_keeps_place", "crossed", "async_send: a budget refuses, the type's place is kept",
@@ -93,8 +93,8 @@ mutant("line_lets_one_in", "plain", "only the first of a line is let in when the
        "while (message_in_line* const one = next_let_in(receiver, how)) decided(*one, how);",
        "if (message_in_line* const one = next_let_in(receiver, how)) decided(*one, how);")
 mutant("line_refusal_is_accepted", "crossed", "who waited in a line for what was then refused hears accepted",
-       "one.became = receiver.not_taken(how, *one.message);",
-       "receiver.not_taken(how, *one.message); one.became = delivery::accepted;")
+       "one.became = overload(receiver).not_taken(how, *one.message);",
+       "overload(receiver).not_taken(how, *one.message); one.became = delivery::accepted;")
 mutant("line_holds_sender", "after", "who has been let in is held for good",
        "«sender.let_go();» receiver.let_go(); } } // namespace detail", "")
 mutant("line_cycle_is_not_counted", "after", "a wait cycle of an exclusive handler is not counted",
@@ -257,10 +257,10 @@ mutant("end_of_pump_restarts", "crossed", "a supervised actor is restarted on a 
 
 in_file("src/actor/turn.cpp")
 mutant("stash_leaves_the_limit", "crossed", "a stashed message does not count for the limit of its type",
-       "if (how.most != 0) keep_place(how);", "")
+       "if (how.most != 0) overload(*this).keep_place(how);", "")
 mutant("stash_is_not_counted", "crossed", "a stashed message does not count for the mailbox",
        "«side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));» "
-       "if (how.most != 0) keep_place", "")
+       "if (how.most != 0) overload(*this).keep_place", "")
 mutant("held_up_is_not_counted", "crossed", "what waits for an exclusive handler does not count for the mailbox",
        "put_aside(message); «side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));» "
        "continue;", "")
@@ -283,7 +283,7 @@ mutant("batch_resumes_nobody", "crossed", "a batch that empties the mailbox does
        "(void)inbox().handled(counts.units, bounds.quantum);",
        reason="the first message of the batch, which is counted after it, makes the room")
 mutant("batch_keeps_place", "crossed", "the followers of a batch keep the places of their type",
-       "«if (how.most != 0) give_place_back(how);» *end = message;", "")
+       "«if (how.most != 0) overload(*this).give_place_back(how);» *end = message;", "")
 mutant("batch_counts_ring", "crossed", "a batch out of a ring takes units off that the ring does not count",
        "if (!in_ring) counts.units += bounds.units(charge, how.weight);",
        "counts.units += bounds.units(charge, how.weight);")

@@ -231,7 +231,6 @@ class control_block : public runnable {
   void end_unreachable() noexcept;
 
   void nobody_is_left() noexcept;  // the last reference was transferred
-  void taken_from_ring(const envelope& message) noexcept;
   void uncounted_is_handled(uncounted_message& one, const dispatch& how) noexcept;
 
   // ── Overload ────────────────────────────────────────────────────────────────────────────────
@@ -248,9 +247,6 @@ class control_block : public runnable {
   /// Returns true if senders are suspended when the mailbox is full: its limit never refuses a
   /// message.
   [[nodiscard]] bool has_backpressure() const noexcept;
-  /// Returns whether a message of `bytes` bytes would be accepted if no other messages waited, here
-  /// and elsewhere.
-  [[nodiscard]] bool could_take(std::size_t bytes) const noexcept;
   /// For a router: returns the current receiver of this message; null: no worker is left. For any
   /// other actor: returns the actor itself.
   [[nodiscard]] control_block* routed(const envelope& message) noexcept;
@@ -265,23 +261,10 @@ class control_block : public runnable {
   /// Makes it check for a broken link after the message that is being handled.
   void link_broken() noexcept;
 
-  // ── Waiting for room in a handler: async_send.cpp ──────────────────────────────────────
-  /// Sends the message, or returns the actor for whose mailbox it has to wait.
-  [[nodiscard]] offered offer(envelope& message) noexcept;
-  /// Puts the message into the mailbox if that then holds at most `most` units; otherwise the
-  /// message still belongs to the caller. `taken::by_idle`: the caller must call schedule().
-  [[nodiscard]] taken take_in(envelope& message, std::size_t bytes, std::uint32_t most) noexcept;
-  /// As take_in(), however full the mailbox is, as long as the overdraft suffices: never
-  /// returns `taken::full`. The caller holds a reference to the actor. `is_locked`: the caller
-  /// holds the mutex of the pauses.
-  [[nodiscard]] taken take_in_beyond_limit(envelope& message, std::size_t bytes,
-                                           bool is_locked) noexcept;
   /// Reports an accepted message to an observer. Call it without holding a mutex.
   void tell_taken(const dispatch& how, std::uint64_t trace) noexcept {
     if (home_->looked_at) tell_sent(how, trace);
   }
-  /// Completes a send whose message was finally not accepted.
-  delivery not_taken(taken why, envelope& message) noexcept;
 
   // ── Inspection ──────────────────────────────────────────────────────────────────────────────
   [[nodiscard]] const actor_type& type() const noexcept { return *type_; }
@@ -300,6 +283,8 @@ class control_block : public runnable {
   [[nodiscard]] side_block* side_if_any() const noexcept;
 
  private:
+  friend class overload;
+
   control_block(const actor_type& type, runtime& home, executor& runs_on) noexcept;
 
   // The turn reads this before each message: the pending command for the actor, and beside it two
@@ -335,31 +320,12 @@ class control_block : public runnable {
     return refuse(message, exit_reason::stopped);
   }
   delivery send_slowly(envelope& message, std::size_t bytes) noexcept;
-  delivery send_within(envelope& message, std::size_t bytes, bool may_redirect,
-                       bool is_full = false) noexcept;
-  [[nodiscard]] mailbox::pushed push_beyond_limit(envelope& message, std::size_t bytes,
-                                                  bool is_locked) noexcept;
-  template <class Push>
-  [[nodiscard]] taken take_in_by(envelope& message, std::size_t bytes, Push&& push) noexcept;
-  [[nodiscard]] delivery wait_in_line(envelope& message) noexcept;
-  void tell_exhausted(const envelope& message) noexcept;
-  delivery overflow(envelope& message, bool may_redirect) noexcept;
-  envelope* redirected(const redirection& where, envelope& message) noexcept;
-  delivery redirect(const redirection& where, envelope& message) noexcept;
-  delivery slow_down(const dispatch& how) noexcept;
   void tell_sent(const dispatch& how, std::uint64_t trace) noexcept;
   void tell_started() noexcept;
-  void drop(envelope& message, overload_event::kind why) noexcept;
-  void no_longer_waits(const dispatch& how, std::size_t bytes) noexcept;
-  void fail_for_overload() noexcept;
   bool raise(urgent what) noexcept;
   void no_longer(urgent what) noexcept;
   [[nodiscard]] bool has_broken_link() noexcept;
   void wake() noexcept;
-  [[nodiscard]] bool take_place(const dispatch& how) noexcept;
-  void keep_place(const dispatch& how) noexcept;
-  void give_place_back(const dispatch& how) noexcept;
-  [[nodiscard]] static bool this_thread_may_wait() noexcept;
   [[nodiscard]] const overload_rules* own_rules() const noexcept;
   void tell_overload(overload_event::kind what, const dispatch& how) noexcept;
   [[nodiscard]] bool pauses_now(turn_context& here) noexcept;
