@@ -28,9 +28,9 @@
 
 namespace troupe {
 
-/// Selects the action of ~system() if a handler has not returned by `shutdown_deadline`, nor by
-/// `hang_deadline`, which starts after the mailboxes have been discarded. No memory is ever freed
-/// while a thread may still use it.
+/// The action of ~system() if a handler hangs: it has not returned when first `shutdown_deadline`
+/// and then `hang_deadline` have passed. At the end of the first period, the contents of the
+/// mailboxes are discarded. No memory is ever freed while a thread may still use it.
 enum class hang_policy : std::uint8_t {
   terminate,  // print the report and call std::terminate()
   wait,       // print the report and wait for as long as it takes
@@ -42,8 +42,8 @@ struct system_options {
 
   /// Blocking threshold. If a handler runs for longer than this while other actors wait to be
   /// scheduled on the same worker, another thread takes over the worker and runs them. A handler
-  /// that is about to block announces this with troupe::blocking(); its worker is then replaced at
-  /// once. Zero: only handlers that call blocking() are replaced.
+  /// that is about to block should announce this with troupe::blocking(); its worker is then taken
+  /// over at once. Zero: only the workers of handlers that call blocking() are taken over.
   duration blocking_threshold = std::chrono::milliseconds(10);
 
   /// Upper limit for the pool's threads; at least one thread for each worker is always allowed.
@@ -102,40 +102,39 @@ struct system_options {
   std::size_t max_messages = 65'536;
   std::size_t max_bytes = 8 * 1024 * 1024;
 
-  /// Memory budget: bytes of the messages in all mailboxes together. A message that would exceed it
-  /// is refused, and on_overload is called; with backpressure, messages are refused for no other
-  /// reason. Messages that backpressure accepts beyond the limits of full mailboxes are charged to
-  /// an overdraft of at most half of the budget. An exhausted overdraft refuses only messages
-  /// beyond their receiver's limit.
+  /// Memory budget: bytes of the messages in all mailboxes together. A message that would exceed
+  /// the budget is refused, and on_overload is called. With backpressure, there is no other reason
+  /// for a refusal, except a terminated receiver. Messages that backpressure accepts beyond the
+  /// limits of full mailboxes are charged to an overdraft of at most half of the budget. An
+  /// exhausted overdraft refuses only messages beyond their receiver's limit.
   ///
-  /// Zero: a quarter of the memory that the process may use, which is the smallest of the host's
-  /// memory, the limits of its cgroups and its resource limits (in a simulation: 1 GiB). Each
-  /// thread counts for itself and settles every 64 KiB, or every 64th of the budget if that is
-  /// less. The budget is inexact by that amount for each thread.
+  /// Zero: a quarter of the memory that the process may use (in a simulation: 1 GiB). That memory
+  /// is the smallest of the host's memory, the limits of the process's cgroups and its resource
+  /// limits. Each thread counts for itself and settles every 64 KiB, or every 64th of the budget if
+  /// that is less. The budget is inexact by that amount for each thread.
   std::size_t memory_budget = 0;
 
-  /// Interval of the search for unreachable cycles: actors that hold references only to each other
-  /// and that are held from nowhere else. It finds actors whose classes have `references` (see
-  /// reference_visitor). The interval doubles after each search that finds nothing, up to 64 times
-  /// its length, until another such actor is spawned. It is longer where searching would take more
-  /// than a 64th of one core's time. No search runs while no such actors exist. Zero: only
-  /// collect_cycles() searches.
+  /// Interval of the search for unreachable cycles: actors that are referenced only by each other.
+  /// It finds actors whose classes have `references` (see reference_visitor). After each search
+  /// that finds nothing, the interval doubles, up to 64 times this value, until another such actor
+  /// is spawned. The interval also grows if searching would otherwise take more than a 64th of one
+  /// core's time. No search runs while no such actors exist. Zero: only collect_cycles() searches.
   duration cycle_search = std::chrono::seconds(1);
 
-  /// How long the destructor lets actors handle the messages in their mailboxes. After that it
-  /// prints which actors are not done, discards the contents of their mailboxes as stop_now() does,
-  /// and prints how many messages that were. A backlog therefore costs time and messages, but never
-  /// hangs the process.
+  /// How long the destructor lets actors handle the messages in their mailboxes. After that, the
+  /// destructor prints which actors have not terminated, discards the contents of their mailboxes
+  /// as stop_now() does, and prints the number of discarded messages. Waiting messages therefore
+  /// never make the process hang.
   duration shutdown_deadline = std::chrono::seconds(10);
 
-  /// How much longer handlers may take that are still running at `shutdown_deadline`. After that
-  /// the destructor prints which actors are in which handlers, and then follows `on_hang`.
+  /// The additional time for handlers that are still running at `shutdown_deadline`. After that,
+  /// the destructor prints which actors are in which handlers, and then acts as `on_hang` says.
   duration hang_deadline = std::chrono::seconds(10);
   hang_policy on_hang = hang_policy::terminate;
 };
 
-/// Never defined. The compiler names it, with all the types, when the arguments of spawn() do not
-/// match any constructor of the actor.
+/// Compile error: the arguments of spawn() do not match any constructor of the actor. This type is
+/// never defined; the error names it.
 template <class Actor, class... Arguments>
 struct actor_is_not_constructible_from;
 
@@ -170,13 +169,15 @@ class spawning {
 
 }  // namespace detail
 
-/// An actor system: its threads, timers and actors. They run from its construction to its
+/// An actor system: owns threads, timers and actors, which run from its construction to its
 /// destruction.
 ///
 /// Threads: any, except for the constructor and the destructor.
 class system {
  public:
   system() : system(system_options{}) {}
+  /// Starts the threads of the system.
+  ///
   /// Errors: std::system_error if a thread cannot be started or the timeline cannot be written.
   ///         std::invalid_argument for a dispatcher without a name or with a duplicate name, or
   ///         with CPUs or a niceness that the program may not use; its text says what is allowed.
@@ -192,15 +193,16 @@ class system {
   /// Spawns an actor. Its constructor runs in this call, on the calling thread; its handlers run
   /// where `options.where` says.
   ///
-  /// After the first call of shutdown(), and in the destructor, no further actors are spawned: the
-  /// constructor does not run, and the returned reference is to an actor that has stopped. Messages
-  /// to it are refused, a request gets `stopped`, and join() returns exit_reason::stopped. An actor
-  /// whose constructor runs while another thread calls shutdown() is told to stop at once.
+  /// After the first call of shutdown(), and in the destructor, no further actors are spawned. The
+  /// actor's constructor is then not called, and the returned reference is to a stopped actor.
+  /// Messages to it are refused, a request gets `stopped`, and join() returns exit_reason::stopped.
+  /// If another thread calls shutdown() while the constructor of an actor runs, that actor is told
+  /// to stop at once.
   ///
   /// Errors: what the constructor throws, with nothing left behind; std::bad_alloc; with own_thread
   ///         std::system_error.
-  /// Cost:   one slot of the pool: 104 bytes, with the 8 bytes of the base class and the actor's
-  ///         own.
+  /// Cost:   one slot of the memory pool: 104 bytes plus the actor object (8 bytes of the base
+  ///         class, and the actor's own members).
   template <class A, class... Arguments>
     requires(!detail::starts_with_options<Arguments...> &&
              !detail::is_spawned_as_function<A, Arguments...>)
@@ -227,30 +229,31 @@ class system {
   }
 
   /// Tells every actor to stop after the messages in its mailbox, and waits until all actors have
-  /// terminated or the deadline has passed. In the latter case the report names the actors that are
-  /// left, what each is doing, and how many messages are in its mailbox. Those actors keep running;
-  /// shutdown() can be called again.
+  /// terminated or `deadline` has passed. In the latter case, the report contains the actors that
+  /// are left, their current activity, and the number of messages in their mailboxes. Those actors
+  /// keep running; shutdown() can be called again.
   ///
   /// Threads: any outside a handler. On the thread of a pump, it runs that pump.
   /// Errors:  std::logic_error inside a handler, which would wait for itself. std::bad_alloc, with
   ///          only some of the actors told.
   shutdown_report shutdown(duration deadline);
 
-  /// As shutdown(), but discards the contents of the mailboxes: every actor stops after the message
-  /// that it is handling, as with stop_now(). shutdown_report::discarded counts the discarded
-  /// messages, which are dead letters. An actor that is left in the report is in a handler that has
-  /// not returned, or waits for its pump.
+  /// Stops all actors as shutdown() does, but discards the contents of the mailboxes: every actor
+  /// stops after the message that it is handling, as with stop_now(). shutdown_report::discarded
+  /// counts the discarded messages, which are dead letters. An actor in the report is in a handler
+  /// that has not returned, or its pump does not run.
   ///
   /// Threads, Errors: as shutdown().
   shutdown_report shutdown_now(duration deadline);
 
-  /// True after the first call of shutdown() or shutdown_now(): spawn() makes no more actors.
+  /// Returns true after the first call of shutdown() or shutdown_now(): spawn() creates no more
+  /// actors.
   [[nodiscard]] bool is_stopping() const noexcept;
 
-  /// Waits until all actors have terminated, without telling any of them to stop. Actors that are
-  /// kept alive stay, among them every supervisor. An actor that another thread spawns meanwhile is
-  /// waited for, too. join_all_until() and join_all_for() return false if their time runs out
-  /// first.
+  /// Waits until all actors have terminated, without telling any of them to stop. An actor that a
+  /// reference keeps alive does not terminate by itself, nor does a supervisor; join_all() keeps
+  /// waiting for them. Actors that other threads spawn meanwhile are also awaited. join_all_until()
+  /// and join_all_for() return false if their time runs out first.
   ///
   /// Threads: any outside a handler. On the thread of a pump, it runs that pump.
   /// Errors:  std::logic_error inside a handler, which would wait for itself.
@@ -262,8 +265,8 @@ class system {
 
   [[nodiscard]] troupe::statistics statistics() const;
 
-  /// The live actors whose limits have refused, dropped or redirected messages or suspended
-  /// senders. Cost: looks at every slot.
+  /// A live actor whose limits have refused, dropped or redirected messages, or suspended senders.
+  /// overloaded_actors() lists them. Cost: looks at every slot.
   /// Errors: std::bad_alloc.
   struct overloaded_actor {
     troupe::address who;
@@ -272,16 +275,16 @@ class system {
   };
   [[nodiscard]] std::vector<overloaded_actor> overloaded_actors() const;
 
-  /// Terminates actors that are referenced only by each other, as `unreachable`, each in a turn of
-  /// its own; returns how many. It finds actors whose classes have `references` and that are idle:
-  /// their mailboxes are empty and they have no suspended handlers. The system does this
-  /// automatically; see system_options::cycle_search.
+  /// Terminates actors that are referenced only by each other, and returns their number. Each
+  /// terminates in a turn of its own, as `unreachable`. The search finds actors whose classes have
+  /// `references` and that are idle: their mailboxes are empty and they have no suspended handlers.
+  /// The system does this automatically; see system_options::cycle_search.
   ///
   /// Threads: any outside a handler; concurrent calls run one at a time.
   /// Cost:    a look at every slot, and 0.2 ms for a thousand actors whose classes have
   ///          `references`. An idle actor of such a class is not scheduled while it lists its
-  ///          references. Actors that seem to be held only by each other are not scheduled until
-  ///          that is certain.
+  ///          references. Actors that seem to be referenced only by each other are not scheduled
+  ///          until this has been decided.
   /// Errors:  std::logic_error inside a handler. std::bad_alloc, with nothing done.
   std::size_t collect_cycles();
 
@@ -293,9 +296,9 @@ class system {
     bool lists;              // its class has `references`
   };
   /// Lists actors that may be unreachable but that collect_cycles() cannot collect, because classes
-  /// in their cycles have no `references`. A suspect has nothing to do, no suspended handler and no
-  /// timer, but is referenced; and no reference to it is known to be held, directly or through
-  /// others, by an actor that has something to do. Actors that collect_cycles() finds are left out.
+  /// in their cycles have no `references`. A suspect is idle and has no suspended handler and no
+  /// timer, but references to it exist. As far as is known, no actor with work holds such a
+  /// reference, directly or through other actors. Actors that collect_cycles() finds are left out.
   /// The result is a suspicion and not a proof: threads and other objects of the program may hold a
   /// suspect. Call it when there is little other activity, for example before shutdown().
   ///
