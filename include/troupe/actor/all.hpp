@@ -36,7 +36,7 @@ task<std::tuple<ask_result<R>...>> all(duration timeout, ask_future<R>... those)
   co_return std::move(results);
 }
 
-/// As above, for any number of requests with the same type of reply.
+/// Waits for the replies to any number of requests with the same type of reply; otherwise as above.
 template <class R>
 task<std::vector<ask_result<R>>> all(duration timeout, std::vector<ask_future<R>> those) {
   const time_point deadline = later(clock::now(), timeout);
@@ -83,8 +83,8 @@ struct next_of {
 
 }  // namespace detail
 
-/// Returns the first reply; the other requests are not waited for. An error is the result only if
-/// all requests fail.
+/// Waits for the first reply and returns it; the other requests are not awaited further. The result
+/// is an error only if all requests fail.
 ///
 /// Cost: one more coroutine frame.
 template <class R>

@@ -17,8 +17,8 @@
 
 namespace troupe {
 
-/// For ask(): waits without a time-out. The request is nevertheless always completed, no later than
-/// when the responder, or the actor to which it has forwarded the request, terminates.
+/// The time-out of a request that has none. The request is nevertheless always completed, no later
+/// than when the responder (or the actor to which the responder has forwarded it) terminates.
 inline constexpr duration no_timeout = duration::max();
 
 namespace detail {
@@ -121,7 +121,6 @@ class ask_future_base : public waiter {
 ///            counted (statistics::answers_late) and destroyed; it never reaches another request.
 /// Cost:      one block for the request and the reply. For a handler that is a coroutine, nothing
 ///            else; otherwise another block, and a mutex.
-///            else; elsewhere a block more, and a mutex.
 template <class R>
 class [[nodiscard]] ask_future : detail::ask_future_base {
   static_assert(!std::is_same_v<R, ask_error>,
@@ -136,22 +135,23 @@ class [[nodiscard]] ask_future : detail::ask_future_base {
 
   /// Blocks this thread until the request is completed.
   ///
-  /// In a handler it blocks the handler's thread; on a pool, another thread runs the other actors
-  /// meanwhile.
+  /// In a handler, get() blocks the handler's thread; if that is a thread of a pool, another thread
+  /// runs the other actors meanwhile.
   ///
-  /// Errors: std::logic_error where waiting would deadlock or hold up the system: in a handler that
-  ///         is a coroutine; in a hook such as on_overload; and in any other handler, for a reply
-  ///         of its own actor, of an actor bound to the same pump or of a member of its serial
-  ///         group, for a request without a time-out, or if no thread of the pool would be left,
-  ///         because all max_threads are waiting already. Its text names co_await and then(), which
-  ///         do not block a thread.
+  /// Errors: std::logic_error where waiting could deadlock or block the system. This is the case in
+  ///         a handler that is a coroutine, and in a callback such as on_overload. In any other
+  ///         handler, it is the case if the reply would have to come from its own actor, from an
+  ///         actor bound to the same pump, or from a member of its serial group. It is also the
+  ///         case there if the request has no time-out, or if all max_threads of the pool are
+  ///         already waiting. The text of the error recommends co_await or then(), which do not
+  ///         block a thread.
   result get() {
     (void)wait_here(time_point::max());
     return take_result();
   }
 
-  /// As get(), with a deadline of its own: returns false if that passes first; the request is still
-  /// pending then.
+  /// Blocks this thread until the request is completed or the deadline has passed. Returns false in
+  /// the latter case; the request is then still pending. Otherwise as get().
   [[nodiscard]] bool wait_until(time_point deadline) { return wait_here(deadline); }
   [[nodiscard]] bool wait_for(duration time) { return wait_here(later(clock::now(), time)); }
 
@@ -160,9 +160,9 @@ class [[nodiscard]] ask_future : detail::ask_future_base {
   /// callback keeps the actor alive.
   ///
   /// If the actor stops first, the callback is called with `stopped` before on_stop(). Like
-  /// on_stop(), it is not called if the actor has failed. An actor that is stopping starts no
-  /// further callbacks: within such a call, in on_stop() and in the destructor, then() destroys the
-  /// callback at once.
+  /// on_stop(), it is not called if the actor has failed. A stopping actor starts no further
+  /// callbacks. In a callback that is called with `stopped`, in on_stop() and in the destructor,
+  /// then() destroys the callback at once.
   ///
   /// Errors: std::logic_error if no handler is running.
   template <std::invocable<result> Callback>
@@ -263,8 +263,8 @@ class timed_waiter : protected waiter {
 
 }  // namespace detail
 
-/// Suspends a handler that is a coroutine: `co_await sleep_for(50ms)` continues after that time,
-/// never earlier. The actor handles other messages meanwhile, unless the handler is exclusive. No
+/// Suspends a handler that is a coroutine: `co_await sleep_for(50ms)` continues after 50 ms, never
+/// earlier. The actor handles other messages meanwhile, unless the handler is exclusive. No
 /// separate timer is armed: as for time-outs, one timer serves all waits of an actor.
 class [[nodiscard]] sleep_until : detail::timed_waiter {
  public:

@@ -40,7 +40,7 @@ class [[nodiscard]] ask_result {
   [[nodiscard]] bool has_value() const noexcept { return held_.index() == 0; }
   [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
 
-  // Require a reply; without one, this is a broken contract, which prints a line and aborts.
+  // These operators require a reply. Without one, they print a line to stderr and abort.
   [[nodiscard]] T& operator*() & noexcept { return *checked(); }
   [[nodiscard]] const T& operator*() const& noexcept {
     return *const_cast<ask_result*>(this)->checked();

@@ -25,11 +25,11 @@ class blocking_scope {
 ///
 /// In a handler of an actor on the pool, another thread first takes over the worker and the actors
 /// that wait on it. No actor is delayed, not even for system_options::blocking_threshold, except
-/// for other members of the handler's serial_group. Elsewhere it is a plain call.
+/// for other members of the handler's serial_group. Elsewhere, blocking() only calls the function.
 ///
 /// Threads: any.
-/// Cost:    waking or starting a thread; the handler's later messages go through the pool's shared
-///          queue. Use it for long operations, not for each lock.
+/// Cost:    waking or starting a thread. Afterwards, actors that the handler wakes go through the
+///          pool's shared queue. Use blocking() for long operations, not for each lock.
 /// Errors:  those of `what`. If the pool has max_threads already, `what` runs nevertheless.
 template <class F>
 decltype(auto) blocking(F&& what) {

@@ -10,12 +10,13 @@ namespace detail {
 class shared_budget;
 }  // namespace detail
 
-/// A memory budget that the mailboxes of a group of actors share: give the same budget to each of
-/// them at spawn. The receiver's policy decides about a message that would exceed it: it is refused
-/// with backpressure, and dropped with drop_oldest.
+/// A memory budget that the mailboxes of a group of actors share. Pass the same budget to each of
+/// them, in spawn_options::memory_budget. The receiver's overflow policy determines what happens to
+/// a message that would exceed the budget: with backpressure the message is refused, with
+/// drop_oldest it is dropped.
 ///
-/// It counts messages with their headers and the bytes that they declare to own (owned_bytes). It
-/// does not count the allocator's rounding, nor what handlers store.
+/// A budget counts messages with their headers and the bytes that they declare to own
+/// (owned_bytes). It does not count the allocator's rounding, or memory that handlers allocate.
 ///
 /// Threads: a plain value; copies are the same budget, which lives as long as any user of it.
 /// Cost:    one atomic addition on a shared cache line in each send. Handled messages are

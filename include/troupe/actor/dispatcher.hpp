@@ -20,15 +20,15 @@ struct dispatcher_options {
   unsigned workers =
       0;  // 0: one for each of `cpus`; if that is empty, one for each core that the program may use
 
-  /// Its threads run on these CPUs only; empty: on any CPU. If there are as many CPUs as workers,
+  /// The CPUs on which its threads may run; empty: any CPU. If there are as many CPUs as workers,
   /// each worker stays on one CPU.
   std::vector<unsigned> cpus = {};
-  /// Niceness, added to that of the thread that makes the system, as by nice(1). With a positive
-  /// value its threads yield the cores to others; a negative value requires a capability
+  /// Niceness of its threads, relative to the thread that creates the system, as with nice(1). With
+  /// a positive value, other threads are preferred; a negative value requires a capability
   /// (CAP_SYS_NICE).
   ///
-  /// As everywhere on Linux, threads that a handler starts inherit both, including those of actors
-  /// with `own_thread`.
+  /// Threads that a handler starts inherit the CPUs and the niceness, as everywhere on Linux. This
+  /// includes the threads of actors with `own_thread`.
   int niceness = 0;
 
   // As in system_options.

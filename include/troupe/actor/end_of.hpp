@@ -84,17 +84,20 @@ class [[nodiscard]] awaited_end : detail::end_waiter {
 /// Waits for the termination of another actor. In a handler that is a coroutine,
 /// `down d = co_await end_of(other)` suspends the handler until the other actor has terminated. The
 /// waiting actor handles other messages meanwhile, and needs no on(down). Monitoring begins with
-/// the call. Exactly one `down` arrives, as from actor::watch(): also if the other actor has
-/// already terminated, and after all other messages from that actor. With a time,
-/// `co_await end_of(other, 50ms)` gives an empty std::optional if the other actor has not
-/// terminated by then. With a time that has already passed, it waits only for the `down` of an
-/// actor that has terminated.
+/// the call.
 ///
-/// It does not keep the other actor alive.
+/// As with actor::watch(), exactly one `down` arrives, after all other messages from that actor. It
+/// also arrives if the other actor has already terminated.
+///
+/// With a time-out, `co_await end_of(other, 50ms)` returns an empty std::optional if the other
+/// actor has not terminated by then. With a time-out of zero or less, it waits only for the `down`
+/// of an actor that has already terminated.
+///
+/// Waiting does not keep the other actor alive.
 ///
 /// Threads: the turns of an actor.
 /// Errors:  std::logic_error outside of a handler that is a coroutine; std::bad_alloc.
-/// Cost:    that of a monitor. With a time, also one reading of the clock.
+/// Cost:    that of a monitor. With a time-out, also one reading of the clock.
 template <class A>
 [[nodiscard]] awaited_end<false> end_of(const ref<A>& other) {
   auto& block = detail::ref_access::block(other);

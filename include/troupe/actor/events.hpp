@@ -13,14 +13,14 @@
 
 namespace troupe {
 
-/// The result of sending a message. If the receiver applies backpressure (the default), it may be
-/// ignored: only a terminated receiver or an exhausted memory budget refuses a message. Refusals
-/// are counted, and reported to system_options::on_dead_letter or on_overload.
+/// The result of sending a message. The result may be ignored if the receiver applies backpressure
+/// (the default): a message is then refused only by a terminated receiver or an exhausted memory
+/// budget. Refusals are counted, and reported to system_options::on_dead_letter or on_overload.
 enum class delivery : std::uint8_t {
   accepted,  // in the mailbox; handled unless the actor terminates first
   paused,    // accepted beyond the limit of a full mailbox: the sender is suspended or should wait
   refused,   // not taken: the actor has terminated, a budget is exhausted, or the policy refuses
-  // destroyed: the receiver has drop_newest; or drop_oldest and can never make room for the message
+  // destroyed: the policy is drop_newest; or drop_oldest, and there can never be room
   dropped,
 };
 
@@ -29,7 +29,7 @@ enum class delivery : std::uint8_t {
 /// The reason why a request has no reply.
 enum class ask_error : std::uint8_t {
   timeout,     // no reply came in time; the handler may still be running
-  stopped,     // the actor stopped before it replied; in a callback of then(), also the asking one
+  stopped,     // the actor stopped before it replied; with then(), also: the asking actor stopped
   refused,     // the request was not accepted: the mailbox is full; or it was dropped to make room
   failed,      // an exception left the handler, or terminated the actor before it replied
   unanswered,  // the handler destroyed its reply object without a reply
@@ -44,13 +44,13 @@ enum class exit_reason : std::uint8_t {
   stopped_now,  // stop_now(): the messages in the mailbox were discarded
   unreachable,  // no message, no timer, and no live actor or object that refers to it
   failed,       // an exception left a handler, on_start() or the constructor
-  link_broken,  // an actor that it was linked to terminated abnormally
+  link_broken,  // a linked actor terminated abnormally
 };
 
 [[nodiscard]] std::string_view to_string(exit_reason reason) noexcept;
 
-/// Returns true for an exit reason that also terminates linked actors: the termination was not an
-/// orderly, requested one (failed, stopped_now, link_broken), or its reason is not known (unknown).
+/// Returns true for an exit reason that also terminates linked actors: failed, stopped_now,
+/// link_broken and unknown. With the other reasons, the termination was orderly.
 [[nodiscard]] constexpr bool is_abnormal(exit_reason reason) noexcept {
   return reason != exit_reason::stopped && reason != exit_reason::unreachable;
 }

@@ -125,7 +125,7 @@ class [[nodiscard]] receiving final : detail::receiver {
   std::optional<message> got_;
 };
 
-/// The interface of a function actor to its actor; the function takes it as its parameter:
+/// The parameter of a function actor, with which the function receives messages and uses its actor:
 ///
 ///   auto greeter = system.spawn<hello, bye>([](troupe::context& self) -> troupe::task<> {
 ///     for (;;) {
@@ -135,8 +135,8 @@ class [[nodiscard]] receiving final : detail::receiver {
 ///       …
 ///
 /// The actor owns the function with its captures, and terminates as `stopped` when the function
-/// returns. An exception that leaves the function fails the actor. Messages that the function does
-/// not wait for stay in the mailbox, within its limits, until it does.
+/// returns. An exception that leaves the function fails the actor. Messages for which the function
+/// does not wait yet stay in the mailbox, within its limits, until the function waits for them.
 ///
 /// Threads: the turns of the actor.
 class context {
@@ -145,11 +145,11 @@ class context {
   context& operator=(const context&) = delete;
 
   /// Receives a message: `co_await self.receive<M>()` gives the next M, or a std::variant for
-  /// several types. Only one receive() may be pending. If there is no possible sender left, a
-  /// function that waits here terminates as `unreachable`.
+  /// several types. Only one receive() may be pending. If no possible sender is left while the
+  /// function waits here, the actor terminates as `unreachable`.
   /// Errors: std::logic_error if the actor was not spawned with one of these types, because the
   ///         function would wait in vain.
-  /// Cost:   messages in the mailbox that are not wanted are examined again each time.
+  /// Cost:   each call examines all waiting messages of other types again.
   template <class... Ms>
   [[nodiscard]] receiving<false, Ms...> receive() {
     static_assert(sizeof...(Ms) != 0,
@@ -157,8 +157,8 @@ class context {
     ((void)how_(&detail::message_tag<Ms>, "receive"), ...);
     return {*this, time_point::max()};
   }
-  /// As above, with a time-out; the result is a std::optional, which is empty if no message came in
-  /// time.
+  /// Receives a message with a time-out; the result is a std::optional, which is empty if no
+  /// message arrived in time.
   template <class... Ms>
   [[nodiscard]] receiving<true, Ms...> receive(duration timeout) {
     static_assert(sizeof...(Ms) != 0,
@@ -181,17 +181,18 @@ class context {
 
   [[nodiscard]] troupe::system& system() const noexcept { return actor_.system(); }
 
-  /// As actor::watch(), for a ref, a recipient or an address. To be notified, the actor must be
-  /// spawned with troupe::down among its messages.
+  /// Monitors another actor, given by a ref, a recipient or an address, as actor::watch() does. The
+  /// function actor must be spawned with troupe::down among its messages.
   template <class Other>
   monitor watch(const Other& other) {
     return actor_.watch(other);
   }
-  /// As actor::unwatch().
+  /// Ends a monitor, as actor::unwatch() does.
   bool unwatch(const monitor& which) { return actor_.unwatch(which); }
 
-  /// As actor::link() and actor::unlink(). To be notified instead of terminating, the actor must be
-  /// spawned with troupe::link_down among its messages.
+  /// Links the actor with another one, or removes the link, as actor::link() and actor::unlink()
+  /// do. To be notified instead of terminating, the actor must be spawned with troupe::link_down
+  /// among its messages.
   template <class Other>
   void link(const Other& other) {
     actor_.link(other);

@@ -10,7 +10,8 @@ struct watch_slot;
 struct monitor_access;
 }  // namespace detail
 
-/// Identifies one call of actor::watch(), to end it and to tell its `down` from others.
+/// Identifies one monitor, which a call of actor::watch() has started. It is used to end the
+/// monitor, and to distinguish its `down` from others.
 ///
 /// Threads: a plain value.
 /// Cost:    16 bytes.
@@ -18,7 +19,7 @@ class monitor {
  public:
   monitor() = default;
 
-  /// False if it never identified a monitor.
+  /// Returns false for a default-constructed object, which identifies no monitor.
   explicit operator bool() const noexcept { return slot_ != nullptr; }
 
   friend bool operator==(const monitor&, const monitor&) = default;

@@ -16,8 +16,8 @@ namespace troupe {
 ///          handlers' turns. They must not block. Actions of the observer itself are not reported
 ///          to it.
 /// Errors:  exceptions from the members are caught and ignored.
-/// Cost:    none without an observer: a system knows from its beginning whether it has one. With an
-///          observer, each send takes the path for actors with limits of their own, and each
+/// Cost:    none without an observer, because this is fixed when the system is created. With an
+///          observer, each send takes the slower path for actors with limits of their own, and each
 ///          message costs three calls.
 class observer {
  public:

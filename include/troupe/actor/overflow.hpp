@@ -16,7 +16,7 @@
 
 namespace troupe {
 
-/// For spawn_options::max_messages and max_bytes.
+/// The value of spawn_options::max_messages or max_bytes that means "no limit".
 inline constexpr std::size_t no_limit = static_cast<std::size_t>(-1);
 
 namespace detail {
@@ -106,29 +106,30 @@ struct redirect_table<A, B, messages<Ms...>> {
 
 }  // namespace detail
 
-/// Overload policy: the treatment of a message that would exceed a mailbox's limits. The default is
-/// backpressure:
+/// Overflow policy: determines what happens to a message that would exceed a mailbox's limits. The
+/// default is backpressure:
 ///
-/// `backpressure`: lossless. Once max_messages or max_bytes is reached, a sending actor is
-///                  suspended after its current handler: send() accepts the message, returns
+/// `backpressure`:  no message is lost. Once max_messages or max_bytes is reached, a sending actor
+///                  is suspended after its current handler: send() accepts the message and returns
 ///                  `paused`, and the actor is not scheduled until the mailbox is half empty. A
-///                  plain thread waits inside of send(), before the message is accepted. A thread
-///                  that has a pump, a hook and a constructor do not wait: send() accepts the
-///                  message and returns `paused`. An actor that sends to itself is not suspended.
+///                  plain thread waits inside of send(), before the message is accepted. Code on
+///                  a thread that has a pump, a callback of system_options and a constructor of
+///                  an actor do not wait: there, send() accepts the message and returns `paused`.
+///                  An actor that sends to itself is not suspended.
 ///                  Messages accepted beyond the limit are charged to the overdraft, half of
-///                  system_options::memory_budget; only an exhausted budget refuses a message.
-///                  Where suspended senders would form a wait cycle, the last one continues beyond
-///                  the limit; that is counted (overload_counts::wait_cycles).
+///                  system_options::memory_budget; only an exhausted budget refuses a message. If
+///                  suspended senders would form a wait cycle, the last one continues beyond the
+///                  limit; that is counted (overload_counts::wait_cycles).
 /// `refuse`:        send() returns `refused`, and the message is destroyed.
 /// `drop_newest`:   the message is destroyed; send() returns `dropped`.
 /// `drop_oldest`:   the message is accepted, and the oldest ones are destroyed to make room. The
 ///                  mailbox allocates max_messages places at the start, so this must not be
 ///                  no_limit, and sending takes a lock. A message takes the place of a dropped one,
 ///                  so it may be handled before a stop() that was sent before it.
-/// `fail_receiver`: the message is refused, and the receiver terminates as failed; the failure
-///                  names what it was doing.
-/// `redirect_to`:   the message goes to another actor; if that one is full as well, its refusal is
-///                  the result.
+/// `fail_receiver`: the message is refused, and the receiver terminates as failed. The reported
+///                  failure contains the message that it was handling.
+/// `redirect_to`:   the message goes to another actor. If the other mailbox is full as well, its
+///                  policy applies, but the message is not redirected again.
 ///
 /// A class may declare the policy of its actors. The compiler then warns where the result of send()
 /// to one of them is ignored:
@@ -137,8 +138,9 @@ struct redirect_table<A, B, messages<Ms...>> {
 ///    public:
 ///     static constexpr auto on_full = troupe::overflow_policy::refuse;
 ///
-/// `of_class`, the default of spawn_options, is that policy, or else backpressure. A policy chosen
-/// at spawn is not part of the type of a ref: the caller must check the result without a warning.
+/// `of_class`, the default of spawn_options, is the policy that the class declares; without a
+/// declaration, it is backpressure. A policy chosen at spawn is not part of the type of a ref, so
+/// the compiler cannot warn about an ignored result.
 ///
 /// Timers, replies, `down` messages and the runtime's own messages are always accepted and do not
 /// count towards any limit. Messages that are refused, dropped or redirected, and suspensions, are
@@ -154,9 +156,9 @@ class overflow {
   static const overflow fail_receiver;
   static const overflow of_class;
 
-  /// Redirects to an actor of the same class. When spawning an A, which lists the messages that it
-  /// understands as `messages`, the target may be of another class that understands all of these.
-  /// Keeps the target alive.
+  /// Redirects messages to another actor, and keeps that actor alive. By default, the target must
+  /// be of the same class as the spawned actor. redirect_to<A>() is for spawning an A that declares
+  /// its `messages`; the target may then be of any class that understands all of these.
   /// Errors: spawn() throws std::invalid_argument if the spawned class is not A.
   template <class A = void, class B>
   [[nodiscard]] static overflow redirect_to(const ref<B>& target) {

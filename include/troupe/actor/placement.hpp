@@ -21,15 +21,15 @@ class placement {
   troupe::pump* pump_;
 };
 
-/// The workers of the system's own pool, or of spawn_options::dispatcher, which all such actors
-/// share. A handler that blocks occupies a worker.
+/// Runs the actor on the workers of a pool, which it shares with other actors: the system's own
+/// pool, or spawn_options::dispatcher. A handler that blocks occupies a worker.
 inline constexpr placement pool{placement::kind::pool};
 
-/// A thread of its own: for handlers that block or compute for long. Like all of the system's
-/// threads it takes no signals.
+/// Runs the actor on a thread of its own, for handlers that block or compute for long. Like all
+/// threads of the system, this thread handles no signals.
 inline constexpr placement own_thread{placement::kind::own_thread};
 
-/// The thread that made the pump, whenever that thread runs the pump.
+/// Runs the actor on the thread that created the pump, whenever that thread runs the pump.
 [[nodiscard]] constexpr placement bound_to(pump& on) noexcept {
   return placement{placement::kind::pump, &on};
 }

@@ -19,8 +19,8 @@ class runtime;
 std::unique_ptr<pump> driven_pump(system& of);
 }  // namespace detail
 
-/// Runs actors on the thread that made it: the main thread, a user interface thread, an event loop.
-/// An actor is bound to it with spawn_options{.where = bound_to(pump)}.
+/// Runs actors on the thread that created the pump, for example the main thread, a user interface
+/// thread or an event loop. An actor is bound to it with spawn_options{.where = bound_to(pump)}.
 ///
 /// Threads: constructed, run and destroyed on one thread, which may have only one pump. Any thread
 ///          may spawn actors on it and send to its actors.
@@ -38,8 +38,8 @@ class pump {
   /// number of messages.
   std::size_t drain();
 
-  /// For a loop that has other things to do: gives each actor that has work one turn, of at most
-  /// 128 messages, and stops after `messages` messages in total. Actors that had no turn then are
+  /// Runs one turn of each actor that has work, and stops after `messages` messages in total; for a
+  /// loop that has other work. A turn handles at most 128 messages. Actors that had no turn are
   /// first in line at the next call. A turn without a message, to start or terminate an actor,
   /// counts as one.
   std::size_t drain_at_most(std::size_t messages);
@@ -51,11 +51,12 @@ class pump {
   /// pump has terminated.
   void run_until_stopped();
 
-  /// Sets a function that is called when the pump gets work and had none before: on the sending
-  /// thread, or on this one. It should only wake the loop that will call drain(). Locks are held
-  /// while it runs, so it must not use Troupe, must not throw, and must not wait for a lock that
-  /// any thread holds while using Troupe. If work is present already, it is called at once. When
-  /// on_wakeup() returns, the callback set before is not running and will not be called.
+  /// Sets a function that is called when the pump gets work and had none before. It is called on
+  /// the sending thread, which may be the pump's own, and should only wake the loop that will call
+  /// drain(). Locks are held while it runs, so it must not use Troupe, must not throw, and must not
+  /// wait for a lock that any thread holds while using Troupe. If work is present already, it is
+  /// called at once. When on_wakeup() returns, the callback set before is not running and will not
+  /// be called.
   void on_wakeup(std::function<void()> callback);
 
  private:

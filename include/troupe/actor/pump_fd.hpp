@@ -25,7 +25,8 @@ class pump_fd {
   explicit pump_fd(system& of);
   pump_fd(const pump_fd&) = delete;
   pump_fd& operator=(const pump_fd&) = delete;
-  /// Remove fd() from the loop before. Stops the actors that are still bound, as stop_now() does.
+  /// Stops the actors that are still bound, as stop_now() does. fd() must have been removed from
+  /// the loop before.
   ~pump_fd() = default;
 
   /// Default number of messages that a drain() handles; after that, the loop can serve its other
@@ -40,7 +41,7 @@ class pump_fd {
   /// number of messages. See pump::drain_at_most().
   std::size_t drain(std::size_t messages = round);
 
-  /// For bound_to(). Do not set its on_wakeup().
+  /// Returns the pump, for bound_to(). Its on_wakeup() must not be set.
   [[nodiscard]] troupe::pump& pump() noexcept { return pump_; }
 
  private:

@@ -19,11 +19,11 @@ namespace detail {
 struct recipient_access;
 }  // namespace detail
 
-/// A counted handle that knows an actor only by messages that it understands. A component takes it
-/// as a parameter when it does not depend on the class of the actor.
+/// A counted handle to an actor of any class that understands the given messages. A component takes
+/// a recipient as a parameter if it should not depend on the class of the actor.
 ///
-/// It is made from a ref, or from a recipient of more messages. A message that the actor does not
-/// understand is a compile error.
+/// A recipient is created from a ref, or from a recipient of more messages. It is a compile error
+/// if the actor does not understand one of the messages.
 ///
 /// Threads: as ref.
 /// Cost:    8 bytes, plus 8 for each message; sending costs one indirect load more than with a ref.
@@ -71,7 +71,7 @@ class recipient {
 
   [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
 
-  /// As ref::send().
+  /// Sends a message, as ref::send() does.
   template <class Message, class M = std::remove_cvref_t<Message>>
   delivery send(Message&& message) const {
     if constexpr (!(std::same_as<M, Messages> || ...)) {
@@ -84,7 +84,7 @@ class recipient {
     }
   }
 
-  /// As ref::async_send().
+  /// Sends a message in a coroutine, as ref::async_send() does.
   template <class Named = void, class... Parts>
   [[nodiscard]] sending async_send(Parts&&... parts) const {
     using M = typename detail::sent_message<Named, Parts...>::type;
@@ -103,7 +103,7 @@ class recipient {
     }
   }
 
-  /// As ref::send_after().
+  /// Sends a message after a delay, as ref::send_after() does.
   template <class Message, class M = std::remove_cvref_t<Message>>
   timer send_after(duration delay, Message&& message) const {
     if constexpr (!(std::same_as<M, Messages> || ...)) {
@@ -117,13 +117,13 @@ class recipient {
     }
   }
 
-  /// As ref::stop(). For a router, it stops the router that the handle refers to, and none of its
-  /// workers.
+  /// Stops the actor, as ref::stop() does. For a router, it stops the router itself, and none of
+  /// its workers.
   void stop() const { block().stop(); }
-  /// As ref::stop_now().
+  /// Stops the actor after its current message, as ref::stop_now() does.
   void stop_now() const { block().stop_now(); }
 
-  /// As ref::join().
+  /// Waits for the termination of the actor, as ref::join() does.
   exit_reason join() const { return detail::join(block()); }
   [[nodiscard]] std::optional<exit_reason> join_until(time_point deadline) const {
     return detail::join_until(block(), deadline);

@@ -22,9 +22,8 @@
 
 namespace troupe {
 
-/// A counted, typed handle to an actor. The actor lives at least as long as such a handle exists,
-/// or until it is stopped or fails. A handle to a terminated actor is safe to use; its sends are
-/// refused.
+/// A counted, typed handle to an actor. The actor lives as long as such a handle exists, unless it
+/// is stopped or fails. A handle to a terminated actor is safe to use; its sends are refused.
 ///
 /// Threads: like a shared_ptr: different handles may be used from different threads, one handle
 ///          from one thread at a time.
@@ -49,15 +48,17 @@ class ref : public detail::typed_handle<ref<A>, A> {
 
   [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
 
-  /// Waits until the actor has terminated and its destructor has returned; returns the exit reason.
+  /// Blocks this thread until the actor has terminated and its destructor has returned. Returns the
+  /// exit reason.
   ///
-  /// Threads: any that is not inside a handler on a shared thread. On the thread of the pump that
-  ///          the actor is bound to, join() runs the pump.
-  /// Errors:  std::logic_error where waiting would block a worker of the pool or never end. Actors
-  ///          use watch() instead.
+  /// Threads: any thread, but not in a handler on a shared thread. On the thread of the actor's
+  ///          pump, join() runs that pump.
+  /// Errors:  std::logic_error if waiting would block a worker of the pool or never end. Actors
+  ///          should use watch() instead.
   exit_reason join() const { return detail::join(block()); }
 
-  /// As join(), with a deadline; returns nothing if the deadline passes first.
+  /// Blocks this thread until the actor has terminated, as join() does, or until the deadline has
+  /// passed. Returns an empty optional in the latter case.
   [[nodiscard]] std::optional<exit_reason> join_until(time_point deadline) const {
     return detail::join_until(block(), deadline);
   }
@@ -133,7 +134,7 @@ namespace detail {
 template <class Self, class A>
 class typed_handle {
  public:
-  /// Puts a message into the actor's mailbox; it is handled later, in the actor's own turn.
+  /// Puts a message into the actor's mailbox. The actor handles it later, in its own turn.
   ///
   /// Threads: any.
   /// Order:   messages from one sender to one receiver arrive in the order of sending. A message
@@ -147,9 +148,9 @@ class typed_handle {
   delivery send(Message&& message) const {
     return send_any(std::forward<Message>(message));
   }
-  /// As above, for messages that the actor's class declares may be refused or dropped, by a limit
-  /// for their type (message_limits) or by its policy (on_full): the compiler warns if the result
-  /// is ignored.
+  /// Puts a message into the mailbox of an actor whose class declares that such messages may be
+  /// refused or dropped: by a limit for their type (message_limits) or by its policy (on_full). The
+  /// compiler warns if the result is ignored.
   template <class Message, class M = std::remove_cvref_t<Message>>
     requires may_be_refused<A, M>
   [[nodiscard("this message may be refused or dropped: check the returned delivery")]] delivery
@@ -157,13 +158,13 @@ class typed_handle {
     return send_any(std::forward<Message>(message));
   }
 
-  /// In a handler that is a coroutine, `co_await to.async_send(message)` sends the message as
-  /// soon as the receiver's mailbox is below its limit. The handler is suspended until then; no
-  /// thread is blocked, and the actor handles other messages meanwhile. It waits without a
-  /// time-out, until there is room or one of the two actors terminates. It waits only for receivers
-  /// whose policy is backpressure; a mailbox with another policy refuses, drops or fails at once,
-  /// as with send(). A message larger than three and a half times the limit, or for which a budget
-  /// or the limit of its type is exhausted, is also refused at once, and counted.
+  /// In a handler that is a coroutine, `co_await to.async_send(message)` sends the message as soon
+  /// as the receiver's mailbox is below its limit. The handler is suspended until then; no thread
+  /// is blocked, and the actor handles other messages meanwhile. The handler waits without a
+  /// time-out, until there is room or one of the two actors terminates. It waits only if the
+  /// receiver's policy is backpressure; any other policy applies at once, as with send(). A message
+  /// larger than three and a half times the limit, or for which a budget or the limit of its type
+  /// is exhausted, is also refused at once, and counted.
   ///
   /// `async_send<M>(arguments…)` builds the message from its arguments. Send an aggregate that
   /// owns something in this way, with async_send<M>(std::move(m)), or as a copy: GCC 12
@@ -171,8 +172,8 @@ class typed_handle {
   ///
   /// Threads: those of the actor's turns; elsewhere it does not compile.
   /// Order:   handlers that wait for one receiver are served first in, first out, and each in the
-  ///          order of its sending. A plain send() of another handler may overtake a suspended one,
-  ///          whose message is not sent yet.
+  ///          order of its sending. A plain send() of another handler may overtake a suspended
+  ///          handler, whose message has not been sent yet.
   /// Errors:  `refused` if the receiver has terminated or does so meanwhile; the message is a dead
   ///          letter. Throws as send(), with nothing sent.
   /// Cost:    that of send() if there is room. Otherwise a block from the pool, a mutex of the
@@ -220,8 +221,8 @@ class typed_handle {
     }
   }
 
-  /// Forwards a request: sends a message whose reply goes to the original requester. If the reply
-  /// is empty, the message is a request whose reply is discarded.
+  /// Forwards a request: sends a message whose reply goes to the original requester. If the given
+  /// reply object is empty, the message is sent as a request whose reply is discarded.
   /// Errors: as ask(); they are reported to the requester.
   template <class Named = void, class R, class... Parts>
   delivery pass_on(reply<R> owed, Parts&&... parts) const {
@@ -252,8 +253,8 @@ class typed_handle {
   }
 
   /// Sends a copy of the message every `period` until cancelled, the first one after one period.
-  /// While a tick waits in the mailbox, no second one is added: the tick is skipped and counted. A
-  /// period that is not positive is replaced by the shortest period that timers support.
+  /// While the previous tick waits in the mailbox, the next one is skipped and counted. A period
+  /// that is not positive is replaced by the shortest period that timers support.
   template <class Message, class M = std::remove_cvref_t<Message>>
   timer send_every(duration period, Message&& message) const {
     static_assert(std::copy_constructible<M>,

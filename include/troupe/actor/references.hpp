@@ -12,9 +12,9 @@
 
 namespace troupe {
 
-/// Never defined. The compiler names it, with the type, when a reference_visitor is given an
-/// argument that is not a `ref` or `recipient` member of the actor. A `weak_ref` or an address
-/// keeps no actor alive, and a copy made for the call is not held by the actor.
+/// Compile error: the argument of a reference_visitor is not a `ref` or `recipient` member of the
+/// actor. A `weak_ref` or an address keeps no actor alive, and a copy made for the call is not held
+/// by the actor. This type is never defined; the error names it.
 template <class T>
 struct is_no_reference_that_the_actor_holds;
 
@@ -52,9 +52,10 @@ concept range_to_list = requires(const T& many) {
 ///     for (const auto& [name, desk] : desks_) visit(desk);
 ///   }
 ///
-/// A reference that is not listed counts as held from outside, so an actor may leave out any
-/// reference: then fewer cycles are collected, but no live actor is. An actor must itself hold the
-/// references that it lists, in its own members or in objects that it alone owns.
+/// A reference that is not listed counts as held from outside. An actor may therefore leave out any
+/// reference: fewer cycles are then collected, but never an actor that is still in use. An actor
+/// must itself hold the references that it lists, in its own members or in objects that it alone
+/// owns.
 ///
 /// Threads: references() is called on any thread, while the actor is idle and none of its other
 ///          functions runs. It must only visit.

@@ -15,17 +15,18 @@ struct reply_access;
 }  // namespace detail
 
 /// A reply that a handler sends later. A handler that cannot reply yet takes it as its second
-/// parameter, `void on(Message, troupe::reply<R>)`. The actor stores it and fulfils it later, or
-/// passes it on with another message: as a member of that message, or by ref::pass_on(), where the
-/// handler of the other message replies.
+/// parameter, `void on(Message, troupe::reply<R>)`. The actor stores the object and calls
+/// set_value() later. Alternatively, it passes the object on: as a member of another message, or
+/// with ref::pass_on(), so that the handler of the other message replies.
 ///
-/// If the message was sent with send(), no reply is expected: the reply is empty, and may be used
-/// all the same.
+/// If the message was sent with send(), no reply is expected. The object is then empty; it may be
+/// used, without effect.
 ///
-/// Threads:   a value that one thread uses at a time; any thread may do so.
-/// Invariant: the requester gets exactly one reply or error. A reply that is destroyed unfulfilled
-///            reports the cause: ask_error::failed if an exception leaves the handler; failed or
-///            stopped if the actor that stores it terminates; otherwise unanswered.
+/// Threads:   may be used on any thread, by one thread at a time.
+/// Invariant: the requester gets exactly one reply or error. If the object is destroyed without a
+///            reply, the requester gets ask_error::failed if an exception leaves the handler;
+///            `failed` or `stopped` if the actor that stores the object terminates; otherwise
+///            `unanswered`.
 /// Cost:      8 bytes. It owns the block of the request, in which the reply is sent back.
 template <class R>
 class reply {
@@ -40,7 +41,7 @@ class reply {
     if (asked_ != nullptr) let_go(detail::why_let_go());
   }
 
-  /// Returns false if there was no request, or it has been answered already.
+  /// Returns false if there was no request, or if it has already been completed.
   [[nodiscard]] explicit operator bool() const noexcept { return asked_ != nullptr; }
 
   /// Returns the requester, if it was an actor.

@@ -18,14 +18,14 @@
 
 namespace troupe {
 
-/// Never defined. The compiler names it when a request is sent to an actor whose handler returns
-/// nothing: make `on(Message)` return the reply, or take a troupe::reply as its second parameter;
-/// or use send().
+/// Compile error: a request is sent to an actor whose handler returns nothing. Make `on(Message)`
+/// return the reply, or take a troupe::reply as its second parameter; or use send(). This type is
+/// never defined; the error names it.
 template <class Actor, class Message>
 struct asked_handler_returns_nothing;
 
-/// Never defined. The compiler names it when a reply is passed on with a message whose handler
-/// replies with another type than Owed.
+/// Compile error: a reply is passed on with a message whose handler replies with another type than
+/// Owed. This type is never defined; the error names it.
 template <class Actor, class Message, class Owed>
 struct reply_type_does_not_fit;
 

@@ -16,22 +16,22 @@ struct handler_frame;
 struct waiting_send;
 }  // namespace detail
 
-/// Never defined. The compiler names it when a coroutine sends an aggregate that it builds in the
-/// same expression: GCC 12 destroys such an object twice. Write
-/// async_send<Message>(arguments…), or async_send<Message>(std::move(named)).
+/// Compile error: a coroutine sends an aggregate that it builds in the same expression. GCC 12
+/// destroys such an object twice. Write async_send<Message>(arguments…), or
+/// async_send<Message>(std::move(named)). This type is never defined; the error names it.
 template <class Message>
 struct build_the_message_in_place;
 
-/// Never defined. The compiler names it, with the types, when a message is built from arguments for
-/// which it has no members and no constructor, or which would be narrowed.
+/// Compile error: the arguments do not match a constructor or the members of the message, or would
+/// be narrowed. This type is never defined; the error names it.
 template <class Message, class... Parts>
 struct message_cannot_be_built_from;
 
-/// A message that has been built and not been sent yet: the result of async_send(), which a
-/// handler that is a coroutine (troupe::task) awaits in the same expression. If it is not awaited,
+/// The result of async_send(): a message that has been built and not been sent yet. A handler that
+/// is a coroutine (troupe::task) awaits this object in the same expression. If it is not awaited,
 /// the message is destroyed.
 ///
-/// Threads: the turn's.
+/// Threads: the turns of the handler's actor.
 class [[nodiscard]] sending {
  public:
   sending(detail::control_block& to, detail::envelope* message) noexcept

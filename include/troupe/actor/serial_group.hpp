@@ -14,10 +14,10 @@ class runtime;
 class serial_executor;
 }  // namespace detail
 
-/// A group of actors whose turns never run in parallel: give the same group to each of them at
-/// spawn. State that they share needs no lock, as long as it is used only in handlers, on_start(),
-/// on_stop() and destructors. A constructor runs on the thread that spawns, except for that of a
-/// supervised child.
+/// A group of actors whose turns never run in parallel. Pass the same group to each of them at
+/// spawn. State that the members share needs no lock, as long as it is used only in handlers,
+/// on_start(), on_stop() and destructors. A constructor runs on the thread that spawns, except for
+/// that of a supervised child.
 ///
 ///   troupe::serial_group ledger(system);
 ///   auto a = system.spawn<account>({.group = ledger}, book);
@@ -25,8 +25,8 @@ class serial_executor;
 ///
 /// Each member keeps its own mailbox, limits and order. Members with work run in turn, and the
 /// whole group is scheduled as often as one actor. A handler that is suspended in `co_await` lets
-/// other members run; one in blocking() or get() does not. get() for a reply from an actor of the
-/// same group is an error.
+/// other members run; one in blocking() or get() does not. Waiting with get() for a reply from a
+/// member of the same group is an error.
 ///
 /// Threads: a plain value; copies are the same group, which lives as long as any user of it.
 /// Cost:    a mutex for each turn that is scheduled, and twice in the turn; nothing for each

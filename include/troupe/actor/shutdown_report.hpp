@@ -32,7 +32,8 @@ struct shutdown_report {
   [[nodiscard]] bool complete() const noexcept { return stragglers.empty(); }
 };
 
-/// One line for each straggler, each ending in '\n'; empty if complete.
+/// Returns a line for each actor in the report, each ending in '\n'. Empty if all actors have
+/// terminated.
 [[nodiscard]] std::string to_string(const shutdown_report& report);
 
 }  // namespace troupe

@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-/// How to spawn one actor; system::spawn() takes it before the constructor's arguments.
+/// Options for one actor. system::spawn() takes them before the constructor's arguments.
 struct spawn_options {
   std::string name = {};  // for logs and reports; empty: the name of the actor's type
   placement where = troupe::pool;
@@ -28,8 +28,9 @@ struct spawn_options {
   /// system_options. At most 524,287, a quarter of that with backpressure; or no_limit.
   std::optional<std::size_t> max_messages = {};
   /// Limit for the bytes of the messages in the mailbox, including 16 bytes of header for each and
-  /// the bytes that they declare to own. It is never exceeded. Where small and large messages wait
-  /// together, however, their number may count for up to half of it.
+  /// the bytes that they declare to own. The limit is never exceeded. If many small messages and
+  /// some large ones wait together, the mailbox may be full when the bytes have reached only half
+  /// of the limit.
   std::optional<std::size_t> max_bytes = {};
   overflow on_full = overflow::of_class;
   /// A memory budget that the actor shares with a group, in addition to the limits above; see

@@ -28,13 +28,15 @@
 
 namespace troupe {
 
-/// An actor system: its threads, timers and actors. They run from its construction to its
+/// An actor system: owns threads, timers and actors, which run from its construction to its
 /// destruction.
 ///
 /// Threads: any, except for the constructor and the destructor.
 class system {
  public:
   system() : system(system_options{}) {}
+  /// Starts the threads of the system.
+  ///
   /// Errors: std::system_error if a thread cannot be started or the timeline cannot be written.
   ///         std::invalid_argument for a dispatcher without a name or with a duplicate name, or
   ///         with CPUs or a niceness that the program may not use; its text says what is allowed.
@@ -50,15 +52,16 @@ class system {
   /// Spawns an actor. Its constructor runs in this call, on the calling thread; its handlers run
   /// where `options.where` says.
   ///
-  /// After the first call of shutdown(), and in the destructor, no further actors are spawned: the
-  /// constructor does not run, and the returned reference is to an actor that has stopped. Messages
-  /// to it are refused, a request gets `stopped`, and join() returns exit_reason::stopped. An actor
-  /// whose constructor runs while another thread calls shutdown() is told to stop at once.
+  /// After the first call of shutdown(), and in the destructor, no further actors are spawned. The
+  /// actor's constructor is then not called, and the returned reference is to a stopped actor.
+  /// Messages to it are refused, a request gets `stopped`, and join() returns exit_reason::stopped.
+  /// If another thread calls shutdown() while the constructor of an actor runs, that actor is told
+  /// to stop at once.
   ///
   /// Errors: what the constructor throws, with nothing left behind; std::bad_alloc; with own_thread
   ///         std::system_error.
-  /// Cost:   one slot of the pool: 104 bytes, with the 8 bytes of the base class and the actor's
-  ///         own.
+  /// Cost:   one slot of the memory pool: 104 bytes plus the actor object (8 bytes of the base
+  ///         class, and the actor's own members).
   template <class A, class... Arguments>
     requires(!detail::starts_with_options<Arguments...> &&
              !detail::is_spawned_as_function<A, Arguments...>)
@@ -85,30 +88,31 @@ class system {
   }
 
   /// Tells every actor to stop after the messages in its mailbox, and waits until all actors have
-  /// terminated or the deadline has passed. In the latter case the report names the actors that are
-  /// left, what each is doing, and how many messages are in its mailbox. Those actors keep running;
-  /// shutdown() can be called again.
+  /// terminated or `deadline` has passed. In the latter case, the report contains the actors that
+  /// are left, their current activity, and the number of messages in their mailboxes. Those actors
+  /// keep running; shutdown() can be called again.
   ///
   /// Threads: any outside a handler. On the thread of a pump, it runs that pump.
   /// Errors:  std::logic_error inside a handler, which would wait for itself. std::bad_alloc, with
   ///          only some of the actors told.
   shutdown_report shutdown(duration deadline);
 
-  /// As shutdown(), but discards the contents of the mailboxes: every actor stops after the message
-  /// that it is handling, as with stop_now(). shutdown_report::discarded counts the discarded
-  /// messages, which are dead letters. An actor that is left in the report is in a handler that has
-  /// not returned, or waits for its pump.
+  /// Stops all actors as shutdown() does, but discards the contents of the mailboxes: every actor
+  /// stops after the message that it is handling, as with stop_now(). shutdown_report::discarded
+  /// counts the discarded messages, which are dead letters. An actor in the report is in a handler
+  /// that has not returned, or its pump does not run.
   ///
   /// Threads, Errors: as shutdown().
   shutdown_report shutdown_now(duration deadline);
 
-  /// True after the first call of shutdown() or shutdown_now(): spawn() makes no more actors.
+  /// Returns true after the first call of shutdown() or shutdown_now(): spawn() creates no more
+  /// actors.
   [[nodiscard]] bool is_stopping() const noexcept;
 
-  /// Waits until all actors have terminated, without telling any of them to stop. Actors that are
-  /// kept alive stay, among them every supervisor. An actor that another thread spawns meanwhile is
-  /// waited for, too. join_all_until() and join_all_for() return false if their time runs out
-  /// first.
+  /// Waits until all actors have terminated, without telling any of them to stop. An actor that a
+  /// reference keeps alive does not terminate by itself, nor does a supervisor; join_all() keeps
+  /// waiting for them. Actors that other threads spawn meanwhile are also awaited. join_all_until()
+  /// and join_all_for() return false if their time runs out first.
   ///
   /// Threads: any outside a handler. On the thread of a pump, it runs that pump.
   /// Errors:  std::logic_error inside a handler, which would wait for itself.
@@ -120,8 +124,8 @@ class system {
 
   [[nodiscard]] troupe::statistics statistics() const;
 
-  /// The live actors whose limits have refused, dropped or redirected messages or suspended
-  /// senders. Cost: looks at every slot.
+  /// A live actor whose limits have refused, dropped or redirected messages, or suspended senders.
+  /// overloaded_actors() lists them. Cost: looks at every slot.
   /// Errors: std::bad_alloc.
   struct overloaded_actor {
     troupe::address who;
@@ -130,16 +134,16 @@ class system {
   };
   [[nodiscard]] std::vector<overloaded_actor> overloaded_actors() const;
 
-  /// Terminates actors that are referenced only by each other, as `unreachable`, each in a turn of
-  /// its own; returns how many. It finds actors whose classes have `references` and that are idle:
-  /// their mailboxes are empty and they have no suspended handlers. The system does this
-  /// automatically; see system_options::cycle_search.
+  /// Terminates actors that are referenced only by each other, and returns their number. Each
+  /// terminates in a turn of its own, as `unreachable`. The search finds actors whose classes have
+  /// `references` and that are idle: their mailboxes are empty and they have no suspended handlers.
+  /// The system does this automatically; see system_options::cycle_search.
   ///
   /// Threads: any outside a handler; concurrent calls run one at a time.
   /// Cost:    a look at every slot, and 0.2 ms for a thousand actors whose classes have
   ///          `references`. An idle actor of such a class is not scheduled while it lists its
-  ///          references. Actors that seem to be held only by each other are not scheduled until
-  ///          that is certain.
+  ///          references. Actors that seem to be referenced only by each other are not scheduled
+  ///          until this has been decided.
   /// Errors:  std::logic_error inside a handler. std::bad_alloc, with nothing done.
   std::size_t collect_cycles();
 
@@ -151,9 +155,9 @@ class system {
     bool lists;              // its class has `references`
   };
   /// Lists actors that may be unreachable but that collect_cycles() cannot collect, because classes
-  /// in their cycles have no `references`. A suspect has nothing to do, no suspended handler and no
-  /// timer, but is referenced; and no reference to it is known to be held, directly or through
-  /// others, by an actor that has something to do. Actors that collect_cycles() finds are left out.
+  /// in their cycles have no `references`. A suspect is idle and has no suspended handler and no
+  /// timer, but references to it exist. As far as is known, no actor with work holds such a
+  /// reference, directly or through other actors. Actors that collect_cycles() finds are left out.
   /// The result is a suspicion and not a proof: threads and other objects of the program may hold a
   /// suspect. Call it when there is little other activity, for example before shutdown().
   ///

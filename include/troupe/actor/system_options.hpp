@@ -17,9 +17,9 @@
 
 namespace troupe {
 
-/// Selects the action of ~system() if a handler has not returned by `shutdown_deadline`, nor by
-/// `hang_deadline`, which starts after the mailboxes have been discarded. No memory is ever freed
-/// while a thread may still use it.
+/// The action of ~system() if a handler hangs: it has not returned when first `shutdown_deadline`
+/// and then `hang_deadline` have passed. At the end of the first period, the contents of the
+/// mailboxes are discarded. No memory is ever freed while a thread may still use it.
 enum class hang_policy : std::uint8_t {
   terminate,  // print the report and call std::terminate()
   wait,       // print the report and wait for as long as it takes
@@ -31,8 +31,8 @@ struct system_options {
 
   /// Blocking threshold. If a handler runs for longer than this while other actors wait to be
   /// scheduled on the same worker, another thread takes over the worker and runs them. A handler
-  /// that is about to block announces this with troupe::blocking(); its worker is then replaced at
-  /// once. Zero: only handlers that call blocking() are replaced.
+  /// that is about to block should announce this with troupe::blocking(); its worker is then taken
+  /// over at once. Zero: only the workers of handlers that call blocking() are taken over.
   duration blocking_threshold = std::chrono::milliseconds(10);
 
   /// Upper limit for the pool's threads; at least one thread for each worker is always allowed.
@@ -91,34 +91,33 @@ struct system_options {
   std::size_t max_messages = 65'536;
   std::size_t max_bytes = 8 * 1024 * 1024;
 
-  /// Memory budget: bytes of the messages in all mailboxes together. A message that would exceed it
-  /// is refused, and on_overload is called; with backpressure, messages are refused for no other
-  /// reason. Messages that backpressure accepts beyond the limits of full mailboxes are charged to
-  /// an overdraft of at most half of the budget. An exhausted overdraft refuses only messages
-  /// beyond their receiver's limit.
+  /// Memory budget: bytes of the messages in all mailboxes together. A message that would exceed
+  /// the budget is refused, and on_overload is called. With backpressure, there is no other reason
+  /// for a refusal, except a terminated receiver. Messages that backpressure accepts beyond the
+  /// limits of full mailboxes are charged to an overdraft of at most half of the budget. An
+  /// exhausted overdraft refuses only messages beyond their receiver's limit.
   ///
-  /// Zero: a quarter of the memory that the process may use, which is the smallest of the host's
-  /// memory, the limits of its cgroups and its resource limits (in a simulation: 1 GiB). Each
-  /// thread counts for itself and settles every 64 KiB, or every 64th of the budget if that is
-  /// less. The budget is inexact by that amount for each thread.
+  /// Zero: a quarter of the memory that the process may use (in a simulation: 1 GiB). That memory
+  /// is the smallest of the host's memory, the limits of the process's cgroups and its resource
+  /// limits. Each thread counts for itself and settles every 64 KiB, or every 64th of the budget if
+  /// that is less. The budget is inexact by that amount for each thread.
   std::size_t memory_budget = 0;
 
-  /// Interval of the search for unreachable cycles: actors that hold references only to each other
-  /// and that are held from nowhere else. It finds actors whose classes have `references` (see
-  /// reference_visitor). The interval doubles after each search that finds nothing, up to 64 times
-  /// its length, until another such actor is spawned. It is longer where searching would take more
-  /// than a 64th of one core's time. No search runs while no such actors exist. Zero: only
-  /// collect_cycles() searches.
+  /// Interval of the search for unreachable cycles: actors that are referenced only by each other.
+  /// It finds actors whose classes have `references` (see reference_visitor). After each search
+  /// that finds nothing, the interval doubles, up to 64 times this value, until another such actor
+  /// is spawned. The interval also grows if searching would otherwise take more than a 64th of one
+  /// core's time. No search runs while no such actors exist. Zero: only collect_cycles() searches.
   duration cycle_search = std::chrono::seconds(1);
 
-  /// How long the destructor lets actors handle the messages in their mailboxes. After that it
-  /// prints which actors are not done, discards the contents of their mailboxes as stop_now() does,
-  /// and prints how many messages that were. A backlog therefore costs time and messages, but never
-  /// hangs the process.
+  /// How long the destructor lets actors handle the messages in their mailboxes. After that, the
+  /// destructor prints which actors have not terminated, discards the contents of their mailboxes
+  /// as stop_now() does, and prints the number of discarded messages. Waiting messages therefore
+  /// never make the process hang.
   duration shutdown_deadline = std::chrono::seconds(10);
 
-  /// How much longer handlers may take that are still running at `shutdown_deadline`. After that
-  /// the destructor prints which actors are in which handlers, and then follows `on_hang`.
+  /// The additional time for handlers that are still running at `shutdown_deadline`. After that,
+  /// the destructor prints which actors are in which handlers, and then acts as `on_hang` says.
   duration hang_deadline = std::chrono::seconds(10);
   hang_policy on_hang = hang_policy::terminate;
 };

@@ -22,8 +22,8 @@ class task;
 template <class T = void>
 class exclusive_task;
 
-/// Never defined. The compiler names it, with the type, when a handler awaits an object that cannot
-/// be awaited in a turn of its actor.
+/// Compile error: a handler awaits an object that cannot be awaited in a turn of its actor. This
+/// type is never defined; the error names it.
 template <class Awaited>
 struct handlers_cannot_await;
 
@@ -215,11 +215,11 @@ class promise_of : public task_promise<T> {
 
 }  // namespace detail
 
-/// The return type of a handler that is a coroutine: `task<> on(M m)`, or `task<T> on(M m)`, whose
-/// T is the reply to the requester. The handler may wait with `co_await`, without blocking a
-/// thread; its actor handles other messages meanwhile. State that it has read from the actor may
-/// therefore have changed when it continues. An actor may have handlers of both kinds, and any
-/// number of suspended ones.
+/// The return type of a handler that is a coroutine: `task<> on(M m)`, or `task<T> on(M m)`, where
+/// T is the type of the reply. The handler may wait with `co_await`, without blocking a thread; its
+/// actor handles other messages meanwhile. State of the actor may therefore have changed when the
+/// handler continues. An actor may have coroutine handlers and plain handlers, and any number of
+/// suspended ones.
 ///
 /// A handler may await other tasks, for example helper functions that wait themselves:
 /// `co_await fetch(key)`. An exception that leaves such a task is thrown where it is awaited.
@@ -230,7 +230,7 @@ class promise_of : public task_promise<T> {
 /// Threads:   a handler continues in a turn of its actor.
 /// Invariant: a suspended handler keeps its actor alive. If the actor terminates nevertheless
 ///            (stop(), a failure), its suspended handlers are destroyed with their local objects,
-///            before on_stop() and before the actor's object.
+///            before on_stop() is called and before the actor's object is destroyed.
 /// Errors:    an exception that leaves it terminates the actor, as with any handler.
 /// Cost:      its frame is a block from the pool; an actor that has had a suspended handler has a
 ///            side block. A message of a suspended handler is no longer in the mailbox, so limits
@@ -248,9 +248,10 @@ class [[nodiscard]] task : public detail::coroutine_owner<task<T>, T> {
   using detail::coroutine_owner<task, T>::coroutine_owner;
 };
 
-/// As task, but its actor handles nothing else until the handler is over: messages wait in the
-/// mailbox, within its limits, and other handlers that are ready to continue wait as well. State
-/// that it has read from its actor therefore does not change. It may await tasks.
+/// The return type of an exclusive handler: a coroutine during which its actor handles nothing
+/// else. Messages wait in the mailbox, within its limits, and other handlers that are ready to
+/// continue wait as well. The actor's state therefore does not change while the handler is
+/// suspended. An exclusive handler may await tasks. Otherwise as task.
 ///
 /// Only stop_now(), an overload that fails the actor, and a failure can end it early. Two exclusive
 /// handlers that send requests to each other wait until a time-out, which names them

@@ -14,14 +14,14 @@ namespace troupe {
 /// https://ui.perfetto.dev and chrome://tracing. When the system has ended, a table of the hot
 /// spots is written to a file of the same name with `.txt` appended.
 ///
-/// A slice is recorded each `interval` and named after what is being handled at that time. Short
-/// handlers therefore appear by chance, as with a sampling profiler. A handler longer than the
-/// interval has a slice that ends when the handler does, and begins up to an interval too early.
-/// After a wake-up, the first messages are recorded one by one. Waiting is recorded exactly; a wait
-/// of less than a 50th of the interval does not interrupt the slice that it is in.
+/// A slice is recorded each `interval`, with the name of the message that is being handled at that
+/// time. Short handlers are therefore sampled, as by a sampling profiler. A handler longer than the
+/// interval has a slice that ends with the handler, and begins up to one interval too early. After
+/// a wake-up, the first messages are recorded one by one. Waiting is recorded exactly; a wait of
+/// less than a 50th of the interval does not interrupt the slice that it is in.
 ///
-/// Without options, the environment variable TROUPE_TRACE names the file, for any program; a second
-/// system of the same process adds `-2` to that name, before its extension.
+/// If `file` is empty, the environment variable TROUPE_TRACE names the file, for any program. A
+/// second system of the same process adds `-2` to the name, before the extension.
 ///
 /// Threads: one more thread, `troupe/timeline`; the system's constructor and destructor open and
 ///          close the file.

@@ -10,20 +10,21 @@ namespace troupe {
 /// Identifies all work, across actors, that one request from outside has caused; 0: no trace.
 using trace_id = std::uint64_t;
 
-/// Returns a number that has not been used in this process.
+/// Returns a new trace_id, which has not been used in this process.
 [[nodiscard]] trace_id new_trace() noexcept;
 
 /// Returns the trace that messages from this thread, or from the handler that runs on it, belong
 /// to.
 [[nodiscard]] inline trace_id current_trace() noexcept { return detail::this_turn().trace; }
 
-/// Assigns everything that is sent during its lifetime to this trace: messages, requests and
-/// timers, and the messages that their handlers send in turn, also after a suspension. Failures and
-/// dead letters report the trace. The systems on the way need system_options::traces; at a system
-/// without it, the trace ends and the work continues without it.
+/// During the lifetime of this object, everything that the thread sends belongs to the given trace:
+/// messages, requests and timers. Messages that their handlers send in turn also belong to it, even
+/// after a suspension. Reports of failures and dead letters contain the trace. Each system that is
+/// involved needs system_options::traces; in a system without this option, the work continues
+/// without a trace.
 ///
-/// Threads: the one that made it. In a handler that is a coroutine it must not live across a
-///          co_await.
+/// Threads: the one that created the object. In a handler that is a coroutine, the object must not
+///          exist across a co_await.
 class trace_scope {
  public:
   explicit trace_scope(trace_id id) noexcept : before_(detail::this_turn().trace) {

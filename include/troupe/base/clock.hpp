@@ -24,8 +24,8 @@ struct clock {
     return std::chrono::steady_clock::now();
   }
 };
-/// The date: std::chrono::system_clock. In a simulation it begins on 2 January 1970 and advances
-/// like clock. For times that people read; deadlines use clock.
+/// The clock for dates that people read: std::chrono::system_clock. In a simulation it begins on 2
+/// January 1970, and advances like `clock`. Deadlines use `clock`.
 struct wall_clock {
   using time_point = std::chrono::system_clock::time_point;
   using duration = time_point::duration;
@@ -44,7 +44,7 @@ struct wall_clock {
 using time_point = clock::time_point;
 using duration = clock::duration;
 
-/// The time point `by` after `from`, or time_point::max() if it would be beyond.
+/// Returns the time point `by` after `from`, or time_point::max() if the sum would exceed it.
 [[nodiscard]] constexpr time_point later(time_point from, duration by) noexcept {
   return by < time_point::max() - from ? from + by : time_point::max();
 }

@@ -60,9 +60,9 @@ class channel_end {
 template <class Self>
 class channel_handle {
  public:
-  /// Closes the channel: no further values can be sent, and waiting senders are told so. Values in
-  /// the channel can still be received; waiting receivers are told when none are left. Returns
-  /// false if it was closed already.
+  /// Closes the channel: no further values can be sent, and waiting senders get `closed`. Values in
+  /// the channel can still be received. When none are left, waiting receivers get an empty result.
+  /// Returns false if the channel was already closed.
   bool close() const { return core().close(); }
   [[nodiscard]] bool is_closed() const { return core().is_closed(); }
 
@@ -71,8 +71,8 @@ class channel_handle {
   /// Returns how many senders and receivers are waiting at the moment.
   [[nodiscard]] std::size_t waiting() const { return core().waiting(); }
   [[nodiscard]] std::size_t capacity() const noexcept { return core().capacity(); }
-  /// Counts the effects of a full channel: values refused and dropped, and how often a sender
-  /// waited.
+  /// Returns counters of the effects of a full channel: refused and dropped values, and how often a
+  /// sender waited.
   [[nodiscard]] overload_counts counts() const { return core().counts(); }
 
  protected:
@@ -85,8 +85,8 @@ template <class T, class Self>
 class channel_sends {
  public:
   /// Sends a value. With backpressure it waits while the channel is full; waiting senders are
-  /// served first in, first out. With another policy it behaves as try_send(). A value given as an
-  /// rvalue is moved from only if it is accepted.
+  /// served first in, first out. With any other policy, send() behaves like try_send(). A value
+  /// given as an rvalue is moved from only if it is accepted.
   ///
   /// Threads: any, but with backpressure not in a handler of an actor on the pool or a pump.
   /// Errors:  std::logic_error in such a handler. Throws what copying the value throws, with
@@ -98,7 +98,7 @@ class channel_sends {
     return send(T(value));
   }
 
-  /// As send(), but gives up at the deadline.
+  /// Sends a value as send() does, but gives up at the deadline.
   channel_delivery send_until(T&& value, time_point deadline) const {
     return send_by(value, deadline);
   }
@@ -108,8 +108,8 @@ class channel_sends {
     return send_until(T(value), deadline);
   }
 
-  /// Sends without waiting: a full channel refuses or drops, as its policy says. May be called from
-  /// any thread.
+  /// Sends a value without waiting; if the channel is full, its policy determines whether the value
+  /// is refused or dropped. May be called from any thread.
   channel_delivery try_send(T&& value) const { return send_by(value, at_once); }
   channel_delivery try_send(const T& value) const
     requires std::copy_constructible<T>
@@ -117,10 +117,11 @@ class channel_sends {
     return try_send(T(value));
   }
 
-  /// In a handler that is a coroutine, `co_await out.async_send(value)` sends a value as
-  /// send() does in a thread; the actor handles other messages while the handler is suspended. It
-  /// takes the value; if the value is not accepted, it is in the result. With a time, it gives up
-  /// after that time: timed_out.
+  /// In a handler that is a coroutine, `co_await out.async_send(value)` sends a value as send()
+  /// does in a thread; the actor handles other messages while the handler is suspended.
+  /// async_send() takes ownership of the value. If the value is not accepted, the result contains
+  /// it. With a time-out as the first argument, the result is `timed_out` if the channel stays full
+  /// for that time.
   ///
   /// Send an existing aggregate that owns something with async_send<T>(std::move(value)), or
   /// as a copy: GCC 12 destroys such an object twice if it is built within a co_await.
@@ -169,16 +170,16 @@ class channel_receives {
   /// Threads: any, but not in a handler of an actor on the pool or a pump.
   /// Errors:  std::logic_error in such a handler.
   [[nodiscard]] received<T> receive() const { return receive_by(time_point::max()); }
-  /// As receive(), but gives up at the deadline.
+  /// Receives a value as receive() does, but gives up at the deadline.
   [[nodiscard]] received<T> receive_until(time_point deadline) const {
     return receive_by(deadline);
   }
-  /// Receives without waiting. May be called from any thread.
+  /// Receives a value without waiting. May be called from any thread.
   [[nodiscard]] received<T> try_receive() const { return receive_by(at_once); }
 
   /// In a handler that is a coroutine, `co_await in.next()` receives a value as receive() does in a
-  /// thread; the actor handles other messages while the handler is suspended. With a time, it gives
-  /// up after that time.
+  /// thread; the actor handles other messages while the handler is suspended. With a time-out as
+  /// its argument, next() gives up after that time.
   ///
   /// Threads: the turns of an actor; elsewhere it does not compile.
   /// Order:   first in, first out, together with threads that wait.
@@ -221,15 +222,16 @@ void check_channel_value() {
 /// and receivers; each value is received once, and values are received in the order of sending. A
 /// channel object is a handle: copies refer to the same channel.
 ///
-/// With a capacity of 0, a sender waits until a receiver takes its value. The overload policy
-/// decides about a value that exceeds the capacity, as for a mailbox: backpressure (senders wait),
-/// refuse, drop_newest, drop_oldest.
+/// With a capacity of 0, a sender waits until a receiver takes its value. As for a mailbox, the
+/// overflow policy determines what happens to a value that exceeds the capacity: backpressure
+/// (senders wait), refuse, drop_newest, drop_oldest.
 ///
 /// The channel is closed when no handle that can send is left. It is also closed when no handle
-/// that can receive is left; the values in it are destroyed then. A channel object is both ends;
-/// hand out `sender` and `receiver` to separate them.
+/// that can receive is left; the values in it are then destroyed. A channel object is both a
+/// sending and a receiving handle; use `sender` and `receiver` to separate the two.
 ///
-/// Threads:   the channel from any; one handle from one thread at a time, as with std::shared_ptr.
+/// Threads:   the channel may be used from any thread, one handle from one thread at a time, as
+///            with std::shared_ptr.
 /// Invariant: waiters are served first in, first out. No value is lost silently: the counts say how
 ///            many were refused and dropped. A value given to a handler whose actor terminated
 ///            before the handler continued is put back as the oldest, beyond the capacity if that
@@ -254,7 +256,8 @@ class channel : public detail::channel_handle<channel<T>>,
     detail::check_channel_value<T>();
   }
 
-  /// Returns two handles that keep the channel open: auto [to, from] = channel<int>(16).ends();
+  /// Returns the two ends, which keep the channel open:
+  /// `auto [to, from] = channel<int>(16).ends();`
   [[nodiscard]] std::pair<sender, receiver> ends() const {
     return {sender(*this), receiver(*this)};
   }

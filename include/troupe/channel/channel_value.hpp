@@ -43,7 +43,7 @@ class received : private std::optional<T> {
   bool closed_ = false;
 };
 
-/// The result of a handler's send; it holds the value, if that was not accepted.
+/// The result of async_send() of a channel. It contains the value if that was not accepted.
 template <class T>
 class sent {
  public:
@@ -67,9 +67,9 @@ class sent {
   std::optional<T> kept_;
 };
 
-/// Never defined. The compiler names it, with the type, for a channel of values that may throw when
-/// they are moved. Values are transferred between two threads under a lock, where an exception
-/// could be reported to neither of them.
+/// Compile error: moving a value of the channel may throw. Values are transferred between two
+/// threads under a lock, where an exception could be reported to neither of them. This type is
+/// never defined; the error names it.
 template <class T>
 struct channel_values_must_move_without_throwing;
 

@@ -14,8 +14,9 @@
 
 namespace troupe {
 
-/// Never defined. The compiler names it when the function given to from() cannot be called with a
-/// value of the channel, or the function given to into() cannot be called without arguments.
+/// Compile error: the function given to from() cannot be called with a value of the channel, or the
+/// function given to into() cannot be called without arguments. This type is never defined; the
+/// error names it.
 template <class Function, class... Given>
 struct select_cannot_call;
 
@@ -28,7 +29,7 @@ class selection {
 
   /// Returns true if one of the cases was taken.
   explicit constexpr operator bool() const noexcept { return what_ == outcome::taken; }
-  /// Returns which case was taken, counted from 0, if one was.
+  /// Returns the index of the case that was taken, counted from 0. Valid only if one was taken.
   [[nodiscard]] constexpr std::size_t index() const noexcept { return which_; }
   [[nodiscard]] constexpr bool timed_out() const noexcept { return what_ == outcome::timed_out; }
   /// Returns true if all of the channels are closed and empty.
@@ -129,16 +130,17 @@ selection selection_of(channel_core::progress what, const channel_case* done, Ca
 }  // namespace detail
 
 /// A case of select(): receives the next value of a channel and calls `then` with it. If `then`
-/// takes a received<T>, it is also called at the end: a channel that is closed and empty is then
-/// not skipped, but gives an empty received<T>.
+/// takes a received<T>, a channel that is closed and empty is not skipped: `then` is called with an
+/// empty received<T>.
 template <class T, class Self, class Function>
 [[nodiscard]] auto from(const detail::channel_receives<T, Self>& channel, Function then) {
   return detail::receiving_case<T, Function>(
       detail::channel_access::core(static_cast<const Self&>(channel)), std::move(then));
 }
 
-/// A case of select(): sends a value when the channel has room, whatever its policy for a full
-/// channel is, and then calls `then`. A value given as an rvalue is moved from only if it is sent.
+/// A case of select(): sends a value when the channel has room, and then calls `then`. The
+/// channel's overflow policy does not apply. A value given as an rvalue is moved from only if it is
+/// sent.
 template <class T, class Self, class Function = detail::do_nothing>
 [[nodiscard]] auto into(const detail::channel_sends<T, Self>& channel,
                         std::type_identity_t<T>&& value, Function then = {}) {

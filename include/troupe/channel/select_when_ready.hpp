@@ -15,9 +15,10 @@
 
 namespace troupe {
 
-/// Never defined. The compiler names it when a coroutine builds a case that owns something in the
-/// same expression in which it waits: GCC 12 destroys such an object twice. Build the case before,
-/// on a line of its own: `auto first = from(channel, …); co_await select_when_ready(first, …)`.
+/// Compile error: a coroutine builds a case that owns a resource in the same expression in which it
+/// waits. GCC 12 destroys such an object twice. Build the case before, in a statement of its own:
+/// `auto first = from(channel, …); co_await select_when_ready(first, …)`. This type is never
+/// defined; the error names it.
 template <class Case>
 struct name_the_case_first;
 
@@ -85,9 +86,10 @@ selecting<std::remove_reference_t<Cases>...> select_in_turn(time_point until, Ca
 
 }  // namespace detail
 
-/// In a handler that is a coroutine, `co_await select_when_ready(from(a, …), into(b, …))` does what
-/// select() does in a thread; the actor handles other messages while the handler is suspended. A
-/// time-out may be given as the first argument: `select_when_ready(50ms, from(a, …))`.
+/// Waits for several channels, as select() does in a thread, but in a handler that is a coroutine:
+/// `co_await select_when_ready(from(a, …), into(b, …))`. The actor handles other messages while the
+/// handler is suspended. A time-out may be given as the first argument:
+/// `select_when_ready(50ms, from(a, …))`.
 ///
 /// The function of the chosen case runs in the handler, and must not be a coroutine. A value given
 /// to into() as an rvalue may be moved from at any time while the handler waits; do not use it

@@ -16,14 +16,14 @@ struct access {
   std::string_view peer = {};    // the client's address, as request::peer()
   std::string_view method = {};  // empty if no valid request was received
   std::string_view target = {};  // as sent, with its query
-  /// For a request: the status of its response, 101 if it became a WebSocket. For a WebSocket: its
-  /// close code.
+  /// The status of the response to a request, 101 if it became a WebSocket; or the close code of a
+  /// WebSocket.
   unsigned status = 0;
-  /// For a request: the bytes of its response, head included. For a WebSocket: the bytes of the
-  /// messages passed to its session.
+  /// The bytes of the response to a request, head included; or the bytes of the messages that a
+  /// WebSocket has passed to its session.
   std::uint64_t bytes = 0;
-  /// For a request: from its first byte to the last byte of its response. For a WebSocket: from the
-  /// creation of the session to the end.
+  /// The duration of a request, from its first byte to the last byte of its response; or of a
+  /// WebSocket, from the creation of the session to the end.
   std::chrono::nanoseconds took{};
 };
 

@@ -35,10 +35,10 @@ struct connect_websocket {
   connect_websocket(std::string to, detail::session_factory by)
       : url(std::move(to)), session(std::move(by)) {}
 
-  /// "ws://" or "wss://"; all else as in fetch::url.
+  /// The URL, which begins with "ws://" or "wss://"; otherwise as fetch::url.
   std::string url;
-  /// As in fetch::headers; headers whose names begin with Sec-WebSocket- are refused too, because
-  /// the client sets them.
+  /// Additional headers, as in fetch::headers. Headers whose names begin with Sec-WebSocket- are
+  /// refused too, because the client sets them.
   header_list headers = {};
   /// The offered subprotocols. If there are any, the other end must choose one of them.
   std::vector<std::string> protocols = {};
@@ -49,7 +49,8 @@ struct connect_websocket {
   [[nodiscard]] std::size_t owned_bytes() const noexcept;
 };
 
-/// Makes sessions of type S by S(http::websocket, args...), each with copies of the arguments.
+/// Returns a factory of sessions of type S. Each is constructed as S(http::websocket, args...),
+/// with copies of the arguments.
 template <session S, class... Args>
 [[nodiscard]] detail::session_factory served_by(troupe::system& on, Args... args) {
   return [system = &on, args = std::make_tuple(std::move(args)...)](
@@ -106,9 +107,10 @@ struct server_context;
 ///   auto client = http::client::spawn(system, loop);
 ///   http::fetched got = client.ask<http::fetch>(no_timeout, what).get().value();
 ///
-/// A request is retried once if it fails before its response has begun, on a connection that was
-/// kept idle, and its method is safe to repeat (GET, HEAD, OPTIONS, PUT, DELETE): the other end may
-/// have closed the connection at the same moment. No other request is ever sent twice.
+/// A request is retried once if all of this is true: it was sent on a connection that had been kept
+/// idle, it fails before its response has begun, and its method is safe to repeat (GET, HEAD,
+/// OPTIONS, PUT, DELETE). In this case the other end may have closed the idle connection at the
+/// same moment. No other request is ever sent twice.
 ///
 /// Threads:   an actor bound to the loop; its completion handlers run there too. Requests from any
 ///            thread.

@@ -20,14 +20,16 @@ namespace troupe::http {
 ///   "*.example.org:443"  all its subdomains, but not the host itself
 ///   "10.0.0.7:80", "[::1]:80"
 ///
-/// The host in the URL is compared, ignoring case; the address that its name resolves to is not.
-/// Redirects are checked in the same way.
+/// The host name in the URL is compared, ignoring case. The address to which it resolves is not
+/// compared. Redirects are checked in the same way.
 ///
 /// Threads: a plain value.
 class allowed_hosts {
  public:
   [[nodiscard]] static allowed_hosts all() { return allowed_hosts(true); }
   [[nodiscard]] static allowed_hosts none() { return allowed_hosts(false); }
+  /// Allows only the hosts of a list.
+  ///
   /// Errors: std::invalid_argument that names the invalid entry and the reason.
   [[nodiscard]] static allowed_hosts only(const std::vector<std::string>& these);
 
@@ -59,14 +61,14 @@ struct client_options {
   std::size_t connections_per_host_max = 8;
   /// Requests that wait for a connection; one more fails at once as overloaded.
   std::size_t queue_max = 1'024;
-  /// Bytes of all waiting and active requests, of the received parts of their responses until the
-  /// `fetched` is destroyed, and of the requests for its WebSockets. Exceeding it fails as
-  /// overloaded.
+  /// Bytes of all waiting and active requests, of the received parts of their responses (until the
+  /// `fetched` is destroyed), and of the requests for WebSockets. A request that would exceed this
+  /// limit fails as overloaded.
   std::size_t bytes_max = 64 * 1024 * 1024;
   /// Open WebSockets; one more fails as overloaded.
   std::size_t websockets_max = 1'024;
 
-  /// From the start of name resolution to the end of the TLS handshake.
+  /// The time limit from the start of name resolution to the end of the TLS handshake.
   std::chrono::milliseconds connect_timeout{10'000};
   /// How long a connection without a request is kept; 0: not at all.
   std::chrono::milliseconds keep_alive_timeout{30'000};

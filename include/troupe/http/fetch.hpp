@@ -17,7 +17,7 @@ namespace detail {
 class byte_share;
 }  // namespace detail
 
-/// Why a request to an http::client failed.
+/// The reason why a request to an http::client failed.
 enum class client_error : std::uint8_t {
   none,
   invalid,      // the URL, the method or a header is invalid
@@ -35,7 +35,7 @@ enum class client_error : std::uint8_t {
   stopped,    // the client has stopped
 };
 
-/// "not allowed", "too large"
+/// Returns the text for an error, for example "not allowed" or "too large".
 [[nodiscard]] std::string_view to_string(client_error what) noexcept;
 
 using header_list = std::vector<std::pair<std::string, std::string>>;
@@ -45,7 +45,7 @@ using header_list = std::vector<std::pair<std::string, std::string>>;
 ///   http::fetch what{.url = "https://example.org/prices?of=tea"};
 ///   auto got = co_await client.ask<http::fetch>(no_timeout, std::move(what));
 ///
-/// The reply arrives within `time`, so ask() itself needs no timeout.
+/// The reply arrives within `timeout`, so ask() itself needs no time-out.
 struct fetch {
   /// The method as it is sent, a token of HTTP: "GET". CONNECT is not supported.
   std::string method = "GET";

@@ -12,7 +12,7 @@ namespace troupe::http {
 /// One value of a metric family, distinguished by its labels.
 struct figure {
   std::vector<std::pair<std::string, std::string>> labels = {};
-  /// For a counter or a gauge: its value. For a histogram: the sum of the observations.
+  /// The value of a counter or a gauge, or the sum of the observations of a histogram.
   double value = 0;
   /// A histogram bucket: the number of observations of at most `upper`. Buckets are sorted by
   /// `upper`; observations above the last bucket are counted only in `count`.

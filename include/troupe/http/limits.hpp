@@ -27,42 +27,44 @@ struct limits {
   /// quarter of connections_max.
   std::size_t connections_per_address_max = 2'500;
 
-  /// From the start of the connection to the end of the first request's headers, and from a
-  /// WebSocket request to its response. Then 408.
+  /// The time limit from the start of the connection to the end of the first request's headers, and
+  /// from a WebSocket request to its response. Exceeding it is answered with 408.
   std::chrono::milliseconds handshake_timeout{10'000};
-  /// From a request's first byte to its last; then 408. From a WebSocket message's first byte to
-  /// its last; then 1008.
+  /// The time limit from the first byte of a request to its last; a slower request is answered with
+  /// 408. The same limit applies from the first byte of a WebSocket message to its last; a slower
+  /// message closes the connection with 1008.
   std::chrono::milliseconds request_timeout{30'000};
-  /// Time without any progress on the connection. A WebSocket client is pinged after half of it,
-  /// and closed with 1008 if it takes longer than this to read 64 KiB.
+  /// The time limit for a connection without any progress. A WebSocket client is pinged after half
+  /// of it, and closed with 1008 if it takes longer than this to read 64 KiB.
   std::chrono::milliseconds idle_timeout{60'000};
-  /// The minimum rate at which a client must read a response, averaged over idle_timeout.
-  /// Connections of slower clients are reset.
+  /// The minimum rate at which a client must read a response, averaged over idle_timeout. The
+  /// connections of slower clients are reset.
   std::size_t read_bytes_per_second = 1024;
   /// How long a client may take to read the final bytes and close its side. Then the socket is
-  /// reset. After a violation of the WebSocket protocol, it is also how long the session may take
-  /// to reply to the messages before it.
+  /// reset. After a client has violated the WebSocket protocol, the session has the same time to
+  /// reply to the messages before the violation.
   std::chrono::milliseconds close_timeout{5'000};
   /// The deadline of a drain that a signal has started.
   std::chrono::milliseconds drain_timeout{10'000};
 
-  /// Bytes that the session has sent and the socket has not yet accepted. Beyond it the client is
-  /// closed with 1008, because it reads too slowly.
+  /// Bytes that the session has sent and the socket has not yet accepted. If there are more, the
+  /// client reads too slowly, and the connection is closed with 1008.
   std::size_t send_queue_bytes = 1024 * 1024;
-  /// The same for all WebSockets together. The first 16 KiB of each are not counted, so a client
-  /// that reads in time is not closed because others do not. A WebSocket that exceeds the limit is
-  /// closed with 1008.
+  /// Bytes that sessions have sent and sockets have not yet accepted, for all WebSockets together.
+  /// The first 16 KiB of each are not counted, so slow clients do not cause the connection of a
+  /// fast client to be closed. A WebSocket that exceeds the limit is closed with 1008.
   std::size_t send_queues_bytes = 256 * 1024 * 1024;
   /// Messages that have arrived in part or wait for room in their session's mailbox, for all
   /// WebSockets together. The first 4 KiB of each are not counted. A WebSocket that exceeds the
   /// limit is closed with 1013.
   std::size_t partial_messages_bytes = 256 * 1024 * 1024;
-  /// The requests that have opened the WebSockets, for all of them together: they are kept as long
-  /// as the connections (websocket::upgrade_request()). The first 2 KiB of each are not counted. A
-  /// WebSocket that would exceed the limit is refused with 503.
+  /// Bytes of the requests that have opened WebSockets, for all WebSockets together. A request is
+  /// kept as long as its connection (websocket::upgrade_request()). The first 2 KiB of each are not
+  /// counted. A WebSocket that would exceed the limit is refused with 503.
   std::size_t upgrade_requests_bytes = 64 * 1024 * 1024;
-  /// Messages that the session has not handled yet. At this number the socket is not read; nor is
-  /// it while the session's mailbox is full or a memory budget is exhausted.
+  /// The number of messages that the session has not handled yet at which the socket is no longer
+  /// read. The socket is also not read while the session's mailbox is full or a memory budget is
+  /// exhausted.
   std::size_t receive_window = 16;
 
   // Rates of each client address: an IPv4 address, or an IPv6 network of 64 bits. An address that
@@ -86,19 +88,19 @@ struct limits {
   /// permits it.
   std::uint64_t messages_per_second = 0;
   std::uint64_t messages_burst = 0;
-  /// Messages of a connection, one after another, that have each exceeded the rate; one more closes
-  /// with 1008.
+  /// The maximum number of consecutive messages of a connection that exceed the rate; one more
+  /// closes with 1008.
   std::uint64_t throttled_messages_max = 1'000;
-  /// Bytes of requests and messages; with TLS, the plaintext. After more, the connection is not
-  /// read until the rate permits it. The pauses count towards the timeouts of requests and
-  /// messages.
+  /// Bytes of requests and messages; with TLS, of the plaintext. If a client sends more, its
+  /// connection is not read until the rate permits it. The pauses count towards the timeouts of
+  /// requests and messages.
   std::uint64_t received_bytes_per_second = 0;
   std::uint64_t received_bytes_burst = 0;
 
-  /// The addresses that have recently used up part of a rate. For one more, the address that was
-  /// idle for the longest time is forgotten.
+  /// The maximum number of addresses that have recently used up part of a rate. If there are more,
+  /// the address that was idle for the longest time is forgotten.
   std::size_t rate_addresses_max = 100'000;
-  /// The memory for these addresses.
+  /// The limit for the memory of these addresses, in bytes.
   std::size_t rate_addresses_bytes = 16 * 1024 * 1024;
 };
 

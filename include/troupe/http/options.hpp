@@ -24,7 +24,7 @@ enum class proxy_header : std::uint8_t {
 struct options {
   /// An IP address or a host name; "0.0.0.0" and "::" stand for all interfaces of the host.
   std::string address = "127.0.0.1";
-  /// 0 lets the system choose; server::port() returns the chosen port.
+  /// The port to listen on. 0 lets the system choose; server::port() returns the chosen port.
   std::uint16_t port = 8080;
   http::limits limits{};
   /// If set, all connections use TLS: https:// and wss://.
@@ -40,10 +40,11 @@ struct options {
   std::vector<std::string> allowed_origins{};
 
   /// The proxies that may name the client that they serve: addresses and networks, as "::1" and
-  /// "10.0.0.0/8". Only in a request that comes directly from one of them, `proxy_header` is read,
-  /// from its end: the last address that is not of a trusted proxy is the client's. This address
-  /// then counts for rates and for connections_per_address_max, and is the peer of the request, of
-  /// its WebSocket and in on_access. If the header is malformed, the response is 400.
+  /// "10.0.0.0/8". `proxy_header` is read only in a request that comes directly from one of them.
+  /// It is read from its end: the last address that does not belong to a trusted proxy is the
+  /// client's. Rates and connections_per_address_max then apply to this address. It is also the
+  /// peer of the request, of its WebSocket and in on_access. If the header is malformed, the
+  /// response is 400.
   std::vector<std::string> trusted_proxies{};
   /// The headers that the trusted proxies write. A proxy that writes one of them may pass on the
   /// other one from the client, so name the one that it writes.

@@ -21,7 +21,7 @@ class request {
  public:
   /// The method as it was sent, usually in capitals: "GET".
   [[nodiscard]] std::string_view method() const noexcept { return view(method_); }
-  /// As it was sent: "/rooms/a%20b?x=1".
+  /// Returns the target as it was sent: "/rooms/a%20b?x=1".
   [[nodiscard]] std::string_view target() const noexcept { return view(target_); }
   /// The target's path, decoded: "/rooms/a b". It begins with a slash.
   [[nodiscard]] std::string_view path() const noexcept { return view(path_); }
@@ -39,7 +39,7 @@ class request {
   /// The client's address, without the port: "127.0.0.1". It is the address that the connection
   /// came from, or the one that a trusted proxy names (http::options::trusted_proxies).
   [[nodiscard]] std::string_view peer() const noexcept { return view(peer_); }
-  /// True if it was received over TLS.
+  /// Returns true if the request was received over TLS.
   [[nodiscard]] bool secure() const noexcept { return secure_; }
 
  private:

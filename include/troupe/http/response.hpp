@@ -20,14 +20,15 @@ struct response {
 
   [[nodiscard]] static response text(std::string body, unsigned status = 200);
   [[nodiscard]] static response html(std::string body, unsigned status = 200);
-  /// `body` must already be JSON.
+  /// Returns a response with a JSON body; `body` must already be JSON.
   [[nodiscard]] static response json(std::string body, unsigned status = 200);
-  /// One line of text: "404 Not Found", followed by a colon and `why` if it is given.
+  /// Returns a response with one line of text: "404 Not Found", followed by a colon and `why` if
+  /// that is given.
   [[nodiscard]] static response error(unsigned status, std::string_view why = {});
   [[nodiscard]] static response redirect(std::string location, unsigned status = 302);
 };
 
-/// "Not Found" for 404; "Unknown Status" for a status without a name.
+/// Returns the name of a status: "Not Found" for 404, "Unknown Status" for a status without a name.
 [[nodiscard]] std::string_view reason_phrase(unsigned status) noexcept;
 
 }  // namespace troupe::http

@@ -47,6 +47,8 @@ using handler = std::function<response(const request&)>;
 /// the system down first is allowed.
 class server {
  public:
+  /// Creates a server that does not listen yet; see start().
+  ///
   /// Errors: std::invalid_argument for a limit of zero, for zero loops, and for an invalid allowed
   ///         origin or trusted proxy; tls_error for an unusable certificate or key.
   explicit server(troupe::system& on, http::options options = {});
@@ -71,8 +73,9 @@ class server {
   /// outlive the server.
   void resource(std::string path, std::string content_type, std::string_view bytes);
 
-  /// Serves WebSocket connections to `path` by one actor of type Session each, on the pool. It is
-  /// created by `Session(http::websocket, args...)`, with copies of the arguments.
+  /// Serves WebSocket connections to `path`. Each connection has an actor of type Session, on the
+  /// pool, which is constructed as `Session(http::websocket, args...)`, with copies of the
+  /// arguments.
   ///
   /// A session that terminates normally closes its connection with 1000, one that fails with 1011.
   template <session Session, class... Args>
@@ -80,10 +83,10 @@ class server {
     websocket<Session>(std::move(path), spawn_options{}, std::move(args)...);
   }
 
-  /// The same, with spawn options for each session. While the session's mailbox or a budget refuses
-  /// a message, its client is not read. A message too large for them to accept at any time closes
-  /// the connection with 1009. The policies drop_newest, drop_oldest and redirect_to apply as
-  /// usual.
+  /// Serves WebSocket connections to `path` as above, with spawn options for each session. While
+  /// the session's mailbox or a budget refuses a message, the client is not read. A message that is
+  /// too large ever to be accepted closes the connection with 1009. The policies drop_newest,
+  /// drop_oldest and redirect_to apply as usual.
   ///
   /// Options that spawn() rejects close each connection with 1011.
   template <session Session, class... Args>
@@ -92,7 +95,7 @@ class server {
                        std::move(args)...);
   }
 
-  /// The same, with subprotocols.
+  /// Serves WebSocket connections to `path` as above, with all options, for example subprotocols.
   ///
   /// Errors: std::invalid_argument for a subprotocol whose name is not a token of HTTP, and if a
   ///         subprotocol is required and none is given.
@@ -125,13 +128,13 @@ class server {
   ///         twice.
   void start();
 
-  /// The port that it listens on. Valid only after start().
+  /// Returns the port that the server listens on. Valid only after start().
   [[nodiscard]] std::uint16_t port() const noexcept;
 
   /// Shuts down gracefully: stops accepting, closes each WebSocket with 1001 when its session has
   /// handled the messages received, and completes requests that have begun. Returns when all
-  /// connections are closed. Connections still open at the deadline are reset. True if there were
-  /// none.
+  /// connections are closed. Connections still open at the deadline are reset. Returns true if no
+  /// connection had to be reset.
   bool drain(std::chrono::milliseconds deadline);
 
   /// Stops accepting and resets all connections; sessions get `closed`. run() returns 0, also if it
@@ -145,13 +148,14 @@ class server {
   /// readiness.
   int run(const std::function<void()>& serving = {});
 
-  /// Uses the current contents of these files, and these options, for connections made from now on.
-  /// Existing connections are not affected. Only for a server that was created with TLS.
+  /// Renews the certificate: connections made from now on use the current contents of these files,
+  /// and these options. Existing connections are not affected. Only for a server that was created
+  /// with TLS.
   ///
   /// Threads: any, also while it serves.
   /// Errors:  tls_error; then nothing changes.
   tls_certificate renew_tls(const tls_options& from);
-  /// The certificate used for new connections.
+  /// Returns the certificate that is used for new connections.
   [[nodiscard]] tls_certificate certificate() const;
 
   [[nodiscard]] http::statistics statistics() const noexcept;

@@ -36,20 +36,22 @@ class simulated_client {
   /// Begins to connect; is_open() and end() report the outcome. May be called only once.
   void connect(std::uint16_t port, std::string path);
 
-  /// Sends in order, as soon as the connection is open. No effect after its end.
+  /// Sends a text message as soon as the connection is open, in the order of the calls. No effect
+  /// after the end of the connection.
   void send(std::string text);
   void close(std::uint16_t code = 1000, std::string reason = {});
   /// Resets the connection without a close handshake.
   void reset();
 
-  /// Calls `does` for each text or binary message, first for those already received.
+  /// Sets a function that is called for each text or binary message, first for those already
+  /// received.
   void on_message(std::function<void(std::string)> does);
-  /// The next received message, if there is one and on_message() was not called.
+  /// Returns the next received message, if there is one and on_message() was not called.
   [[nodiscard]] std::optional<std::string> take();
 
   [[nodiscard]] bool is_open() const noexcept;
-  /// How the connection was closed; 1006 without a close handshake. If it could not be opened: 1006
-  /// and the reason.
+  /// Returns how the connection was closed: code 1006 if there was no close handshake. If the
+  /// connection could not be opened, the code is 1006, with the reason.
   [[nodiscard]] const std::optional<closed>& end() const noexcept;
   [[nodiscard]] std::size_t messages_in() const noexcept;
 

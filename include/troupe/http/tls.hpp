@@ -34,10 +34,10 @@ struct tls_certificate {
   wall_clock::time_point not_after;
 };
 
-/// "CN=example.org, until 2027-01-31 12:00:00 UTC"
+/// Returns a text for people, such as "CN=example.org, until 2027-01-31 12:00:00 UTC".
 [[nodiscard]] std::string to_string(const tls_certificate& of);
 
-/// A warning about a certificate that clients refuse at that time or will refuse soon: "it has
+/// Returns a warning if clients refuse the certificate at that time or will refuse it soon: "it has
 /// expired", "it is not valid yet", "it expires within two weeks". Empty if there is no problem.
 [[nodiscard]] std::string_view expiry_warning(const tls_certificate& of,
                                               wall_clock::time_point when);

@@ -71,8 +71,9 @@ struct binary {
 
 /// Tells a session that its connection has ended. It is sent once, as the last message.
 ///
-/// `code` is the close code of the side that closed first; 1005 if the client gave none, and 1006
-/// without a close handshake: the connection was reset, aborted or silent. `reason` says which.
+/// `code` is the close code of the side that closed first, or 1005 if the client gave none. It is
+/// 1006 if there was no close handshake: the connection was reset, aborted or silent, as `reason`
+/// says.
 struct closed {
   std::uint16_t code = 1006;
   std::string reason;
@@ -80,34 +81,36 @@ struct closed {
 
 /// A session's handle to its client. Messages are sent in the order of the calls.
 ///
-/// Threads: any; copies are equivalent. It keeps neither the connection nor the session alive.
+/// Threads: any; copies are equivalent. The handle keeps neither the connection nor the session
+///          alive.
 /// Cost:    send: one short lock; one message to the connection for everything sent until the
 ///          connection reads it. Data sent as a shared_ptr is not copied.
 class websocket {
  public:
   websocket() = default;
 
-  /// Queues one message. Refused: the connection has ended or is closing, or this message would
-  /// exceed limits::send_queue_bytes, which closes it with 1008. Text must be UTF-8.
+  /// Queues one message; text must be UTF-8. Returns `refused` if the connection has ended or is
+  /// closing. It also returns `refused` if the message would exceed limits::send_queue_bytes; the
+  /// connection is then closed with 1008.
   delivery send(std::string text) const;
   delivery send(std::shared_ptr<const std::string> text) const;
   delivery send_binary(std::string data) const;
   delivery send_binary(std::shared_ptr<const std::string> data) const;
 
-  /// Closes the connection after all messages sent before. `code` must be one that may be sent:
-  /// 1000–1003, 1007–1014 or 3000–4999. At most 123 bytes of the reason are sent. No effect if
-  /// already closed.
+  /// Closes the connection after all messages that were sent before. `code` must be 1000–1003,
+  /// 1007–1014 or 3000–4999. At most 123 bytes of the reason are sent. No effect if the connection
+  /// is already closed.
   void close(std::uint16_t code = 1000, std::string reason = {}) const;
 
-  /// The client's address.
+  /// Returns the client's address.
   [[nodiscard]] std::string_view peer() const noexcept;
-  /// The request that opened the connection, with the headers selected by
+  /// Returns the request that opened the connection, with the headers selected by
   /// websocket_options::kept_headers.
   [[nodiscard]] const request& upgrade_request() const noexcept;
-  /// The agreed subprotocol: one of websocket_options::protocols, or empty.
+  /// Returns the agreed subprotocol: one of websocket_options::protocols, or empty.
   [[nodiscard]] std::string_view protocol() const noexcept;
 
-  /// False for a default-constructed object, on which only this function may be called.
+  /// Returns false for a default-constructed object, on which only this function may be called.
   explicit operator bool() const noexcept { return channel_ != nullptr; }
   friend bool operator==(const websocket&, const websocket&) = default;
 

@@ -9,7 +9,7 @@
 
 namespace troupe::http {
 
-/// How the WebSockets of one path are served.
+/// Options for serving the WebSockets of one path.
 struct websocket_options {
   /// Spawn options for each session.
   spawn_options spawn{};
@@ -18,9 +18,9 @@ struct websocket_options {
   /// Sec-WebSocket-Protocol: "chat.v2". The server selects the first of the client's offers that is
   /// in this list; websocket::protocol() returns it.
   std::vector<std::string> protocols{};
-  /// Answers a client that offers none of them with 400, which lists them. Otherwise the client is
-  /// served without a subprotocol; a browser that has offered some then fails the connection
-  /// itself.
+  /// If true, a client that offers none of these subprotocols is answered with 400 and a list of
+  /// them. Otherwise the client is served without a subprotocol; a browser that has offered some
+  /// then fails the connection itself.
   bool require_protocol = false;
 
   /// The headers that websocket::upgrade_request() keeps; all of them if not set. The request stays

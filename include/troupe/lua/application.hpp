@@ -31,7 +31,8 @@ class application_error : public std::runtime_error {
 
 /// The options of one application.
 struct application_options {
-  /// Letters, digits, '-' and '_'. Other applications use this name to send to it.
+  /// The name of the application: letters, digits, '-' and '_'. Other applications use this name to
+  /// send to it.
   std::string name;
   /// The folder that contains main.lua, or a single file.
   std::filesystem::path from;
@@ -100,8 +101,8 @@ class community {
     add_target(name, call_target::of(std::move(actor)));
   }
 
-  /// The metrics of its applications, of the resources that they share, and those defined by their
-  /// scripts: for http::server::metrics().
+  /// Returns the metrics of the applications, of the resources that they share, and those that
+  /// their scripts define, for http::server::metrics().
   [[nodiscard]] std::vector<http::figure_family> figures() const;
 
   class state;
@@ -129,8 +130,9 @@ class application {
   /// Calls stop().
   ~application();
 
-  /// Reads and compiles all scripts and runs main.lua, but starts nothing. Errors:
-  /// application_error.
+  /// Reads and compiles all scripts and runs main.lua, but starts no instance.
+  ///
+  /// Errors: application_error.
   [[nodiscard]] static application_kind check(const application_options& options);
 
   [[nodiscard]] const std::string& name() const noexcept;
@@ -140,13 +142,13 @@ class application {
   /// application.
   void serve(http::server& on, std::string path);
 
-  /// Runs on_stop in all instances. False if an instance had not stopped by the deadline.
+  /// Runs on_stop in all instances. Returns false if an instance has not stopped by the deadline.
   bool stop(duration deadline);
 
-  /// Whether a script file has changed since it was read, by the current version or by a refused
-  /// one.
+  /// Returns whether a script file has changed since it was last read, for the current version or
+  /// for a refused one.
   [[nodiscard]] bool is_outdated() const;
-  /// Whether the version that was last tried was refused, or does not run in all instances.
+  /// Returns whether the version of the last upgrade was refused, or does not run in all instances.
   [[nodiscard]] bool is_behind() const;
 
   /// Upgrades all instances to the current scripts, while connections stay open.
@@ -160,10 +162,10 @@ class application {
   /// After a failure the old version continues. If on_save or on_upgrade has failed in an instance
   /// other than the first, the instances before it have already switched, and the line says so.
   ///
-  /// Threads: as for the class. It returns after at most 2 x upgrade_timeout, 4 x run_timeout and 5
-  ///          s.
+  /// Threads: as for the class.
+  /// Cost:    it returns after at most 2 x upgrade_timeout, plus 4 x run_timeout, plus 5 s.
   std::string upgrade();
-  /// The same, with new limits for the scripts and a new troupe.config.
+  /// Upgrades all instances as above, with new limits for the scripts and a new troupe.config.
   std::string upgrade(const lua::limits& allowed, std::string config);
 
   [[nodiscard]] application_statistics statistics() const;

@@ -31,7 +31,7 @@ struct limits {
   /// Functions registered for topics and for presence; registering one more is an error in the
   /// script.
   std::size_t subscriptions = 1'000;
-  /// For the whole application: metrics and their values, one for each set of labels; a histogram
+  /// Metrics of the whole application, and their values: one for each set of labels. A histogram
   /// counts as its buckets plus two. One more is dropped and counted.
   std::size_t metrics = 1'000;
 

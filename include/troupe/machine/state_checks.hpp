@@ -12,67 +12,71 @@
 #include <troupe/machine/statechart.hpp>
 #include <troupe/message/handler.hpp>
 
-// Compile errors for machines with an invalid declaration. None of these types is ever defined:
-// their names, with the types, are the error.
+// Compile errors for machines with an invalid declaration. None of these types is ever defined. The
+// compiler's error contains their name and the types concerned.
 
 namespace troupe {
 
-/// The machine has no `using states = troupe::states<…>;` or no
+/// Compile error: the machine has no `using states = troupe::states<…>;` or no
 /// `using messages = troupe::messages<…>;`.
 template <class Machine>
 struct machine_needs_a_list_of_states_and_one_of_messages;
 
-/// A state is an empty class like `struct open : state {};`, or derived from `in<parent>`: its data
-/// belongs into members of the machine.
+/// Compile error: a state must be an empty class like `struct open : state {};`, or derived from
+/// `in<parent>`: its data belongs in members of the machine.
 template <class Machine, class State>
 struct state_must_be_an_empty_class_derived_from_state;
 
-/// The state is named as a parent or as a target, but not listed: add it to `states`.
+/// Compile error: the state is a parent or a target, but is not listed. Add it to `states`.
 template <class Machine, class State>
 struct state_is_not_listed;
 template <class Machine, class State>
 struct state_is_listed_twice;
 
-/// Only a state with substates has a history.
+/// Compile error: the target is the history of a state without substates.
 template <class Machine, class State>
 struct history_of_a_state_without_children;
 
-/// Add an `on` for the message to a state or to the machine, or remove it from the list.
+/// Compile error: a listed message has no handler. Add an `on` for it to a state or to the machine,
+/// or remove it from `messages`.
 template <class Machine, class Message>
 struct message_is_handled_in_no_state;
 
-/// The message is named in a state's `defers`, but not listed: add it to `messages`.
+/// Compile error: the message is in a state's `defers`, but is not listed. Add it to `messages`.
 template <class Machine, class Message>
 struct message_is_not_listed;
 
-/// A handler of a state is `on(State, Message)`: a reference to the state means nothing.
+/// Compile error: a handler takes its state by reference. It must take the state by value:
+/// `on(State, Message)`.
 template <class Machine, class State, class Message>
 struct handler_must_take_the_state_by_value;
 
 template <class Machine, class State, class Message>
 struct message_is_both_handled_and_deferred;
 
-/// All handlers must have the same type of reply, because a requester expects one type.
+/// Compile error: handlers of one message reply with different types. A requester expects one type.
 template <class Machine, class Message>
 struct handlers_disagree_about_the_result;
 
-/// There is a limit(State) and no on(State, time_limit).
+/// Compile error: there is a limit(State), but no on(State, time_limit).
 template <class Machine, class State>
 struct time_limit_has_no_handler;
-/// There is an on(State, time_limit) and no limit(State).
+/// Compile error: there is an on(State, time_limit), but no limit(State).
 template <class Machine, class State>
 struct time_limit_has_no_duration;
 
-/// The machine defines on_start() itself: use the on_enter() of the first state instead.
+/// Compile error: the machine defines on_start() itself. Use the on_enter() of the first state
+/// instead.
 template <class Machine>
 struct machine_starts_by_itself;
 
-/// A handler that is a coroutine stays in the state: let it send a message to self(this), whose
-/// handler changes the state.
+/// Compile error: a handler that is a coroutine cannot change the state. It may send a message to
+/// self(this), whose handler changes the state.
 template <class Machine, class State, class Message>
 struct coroutine_handler_cannot_lead_to_another_state;
 
-/// on_enter() and on_exit() cannot change the state: send a message to self(this) instead.
+/// Compile error: on_enter() and on_exit() cannot change the state. Send a message to self(this)
+/// instead.
 template <class Machine, class State>
 struct action_must_return_nothing;
 

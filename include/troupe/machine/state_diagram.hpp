@@ -112,7 +112,7 @@ template <class Machine>
 [[nodiscard]] std::string to_dot() {
   return detail::to_dot(detail::describe<Machine>(nullptr));
 }
-/// As above, with the current state of the machine marked.
+/// Returns a diagram of a machine, as above, with its current state marked.
 template <class Machine>
 [[nodiscard]] std::string to_dot(const Machine& machine) {
   return detail::to_dot(detail::describe<Machine>(&machine));

@@ -40,22 +40,24 @@ namespace detail {
 ///     …
 ///
 /// A handler `on(state, M)` (or `on(state, M, address sender)`) handles M in that state and in
-/// those of its substates that have no handler of their own; `on(M)` handles M in all states
-/// without one. The return type names the target states; a handler that returns no `to` stays in
-/// the current state. The compiler therefore knows the whole machine, and to_dot() prints it.
+/// those of its substates that have no handler of their own. A handler `on(M)` handles M in all
+/// states without a handler of their own. The return type lists the target states; a handler that
+/// returns no `to` stays in the current state. The compiler therefore knows the whole machine, and
+/// to_dot() prints it.
 ///
 /// `void on_enter(state)` and `void on_exit(state)` run when a state is entered or left.
-/// `duration limit(state)` sets how long the machine may stay in a state: on(state, time_limit) is
-/// called after that time, once in a stay.
+/// `duration limit(state)` sets how long the machine may stay in a state. After that time,
+/// on(state, time_limit) is called, once for each stay.
 /// `void on_unhandled(std::string_view state, std::string_view message)` is called for ignored
 /// messages. All of these are public.
 ///
-/// The change of state follows the handler. First the handler returns. Then states are left, from
-/// the innermost out to the one that contains both the state of the handler and the target. Then
-/// states are entered down to the target, and further down to the first child of each. A target
-/// within the handler's own state does not leave that state; the state itself as a target leaves
-/// and enters it. Actions cannot change the state; to do so, they send a message to self(this). The
-/// termination of the actor is not a change of state and runs no on_exit.
+/// The state changes after the handler has returned. First, states are left, from the innermost one
+/// outwards, up to the state that contains both the state of the handler and the target. Then
+/// states are entered, down to the target, and further down to the initial child of each state. If
+/// the target is a substate of the handler's own state, that state is not left. If the target is
+/// that state itself, it is left and entered again. Actions cannot change the state; to do so, they
+/// send a message to self(this). The termination of the actor is not a change of state and runs no
+/// on_exit.
 ///
 /// Threads: as actor. The machine is in no state until its on_start(), which is defined here, has
 ///          run.
@@ -68,15 +70,15 @@ class state_machine : public actor, public statechart {
  public:
   using handler_choice = detail::machine_of<Self>;
 
-  /// How many messages may wait at once for a change of state, if the machine declares no
-  /// `static constexpr std::size_t max_deferred`. Messages beyond that are unhandled.
+  /// The default of `static constexpr std::size_t max_deferred`, which a machine may declare: how
+  /// many messages may wait at once for a change of state. Further messages are unhandled.
   static constexpr std::size_t deferred_by_default = 1'024;
 
   /// Enters the first state.
   void on_start() { active_.start(static_cast<Self*>(this)); }
 
-  /// Returns true if the machine is in state S, or in one of its substates. During an action:
-  /// whether S has been entered and not yet been left.
+  /// Returns true if the machine is in state S, or in one of its substates. During an action, it
+  /// returns true if S has been entered and not yet been left.
   template <class S>
   [[nodiscard]] bool is_in() const noexcept {
     return active_.is_in(detail::index_of<Self, S>);

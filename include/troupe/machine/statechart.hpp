@@ -11,16 +11,16 @@ namespace troupe {
 template <class Self>
 class state_machine;
 
-/// Lists all states of a machine: `using states = troupe::states<closed, open>;`. The machine
-/// begins in the first one. Among the children of a state, the first one in the list is the initial
-/// one.
+/// Lists all states of a machine: `using states = troupe::states<closed, open>;`. The first state
+/// is the initial state of the machine. Among the children of a state, the first one in the list is
+/// the initial child.
 template <class... Ss>
 struct states {
   static constexpr std::size_t size = sizeof...(Ss);
 };
 
-/// The vocabulary in which a state_machine is declared, as members so that the names are short
-/// within it.
+/// The names with which a state_machine is declared. They are members of this base class, so that
+/// they are short in the machine's class.
 class statechart {
  public:
   /// Base class of a state, which is an empty class: `struct closed : state {};`. In addition to
@@ -45,13 +45,14 @@ class statechart {
   struct deferred {};  // waits for the next change of state
   struct fails {};     // fails the actor
 
-  /// As one of the targets of a handler: stays in the current state, without exit and entry.
+  /// A target of a handler: the machine stays in the current state, without exit and entry.
   struct stay {};
-  /// As a target: the state S, and within it the child in which it was last; the first time, its
-  /// initial child.
+  /// A target of a handler: the state S, and in it the child that was active last; the first time,
+  /// the initial child.
   template <class S>
   struct history {};
-  /// As history, also for the children of the child, down to the innermost.
+  /// A target of a handler: like history, but applied to all levels, down to the innermost state
+  /// that was active last.
   template <class S>
   struct deep_history {};
 

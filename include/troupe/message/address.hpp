@@ -23,8 +23,8 @@ class address {
  public:
   address() = default;
 
-  /// False for an address that never identified an actor, such as the sender of a message from a
-  /// plain thread.
+  /// Returns false for an address that never identified an actor, such as the sender of a message
+  /// from a plain thread.
   explicit operator bool() const noexcept { return line_ != nullptr; }
 
   friend bool operator==(const address&, const address&) = default;

@@ -146,8 +146,9 @@ consteval bool is_declared() {
 
 }  // namespace detail
 
-/// Never defined. The compiler names it for a message in an actor's `redelivered` list that cannot
-/// be copied, or whose handler is a coroutine, takes a batch or takes a troupe::reply.
+/// Compile error: a message in an actor's `redelivered` list cannot be copied, or its handler is a
+/// coroutine, takes a batch or takes a troupe::reply. This type is never defined; the error names
+/// it.
 template <class Actor, class Message>
 struct cannot_be_redelivered;
 
@@ -185,30 +186,32 @@ concept understands = (detail::has_handler<A, M> || detail::handles_with_sender<
                        detail::replies_later<A, M> || detail::chooses_handler<A, M>() ||
                        detail::handles_batches<A, M>)&&detail::is_declared<A, M>();
 
-/// Never defined. The compiler names it, with both types, when a message is sent to an actor that
-/// has no `on` for exactly this type: add `void on(Message)` to Actor, or send a message that it
-/// understands.
+/// Compile error: a message is sent to an actor that has no `on` for exactly this type. Add
+/// `void on(Message)` to Actor, or send a message that it understands. This type is never defined;
+/// the error names it.
 template <class Actor, class Message>
 struct actor_does_not_understand_message;
 
-/// Never defined. The compiler names it for on(std::span<Message>) that returns a value, as a
-/// handler that is a coroutine does: the batch is destroyed when it returns, and its result would
-/// be lost.
+/// Compile error: on(std::span<Message>) returns a value, or is a coroutine. The batch is destroyed
+/// when the handler returns, and a result would be lost. This type is never defined; the error
+/// names it.
 template <class Actor, class Message>
 struct batch_handler_must_return_void;
 
-/// Never defined. The compiler names it for on(std::span<Message>, address): each message of a
-/// batch has its own sender. Put the address into the message.
+/// Compile error: a handler is declared as on(std::span<Message>, address). Each message of a batch
+/// has its own sender. Put the address into the message. This type is never defined; the error
+/// names it.
 template <class Actor, class Message>
 struct batch_handler_cannot_be_told_the_sender;
 
-/// Never defined. The compiler names it when a request is sent to an actor that handles the message
-/// only in batches: each request needs a reply. Add on(Message) as well.
+/// Compile error: a request is sent to an actor that handles the message only in batches. Each
+/// request needs a reply of its own. Add on(Message) as well. This type is never defined; the error
+/// names it.
 template <class Actor, class Message>
 struct batch_handler_answers_no_question;
 
-/// Never defined. The compiler names it for a handler that is a coroutine and takes a reference:
-/// the referenced object no longer exists when the handler continues.
+/// Compile error: a handler that is a coroutine takes a reference. The referenced object no longer
+/// exists when the handler continues. This type is never defined; the error names it.
 template <class Actor, class Message>
 struct coroutine_handler_must_take_its_parameters_by_value;
 

@@ -23,8 +23,8 @@ struct at_most {
 ///     using message_limits = troupe::message_limits<troupe::at_most<reading, 100>>;
 ///     void on(reading);
 ///
-/// The policy chosen at spawn decides about a message beyond the limit: it is refused with
-/// backpressure, and dropped with drop_oldest.
+/// The actor's overflow policy determines what happens to a message beyond the limit: with
+/// backpressure it is refused, with drop_oldest it is dropped.
 ///
 /// Cost: an atomic counter for each limited type, in sending and in handling it.
 template <class... Limits>

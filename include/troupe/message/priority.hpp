@@ -22,7 +22,7 @@ namespace troupe {
 ///         high as well. A stop() is normal; stop_now() overtakes all messages. Messages that an
 ///         actor has stashed (deferred by a state, or waiting for an exclusive handler) are handled
 ///         before newer ones of the same priority; a newer high one may overtake them.
-/// Limits: count both alike.
+/// Limits: both priorities count alike.
 /// Cost:   none for normal messages if there are no high ones. A high message costs a reference to
 ///         its receiver and, if that is busy, a write to the word that the receiver reads before
 ///         each message.

@@ -40,14 +40,14 @@ class asio_pump {
   /// Terminates the actors still bound to it, as stop_now() does.
   ~asio_pump();
 
-  /// Messages handled before the io_context checks its sockets and timers again.
+  /// The number of messages handled before the io_context checks its sockets and timers again.
   static constexpr std::size_t round = 256;
 
   /// Lets run() return when nothing else is outstanding, even if actors wait for messages. Must be
   /// called on the pump's thread.
   void release_work();
 
-  /// For bound_to(). Its on_wakeup() must not be set.
+  /// Returns the pump, for bound_to(). Its on_wakeup() must not be set.
   [[nodiscard]] troupe::pump& pump() noexcept { return pump_; }
 
  private:

@@ -34,8 +34,8 @@ class reserved_accept;
 
 class listener;
 
-/// An `accept` message whose memory is reserved, so that an owner that lacks memory for the moment
-/// does not stop accepting.
+/// An `accept` message whose memory is reserved, so that a temporary lack of memory does not stop
+/// its owner from accepting connections.
 ///
 /// Threads: that of the listener's loop.
 /// Errors:  of the constructor: std::bad_alloc.
@@ -51,18 +51,19 @@ class accept_request {
   std::shared_ptr<detail::reserved_accept> reserved_;  // a mailbox may outlive this object
 };
 
-/// Binds and listens. `address` is an address or a name; `port` 0 lets the system choose.
+/// Creates an acceptor that is bound and listens. `address` is an address or a name; `port` 0 lets
+/// the system choose.
 ///
 /// Errors: std::system_error, as "cannot listen on 127.0.0.1:8080: Address already in use".
 [[nodiscard]] acceptor listen(io_context& on, const std::string& address, std::uint16_t port);
 
-/// Accepts connections, one for each `accept` message; others wait in the kernel's backlog. So no
-/// connections queue up between the listener and its owner.
+/// Accepts connections, one for each `accept` message. Other connections wait in the kernel's
+/// backlog, so none queue up between the listener and its owner.
 ///
-/// When accepting fails for lack of descriptors or memory, the connection stays in the backlog and
-/// would be reported again at once. The listener then waits for a while and sends accept_paused.
-/// The memory for the next attempt is reserved. A connection is closed if there is no memory to
-/// pass it to the owner.
+/// If accepting fails for lack of descriptors or memory, the connection stays in the backlog, and
+/// the kernel would report it again at once. Therefore the listener waits for a while, and sends
+/// accept_paused. The memory for the next attempt is reserved. A connection is closed if there is
+/// no memory to pass it to the owner.
 ///
 /// Threads: must be bound to the loop whose io_context the acceptor was created with.
 class listener : public actor {

@@ -37,7 +37,7 @@ class loop {
   loop& operator=(const loop&) = delete;
   ~loop();
 
-  /// For spawn_options::where.
+  /// Returns the pump of this loop, for spawn_options::where.
   [[nodiscard]] troupe::pump& pump() noexcept { return *pump_; }
   [[nodiscard]] boost::asio::io_context& context() noexcept;
 

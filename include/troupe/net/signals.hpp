@@ -23,8 +23,8 @@ class signals {
   signals& operator=(const signals&) = delete;
   ~signals();
 
-  /// Also waits for this signal, which does not end the program: it stays caught each time it
-  /// arrives, and wait() is then called again.
+  /// Also waits for this signal, which does not end the program: it stays caught after it has
+  /// arrived. After wait() has returned it, call wait() again.
   void repeat(int number);
 
   /// Sleeps until one of the signals arrives and returns its number; nothing if cancel() was called

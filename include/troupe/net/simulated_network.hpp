@@ -10,16 +10,17 @@
 namespace troupe::net {
 
 struct simulated_network_options {
-  /// The latency of a byte: between these values, chosen for each piece that is written. Later
-  /// pieces do not overtake earlier ones.
+  /// The latency of a byte. The simulation chooses it between these values for each piece that is
+  /// written. Later pieces do not overtake earlier ones.
   duration latency_min = std::chrono::microseconds(50);
   duration latency_max = std::chrono::milliseconds(5);
 
-  /// Bytes sent and not yet read, per direction; beyond it, writing waits.
+  /// The maximum number of bytes sent and not yet read, for each direction; if it is reached,
+  /// writing waits.
   std::size_t socket_bytes = 64 * 1024;
 
-  // Faults: each happens by choice, like all else in a simulation, once in the given number of
-  // times; 0: never.
+  // Faults. Like everything in a simulation, each is a choice: it occurs with a probability of one
+  // in the given number; 0: never.
 
   /// A piece arrives in two parts.
   unsigned splits_one_in = 4;
@@ -60,8 +61,8 @@ struct simulated_network_statistics {
 /// Invariant: created after the simulation; destroyed before it, and after the io_contexts of its
 ///            sockets.
 /// Errors:    std::logic_error if the thread has no simulation, or already has a network.
-/// Cost:      written data is copied once; per piece one or two choices, and some memory until it
-///            arrives.
+/// Cost:      written data is copied once. Each piece takes one or two choices, and some memory
+///            until it arrives.
 class simulated_network {
  public:
   explicit simulated_network(simulated_network_options options = {});

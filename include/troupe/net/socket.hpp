@@ -73,7 +73,7 @@ class socket : public asio_socket {
         token, buffers);
   }
 
-  /// In a simulation it connects to a listener in the simulated network.
+  /// Connects the socket; in a simulation, to a listener in the simulated network.
   template <class Token>
   auto async_connect(const protocol::endpoint& to, Token&& token) {
     return boost::asio::async_initiate<Token, void(error_code)>(
@@ -87,7 +87,8 @@ class socket : public asio_socket {
         token, to);
   }
 
-  /// In a simulation any address counts as an address of the host.
+  /// Binds the socket to an address; in a simulation, every address counts as an address of the
+  /// host.
   void bind(const protocol::endpoint& at, error_code& error) {
     if (!simulated_) simulated_ = detail::simulated_socket_on(get_executor().context());
     simulated_ ? simulated_->bind(at, error) : void(asio_socket::bind(at, error));
@@ -136,7 +137,8 @@ class acceptor : public asio_acceptor {
   acceptor(io_context& on, std::unique_ptr<detail::simulated_acceptor> simulated)
       : asio_acceptor(on), simulated_(std::move(simulated)) {}
 
-  /// `onto`: the io_context of the new connection. The handler takes an error_code and a socket.
+  /// Accepts the next connection. `onto` is the io_context of the new connection. The handler takes
+  /// an error_code and a socket.
   template <class Handler>
   void async_accept(io_context& onto, Handler handler) {
     if (!simulated_) [[likely]] {

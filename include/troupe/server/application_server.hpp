@@ -23,11 +23,11 @@ namespace troupe::server {
 ///          from any thread, once start() has returned.
 class application_server {
  public:
-  /// Adds routes and sessions. Its exceptions leave start().
+  /// A function that adds routes and sessions. Exceptions from it leave start().
   using addition = std::function<void(http::server& to, troupe::system& in)>;
 
-  /// `again` supplies the new configuration for reload(); without it, the file that the
-  /// configuration was read from is read again.
+  /// Prepares a server; start() or run() starts it. `again` supplies the new configuration for
+  /// reload(). Without `again`, the file that the configuration was read from is read again.
   ///
   /// Errors: configuration_error for duplicates; std::runtime_error if the log cannot be written;
   ///         exceptions of the constructors of system and http::server, such as http::tls_error for
@@ -44,7 +44,7 @@ class application_server {
   /// Errors: lua::application_error; std::system_error that names the address and the port.
   void start();
 
-  /// The port that it listens on.
+  /// Returns the port that the server listens on.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
   /// Calls start() if necessary, then serves until SIGTERM, SIGINT or stop(). SIGHUP calls
@@ -59,11 +59,11 @@ class application_server {
   /// readiness.
   int run(const std::function<void()>& serving = {});
 
-  /// Makes run() return as SIGTERM does, at once if run() is called later.
+  /// Makes run() return, as SIGTERM does. If run() is called later, it returns at once.
   void stop();
 
-  /// Applies those changes of the configuration that need no restart, and reports the others.
-  /// Reopens the log file, reads the certificate and key again in any case, and upgrades
+  /// Applies the changes of the configuration that need no restart, and reports the others. In any
+  /// case, reload() reopens the log file and reads the certificate and the key again. It upgrades
   /// applications whose scripts, limits or `config` have changed. If the configuration or the
   /// certificate is invalid, nothing changes.
   ///

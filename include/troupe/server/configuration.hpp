@@ -29,7 +29,7 @@ enum class log_format : std::uint8_t { text, json };
 
 struct log_options {
   lua::severity level = lua::severity::info;
-  /// A file, "stdout" or "stderr".
+  /// The destination of the log: a file, "stdout" or "stderr".
   std::string to = "stderr";
   log_format format = log_format::text;
   /// Writes one line for each answered request and each closed WebSocket, independent of the level.
@@ -39,12 +39,12 @@ struct log_options {
   std::uint64_t access_per_second = 10'000;
 };
 
-/// Operations: paths for health, readiness and metrics. Empty: not served.
+/// The paths for operations: health, readiness and metrics. Empty: not served.
 struct admin_paths {
   std::string health = "/healthz";
   std::string ready = "/readyz";
   std::string metrics = "/metrics";
-  /// A Unix domain socket for commands such as `troupe reload`. Empty: none.
+  /// The path of a Unix domain socket for commands such as `troupe reload`. Empty: no socket.
   std::filesystem::path control = {};
   /// Upgrades applications automatically when their files change.
   bool watch = false;
@@ -76,7 +76,7 @@ struct configuration {
   std::chrono::milliseconds stop_timeout{5'000};
   /// Limits of the resources that all applications share.
   lua::shared_limits shared = {};
-  /// Sorted by name.
+  /// The applications, sorted by name.
   std::vector<served_application> applications = {};
 };
 
@@ -108,7 +108,7 @@ struct documented_key {
   std::string name;
   std::string initially;
   std::string allowed;
-  /// It takes effect on SIGHUP; other keys need a restart.
+  /// True if a change of this key takes effect on SIGHUP; other keys need a restart.
   bool reloads;
 };
 [[nodiscard]] std::vector<documented_key> all_keys();

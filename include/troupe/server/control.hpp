@@ -15,8 +15,8 @@ struct command_result {
   std::string text = {};
 };
 
-/// A Unix domain socket that receives commands for the server. Permission to write to the file is
-/// permission to send commands. The socket reads one line and replies "done" or "failed", a line
+/// A Unix domain socket that receives commands for the server. A process that may write to the
+/// socket file may send commands. A command is one line; the reply is "done" or "failed", a line
 /// end, and text.
 ///
 /// Threads: it has its own thread, which calls `run`, one command at a time; all else from one

@@ -24,9 +24,11 @@ struct choice_log {
   std::uint64_t seed = 0;
   std::vector<choice> choices;
 
-  /// One line for the seed and one for each choice: «chosen count what».
+  /// Returns the log as text: one line for the seed, and one line "chosen count what" for each
+  /// choice.
   [[nodiscard]] std::string text() const;
-  /// Throws std::invalid_argument that quotes the malformed line.
+  /// Parses the text of a log. Throws std::invalid_argument, which quotes the line, if a line is
+  /// malformed.
   [[nodiscard]] static choice_log parse(std::string_view text);
 };
 
@@ -34,8 +36,8 @@ struct choice_log {
 /// temporary files. Returns its path; empty if it could not be written.
 [[nodiscard]] std::string write_log(std::uint64_t seed, const std::string& text);
 
-/// The source of all choices in a run: a seed; or a log, and after its end always the first
-/// alternative.
+/// The source of all choices in a run: a seed or a log. After the end of a log, always the first
+/// alternative is chosen.
 ///
 /// Threads: one.
 /// Cost:    16 bytes per choice.

@@ -39,9 +39,10 @@ struct explored {
   std::uint64_t runs = 0;
   std::optional<failed_run> failure;  // empty: no run failed
 
-  /// True if no run failed.
+  /// Returns true if no run failed.
   explicit operator bool() const noexcept { return !failure; }
-  /// The report for a test to print: the seed, the reason, the trace, and how to reproduce the run.
+  /// Returns the report for a test to print: the seed, the reason, the trace, and how to reproduce
+  /// the run.
   [[nodiscard]] std::string text() const;
 };
 

@@ -8,8 +8,8 @@
 
 namespace troupe::sim {
 
-/// The faults that may be injected in a run. Each happens by choice, once in the given number of
-/// times; 0: never.
+/// The faults that a simulation may inject in a run. Each occurs with a probability of one in the
+/// given number; 0: never.
 struct faults {
   /// A handler fails: instead of running it throws injected_fault.
   unsigned failures_one_in = 0;
@@ -22,9 +22,9 @@ struct faults {
   unsigned pauses_one_in = 0;
   duration pause_max = std::chrono::seconds(1);
 
-  /// A message is delayed for at most `message_late_max`, and so are later messages of the same
+  /// A message is delayed for at most `message_late_max`, together with later messages of the same
   /// sender to the same receiver. Within one process this cannot happen: a message sent later,
-  /// because of this one, may then arrive before it. It is meant for actors that stand for other
+  /// because of this one, may then arrive before it. Use this fault for actors that represent other
   /// processes. Messages still delayed when their system ends are dropped.
   unsigned late_messages_one_in = 0;
   duration message_late_max = std::chrono::milliseconds(100);

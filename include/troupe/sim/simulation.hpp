@@ -22,7 +22,7 @@ struct simulation_options {
   /// The duration of a turn, so that time passes even while actors are always busy.
   duration turn_takes = std::chrono::microseconds(1);
 
-  /// The number of lines of the trace that are kept, counted from its end.
+  /// The number of lines of the trace that are kept; older lines are dropped.
   std::size_t trace_lines = 10'000;
 
   /// Writes the log of all choices when an invariant is broken, and names its file in the
@@ -69,27 +69,27 @@ class broken_invariant : public std::runtime_error {
 class simulation {
  public:
   explicit simulation(std::uint64_t seed, simulation_options options = {});
-  /// Replays a log; after its end it always makes the first choice.
+  /// Replays a log. After the end of the log, always the first alternative is chosen.
   explicit simulation(choice_log replayed, simulation_options options = {});
   explicit simulation(sim::choices by, simulation_options options = {});
   ~simulation();
   simulation(const simulation&) = delete;
   simulation& operator=(const simulation&) = delete;
 
-  /// The simulation of this thread; null: none.
+  /// Returns the simulation of this thread, or null.
   [[nodiscard]] static simulation* here() noexcept;
 
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  /// Simulated time. It begins one day after the epoch of the clock.
+  /// Returns the simulated time, which begins one day after the epoch of the clock.
   [[nodiscard]] time_point now() const noexcept;
 
   // ── Invariants ─────────────────────────────────────────────────────────────────────────────────
 
   /// Checks the invariant `holds` after each turn of the simulation, but not after turns of a pump.
-  /// `holds` must not send, ask or wait. If it returns false or throws, the next check(), or the
-  /// next function below that runs the actors, throws broken_invariant; a blocking call on this
-  /// thread is completed first. Only the first broken invariant is reported; after that none is
-  /// checked.
+  /// `holds` must not send, ask or wait. If `holds` returns false or throws, the next check(), or
+  /// the next function below that runs the actors, throws broken_invariant. A blocking call on this
+  /// thread is completed first. Only the first broken invariant is reported; afterwards, invariants
+  /// are not checked any more.
   void always(std::string name, std::function<bool()> holds);
 
   /// Throws broken_invariant if an invariant is broken.
@@ -110,20 +110,20 @@ class simulation {
   /// Injects late_messages and full_mailboxes in messages from one actor to another. They replace
   /// the faults set for the receiver.
   void inject(const address& from, const address& to, const faults& those);
-  /// Makes one of the next `messages` messages of this actor fail, or none of them: the choice is
-  /// made now.
+  /// Makes the handler of at most one of the next `messages` messages to this actor fail. Which
+  /// one, or none of them, is chosen now.
   void fail_at_one_of(const address& whom, std::size_t messages);
   /// Ends all faults from now on, both injected ones and those of a simulated network. Messages
   /// already delayed and actors already paused stay so.
   void end_faults();
-  /// The number of faults so far.
+  /// Returns the number of faults so far.
   [[nodiscard]] std::uint64_t faults_so_far() const noexcept;
 
-  /// Decides whether a fault of the program's own environment happens now, once in `one_in` times.
-  /// False after end_faults(). `of`: a constant that names the fault.
+  /// Decides whether a fault of the program's own environment occurs now, with a probability of one
+  /// in `one_in`. Returns false after end_faults(). `of` is a constant that names the fault.
   [[nodiscard]] bool fault_occurs(unsigned one_in, const char* of);
-  /// Makes any other choice of a test: a number below `count`, where 0 is the simplest. `count`
-  /// must not be 0.
+  /// Makes a choice for the test and returns it: a number below `count`, where 0 is the simplest.
+  /// `count` must not be 0.
   [[nodiscard]] std::size_t choose(std::size_t count, const char* of);
 
   // ── Running ────────────────────────────────────────────────────────────────────────────────────
@@ -136,16 +136,16 @@ class simulation {
   /// Runs for this time, including everything that is due by then. A timer due exactly at the end
   /// fires within the half millisecond after it (see send_after()), which has then passed as well.
   std::size_t advance(duration by);
-  /// Runs until `condition`, which is checked before each turn, is true. False if it is not true
-  /// within `limit` and the additional time of a timer, as in advance().
+  /// Runs until `condition`, which is checked before each turn, is true. Returns false if it is not
+  /// true within `limit` and the additional time of a timer, as in advance().
   bool run_until(const std::function<bool()>& condition, duration limit);
 
   // ── Results ────────────────────────────────────────────────────────────────────────────────────
 
-  /// The last events of the run, one per line: starts, messages, failures, terminations and so on.
-  /// It ends where an invariant was found broken.
+  /// Returns the last events of the run, one per line: starts, messages, failures, terminations and
+  /// so on. The trace ends where an invariant was found broken.
   [[nodiscard]] std::string trace() const;
-  /// A hash of all lines; equal runs have equal hashes.
+  /// Returns a hash of all lines of the trace; equal runs have equal hashes.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept;
   [[nodiscard]] std::uint64_t turns() const noexcept;
   [[nodiscard]] const choice_log& choices() const noexcept;

@@ -21,7 +21,7 @@
 
 namespace troupe {
 
-/// When a supervisor restarts a child whose termination it did not request.
+/// Determines when a supervisor restarts a child whose termination it did not request.
 enum class restart : std::uint8_t {
   on_failure,  // if it terminated abnormally: see is_abnormal()
   always,      // also after stop()
@@ -30,8 +30,9 @@ enum class restart : std::uint8_t {
 
 class siblings;
 
-/// Never defined. The compiler names it for a child whose arguments cannot be copied, so that it
-/// could be started only once. Pass child() a function that returns a new actor instead.
+/// Compile error: the arguments of a child cannot be copied, so the child could be started only
+/// once. Pass a function that returns a new actor to child() instead. This type is never defined;
+/// the error names it.
 template <class Actor, class... Arguments>
 struct child_needs_arguments_that_can_be_copied;
 
@@ -41,7 +42,7 @@ using make_child = std::function<void(void* place, const siblings& others)>;
 
 }  // namespace detail
 
-/// How a supervisor starts, restarts and stops one of its children. Made by child().
+/// Describes how a supervisor starts, restarts and stops one of its children. Created by child().
 ///
 /// Threads: a plain value; copies share the function that makes the child.
 class child_spec {
@@ -55,24 +56,24 @@ class child_spec {
     restart_policy_ = when;
     return *this;
   }
-  /// The time limit for its constructor and on_start() together.
+  /// Sets the time limit for the child's constructor and on_start() together.
   child_spec& start_timeout(duration most) noexcept {
     start_timeout_ = most;
     return *this;
   }
-  /// The time limit for its termination after stop(), and again after stop_now(). After both the
-  /// supervisor abandons it.
+  /// Sets the time limit for the child's termination after stop(), and again after stop_now(). If
+  /// the child has not terminated by then, the supervisor abandons it.
   child_spec& stop_timeout(duration most) noexcept {
     stop_timeout_ = most;
     return *this;
   }
-  /// Whenever an incarnation ends, the messages in its mailbox are discarded as dead letters.
+  /// Discards the messages in the mailbox, as dead letters, whenever an incarnation ends.
   child_spec& clear_mailbox() noexcept {
     clears_mailbox_ = true;
     return *this;
   }
-  /// Where the child runs, and its limits. The name in `options` is ignored: the child keeps its
-  /// own.
+  /// Sets where the child runs, and the limits of its mailbox. The name in `options` is ignored:
+  /// the child keeps its own name.
   child_spec& options(spawn_options options) {
     options.name = std::move(options_.name);
     options_ = std::move(options);
@@ -98,7 +99,7 @@ class child_spec {
   bool clears_mailbox_ = false;
 };
 
-/// The children of one supervisor, for the functions that make these children.
+/// The children of one supervisor, as seen by the functions that create them.
 class siblings {
  public:
   struct entry {
@@ -109,8 +110,8 @@ class siblings {
 
   explicit siblings(std::vector<entry> all) : all_(std::move(all)) {}
 
-  /// The sibling of this name. It may not have been started yet; messages sent to it wait until it
-  /// is.
+  /// Returns a reference to the sibling of this name. That actor may not have been started yet;
+  /// messages sent to it wait until it has.
   /// Errors: std::logic_error if there is no child of this name and class, or it has terminated for
   ///         good.
   template <class A>
@@ -167,9 +168,9 @@ make_child make_from(Arguments&&... arguments) {
 
 }  // namespace detail
 
-/// A child of class A, made from copies of these arguments, which are stored as std::thread stores
-/// its arguments. Alternatively a function that returns an A makes it, optionally from its
-/// siblings:
+/// Describes a child of class A, which is constructed from copies of these arguments; they are
+/// stored as std::thread stores its arguments. Instead of arguments, a function that returns an A
+/// may be passed. It may take the siblings of the child as its parameter:
 ///
 ///   child<worker>("worker", 5, config)
 ///   child<worker>("worker", [](const siblings& its) { return worker(its.get<store>("store")); })
@@ -186,7 +187,7 @@ template <class A, class... Arguments>
   }
 }
 
-/// Which children a supervisor restarts when one terminates.
+/// Determines which children a supervisor restarts when one of them terminates.
 enum class restart_strategy : std::uint8_t {
   one_for_one,   // only the terminated child
   one_for_all,   // all children
@@ -197,8 +198,8 @@ enum class restart_strategy : std::uint8_t {
 struct supervision {
   restart_strategy strategy = restart_strategy::one_for_one;
 
-  /// One restart more than `max_restarts` within this time, and the supervisor stops its children
-  /// and fails.
+  /// If there are more than `max_restarts` restarts within this time, the supervisor stops its
+  /// children and fails.
   std::size_t max_restarts = 5;
   duration within = std::chrono::seconds(10);
 

@@ -29,9 +29,9 @@ namespace detail {
 void check_class(const child_spec& spec, const actor_type& expected);
 }  // namespace detail
 
-/// Asks a dynamic_supervisor to start one more child: from copies of these arguments, by a function
-/// that returns an A, or from a child_spec. The reply is a ref to the child, which may not have
-/// started yet; messages sent to it wait until it has.
+/// Asks a dynamic_supervisor to start one more child. The child is constructed from copies of these
+/// arguments, by a function that returns an A, or from a child_spec. The reply is a ref to the
+/// child, which may not have started yet; messages sent to it wait until it has.
 ///
 /// Errors: std::invalid_argument if the child_spec is for a class other than A.
 template <class A>

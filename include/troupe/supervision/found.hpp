@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// Why a look-up failed.
+/// The reason why a look-up failed.
 enum class not_found : std::uint8_t {
   nothing,         // it did not fail
   not_there,       // the name is not registered, or its actor is terminating
@@ -50,7 +50,8 @@ class found {
   [[nodiscard]] explicit operator bool() const noexcept { return error() == not_found::nothing; }
   [[nodiscard]] not_found error() const noexcept { return miss_.why; }
 
-  /// A text for people: the name "bank/alice" belongs to an actor of the class clerk, not account
+  /// Returns the reason as text, for example: the name "bank/alice" belongs to an actor of the
+  /// class clerk, not account.
   [[nodiscard]] std::string message() const { return detail::to_string(miss_); }
 
   /// Returns the handle; throws name_error if the look-up failed.
@@ -63,7 +64,7 @@ class found {
     return std::move(handle_);
   }
 
-  /// Unchecked access: an empty handle if the look-up failed.
+  /// Returns the handle without a check; it is empty if the look-up failed.
   [[nodiscard]] const Handle& operator*() const noexcept { return handle_; }
   [[nodiscard]] const Handle* operator->() const noexcept { return &handle_; }
 

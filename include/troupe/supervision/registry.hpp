@@ -15,7 +15,6 @@
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
-#include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/supervision/awaited_name.hpp>
 #include <troupe/detail/supervision/named_type.hpp>
 #include <troupe/message/address.hpp>
@@ -23,7 +22,7 @@
 
 namespace troupe {
 
-/// Sent once to an actor that has requested it with registry::notify_on_register().
+/// The message that an actor gets once if it has requested it with registry::notify_on_register().
 struct name_registered {
   std::string name;
   address who;
@@ -89,7 +88,7 @@ class registry {
     return add_block(name, detail::ref_access::block(who), detail::named_type_of<A>);
   }
 
-  /// Removes the name from this actor. False if the actor does not have it.
+  /// Removes the name from this actor. Returns false if the actor does not have the name.
   bool remove(std::string_view name, const address& who) const;
 
   /// Looks up the actor of this name, which must be registered as an A.
@@ -112,14 +111,16 @@ class registry {
     return detail::recipient_access::adopt<Messages...>(held, how);
   }
 
-  /// The address of the actor of this name, of any class. Empty if the name is not registered.
+  /// Returns the address of the actor of this name, whatever its class. Empty if the name is not
+  /// registered.
   [[nodiscard]] address find_address(std::string_view name) const;
 
-  /// Blocks until such an actor is registered, or until the deadline passes, which gives not_there.
+  /// Blocks until an A is registered under this name, or until the deadline has passed; the result
+  /// is then not_there.
   ///
-  /// Threads: any thread outside of handlers, and handlers of an actor with its own thread. It does
-  ///          not pump.
-  /// Errors:  std::logic_error in a handler of an actor that shares its thread: use
+  /// Threads: any thread outside of handlers, and handlers of an actor with its own thread. On the
+  ///          thread of a pump, it does not run the pump.
+  /// Errors:  std::logic_error in a handler of an actor that shares its thread. Use wait() or
   ///          notify_on_register() there.
   template <class A>
   [[nodiscard]] found<ref<A>> wait_for(std::string_view name, time_point deadline) const {
@@ -130,8 +131,8 @@ class registry {
     return detail::ref_access::adopt<A>(held);
   }
 
-  /// The coroutine form of wait_for(), for handlers. It blocks no thread and waits for at most
-  /// `time`:
+  /// Waits until an A is registered under this name, in a handler that is a coroutine, for at most
+  /// `time`. No thread is blocked:
   ///
   ///   const auto alice = co_await registry(system()).wait<account>("bank/alice", 50ms);
   ///
@@ -139,7 +140,7 @@ class registry {
   ///
   /// Threads: turns of an actor of this system.
   /// Errors:  thrown by co_await; std::logic_error in an actor of another system.
-  /// Cost:    two look-ups and a coroutine; if it has to wait, also the cost of
+  /// Cost:    two look-ups and a coroutine. If the handler has to wait, also the cost of
   ///          notify_on_register().
   template <class A>
   [[nodiscard]] task<found<ref<A>>> wait(std::string_view name, duration time = no_timeout) const {
@@ -155,12 +156,12 @@ class registry {
     notify_block(name, detail::ref_access::block(whom), notice_for(name, whom));
   }
 
-  /// Cancels tell(). A name_registered that is already in the mailbox is still handled. False if
-  /// the actor did not wait for this name.
+  /// Cancels notify_on_register(). A name_registered that is already in the mailbox is still
+  /// handled. Returns false if the actor did not wait for this name.
   bool cancel_notification(std::string_view name, const address& whom) const;
 
-  /// All names, in no particular order. The parts of the table are read one at a time, so this is
-  /// not an atomic snapshot.
+  /// Returns all names, in no particular order. The parts of the table are read one at a time, so
+  /// this is not an atomic snapshot.
   [[nodiscard]] std::vector<named_actor> all() const;
   [[nodiscard]] std::size_t count() const;
 

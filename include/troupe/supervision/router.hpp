@@ -57,9 +57,10 @@ by_hash(Key) -> by_hash<Key>;
 /// Threads: any; a plain value, whose copies are the same router.
 /// Order:   from one sender to one worker, as sent; none between workers. With by_hash, messages
 ///          with equal keys stay in order.
-/// Cost:    send(): as to a worker, plus an indirect call and an atomic addition (with by_hash,
-///          computing the key), plus a call for each worker examined; if that is itself a router,
-///          for its workers. The router takes the slot of an actor that never runs.
+/// Cost:    send(): that of sending to a worker, an indirect call, and an atomic addition (with
+///          by_hash: computing the key instead). In addition, a call for each examined worker; if a
+///          worker is itself a router, a call for each of its workers. The router takes the slot of
+///          an actor that never runs.
 /// Errors:  std::invalid_argument without workers, with an empty reference, or with workers of
 ///          different classes.
 template <message... Messages>
@@ -91,7 +92,7 @@ class router {
     return router(in, workers, std::move(by));
   }
 
-  /// For code that knows only the messages, not the router.
+  /// Returns a recipient for senders that need not know about the router.
   [[nodiscard]] const recipient<Messages...>& handle() const noexcept { return handle_; }
   operator recipient<Messages...>() const noexcept { return handle_; }
 
@@ -120,7 +121,7 @@ class router {
     }
   }
 
-  /// The number of workers given, and the number that have not terminated.
+  /// Return the number of all workers, and of those that have not terminated.
   [[nodiscard]] std::size_t size() const noexcept { return workers_->all().size(); }
   [[nodiscard]] std::size_t living() const noexcept { return workers_->living(); }
 

@@ -47,8 +47,8 @@ struct look_after_children {};
 
 }  // namespace detail
 
-/// Starts its children in order, restarts them when they fail, and stops them in reverse order
-/// before it terminates:
+/// An actor that starts its children in order, restarts them when they fail, and stops them in
+/// reverse order before it terminates:
 ///
 ///   auto top = system.spawn<troupe::supervisor>(
 ///       troupe::supervision{.strategy = troupe::restart_strategy::rest_for_one},
@@ -65,17 +65,16 @@ struct look_after_children {};
 /// child_spec::clear_mailbox is set. The message whose handling failed is lost, unless the class
 /// lists it for redelivery: `using redelivered = troupe::messages<job>;`.
 ///
-/// An exception from a constructor is a failure like any other. The supervisor itself fails after
-/// too many restarts, when a start takes too long, and when a child cannot be stopped. It then
-/// stops its children and fails, so that its own supervisor can restart it. A restarted supervisor
-/// creates new children.
+/// An exception from a constructor is a failure like any other. After too many restarts, if a start
+/// takes too long, or if a child cannot be stopped, the supervisor stops its children and fails.
+/// Its own supervisor can then restart it. A restarted supervisor creates new children.
 ///
-/// It lives until it is stopped, by stop() or by the end of the system. Its `on(stop)` is then
-/// called as for any other actor, and it stops its children first. After stop_now() it terminates
-/// at once, and its children after it, all at the same time.
+/// A supervisor lives until it is stopped, by stop() or by the end of the system. It then stops its
+/// children before it terminates. After stop_now() the supervisor terminates at once, and then all
+/// its children at the same time.
 ///
-/// Threads: its own turns on the pool; children run where their specs say. Constructors of children
-///          run in the children's turns.
+/// Threads: turns of the supervisor run on the pool, turns of children where their specs say.
+///          Constructors of children run in the children's turns.
 /// Errors:  std::invalid_argument for two children of one name, and for invalid rules.
 /// Cost:    a child takes its slot, a side block and about 600 bytes. A restart takes three
 ///          messages.

@@ -38,11 +38,12 @@ class subscription {
   subscription() = default;
 
   /// Ends the subscription. Messages published before, or concurrently by another thread, may still
-  /// arrive. False if the subscription had already ended, with its subscriber or by an earlier
-  /// call.
+  /// arrive. Returns false if the subscription had already ended, together with its subscriber or
+  /// by an earlier call.
   bool unsubscribe() const noexcept;
 
-  /// False if the subscription has ended, or if its subscriber had terminated before it began.
+  /// Returns false if the subscription has ended, or if its subscriber had terminated before it
+  /// began.
   [[nodiscard]] explicit operator bool() const noexcept;
 
  private:
@@ -89,11 +90,11 @@ void count(publication& done, delivery what) noexcept;
 
 }  // namespace detail
 
-/// A channel from publishers to any number of subscribers. A message is stored once for all of
-/// them: a handler on(const M&) reads the shared object; a handler on(M) gets its own copy, and the
-/// last one to handle it gets the original. A state machine also gets a copy, whatever its handlers
-/// take, because it may have to keep the message. Where M is trivially copyable and has at most 32
-/// bytes, each subscriber gets a copy.
+/// Distributes messages from publishers to any number of subscribers. A message is stored once for
+/// all of them. A handler on(const M&) reads the shared object. A handler on(M) gets its own copy;
+/// the last handler to run gets the original. A state machine also gets a copy, whatever its
+/// handlers take, because it may have to keep the message. If M is trivially copyable and has at
+/// most 32 bytes, each subscriber gets a copy.
 ///
 /// A topic lives as long as a `topic` object or a subscription refers to it. A subscription does
 /// not keep its actor alive, and ends with it.
@@ -120,16 +121,17 @@ class topic {
     if (options.retain_last) core_->retain();
   }
 
-  /// The topic of this name for messages of this type in a system, created if it does not exist. As
-  /// soon as one of these constructors asks for retain_last, the topic retains its last message.
+  /// Finds the topic of this name for messages of this type in a system, and creates it if it does
+  /// not exist. As soon as one call of this constructor sets retain_last, the topic retains its
+  /// last message.
   /// Errors: std::invalid_argument for a name that is empty or longer than 255 bytes.
   topic(system& of, std::string_view name, topic_options options = {})
       : core_(detail::topic_core::named(of, name, detail::identity_of<M>)) {
     if (options.retain_last) core_->retain();
   }
 
-  /// Subscribes the actor: from now on it gets published messages, and each message twice if it is
-  /// subscribed twice.
+  /// Subscribes the actor: from now on it gets all published messages. An actor that is subscribed
+  /// twice gets each message twice.
   ///
   /// A filter, `bool(const M&)`, selects the messages that the actor gets. It runs on the
   /// publishing threads, at any time and concurrently, and for a moment after the subscription has

@@ -15,11 +15,11 @@ namespace detail {
 [[nodiscard]] const void* object_at_rest(troupe::detail::control_block& of);
 }  // namespace detail
 
-/// Reads the state of an actor's object between two turns of a simulation: `look(till, [](const
-/// cashier& c) { return c.cents(); })`. For use in a test, and in conditions for
-/// simulation::always(). Returns nothing if there is no object: the actor has terminated, or is
-/// being restarted. If a handler blocks or is suspended, the object is seen in its intermediate
-/// state.
+/// Reads the state of an actor's object between two turns of a simulation:
+/// `look(till, [](const cashier& c) { return c.cents(); })`. Use it in a test, and in conditions
+/// for simulation::always(). The result is empty if there is no object: the actor has terminated,
+/// or is being restarted. If a handler blocks or is suspended, `f` sees the intermediate state of
+/// the object.
 ///
 /// Threads: the thread of the simulation.
 /// Errors:  std::logic_error for an actor that does not belong to the simulation on this thread,

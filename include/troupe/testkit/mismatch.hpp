@@ -19,15 +19,16 @@ struct mismatch {
   std::optional<std::uint64_t> seed = {};  // of the simulation on this thread, if there is one
   std::string trace = {};                  // the last lines of its trace
 
-  /// One line, without the location. It is identical in all runs that fail in the same way.
+  /// Returns one line, without the location. The line is identical in all runs that fail in the
+  /// same way.
   [[nodiscard]] std::string what() const;
-  /// what(), the command to reproduce the run, and the trace.
+  /// Returns what(), the command to reproduce the run, and the trace.
   [[nodiscard]] std::string text() const;
 };
 
 /// Thrown by a failed expectation, unless a hook throws something else. Its what() is the location
-/// and the mismatch's what(). It contains nothing that differs between runs that fail in the same
-/// way, because sim::explore() compares it.
+/// and the mismatch's what(). sim::explore() compares this text, so it contains nothing that
+/// differs between runs that fail in the same way.
 class expectation_failed : public std::runtime_error {
  public:
   explicit expectation_failed(mismatch details);

@@ -37,7 +37,7 @@ struct probe_options {
   std::size_t keeps = 4'096;
 };
 
-/// An actor for tests. It accepts these messages, and the test checks them in the order of their
+/// An actor for tests that accepts the listed messages. The test checks them in the order of their
 /// arrival:
 ///
 ///   troupe::testkit::probe<shipped, question<in_stock, int>> p(system);
@@ -47,8 +47,8 @@ struct probe_options {
 ///   EXPECT_EQ(p.expect<shipped>().what, "tea");
 ///   p.expect_nothing(50ms);
 ///
-/// It converts to any recipient of its messages. A requester needs a ref, because a recipient
-/// cannot be asked; the class of the actor is probe<…>::actor.
+/// A probe converts to any recipient of its messages. To send a request to it, use a ref, because a
+/// recipient does not support ask(). The class of the actor is probe<…>::actor.
 ///
 /// While an expectation waits, a simulation on this thread runs; without a simulation the thread
 /// sleeps.
@@ -78,7 +78,7 @@ class probe {
   template <class... Ms>
   using received = typename result_of<Ms...>::type;
 
-  /// Errors: as system::spawn().
+  /// Spawns the probe's actor. Errors: as system::spawn().
   explicit probe(troupe::system& system, probe_options options = {})
       : within_(options.within),
         box_(std::make_shared<detail::probe_box<Items...>>(options.keeps)),
@@ -96,8 +96,8 @@ class probe {
 
   // ── Messages ───────────────────────────────────────────────────────────────────────────────────
 
-  /// Waits for the next message, which must be an M, or one of several types. With a timeout of
-  /// zero it must already have arrived.
+  /// Waits for the next message, which must be an M, or one of several types. With a time-out of
+  /// zero, the message must already have arrived.
   template <class... Ms>
   received<Ms...> expect(std::optional<duration> within = {},
                          std::source_location where = std::source_location::current()) {
@@ -130,7 +130,7 @@ class probe {
     box_->ignore(named<M>::place, false);
   }
 
-  /// The number of messages that have arrived, were not taken, and are not ignored.
+  /// Returns the number of messages that have arrived and are neither taken nor ignored.
   [[nodiscard]] std::size_t waiting() const { return box_->waiting(); }
 
   // ── Termination of other actors ────────────────────────────────────────────────────────────────
@@ -146,8 +146,9 @@ class probe {
         actor_.template ask<typename actor::watch_order>(within_, std::move(how)).get();
     if (!done) fail("watch() to succeed", std::string(to_string(done.error())), where);
   }
-  /// Waits for the termination of a watched actor; each watch() gives one. Terminations have no
-  /// order relative to messages, but all messages that the actor sent before have arrived.
+  /// Waits for the termination of a watched actor. Each call of watch() reports one termination.
+  /// Terminations have no order relative to messages, but all messages that the actor sent before
+  /// have arrived.
   /// Errors: std::logic_error if the actor is not watched.
   down expect_end(const address& of, std::optional<duration> within = {},
                   std::source_location where = std::source_location::current()) {

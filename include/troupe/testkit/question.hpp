@@ -22,10 +22,10 @@ struct question {
   M message;
   troupe::reply<R> owed;
 
-  /// Sends the reply. False if no requester waits for it: the message was sent and not asked, or
-  /// the reply was already sent.
+  /// Sends the reply. Returns false if no requester waits for it: the message was sent with send()
+  /// and not with ask(), or the reply was already sent.
   bool reply(R answer) { return owed.set_value(std::move(answer)); }
-  /// Fails the request with ask_error::failed. False: as for reply().
+  /// Fails the request with ask_error::failed. Returns false as reply() does.
   bool fail() noexcept { return owed.fail(); }
 };
 

@@ -161,7 +161,7 @@ class stub {
  public:
   using actor = detail::stand_in<Items...>;
 
-  /// Errors: as system::spawn().
+  /// Spawns the stub's actor. Errors: as system::spawn().
   explicit stub(troupe::system& system, stub_options options = {})
       : within_(options.within),
         box_(std::make_shared<detail::stub_box<Items...>>(options.keeps)),
@@ -201,15 +201,15 @@ class stub {
       }
     });
   }
-  /// Each request fails with ask_error::failed; the stub does not terminate.
+  /// Makes each request fail with ask_error::failed; the stub does not terminate.
   template <class M>
   stub& fails() {
     static_assert(detail::listed<named<M>>::is_question,
                   "fails<M>() needs a request: a plain message has no reply that could fail");
     return does<M>([](named<M>&& m) { m.fail(); });
   }
-  /// Requests get no reply: they fail when their timeout expires, or with ask_error::unanswered
-  /// when the stub is destroyed.
+  /// Makes the stub send no replies: requests fail when their time-out expires, or with
+  /// ask_error::unanswered when the stub is destroyed.
   template <class M>
   stub& stays_silent() {
     return does<M>(nullptr);
@@ -222,7 +222,7 @@ class stub {
     const auto lock = box_->state.lock();
     return box_->template of<named<M>>().calls;
   }
-  /// The last calls, in the order of their arrival.
+  /// Returns the last calls, in the order of their arrival.
   template <class M>
   [[nodiscard]] auto calls() const {
     using called = typename detail::listed<named<M>>::message;

@@ -33,9 +33,8 @@ void stop_actor(void* object) {
   static_cast<A*>(object)->on_stop();
 }
 
-/// The argument of on_told(), which a class of the runtime defines if it has an orderly shutdown of
-/// its own that stops other actors first. Its end is then brought about by
-/// end_after_this_message().
+/// The argument of on_told(). A class of the runtime defines this function if it has to stop other
+/// actors before it terminates. When they have terminated, it calls end_after_this_message().
 struct told_to_stop {};
 
 template <class A>

@@ -192,14 +192,16 @@ class control_block : public runnable {
   [[nodiscard]] bool has_exclusive() const noexcept {
     return (phase_.load(relaxed) & exclusive) != 0;  // [phase] relaxed: the turn's own part
   }
-  /// Only that handler continues until end_exclusive(); messages are stashed.
+  /// Makes a handler exclusive: until end_exclusive(), only this handler continues, and messages
+  /// are stashed.
   void begin_exclusive(handler_frame& handler) noexcept;
   void end_exclusive() noexcept;
   /// Resumes the handlers whose deadline has passed. Throws the exceptions that leave them.
   void look_at_the_time();
 
   // ── Incarnations: incarnations.cpp ──────────────────────────────────────────────────────────
-  /// Begins between two objects: an object is made when that is decided. Called by the spawner.
+  /// Begins without an object, as between two incarnations. An object is made when decide() is
+  /// called. Called by the spawner.
   void begin_between() noexcept;
   enum class next_object : std::uint8_t { none, telling, undecided, begins, never };
   struct decision {
@@ -210,7 +212,7 @@ class control_block : public runnable {
   /// Returns false if the decision was already made, or if there is an object.
   bool decide(next_object what, exit_reason as) noexcept;
   [[nodiscard]] bool is_supervised() const noexcept;
-  /// From now on the actor terminates with its object.
+  /// Ends the restarts: from now on, the actor terminates together with its object.
   void ends_for_good() noexcept;
   /// Returns true while its object is ending, or if it has none. Only for the turn.
   [[nodiscard]] bool is_between() const noexcept {
@@ -225,9 +227,10 @@ class control_block : public runnable {
   /// If the actor is idle, the caller owns its turns until thaw() or end_unreachable().
   [[nodiscard]] bool try_freeze() noexcept { return inbox().try_begin_reading(); }
   void thaw() noexcept;
-  /// For a frozen actor: returns whether it would do anything without receiving a message.
+  /// Returns whether a frozen actor would do anything without receiving a message.
   [[nodiscard]] bool has_something_to_do() const noexcept;
-  /// For a frozen actor whose end has begun: its next turn is its last one.
+  /// Makes the next turn of a frozen actor its last one. Requires that the end of the actor has
+  /// begun.
   void end_unreachable() noexcept;
 
   void nobody_is_left() noexcept;  // the last reference was transferred

@@ -39,7 +39,8 @@ class lifeline {
       return static_cast<std::uint32_t>(word >> 32);
     }
     [[nodiscard]] bool ended() const noexcept { return (word & ended_bit) != 0; }
-    /// Irrevocable: it handles no more messages. An undecided actor may still stay alive.
+    /// Returns true if the actor handles no more messages, which is irrevocable. An undecided actor
+    /// may still stay alive.
     [[nodiscard]] bool ending() const noexcept { return (word & (ending_bit | ended_bit)) != 0; }
     [[nodiscard]] bool undecided() const noexcept { return (word & undecided_bit) != 0; }
     /// Returns true if a reference may be made from an address.

@@ -10,8 +10,8 @@
 
 namespace troupe {
 
-/// Never defined. The compiler names it, with all the types, when the arguments of spawn() do not
-/// match any constructor of the actor.
+/// Compile error: the arguments of spawn() do not match any constructor of the actor. This type is
+/// never defined; the error names it.
 template <class Actor, class... Arguments>
 struct actor_is_not_constructible_from;
 

@@ -58,8 +58,8 @@ struct [[gnu::visibility("default")]] turn_context {
 
 inline turn_context& this_turn() noexcept { return per_thread<turn_context>::here(); }
 
-/// During its lifetime, requesters of discarded requests are told that their actor has terminated,
-/// and how.
+/// During its lifetime, requesters of discarded requests get an error that says how the asked actor
+/// has terminated.
 class no_answer_scope {
  public:
   explicit no_answer_scope(ask_error why) noexcept
@@ -94,7 +94,8 @@ class unwrapped_scope {
   const bool alone_before_;
 };
 
-/// For running other turns on this thread than the one that may be in progress.
+/// Saves the context of the turn that may be in progress, so that other turns can run on this
+/// thread.
 class other_turns_scope {
  public:
   other_turns_scope() noexcept : before_(this_turn()) {
@@ -117,7 +118,7 @@ class other_turns_scope {
   const turn_context before_;
 };
 
-/// For running the constructor of an actor's object: the next object to be made is that of `whose`.
+/// Marks that an object of the actor `whose` is about to be constructed on this thread.
 class constructing_scope {
  public:
   explicit constructing_scope(control_block& whose) noexcept

@@ -198,7 +198,7 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
 /// counts), refused or dropped.
 channel_delivery not_sent_in_time(const channel_case& value);
 
-/// As a deadline: do not wait.
+/// The deadline that means "do not wait".
 inline constexpr time_point at_once = time_point::min();
 
 /// Puts this thread to sleep until one of the cases is completed or all channels are closed;

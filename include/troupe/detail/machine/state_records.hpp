@@ -56,7 +56,8 @@ void run_limit(void* machine, envelope& message) {
                                                           statechart::time_limit{}, address{});
 }
 
-/// It never waits in a mailbox itself: it is part of its timer's tick.
+/// The record of a time limit as a message. That message never waits in a mailbox itself, because
+/// it is part of its timer's tick.
 template <class A, class S>
 inline constexpr dispatch limit_dispatch{.run = run_limit<A, S>,
                                          .discard = discard_message<statechart::time_limit, false>,

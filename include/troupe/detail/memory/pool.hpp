@@ -113,7 +113,8 @@ inline void pool_release(void* block, std::size_t bytes) noexcept {
   detail::pool_cache().give(detail::pool_depots.data(), index, detail::pool_shape(index), block);
 }
 
-/// The same with an alignment; more than 64 goes to operator new.
+/// Allocates memory for messages with an alignment; an alignment of more than 64 is served by
+/// operator new.
 [[nodiscard]] inline void* pool_allocate(std::size_t bytes, std::size_t align) {
   if (align <= detail::pool_alignment) return pool_allocate(bytes);
   if (align > detail::pool_alignment_max || bytes > detail::pool_bytes_max)

@@ -69,14 +69,14 @@ class executor {
   /// Schedules `r`, which has work and is not scheduled.
   virtual void schedule(runnable& r) noexcept = 0;
 
-  /// The same, after the runnables already waiting.
+  /// Schedules `r` after the runnables that already wait.
   virtual void schedule_behind(runnable& r) noexcept { schedule(r); }
 
   /// Must be called when `r` has terminated or will never start, by its last turn or by its
   /// creator.
   virtual void retire(runnable&) noexcept {}
 
-  /// True if a turn may block without delaying others.
+  /// Returns true if a turn may block without delaying others.
   [[nodiscard]] virtual bool may_block() const noexcept { return false; }
 
   /// Announces that the turn on this thread is about to block, so that other runnables waiting here
@@ -92,7 +92,7 @@ class executor {
     return turn(r, of_thread);
   }
 
-  /// True if the runnables scheduled here run one at a time, on any thread.
+  /// Returns true if the runnables scheduled here run one at a time, on any thread.
   [[nodiscard]] virtual bool is_serial() const noexcept { return false; }
 
   /// The executor whose threads run the turns.

@@ -63,7 +63,7 @@ inline constexpr std::chrono::milliseconds count_again_after{10};
 inline constexpr std::chrono::microseconds watch_interval{500};
 inline constexpr unsigned watches_stuck = 4;
 
-/// How often the monitor checks a handler within the pool's blocking_threshold; and after how many
+/// How often the monitor checks a handler within the pool's blocking_threshold, and after how many
 /// checks of a pool without turns the monitor sleeps.
 inline constexpr unsigned looks_until_stuck = 4;
 inline constexpr unsigned looks_before_sleep = 40;

@@ -92,9 +92,9 @@ class worker_pool final : public executor {
   void stop() noexcept;
 
   void schedule(runnable& r) noexcept override;
-  /// For threads outside of the pool: schedules a short turn that can wait as long as another turn
-  /// takes. A running worker takes it soon, and the turn may leave data in the cache of that worker
-  /// for the turns there. Wakes a worker only if none runs.
+  /// Schedules a short turn from a thread outside of the pool. It can wait as long as another turn
+  /// takes. A running worker takes it soon, so the data that it leaves in the cache is useful for
+  /// later turns of the same worker. Wakes a worker only if none runs.
   void schedule_for_the_running(runnable& r) noexcept;
   /// Wakes a worker for a runnable scheduled that way that has waited for too long.
   void wake_for_the_injected() noexcept {
@@ -130,7 +130,7 @@ class worker_pool final : public executor {
   /// Calls look() with the counters of each thread.
   void for_each_activity(const std::function<void(const activity&)>& look) const;
 
-  /// True on a thread of this pool.
+  /// Returns true on a thread of this pool.
   [[nodiscard]] bool is_current() const noexcept;
 
  private:

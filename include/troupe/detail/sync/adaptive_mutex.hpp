@@ -9,8 +9,8 @@
 
 namespace troupe {
 
-/// A mutex of 12 bytes that spins before it sleeps, as long as spinning has recently succeeded and
-/// no thread sleeps yet.
+/// A mutex of 12 bytes. A thread spins before it sleeps, if spinning has recently succeeded and no
+/// other thread sleeps yet.
 ///
 /// Threads:   any. For std::lock_guard, std::unique_lock, std::scoped_lock.
 /// Invariant: one holder at a time, which sees the effects of the previous holder. Not fair: a

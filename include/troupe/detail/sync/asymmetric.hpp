@@ -43,8 +43,9 @@ U store_then_load_light(atomic<T>& mine, T value, const atomic<U>& theirs) noexc
   return theirs.load(seq_cst);
 }
 
-/// The same for code that cannot afford to check whether the barrier exists. Without a barrier the
-/// order is not guaranteed, and the other side must not conclude anything.
+/// Stores `value`, then loads `theirs`, for code that cannot afford to check whether the barrier
+/// exists. Without a barrier, the order of the two is not guaranteed, and the other side must not
+/// conclude anything.
 ///
 /// Cost: a store and a load.
 template <class T, class U>

@@ -34,7 +34,7 @@ class event_count {
   event_count(const event_count&) = delete;
   event_count& operator=(const event_count&) = delete;
 
-  /// Must be followed by a check of the condition, and then by cancel_wait() or a wait.
+  /// Begins a wait. The caller must then check the condition, and call cancel_wait() or wait.
   [[nodiscard]] ticket prepare_wait() noexcept;
   void cancel_wait() noexcept;
 

@@ -24,10 +24,12 @@ class parker {
   /// Sleeps until notified, and consumes the notification. Never returns without one.
   void park() noexcept;
 
-  /// As park(), but polls for a notification before it sleeps, as long as `spin` says.
+  /// Sleeps until notified, as park() does, but first polls for a notification, for as long as
+  /// `spin` determines.
   void park(adaptive_spin& spin) noexcept;
 
-  /// As park(), but gives up at the deadline. Returns true if notified.
+  /// Sleeps until notified, as park() does, or until the deadline has passed. Returns true if
+  /// notified.
   [[nodiscard]] bool park_until(time_point deadline) noexcept;
 
   [[nodiscard]] bool park_until(time_point deadline, adaptive_spin& spin) noexcept;

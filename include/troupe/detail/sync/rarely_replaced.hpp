@@ -72,8 +72,8 @@ class rarely_replaced {
   // [replaced] relaxed: a hint; a use checks again.
   [[nodiscard]] bool is_empty() const noexcept { return now_.load(relaxed) == nullptr; }
 
-  /// Whether replaced objects are still in use. For tests, which call it after joining the other
-  /// threads.
+  /// Returns whether replaced objects are still in use. For tests, which call it after joining the
+  /// other threads.
   [[nodiscard]] bool has_retired() const noexcept {
     return has_retired_.load(relaxed);  // [replaced] relaxed: see above
   }
@@ -89,7 +89,8 @@ class rarely_replaced {
     return use(*this, mine, now_.load(seq_cst));
   }
 
-  /// Throws std::bad_alloc, and exceptions of the constructor; then the current object stays.
+  /// Replaces the object by a new one. Throws std::bad_alloc, and exceptions of the constructor;
+  /// the current object then stays.
   template <class... Parts>
   const T& emplace(Parts&&... parts) {
     auto* const next = new node{T{std::forward<Parts>(parts)...}};

@@ -20,8 +20,8 @@ struct number_for_stripes {
   std::size_t value = 0;  // 0: not assigned
 };
 
-/// The stripe of this thread: less than `stripes`. Threads started consecutively have different
-/// stripes.
+/// Returns the stripe of this thread, which is less than `stripes`. Threads that are started
+/// consecutively have different stripes.
 ///
 /// Cost: that of a thread_local.
 [[nodiscard]] inline std::size_t this_stripe() noexcept {

@@ -13,7 +13,7 @@ struct thread_number {
 
 [[nodiscard]] std::uint32_t number_this_thread() noexcept;
 
-/// A number, not zero, that no other living thread of the process has.
+/// Returns a number, not zero, that no other living thread of the process has.
 ///
 /// Cost: that of a thread_local; a system call the first time.
 [[nodiscard]] inline std::uint32_t this_thread_number() noexcept {

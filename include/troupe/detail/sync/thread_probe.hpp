@@ -16,16 +16,16 @@ class thread_probe {
  public:
   void begin_here() noexcept;
 
-  /// The CPU time used so far; zero before begin_here().
+  /// Returns the CPU time used so far; zero before begin_here().
   [[nodiscard]] duration cpu_time() const noexcept;
 
-  /// Whether the thread waits in the kernel; false if it runs or is only waiting for a core. Also
-  /// true if the operating system does not provide the information.
+  /// Returns true if the thread waits in the kernel, and false if it runs or is only waiting for a
+  /// core. Also returns true if the operating system does not provide the information.
   [[nodiscard]] bool is_blocked() const noexcept;
 
-  /// Whether the operating system has removed the thread: its thread-locals are destroyed, and
-  /// join() returns at once. False before begin_here(), and as long as another thread of this
-  /// process has its number.
+  /// Returns true if the operating system has removed the thread: its thread-locals are destroyed,
+  /// and join() returns at once. Returns false before begin_here(), and as long as another thread
+  /// of this process has its number.
   [[nodiscard]] bool has_ended() const noexcept;
 
  private:

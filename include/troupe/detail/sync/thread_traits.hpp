@@ -38,8 +38,9 @@ class thread_traits {
   std::optional<int> niceness_;  // as the operating system counts it
 };
 
-/// The number of CPUs that the calling thread may use: those that it may run on (taskset, cpusets),
-/// limited by the CPU quotas of its control groups, of version 1 or 2, rounded up. At least 1.
+/// Returns the number of CPUs that the calling thread may use, at least 1. These are the CPUs that
+/// it may run on (taskset, cpusets), limited by the CPU quotas of its control groups, of version 1
+/// or 2, rounded up.
 ///
 /// Cost: a system call, and reading some files of /proc and /sys.
 [[nodiscard]] unsigned usable_cpus() noexcept;

@@ -7,8 +7,8 @@
 
 namespace troupe::detail {
 
-/// Where the threads of a semaphore sleep. Each promise lets one thread pass, whichever comes
-/// first; a promise made before a thread sleeps is kept for it.
+/// The place where the threads of a semaphore sleep. Each promise lets one thread pass, whichever
+/// comes first. A promise that is made before any thread sleeps is kept for the next one.
 ///
 /// Threads:   any.
 /// Invariant: as many threads pass as were let through. May be destroyed as soon as no thread will

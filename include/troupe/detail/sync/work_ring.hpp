@@ -122,11 +122,11 @@ class work_ring {
     }
   }
 
-  /// False if an item was there all the time; otherwise a guess. The tail is read with seq_cst, see
-  /// push().
+  /// Returns false if an item was present during the whole call; otherwise the result may be
+  /// outdated. The tail is read with seq_cst, see push().
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  /// As exact as empty().
+  /// Returns the number of items, which is as exact as empty().
   [[nodiscard]] std::size_t size() const noexcept {
     // [ring-take] acquire: the tail below is no older than this head. [spare] It is a guess anyway.
     const std::uint32_t head = head_.load(acquire);

@@ -21,7 +21,7 @@ class timer_node {
   timer_node(const timer_node&) = delete;
   timer_node& operator=(const timer_node&) = delete;
 
-  /// True from insert() to remove() or firing.
+  /// Returns true from insert() until remove() or until the timer fires.
   [[nodiscard]] bool linked() const noexcept { return next_ != nullptr; }
 
  private:
@@ -39,10 +39,11 @@ class timer_node {
 /// tick, and a deadline in the past counts as the tick after the last advance(). So a timer never
 /// fires early; it fires late by up to a tick, plus the delay of the caller of advance().
 ///
-/// A slot above the lowest level covers 32 slots of the level below, and must be empty by the time
-/// it begins. The level below has room for its timers 32 slots earlier. So a full slot begins to
-/// move down early, a part of it in each tick, and due timers need not wait until all of it has
-/// moved. (If more than 131,072 timers fall within 17 ms, the rest moves at once.)
+/// A slot above the lowest level covers the time of 32 slots of the level below, and must be empty
+/// when that time begins. The level below has 64 slots, so it has room for these timers already 32
+/// of its slots earlier. A slot with many timers therefore begins to move down early, a part of it
+/// in each tick. Due timers need not wait until the whole slot has been moved. (If more than
+/// 131,072 timers fall within 17 ms, the rest moves at once.)
 ///
 /// Threads:   one at a time.
 /// Invariant: every node has a deadline after now. On its level it is less than 64 slots ahead of
