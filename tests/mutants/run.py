@@ -32,7 +32,7 @@ HEADER = "include/troupe/detail/base/mutant.hpp"
 
 OPTIONS = ["-DTROUPE_BENCHMARKS=OFF", "-DTROUPE_LAB=OFF", "-DTROUPE_DOCUMENT_TESTS=OFF", "-DTROUPE_EXAMPLES=OFF",
            "-DTROUPE_PLANTED_TESTS=OFF", "-DTROUPE_CLI=OFF", "-DTROUPE_COARSE_TESTS=ON", "-DTROUPE_WERROR=ON"]
-LAYERS = ["base", "sync", "memory", "time", "message", "mailbox", "scheduler", "actor", "supervision", "sim", "net",
+LAYERS = ["base", "sync", "memory", "time", "message", "mailbox", "scheduler", "actor", "channel", "machine", "supervision", "sim", "net",
           "testkit", "http", "lua", "server"]
 PROGRAMS = [f"{layer}_test" for layer in LAYERS] + ["model_structures_test"]
 
