@@ -200,9 +200,10 @@ TEST(simulated_server, a_client_that_was_not_read_from_has_not_been_silent) {
 /// A client that sends exactly the bytes that the test specifies.
 class raw_client {
  public:
-  explicit raw_client(world& in) : in_(in), socket_(in.clients.context()) {
+  explicit raw_client(world& in) : raw_client(in, in.server.port()) {}
+  raw_client(world& in, std::uint16_t port) : in_(in), socket_(in.clients.context()) {
     std::optional<net::error_code> done;
-    socket_.async_connect({boost::asio::ip::make_address("127.0.0.1"), in.server.port()},
+    socket_.async_connect({boost::asio::ip::make_address("127.0.0.1"), port},
                           [&](net::error_code error) { done = error; });
     EXPECT_TRUE(in.sim.run_until([&] { return done.has_value(); }, 1s));
     EXPECT_FALSE(done.value_or(net::error_code{}));
@@ -262,8 +263,29 @@ class raw_client {
   net::socket socket_;
 };
 
-// The time limit of each message starts at its own first byte, even if that arrived together with
-// the end of the previous message.
+// The text is made by an actor with a thread of its own, which is scheduled like the others here.
+TEST(simulated_server, shows_its_metrics_on_another_listener) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    world w(seed);
+    int made = 0;
+    server admin(w.system, admin_options("127.0.0.1:9180"));
+    admin.metrics_of(w.server, "/metrics", [&] {
+      ++made;
+      return std::vector<figure_family>();
+    });
+    admin.health_of(w.server);
+    admin.start();
+    raw_client scraper(w, admin.port());
+    scraper.say("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_TRUE(w.sim.run_until([&] { return admin.statistics().bytes_out > 1'000; }, 1s));
+    EXPECT_EQ(made, 1);
+    EXPECT_TRUE(w.server.drain(10s));
+    EXPECT_TRUE(admin.drain(10s));
+  }
+}
+
+// Each message has its time from its own first byte on, also if that came with the end of the one
+// before.
 TEST(simulated_server, the_time_of_a_message_ends_with_it) {
   world w(1);
   raw_client one(w);

@@ -12,6 +12,7 @@
 #include "admission.hpp"
 #include "body_budget.hpp"
 #include "byte_share.hpp"
+#include "listen_address.hpp"
 #include "origin.hpp"
 #include "rate_limiter.hpp"
 #include "router.hpp"
@@ -30,6 +31,7 @@ struct site {
       : system(on),
         options(std::move(opts)),
         is_secure(options.tls.is_set()),
+        is_unix(is_unix_address(options.address)),
         origins(options.check_origin, options.allowed_origins, is_secure, options.address),
         proxies(options.trusted_proxies),
         places(options.limits),
@@ -55,6 +57,7 @@ struct site {
   troupe::system& system;
   const http::options options;
   const bool is_secure;
+  const bool is_unix;  // its clients have no addresses
   const origin_policy origins;
   const trusted_proxies proxies;
   router routes;

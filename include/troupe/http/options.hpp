@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <troupe/http/access.hpp>
@@ -22,9 +23,12 @@ enum class proxy_header : std::uint8_t {
 
 /// A server's address, limits and access rules.
 struct options {
-  /// An IP address or a host name; "0.0.0.0" and "::" stand for all interfaces of the host.
+  /// An IP address or a host name; "0.0.0.0" and "::" stand for all interfaces of the host. Or
+  /// "unix:PATH": a Unix domain socket, which only the user of this process and root may connect
+  /// to. The file of a socket that no process listens on is replaced, and the file is removed at
+  /// the end. All its clients count as one address, and request::peer() is "unix".
   std::string address = "127.0.0.1";
-  /// 0 lets the system choose; server::port() returns the chosen port.
+  /// 0 lets the system choose; server::port() returns the chosen port. Not used with "unix:PATH".
   std::uint16_t port = 8080;
   http::limits limits{};
   /// If set, all connections use TLS: https:// and wss://.
@@ -56,5 +60,14 @@ struct options {
   /// It must not block or throw. Cost if it is not set: one test per call.
   std::function<void(const access&)> on_access{};
 };
+
+/// Options of a server for operations alone, which serves metrics and health checks apart from the
+/// clients (see server::metrics_of()). Its limits are small: 32 connections, requests of 8 KiB,
+/// 10 seconds for a request.
+///
+/// `listen`: "ADDRESS:PORT", with an IPv6 address in brackets, or "unix:PATH".
+///
+/// Errors: std::invalid_argument if it is neither.
+[[nodiscard]] options admin_options(std::string_view listen = "127.0.0.1:9180");
 
 }  // namespace troupe::http
