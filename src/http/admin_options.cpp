@@ -49,6 +49,7 @@ void set_address(options& of, std::string_view listen) {
 options admin_options(std::string_view listen) {
   options made;
   set_address(made, listen);
+  made.check_host = !detail::is_unix_address(made.address);
   limits& its = made.limits;
   its.header_bytes = 8 * 1024;
   its.body_bytes = 1024;
@@ -65,6 +66,7 @@ options admin_options(std::string_view listen) {
   its.send_queue_bytes = 16 * 1024;
   its.send_queues_bytes = 64 * 1024;
   its.partial_messages_bytes = 16 * 1024;
+  its.upgrade_requests_bytes = 64 * 1024;
   return made;
 }
 

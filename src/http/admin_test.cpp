@@ -336,6 +336,61 @@ TEST_F(admin_listener, a_port_that_is_taken_is_named) {
   }
 }
 
+// The owner of evil.example makes the name resolve to this server after its page was loaded.
+TEST_F(admin_listener, a_web_page_cannot_read_it_through_dns_rebinding) {
+  serve();
+  for (const char* path : {"/metrics", "/healthz", "/", "*"}) {
+    raw_client c(admin_->port());
+    c.send("OPTIONS " + std::string(path) + " HTTP/1.1\r\nHost: Evil.example:9180\r\n\r\n");
+    EXPECT_EQ(c.read_answer().status, 421u) << path;
+    c.send("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    const answer got = c.read_answer();
+    EXPECT_EQ(got.status, 421u);
+    EXPECT_EQ(got.body,
+              "421 Misdirected Request: \"evil.example\" is not a host name of this server\n");
+    c.send("GET /healthz HTTP/1.1\r\nHost: localhost:9180\r\n\r\n");
+    EXPECT_EQ(c.read_answer().status, 200u) << "the connection stays usable";
+  }
+  EXPECT_EQ(admin_->statistics().refused_host, 8u);
+  raw_client public_one = connect();
+  public_one.send("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  EXPECT_EQ(public_one.read_answer().status, 404u) << "only the listener for operators checks it";
+}
+
+TEST_F(admin_listener, responds_to_its_addresses_and_configured_names) {
+  start(on_free_port(), [](http::server&) {});
+  http::options o = admin_options("localhost:0");
+  o.host_names = {"admin.internal"};
+  admin_.emplace(system_, o);
+  admin_->health_of(*server_);
+  admin_->start();
+  raw_client c(admin_->port());
+  for (const char* host : {"127.0.0.1:9180", "[::1]", "localhost", "Admin.internal:80", ""}) {
+    c.send("GET /healthz HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n");
+    EXPECT_EQ(c.read_answer().status, 200u) << host;
+  }
+  c.send("GET /healthz HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(c.read_answer().status, 200u);
+}
+
+TEST_F(admin_listener, the_body_for_an_unknown_host_is_not_read) {
+  start(on_free_port(), [](http::server&) {});
+  admin_.emplace(system_, admin_options("127.0.0.1:0"));
+  admin_->route("POST", "/", [](const request&) { return response::text("read"); });
+  admin_->start();
+  raw_client c(admin_->port());
+  c.send("POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 500\r\n\r\n");
+  const answer got = c.read_answer();
+  EXPECT_EQ(got.status, 421u);
+  EXPECT_EQ(got.headers.at("connection"), "close");
+}
+
+TEST_F(admin_listener, a_host_name_that_could_never_match_is_refused) {
+  http::options o = admin_options("127.0.0.1:0");
+  o.host_names = {"admin.internal:9180"};
+  EXPECT_THROW(http::server(system_, o), std::invalid_argument);
+}
+
 TEST(admin_options, read_an_address_with_a_port) {
   EXPECT_EQ(admin_options().address, "127.0.0.1");
   EXPECT_EQ(admin_options().port, 9180);
@@ -420,6 +475,25 @@ TEST_F(unix_listener, its_clients_count_as_one_address) {
   EXPECT_EQ(one.get("/healthz").status, 200u);
   EXPECT_EQ(connect_unix().read_answer().status, 503u);
   EXPECT_EQ(statistics().refused_per_address, 1u);
+}
+
+// As nginx or curl send it. A web page cannot connect to the socket.
+TEST_F(unix_listener, responds_for_every_host) {
+  serve();
+  raw_client c = connect_unix();
+  c.send("GET /peer HTTP/1.1\r\nHost: any.example\r\n\r\n");
+  EXPECT_EQ(c.read_answer().body, "unix");
+}
+
+TEST_F(unix_listener, its_clients_have_one_rate_and_none_of_them_is_a_proxy) {
+  http::options o = admin_options("unix:" + path_.string());
+  o.limits.requests_per_second = 1;
+  o.limits.requests_burst = 1;
+  start(o, [](http::server& s) { s.health(); });
+  EXPECT_EQ(connect_unix().get("/healthz").status, 200u);
+  EXPECT_EQ(connect_unix().get("/healthz").status, 429u);
+  o.trusted_proxies = {"10.0.0.0/8"};
+  EXPECT_THROW(http::server(system_, o), std::invalid_argument);
 }
 
 TEST_F(unix_listener, removes_its_file_at_the_end_of_a_drain_and_of_stop) {

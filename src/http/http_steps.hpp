@@ -244,7 +244,7 @@ void http_stage<Stream>::answer() {
   write(std::move(r));
 }
 
-// While draining, what has been received ahead is still answered.
+// While draining, requests that were received ahead still get responses.
 template <class Stream>
 void http_stage<Stream>::leave_if_draining() noexcept {
   keep_alive_ = keep_alive_ && !(draining_ && in_.unread().empty());

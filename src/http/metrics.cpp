@@ -246,10 +246,12 @@ void add_server(families& to, const http::statistics& s) {
              {{s.messages_in, "direction", "in"}, {s.messages_out, "direction", "out"}});
   to.counter("troupe_http_bytes_total", "Bytes through sockets; for TLS, bytes of plaintext.",
              {{s.bytes_in, "direction", "in"}, {s.bytes_out, "direction", "out"}});
-  to.counter("troupe_http_refused_total", "Connections, WebSockets and request bodies refused.",
+  to.counter("troupe_http_refused_total",
+             "Connections, WebSockets, requests and request bodies refused.",
              {{s.refused_full, "reason", "full"},
               {s.refused_per_address, "reason", "address"},
               {s.refused_origin, "reason", "origin"},
+              {s.refused_host, "reason", "host"},
               {s.bodies_refused, "reason", "request_bodies"},
               {s.upgrades_refused, "reason", "upgrade_requests"}});
   to.counter("troupe_http_rejected_total",

@@ -283,10 +283,18 @@ reply of_server(const context& c) {
   return to_reply(c, std::move(r));
 }
 
+reply of_unknown_host(const context& c, const request& asked) {
+  c.on.counts.refused_host.add();
+  return to_reply(c, response::error(421, "\"" + std::string{asked.header("Host")} +
+                                              "\" is not a host name of this server"));
+}
+
 }  // namespace
 
 const handler* reader_of_body(const site& on, const request_head& head) {
-  if (head.form != request_head::target_form::path) return nullptr;
+  if (!on.hosts.allows(head.asked.header("Host")) || head.form != request_head::target_form::path) {
+    return nullptr;
+  }
   const route* const at = on.routes.find(head.asked.path());
   if (at == nullptr || (at->session && wants_websocket(head))) return nullptr;
   return at->find(head.asked.method());
@@ -299,6 +307,7 @@ std::variant<reply, upgrade, scrape> respond(const site& on, request_head& head,
                   .keep_alive = keep_alive,
                   .head_only = asked.method() == "HEAD"};
   on.counts.requests.add();
+  if (!on.hosts.allows(asked.header("Host"))) return of_unknown_host(c, asked);
   // RFC 9110, 9.1. A known method that this path does not allow is answered with 405.
   if (!on.routes.knows(asked.method()) || head.form == request_head::target_form::authority) {
     return to_reply(c, response::error(501));

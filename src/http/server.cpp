@@ -57,6 +57,11 @@ http::options checked(http::options o) {
   positive(l.rate_addresses_max > 0, "rate_addresses_max");
   positive(l.rate_addresses_bytes > 0, "rate_addresses_bytes");
   if (o.loops == 0) throw std::invalid_argument("http::options::loops must be positive");
+  if (detail::is_unix_address(o.address) && !o.trusted_proxies.empty()) {
+    throw std::invalid_argument(
+        "http::options::trusted_proxies must be empty with the Unix socket \"" + o.address +
+        "\": its clients have no addresses");
+  }
   return o;
 }
 

@@ -12,6 +12,7 @@
 #include "admission.hpp"
 #include "body_budget.hpp"
 #include "byte_share.hpp"
+#include "host_policy.hpp"
 #include "listen_address.hpp"
 #include "origin.hpp"
 #include "rate_limiter.hpp"
@@ -33,6 +34,7 @@ struct site {
         is_secure(options.tls.is_set()),
         is_unix(is_unix_address(options.address)),
         origins(options.check_origin, options.allowed_origins, is_secure, options.address),
+        hosts(options.check_host, options.host_names, options.address),
         proxies(options.trusted_proxies),
         places(options.limits),
         rates(options.limits, options.loops),
@@ -59,6 +61,7 @@ struct site {
   const bool is_secure;
   const bool is_unix;  // its clients have no addresses
   const origin_policy origins;
+  const host_policy hosts;
   const trusted_proxies proxies;
   router routes;
   mutable tally counts;

@@ -43,11 +43,20 @@ struct options {
   bool check_origin = true;
   std::vector<std::string> allowed_origins{};
 
+  /// Rejects requests whose Host is a name that an attacker can make resolve to this server, with
+  /// 421, so that no web page can read responses through DNS rebinding. IP addresses, "localhost",
+  /// `address` if it is a name, and host_names are accepted, with any port. So are requests without
+  /// a Host, which do not come from a browser.
+  bool check_host = false;
+  /// More names of this server, without a port.
+  std::vector<std::string> host_names{};
+
   /// The proxies that may name the client that they serve: addresses and networks, as "::1" and
   /// "10.0.0.0/8". Only in a request that comes directly from one of them, `proxy_header` is read,
   /// from its end: the last address that is not of a trusted proxy is the client's. This address
   /// then counts for rates and for connections_per_address_max, and is the peer of the request, of
-  /// its WebSocket and in on_access. If the header is malformed, the response is 400.
+  /// its WebSocket and in on_access. If the header is malformed, the response is 400. A server on a
+  /// Unix socket cannot have any.
   std::vector<std::string> trusted_proxies{};
   /// The headers that the trusted proxies write. A proxy that writes one of them may pass on the
   /// other one from the client, so name the one that it writes.
@@ -63,7 +72,8 @@ struct options {
 
 /// Options of a server for operations alone, which serves metrics and health checks apart from the
 /// clients (see server::metrics_of()). Its limits are small: 32 connections, requests of 8 KiB,
-/// 10 seconds for a request.
+/// 10 seconds for a request. check_host is set, except for a Unix socket, to which no web page can
+/// connect.
 ///
 /// `listen`: "ADDRESS:PORT", with an IPv6 address in brackets, or "unix:PATH".
 ///

@@ -47,8 +47,9 @@ using handler = std::function<response(const request&)>;
 /// the system down first is allowed.
 class server {
  public:
-  /// Errors: std::invalid_argument for a limit of zero, for zero loops, and for an invalid allowed
-  ///         origin or trusted proxy; tls_error for an unusable certificate or key.
+  /// Errors: std::invalid_argument for a limit of zero, for zero loops, for an invalid allowed
+  ///         origin, host name or trusted proxy, and for trusted proxies of a Unix socket; tls_error
+  ///         for an unusable certificate or key.
   explicit server(troupe::system& on, http::options options = {});
   server(const server&) = delete;
   server& operator=(const server&) = delete;
