@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <stdexcept>
 #include <string_view>
 
 #include <troupe/server/server.hpp>
@@ -28,6 +29,7 @@ server::configuration read(const serve_options& options) {
   }
   if (!options.address.empty()) all.http.address = options.address;
   if (options.port) all.http.port = *options.port;
+  if (!options.admin.empty()) all.admin.listen = options.admin;
   if (!options.control.empty()) all.admin.control = options.control;
   if (options.watch) all.admin.watch = true;
   server::expect_no_duplicates(all);
@@ -58,6 +60,16 @@ std::string is_application(const std::string& path) {
     return {};
   } catch (const server::configuration_error& wrong) {
     return wrong.what();
+  }
+}
+
+std::string is_admin_address(const std::string& text) {
+  if (text == "off") return {};
+  try {
+    (void)http::admin_options(text);
+    return {};
+  } catch (const std::invalid_argument& wrong) {
+    return std::string(wrong.what()) + ", or off";
   }
 }
 
@@ -137,6 +149,12 @@ void add_serve(CLI::App& program, serve_options& options, int& result) {
   add_number(*command, "--port", {0, 65'535},
              "port to listen on; overrides the configuration; 0: any free port",
              [&options](std::uint64_t value) { options.port = static_cast<std::uint16_t>(value); });
+  command
+      ->add_option("--admin", options.admin,
+                   "address of the admin listener, which serves metrics and health checks: "
+                   "ADDRESS:PORT, unix:PATH or off; overrides the configuration")
+      ->check(is_admin_address)
+      ->type_name("ADDRESS");
   command
       ->add_option("--control", options.control,
                    "path of the control socket for troupe reload; overrides the configuration")

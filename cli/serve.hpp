@@ -14,6 +14,7 @@ struct serve_options {
   std::vector<std::string> applications;
   std::string address;
   std::optional<std::uint16_t> port;
+  std::string admin;
   std::string control;
   bool check = false;
   bool watch = false;

@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <optional>
+#include <string>
 #include <system_error>
 
 #include <troupe/http/http.hpp>
@@ -32,6 +34,11 @@ int main(int count, char** arguments) {
   app.add_option("--origin", options.allowed_origins,
                  "another origin whose pages may connect, such as https://example.org")
       ->take_all();
+  std::string admin_address;
+  app.add_option("--admin", admin_address,
+                 "address of a listener for metrics and health checks, such as 127.0.0.1:9180 or "
+                 "unix:PATH; not served by default")
+      ->type_name("ADDRESS");
   troupe::system_options run;
   app.add_option("--trace", run.timeline.file,
                  "write a trace of the threads for ui.perfetto.dev, and a summary to FILE.txt")
@@ -50,12 +57,19 @@ int main(int count, char** arguments) {
     troupe::http::server server(system, options);
     chat::serve(server, system, "/");
     server.health();
-    server.metrics();
+    // Clients of the chat cannot read the metrics.
+    std::optional<troupe::http::server> admin;
+    if (!admin_address.empty()) {
+      admin.emplace(system, troupe::http::admin_options(admin_address));
+      admin->metrics_of(server);
+      admin->health_of(server);
+      admin->start();
+    }
     return server.run([&] {
       std::cout << "serving http://" << options.address << ":" << server.port() << std::endl;
     });
   } catch (const std::system_error& e) {
-    std::cerr << "chat: " << e.what() << "; try another --address, --port or --trace\n";
+    std::cerr << "chat: " << e.what() << "; try another --address, --port, --admin or --trace\n";
   } catch (const std::exception& e) {
     std::cerr << "chat: " << e.what() << "\n";
   }

@@ -22,10 +22,11 @@ namespace {
 
 namespace server = troupe::server;
 
-int serve(const std::string& file, std::optional<std::uint16_t> port) {
+int serve(const std::string& file, std::optional<std::uint16_t> port, const std::string& admin) {
   const auto read = [&] {
     server::configuration all = server::read_configuration(file);
     if (port) all.http.port = *port;
+    if (!admin.empty()) all.admin.listen = admin;
     return all;
   };
   server::configuration all = read();
@@ -50,9 +51,13 @@ int main(int count, char** arguments) {
   CLI::App program{"A chat in C++ and applications in Lua, side by side."};
   std::string file;
   std::optional<std::uint16_t> port;
+  std::string admin;
   program.add_option("CONFIGURATION", file, "configuration file of troupe serve")->required();
   program.add_option("--port", port,
                      "port to listen on; overrides the configuration; 0: any free port");
+  program.add_option("--admin", admin,
+                     "address of the admin listener, which serves metrics and health checks: "
+                     "ADDRESS:PORT, unix:PATH or off; overrides the configuration");
   try {
     program.parse(count, arguments);
   } catch (const CLI::CallForHelp& e) {
@@ -62,7 +67,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   try {
-    return serve(file, port);
+    return serve(file, port, admin);
   } catch (const std::exception& e) {
     std::cerr << "together: " << e.what() << '\n';
     return 1;

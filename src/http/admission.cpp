@@ -49,10 +49,20 @@ std::size_t admission::inside() const {
   return all_;
 }
 
+std::size_t admission::addresses() const {
+  const std::lock_guard lock(mutex_);
+  return each_.size();
+}
+
 bool admission::enter_each(const client_key& who) {
-  std::size_t& there = each_[who];
-  if (there >= each_max_) return false;
-  ++there;
+  const auto there = each_.find(who);
+  if (there == each_.end()) {
+    if (each_max_ == 0) return false;
+    each_.emplace(who, 1);
+    return true;
+  }
+  if (there->second >= each_max_) return false;
+  ++there->second;
   return true;
 }
 

@@ -41,6 +41,8 @@ class admission {
   void leave_client(const client_key& who) noexcept;
 
   [[nodiscard]] std::size_t inside() const;
+  /// Those that have places, and so entries of the table.
+  [[nodiscard]] std::size_t addresses() const;
 
  private:
   [[nodiscard]] bool enter_each(const client_key& who);

@@ -35,6 +35,20 @@ TEST(admission, one_address_does_not_take_all_places) {
   EXPECT_EQ(a.enter(from("10.0.0.1")), verdict::yes);
 }
 
+TEST(admission, addresses_without_places_are_not_kept) {
+  for (const std::size_t each : {0u, 1u}) {
+    admission a{bounds(10, each)};
+    for (const char* text : {"10.0.0.1", "10.0.0.2", "2001:db8::1"}) {
+      const client_key who(from(text));
+      const bool has_place = a.enter(from(text)) == verdict::yes;
+      EXPECT_EQ(has_place, each == 1);
+      EXPECT_FALSE(a.enter_client(who));
+      if (has_place) a.leave(from(text));
+      EXPECT_EQ(a.addresses(), 0u);
+    }
+  }
+}
+
 TEST(admission, an_ipv6_network_counts_as_one_address) {
   admission a{bounds(10, 1)};
   EXPECT_EQ(a.enter(from("2001:db8::1")), verdict::yes);

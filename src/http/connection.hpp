@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "channel.hpp"
 #include "client_address.hpp"
 #include "http_stage.hpp"
+#include "metrics_maker.hpp"
 #include "respond.hpp"
 #include "server_context.hpp"
 #include "tls_socket.hpp"
@@ -71,6 +73,10 @@ class basic_connection : public actor {
     if (websocket_) websocket_->session_ended(m.reason);
   }
 
+  void on(const metrics_text& m) {
+    if (http_) http_->on_metrics(m);
+  }
+
   struct broken {
     std::exception_ptr why;
   };
@@ -91,6 +97,12 @@ class basic_connection : public actor {
   }
 
   void watch_session(const address& who) { watch(who); }
+
+  /// False if no metrics_text will come.
+  bool want_metrics(const ref<metrics_maker>& from, std::uint64_t number) {
+    const delivery how = from.send(metrics_maker::wanted{self(this), number});
+    return how == delivery::accepted || how == delivery::paused;
+  }
 
   /// Ends this actor.
   void over() { stop(); }

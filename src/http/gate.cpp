@@ -51,12 +51,15 @@ void gate::on(const net::accept_paused&) { on_->counts.accept_pauses.add(); }
 
 void gate::admit(net::accepted m) {
   net::error_code error;
-  const auto from = m.connection.remote_endpoint(error);
-  if (error) return;  // gone already
-  visitor v{.number = ++came_, .who = {}, .from = unmapped(from.address()), .as = entry::admitted};
+  ip_address from;  // with a Unix socket that of all clients
+  if (!on_->is_unix) {
+    from = m.connection.remote_endpoint(error).address();
+    if (error) return;  // gone already
+  }
+  visitor v{.number = ++came_, .who = {}, .from = unmapped(from), .as = entry::admitted};
   v.is_proxy = on_->proxies.trusts(v.from);
   if (is_too_frequent(v)) return;
-  m.connection.set_option(net::protocol::no_delay(true), error);
+  if (!on_->is_unix) m.connection.set_option(net::protocol::no_delay(true), error);
   if (!give_place(v)) return;
   // All that needs memory comes before the connection is there, but for the monitor. The place in
   // the table has no key until then.

@@ -31,6 +31,9 @@ namespace troupe::http::detail {
 ///      ▼ idle, eof              └──▶ writing           ▼
 ///     over ◀──────────────────────────────── (lingering, after an error)
 ///
+/// A request for metrics is `making` between reading and writing: an actor makes the text, and
+/// neither an operation nor the client can end this phase, but the alarm does.
+///
 /// Memory for a request is bounded: 16 KiB of unparsed bytes, header_bytes for the head, body_bytes
 /// for the body. The bodies of all connections share request_bodies_bytes.
 ///
@@ -45,14 +48,14 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   using base = stage<http_stage<Stream>, Stream>;
 
  public:
-  /// `peer`: unmapped.
+  /// `peer`: unmapped. Not used if the clients have no addresses.
   http_stage(basic_connection<Stream>& owner, std::shared_ptr<const server_context> on,
              Stream stream, const ip_address& peer)
       : base(owner, std::move(on)),
         stream_(std::move(stream), this->counts()),
         peer_(peer),
         is_proxied_(this->on().proxies.trusts(peer)),
-        client_(peer.to_string()),
+        client_(this->on().is_unix ? "unix" : peer.to_string()),
         client_key_(peer),
         share_(this->on().bodies) {}
 
@@ -81,11 +84,14 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
     base::cut(socket());
   }
 
+  /// The text for a request that waits for metrics.
+  void on_metrics(const metrics_text& made);
+
   /// Does what is due, and returns when to look again.
   time_point tick(time_point now);
 
  private:
-  enum class phase : std::uint8_t { waiting, reading, writing, lingering, over };
+  enum class phase : std::uint8_t { waiting, reading, making, writing, lingering, over };
 
   Stream& socket() noexcept { return stream_.next_layer(); }
   void enter(phase next, time_point due) {
@@ -114,6 +120,8 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void read_body();
   [[nodiscard]] bool add_to_body(std::string_view piece);
   void answer();
+  void leave_if_draining() noexcept;
+  void await_metrics(const ref<metrics_maker>& from);
   void answer_too_many(duration wait);
   void reject(const refusal& what);
   void fail(const refusal& what);  // for input that has not been counted as a request
@@ -145,9 +153,10 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   bool keep_alive_ = false;
   bool draining_ = false;
   bool timed_out_ = false;
-  bool paused_ = false;  // read() waits for read_at_
-  bool unread_ = false;  // the client may have sent more than was read
-  time_point since_;     // when the phase began, or when it was last found that the client reads
+  bool paused_ = false;       // read() waits for read_at_
+  bool unread_ = false;       // the client may have sent more than was read
+  std::uint64_t scrape_ = 0;  // the number of the last request for metrics
+  time_point since_;  // when the phase began, or when it was last found that the client reads
   std::uint64_t written_before_ = 0;              // bytes written at that time
   time_point began_;                              // when the request began
   unsigned status_ = 0;                           // status of the response

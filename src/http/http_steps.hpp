@@ -218,9 +218,9 @@ void http_stage<Stream>::answer() {
   request_head& head = parser_->head();
   request_access::set_peer(head.asked, client_, this->on().is_secure);
   request_access::set_body(head.asked, std::exchange(body_, {}));
-  // While draining, requests that were received ahead still get responses.
-  keep_alive_ = keep_alive_ && !(draining_ && in_.unread().empty());
+  leave_if_draining();
   auto result = respond(this->on(), head, keep_alive_);
+  if (const auto* from = std::get_if<scrape>(&result)) return await_metrics(*from->from);
   parser_.reset();
   share_.clear();
   if (auto* to = std::get_if<upgrade>(&result)) {
@@ -241,6 +241,34 @@ void http_stage<Stream>::answer() {
     keep_alive_ = false;
     unread_ = true;
   }
+  write(std::move(r));
+}
+
+// While draining, requests that were received ahead still get responses.
+template <class Stream>
+void http_stage<Stream>::leave_if_draining() noexcept {
+  keep_alive_ = keep_alive_ && !(draining_ && in_.unread().empty());
+}
+
+template <class Stream>
+void http_stage<Stream>::await_metrics(const ref<metrics_maker>& from) {
+  since_ = clock::now();
+  enter(phase::making, since_ + this->limits().request_timeout);
+  if (!this->owner().want_metrics(from, ++scrape_)) refuse({503, "the server is stopping"});
+}
+
+template <class Stream>
+void http_stage<Stream>::on_metrics(const metrics_text& made) {
+  // It may come too late, and then another request may wait already.
+  if (phase_ != phase::making || made.number != scrape_) return;
+  if (!made.text) {
+    this->counts().handler_failures.add();
+    return refuse({500, "the metrics could not be made"});
+  }
+  leave_if_draining();
+  reply r = respond_metrics(this->on(), parser_->head(), keep_alive_, made.text);
+  parser_.reset();
+  share_.clear();
   write(std::move(r));
 }
 
@@ -390,6 +418,12 @@ time_point http_stage<Stream>::tick(time_point now) {
       timed_out_ = true;
       // The interrupted step answers. While reading is paused, no step is outstanding.
       std::exchange(paused_, false) ? fail({408}) : cancel();
+      break;
+    case phase::making:
+      due = since_ + l.request_timeout;
+      if (now < due) return due;
+      this->counts().requests_timed_out.add();
+      refuse({503, "the metrics were not made in time"});
       break;
     case phase::writing:
       due = writing_due();

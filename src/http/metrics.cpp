@@ -5,6 +5,8 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <sstream>
 #include <utility>
@@ -29,8 +31,12 @@ struct figure {
   const char* label_value = nullptr;
 };
 
+/// Metric families as text, up to a size limit.
 class families {
  public:
+  explicit families(std::size_t bytes_max)
+      : bytes_max_(bytes_max - std::min(bytes_max, reserved_bytes)) {}
+
   void gauge(const char* name, const char* help, std::initializer_list<sample> samples) {
     add(name, help, MetricType::Gauge, samples);
   }
@@ -53,18 +59,50 @@ class families {
         family.metric.push_back(std::move(metric));
       }
     }
-    all_.push_back(std::move(family));
+    append(family);
   }
   void others(const std::vector<figure_family>& also) {
-    for (const figure_family& each : also) all_.push_back(converted(each));
+    for (const figure_family& each : also) {
+      // So many figures do not fit, however short they are, and the text need not be made.
+      if (each.figures.size() >
+          (bytes_max_ - text_.size()) / std::max<std::size_t>(each.name.size(), 1)) {
+        ++omitted_;
+      } else {
+        append(converted(each));
+      }
+    }
   }
-  [[nodiscard]] std::string text() const {
-    std::ostringstream out;
-    prometheus::TextSerializer{}.Serialize(out, all_);
-    return std::move(out).str();
+  /// With the number of families that it lacks.
+  [[nodiscard]] std::string text() && {
+    prometheus::ClientMetric count;
+    count.gauge.value = static_cast<double>(omitted_);
+    text_ += text_of({omitted_name,
+                      "Metric families omitted from this text for its size limit.",
+                      MetricType::Gauge,
+                      {std::move(count)}});
+    return std::move(text_);
   }
 
  private:
+  static constexpr const char* omitted_name = "troupe_metrics_omitted_families";
+  // For that count.
+  static constexpr std::size_t reserved_bytes = 256;
+
+  static std::string text_of(const prometheus::MetricFamily& family) {
+    std::ostringstream out;
+    prometheus::TextSerializer{}.Serialize(out, {family});
+    return std::move(out).str();
+  }
+
+  void append(const prometheus::MetricFamily& family) {
+    const std::string more = text_of(family);
+    if (more.size() > bytes_max_ - text_.size()) {
+      ++omitted_;
+    } else {
+      text_ += more;
+    }
+  }
+
   static prometheus::MetricFamily converted(const figure_family& from) {
     constexpr MetricType types[] = {MetricType::Counter, MetricType::Gauge, MetricType::Histogram};
     const MetricType type = types[static_cast<std::size_t>(from.type)];
@@ -94,10 +132,12 @@ class families {
       (type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) = value;
       family.metric.push_back(std::move(metric));
     }
-    all_.push_back(std::move(family));
+    append(family);
   }
 
-  std::vector<prometheus::MetricFamily> all_;
+  const std::size_t bytes_max_;
+  std::string text_;  // of at most bytes_max_
+  std::size_t omitted_ = 0;
 };
 
 void add_system(families& to, const troupe::statistics& s) {
@@ -206,10 +246,12 @@ void add_server(families& to, const http::statistics& s) {
              {{s.messages_in, "direction", "in"}, {s.messages_out, "direction", "out"}});
   to.counter("troupe_http_bytes_total", "Bytes through sockets; for TLS, bytes of plaintext.",
              {{s.bytes_in, "direction", "in"}, {s.bytes_out, "direction", "out"}});
-  to.counter("troupe_http_refused_total", "Connections, WebSockets and request bodies refused.",
+  to.counter("troupe_http_refused_total",
+             "Connections, WebSockets, requests and request bodies refused.",
              {{s.refused_full, "reason", "full"},
               {s.refused_per_address, "reason", "address"},
               {s.refused_origin, "reason", "origin"},
+              {s.refused_host, "reason", "host"},
               {s.bodies_refused, "reason", "request_bodies"},
               {s.upgrades_refused, "reason", "upgrade_requests"}});
   to.counter("troupe_http_rejected_total",
@@ -265,13 +307,13 @@ void add_server(families& to, const http::statistics& s) {
 }  // namespace
 
 std::string to_prometheus(const troupe::statistics& of_system, const http::statistics& of_server,
-                          const std::vector<figure_family>& also) {
-  families all;
+                          const std::vector<figure_family>& also, std::size_t bytes_max) {
+  families all(bytes_max);
   add_system(all, of_system);
   add_dispatchers(all, of_system.dispatchers);
   add_server(all, of_server);
   all.others(also);
-  return all.text();
+  return std::move(all).text();
 }
 
 }  // namespace troupe::http::detail

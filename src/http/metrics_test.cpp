@@ -123,8 +123,8 @@ TEST_F(metrics_of_a_server, are_served) {
   EXPECT_THAT(a.body, HasSubstr("\ntroupe_http_connections 2\n"));
   EXPECT_THAT(a.body, HasSubstr("\ntroupe_http_websockets 1\n"));
   EXPECT_THAT(a.body, HasSubstr("\ntroupe_http_websocket_messages_total{direction=\"in\"} 1\n"));
-  // The gate, the listener, two connections and a session.
-  EXPECT_THAT(a.body, HasSubstr("\ntroupe_actors 5\n"));
+  // The gate, the listener, the maker of this text, two connections and a session.
+  EXPECT_THAT(a.body, HasSubstr("\ntroupe_actors 6\n"));
   EXPECT_THAT(a.body, HasSubstr("\ntroupe_timers 2\n"));
 }
 

@@ -3,10 +3,10 @@
 #include "origin.hpp"
 
 #include <algorithm>
-#include <boost/asio/ip/address.hpp>
 #include <optional>
 #include <stdexcept>
 
+#include "host_policy.hpp"
 #include "text.hpp"
 
 namespace troupe::http::detail {
@@ -61,21 +61,11 @@ bool origin_policy::allows(std::string_view origin, std::string_view host) const
   if (!check_ || origin.empty()) return true;
   const auto from = parse(origin);  // empty for "null", which a sandboxed page sends
   if (!from) return false;
-  const bool may_be_own = from->scheme == "https" || (!is_secure_ && is_own(from->authority));
+  const bool may_be_own = from->scheme == "https" ||
+                          (!is_secure_ && is_safe_from_rebinding(from->authority, listens_on_));
   if (may_be_own && from->authority == without_port(lower(host), from->scheme)) return true;
   return std::find(allowed_.begin(), allowed_.end(), from->scheme + "://" + from->authority) !=
          allowed_.end();
-}
-
-// Returns true if no attacker can make this name resolve to the server.
-bool origin_policy::is_own(std::string_view authority) const {
-  const bool is_bracketed = authority.starts_with('[');
-  const std::size_t end = is_bracketed ? authority.find(']') : authority.find(':');
-  const std::string name(authority.substr(is_bracketed ? 1 : 0, end - (is_bracketed ? 1 : 0)));
-  if (name == "localhost" || name.ends_with(".localhost") || name == listens_on_) return true;
-  boost::system::error_code is_none;
-  (void)boost::asio::ip::make_address(name, is_none);
-  return !is_none;
 }
 
 }  // namespace troupe::http::detail

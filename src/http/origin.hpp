@@ -31,8 +31,6 @@ class origin_policy {
   [[nodiscard]] bool allows(std::string_view origin, std::string_view host) const;
 
  private:
-  [[nodiscard]] bool is_own(std::string_view authority) const;
-
   bool check_;
   bool is_secure_;
   std::string listens_on_;            // in lower case

@@ -154,7 +154,7 @@ class raw_client {
     return a;
   }
   answer get(const std::string& target, const std::string& more = {}) {
-    send("GET " + target + " HTTP/1.1\r\nHost: here\r\n" + more + "\r\n");
+    send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + more + "\r\n");
     return read_answer();
   }
 

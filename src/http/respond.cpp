@@ -13,7 +13,9 @@
 #include "date.hpp"
 #include "file_body.hpp"
 #include "handshake.hpp"
+#include "metrics.hpp"
 #include "request_access.hpp"
+#include "shared_text_body.hpp"
 #include "text.hpp"
 
 namespace troupe::http::detail {
@@ -223,8 +225,8 @@ std::string joined(const std::vector<std::string>& names) {
   return all;
 }
 
-std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, const route& at,
-                                          bool has_body) {
+std::variant<reply, upgrade, scrape> of_websocket(const context& c, request&& asked,
+                                                  const route& at, bool has_body) {
   const auto malformed = [&](std::string_view why) {
     c.on.counts.malformed_requests.add();
     return to_reply(c, response::error(400, why));
@@ -281,23 +283,32 @@ reply of_server(const context& c) {
   return to_reply(c, std::move(r));
 }
 
+reply of_unknown_host(const context& c, const request& asked) {
+  c.on.counts.refused_host.add();
+  return to_reply(c, response::error(421, "\"" + std::string{asked.header("Host")} +
+                                              "\" is not a host name of this server"));
+}
+
 }  // namespace
 
 const handler* reader_of_body(const server_context& on, const request_head& head) {
-  if (head.form != request_head::target_form::path) return nullptr;
+  if (!on.hosts.allows(head.asked.header("Host")) || head.form != request_head::target_form::path) {
+    return nullptr;
+  }
   const route* const at = on.routes.find(head.asked.path());
   if (at == nullptr || (at->session && wants_websocket(head))) return nullptr;
   return at->find(head.asked.method());
 }
 
-std::variant<reply, upgrade> respond(const server_context& on, request_head& head,
-                                     bool keep_alive) {
+std::variant<reply, upgrade, scrape> respond(const server_context& on, request_head& head,
+                                             bool keep_alive) {
   request& asked = head.asked;
   const context c{.on = on,
                   .version = head.version,
                   .keep_alive = keep_alive,
                   .head_only = asked.method() == "HEAD"};
   on.counts.requests.add();
+  if (!on.hosts.allows(asked.header("Host"))) return of_unknown_host(c, asked);
   // RFC 9110, 9.1. A known method that this path does not allow is answered with 405.
   if (!on.routes.knows(asked.method()) || head.form == request_head::target_form::authority) {
     return to_reply(c, response::error(501));
@@ -307,10 +318,23 @@ std::variant<reply, upgrade> respond(const server_context& on, request_head& hea
     if (at->session && wants_websocket(head)) {
       return of_websocket(c, std::move(asked), *at, head.has_body());
     }
+    if (at->metrics && (asked.method() == "GET" || c.head_only)) return scrape{&at->metrics};
     return of_route(c, asked, *at);
   }
   if (const mount* in = on.routes.find_files(asked.path())) return of_files(c, asked, *in);
   return to_reply(c, response::error(404));
+}
+
+reply respond_metrics(const server_context& on, const request_head& asked, bool keep_alive,
+                      std::shared_ptr<const std::string> text) {
+  const context c{.on = on,
+                  .version = asked.version,
+                  .keep_alive = keep_alive,
+                  .head_only = asked.asked.method() == "HEAD"};
+  bh::response<shared_text_body> m{bh::status::ok, c.version};
+  m.set(field::content_type, metrics_content_type);
+  m.body() = std::move(text);
+  return whole(c, std::move(m));
 }
 
 reply respond_too_many(const server_context& on, const request_head& asked, bool keep_alive,

@@ -11,6 +11,7 @@
 
 #include "beast.hpp"
 #include "byte_share.hpp"
+#include "metrics_maker.hpp"
 #include "request_parser.hpp"
 #include "server_context.hpp"
 
@@ -30,6 +31,11 @@ struct upgrade {
 /// because others are large.
 inline constexpr std::size_t own_request_bytes = 2 * 1024;
 
+/// The request is answered with a text that is still to be made, by respond_metrics().
+struct scrape {
+  const ref<metrics_maker>* from;  // the server's
+};
+
 /// The handler that needs the body of this request; null if it is answered without the body.
 ///
 /// Threads: any, concurrently.
@@ -39,8 +45,12 @@ inline constexpr std::size_t own_request_bytes = 2 * 1024;
 /// returned a handler, the request has its body. The request is consumed.
 ///
 /// Threads: any, at once. The route's handler runs here.
-[[nodiscard]] std::variant<reply, upgrade> respond(const server_context& on, request_head& asked,
-                                                   bool keep_alive);
+[[nodiscard]] std::variant<reply, upgrade, scrape> respond(const server_context& on,
+                                                           request_head& asked, bool keep_alive);
+
+/// The response to a request for which respond() returned a scrape. `text` is not null.
+[[nodiscard]] reply respond_metrics(const server_context& on, const request_head& asked,
+                                    bool keep_alive, std::shared_ptr<const std::string> text);
 
 /// 429: the client exceeds its rate of requests, and has to wait that long. It is not counted.
 [[nodiscard]] reply respond_too_many(const server_context& on, const request_head& asked,

@@ -68,8 +68,8 @@ const handler* route::find(std::string_view method_name) const noexcept {
 std::string route::allowed() const {
   std::vector<std::string_view> names;
   for (const method& m : methods) names.push_back(m.name);
-  if (content || session) names.push_back("GET");
-  if (content || find("GET") != nullptr) names.push_back("HEAD");
+  if (content || session || metrics) names.push_back("GET");
+  if (content || metrics || find("GET") != nullptr) names.push_back("HEAD");
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string result;
@@ -96,12 +96,16 @@ void router::add(std::string method, std::string path, handler answer) {
   if (here.content && (method == "GET" || method == "HEAD")) {
     refuse(path, "a resource() already handles " + method);
   }
+  if (here.metrics && (method == "GET" || method == "HEAD")) {
+    refuse(path, "metrics() responds to " + method + " here already");
+  }
   here.methods.push_back({std::move(method), std::move(answer)});
 }
 
 void router::add(std::string path, resource content) {
   route& here = at(path);
   if (here.content) refuse(path, "a resource() exists already");
+  if (here.metrics) refuse(path, "metrics() responds to GET here already");
   if (here.find("GET") != nullptr || here.find("HEAD") != nullptr) {
     refuse(path, "GET has a handler, which would hide the resource()");
   }
@@ -115,6 +119,22 @@ void router::add(std::string path, session_factory session, websocket_options ho
   here.protocols = std::move(how.protocols);
   here.requires_protocol = how.require_protocol;
   here.kept_headers = std::move(how.kept_headers);
+}
+
+void router::expect_free_for_metrics(std::string_view path) const {
+  expect_path(path);
+  const route* const here = find(path);
+  if (here == nullptr) return;
+  if (here->metrics) refuse(path, "there are metrics() already");
+  if (here->content) refuse(path, "there is a resource(), which answers GET");
+  if (here->find("GET") != nullptr || here->find("HEAD") != nullptr) {
+    refuse(path, "GET has a handler already");
+  }
+}
+
+void router::add(std::string path, ref<metrics_maker> metrics) {
+  expect_free_for_metrics(path);
+  at(std::move(path)).metrics = std::move(metrics);
 }
 
 void router::add_files(std::string prefix, const std::filesystem::path& directory) {

@@ -14,6 +14,7 @@
 #include <troupe/http/websocket_options.hpp>
 
 #include "file_root.hpp"
+#include "metrics_maker.hpp"
 
 namespace troupe::http::detail {
 
@@ -33,6 +34,7 @@ struct route {
 
   std::vector<method> methods;
   std::optional<resource> content;
+  ref<metrics_maker> metrics;  // responds to GET
   session_factory session;
   // For the session:
   std::vector<std::string> protocols;
@@ -61,7 +63,11 @@ class router {
   void add(std::string method, std::string path, handler answer);
   void add(std::string path, resource content);
   void add(std::string path, session_factory session, websocket_options how = {});
+  void add(std::string path, ref<metrics_maker> metrics);
   void add_files(std::string prefix, const std::filesystem::path& directory);
+
+  /// Throws the exception of add() if metrics at this path are not possible.
+  void expect_free_for_metrics(std::string_view path) const;
 
   [[nodiscard]] const route* find(std::string_view path) const;
   /// The mount with the longest matching prefix, or null.

@@ -6,17 +6,21 @@
 #include <csignal>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <troupe/detail/base/assert.hpp>
 #include <troupe/detail/sync/mutex.hpp>
 #include <troupe/net/loop.hpp>
 #include <troupe/net/signals.hpp>
+#include <troupe/net/socket_file.hpp>
 
 #include "access_logged_session.hpp"
 #include "gate.hpp"
-#include "metrics.hpp"
+#include "listen_address.hpp"
+#include "metrics_maker.hpp"
 #include "server_context.hpp"
 #include "text.hpp"
 
@@ -35,6 +39,7 @@ http::options checked(http::options o) {
   positive(l.body_bytes > 0, "body_bytes");
   positive(l.request_bodies_bytes > 0, "request_bodies_bytes");
   positive(l.message_bytes > 0, "message_bytes");
+  positive(l.metrics_bytes > 0, "metrics_bytes");
   positive(l.connections_max > 0, "connections_max");
   positive(l.connections_per_address_max > 0, "connections_per_address_max");
   positive(l.handshake_timeout.count() > 0, "handshake_timeout");
@@ -52,6 +57,11 @@ http::options checked(http::options o) {
   positive(l.rate_addresses_max > 0, "rate_addresses_max");
   positive(l.rate_addresses_bytes > 0, "rate_addresses_bytes");
   if (o.loops == 0) throw std::invalid_argument("http::options::loops must be positive");
+  if (detail::is_unix_address(o.address) && !o.trusted_proxies.empty()) {
+    throw std::invalid_argument(
+        "http::options::trusted_proxies must be empty with the Unix socket \"" + o.address +
+        "\": its clients have no addresses");
+  }
   return o;
 }
 
@@ -76,10 +86,40 @@ struct server::state {
     return context->routes;
   }
 
+  net::acceptor listen(net::loop& on) {
+    const http::options& o = context->options;
+    if (context->is_unix) {
+      file.emplace(detail::unix_path(o.address));
+      return file->listen(on.context());
+    }
+    net::acceptor acceptor = net::listen(on.context(), o.address, o.port);
+    port = acceptor.local_endpoint().port();
+    return acceptor;
+  }
+
+  void remove_file() {
+    const std::lock_guard lock(end_mutex);
+    file.reset();
+  }
+  // Nothing calls the figure sources afterwards.
+  void end_makers() {
+    std::vector<ref<detail::metrics_maker>> all;
+    {
+      const std::lock_guard lock(end_mutex);
+      all.swap(makers);
+    }
+    for (const ref<detail::metrics_maker>& each : all) each.stop_now();
+    for (const ref<detail::metrics_maker>& each : all) each.join();
+  }
+
   const std::shared_ptr<detail::server_context> context;
   std::vector<std::unique_ptr<net::loop>> loops;
   ref<detail::gate> gate;  // from start() on
   std::uint16_t port = 0;
+
+  mutex end_mutex;  // guards what follows, from start() on
+  std::vector<ref<detail::metrics_maker>> makers;
+  std::optional<net::socket_file> file;  // if it listens on a Unix socket, until that is closed
 
   mutex run_mutex;                        // guards what follows
   std::unique_ptr<net::signals> waiting;  // run() does, for these
@@ -126,22 +166,38 @@ void server::add_websocket(std::string path, websocket_options how, detail::sess
 }
 
 void server::metrics(std::string path, figure_source also) {
-  const auto answer = [context = state_->context.get(), also = std::move(also)](const request&) {
-    response r =
-        response::text(detail::to_prometheus(context->system.statistics(), context->snapshot(),
-                                             also ? also() : std::vector<figure_family>()));
-    r.content_type = detail::metrics_content_type;
-    return r;
-  };
-  route("GET", std::move(path), answer);
+  add_metrics(std::move(path), *state_, std::move(also));
 }
 
-void server::health(std::string path) {
-  route("GET", std::move(path), [context = state_->context.get()](const request&) {
-    // [draining] relaxed: a health check may see it a moment later.
-    const bool draining = context->draining.load(relaxed);
-    return draining ? response::text("draining\n", 503) : response::text("ok\n");
-  });
+void server::metrics_of(const server& other, std::string path, figure_source also) {
+  add_metrics(std::move(path), *other.state_, std::move(also));
+}
+
+// The maker is reached from the context of this server, so it must not keep a context alive.
+void server::add_metrics(std::string path, const state& of, figure_source also) {
+  detail::router& routes = state_->routes();
+  routes.expect_free_for_metrics(path);
+  // The number of connections bounds the messages that it gets.
+  const spawn_options how{.where = own_thread, .max_messages = no_limit, .max_bytes = no_limit};
+  state_->makers.push_back(system_.spawn<detail::metrics_maker>(
+      how, of.context, std::move(also), state_->context->limits().metrics_bytes));
+  routes.add(std::move(path), state_->makers.back());
+}
+
+void server::health(std::string path) { add_health(std::move(path), *state_); }
+
+void server::health_of(const server& other, std::string path) {
+  add_health(std::move(path), *other.state_);
+}
+
+void server::add_health(std::string path, const state& of) {
+  route("GET", std::move(path),
+        [other = std::weak_ptr<const detail::server_context>(of.context)](const request&) {
+          const auto context = other.lock();
+          // [draining] relaxed: a health check may learn of it a moment later.
+          const bool draining = !context || context->draining.load(relaxed);
+          return draining ? response::text("draining\n", 503) : response::text("ok\n");
+        });
 }
 
 void server::start() {
@@ -153,8 +209,7 @@ void server::start() {
     loops.push_back(std::make_unique<net::loop>(system_, "http-" + std::to_string(i)));
     all.push_back(loops.back().get());
   }
-  net::acceptor acceptor = net::listen(all.front()->context(), o.address, o.port);
-  state_->port = acceptor.local_endpoint().port();
+  net::acceptor acceptor = state_->listen(*all.front());
   state_->loops = std::move(loops);
   state_->gate = system_.spawn<detail::gate>(detail::without_limits(all.front()->pump()),
                                              state_->context, std::move(all), std::move(acceptor));
@@ -166,10 +221,13 @@ bool server::drain(std::chrono::milliseconds deadline) {
   if (!state_->gate || state_->gate.join_for(0s)) return true;
   state_->context->draining.store(true, relaxed);  // [draining]
   state_->gate.send(detail::gate::drain{});
-  if (state_->gate.join_for(deadline)) return true;
-  state_->gate.send(detail::gate::cut{});
-  state_->gate.join();
-  return false;
+  const bool in_time = state_->gate.join_for(deadline).has_value();
+  if (!in_time) {
+    state_->gate.send(detail::gate::cut{});
+    state_->gate.join();
+  }
+  state_->remove_file();
+  return in_time;
 }
 
 void server::stop() {
@@ -178,9 +236,12 @@ void server::stop() {
     state_->stopped = true;
     if (state_->waiting) state_->waiting->cancel();
   }
-  if (!state_->gate || state_->gate.join_for(0s)) return;
-  state_->gate.send(detail::gate::cut{});
-  state_->gate.join();
+  if (state_->gate && !state_->gate.join_for(0s)) {
+    state_->gate.send(detail::gate::cut{});
+    state_->gate.join();
+  }
+  state_->remove_file();
+  state_->end_makers();
 }
 
 int server::run(const std::function<void()>& serving) {

@@ -12,6 +12,8 @@
 #include "admission.hpp"
 #include "body_budget.hpp"
 #include "byte_share.hpp"
+#include "host_policy.hpp"
+#include "listen_address.hpp"
 #include "origin.hpp"
 #include "rate_limiter.hpp"
 #include "router.hpp"
@@ -30,7 +32,9 @@ struct server_context {
       : system(on),
         options(std::move(opts)),
         is_secure(options.tls.is_set()),
+        is_unix(is_unix_address(options.address)),
         origins(options.check_origin, options.allowed_origins, is_secure, options.address),
+        hosts(options.check_host, options.host_names, options.address),
         proxies(options.trusted_proxies),
         places(options.limits),
         rates(options.limits, options.loops),
@@ -55,7 +59,9 @@ struct server_context {
   troupe::system& system;
   const http::options options;
   const bool is_secure;
+  const bool is_unix;  // its clients have no addresses
   const origin_policy origins;
+  const host_policy hosts;
   const trusted_proxies proxies;
   router routes;
   mutable tally counts;

@@ -200,9 +200,10 @@ TEST(simulated_server, a_client_that_was_not_read_from_has_not_been_silent) {
 /// A client that sends exactly the bytes that the test specifies.
 class raw_client {
  public:
-  explicit raw_client(world& in) : in_(in), socket_(in.clients.context()) {
+  explicit raw_client(world& in) : raw_client(in, in.server.port()) {}
+  raw_client(world& in, std::uint16_t port) : in_(in), socket_(in.clients.context()) {
     std::optional<net::error_code> done;
-    socket_.async_connect({boost::asio::ip::make_address("127.0.0.1"), in.server.port()},
+    socket_.async_connect({boost::asio::ip::make_address("127.0.0.1"), port},
                           [&](net::error_code error) { done = error; });
     EXPECT_TRUE(in.sim.run_until([&] { return done.has_value(); }, 1s));
     EXPECT_FALSE(done.value_or(net::error_code{}));
@@ -261,6 +262,59 @@ class raw_client {
   world& in_;
   net::socket socket_;
 };
+
+// The text is made by an actor with a thread of its own, which is scheduled like the others here.
+TEST(simulated_server, shows_its_metrics_on_another_listener) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    world w(seed);
+    int made = 0;
+    server admin(w.system, admin_options("127.0.0.1:9180"));
+    admin.metrics_of(w.server, "/metrics", [&] {
+      ++made;
+      return std::vector<figure_family>();
+    });
+    admin.health_of(w.server);
+    admin.start();
+    raw_client scraper(w, admin.port());
+    scraper.say("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_TRUE(w.sim.run_until([&] { return admin.statistics().bytes_out > 1'000; }, 1s));
+    EXPECT_EQ(made, 1);
+    EXPECT_TRUE(w.server.drain(10s));
+    EXPECT_TRUE(admin.drain(10s));
+  }
+}
+
+// Its limits are those of admin_options(), whatever those of the other server.
+TEST(simulated_server, a_slow_client_of_the_admin_listener_is_closed_in_its_own_time) {
+  options patient;
+  patient.limits.handshake_timeout = 1h;
+  patient.limits.request_timeout = 1h;
+  patient.limits.idle_timeout = 1h;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    world w(seed, {}, patient);
+    server admin(w.system, admin_options("127.0.0.1:9180"));
+    admin.health_of(w.server);
+    admin.start();
+    raw_client silent(w, admin.port());
+    raw_client slow(w, admin.port());
+    raw_client keeps_connection(w, admin.port());
+    slow.say("GET /healthz HTTP/1.1\r\n");
+    keeps_connection.say("GET /healthz HTTP/1.1\r\nHost: a.localhost\r\n\r\n");
+    EXPECT_TRUE(w.sim.run_until([&] { return admin.statistics().requests == 1; }, 1s));
+    EXPECT_EQ(admin.statistics().connections, 3u);
+    (void)w.sim.advance(4s);
+    EXPECT_EQ(admin.statistics().requests_timed_out, 0u);
+    (void)w.sim.advance(4s);
+    EXPECT_EQ(admin.statistics().requests_timed_out, 2u);
+    EXPECT_EQ(admin.statistics().connections, 1u);
+    (void)w.sim.advance(30s);
+    EXPECT_EQ(admin.statistics().connections, 0u);
+    EXPECT_EQ(admin.statistics().idle_closed, 1u);
+    raw_client patiently_served(w);
+    (void)w.sim.advance(1min);
+    EXPECT_EQ(w.server.statistics().connections, 1u);
+  }
+}
 
 // The time limit of each message starts at its own first byte, even if that arrived together with
 // the end of the previous message.

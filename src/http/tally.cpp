@@ -19,6 +19,7 @@ statistics tally::snapshot() const noexcept {
       .refused_full = refused_full.value(),
       .refused_per_address = refused_per_address.value(),
       .refused_origin = refused_origin.value(),
+      .refused_host = refused_host.value(),
       .malformed_requests = malformed_requests.value(),
       .headers_too_large = headers_too_large.value(),
       .bodies_too_large = bodies_too_large.value(),

@@ -36,9 +36,9 @@ struct tls_tally {
 struct tally {
   counter connections, websockets, held_back;
   counter accepted, upgraded, requests, messages_in, messages_out, bytes_in, bytes_out;
-  counter refused_full, refused_per_address, refused_origin, malformed_requests, headers_too_large;
-  counter bodies_too_large, bodies_refused, upgrades_refused, requests_timed_out, idle_closed,
-      messages_too_large, messages_without_room, protocol_errors;
+  counter refused_full, refused_per_address, refused_origin, refused_host, malformed_requests;
+  counter headers_too_large, bodies_too_large, bodies_refused, upgrades_refused, requests_timed_out,
+      idle_closed, messages_too_large, messages_without_room, protocol_errors;
   counter slow_readers_closed, receive_pauses, mailbox_pauses, refusal_pauses;
   counter close_timed_out, accept_pauses, handler_failures;
   counter rate_connections, rate_requests, rate_messages, rate_received_bytes, message_floods;

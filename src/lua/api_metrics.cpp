@@ -25,6 +25,10 @@ constexpr std::size_t index(figure_type of) { return static_cast<std::size_t>(of
 
 script_metrics& all_metrics(program& whose) { return whose.around().shared().all().metrics(); }
 
+script_metrics::quota quota_of(program& whose) {
+  return {.figures = whose.allowed().metrics, .bytes = whose.allowed().metrics_bytes};
+}
+
 script_metrics::id check_metric(lua_State* in, figure_type of) {
   return *static_cast<script_metrics::id*>(luaL_checkudata(in, 1, types[index(of)]));
 }
@@ -88,7 +92,7 @@ int declare(program& whose, lua_State* in) {
   luaL_argcheck(
       in, script_metrics::is_name(name), 1,
       "a name of at most 64 characters: a letter first, then a to z, 0 to 9 and '_'; it must not "
-      "end in _total, _count, _sum or _bucket");
+      "end in _total, _count, _sum, _bucket or _histogram");
   const std::string help(luaL_optstring(in, 2, ""));
   luaL_argcheck(in,
                 help.size() <= script_metrics::help_bytes_max && is_utf8(help) &&
@@ -101,7 +105,7 @@ int declare(program& whose, lua_State* in) {
       static_cast<script_metrics::id*>(lua_newuserdatauv(in, sizeof(script_metrics::id), 0));
   *made = 0;
   const auto did = all_metrics(whose).declare(whose.around().shared().application(), name, Type,
-                                              help, std::move(buckets), whose.allowed().metrics);
+                                              help, std::move(buckets), quota_of(whose));
   switch (did.what) {
     case outcome::done:
       break;
@@ -112,6 +116,11 @@ int declare(program& whose, lua_State* in) {
     case outcome::too_many:
       return luaL_error(in, "%d metrics exist already, which is limits.metrics",
                         static_cast<int>(whose.allowed().metrics));
+    case outcome::too_large:
+      return luaL_error(in,
+                        "'%s' has no room: the metrics of this application have %d bytes, which "
+                        "limits.metrics_bytes says",
+                        name.c_str(), static_cast<int>(whose.allowed().metrics_bytes));
   }
   *made = did.id;
   luaL_setmetatable(in, types[index(Type)]);
@@ -130,25 +139,23 @@ int add(program& whose, lua_State* in) {
   const auto which = check_metric(in, Type);
   const double n = lua_isnoneornil(in, 2) ? 1 : check_finite(in, 2, Type == figure_type::gauge);
   return push_counted(in, all_metrics(whose).add(which, whose.around().shared().application(),
-                                                 check_labels(in, 3), n, whose.allowed().metrics));
+                                                 check_labels(in, 3), n, quota_of(whose)));
 }
 
 // gauge:set(value [, labels])
 int set(program& whose, lua_State* in) {
   const auto which = check_metric(in, figure_type::gauge);
   const double value = check_finite(in, 2);
-  return push_counted(
-      in, all_metrics(whose).set(which, whose.around().shared().application(), check_labels(in, 3),
-                                 value, whose.allowed().metrics));
+  return push_counted(in, all_metrics(whose).set(which, whose.around().shared().application(),
+                                                 check_labels(in, 3), value, quota_of(whose)));
 }
 
 // histogram:observe(value [, labels])
 int observe(program& whose, lua_State* in) {
   const auto which = check_metric(in, figure_type::histogram);
   const double value = check_finite(in, 2);
-  return push_counted(
-      in, all_metrics(whose).observe(which, whose.around().shared().application(),
-                                     check_labels(in, 3), value, whose.allowed().metrics));
+  return push_counted(in, all_metrics(whose).observe(which, whose.around().shared().application(),
+                                                     check_labels(in, 3), value, quota_of(whose)));
 }
 
 template <std::size_t N>

@@ -14,11 +14,17 @@
 
 namespace troupe::lua::detail {
 
-/// The figures that scripts count. Each belongs to one application, all of whose instances count
-/// together. It is shown as "troupe_app_NAME" with the label `application`.
+/// The metrics of scripts. Each belongs to one application, whose instances count together.
 ///
-/// Threads: any.
-/// Cost:    a mutex and two lookups in maps for each update.
+/// An application cannot affect the metrics of another one. The names are its own, so two
+/// applications may use one name with different types, help or buckets. The shown name contains the
+/// type: "troupe_app_NAME_total" for a counter, "troupe_app_NAME" for a gauge,
+/// "troupe_app_NAME_histogram" for a histogram. So what applications show under one name always has
+/// one type, as Prometheus requires, and the label `application` tells their values apart.
+///
+/// Threads:   any.
+/// Invariant: the shown text of an application's metrics is no longer than its quota.
+/// Cost:      a mutex, and two looks into maps for each update.
 class script_metrics {
  public:
   using labels = std::vector<std::pair<std::string, std::string>>;  // ordered by name
@@ -36,28 +42,36 @@ class script_metrics {
   /// The default, in seconds.
   [[nodiscard]] static std::vector<double> usual_buckets();
 
+  /// The limits of one application.
+  struct quota {
+    /// Names and figures; a histogram counts as its buckets plus two.
+    std::size_t figures = 0;
+    /// Of the text in which they are shown.
+    std::size_t bytes = 0;
+  };
+
   struct declared {
     enum class outcome : std::uint8_t {
       done,
       another_type,
       other_buckets,
-      too_many
+      too_many,
+      too_large
     } what = outcome::done;
     script_metrics::id id = 0;
     http::figure_type type = http::figure_type::counter;  // the existing type, if it differs
   };
-  /// `most` is the number of names and figures that the application may have. A histogram counts as
-  /// its buckets and two.
+  /// The metric of that name, which is created if the application has none.
   declared declare(std::string_view application, std::string_view name, http::figure_type type,
-                   std::string_view help, std::vector<double> buckets, std::size_t most);
+                   std::string_view help, std::vector<double> buckets, const quota& most);
 
-  /// Returns false if the limit of figures is reached, which is counted.
+  /// For the application that has declared it. False: the figure exceeds the quota, and is counted.
   bool add(id of, std::string_view application, const labels& which, double amount,
-           std::size_t most);
+           const quota& most);
   bool set(id of, std::string_view application, const labels& which, double value,
-           std::size_t most);
+           const quota& most);
   bool observe(id of, std::string_view application, const labels& which, double value,
-               std::size_t most);
+               const quota& most);
 
   [[nodiscard]] std::vector<http::figure_family> figures() const;
 
@@ -67,25 +81,33 @@ class script_metrics {
     std::uint64_t count = 0;
     std::vector<std::uint64_t> buckets;  // each excludes the lower ones
   };
-  struct family {
-    std::string name;
+  /// The figures of one application under a shown name.
+  struct part {
     std::string help;
-    http::figure_type type = http::figure_type::counter;
     std::vector<double> buckets;
-    std::map<std::string, std::map<labels, series>, std::less<>> of;  // by application
+    std::map<labels, series> all;
   };
-  struct usage {
-    std::size_t used = 0;
+  struct family {
+    std::string name;  // as shown
+    http::figure_type type = http::figure_type::counter;
+    std::map<std::string, part, std::less<>> of;  // by application
+  };
+  struct owner {
+    std::map<std::string, id, std::less<>> names;  // as its scripts know them
+    std::size_t figures = 0;
+    std::size_t bytes = 0;
     std::uint64_t dropped = 0;
   };
 
-  // Requires the mutex. Returns null if the limit of figures is reached.
-  series* at(id of, std::string_view application, const labels& which, std::size_t most);
+  // With the mutex. Null: it exceeds the quota.
+  std::pair<series*, part*> at(id of, std::string_view application, const labels& which,
+                               const quota& most);
+  id family_named(std::string name, http::figure_type type);
 
   mutable mutex mutex_;  // guards the members below
   std::vector<family> families_;
-  std::map<std::string, id, std::less<>> names_;
-  std::map<std::string, usage, std::less<>> usage_;
+  std::map<std::string, id, std::less<>> shown_;
+  std::map<std::string, owner, std::less<>> owners_;
 };
 
 }  // namespace troupe::lua::detail

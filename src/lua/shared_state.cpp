@@ -116,27 +116,6 @@ void shared_state::add_figures(std::vector<http::figure_family>& to) const {
           figure_type::counter)
       .add(there.dropped);
 
-  const std::vector<queue_statistics> queues = queues_.statistics();
-  const auto of_queues = [&](const char* name, const char* help, figure_type type,
-                             std::uint64_t queue_statistics::*which) {
-    auto family = all.add(name, help, type);
-    for (const queue_statistics& each : queues) family.add(each.*which, {{"queue", each.name}});
-  };
-  using q = queue_statistics;
-  of_queues("troupe_queue_items", "Items in a queue.", figure_type::gauge, &q::items);
-  of_queues("troupe_queue_waiting", "Consumers waiting for an item.", figure_type::gauge,
-            &q::waiting);
-  of_queues("troupe_queue_pushed_total", "Items pushed to a queue.", figure_type::counter,
-            &q::pushed);
-  of_queues("troupe_queue_taken_total", "Items taken from a queue.", figure_type::counter,
-            &q::taken);
-  of_queues("troupe_queue_refused_total", "Items refused because a queue was full.",
-            figure_type::counter, &q::refused);
-  all.add("troupe_queues_lost_total",
-          "Items lost because a handler could not take them and their queue was closed.",
-          figure_type::counter)
-      .add(queues_.lost());
-
   std::vector<std::pair<http_labels, store_statistics>> stores;
   stores.emplace_back(http_labels{}, store_.statistics());
   {
@@ -171,7 +150,34 @@ void shared_state::add_figures(std::vector<http::figure_family>& to) const {
   of_stores("troupe_store_expired_total", "Entries removed because their time to live expired.",
             figure_type::counter, &s::expired);
 
+  // Before those of queues, whose number is limited for all applications together only: in a text
+  // that is too long, the last families are omitted.
   for (http::figure_family& each : metrics_.figures()) to.push_back(std::move(each));
+  add_queue_figures(all);
+}
+
+void shared_state::add_queue_figures(figure_list& all) const {
+  using http::figure_type;
+  const std::vector<queue_statistics> queues = queues_.statistics();
+  const auto of_queues = [&](const char* name, const char* help, figure_type type,
+                             std::uint64_t queue_statistics::*which) {
+    auto family = all.add(name, help, type);
+    for (const queue_statistics& each : queues) family.add(each.*which, {{"queue", each.name}});
+  };
+  using q = queue_statistics;
+  of_queues("troupe_queue_items", "Items in a queue.", figure_type::gauge, &q::items);
+  of_queues("troupe_queue_waiting", "Consumers waiting for an item.", figure_type::gauge,
+            &q::waiting);
+  of_queues("troupe_queue_pushed_total", "Items pushed to a queue.", figure_type::counter,
+            &q::pushed);
+  of_queues("troupe_queue_taken_total", "Items taken from a queue.", figure_type::counter,
+            &q::taken);
+  of_queues("troupe_queue_refused_total", "Items refused because a queue was full.",
+            figure_type::counter, &q::refused);
+  all.add("troupe_queues_lost_total",
+          "Items lost because a handler could not take them and their queue was closed.",
+          figure_type::counter)
+      .add(queues_.lost());
 }
 
 }  // namespace troupe::lua::detail

@@ -20,6 +20,8 @@
 
 namespace troupe::lua::detail {
 
+class figure_list;
+
 /// The state that the applications of a community share
 /// (docs/decisions/0025-shared-state-of-applications.md).
 ///
@@ -51,6 +53,7 @@ class shared_state : public std::enable_shared_from_this<shared_state> {
   struct sweep {};
 
   bool sweep_all();
+  void add_queue_figures(figure_list& to) const;
 
   troupe::system* const system_;
   shared_topics topics_;

@@ -820,7 +820,7 @@ TEST_F(sharing, scripts_count_and_instances_count_together) {
                 "local h = troupe.metrics.histogram('wait', 'Waited.', {buckets = {1, 2}}) "
                 "h:observe(0.5) h:observe(3) return h:observe(1)"),
             "true");
-  EXPECT_EQ(figure("troupe_app_wait", "application=app"), 4.5);
+  EXPECT_EQ(figure("troupe_app_wait_histogram", "application=app"), 4.5);
   EXPECT_EQ(figure("troupe_application_messages_total", "application=app,direction=in"), 4);
   EXPECT_EQ(figure("troupe_application_clients", "application=app"), 2);
 }
@@ -837,6 +837,47 @@ TEST_F(sharing, metrics_are_so_many_and_no_more) {
   EXPECT_THAT(ask(c, "troupe.metrics.gauge('other')"),
               HasSubstr("3 metrics exist already, which is limits.metrics"));
   EXPECT_EQ(figure("troupe_application_metrics_dropped_total", "application=app"), 2);
+}
+
+TEST_F(sharing, applications_use_one_name_of_a_metric_without_affecting_each_other) {
+  start(raw);
+  raw_client c = open();
+  const auto other =
+      make("other",
+           "local n = troupe.metrics.gauge('n', 'Of other.') n:set(5, {k = 1}) "
+           "local h = troupe.metrics.histogram('h', '', {buckets = {1}}) h:observe(3) "
+           "return {calls = {}}");
+  EXPECT_EQ(ask(c,
+                "local n = troupe.metrics.counter('n', 'Of app.') n:add(2) "
+                "local h = troupe.metrics.gauge('h') return h:set(7)"),
+            "true");
+  const auto third = make("third",
+                          "local n = troupe.metrics.histogram('n', '', {buckets = {1, 2}}) "
+                          "n:observe(1.5) local h = troupe.metrics.histogram('h') h:observe(9) "
+                          "return {calls = {}}");
+  EXPECT_EQ(figure("troupe_app_n", "application=other,k=1"), 5);
+  EXPECT_EQ(figure("troupe_app_n_total", "application=app"), 2);
+  EXPECT_EQ(figure("troupe_app_n_histogram", "application=third"), 1.5);
+  EXPECT_EQ(figure("troupe_app_h_histogram", "application=other"), 3);
+  EXPECT_EQ(figure("troupe_app_h_histogram", "application=third"), 9);
+  EXPECT_EQ(figure("troupe_app_h", "application=app"), 7);
+}
+
+TEST_F(sharing, metrics_have_so_many_bytes_and_no_more) {
+  options_.limits.metrics_bytes = 1'000;
+  start(raw);
+  raw_client c = open();
+  EXPECT_EQ(ask(c,
+                "app.hits = troupe.metrics.counter('hits') app.n = 0 "
+                "while app.hits:add(1, {n = app.n}) do app.n = app.n + 1 end "
+                "return app.n > 3, app.hits:add(1, {n = -1})"),
+            "true nil too many");
+  EXPECT_EQ(ask(c, "return app.hits:add(1, {n = 0})"), "true");
+  EXPECT_THAT(ask(c,
+                  "troupe.metrics.gauge('other', ('x'):rep(256)) "
+                  "troupe.metrics.gauge('more', ('x'):rep(256))"),
+              HasSubstr("limits.metrics_bytes"));
+  EXPECT_LE(figure("troupe_application_metrics_bytes", "application=app"), 1'000);
 }
 
 TEST_F(sharing, what_is_wrong_with_metrics_is_said) {

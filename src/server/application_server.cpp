@@ -9,7 +9,9 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <troupe/base/clock.hpp>
@@ -20,6 +22,7 @@
 #include <troupe/server/control.hpp>
 
 #include "descriptors.hpp"
+#include "http/listen_address.hpp"
 #include "journal.hpp"
 #include "line_quota.hpp"
 #include "units.hpp"
@@ -40,8 +43,8 @@ http::options with_access_log(http::options options, detail::journal& to) {
   return options;
 }
 
-// No more connections than there are descriptors for: one more is told so, by those that are kept
-// for that, and paths such as /healthz go on being answered on the connections that are there.
+// No more connections than there are descriptors for: one more gets a response that says so, on a
+// descriptor that is reserved for it.
 http::options within_descriptors(http::options options, const configuration& all,
                                  detail::journal& to) {
   const auto room = detail::room_for_connections(all, detail::raise_descriptor_limit());
@@ -54,7 +57,7 @@ std::string of_trace(std::uint64_t trace) {
   return trace != 0 ? ", trace " + std::to_string(trace) : std::string();
 }
 
-// Who ends with much in his mailbox leaves as many dead letters.
+// An actor that terminates with a full mailbox leaves as many dead letters as it had messages.
 constexpr std::uint64_t dead_letters_most = 100;
 constexpr std::chrono::seconds dead_letters_within{1};
 
@@ -81,6 +84,52 @@ system_options with_events_logged(system_options options, duration deadline, det
   return options;
 }
 
+bool has_admin(const configuration& all) {
+  return !all.admin.listen.empty() && all.admin.listen != "off";
+}
+
+// The minimum space in the text of metrics for everything except the metrics of scripts.
+constexpr std::size_t own_metrics_bytes = 1024 * 1024;
+
+http::options admin_options_of(const configuration& all) {
+  try {
+    http::options made = http::admin_options(all.admin.listen);
+    std::size_t of_scripts = 0;
+    for (const served_application& each : all.applications) {
+      of_scripts += each.options.limits.metrics_bytes;
+    }
+    made.host_names = all.admin.host_names;
+    made.limits.metrics_bytes = std::max(all.admin.metrics_bytes, own_metrics_bytes + of_scripts);
+    return made;
+  } catch (const std::invalid_argument& wrong) {
+    throw configuration_error(std::string("admin.listen: ") + wrong.what() + ", or \"off\"");
+  }
+}
+
+// Of the admin listener, which the figures of the HTTP server leave out.
+void add_admin_figures(const http::statistics& s, std::vector<http::figure_family>& to) {
+  const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
+  to.push_back({.name = "troupe_admin_connections",
+                .help = "Connections open to the admin listener.",
+                .type = http::figure_type::gauge,
+                .figures = {{.value = number(s.connections)}}});
+  to.push_back({.name = "troupe_admin_requests_total",
+                .help = "Requests answered by the admin listener.",
+                .type = http::figure_type::counter,
+                .figures = {{.value = number(s.requests)}}});
+  to.push_back({.name = "troupe_admin_refused_total",
+                .help = "Connections and requests refused by the admin listener.",
+                .type = http::figure_type::counter,
+                .figures = {{.labels = {{"reason", "full"}},
+                             .value = number(s.refused_full + s.refused_per_address)},
+                            {.labels = {{"reason", "host"}}, .value = number(s.refused_host)}}});
+  to.push_back(
+      {.name = "troupe_admin_timed_out_total",
+       .help = "Connections to the admin listener that a time limit closed.",
+       .type = http::figure_type::counter,
+       .figures = {{.value = number(s.requests_timed_out + s.idle_closed + s.close_timed_out)}}});
+}
+
 http::figure_family access_log_figures(const detail::journal& of) {
   return {.name = "troupe_access_log_left_out_total",
           .help = "Lines of the access log dropped because of its limit or a slow disk.",
@@ -90,6 +139,9 @@ http::figure_family access_log_figures(const detail::journal& of) {
 
 // How often files are looked at; one that has changed is given as long to be written.
 constexpr std::chrono::milliseconds watch_each{250};
+
+// For responses of the admin listener that have begun.
+constexpr std::chrono::seconds admin_drain_time{1};
 
 enum class phase : std::uint8_t { starting, serving, ending };
 
@@ -116,9 +168,18 @@ struct application_server::state {
         system(with_events_logged(what.system, what.stop_timeout, log, dead_letters)),
         community(
             system, [this](const lua::log_line& line) { log.write(line); }, what.shared),
-        server(system, within_descriptors(with_access_log(what.http, log), what, log)) {}
+        server(system, within_descriptors(with_access_log(what.http, log), what, log)) {
+    if (!has_admin(what)) return;
+    try {
+      admin.emplace(system, admin_options_of(what));
+    } catch (const std::invalid_argument& wrong) {
+      throw configuration_error(std::string("admin.host_names: ") + wrong.what());
+    }
+  }
 
+  void start_admin();
   void start_applications();
+  void add_health(http::server& to);
   void add_routes();
   bool stop_applications();
   bool end();
@@ -140,7 +201,8 @@ struct application_server::state {
   const lua::community community;
   std::vector<lua::application> applications;
   http::server server;
-  // [phase] relaxed: whoever asks hears of it soon enough.
+  std::optional<http::server> admin;
+  // [phase] relaxed: a health check may see it a moment later.
   atomic<phase> now{phase::starting};
   bool started = false;
 
@@ -170,20 +232,53 @@ void application_server::state::start_applications() {
   }
 }
 
-void application_server::state::add_routes() {
-  const admin_paths& paths = what.admin;
-  if (!paths.health.empty()) server.health(paths.health);
-  if (!paths.metrics.empty()) {
-    server.metrics(paths.metrics, [among = community, &log = log] {
-      std::vector<http::figure_family> all = among.figures();
+void application_server::state::add_health(http::server& to) {
+  const admin_configuration& its = what.admin;
+  if (!its.health.empty()) to.health_of(server, its.health);
+  if (its.ready.empty()) return;
+  to.route("GET", its.ready,
+           [this](const http::request&) { return readiness(now.load(relaxed)); });  // [phase]
+}
+
+// It starts before the applications, so that a health check can tell whether they have started.
+void application_server::state::start_admin() {
+  if (!admin) {
+    log.write(severity::info, "metrics are not served, because admin.listen is \"off\"");
+    return;
+  }
+  add_health(*admin);
+  if (!what.admin.metrics.empty()) {
+    admin->metrics_of(server, what.admin.metrics, [this] {
+      // The figures of scripts, which have the most, come last.
+      std::vector<http::figure_family> all;
       all.push_back(access_log_figures(log));
+      add_admin_figures(admin->statistics(), all);
+      for (http::figure_family& each : community.figures()) all.push_back(std::move(each));
       return all;
     });
   }
-  if (!paths.ready.empty()) {
-    server.route("GET", paths.ready,
-                 [this](const http::request&) { return readiness(now.load(relaxed)); });  // [phase]
+  try {
+    admin->start();
+  } catch (const std::system_error& why) {
+    std::string text = why.what();
+    const std::string end = ": " + why.code().message();
+    if (text.ends_with(end)) text.resize(text.size() - end.size());
+    throw std::system_error(why.code(), text +
+                                            " (admin.listen; choose another address, "
+                                            "\"unix:PATH\" or \"off\")");
   }
+  const std::string at = http::detail::is_unix_address(what.admin.listen)
+                             ? what.admin.listen
+                             : what.admin.listen.substr(0, what.admin.listen.rfind(':') + 1) +
+                                   std::to_string(admin->port());
+  log.write(severity::info,
+            "metrics and health checks are served on " + at +
+                (what.admin.public_health ? "; health checks also on the port of clients"
+                                          : ", and not on the port of clients"));
+}
+
+void application_server::state::add_routes() {
+  if (what.admin.public_health) add_health(server);
   for (const addition& each : also) each(server, system);
 }
 
@@ -216,12 +311,14 @@ bool application_server::state::end() {
     log.write(severity::warning, "connections still open after shutdown.drain_timeout were closed");
   }
   const bool in_time = stop_applications();
+  // Last, so that operators can observe how the applications stop.
+  if (admin) admin->drain(admin_drain_time);
   log.write(severity::info, in_time ? "stopped" : "stopped, but not gracefully");
   return in_time;
 }
 
-// What it says otherwise than what runs, and what the files of applications and of the certificate
-// do.
+// Applies the differences between `next` and the running configuration, and the changes in the
+// files of applications and of the certificate.
 command_result application_server::state::take_over(const configuration& next) {
   command_result told;
   // The files may have changed although the configuration has not. If they are wrong, nothing is
@@ -270,10 +367,11 @@ void application_server::state::upgrade(lua::application& which, const configura
   if (wanted == next.applications.end()) return;
   lua::application_options& its = is->options;
   const lua::application_options& said = wanted->options;
-  // A mailbox stays as it was made.
+  // A mailbox stays as it was made, and the text of metrics has room for the quotas at the start.
   lua::limits limits = said.limits;
   limits.mailbox_messages = its.limits.mailbox_messages;
   limits.mailbox_bytes = its.limits.mailbox_bytes;
+  limits.metrics_bytes = its.limits.metrics_bytes;
   const bool changed =
       which.is_outdated() || which.is_behind() || its.config != said.config || its.limits != limits;
   if (!changed) return;
@@ -334,13 +432,15 @@ application_server::application_server(configuration all, std::vector<addition> 
     : state_(std::make_unique<state>(std::move(all), std::move(also), std::move(again))) {}
 
 application_server::~application_server() {
-  // Sessions end with the server; then nobody calls the applications any more.
+  // Sessions end with the server; after that no code calls the applications any more.
   state_->server.stop();
   state_->applications.clear();
+  if (state_->admin) state_->admin->stop();
 }
 
 void application_server::start() {
   state& s = *state_;
+  s.start_admin();
   s.start_applications();
   s.add_routes();
   s.server.start();
@@ -352,6 +452,10 @@ void application_server::start() {
 }
 
 std::uint16_t application_server::port() const noexcept { return state_->server.port(); }
+
+std::uint16_t application_server::admin_port() const noexcept {
+  return state_->admin ? state_->admin->port() : std::uint16_t{0};
+}
 
 int application_server::run(const std::function<void()>& serving) {
   state& s = *state_;
@@ -371,7 +475,7 @@ int application_server::run(const std::function<void()>& serving) {
   } const at_the_end{s};
   if (!s.started) start();
   {
-    const admin_paths& admin = s.what.admin;
+    const admin_configuration& admin = s.what.admin;
     std::optional<control_socket> commands;
     if (!admin.control.empty()) {
       commands.emplace(admin.control, [&](const std::string& text) { return s.obey(text); });
@@ -380,7 +484,7 @@ int application_server::run(const std::function<void()>& serving) {
     if (admin.watch) watching.emplace(watch_each, [&] { s.upgrade_outdated(); });
     if (serving) serving();
     while (asked.wait() == SIGHUP) reload();
-    s.now.store(phase::ending, relaxed);  // [phase] an upgrade may still go on
+    s.now.store(phase::ending, relaxed);  // [phase] an upgrade may still be running
   }
   return s.end() ? 0 : 1;
 }

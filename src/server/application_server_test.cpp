@@ -3,15 +3,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -52,12 +56,17 @@ class application_server_with : public testing::Test {
       }
     )");
     what_.http.port = 0;
+    what_.admin.listen = "127.0.0.1:0";
     what_.system.workers = 2;
     what_.log.to = (folder_.path() / "log").string();
     what_.applications.push_back(application_at(folder_.path() / "echo.lua"));
   }
 
   std::string log() const { return folder_.read("log"); }
+
+  static http::test::answer ask_admin(const application_server& of, const std::string& path) {
+    return raw_client(of.admin_port()).get(path);
+  }
 
   static std::string said(const application_server& by, const std::string& path) {
     raw_client client(by.port());
@@ -81,7 +90,7 @@ TEST_F(application_server_with, additions_sessions_in_cpp_are_served_beside_appl
   EXPECT_EQ(said(served, "/shout"), "hello!");
   raw_client client(served.port());
   EXPECT_EQ(client.get("/about").body, "us\n");
-  EXPECT_EQ(client.get("/readyz").body, "ready\n");
+  EXPECT_EQ(ask_admin(served, "/readyz").body, "ready\n");
 }
 
 TEST_F(application_server_with, metrics_show_what_applications_do_and_what_their_scripts_count) {
@@ -94,8 +103,7 @@ TEST_F(application_server_with, metrics_show_what_applications_do_and_what_their
   application_server served(what_);
   served.start();
   EXPECT_EQ(said(served, "/echo"), "hello");
-  raw_client client(served.port());
-  const std::string text = client.get("/metrics").body;
+  const std::string text = ask_admin(served, "/metrics").body;
   for (const char* line :
        {"\n# TYPE troupe_app_hits_total counter\n"
         "troupe_app_hits_total{application=\"echo\",kind=\"hello\"} 1\n",
@@ -106,7 +114,8 @@ TEST_F(application_server_with, metrics_show_what_applications_do_and_what_their
         "\ntroupe_application_upgrades_total{application=\"echo\"} 0\n",
         "\ntroupe_application_outgoing_failures_total{application=\"echo\"} 0\n",
         "\ntroupe_store_entries 0\n", "\ntroupe_store_entries{application=\"echo\"} 1\n",
-        "\ntroupe_queue_items{queue=\"jobs\"} 1\n", "\ntroupe_http_connections "}) {
+        "\ntroupe_queue_items{queue=\"jobs\"} 1\n", "\ntroupe_http_connections ",
+        "\ntroupe_admin_connections 1\n", "\ntroupe_metrics_omitted_families 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
@@ -126,7 +135,7 @@ TEST_F(application_server_with,
     served.start();
     std::vector<raw_client> idle;
     for (int i = 0; i < 80; ++i) idle.emplace_back(served.port());
-    EXPECT_EQ(raw_client(served.port()).get("/healthz").status, 200u);
+    EXPECT_EQ(raw_client(served.port()).get("/").status, 404u);
   }
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
@@ -140,6 +149,199 @@ TEST_F(application_server_with, connections_that_there_are_no_descriptors_for_ar
   EXPECT_THAT(log(), ContainsRegex("warning server: limits.connections_max is [0-9]+, but only "
                                    "[0-9]+ connections are accepted"));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+// ── The admin listener ──────────────────────────────────────────────────────────────────────────
+
+TEST_F(application_server_with, clients_find_neither_metrics_nor_health_checks) {
+  application_server served(what_);
+  served.start();
+  for (const char* path : {"/metrics", "/healthz", "/readyz"}) {
+    EXPECT_EQ(raw_client(served.port()).get(path).status, 404u) << path;
+    EXPECT_EQ(ask_admin(served, path).status, 200u) << path;
+  }
+  EXPECT_EQ(ask_admin(served, "/echo").status, 404u);
+}
+
+TEST_F(application_server_with, health_checks_are_public_if_asked_for_and_metrics_are_not) {
+  what_.admin.public_health = true;
+  application_server served(what_);
+  served.start();
+  EXPECT_EQ(raw_client(served.port()).get("/healthz").body, "ok\n");
+  EXPECT_EQ(raw_client(served.port()).get("/readyz").body, "ready\n");
+  EXPECT_EQ(raw_client(served.port()).get("/metrics").status, 404u);
+  EXPECT_EQ(ask_admin(served, "/readyz").body, "ready\n");
+}
+
+TEST_F(application_server_with, the_admin_listener_can_be_off) {
+  for (const char* off : {"off", ""}) {
+    what_.admin.listen = off;
+    what_.admin.public_health = true;
+    application_server served(what_);
+    served.start();
+    EXPECT_EQ(served.admin_port(), 0);
+    EXPECT_EQ(raw_client(served.port()).get("/readyz").status, 200u);
+    EXPECT_EQ(served.run([&] { served.stop(); }), 0);
+  }
+  EXPECT_THAT(log(), Not(HasSubstr("metrics and health checks are served")));
+}
+
+TEST_F(application_server_with, the_admin_listener_is_plain_http_and_in_the_log) {
+  application_server served(what_);
+  served.start();
+  EXPECT_THAT(
+      log(), HasSubstr("metrics and health checks are served on 127.0.0.1:" +
+                       std::to_string(served.admin_port()) + ", and not on the port of clients\n"));
+}
+
+TEST_F(application_server_with, an_admin_port_that_is_taken_fails_the_start_before_applications) {
+  application_server first(what_);
+  first.start();
+  what_.admin.listen = "127.0.0.1:" + std::to_string(first.admin_port());
+  what_.log.to = (folder_.path() / "second").string();
+  {
+    application_server second(what_);
+    try {
+      second.start();
+      FAIL() << "both listen";
+    } catch (const std::system_error& why) {
+      EXPECT_EQ(std::string(why.what()),
+                "cannot listen on " + what_.admin.listen +
+                    " (admin.listen; choose another address, \"unix:PATH\" or \"off\"): "
+                    "Address already in use");
+    }
+  }
+  EXPECT_THAT(folder_.read("second"), Not(HasSubstr("has started")));
+}
+
+TEST_F(application_server_with, the_admin_listener_responds_for_its_own_hosts_alone) {
+  what_.admin.host_names = {"admin.internal"};
+  application_server served(what_);
+  served.start();
+  raw_client c(served.admin_port());
+  for (const auto& [host, status] :
+       {std::pair("admin.internal:9180", 200u), {"127.0.0.1", 200u}, {"evil.example", 421u}}) {
+    c.send("GET /metrics HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n");
+    EXPECT_EQ(c.read_answer().status, status) << host;
+  }
+  EXPECT_THAT(ask_admin(served, "/metrics").body,
+              HasSubstr("\ntroupe_admin_refused_total{reason=\"host\"} 1\n"));
+  what_.admin.host_names = {"a:1"};
+  try {
+    const application_server wrong(what_);
+    FAIL() << "it was accepted";
+  } catch (const configuration_error& why) {
+    EXPECT_THAT(why.what(), HasSubstr("admin.host_names: host name \"a:1\""));
+  }
+}
+
+TEST_F(application_server_with, an_admin_address_that_is_none_is_refused) {
+  what_.admin.listen = "9180";
+  try {
+    const application_server served(what_);
+    FAIL() << "it was accepted";
+  } catch (const configuration_error& why) {
+    EXPECT_THAT(why.what(), HasSubstr("admin.listen: \"9180\" is not an address to listen on"));
+  }
+}
+
+// A port that nothing listens on. Another process may take it before it is used, but the kernel
+// gives out others first.
+std::uint16_t free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof at;
+  EXPECT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&at), size), 0);
+  EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size), 0);
+  ::close(fd);
+  return ntohs(at.sin_port);
+}
+
+TEST_F(application_server_with, readiness_is_told_until_the_applications_have_stopped) {
+  const std::string address = "127.0.0.1:" + std::to_string(free_port());
+  what_.admin.listen = address;
+  folder_.write("echo.lua", R"(
+    return {
+      on_message = function() end,
+      on_stop = function()
+        local got = assert(troupe.http.get(troupe.config.url))
+        troupe.log.info("on_stop sees " .. got.status .. " " .. got.body)
+      end,
+    }
+  )");
+  what_.applications.front().options.config = R"({"url": "http://)" + address + R"(/readyz"})";
+  application_server* running = nullptr;
+  std::string before;
+  application_server served(what_, {[&](http::server&, troupe::system&) {
+                              before = ask_admin(*running, "/readyz").body;
+                            }});
+  running = &served;
+  std::string meanwhile;
+  const int code = served.run([&] {
+    meanwhile = ask_admin(served, "/readyz").body;
+    served.stop();
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(before, "starting\n");
+  EXPECT_EQ(meanwhile, "ready\n");
+  EXPECT_THAT(log(), HasSubstr("on_stop sees 503 draining"));
+  EXPECT_THROW(ask_admin(served, "/readyz"), std::system_error) << "it is gone";
+}
+
+TEST_F(application_server_with, the_admin_listener_can_be_a_unix_socket_which_goes_at_the_end) {
+  const auto path = folder_.path() / "admin";
+  what_.admin.listen = "unix:" + path.string();
+  application_server served(what_);
+  EXPECT_EQ(served.run([&] {
+    EXPECT_TRUE(std::filesystem::is_socket(path));
+    EXPECT_EQ(served.admin_port(), 0);
+    served.stop();
+  }),
+            0);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_THAT(log(), HasSubstr("metrics and health checks are served on " + what_.admin.listen));
+}
+
+// Each has the whole of its quota, whatever the other one does.
+TEST_F(application_server_with, the_metrics_of_an_application_do_not_push_out_those_of_another) {
+  what_.admin.metrics_bytes = 64 * 1024;
+  folder_.write("greedy.lua", R"(
+    local seen = troupe.metrics.gauge("seen")
+    local n = 0
+    while seen:set(1, {n = n, x = ("x"):rep(100)}) do n = n + 1 end
+    return {on_message = function() end}
+  )");
+  folder_.write("echo.lua", R"(
+    local seen = troupe.metrics.histogram("seen")
+    seen:observe(3)
+    return {on_message = function() end}
+  )");
+  what_.applications.insert(what_.applications.begin(),
+                            application_at(folder_.path() / "greedy.lua"));
+  what_.applications.front().options.limits.metrics = 1'000'000;
+  application_server served(what_);
+  served.start();
+  const std::string text = ask_admin(served, "/metrics").body;
+  EXPECT_THAT(text, HasSubstr("\ntroupe_app_seen_histogram_sum{application=\"echo\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("\ntroupe_app_seen{application=\"greedy\",n=\"0\""));
+  EXPECT_THAT(text, HasSubstr("\ntroupe_metrics_omitted_families 0\n"));
+  EXPECT_LE(text.size(), 2u * 256 * 1024 + 1024 * 1024);
+}
+
+TEST_F(application_server_with, a_reload_names_the_keys_of_the_admin_listener_as_waiting) {
+  configuration next = what_;
+  next.admin.listen = "off";
+  next.admin.public_health = true;
+  application_server served(what_, {}, [&] { return next; });
+  served.start();
+  const std::string told = served.reload().text;
+  EXPECT_THAT(told, HasSubstr("admin.listen is now \"off\", but stays \"127.0.0.1:0\" until a "
+                              "restart\n"));
+  EXPECT_THAT(told, HasSubstr("admin.public_health is now true, but stays false until a restart"));
+  EXPECT_EQ(ask_admin(served, "/readyz").status, 200u);
+  EXPECT_EQ(raw_client(served.port()).get("/readyz").status, 404u);
 }
 
 TEST_F(application_server_with, its_end_stops_the_applications) {

@@ -63,12 +63,15 @@ class claims {
 };
 
 std::optional<clash> find_clash(const configuration& in) {
-  claims names, routes, folders;
+  claims names, own_paths, routes, folders;
   const std::pair<const char*, const std::string*> own[] = {{"admin.health", &in.admin.health},
                                                             {"admin.ready", &in.admin.ready},
                                                             {"admin.metrics", &in.admin.metrics}};
   for (const auto& [key, path] : own) {
     if (path->empty()) continue;
+    if (auto found = own_paths.claim(*path, "", key)) return found;
+    // The admin listener has nothing but these, but here they share a port with applications.
+    if (!in.admin.public_health || path == &in.admin.metrics) continue;
     if (auto found = routes.claim(*path, "", key)) return found;
   }
   for (const served_application& each : in.applications) {
@@ -123,6 +126,7 @@ class reader {
     check_tls(into.http.tls, root);
     check_rates(into.http.limits, root);
     if (applications != nullptr) read_applications(into, *applications);
+    if (const auto found = find_clash(into)) refuse_at(file_, place_of(*found, root), found->text);
     return into;
   }
 
@@ -215,11 +219,16 @@ class reader {
       if (table == nullptr) value(file_, "applications." + name, each).refuse("tables");
       into.applications.push_back(read_application(name, *table));
     }
-    if (const auto found = find_clash(into)) {
-      const toml::table& table = *all->get(found->application)->as_table();
-      const toml::node* const said = table.get(found->key);
-      refuse_at(file_, (said != nullptr ? *said : table).source(), found->text);
+  }
+
+  // The key that clashes; if it has its default, what it belongs to.
+  static toml::source_region place_of(const clash& which, const toml::table& root) {
+    const toml::table* table = &root;
+    if (!which.application.empty()) {
+      table = root.at_path("applications").as_table()->get(which.application)->as_table();
     }
+    const auto said = table->at_path(which.key);
+    return said ? said.node()->source() : table->source();
   }
 
   served_application read_application(const std::string& name, const toml::table& table) const {

@@ -127,6 +127,10 @@ format = "json"
 access = false
 access_per_second = 12
 [admin]
+listen = "unix:metrics"
+host_names = ["admin.internal"]
+public_health = true
+metrics_bytes = "18 MiB"
 health = ""
 ready = "/ready"
 metrics = "/figures"
@@ -165,6 +169,7 @@ timers = 8
 connections = 9
 subscriptions = 9
 metrics = 10
+metrics_bytes = "20 KiB"
 [applications.one.store]
 bytes = "2 MiB"
 entries = 18
@@ -224,6 +229,10 @@ on_full = "evict"
   EXPECT_EQ(all.log.format, log_format::json);
   EXPECT_FALSE(all.log.access);
   EXPECT_EQ(all.log.access_per_second, 12u);
+  EXPECT_EQ(all.admin.listen, "unix:" + (folder_.path() / "metrics").string());
+  EXPECT_THAT(all.admin.host_names, ElementsAre("admin.internal"));
+  EXPECT_TRUE(all.admin.public_health);
+  EXPECT_EQ(all.admin.metrics_bytes, 18u * 1024 * 1024);
   EXPECT_EQ(all.admin.health, "");
   EXPECT_EQ(all.admin.ready, "/ready");
   EXPECT_EQ(all.admin.metrics, "/figures");
@@ -262,6 +271,7 @@ on_full = "evict"
   EXPECT_EQ(one.options.outgoing_bytes, 3u * 1024 * 1024);
   EXPECT_EQ(one.options.limits.subscriptions, 9u);
   EXPECT_EQ(one.options.limits.metrics, 10u);
+  EXPECT_EQ(one.options.limits.metrics_bytes, 20u * 1024);
   EXPECT_EQ(one.options.store.bytes, 2'097'152u);
   EXPECT_EQ(one.options.store.entries, 18u);
   EXPECT_EQ(one.options.store.on_full, lua::on_full::evict);
@@ -367,6 +377,20 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"log.to = 'page'", "t.toml:1:10: log.to is \"page\", a folder"},
       {"log.to = 'nowhere/a.log'",
        "t.toml:1:10: log.to is \"nowhere/a.log\", but \"nowhere\" is not a folder"},
+      {"listen.address = 'unix:a'",
+       "t.toml:1:18: listen.address is \"unix:a\"; allowed are addresses, names"},
+      {"admin.listen = 9180",
+       "t.toml:1:16: admin.listen is 9180; allowed are \"ADDRESS:PORT\", \"unix:PATH\", "
+       "\"off\""},
+      {"admin.listen = '127.0.0.1'",
+       "t.toml:1:16: admin.listen is \"127.0.0.1\"; allowed are \"ADDRESS:PORT\", "
+       "\"unix:PATH\", \"off\""},
+      {"admin.host_names = ['http://a']",
+       "t.toml:1:20: admin.host_names is wrong: host name \"http://a\": write a name without "
+       "scheme and port, as \"admin.internal\""},
+      {"admin.listen = 'unix:no/socket'",
+       "t.toml:1:16: admin.listen is \"unix:no/socket\", but \"no/socket\" is not a path of a "
+       "socket, in a folder that is there"},
       {"admin.ready = 'ready'",
        "t.toml:1:15: admin.ready is \"ready\"; allowed are paths as \"/metrics\"; \"\" for none"},
       {"admin.ready = '/a?b'",
@@ -405,7 +429,7 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:3:8: unknown key \"applications.one.limits.memory\"; the keys here are "
        "memory_bytes, "
        "memory_warning_bytes, run_timeout, mailbox_messages, mailbox_bytes, waiting, timers, "
-       "connections, subscriptions, metrics, upgrade_timeout"},
+       "connections, subscriptions, metrics, metrics_bytes, upgrade_timeout"},
 
       {one + "outgoing = 'all'",
        "t.toml:3:12: applications.one.outgoing is \"all\"; allowed are true, false, hosts as "
@@ -471,8 +495,12 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {one + "route = '/two'\n[applications.two]\nfrom = 'apps/two'\n",
        "t.toml:4:1: applications.two.route is \"/two\", and so is applications.one.route; change "
        "one"},
-      {one + "route = '/metrics'",
-       "t.toml:3:9: applications.one.route is \"/metrics\", and so is admin.metrics; change one"},
+      {one + "route = '/readyz'\n[admin]\npublic_health = true",
+       "t.toml:3:9: applications.one.route is \"/readyz\", and so is admin.ready; change one"},
+      {"admin.ready = '/healthz'",
+       "t.toml:1:15: admin.ready is \"/healthz\", and so is admin.health; change one"},
+      {one + "[admin]\nready = '/a'\nmetrics = '/a'",
+       "t.toml:5:11: admin.metrics is \"/a\", and so is admin.ready; change one"},
       {one + "files = 'page'\nfiles_route = '/'\n[applications.two]\nfrom = 'apps/two'\n"
              "files = 'page'\nfiles_route = '/'",
        "t.toml:8:15: applications.two.files_route is \"/\", and so is "
@@ -480,6 +508,18 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "change one"},
   };
   for (const auto& each : cases) EXPECT_EQ(refused(each.text), each.line) << each.text;
+}
+
+TEST_F(configuration_of, paths_of_the_admin_listener_are_free_for_applications) {
+  const configuration all = read("[applications.one]\nfrom = 'apps/one'\nroute = '/metrics'");
+  EXPECT_EQ(all.applications.front().route, "/metrics");
+}
+
+TEST_F(configuration_of, the_admin_listener_has_a_default_and_can_be_off) {
+  EXPECT_EQ(read("").admin.listen, "127.0.0.1:9180");
+  for (const char* off : {"''", "'off'"}) {
+    EXPECT_EQ(read(std::string("admin.listen = ") + off).admin.listen, "off");
+  }
 }
 
 TEST_F(configuration_of, what_is_no_toml_is_said_in_one_line_with_its_place) {

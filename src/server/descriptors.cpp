@@ -34,6 +34,9 @@ std::size_t raise_descriptor_limit() noexcept {
 
 std::size_t reserved_descriptors(const configuration& what) noexcept {
   std::size_t all = of_the_server + of_a_loop * what.http.loops + of_refusals;
+  if (!what.admin.listen.empty() && what.admin.listen != "off") {
+    all += of_a_loop + http::admin_options().limits.connections_max + of_refusals;
+  }
   for (const served_application& each : what.applications) {
     const lua::application_options& its = each.options;
     if (!its.outgoing.are_all() && its.outgoing.list().empty()) continue;

@@ -37,6 +37,13 @@ TEST(descriptors, some_are_kept_for_everything_but_connections) {
   EXPECT_THAT(less.warning, HasSubstr("to " + std::to_string(1'000 + reserved)));
 }
 
+TEST(descriptors, some_are_kept_for_the_admin_listener_unless_it_is_off) {
+  configuration what;
+  const std::size_t with = reserved_descriptors(what);
+  what.admin.listen = "off";
+  EXPECT_GE(with, reserved_descriptors(what) + http::admin_options().limits.connections_max);
+}
+
 TEST(descriptors, where_there_are_very_few_half_are_for_connections) {
   configuration what;
   EXPECT_EQ(room_for_connections(what, 64).connections_max, 32u);

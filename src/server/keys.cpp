@@ -8,6 +8,8 @@
 #include <troupe/detail/mailbox/limits.hpp>
 #include <troupe/detail/scheduler/tuning.hpp>
 
+#include "http/host_policy.hpp"
+#include "http/listen_address.hpp"
 #include "http/origin.hpp"
 #include "http/trusted_proxies.hpp"
 
@@ -32,7 +34,10 @@ bool is_alphanumeric(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-bool is_given(std::string_view text) { return !text.empty(); }
+// Clients are told apart by their addresses, which a Unix socket has not.
+bool is_address(std::string_view text) {
+  return !text.empty() && !http::detail::is_unix_address(text);
+}
 
 bool is_route(std::string_view text) {
   return text.starts_with('/') && std::all_of(text.begin(), text.end(), [](char c) {
@@ -60,53 +65,43 @@ bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-setting<configuration> origins() {
-  return {.name = "listen.allowed_origins",
-          .allowed = "texts as \"https://example.org\"",
+// `check` throws std::invalid_argument for texts that are wrong.
+template <class Way, class Check>
+setting<configuration> texts(std::string name, Way way, const std::string& example, Check check) {
+  const std::string allowed = "texts as " + in_quotes(example);
+  return {.name = std::move(name),
+          .allowed = allowed,
           .set =
-              [](configuration& of, const value& is) {
+              [=](configuration& of, const value& is) {
                 const auto given = is.texts();
-                if (!given) is.refuse("arrays of texts as \"https://example.org\"");
+                if (!given) is.refuse("arrays of " + allowed);
                 try {
-                  const http::detail::origin_policy accepts(true, *given);
+                  check(*given);
                 } catch (const std::invalid_argument& wrong) {
                   is.refuse_as(std::string("is wrong: ") + wrong.what());
                 }
-                of.http.allowed_origins = *given;
+                way(of) = *given;
               },
           .get =
-              [](const configuration& of) {
+              [=](const configuration& of) {
                 std::string all;
-                for (const std::string& each : of.http.allowed_origins) {
+                for (const std::string& each : way(of)) {
                   all += (all.empty() ? "" : ", ") + in_quotes(each);
                 }
                 return "[" + all + "]";
               }};
 }
 
-setting<configuration> proxies() {
-  const std::string example = "texts as \"10.0.0.0/8\"";
-  return {.name = "listen.trusted_proxies",
-          .allowed = example,
-          .set =
-              [=](configuration& of, const value& is) {
-                const auto given = is.texts();
-                if (!given) is.refuse("arrays of " + example);
-                try {
-                  const http::detail::trusted_proxies checked(*given);
-                } catch (const std::invalid_argument& wrong) {
-                  is.refuse_as(std::string("is wrong: ") + wrong.what());
-                }
-                of.http.trusted_proxies = *given;
-              },
-          .get =
-              [](const configuration& of) {
-                std::string all;
-                for (const std::string& each : of.http.trusted_proxies) {
-                  all += (all.empty() ? "" : ", ") + in_quotes(each);
-                }
-                return "[" + all + "]";
-              }};
+void check_origins(const std::vector<std::string>& given) {
+  const http::detail::origin_policy made(true, given);
+}
+
+void check_proxies(const std::vector<std::string>& given) {
+  const http::detail::trusted_proxies made(given);
+}
+
+void check_host_names(const std::vector<std::string>& given) {
+  const http::detail::host_policy made(true, given, {});
 }
 
 bool can_be_made(const std::filesystem::path& path) {
@@ -132,6 +127,36 @@ setting<configuration> log_to() {
                 }
               },
           .get = [](const configuration& of) { return in_quotes(of.log.to); }};
+}
+
+// An address and a port, a Unix socket, or none.
+setting<configuration> admin_listen() {
+  const std::string allowed = "\"ADDRESS:PORT\", \"unix:PATH\", \"off\"";
+  return {.name = "admin.listen",
+          .allowed = allowed,
+          .set =
+              [=](configuration& of, const value& is) {
+                const auto given = is.text();
+                if (!given) is.refuse(allowed);
+                if (given->empty() || *given == "off") {
+                  of.admin.listen = "off";
+                  return;
+                }
+                try {
+                  (void)http::admin_options(*given);
+                } catch (const std::invalid_argument&) {
+                  is.refuse(allowed);
+                }
+                of.admin.listen = *given;
+                if (!http::detail::is_unix_address(*given)) return;
+                const auto path = is.path(http::detail::unix_path(*given).string());
+                of.admin.listen = std::string(http::detail::unix_prefix) + path.string();
+                if (!can_be_made(path)) {
+                  is.refuse_as("is " + in_quotes(*given) + ", but " + in_quotes(path.string()) +
+                               " is not a path of a socket, in a folder that is there");
+                }
+              },
+          .get = [](const configuration& of) { return in_quotes(of.admin.listen); }};
 }
 
 // All hosts, none, or those of a list.
@@ -222,14 +247,18 @@ std::vector<setting<configuration>> make_server_keys() {
   using of = configuration;
   using limits = http::limits;
   using tls = http::tls_options;
+  using admin = admin_configuration;
   const std::string route = "paths as \"/metrics\"; \"\" for none";
   return {
-      text<of>("listen.address", listening(&http::options::address), "addresses, names", is_given),
+      text<of>("listen.address", listening(&http::options::address), "addresses, names",
+               is_address),
       number<of>("listen.port", listening(&http::options::port), 0, 65'535),
       number<of>("listen.loops", listening(&http::options::loops), 1, 256),
       flag<of>("listen.check_origin", listening(&http::options::check_origin)),
-      origins(),
-      proxies(),
+      texts("listen.allowed_origins", listening(&http::options::allowed_origins),
+            "https://example.org", check_origins),
+      texts("listen.trusted_proxies", listening(&http::options::trusted_proxies), "10.0.0.0/8",
+            check_proxies),
       word<of>("listen.proxy_header", listening(&http::options::proxy_header),
                {{"any", http::proxy_header::any},
                 {"forwarded", http::proxy_header::forwarded},
@@ -325,12 +354,17 @@ std::vector<setting<configuration>> make_server_keys() {
       reloading(number<of>("log.access_per_second", at(&of::log, &log_options::access_per_second),
                            1, 1'000'000)),
 
-      text<of>("admin.health", at(&of::admin, &admin_paths::health), route, is_route_or_none),
-      text<of>("admin.ready", at(&of::admin, &admin_paths::ready), route, is_route_or_none),
-      text<of>("admin.metrics", at(&of::admin, &admin_paths::metrics), route, is_route_or_none),
-      path<of>("admin.control", at(&of::admin, &admin_paths::control),
+      admin_listen(),
+      texts("admin.host_names", at(&of::admin, &admin::host_names), "admin.internal",
+            check_host_names),
+      flag<of>("admin.public_health", at(&of::admin, &admin::public_health)),
+      size<of>("admin.metrics_bytes", at(&of::admin, &admin::metrics_bytes), 64 * KiB, GiB),
+      text<of>("admin.health", at(&of::admin, &admin::health), route, is_route_or_none),
+      text<of>("admin.ready", at(&of::admin, &admin::ready), route, is_route_or_none),
+      text<of>("admin.metrics", at(&of::admin, &admin::metrics), route, is_route_or_none),
+      path<of>("admin.control", at(&of::admin, &admin::control),
                "a path of a socket, in a folder that is there", can_be_made),
-      flag<of>("admin.watch", at(&of::admin, &admin_paths::watch)),
+      flag<of>("admin.watch", at(&of::admin, &admin::watch)),
   };
 }
 
@@ -364,6 +398,7 @@ std::vector<setting<served_application>> make_application_keys() {
       reloading(
           number<of>("limits.subscriptions", lua_limit(&limits::subscriptions), 1, 1'000'000)),
       reloading(number<of>("limits.metrics", lua_limit(&limits::metrics), 1, 1'000'000)),
+      size<of>("limits.metrics_bytes", lua_limit(&limits::metrics_bytes), KiB, 64 * MiB),
       reloading(time<of>("limits.upgrade_timeout", lua_limit(&limits::upgrade_timeout), 10ms, 1h)),
 
       size<of>("store.bytes", own_store(&store_options::bytes), KiB, 1024 * GiB),

@@ -73,6 +73,27 @@ def new_clients(run):
         yield 0
 
 
+@attack("connections", "health checks of operators during a flood", "admin.listen")
+def operators(run):
+    """A full server still responds on its admin listener."""
+    run.seconds = run.scale(1.0, 5.0)
+    filling = flood(run, addresses(run.scale(40, 200)), 10)
+    checks, failed = 0, 0
+    while True:
+        next(filling)
+        held = run.sent
+        client = run.target.connect_admin()
+        client.send(GET)
+        client.wait(lambda: bool(client.statuses()), 5.0)
+        checks += 1
+        failed += client.statuses()[:1] != [200]
+        client.close()
+        run.sent = held + f"; {checks} health checks of operators, {failed} failed"
+        run.check = lambda: (run.expect(failed == 0, f"{failed} of {checks} health checks failed"),
+                             run.expect(checks > 0, "nobody asked"))
+        yield 0
+
+
 @attack("connections", "accepted and reset", "nothing is kept of them")
 def accepted_and_reset(run):
     run.seconds = run.scale(0.5, 5.0)

@@ -44,6 +44,9 @@ CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 CONFIGURATION = """
     [listen]
     port = 0
+    [admin]
+    listen = "unix:admin"
+    public_health = true
     [limits]
     header_bytes = "8 KiB"
     body_bytes = "256 KiB"
@@ -241,7 +244,8 @@ class Target:
             if tls:
                 self._certify()
             self._start(program, command, descriptors)
-            self.others = Others(self.port, *(["--tls"] if tls else []), *([] if websocket else ["--no-websocket"]))
+            admin = ["--admin", self.path("admin")] if os.path.exists(self.path("admin")) else []
+            self.others = Others(self.port, *(["--tls"] if tls else []), *([] if websocket else ["--no-websocket"]), *admin)
         except BaseException:
             self.stop()
             raise
@@ -305,6 +309,13 @@ class Target:
         if self.tls if secured is None else secured:
             return Client(ssl._create_unverified_context().wrap_socket(plain))
         return Client(plain)
+
+    def connect_admin(self):
+        """As an operator."""
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(PATIENCE)
+        sock.connect(self.path("admin"))
+        return Client(sock)
 
     # ── Current figures ───────────────────────────────────────────────────────────────────────
 
@@ -517,6 +528,6 @@ def row_text(row):
     failures = sum(each["failures"] for each in row["meanwhile"].values())
     memory = ", ".join(f"{each / MIB:.1f}" for each in row["memory"])
     verdict = "held" if not row["wrong"] else "**FAILED**: " + "; ".join(row["wrong"])
-    keys = re.sub(r"limits\.\w+", lambda key: f"`{key[0]}`", row["limit"])
+    keys = re.sub(r"(?:limits|admin)\.\w+", lambda key: f"`{key[0]}`", row["limit"])
     return (f"| {row['attack']} | {keys} | {row['sent']} | {row['connections']} | {row['descriptors']} | {memory} | "
             f"{row['seconds']:.1f} | {times('http')} | {times('websocket')} | {failures} | {verdict} |")

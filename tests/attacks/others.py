@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other clients of an attacked server: small requests, and echoes on a WebSocket.
 
-    others.py PORT ADDRESS [--tls] [--no-websocket]
+    others.py PORT ADDRESS [--tls] [--no-websocket] [--admin PATH]
 
 This is a separate process, so that the attacker's work does not affect the figures. It sends a
 request every 2 ms, and reconnects after a failure. Commands arrive on the standard input, one
 per line; the reply to each is a line of JSON:
 
     figures     latencies in ms and counts since the last such command
-    metrics     the text at /metrics
+    metrics     the text at /metrics, of the Unix socket PATH if there is one
 """
 
 import base64
@@ -68,6 +68,16 @@ class Http(Connection):
         return self.take(int(head.split(b"content-length: ")[1].split(b"\r\n")[0]))
 
     ask = get
+
+
+class Admin(Http):
+    """On the Unix socket for operators."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(path)
+        self.read = b""
 
 
 class WebSocket(Connection):
@@ -142,6 +152,7 @@ def main():
     probes = {"http": http}
     if "--no-websocket" not in sys.argv:
         probes["websocket"] = Probe(WebSocket, port, address, tls)
+    admin = Probe(Admin, sys.argv[sys.argv.index("--admin") + 1]) if "--admin" in sys.argv else http
     commands = open(0, "rb", buffering=0)               # unbuffered: select() would not see data in a buffer
     while True:
         for probe in probes.values():
@@ -151,7 +162,7 @@ def main():
         command = commands.readline().strip()
         if not command:
             return
-        answer = http.metrics() if command == b"metrics" else {name: each.figures() for name, each in probes.items()}
+        answer = admin.metrics() if command == b"metrics" else {name: each.figures() for name, each in probes.items()}
         print(json.dumps(answer), flush=True)
 
 

@@ -716,6 +716,10 @@ mutant("violation_waits_forever", "third", "a session that never replies keeps a
        "if («now < std::min(due_, written_due_)») return due_;", "true")
 
 in_file("src/http/respond.cpp")
+mutant("refused_host_is_answered", "plain", "a page can read a listener for operators through DNS rebinding",
+       "if («!on.hosts.allows(asked.header(\"Host\"))») return of_unknown_host(c, asked);", "false")
+mutant("refused_host_is_read", "crossed", "the body of a request for an unknown host is read",
+       "«!on.hosts.allows(head.asked.header(\"Host\"))» ||", "false")
 mutant("upgrades_have_no_limit", "plain", "the requests that WebSockets keep have no limit together",
        "if («!to.share->resize(bytes - own_request_bytes)»)", "false")
 
@@ -746,7 +750,11 @@ mutant("redirects_off_by_one", "plain", "one redirect fewer is followed than all
 
 in_file("src/http/origin.cpp")
 mutant("any_name_is_own", "plain", "a name that an attacker can make resolve to the server passes as its own",
-       "(!is_secure_ && «is_own(from->authority)»)", "true")
+       "(!is_secure_ && «is_safe_from_rebinding(from->authority, listens_on_)»)", "true")
+
+in_file("src/http/host_policy.cpp")
+mutant("listed_name_has_no_port", "plain", "a listed host name passes only without a port",
+       "names_.end(), «host_of(authority)»)", "authority")
 
 in_file("src/http/allowed_hosts.cpp")
 mutant("pattern_allows_nothing_before", "plain", "*.example.org allows a host without anything before the dot",

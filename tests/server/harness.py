@@ -10,6 +10,7 @@ import os
 import queue
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -76,11 +77,40 @@ ECHO = """
 """
 
 
-class Server:
-    """A running `troupe serve`. `stop()` expects that it exits with 0, so a sanitizer's report fails the test."""
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP on a Unix domain socket."""
 
-    def __init__(self, *arguments, cwd=None, command=("serve",)):
-        self.process = subprocess.Popen([executable(), *command, *arguments], cwd=cwd, text=True,
+    def __init__(self, path):
+        super().__init__("localhost", timeout=DEADLINE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def fetch(connection, path):
+    """(status, body)"""
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    return answer.status, body
+
+
+class Server:
+    """A running `troupe serve`. `stop()` expects that it exits with 0, so a sanitizer's report fails the test.
+
+    It serves metrics and health checks on a Unix socket of its own, unless the arguments say where."""
+
+    def __init__(self, *arguments, cwd=None, command=("serve",), admin=True, descriptors=None):
+        self._admin_folder = tempfile.mkdtemp(prefix="troupe-admin-")
+        self.admin_path = os.path.join(self._admin_folder, "socket")
+        if admin and "--admin" not in arguments:
+            arguments = (*arguments, "--admin", f"unix:{self.admin_path}")
+        limit = [] if descriptors is None else ["prlimit", f"--nofile={descriptors}:{descriptors}"]
+        self.process = subprocess.Popen([*limit, executable(), *command, *arguments], cwd=cwd, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.out, self.log, self.told_to_end = queue.Queue(), [], False
         self._readers = [threading.Thread(target=lambda: [self.out.put(line) for line in self.process.stdout], daemon=True),
@@ -104,15 +134,13 @@ class Server:
     def get(self, path):
         """(status, body). Certificates are not verified."""
         if self.is_secure:
-            connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=DEADLINE,
-                                                     context=ssl._create_unverified_context())
-        else:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        body = answer.read().decode()
-        connection.close()
-        return answer.status, body
+            return fetch(http.client.HTTPSConnection("127.0.0.1", self.port, timeout=DEADLINE,
+                                                     context=ssl._create_unverified_context()), path)
+        return fetch(http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE), path)
+
+    def ask_admin(self, path):
+        """(status, body), of the admin listener."""
+        return fetch(UnixConnection(self.admin_path), path)
 
     def says(self, text, since=0):
         """Waits for a line of the log that contains this text, searching from the given line, and
@@ -131,6 +159,7 @@ class Server:
             reader.join()
         self.process.stdout.close()
         self.process.stderr.close()
+        shutil.rmtree(self._admin_folder, ignore_errors=True)
         return code
 
     def kill(self):

@@ -37,6 +37,7 @@ class Usage(Command):
                 (["serve", "echo", "--port", "65536"], "--port: '65536' is not a whole number from 0 to 65535"),
                 (["serve", "echo", "--port"], "--port needs a value"),
                 (["serve", "echo", "--address", ""], "--address: the address is empty"),
+                (["serve", "echo", "--admin", "9180"], '--admin: "9180" is not an address to listen on; write "127.0.0.1:9180"'),
                 (["serve", "echo", "--prot=1"], "no option '--prot'; did you mean --port?"),
                 (["serve", "--config", ""], "--config: the file name is empty"),
                 (["serve", "echo", "--check=2"], "--check takes no value"),
@@ -81,7 +82,7 @@ class Usage(Command):
     def test_a_port_that_is_taken_is_named_and_what_had_started_is_stopped(self):
         self.write("echo/main.lua", ECHO)
         first = self.serve("echo", "--port", "0")
-        run = self.run_here("serve", "echo", "--port", str(first.port))
+        run = self.run_here("serve", "echo", "--port", str(first.port), "--admin", "off")
         self.assertEqual(run.returncode, 1)
         self.assertIn(f"{first.port}", run.stderr.splitlines()[-1])
         self.assertIn("on_stop ran", run.stderr)

@@ -368,6 +368,8 @@ class Containment(WithFolder, unittest.TestCase):
             listen.port = 0
             log.to = "log"
             log.access = false
+            admin.listen = "off"
+            admin.public_health = true
             system.workers = {WORKERS}
             [applications]
             honest.from = "honest.lua"
@@ -381,7 +383,7 @@ class Containment(WithFolder, unittest.TestCase):
             from = "accomplice.lua"
             limits.waiting = 100
         """)
-        self.server = self.serve("troupe.toml")
+        self.server = self.serve("troupe.toml", admin=False)
         self.table = []
 
     def failures(self):

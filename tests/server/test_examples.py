@@ -88,7 +88,7 @@ class Examples(WithFolder, unittest.IsolatedAsyncioTestCase):
             self.assertEqual(await next_of("went"), {"id": now["you"], "name": "bo"})
             entered = await ada.call("enter", "ada", timeout=DEADLINE)
             self.assertEqual((entered["names"], entered["visits"]), (["ada"], 2))
-        metrics = server.get("/metrics")[1]
+        metrics = server.ask_admin("/metrics")[1]
         self.assertIn('troupe_app_visits_total{application="presence"} 2\n', metrics)
 
 

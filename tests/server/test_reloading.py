@@ -42,7 +42,18 @@ class Reloading(WithFolder, unittest.TestCase):
         self.configure(level="info")                        # logged, because the new level applies
         server.signal(signal.SIGHUP)
         server.says('log.level is now "info", was "warning"')
-        self.assertEqual(server.get("/readyz")[0], 200)
+        self.assertEqual(server.ask_admin("/readyz")[0], 200)
+
+    def test_the_admin_listener_stays_until_a_restart(self):
+        self.write("troupe.toml", "listen.port = 0\nadmin.metrics = '/m'\napplications.echo.from = 'echo'\n")
+        server = self.serve()
+        self.write("troupe.toml", "listen.port = 0\nadmin.metrics = '/n'\nadmin.public_health = true\n"
+                                  "applications.echo.from = 'echo'\n")
+        server.signal(signal.SIGHUP)
+        server.says('admin.metrics is now "/n", but stays "/m" until a restart')
+        server.says("admin.public_health is now true, but stays false until a restart")
+        self.assertEqual(server.ask_admin("/m")[0], 200)
+        self.assertEqual(server.get("/readyz")[0], 404)
 
     def test_a_broken_file_leaves_everything_as_it_was_and_the_log_says_why(self):
         self.configure()
@@ -56,17 +67,17 @@ class Reloading(WithFolder, unittest.TestCase):
                 before = len(server.log)
                 server.signal(signal.SIGHUP)
                 self.assertIn("; nothing was changed", server.says(says, before))
-                self.assertEqual(server.get("/readyz"), (200, "ready\n"))
+                self.assertEqual(server.ask_admin("/readyz"), (200, "ready\n"))
         os.remove(os.path.join(self.folder, "troupe.toml"))
         server.signal(signal.SIGHUP)
         server.says("the configuration cannot be read: No such file or directory; nothing was changed")
-        self.assertEqual(server.get("/healthz")[0], 200)
+        self.assertEqual(server.ask_admin("/healthz")[0], 200)
 
     def test_without_a_configuration_it_goes_on(self):
         server = self.serve("echo", "--port", "0")
         for _ in range(3):
             server.signal(signal.SIGHUP)
-        self.assertEqual(server.get("/readyz")[0], 200)
+        self.assertEqual(server.ask_admin("/readyz")[0], 200)
 
     def test_a_log_that_was_moved_away_is_opened_anew(self):
         self.write("troupe.toml", "listen.port = 0\nlog.to = 'log'\napplications.echo.from = 'echo'\n")
@@ -75,12 +86,12 @@ class Reloading(WithFolder, unittest.TestCase):
         os.rename(log, moved)
         server.signal(signal.SIGHUP)
         until(lambda: os.path.exists(log), "the new file")
-        self.assertEqual(server.get("/readyz")[0], 200)
+        self.assertEqual(server.get("/")[0], 404)
 
         def text():
             with open(log, encoding="utf-8") as file:
                 return file.read()
-        until(lambda: "GET /readyz 200" in text(), "the request in the new file")
+        until(lambda: "GET / 404" in text(), "the request in the new file")
 
 
 def greeting(text):
@@ -169,7 +180,7 @@ class Upgrading(WithFolder, unittest.IsolatedAsyncioTestCase):
         self.addCleanup(silent.close)
         silent.connect(control)
         self.assertEqual(harness.troupe("reload", "--control", control).returncode, 0)
-        second = harness.troupe("serve", "app", "--port", "0", "--control", "commands", cwd=self.folder)
+        second = harness.troupe("serve", "app", "--port", "0", "--admin", "off", "--control", "commands", cwd=self.folder)
         self.assertEqual(second.returncode, 1)
         self.assertIn("the control socket 'commands' is in use by another server", second.stderr)
         server.stop()
@@ -191,7 +202,7 @@ class Upgrading(WithFolder, unittest.IsolatedAsyncioTestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("troupe.toml has no admin.control", done.stderr)
         self.write("file", "")
-        done = harness.troupe("serve", "app", "--port", "0", "--control", "file", cwd=self.folder)
+        done = harness.troupe("serve", "app", "--port", "0", "--admin", "off", "--control", "file", cwd=self.folder)
         self.assertEqual(done.returncode, 1)
         self.assertIn("the control socket 'file' exists already and is not a socket", done.stderr)
 

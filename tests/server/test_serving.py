@@ -5,8 +5,12 @@ test_serving.py path/to/troupe"""
 
 import asyncio
 import contextlib
+import http.client
 import json
+import os
 import signal
+import socket as socketlib
+import stat
 import time
 import unittest
 
@@ -60,6 +64,7 @@ class Serving(WithEcho):
             [admin]
             health = "/alive"
             metrics = ""
+            public_health = true
             [applications.greeter]
             from = "greeter.lua"
             route = "/talk"
@@ -83,11 +88,14 @@ class Serving(WithEcho):
         self.assertEqual(server.get("/alive"), (200, "ok\n"))
         self.assertEqual(server.get("/readyz"), (200, "ready\n"))
         self.assertEqual(server.get("/metrics")[0], 404)
+        self.assertEqual(server.ask_admin("/alive"), (200, "ok\n"))
+        self.assertEqual(server.ask_admin("/metrics")[0], 404)
         self.assertIn("GET /alive 200", server.says("/alive"))
 
     async def test_its_log_can_be_json_in_a_file(self):
         self.write("troupe.toml", """
             listen.port = 0
+            admin.public_health = true
             log = { to = "log", format = "json" }
             applications.echo.from = "echo"
         """)
@@ -103,6 +111,128 @@ class Serving(WithEcho):
         self.assertIn(("access", "GET", "/readyz", 200),
                       [(l.get("log"), l.get("method"), l.get("target"), l.get("status")) for l in lines])
         self.assertEqual(server.log, [])
+
+
+class Admin(WithEcho):
+    async def test_metrics_and_health_checks_are_apart_from_clients(self):
+        server = self.serve("echo", "--port", "0")
+        for path, says in [("/healthz", "ok\n"), ("/readyz", "ready\n"), ("/metrics", "troupe_http_connections ")]:
+            with self.subTest(path):
+                self.assertEqual(server.get(path)[0], 404)
+                status, body = server.ask_admin(path)
+                self.assertEqual(status, 200)
+                self.assertIn(says, body)
+        self.assertEqual(stat.S_IMODE(os.stat(server.admin_path).st_mode), 0o600)
+        server.signal()
+        self.assertEqual(server.wait(), 0)
+        self.assertFalse(os.path.exists(server.admin_path))
+
+    async def test_a_port_that_is_taken_is_named_and_nothing_starts(self):
+        with socketlib.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            run = harness.troupe("serve", "echo", "--port", "0", "--admin", address, cwd=self.folder)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn(f'troupe: cannot listen on {address} (admin.listen; choose another address, "unix:PATH" or "off"): '
+                      "Address already in use", run.stderr)
+        self.assertNotIn("on_start ran", run.stderr)
+
+    async def test_a_socket_in_use_is_named_and_one_of_a_killed_server_is_replaced(self):
+        server = self.serve("echo", "--port", "0", "--admin", "unix:admin")
+        server.admin_path = os.path.join(self.folder, "admin")
+        self.assertEqual(server.ask_admin("/readyz"), (200, "ready\n"))
+        second = harness.troupe("serve", "echo", "--port", "0", "--admin", "unix:admin", cwd=self.folder)
+        self.assertEqual(second.returncode, 1)
+        self.assertIn("cannot listen on the Unix socket 'admin'", second.stderr)
+        self.assertEqual(server.ask_admin("/readyz"), (200, "ready\n"))
+        server.kill()
+        self.assertTrue(os.path.exists(server.admin_path))
+        again = self.serve("echo", "--port", "0", "--admin", "unix:admin")
+        again.admin_path = server.admin_path
+        self.assertEqual(again.ask_admin("/readyz"), (200, "ready\n"))
+
+    async def test_a_file_in_the_place_of_its_socket_and_a_path_too_long_are_named(self):
+        self.write("admin", "mine")
+        for path, says in [("admin", "cannot listen on the Unix socket 'admin', which is not a socket (admin.listen"),
+                           ("x" * 200, "whose path has 200 bytes; the maximum is 107 (admin.listen"),
+                           ("no/socket", "No such file or directory")]:
+            with self.subTest(path):
+                run = harness.troupe("serve", "echo", "--port", "0", "--admin", f"unix:{path}", cwd=self.folder)
+                self.assertEqual((run.returncode, run.stdout), (1, ""))
+                self.assertIn(says, run.stderr)
+                self.assertNotIn("on_start ran", run.stderr)
+        with open(os.path.join(self.folder, "admin"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+
+    async def test_only_its_own_hosts_are_answered(self):
+        self.write("troupe.toml", """
+            listen.port = 0
+            admin.listen = "127.0.0.1:0"
+            admin.host_names = ["admin.internal"]
+            applications.echo.from = "echo"
+        """)
+        server = self.serve(admin=False)
+        line = server.says("metrics and health checks are served on 127.0.0.1:")
+        port = int(line.rsplit("served on 127.0.0.1:", 1)[1].split(",")[0])
+        for host, status in [(f"127.0.0.1:{port}", 200), ("localhost", 200), ("admin.internal", 200),
+                             ("evil.example", 421), (f"evil.example:{port}", 421)]:
+            with self.subTest(host):
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
+                connection.request("GET", "/metrics", headers={"Host": host})
+                self.assertEqual(connection.getresponse().status, status)
+                connection.close()
+
+    async def test_it_answers_while_clients_use_all_connections(self):
+        self.write("troupe.toml", """
+            listen.port = 0
+            limits.connections_max = 20
+            applications.echo.from = "echo"
+        """)
+        server = self.serve()
+        for _ in range(100):
+            self.addCleanup(socketlib.create_connection(("127.0.0.1", server.port), DEADLINE).close)
+        until(lambda: "troupe_http_connections 20\n" in server.ask_admin("/metrics")[1], "a full server")
+        self.assertEqual(server.ask_admin("/healthz"), (200, "ok\n"))
+        self.assertEqual(server.ask_admin("/readyz"), (200, "ready\n"))
+
+    async def test_it_answers_when_clients_have_used_up_the_descriptors(self):
+        server = self.serve("echo", "--port", "0", descriptors=300)
+        server.says("limits.connections_max")
+        for _ in range(400):
+            self.addCleanup(socketlib.create_connection(("127.0.0.1", server.port), DEADLINE).close)
+        for _ in range(3):
+            self.assertEqual(server.ask_admin("/healthz"), (200, "ok\n"))
+        self.assertIn("troupe_http_accept_pauses_total ", server.ask_admin("/metrics")[1])
+
+    async def test_it_answers_until_the_applications_have_stopped(self):
+        self.write("slow.lua", """
+            return { on_message = print,
+                     on_stop = function() troupe.log.info("on_stop waits") troupe.queue("end"):pop(20) end }
+        """)
+        server = self.serve("slow.lua", "--port", "0")
+        self.assertEqual(server.ask_admin("/readyz"), (200, "ready\n"))
+        server.signal()
+        server.says("on_stop waits")
+        self.assertEqual(server.ask_admin("/readyz"), (503, "draining\n"))
+        self.assertIn("troupe_http_connections 0\n", server.ask_admin("/metrics")[1])
+        self.assertEqual(server.wait(), 1)              # after shutdown.stop_timeout
+        self.assertFalse(os.path.exists(server.admin_path))
+
+    async def test_a_slow_scraper_and_many_at_once_delay_neither_clients_nor_health_checks(self):
+        server = self.serve("echo", "--port", "0")
+        slow = []
+        for _ in range(20):                             # they ask, and do not read
+            scraper = socketlib.socket(socketlib.AF_UNIX)
+            self.addCleanup(scraper.close)
+            scraper.setsockopt(socketlib.SOL_SOCKET, socketlib.SO_RCVBUF, 1024)
+            scraper.connect(server.admin_path)
+            scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+            slow.append(scraper)
+        async with connect(server, "/echo") as client:
+            self.assertEqual(await ask(client, "x"), "x")
+        self.assertEqual(server.ask_admin("/readyz"), (200, "ready\n"))
+        self.assertIn("troupe_admin_connections ", server.ask_admin("/metrics")[1])
 
 
 class Ending(WithEcho):
@@ -146,12 +276,14 @@ class Ending(WithEcho):
         self.write("troupe.toml", """
             listen.port = 0
             shutdown.unready_delay = "1h"
+            admin.public_health = true
             applications.echo.from = "echo"
         """)
         server = self.serve()
         self.assertEqual(server.get("/readyz"), (200, "ready\n"))
         server.signal()
         until(lambda: server.get("/readyz") == (503, "draining\n"), "it says that it drains")
+        self.assertEqual(server.ask_admin("/readyz"), (503, "draining\n"))
         async with connect(server, "/echo") as socket:      # new clients are still admitted
             self.assertEqual(await ask(socket, "x"), "x")
         server.signal()                                     # the second signal ends it at once

@@ -21,6 +21,7 @@ CONFIGURATION = """
     tls.certificate = "it.pem"
     tls.key = "it.key"
     limits.idle_timeout = "10m"
+    admin.public_health = true
     limits.connections_per_address_max = 10000
     {more}
     applications.echo.from = "echo"
@@ -88,7 +89,7 @@ class Serving(WithTls):
         server = self.served()
         with socket.create_connection(("127.0.0.1", server.port)) as plain, self.assertRaises(ssl.SSLCertVerificationError):
             ssl.create_default_context().wrap_socket(plain, server_hostname="localhost")
-        until(lambda: 'troupe_http_tls_failed_total{reason="alert"} 1' in server.get("/metrics")[1], "the count")
+        until(lambda: 'troupe_http_tls_failed_total{reason="alert"} 1' in server.ask_admin("/metrics")[1], "the count")
 
     async def test_versions(self):
         server = self.served()
@@ -133,7 +134,7 @@ class Serving(WithTls):
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")
         self.assertIn(b"200 OK", client.recv(4096))
         client.close()                                      # Python sends no close_notify here
-        until(lambda: "troupe_http_tls_truncated_total 1" in server.get("/metrics")[1], "the count")
+        until(lambda: "troupe_http_tls_truncated_total 1" in server.ask_admin("/metrics")[1], "the count")
 
 
 class Memory(WithTls):

@@ -12,7 +12,8 @@ import websockets
 TROUPE = sys.argv[1] if len(sys.argv) > 1 else "troupe"
 HERE = os.path.dirname(os.path.abspath(__file__))
 server = subprocess.Popen(
-    [TROUPE, "serve", "--config", os.path.join(HERE, "troupe.toml"), "--port", "0"],
+    [TROUPE, "serve", "--config", os.path.join(HERE, "troupe.toml"), "--port", "0",
+     "--admin", "off"],
     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

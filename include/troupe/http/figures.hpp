@@ -34,8 +34,9 @@ struct figure_family {
   std::vector<figure> figures = {};
 };
 
-/// Supplies additional metrics for http::server::metrics(). It is called on connection threads,
-/// concurrently, and must not block.
+/// Supplies additional metrics for http::server::metrics(). It is called on a thread for metrics,
+/// once at a time. While it runs, no other client of metrics() gets its response. An exception is
+/// answered with 500.
 using figure_source = std::function<std::vector<figure_family>()>;
 
 }  // namespace troupe::http

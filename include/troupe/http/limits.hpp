@@ -20,6 +20,9 @@ struct limits {
   std::size_t request_bodies_bytes = 64 * 1024 * 1024;
   /// A WebSocket message, all its fragments together; more closes with 1009.
   std::size_t message_bytes = 64 * 1024;
+  /// The text of server::metrics(). Metric families beyond it are omitted, and the text counts
+  /// them as troupe_metrics_omitted_families.
+  std::size_t metrics_bytes = 4 * 1024 * 1024;
 
   /// Simultaneous connections; one more is answered with 503.
   std::size_t connections_max = 10'000;

@@ -49,8 +49,9 @@ class server {
  public:
   /// Creates a server that does not listen yet; see start().
   ///
-  /// Errors: std::invalid_argument for a limit of zero, for zero loops, and for an invalid allowed
-  ///         origin or trusted proxy; tls_error for an unusable certificate or key.
+  /// Errors: std::invalid_argument for a limit of zero, for zero loops, for an invalid allowed
+  ///         origin, host name or trusted proxy, and for trusted proxies of a Unix socket;
+  ///         tls_error for an unusable certificate or key.
   explicit server(troupe::system& on, http::options options = {});
   server(const server&) = delete;
   server& operator=(const server&) = delete;
@@ -117,10 +118,30 @@ class server {
   }
 
   /// Serves the metrics of the system and the server in the Prometheus text format, followed by
-  /// those of `also`.
+  /// those of `also`. The text is made by an actor with its own thread, so that neither a large
+  /// text nor `also` delays the connections. Clients that ask at the same time share one text.
+  ///
+  /// The text has at most limits::metrics_bytes. If it is not made within limits::request_timeout,
+  /// the response is 503.
+  ///
+  /// Errors: std::system_error if the thread cannot be started.
   void metrics(std::string path = "/metrics", figure_source also = {});
   /// Serves the health check: 200 "ok"; 503 "draining" after drain() has begun.
   void health(std::string path = "/healthz");
+
+  /// The same for another server of the system, so that operators use another listener than
+  /// clients. While the other one drains, this one continues to respond:
+  ///
+  ///     http::server site(system, {.port = 8080});
+  ///     http::server admin(system, http::admin_options("127.0.0.1:9180"));
+  ///     admin.metrics_of(site);
+  ///     admin.health_of(site);
+  ///     admin.start();
+  ///     return site.run();
+  ///
+  /// After the other one is destroyed, metrics are answered with 500 and health with 503.
+  void metrics_of(const server& other, std::string path = "/metrics", figure_source also = {});
+  void health_of(const server& other, std::string path = "/healthz");
 
   /// Binds, listens and serves.
   ///
@@ -128,7 +149,8 @@ class server {
   ///         twice.
   void start();
 
-  /// Returns the port that the server listens on. Valid only after start().
+  /// Returns the port that the server listens on; 0 for a Unix domain socket. Valid only after
+  /// start().
   [[nodiscard]] std::uint16_t port() const noexcept;
 
   /// Shuts down gracefully: stops accepting, closes each WebSocket with 1001 when its session has
@@ -161,9 +183,12 @@ class server {
   [[nodiscard]] http::statistics statistics() const noexcept;
 
  private:
-  void add_websocket(std::string path, websocket_options how, detail::session_factory make);
-
   struct state;
+
+  void add_websocket(std::string path, websocket_options how, detail::session_factory make);
+  void add_metrics(std::string path, const state& of, figure_source also);
+  void add_health(std::string path, const state& of);
+
   troupe::system& system_;
   std::unique_ptr<state> state_;
 };

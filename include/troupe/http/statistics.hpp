@@ -24,6 +24,7 @@ struct statistics {
   std::uint64_t refused_full = 0;           // connections_max
   std::uint64_t refused_per_address = 0;    // connections_per_address_max
   std::uint64_t refused_origin = 0;         // 403
+  std::uint64_t refused_host = 0;           // check_host: 421
   std::uint64_t malformed_requests = 0;     // 400, and 501 and 505 for optional features
   std::uint64_t headers_too_large = 0;      // 414 and 431
   std::uint64_t bodies_too_large = 0;       // 413

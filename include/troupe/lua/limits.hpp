@@ -34,6 +34,9 @@ struct limits {
   /// Metrics of the whole application, and their values: one for each set of labels. A histogram
   /// counts as its buckets plus two. One more is dropped and counted.
   std::size_t metrics = 1'000;
+  /// For the whole application: the bytes that its metrics take in the text of metrics, with names,
+  /// help and labels. One more is dropped and counted.
+  std::size_t metrics_bytes = 256 * 1024;
 
   /// In an upgrade: the time limit for on_start and self_test of the new version. After the switch:
   /// the time limit for suspended handlers of the old version. Handlers beyond it fail.

@@ -13,8 +13,8 @@
 
 namespace troupe::server {
 
-/// A complete server according to a configuration: a system, its applications, and the HTTP server
-/// in front of them.
+/// A complete server according to a configuration: a system, its applications, the HTTP server in
+/// front of them, and an admin listener for metrics and health checks.
 ///
 /// C++ code can be served beside the applications: an `addition` gets the server and the system
 /// before the server listens.
@@ -29,7 +29,8 @@ class application_server {
   /// Prepares a server; start() or run() starts it. `again` supplies the new configuration for
   /// reload(). Without `again`, the file that the configuration was read from is read again.
   ///
-  /// Errors: configuration_error for duplicates; std::runtime_error if the log cannot be written;
+  /// Errors: configuration_error for duplicates, an invalid admin.listen and an invalid name in
+  ///         admin.host_names; std::runtime_error if the log cannot be written;
   ///         exceptions of the constructors of system and http::server, such as http::tls_error for
   ///         an unusable certificate.
   explicit application_server(configuration all, std::vector<addition> also = {},
@@ -39,20 +40,24 @@ class application_server {
   /// Resets all connections and stops the applications.
   ~application_server();
 
-  /// Starts all applications, one at a time, and listens when on_start has returned in each.
+  /// Starts the admin listener, then all applications, one at a time, and listens for clients when
+  /// on_start has returned in each. Until then the ready path is answered with 503.
   ///
   /// Errors: lua::application_error; std::system_error that names the address and the port.
   void start();
 
   /// Returns the port that the server listens on.
   [[nodiscard]] std::uint16_t port() const noexcept;
+  /// That of the admin listener; 0 if it is off or a Unix domain socket.
+  [[nodiscard]] std::uint16_t admin_port() const noexcept;
 
   /// Calls start() if necessary, then serves until SIGTERM, SIGINT or stop(). SIGHUP calls
   /// reload().
   ///
   /// On shutdown the ready path first answers 503, and after shutdown.unready_delay no new
   /// connections are accepted. Connections are then drained for shutdown.drain_timeout, and
-  /// applications have shutdown.stop_timeout for on_stop. A second signal terminates the process at
+  /// applications have shutdown.stop_timeout for on_stop. The admin listener serves until they have
+  /// stopped. A second signal terminates the process at
   /// once. Returns the exit code for main(): 0, or 1 if an application did not stop in time.
   ///
   /// `serving` is called when the server listens and signals are caught, for example to report

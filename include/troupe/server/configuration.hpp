@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -39,8 +40,21 @@ struct log_options {
   std::uint64_t access_per_second = 10'000;
 };
 
-/// The paths for operations: health, readiness and metrics. Empty: not served.
-struct admin_paths {
+/// Operations: the admin listener, which serves metrics and health checks apart from the clients,
+/// and the control socket.
+struct admin_configuration {
+  /// "ADDRESS:PORT", "unix:PATH", or "off" for no listener, as for http::admin_options(). It is
+  /// plain HTTP, also if clients use TLS.
+  std::string listen = "127.0.0.1:9180";
+  /// Names by which the admin listener is requested, as for http::options::host_names. IP addresses
+  /// and "localhost" need not be listed.
+  std::vector<std::string> host_names = {};
+  /// Serves `health` and `ready` on the clients' port too, for a load balancer. Never `metrics`.
+  bool public_health = false;
+  /// The maximum size of the text of metrics. If it is less than 1 MiB more than the sum of
+  /// lua::limits::metrics_bytes of all applications, that is used instead.
+  std::size_t metrics_bytes = 4 * 1024 * 1024;
+  /// Paths. Empty: not served.
   std::string health = "/healthz";
   std::string ready = "/readyz";
   std::string metrics = "/metrics";
@@ -68,7 +82,7 @@ struct configuration {
   http::options http = {};
   system_options system = {};
   log_options log = {};
-  admin_paths admin = {};
+  admin_configuration admin = {};
   /// How long, on shutdown, the server reports that it is not ready while it still accepts
   /// connections.
   std::chrono::milliseconds unready_delay{0};
