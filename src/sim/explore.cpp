@@ -120,6 +120,12 @@ std::string last_lines(const std::string& text, std::size_t lines) {
 
 }  // namespace
 
+// How many choices of a failed run are not the plainest, as a part of a sentence.
+static std::string not_the_plainest_in_words(std::size_t count) {
+  return std::to_string(count) +
+         (count == 1 ? " choice that is not the plainest" : " choices that are not the plainest");
+}
+
 // Removes the end of the trace, which text() prints separately.
 static std::string without_trace(const std::string& why) {
   return why.substr(0, why.find(" The last that happened:"));
@@ -131,9 +137,8 @@ std::string explored::text() const {
   std::string all = "the run with the seed " + std::to_string(f.seed) + " failed (" +
                     std::to_string(runs) + " were tried): " + without_trace(f.why) + "\n";
   if (!f.log.choices.empty() || !f.trace.empty()) {
-    all += "The simplest that was found has " + std::to_string(f.chosen) +
-           " choices that are not the plainest, of " + std::to_string(f.chosen_at_first) +
-           ". Its end:\n" + last_lines(f.trace, 40);
+    all += "The simplest that was found has " + not_the_plainest_in_words(f.chosen) + ", of " +
+           std::to_string(f.chosen_at_first) + ". Its end:\n" + last_lines(f.trace, 40);
   }
   all += "To have it again: TROUPE_SIM_SEED=" + std::to_string(f.seed);
   if (!f.log_file.empty()) all += ", or the simplest: TROUPE_SIM_LOG=" + f.log_file;

@@ -69,6 +69,17 @@ TEST(explore, tries_all_seeds_where_none_fails) {
   EXPECT_THAT(all.text(), HasSubstr("50"));
 }
 
+TEST(explore, counts_in_its_report_the_choices_that_are_not_the_plainest) {
+  const auto report_of = [](std::size_t chosen) {
+    explored all{.runs = 2, .failure = failed_run{.trace = "a line\n"}};
+    all.failure->chosen = chosen;
+    all.failure->chosen_at_first = 120;
+    return all.text();
+  };
+  EXPECT_THAT(report_of(1), HasSubstr("has 1 choice that is not the plainest, of 120."));
+  EXPECT_THAT(report_of(2), HasSubstr("has 2 choices that are not the plainest, of 120."));
+}
+
 TEST(explore, finds_a_seed_that_fails_and_a_simpler_run_that_fails_likewise) {
   const explored all = explore({.seeds = 1'000, .processes = 2}, take_twice);
   ASSERT_FALSE(all);
