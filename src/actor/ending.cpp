@@ -5,7 +5,7 @@
 
 #include <troupe/actor/control_block.hpp>
 
-#include "accounts.hpp"
+#include "base/accounts.hpp"
 #include "bonds.hpp"
 #include "drop_ring.hpp"
 #include "handler_frame.hpp"

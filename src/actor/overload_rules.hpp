@@ -12,7 +12,7 @@
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/sync/atomic.hpp>
 
-#include "accounts.hpp"
+#include "base/accounts.hpp"
 
 namespace troupe::detail {
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accounts that are not settled are reported. Each of these tests plants an entry that stays; what the
+// accounts are for is seen in all other tests, which fail for a report.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <troupe/actor/channel_core.hpp>
+#include <troupe/troupe.hpp>
+#include <vector>
+
+#include "accounts_test_support.hpp"
+#include "side_block.hpp"
+#include "test_support.hpp"
+
+namespace troupe::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using strings = std::vector<std::string>;
+
+// The address of an entry that was not taken out. Nothing reads it.
+template <class T>
+T* some() {
+  alignas(std::max_align_t) static std::array<std::byte, 8> place;
+  return reinterpret_cast<T*>(place.data());
+}
+
+// Reports of an actor in whose side block something is left when it is freed.
+strings reported_with(const std::function<void(detail::side_block&)>& plant) {
+  const recorded_accounts found;
+  journal log;
+  {
+    stage s;
+    auto one = s.spawn<probe>(log);
+    one.stop();
+    s.play();
+    plant(detail::ref_access::block(one).side());
+    one = {};
+  }
+  return found.those();
+}
+
+TEST(account, is_settled_for_an_actor_with_an_empty_side_block) {
+  EXPECT_THAT(reported_with([](detail::side_block&) {}), IsEmpty());
+}
+
+TEST(account, of_suspended_senders_is_reported) {
+  EXPECT_THAT(
+      reported_with([](detail::side_block& its) { its.waiters = some<detail::paused_sender>(); }),
+      ElementsAre("suspended senders in the list of an actor: 1"));
+  EXPECT_THAT(
+      reported_with([](detail::side_block& its) {
+        its.pause.waits_for = some<detail::control_block>();
+        its.pause.first = some<detail::control_block>();
+        its.pause.others.assign(2, some<detail::control_block>());
+      }),
+      ElementsAre("the suspension of an actor: 1", "mailboxes that a suspended actor holds: 3"));
+}
+
+TEST(account, of_messages_that_wait_for_room_is_reported) {
+  EXPECT_THAT(
+      reported_with([](detail::side_block& its) { its.line = some<detail::message_in_line>(); }),
+      ElementsAre("messages in the line of an actor: 1"));
+  EXPECT_THAT(reported_with(
+                  [](detail::side_block& its) { its.line_end = some<detail::message_in_line>(); }),
+              ElementsAre("messages in the line of an actor: 1"));
+  EXPECT_THAT(reported_with([](detail::side_block& its) {
+                its.blocking_line = some<detail::message_in_line>();
+              }),
+              ElementsAre("the place of an exclusive handler in a line: 1"));
+}
+
+TEST(account, of_messages_beyond_the_limit_is_reported) {
+  EXPECT_THAT(reported_with([](detail::side_block& its) { its.overdrawn = 7; }),
+              ElementsAre("bytes of an actor in the overdraft: 7"));
+  EXPECT_THAT(reported_with([](detail::side_block& its) { its.uncounted = 2; }),
+              ElementsAre("messages that a mailbox does not count: 2"));
+}
+
+TEST(account, of_listeners_monitors_and_links_is_reported) {
+  EXPECT_THAT(reported_with([](detail::side_block& its) {
+                its.bonds.listeners = some<detail::end_listener>();
+              }),
+              ElementsAre("listeners to the end of an actor: 1"));
+  EXPECT_THAT(
+      reported_with([](detail::side_block& its) { its.bonds.watchers = some<detail::watch>(); }),
+      ElementsAre("monitors of an actor: 1"));
+  EXPECT_THAT(reported_with([](detail::side_block& its) {
+                its.bonds.links = std::make_unique<detail::link_table>();
+              }),
+              ElementsAre("links of an actor: 1"));
+}
+
+// ── Channels ──────────────────────────────────────────────────────────────────────────────────
+
+class nobody final : public detail::channel_waiter {
+ public:
+  void tell() noexcept override { ADD_FAILURE() << "nothing is done for it"; }
+};
+
+// Reports of a channel that ends while a waiter stands in one of its lines.
+strings reported_of_a_channel(bool sends) {
+  const recorded_accounts found;
+  nobody who;
+  int value = 0;
+  {
+    detail::channel_core core(detail::operations_of<int>, 0, overload::policy::pause_senders);
+    detail::channel_case one{.of = &core, .sends = sends, .value = &value};
+    std::array<detail::channel_case*, 1> cases{&one};
+    std::array<detail::channel_core*, 1> locks{};
+    EXPECT_EQ(detail::channel_core::begin(cases, locks, &who).first,
+              detail::channel_core::progress::must_wait);
+  }
+  return found.those();
+}
+
+TEST(account, of_a_channels_lines_is_reported) {
+  EXPECT_THAT(reported_of_a_channel(true), ElementsAre("waiters in the lines of a channel: 1"));
+  EXPECT_THAT(reported_of_a_channel(false), ElementsAre("waiters in the lines of a channel: 1"));
+}
+
+}  // namespace
+}  // namespace troupe::test
