@@ -11,6 +11,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 struct text {
   explicit text(int of) : value(of) {}
@@ -26,7 +27,7 @@ void read(message& it) {
 // As a handler that takes a value of its own.
 void take(message& it) {
   require(it.value.value == 7, "nobody has taken it apart");
-  if (is_last(it)) it.value.value = 0;
+  if (varies(is_last(it), "it is the last one")) it.value.value = 0;
   let_go(it);
 }
 

@@ -15,6 +15,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 struct link_with {
   address other;
@@ -109,6 +110,7 @@ TEST(link, that_is_ended_while_the_other_ends_is_told_of_before_that_or_not_at_a
       heard.park();
     }
     require(downs <= 1, "it is told once at the most");
+    varies(downs == 1, "it is told");
     require(one.ends == 1 && other.ends == 1, "each ends once");
   });
 }
@@ -210,6 +212,7 @@ TEST(end_of, whose_actor_ends_at_the_same_time_leaves_nothing) {
       b.stop();
     }
     require(ends + timeouts <= 1, "once at the most");
+    varies(ends == 1, "it goes on at the end");
     require(done.ends == 1, "it has ended");
   });
 }

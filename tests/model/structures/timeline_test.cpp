@@ -10,6 +10,7 @@ namespace {
 
 using model::expect_holds;
 using model::require;
+using model::varies;
 using kind = timeline_slice::kind;
 
 constexpr duration never_short{};
@@ -43,6 +44,8 @@ TEST(timeline_lane, a_place_is_written_anew_only_after_it_was_read) {
     }
     all.for_each_lane(look);
     require(taken + lost == 3, "what is not taken is counted");
+    varies(lost != 0, "some are lost");
+    varies(taken == 1, "only the first one is taken");
   });
 }
 
