@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Short names for what CMake's presets do; see CONTRIBUTING.md for those.
+# Short names for commands with CMake's presets; CONTRIBUTING.md describes these.
 
 JOBS ?= $(shell nproc)
 CLANG_FORMAT ?= clang-format-16
@@ -23,7 +23,7 @@ help:
 	@echo 'make clean          remove build/'
 	@echo 'The first seven and mutants install what is missing: see scripts/install-dependencies.'
 
-# Tests are left out of the first configuration, and with them what only they need.
+# The first configuration leaves out the tests, and with them their dependencies.
 run:
 	@scripts/install-dependencies run
 	@[ -e build/release/build.ninja ] || cmake --preset release -DTROUPE_TESTS=OFF -DTROUPE_BENCHMARKS=OFF
@@ -36,7 +36,7 @@ test:
 	cmake --build --preset release --parallel $(JOBS)
 	ctest --preset release
 
-# With REV it never fails because of what it measures.
+# With REV it never fails because of its measurements.
 ifdef REV
 bench:
 	@scripts/install-dependencies run

@@ -12,7 +12,7 @@ struct application_file {
   std::string_view text;  // @NAME@ stands for the application's name
 };
 
-/// What a new application of that kind consists of.
+/// The files of a new application of that kind.
 [[nodiscard]] std::vector<application_file> application_files(std::string_view kind);
 
 }  // namespace troupe::cli

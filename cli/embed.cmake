@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT, which has all files of FOLDER/<kind>/ in it: they become part of the program.
+# Writes OUTPUT, a source that contains all files of FOLDER/<kind>/, so that they become part of the
+# program.
 #
 #   cmake -D FOLDER=folder -D OUTPUT=file -P embed.cmake
 file(GLOB kinds RELATIVE ${FOLDER} ${FOLDER}/*)

@@ -60,7 +60,7 @@ void add_input(CLI::App& command, const lab::input_file& input, lab::run_options
       ->excludes(from);
 }
 
-// `troupe lab NAME`: its sizes, and what every experiment takes.
+// `troupe lab NAME`: the sizes of the experiment, and the options of every experiment.
 void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
                     lab::run_options& options, lab::sizes& given, int& result) {
   CLI::App* command =

@@ -6,7 +6,8 @@
 
 namespace troupe::cli {
 
-/// `troupe lab`. What it returns must stay until the command line has been parsed, and so must `result`.
+/// Adds `troupe lab`. The returned object and `result` must exist until the command line has been
+/// parsed.
 std::shared_ptr<void> add_lab(CLI::App& program, int& result);
 
 }  // namespace troupe::cli

@@ -7,7 +7,7 @@
 
 namespace troupe::cli {
 
-/// `troupe lab all`. Both references are used when the command line is parsed.
+/// Adds `troupe lab all`. Both references are used when the command line is parsed.
 void add_all(CLI::App& lab_command, lab::all_options& options, int& result);
 
 }  // namespace troupe::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The program `troupe`. Exits with 2 for wrong usage, with 1 if what was asked for failed.
+// The program `troupe`. It exits with 2 for wrong usage, and with 1 if the command failed.
 
 #include <CLI/CLI.hpp>
 #include <exception>
@@ -70,7 +70,8 @@ int run(int count, char** arguments) {
 
 int main(int count, char** arguments) {
 #ifdef TROUPE_CLI_LAB
-  // One variant of an experiment, started by the program itself: without what is for people.
+  // One variant of an experiment, which the program starts itself, so without the handling for
+  // users.
   if (count > 1 && arguments[1] == troupe::lab::run_variant_command) {
     return troupe::lab::run_variant({arguments + 2, arguments + count});
   }

@@ -15,7 +15,7 @@
 namespace troupe::cli {
 namespace {
 
-// As the server wants it, see docs/guide/configuration.md.
+// The rules of the server, see docs/guide/configuration.md.
 std::string is_application_name(const std::string& name) {
   const auto is_fine = [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');

@@ -12,7 +12,7 @@ struct new_application_options {
   std::string folder = ".";
 };
 
-/// `troupe new app`. Both references are used when the command line is parsed.
+/// Adds `troupe new app`. Both references are used when the command line is parsed.
 void add_new(CLI::App& program, new_application_options& options, int& result);
 
 }  // namespace troupe::cli

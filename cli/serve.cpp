@@ -16,10 +16,10 @@ namespace {
 
 constexpr const char* usual_file = "troupe.toml";
 
-// For all upgrades together.
+// For the upgrades of all applications together.
 constexpr std::chrono::minutes reload_time{10};
 
-// What the command line says on top of the file.
+// Returns the configuration of the file, with the options of the command line applied.
 server::configuration read(const serve_options& options) {
   server::configuration all;
   if (!options.config.empty()) all = server::read_configuration(options.config);
@@ -60,13 +60,13 @@ std::string is_application(const std::string& path) {
   }
 }
 
-// Without the traceback.
+// Omits the traceback.
 std::string first_line(const std::exception& of) {
   const std::string text = of.what();
   return text.substr(0, text.find('\n'));
 }
 
-// One line, if it is to be used at all.
+// Prints one line if there is a certificate.
 int check_certificate(const http::tls_options& of) {
   if (!of.is_set()) return 0;
   try {
@@ -81,7 +81,7 @@ int check_certificate(const http::tls_options& of) {
   }
 }
 
-// One line for each application: on the standard output if it is as it should be.
+// Prints one line for each application, on the standard output if it is valid.
 int check(const server::configuration& all) {
   int result = check_certificate(all.http.tls);
   for (const server::served_application& each : all.applications) {

@@ -19,7 +19,7 @@ struct serve_options {
   bool watch = false;
 };
 
-/// `troupe serve`. Both references are used when the command line is parsed.
+/// Adds `troupe serve`. Both references are used when the command line is parsed.
 void add_serve(CLI::App& program, serve_options& options, int& result);
 
 struct reload_options {
@@ -27,7 +27,7 @@ struct reload_options {
   std::string control;
 };
 
-/// `troupe reload`. Likewise.
+/// Adds `troupe reload`. Both references are used when the command line is parsed.
 void add_reload(CLI::App& program, reload_options& options, int& result);
 
 }  // namespace troupe::cli

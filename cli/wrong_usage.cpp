@@ -13,7 +13,7 @@ namespace troupe::cli {
 
 namespace {
 
-// Digits only: no sign, no point, no exponent.
+// Accepts digits only: no sign, no point, no exponent.
 bool is_number(const std::string& text, range allowed, std::uint64_t& value) {
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
@@ -26,13 +26,13 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-// "troupe lab ring"
+// Returns, for example, "troupe lab ring".
 std::string full_name(const CLI::App& command) {
   const CLI::App* const above = command.get_parent();
   return (above == nullptr ? "" : full_name(*above) + " ") + command.get_name();
 }
 
-// The one that what was typed last belongs to.
+// Returns the subcommand to which the last words belong.
 const CLI::App& innermost(const CLI::App& command) {
   const std::vector<CLI::App*> next = command.get_subcommands();
   return next.empty() ? command : innermost(*next.front());
@@ -54,7 +54,7 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return names;
 }
 
-// What nobody knows: an option, a command, or one word too many.
+// Describes an unknown option, an unknown command, or an extra word.
 std::string unknown(const CLI::App& command, const std::string& word) {
   const std::string who = "`" + full_name(command) + "`";
   if (word.starts_with('-')) {
@@ -67,7 +67,7 @@ std::string unknown(const CLI::App& command, const std::string& word) {
   return who + " has no " + quoted(word) + detail::did_you_mean(word, names);
 }
 
-// The first word that nobody has taken.
+// Describes the first word that no command has accepted.
 std::string what_is_left(const CLI::App& command) {
   const std::vector<std::string> words = command.remaining();
   if (!words.empty()) return unknown(command, words.front());

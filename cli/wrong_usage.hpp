@@ -9,16 +9,17 @@
 
 namespace troupe::cli {
 
-/// What an option takes: whole numbers from least to most.
+/// The values of an option: whole numbers from least to most.
 struct range {
   std::uint64_t least;
   std::uint64_t most;
 };
 
-/// The word as somebody typed it, in quotes and without what would break the line.
+/// The word as it was typed, in quotes and without characters that would break the line.
 std::string quoted(std::string word);
 
-/// An option that takes a whole number, and says of anything else what it is and what is allowed.
+/// Adds an option that takes a whole number. For other values it reports the value and the allowed
+/// range.
 CLI::Option* add_number(CLI::App& command, const std::string& name, range allowed,
                         const std::string& help, std::function<void(std::uint64_t)> set);
 
@@ -31,7 +32,7 @@ std::string is_named(const std::string& file);
 /// For CLI::Option::check: "'/nowhere' is no folder"
 std::string is_folder(const std::string& path);
 
-/// One line about what could not be parsed, and what to do.
+/// Returns one line that says what could not be parsed, and what to do.
 std::string what_is_wrong(const CLI::App& program, const CLI::ParseError& wrong);
 
 }  // namespace troupe::cli

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Lua 5.4 compiled as C++, so that its errors are exceptions and unwind what lies between. Defines LuaCxx::LuaCxx.
+# Lua 5.4 compiled as C++, so that its errors are exceptions, which unwind the frames in between.
+# Defines LuaCxx::LuaCxx.
 #
-# Debian has it in liblua5.4-dev. The same functions compiled as C have the same names: linked by mistake they would
-# leave by longjmp, past destructors.
+# Debian has it in liblua5.4-dev. The same functions compiled as C have the same names. If they were
+# linked by mistake, errors would leave by longjmp and skip destructors.
 find_path(LuaCxx_INCLUDE_DIR lua.hpp PATH_SUFFIXES lua5.4 lua-5.4 lua54)
 find_library(LuaCxx_LIBRARY NAMES lua5.4-c++ lua-5.4-c++ lua54-c++ lua++5.4)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # LuaJIT 2.1. Defines LuaJIT::LuaJIT.
 #
-# Debian has it in libluajit-5.1-dev. Its errors unwind what lies between, as those of Lua compiled as C++ do: it throws by the
-# system's unwinder, on x64 and arm64.
+# Debian has it in libluajit-5.1-dev. Its errors unwind the frames in between, like those of Lua
+# compiled as C++: it throws through the system's unwinder, on x64 and arm64.
 find_path(LuaJIT_INCLUDE_DIR luajit.h PATH_SUFFIXES luajit-2.1)
 find_library(LuaJIT_LIBRARY NAMES luajit-5.1 luajit)
 

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # cached-compiler.sh <folder of the project> <ccache> <compiler> <argument>...
 #
-# Compiles through ccache, so that another clone finds the result: paths below the folder count as relative ones.
+# Compiles through ccache with paths relative to the project's folder, so that another clone finds
+# the results.
 folder=$1
 shift
 
-# GCC takes an old precompiled header for the one that it is about to make, since that is included by its name.
+# GCC would include an old precompiled header instead of compiling the new one, because it is found
+# by name.
 for argument; do
   case $before$argument in
     -o*.gch) rm -f "$argument" ;;
@@ -15,8 +17,8 @@ for argument; do
   if [ "$argument" = -o ]; then before=-o; fi
 done
 
-# ccache takes a file that uses a precompiled header only under the first two kinds of sloppiness; the others let a
-# fresh clone, where every file is new, use the cache.
+# ccache caches a file that uses a precompiled header only with the first two kinds of sloppiness.
+# The others let a fresh clone, in which every file is new, use the cache.
 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 CCACHE_BASEDIR=$folder
 CCACHE_NOHASHDIR=true

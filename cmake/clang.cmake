@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A toolchain: Clang 16, or the system's Clang if that is 16 or later.
+# A toolchain file: Clang 16, or the system's Clang if that is version 16 or later.
 find_program(TROUPE_CLANG NAMES clang++-16 clang++ REQUIRED)
 set(CMAKE_CXX_COMPILER ${TROUPE_CLANG})
 

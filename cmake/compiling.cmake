@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How everything in this project is compiled, whoever includes the project.
+# Compile options for everything in this project, also if another project includes it.
 
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
@@ -11,20 +11,21 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   add_compile_options(-Wno-restrict)
 endif()
 
-# troupe_precompile(<target> <header>...): for what is no test; TROUPE_PRECOMPILE says whether.
+# troupe_precompile(<target> <header>...): for targets that are not tests; TROUPE_PRECOMPILE turns
+# it on.
 function(troupe_precompile target)
   if(TROUPE_PRECOMPILE AND ARGN)
     target_precompile_headers(${target} PRIVATE ${ARGN})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # Out of a precompiled header GCC 12 warns of the insides of std::string, where the same mistake
-      # of its own as above is: of "literal" + std::string.
+      # With a precompiled header, GCC 12 warns about the internals of std::string, because of the
+      # same bug as above, for "literal" + std::string.
       target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
     endif()
   endif()
 endfunction()
 
-# troupe_from_bin(<variable> <path>): the path relative to the folder of the programs. A program that contains only such
-# paths is the same in every clone.
+# troupe_from_bin(<variable> <path>): the path relative to the folder of the programs. A program
+# that contains only such paths is the same in every clone.
 function(troupe_from_bin variable path)
   if(CMAKE_RUNTIME_OUTPUT_DIRECTORY)
     file(RELATIVE_PATH path ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${path})
@@ -38,8 +39,8 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
-  # What is compiled does not depend on the folder: two clones make the same binaries, and a fresh one finds what
-  # another has compiled in the compiler cache.
+  # Compiled code does not depend on the folder. Two clones build the same binaries, and a fresh
+  # clone finds the results of another one in the compiler cache.
   add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 
   find_program(TROUPE_CCACHE ccache)

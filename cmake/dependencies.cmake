@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# find_package(<package> [v]), or stops with a message that says how to get it and how to do without.
+# find_package(<package> [v]). If it fails, a message says how to get the package and how to build
+# without it.
 #
-#   troupe_require(<package> [VERSION v] [COMPONENTS c...] DEBIAN <debian-package>... [SWITCH option])
+#   troupe_require(<package> [VERSION v] [COMPONENTS c...] DEBIAN <debian-package>...
+#                  [SWITCH option])
 macro(troupe_require package)
   cmake_parse_arguments(troupe_require "" "VERSION;SWITCH" "DEBIAN;COMPONENTS" ${ARGN})
   set(troupe_require_parts)

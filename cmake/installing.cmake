@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What find_package(troupe COMPONENTS core testkit net http lua server) finds after an installation.
+# The package for find_package(troupe COMPONENTS core testkit net http lua server) after an
+# installation.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -15,7 +16,7 @@ endforeach()
 
 configure_package_config_file(cmake/troupe-config.cmake.in troupe-config.cmake
   INSTALL_DESTINATION ${package_folder} NO_SET_AND_CHECK_MACRO)
-# Before 1.0 a minor version may change what the one before promised.
+# Before 1.0, a minor version may be incompatible with the one before.
 write_basic_package_version_file(troupe-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/troupe-config.cmake
               ${PROJECT_BINARY_DIR}/troupe-config-version.cmake

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes libraries, tests and benchmarks out of folders. In src/<layer>/
+# Creates libraries, tests and benchmarks from folders. In src/<layer>/
 #
-#   *_test.cpp     together are one GoogleTest program, <layer>_test
+#   *_test.cpp     all of these form one GoogleTest program, <layer>_test
 #   *_bench.cpp    each is one program; a test runs it with --smoke
 #   any other .cpp belongs to the library
 #
-# Where TROUPE_STANDS_IN_<layer> names a folder in there, its files stand in for those of the same name, or are there
-# besides; and those that TROUPE_WITHOUT_<layer> names are left out, as are the tests of TROUPE_TESTS_LEFT_OUT_<layer>.
+# If TROUPE_STANDS_IN_<layer> names a folder in there, its files replace those of the same name, or
+# are added. TROUPE_WITHOUT_<layer> names files to leave out, and TROUPE_TESTS_LEFT_OUT_<layer>
+# names such tests.
 
 set(TROUPE_LAYERS_BELOW_ACTORS base sync memory time message mailbox scheduler)
 
@@ -28,12 +29,12 @@ function(troupe_find_sources result layer pattern)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# Makes the library troupe::<part>, and the tests and benchmarks of its layers.
+# Creates the library troupe::<part>, and the tests and benchmarks of its layers.
 #
 #   troupe_add_part(<part> LAYERS <layer>... [UMBRELLA <header>] [PUBLIC <library>...]
 #                   [PRIVATE <library>...] [DEFINITIONS <definition>...] [PRECOMPILED <header>...])
 #
-# DEFINITIONS hold for the users of the part too. What is PRECOMPILED its files include all the same.
+# DEFINITIONS also apply to users of the part. Files must include PRECOMPILED headers all the same.
 function(troupe_add_part part)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "UMBRELLA" "LAYERS;PUBLIC;PRIVATE;DEFINITIONS;PRECOMPILED")
   set(sources)
@@ -72,7 +73,8 @@ function(troupe_add_part part)
   endif()
 endfunction()
 
-# troupe_leave_out_one_thread(<list>): of these files those that name nothing which could make a second thread.
+# troupe_leave_out_one_thread(<list>): removes the files that cannot create a second thread, judging
+# by the names in them.
 function(troupe_leave_out_one_thread list)
   set(left)
   foreach(file IN LISTS ${list})
@@ -85,11 +87,12 @@ function(troupe_leave_out_one_thread list)
   set(${list} ${left} PARENT_SCOPE)
 endfunction()
 
-# troupe_add_gtest(<program> PREFIX <prefix> [LABELS <label>...] [PARTS <count>] [TIMEOUT <seconds>] [COST <seconds>] [LEFT_OUT <test>...])
+# troupe_add_gtest(<program> PREFIX <prefix> [LABELS <label>...] [PARTS <count>] [TIMEOUT <seconds>]
+#                  [COST <seconds>] [LEFT_OUT <test>...])
 #
-# Each TEST(subject, promise) becomes the test <prefix>.subject.promise, in a process of its own. With
-# TROUPE_COARSE_TESTS the program becomes as many tests as it has parts, <prefix>.<program>.<part>: the watchdog of
-# test_main names a test that does not end.
+# Each TEST(subject, promise) becomes the test <prefix>.subject.promise, in a process of its own.
+# With TROUPE_COARSE_TESTS the program becomes as many tests as it has parts,
+# <prefix>.<program>.<part>. The watchdog of test_main names a test that does not end.
 function(troupe_add_gtest program)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;PARTS;TIMEOUT;COST" "LABELS;LEFT_OUT")
   set(filter)
@@ -101,7 +104,7 @@ function(troupe_add_gtest program)
   if(arg_TIMEOUT)
     list(APPEND properties TIMEOUT ${arg_TIMEOUT})
   endif()
-  # The dear ones begin first, so that none is left to run alone at the end.
+  # Expensive tests begin first, so that none of them runs alone at the end.
   if(arg_COST)
     list(APPEND properties COST ${arg_COST})
   endif()
@@ -121,19 +124,20 @@ function(troupe_add_gtest program)
   foreach(part RANGE ${last})
     set(name ${arg_PREFIX}.${program}.${part})
     add_test(NAME ${name} COMMAND ${program} --gtest_brief=1 ${filter})
-    # The watchdog is the one that looks at the time of each test.
+    # The watchdog limits the time of each test.
     set_tests_properties(${name} PROPERTIES TIMEOUT 1200 ${properties}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_PARTS};GTEST_SHARD_INDEX=${part}")
   endforeach()
 endfunction()
 
-# troupe_precompile_tests(<program> below_actors|from_actors_on): two precompiled headers serve the tests of all layers.
+# troupe_precompile_tests(<program> below_actors|from_actors_on): two precompiled headers for the
+# tests of all layers.
 #
-# A third off the time to compile a test, and from the layer of actors on, whose tests include all of the core, another
-# tenth. For Asio and Beast it does not pay: few files use much of them, and out of a precompiled header GCC warns about
-# their insides.
+# They save a third of the time to compile a test and, from the layer of actors on, whose tests
+# include all of the core, another tenth. They do not pay for Asio and Beast: few files use much of
+# them, and with a precompiled header GCC warns about their internals.
 function(troupe_precompile_tests program kind)
-  # A target of its own: what uses the header waits for all of the target it belongs to.
+  # A separate target, because users of the header wait for the whole target that it belongs to.
   set(owner test_headers_${kind})
   if(NOT TARGET ${owner})
     set(source ${PROJECT_BINARY_DIR}/${owner}.cpp)
@@ -191,7 +195,7 @@ function(troupe_add_layer_benchmarks part)
       add_executable(${program} ${source})
       target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
       target_link_libraries(${program} PRIVATE troupe::${part})
-      # What is measured is built without tests, by the preset bench.
+      # Measured code is built without tests, by the preset bench.
       target_compile_options(${program} PRIVATE ${TROUPE_TEST_FLAGS})
       if(TROUPE_TESTS)
         add_test(NAME ${program}.smoke COMMAND ${program} --smoke)
@@ -210,7 +214,7 @@ function(troupe_add_subdirectories folder)
   endforeach()
 endfunction()
 
-# A folder that no part names would be left out without a word.
+# Without this check, a folder that no part names would be left out silently.
 function(troupe_check_folders)
   get_property(layers GLOBAL PROPERTY TROUPE_LAYERS)
   if(NOT TROUPE_NET)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A copy of a source file with a bug in it, to see that the tests find it.
+# Copies a source file with a planted bug, to verify that the tests find it.
 #
 #   cmake -D SOURCE=<file> -D OUTPUT=<file> -D FROM=<text> -D TO=<text> -P planting.cmake
 file(READ "${SOURCE}" text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs a program, which must end with 0 and write what matches every EXPECTED_<n>, from 0 on.
+# Runs a program, which must exit with 0 and whose output must match every EXPECTED_<n>, from 0 on.
 #
 #   cmake -D EXPECTED_0=<regular expression>... -P run_and_match.cmake -- <program> <argument>...
 set(command)

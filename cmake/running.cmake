@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests that run a program of an example.
+# Tests that run the program of an example.
 #
-#   troupe_add_example_test(<name> <program> [ARGUMENTS <argument>...] WRITES <regular expression>... [TIMEOUT <seconds>])
+#   troupe_add_example_test(<name> <program> [ARGUMENTS <argument>...]
+#                           WRITES <regular expression>... [TIMEOUT <seconds>])
 #
-# Passes if the program ends with 0 and what it has written matches all of the expressions. (PASS_REGULAR_EXPRESSION
-# would do without the 0, and with any one of what stands between its semicolons.)
+# The test passes if the program exits with 0 and its output matches all of the expressions.
+# (PASS_REGULAR_EXPRESSION would ignore the exit code, and require only one of its expressions.)
 function(troupe_add_example_test name program)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT" "ARGUMENTS;WRITES")
   set(expected)

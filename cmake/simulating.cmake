@@ -4,8 +4,9 @@
 #   troupe_add_simulation_test(<example> [SOURCES <file>...] LIBRARIES <library>...
 #                              PLANT <file> FROM <text> TO <text>)
 #
-# Makes <example>_simulation_test of simulation_test.cpp and SOURCES, and <example>_planted_test of a copy of the example's
-# files with a bug: in the file PLANT the text FROM is replaced by TO. There TROUPE_PLANTED_BUG is defined.
+# Creates <example>_simulation_test from simulation_test.cpp and SOURCES, and <example>_planted_test
+# from a copy of the example's files with a bug: in the file PLANT, the text FROM is replaced by TO.
+# TROUPE_PLANTED_BUG is defined there.
 function(troupe_add_simulation_test example)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PLANT;FROM;TO" "SOURCES;LIBRARIES")
   if(NOT TROUPE_ONE_THREAD_TESTS)

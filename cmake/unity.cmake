@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles test files in groups of about ten. Most of the time to compile a test goes into templates that all of them
-# instantiate; a group instantiates them once. TROUPE_COARSE_TESTS turns it on; a change then compiles a whole group.
+# Compiles test files in groups of about ten. Most of the time to compile a test is spent on
+# templates that all of them instantiate; a group instantiates them once. TROUPE_COARSE_TESTS turns
+# this on; a change then compiles a whole group.
 #
 #   troupe_group_tests(<list> <name>): replaces the files in the list by the groups made of them.
 #
-# A file's unnamed namespace is put into a namespace that only this file has, so equal names in two files do not
-# meet. A file is compiled alone if not all of it is in one such namespace, or if it compares the names of types.
+# A file's unnamed namespace is put into a namespace that only this file has, so equal names in two
+# files do not collide. A file is compiled alone if it is not entirely in one such namespace, or if
+# it compares the names of types.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   # cmake -D OUTPUT=<file> -D FROM=<folder in which the compiler runs> -P unity.cmake -- <file>...
@@ -18,7 +20,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
       set(is_file TRUE)
     elseif(is_file)
       cmake_path(GET file STEM name)
-      # Relative, so that the group is the same in every clone and the compiler cache can find the file.
+      # Relative, so that the group is the same in every clone, and the compiler cache can find the
+      # file.
       cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${FROM}" OUTPUT_VARIABLE shown)
       file(READ "${file}" content)
       string(REPLACE "\nnamespace {\n" "\nnamespace in_${name} { namespace {\n" content "${content}")
@@ -51,8 +54,8 @@ function(troupe_group_tests list name)
     endif()
   endforeach()
 
-  # A file's group depends on its name and on a power of two: a new file changes one group, and the compiler cache still
-  # has the others.
+  # A file's group depends on its name and on a power of two. So a new file changes one group, and
+  # the compiler cache still has the others.
   list(LENGTH together files)
   set(groups 1)
   while(files GREATER 12)
@@ -81,11 +84,11 @@ function(troupe_group_tests list name)
               -P ${TROUPE_UNITY_SCRIPT} -- ${group_${group}}
       DEPENDS ${group_${group}} ${TROUPE_UNITY_SCRIPT}
       VERBATIM)
-    # For what a file includes from its own folder, and for paths as they are without groups.
+    # For the headers in a file's own folder, and for paths that are the same as without groups.
     cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_BINARY_DIR} OUTPUT_VARIABLE root)
     set(options -ffile-prefix-map=${root}/=)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # It takes the unnamed namespaces of a group for those of a header.
+      # GCC takes the unnamed namespaces of a group for those of a header.
       list(APPEND options -Wno-subobject-linkage)
     endif()
     foreach(file IN LISTS group_${group})
@@ -98,7 +101,8 @@ function(troupe_group_tests list name)
     list(APPEND outputs ${output})
   endforeach()
   if(outputs)
-    # A command waits for what all targets that use it depend on: with this one, for nothing.
+    # A command waits for the dependencies of all targets that use it. With this target, it has
+    # none.
     add_custom_target(${name}_groups DEPENDS ${outputs})
   endif()
   set(${list} ${alone} PARENT_SCOPE)

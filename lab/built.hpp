@@ -5,13 +5,13 @@
 
 namespace troupe::lab::built {
 
-/// How this program was built; CMake and lab/built.cmake write the values.
+/// How this program was built; CMake (lab/built.cpp.in) and lab/commit.cmake write the values.
 extern const char* const flags;
 extern const char* const version;
 
-/// Where things are, as seen from this program's folder: a program must not depend on the folder in
-/// which it was built.
-std::string source();   ///< the whole tree
+/// Locations relative to the folder of this program, so that the program does not depend on the
+/// folder in which it was built.
+std::string source();   ///< the whole source tree
 std::string engines();  ///< the folder lab/engines
 std::string cache();    ///< where other engines are built
 std::string floor();    ///< the program of lab/engines/floor

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT, which says what is built. Runs with every build; the file is only touched when the
-# commit has changed.
+# Writes OUTPUT, which contains the commit. Runs with every build; the file is only modified when
+# the commit has changed.
 #
 #   cmake -D SOURCE=folder -D OUTPUT=file -P commit.cmake
 execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --exclude=*

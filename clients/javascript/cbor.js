@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CBOR (RFC 8949), as far as the protocol has it: see "Values" in docs/protocol.md.
+// CBOR (RFC 8949), as far as the protocol uses it: see "Values" in docs/protocol.md.
 //
-//   null, boolean, string       as they are
-//   number                      an integer if it is safe, else a float; what is no safe integer comes as a bigint
+//   null, boolean, string       unchanged
+//   number                      an integer if it is safe, otherwise a float; decoding gives a
+//                               bigint for an integer that is not safe
 //   bigint                      an integer of 64 bits
 //   Uint8Array, ArrayBuffer     byte string
-//   array, object               array and map; members that are undefined are left out
+//   array, object               array and map; members that are undefined are omitted
 
 const DEPTH_MAX = 64;
 const INTEGER_MAX = 2n ** 63n - 1n;
 const utf8 = new TextEncoder();
 const text = new TextDecoder("utf-8", {fatal: true, ignoreBOM: true});
 
-/** What is wrong with bytes, and where. */
+/** An error in the encoding, and its position. */
 export class CborError extends Error {
   constructor(at, why) {
     super(`byte ${at}: ${why}`);
@@ -122,7 +123,7 @@ export function encode(value) {
   return bytes.slice(0, size);
 }
 
-/** The value that these bytes are, an ArrayBuffer or a Uint8Array. Throws CborError. */
+/** Decodes the value in an ArrayBuffer or a Uint8Array. Throws CborError. */
 export function decode(given) {
   const bytes = given instanceof Uint8Array ? given : new Uint8Array(given);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -241,7 +242,7 @@ export function decode(given) {
       if (next.major !== 3) refuse("a key that is not text");
       const name = string(next);
       if (Object.hasOwn(all, name)) refuse(`the key "${name.slice(0, 40)}" is there twice`);
-      // Not by assignment: there may be one of the name "__proto__".
+      // Not by assignment, because a member may have the name "__proto__".
       Object.defineProperty(all, name, {value: item(depth + 1, false), writable: true, enumerable: true, configurable: true});
     }
     return all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The messages of docs/protocol.md, as frames and as objects. Knows nothing of connections.
+// The messages of docs/protocol.md, as frames and as objects. This module does not use connections.
 //
 //   {kind: "request", id, method, params, channel}    {kind: "result", id, result}
 //   {kind: "notification", method, params, channel}   {kind: "error", id, code, message, data}
@@ -16,7 +16,7 @@ export const OVERLOADED = -32000;
 export const KILLED = -32001;
 export const STOPPING = -32002;
 
-/** A message that is none: what to answer is in `code` and `id`. */
+/** A malformed message. `code` and `id` are those of the error to reply with. */
 export class MalformedMessage extends Error {
   constructor(code, why, id = null) {
     super(why);
@@ -41,7 +41,7 @@ function valueOf(frame, encoding) {
   }
 }
 
-/** What a frame says: a string, or an ArrayBuffer or Uint8Array. Throws MalformedMessage. */
+/** Reads a frame: a string, an ArrayBuffer or a Uint8Array. Throws MalformedMessage. */
 export function read(frame, encoding) {
   const given = valueOf(frame, encoding);
   const refuse = (why, id) => { throw new MalformedMessage(INVALID_REQUEST, why, id); };
@@ -70,7 +70,7 @@ export function read(frame, encoding) {
   return {kind: "error", id, code: error.code, message: error.message, data: error.data};
 }
 
-/** The frame for a message: a string, or a Uint8Array. */
+/** Returns the frame of a message: a string, or a Uint8Array. */
 export function write(message, encoding) {
   const {kind, id, method, params, channel, result, code, message: text, data} = message;
   let all;

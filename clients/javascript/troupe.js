@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A client of applications in Lua, for browsers and for whatever else has WebSocket. The protocol is in
-// docs/protocol.md.
+// A client of applications in Lua, for browsers and other hosts that have WebSocket.
+// docs/protocol.md describes the protocol.
 //
 //   import {connect, RpcError} from "./troupe.js";
 //
@@ -15,7 +15,7 @@ import {INTERNAL_ERROR, MalformedMessage, NO_SUCH_METHOD, read, write} from "./m
 export * from "./messages.js";
 export * as cbor from "./cbor.js";
 
-/** A request that was answered with an error. A handler throws one to answer with that. */
+/** The error that a request was replied to with. A handler throws one to reply with that error. */
 export class RpcError extends Error {
   constructor(code, message, data) {
     super(message);
@@ -25,7 +25,10 @@ export class RpcError extends Error {
   }
 }
 
-/** A request whose answer will not come: the connection has ended, or its time is up. It may have been handled. */
+/**
+ * A request to which no reply will come: the connection has ended, or it timed out. The request may
+ * have been handled.
+ */
 export class NoAnswer extends Error {
   constructor(why) {
     super(why);
@@ -34,12 +37,13 @@ export class NoAnswer extends Error {
 }
 
 /**
- * Connects, and gives a Client that is open.
+ * Connects, and returns an open Client.
  *
  *   protocol   "troupe.rpc.json" or "troupe.rpc.cbor"
- *   timeout    milliseconds that calls wait for an answer, unless they say otherwise; 0: as long as it takes
- *   reconnect  true, or {least, most}: when the connection is lost it is made again, after `least` milliseconds, then
- *              twice as many, up to `most`, each between half and all of that by chance
+ *   timeout    default time-out of calls in milliseconds; 0: no time-out
+ *   reconnect  true, or {least, most}: a lost connection is made again after `least` milliseconds,
+ *              then after twice as many, up to `most`. Each delay is a random value between half
+ *              and all of that.
  */
 export async function connect(url, options = {}) {
   const client = new Client(url, options);
@@ -48,9 +52,12 @@ export async function connect(url, options = {}) {
 }
 
 export class Client {
-  /** Called whenever the connection has been made again. */
+  /** Called when the connection has been reestablished. */
   onopen = () => {};
-  /** Called with {code, reason, again} when it is lost: in how many milliseconds it is made again, or null. */
+  /**
+   * Called with {code, reason, again} when the connection is lost. `again` is the delay of the next
+   * attempt in milliseconds, or null.
+   */
   onclose = () => {};
 
   #url;
@@ -64,7 +71,7 @@ export class Client {
   #last = 0;
   #asked = new Map();  // id → {resolve, reject, timer}
   #handlers = new Map();
-  #lines = new Map();  // channel → when the last of its calls has been handled
+  #lines = new Map();  // channel → promise that settles when its last call is handled
 
   constructor(url, {protocol = "troupe.rpc.json", timeout = 0, reconnect = false} = {}) {
     const encoding = {"troupe.rpc.json": "json", "troupe.rpc.cbor": "cbor"}[protocol];
@@ -79,7 +86,7 @@ export class Client {
     return this.#socket?.readyState === WebSocket.OPEN;
   }
 
-  /** Resolves when the connection is there, and is rejected if it cannot be made. */
+  /** Resolves when the connection is open, and rejects if it cannot be made. */
   open() {
     return new Promise((resolve, reject) => {
       const socket = new WebSocket(this.#url, `troupe.rpc.${this.#encoding}`);
@@ -105,7 +112,7 @@ export class Client {
     this.#socket?.close(code, reason);
   }
 
-  /** Sends a request. Rejected with RpcError, with NoAnswer, or with what encoding it throws. */
+  /** Sends a request. Rejects with RpcError, with NoAnswer, or with an error of encoding it. */
   call(method, params, {channel = 0, timeout = this.#timeout} = {}) {
     return new Promise((resolve, reject) => {
       if (!this.isOpen) throw new NoAnswer("there is no connection");
@@ -116,7 +123,7 @@ export class Client {
     });
   }
 
-  /** Without a connection it is dropped, and false is returned. */
+  /** Sends a notification. Without a connection it is dropped, and false is returned. */
   notify(method, params, {channel = 0} = {}) {
     if (!this.isOpen) return false;
     this.#send({kind: "notification", method, params, channel});
@@ -124,8 +131,9 @@ export class Client {
   }
 
   /**
-   * The handler of what the server calls by that name, or null for none: handler(params, {channel}). What it returns, or what the
-   * promise that it returns comes to, is the answer to a request.
+   * Sets the handler of a method that the server calls, handler(params, {channel}); null removes
+   * it. The reply to a request is the handler's return value, or the value of the promise that it
+   * returns.
    */
   on(method, handler) {
     if (handler) this.#handlers.set(method, handler);
@@ -143,7 +151,7 @@ export class Client {
       message = read(frame, this.#encoding);
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
-      // The server is not what it seems to be.
+      // The other end does not speak the protocol.
       socket.close(4000, "malformed message");
       return;
     }
@@ -169,7 +177,7 @@ export class Client {
     return question;
   }
 
-  // Never rejected.
+  // The promise is never rejected.
   async #handle(socket, {kind, id, method, params, channel}) {
     const answer = message => {
       if (kind === "request" && socket.readyState === WebSocket.OPEN) this.#send({id, ...message}, socket);
@@ -197,7 +205,7 @@ export class Client {
     this.onclose({code, reason, again});
   }
 
-  // Returns the milliseconds until then.
+  // Returns the delay of the next attempt in milliseconds.
   #tryAgain() {
     const {least, most} = this.#reconnect;
     const wait = Math.min(most, least * 2 ** this.#tries++) * (0.5 + Math.random() / 2);

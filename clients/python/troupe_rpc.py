@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of applications in Lua, on asyncio and Debian's python3-websockets. The protocol is in docs/protocol.md.
+"""A client of applications in Lua, on asyncio and Debian's python3-websockets. docs/protocol.md
+describes the protocol.
 
     async with connect("ws://localhost:8080/game", "troupe.rpc.cbor") as server:
         server.on("moved", lambda params: print(params))
         place = await server.call("move", {"x": 3, "y": 4}, channel=1, timeout=5)
         await server.notify("typing")
 
-Values are those of Python: None, bool, int, float, str, bytes, list, dict. read(), write(), encode_cbor() and
-decode_cbor() know nothing of connections, and websockets is not needed for them.
+Values are those of Python: None, bool, int, float, str, bytes, list, dict. read(), write(),
+encode_cbor() and decode_cbor() do not use connections and do not need websockets.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ INTEGER_MAX = 2**63 - 1
 
 
 class RpcError(Exception):
-    """A request that was answered with an error. A handler raises one to answer with that."""
+    """The error that a request was replied to with. A handler raises one to reply with it."""
 
     def __init__(self, code, message, data=None):
         super().__init__(f"{message} ({code})")
@@ -32,7 +33,7 @@ class RpcError(Exception):
 
 
 class MalformedMessage(Exception):
-    """A message that is none: what to answer is in code and id."""
+    """A malformed message. `code` and `id` are those of the error to reply with."""
 
     def __init__(self, code, why, id=None):
         super().__init__(why)
@@ -88,7 +89,7 @@ def encode_cbor(value, depth=0):
 
 
 class Reader:
-    """Reads one value of CBOR."""
+    """Decodes one value of CBOR."""
 
     INDEFINITE = 31
     END = object()
@@ -193,7 +194,7 @@ class Reader:
 
 
 def decode_cbor(given):
-    """Raises ValueError, which says what is wrong and where."""
+    """Decodes a value. Raises ValueError, which says what is wrong and where."""
     reader = Reader(bytes(given))
     value = reader.value()
     if reader.at != len(given):
@@ -209,7 +210,7 @@ def encode_json(value):
 
 
 def decode_json(text):
-    """Refuses what the protocol refuses, and Python would not. Raises ValueError."""
+    """Rejects text that Python accepts but the protocol does not. Raises ValueError."""
     def refuse(why):
         raise ValueError(why)
 
@@ -227,7 +228,7 @@ def decode_json(text):
 
     def check(value, depth):
         if isinstance(value, str):
-            value.encode()      # surrogates that are alone are UnicodeEncodeErrors, and those are ValueErrors
+            value.encode()      # a lone surrogate raises UnicodeEncodeError, which is a ValueError
         elif isinstance(value, (list, dict)):
             if depth == DEPTH_MAX:
                 refuse(f"nested more than {DEPTH_MAX} deep")
@@ -250,14 +251,15 @@ MISSING = object()
 
 
 def is_integer(value, least, most):
-    """A number without a fraction is one, however it was written."""
+    """A number without a fraction counts as an integer, however it was written."""
     return (isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most
             and value == math.floor(value))
 
 
 def read(frame, encoding):
-    """What a frame says: {"kind": "request", "id", "method", "params", "channel"}, and likewise of the kinds "notification",
-    "result" and "error". Params or data that are not there are None. Raises MalformedMessage."""
+    """Reads a frame: {"kind": "request", "id", "method", "params", "channel"}, or a message of the
+    kind "notification", "result" or "error". Absent params and data are None. Raises
+    MalformedMessage."""
     if isinstance(frame, str) != (encoding == "json"):
         raise MalformedMessage(INVALID_REQUEST, f"troupe.rpc.{encoding} has no such frames")
     try:
@@ -295,7 +297,7 @@ def read(frame, encoding):
 
 
 def write(message, encoding):
-    """The frame for a message as read() gives them: str or bytes."""
+    """Returns the frame of a message in the form of read(): str or bytes."""
     kind = message["kind"]
     if kind == "result":
         wire = {"id": message["id"], "result": message["result"]}
@@ -332,7 +334,7 @@ async def connect(url, protocol="troupe.rpc.json"):
 
 
 class Peer:
-    """One end of a connection, either: asks, and answers. Its frames are those of the socket's subprotocol."""
+    """Either end of a connection: sends requests and replies in the socket's subprotocol."""
 
     def __init__(self, socket):
         import websockets
@@ -347,11 +349,12 @@ class Peer:
         self.last = 0
 
     def on(self, method, handler):
-        """handler(params) returns the answer, or is a coroutine function that does."""
+        """handler(params) returns the reply, or is a coroutine function that does."""
         self.handlers[method] = handler
 
     async def call(self, method, params=None, channel=0, timeout=None):
-        """Raises RpcError, asyncio.TimeoutError, or ConnectionError if the connection ends."""
+        """Sends a request and returns the reply. Raises RpcError, asyncio.TimeoutError, or
+        ConnectionError if the connection ends."""
         self.last += 1
         id, future = self.last, asyncio.get_running_loop().create_future()
         self.asked[id] = future
@@ -368,7 +371,7 @@ class Peer:
         await self.socket.send(write(message, self.encoding))
 
     async def run(self):
-        """Until the connection ends."""
+        """Receives messages until the connection ends."""
         with contextlib.suppress(self.ended):
             async for frame in self.socket:
                 await self.take(frame)

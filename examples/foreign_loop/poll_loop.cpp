@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Actors in a loop that waits for descriptors: here poll() and a timer, in the place of Qt, GLib or
+// Actors in a loop that waits for descriptors: here poll() and a timer, in place of Qt, GLib or
 // libuv. Each tick of the timer sends a request to the worker; the results arrive at the window, on
 // this thread.
 

@@ -28,7 +28,7 @@ namespace {
 constexpr double least_gain = 1.03;
 constexpr std::string_view usual_values = "default";
 
-// Which values are tried, and with which kinds of work: those that the setting has to do with.
+// The values of a setting that are tried, and the kinds of work that the setting affects.
 struct trying {
   std::string name;
   std::vector<std::uint64_t> values;
@@ -62,7 +62,7 @@ std::string label_of(const std::string& setting, std::uint64_t value) {
   return setting + " " + std::to_string(value);
 }
 
-// The experiment's variants with some sizes, of which the label says which.
+// Adds the experiment's variants with the given sizes, which the label describes.
 void add_subjects(std::vector<subject>& to, const catalogue_entry& which, const sizes& chosen,
                   const std::string& label, const std::vector<std::string>& work) {
   for (subject& each : subjects_of(which.name, which.what, chosen)) {
@@ -82,7 +82,7 @@ const std::vector<double>* values_of(const measurements& found, std::string_view
   return nullptr;
 }
 
-// By the default's, round by round: the geometric mean over all kinds of work.
+// Returns the ratios to the default, round by round: the geometric mean over all kinds of work.
 std::vector<double> ratios(const measurements& found, const trying& what, std::uint64_t value,
                            std::string_view metric) {
   std::vector<double> result;
@@ -116,7 +116,7 @@ std::string percent(double gain) {
   return text;
 }
 
-// ── What is printed ───────────────────────────────────────────────────────────────────────────
+// ── Output ────────────────────────────────────────────────────────────────────────────────────
 
 void print(std::ostream& out, const machine& here) {
   table facts{.head = {"this machine", "ns"}, .rows = {}};
@@ -233,7 +233,7 @@ std::string settings_file(const host& where, const std::vector<setting_advice>& 
 
 int advise(const advice_options& options) {
   json_target json(options.json);
-  // At once, so that nobody measures for minutes in vain.
+  // Opened first, so that an error is found before the measurements.
   std::ofstream file;
   const auto written = [&] {
     if (!file.flush()) throw std::runtime_error(options.write + " cannot be written");
@@ -247,7 +247,7 @@ int advise(const advice_options& options) {
   const host where = look_at_host();
   const machine here = look_at_machine();
   sizes usual = choose_sizes(which->what, options.smoke, {});
-  usual = with(usual, "workers", here.cores);  // as a system has them that is told nothing
+  usual = with(usual, "workers", here.cores);  // the default of a system without settings
 
   const std::vector<trying> all_tried = what_is_tried(here.cores, usual);
   std::vector<subject> subjects;

@@ -10,14 +10,14 @@
 
 namespace troupe::lab {
 
-/// One setting with one value, against the default.
+/// One value of a setting, compared with the default.
 struct candidate_value {
   std::uint64_t value = 0;
   std::vector<double> gains =
-      {};  ///< of each round: its rate by the default's, the mean of all kinds of work
+      {};  ///< by round: its rate divided by the default's, the mean of all kinds of work
   double median_gain = 1;
-  double median_cpu = 1;   ///< CPU time by the default's, in the same way
-  unsigned better_in = 0;  ///< rounds with a gain
+  double median_cpu = 1;   ///< CPU time divided by the default's, in the same way
+  unsigned better_in = 0;  ///< number of rounds with a gain
 };
 
 struct setting_advice {
@@ -28,14 +28,16 @@ struct setting_advice {
   std::string reason = {};
 };
 
-/// A gain that is no noise: 3 % by the median, and all rounds but one of five or more show one.
+/// Whether a gain exceeds noise: it is at least 3 % by the median, and at most one of at least five
+/// rounds shows no gain.
 [[nodiscard]] bool is_gain(const candidate_value& of);
 
-/// What is recommended, and why, from what was tried: of the gains that come within a tenth of the best one that
-/// which takes the least CPU time; the default where nothing is a gain.
+/// Determines the recommended value and the reason. Among the gains within a tenth of the best one,
+/// that is the value with the least CPU time. If nothing is a gain, it is the default.
 void conclude(setting_advice& of);
 
-/// What troupe::read_settings() takes: what is recommended, each with its reason; a default only as a comment.
+/// Returns a file for troupe::read_settings() with the recommended values, each with its reason.
+/// Defaults are only comments.
 [[nodiscard]] std::string settings_file(const host& where, const std::vector<setting_advice>& all);
 
 struct advice_options {
@@ -46,7 +48,7 @@ struct advice_options {
   std::chrono::seconds limit{120};
 };
 
-/// `troupe lab advise`. Returns what the program exits with.
+/// `troupe lab advise`. Returns the exit status of the program.
 int advise(const advice_options& options);
 
 }  // namespace troupe::lab

@@ -24,7 +24,7 @@ double ns_since(clock::time_point began) {
   return std::chrono::duration<double, std::nano>(clock::now() - began).count();
 }
 
-// There and back many times; the median of some such trips, halved.
+// Times many round trips, several times. Returns half of the median.
 template <class There, class Back>
 double half_a_round_trip(std::uint64_t samples, std::uint64_t trips, There&& there, Back&& back) {
   sample took;
@@ -42,7 +42,8 @@ double half_a_round_trip(std::uint64_t samples, std::uint64_t trips, There&& the
 double line_ns() {
   alignas(cache_line_bytes) atomic<std::uint64_t> ball{0};
   const auto until = [&](std::uint64_t value) {
-    // [ball] relaxed: only the line's way counts. Where somebody else needs a core, it must be given away.
+    // [ball] relaxed: only the transfer of the cache line matters. The core is yielded in case
+    // another thread needs it.
     for (unsigned tries = 1; ball.load(relaxed) != value; ++tries) {
       if (tries % 65'536 == 0) std::this_thread::yield();
     }

@@ -46,9 +46,9 @@ sizes sizes_of(const experiment& what, extent how) {
   return how == extent::quick ? quick_sizes(what) : choose_sizes(what, how == extent::smoke, {});
 }
 
-// ── What runs, and for how long still ───────────────────────────────────────────────────────
+// ── Progress and remaining time ─────────────────────────────────────────────────────────────
 
-// A bar on a terminal; elsewhere a line for each experiment.
+// Shows a bar on a terminal, otherwise a line for each experiment.
 class overall : public progress {
  public:
   overall(std::size_t experiments, double kept_s) : experiments_(experiments), left_(kept_s) {}
@@ -102,7 +102,7 @@ class overall : public progress {
 struct job {
   const catalogue_entry* which;
   sizes chosen;
-  json result = {};  // null until it is there
+  json result = {};  // null until it is known
   bool was_there = false;
 
   std::string name() const { return std::string(which->name); }
@@ -114,7 +114,7 @@ json options_of(const job& of, unsigned rounds) {
   return with;
 }
 
-// What has to be alike for results to belong together, with the names for people.
+// The fields in which results must agree to belong together, with their names for users.
 std::vector<std::pair<std::string, json>> identity_of(const json& result) {
   std::vector<std::pair<std::string, json>> all{{"extent", result.value("extent", json())}};
   const json where = result.value("host", json::object());
@@ -129,14 +129,15 @@ std::string text_of_value(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Changed files have the same commit, whatever they say: then only the same program is the same.
+// A changed tree has the same commit whatever the changes are. Then only results of the same
+// program count as equal.
 bool is_older_build(const results_folder& folder, const job& of) {
   const std::string commit = built::commit();
   return (commit.ends_with("-dirty") || commit == "unknown") &&
          folder.written(of.name()) < std::filesystem::last_write_time("/proc/self/exe");
 }
 
-// Takes the result that is there. Throws unsuitable_folder if it is one of another kind.
+// Loads the existing result. Throws unsuitable_folder if it is of another kind.
 void take_over(const results_folder& folder, job& to, const json& like) {
   std::optional<json> found = folder.find(to.name());
   if (!found || !found->value("failures", json::array()).empty()) return;
@@ -176,8 +177,8 @@ bool is_asked_for(const job& which, const all_options& options) {
          std::find(options.only.begin(), options.only.end(), which.name()) != options.only.end();
 }
 
-// What is asked for, with the results that are there. Those of the others have to belong to them too: a
-// folder is of one run.
+// Returns the selected experiments, with their existing results. The results of the others must
+// belong to the same run as well, because a folder holds one run.
 std::vector<job> jobs_of(const all_options& options, results_folder& folder, const host& where) {
   std::vector<job> all;
   for (const catalogue_entry& each : catalogue()) {
@@ -224,7 +225,7 @@ int measure_missing(std::vector<job>& jobs, const all_options& options, results_
     quietly.clear();
     shown.next(each.name(), subjects.size() * rounds_of(options), kept_of(each, options));
     const auto began = steady::now();
-    const host where = look_at_host();  // now: the load is another one each time
+    const host where = look_at_host();  // measured now, because the load differs each time
     measurements found =
         measure(subjects, rounds_of(options), options.limit, shown, stop.descriptor());
     if (found.stopped) return stop.signal();
@@ -243,7 +244,7 @@ int measure_missing(std::vector<job>& jobs, const all_options& options, results_
   return 0;
 }
 
-// What a variant reports first.
+// Returns the first figure that a variant reports.
 std::string first_figure(const json& result) {
   for (const json& each : result["results"]) {
     return each.value("metric", "") + " " + (each.value("noisy", false) ? "~" : "") +

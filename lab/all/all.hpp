@@ -9,26 +9,26 @@ namespace troupe::lab {
 
 /// How much `troupe lab all` measures.
 enum class extent {
-  smoke,  ///< does all of it still work?
+  smoke,  ///< checks that everything still works
   quick,  ///< orders of magnitude, within three minutes on two cores
-  full,   ///< the published sizes, in more rounds: figures to publish
+  full,   ///< the published sizes, in more rounds: figures for publication
 };
 
 struct all_options {
   extent how = extent::quick;
-  unsigned repeat = 0;              ///< rounds; 0: as many as suit the extent
+  unsigned repeat = 0;              ///< number of rounds; 0: the default of the extent
   std::chrono::seconds limit{120};  ///< for one run
   std::string folder = "troupe-lab-results";
-  std::vector<std::string> only;  ///< these experiments; empty: all
-  bool fresh = false;             ///< remove the results that are there first
+  std::vector<std::string> only;  ///< only these experiments; empty: all
+  bool fresh = false;             ///< remove existing results first
 };
 
-/// Measures the experiments of the catalogue one after the other, and writes the object of --json of
-/// each into the folder as soon as it is there. What the folder has already, measured in the same way
-/// on the same machine by the same commit, is not measured again.
+/// Measures the experiments of the catalogue one at a time, and writes the --json object of each
+/// into the folder as soon as it is complete. A result that already exists in the folder is kept if
+/// it was measured in the same way, on the same host and by the same commit.
 ///
-/// Returns what the program exits with: 1 if something failed, 2 if the folder is none for results
-/// or has others, 128 and its number after a signal.
+/// Returns the exit status of the program: 1 if an experiment failed, 2 if the folder is not
+/// suitable or has other results, after a signal 128 plus its number.
 int run_all(const all_options& options);
 
 }  // namespace troupe::lab

@@ -9,7 +9,7 @@ namespace troupe::lab {
 
 namespace {
 
-// `took_s` of the files of `troupe lab all`, divided by the rounds.
+// `took_s` in the files of `troupe lab all`, divided by the number of rounds.
 constexpr kept_cost kept[] = {
     {"ask", 0.17, 0.11},      {"asleep", 0.88, 4.4},     {"creation", 3.3, 11},
     {"fanin", 0.85, 1.1},     {"handoff", 5.2, 190},     {"idle", 0.41, 0.68},

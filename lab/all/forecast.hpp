@@ -6,24 +6,24 @@
 
 namespace troupe::lab {
 
-/// What one round of an experiment took when it was last looked up, on two virtual cores.
+/// The duration of one round of an experiment, as last recorded on two virtual cores.
 struct kept_cost {
   std::string_view experiment;
   double quick_s;
   double full_s;
 };
 
-/// Of an experiment that nobody has looked up yet it is that of a middling one.
+/// For an experiment without a recorded duration, returns that of an average one.
 kept_cost kept_cost_of(std::string_view experiment);
 
-/// How long the rest will take: what is kept, times how much slower or faster this machine has been so
-/// far.
+/// Estimates the remaining time: the recorded durations, multiplied by the relative speed of this
+/// host so far.
 class forecast {
  public:
-  /// What the kept costs of all that is to be done add up to.
+  /// `kept_s` is the sum of the recorded durations of all experiments to run.
   explicit forecast(double kept_s) : left_s_(kept_s) {}
 
-  /// Something is done of which `kept_s` had been kept.
+  /// An experiment is done whose recorded duration was `kept_s`.
   void ran(double kept_s, double took_s) {
     left_s_ -= kept_s;
     kept_s_ += kept_s;
@@ -35,7 +35,8 @@ class forecast {
   }
 
  private:
-  // What is kept counts as much as so many seconds of measuring: the first few runs say little.
+  // The recorded durations weigh as much as this many seconds of measuring, because the first few
+  // runs say little.
   static constexpr double trust_s = 5;
 
   double left_s_;
@@ -43,7 +44,7 @@ class forecast {
   double took_s_ = 0;
 };
 
-/// "about 12 min left", in steps that such a figure deserves.
+/// Returns "about 12 min left", rounded as suits an estimate.
 std::string left_text(double seconds);
 
 }  // namespace troupe::lab

@@ -15,7 +15,7 @@ constexpr const char* says =
     "Results of `troupe lab all`: a file for each experiment, as --json writes it.\n"
     "The same command goes on with what is missing here.\n";
 
-// Written beside it and moved there.
+// Writes a temporary file beside it, and renames that.
 void write_whole(const fs::path& file, const std::string& text) {
   const fs::path part = file.string() + ".part";
   {

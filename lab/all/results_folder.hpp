@@ -10,30 +10,30 @@
 
 namespace troupe::lab {
 
-/// The folder is not one that results go to. The text says which, why, and what to do.
+/// The folder is not suitable for results. The text says which folder, why, and what to do.
 struct unsuitable_folder : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A folder with a file for the results of each experiment: `<experiment>.json`, the object of --json.
-/// A README in it says so, and tells it from folders of somebody else.
+/// A folder with a file for the results of each experiment: `<experiment>.json`, the object of
+/// --json. A README in it says so, and distinguishes it from other folders.
 ///
-/// Invariant: a file is there as a whole or not at all.
+/// Invariant: a file exists completely or not at all.
 class results_folder {
  public:
-  /// Makes the folder if it is not there.
+  /// Creates the folder if it does not exist.
   ///
-  /// Errors: unsuitable_folder if it has something else in it; std::filesystem::filesystem_error.
+  /// Errors: unsuitable_folder if it has other content; std::filesystem::filesystem_error.
   explicit results_folder(std::filesystem::path folder);
 
   const std::filesystem::path& path() const { return folder_; }
 
-  /// Nothing if the experiment has no file.
+  /// Returns nothing if the experiment has no file.
   ///
-  /// Errors: unsuitable_folder if the file is not its result.
+  /// Errors: unsuitable_folder if the file is not a result of that experiment.
   std::optional<nlohmann::ordered_json> find(const std::string& experiment) const;
 
-  /// When the experiment's file was written.
+  /// Returns the time at which the experiment's file was written.
   std::filesystem::file_time_type written(const std::string& experiment) const;
 
   void remove(const std::string& experiment);

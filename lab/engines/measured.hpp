@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <fstream>
 
-// What the workloads of all engines in C++ measure with.
+// The measurement for the workloads of all engines in C++.
 namespace workloads {
 
 inline double seconds_since(std::chrono::steady_clock::time_point began) {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-// The program that an engine in C++ is (C++17, because engines are):
+// The main function of an engine in C++ (C++17, because the engines use it):
 //
 //   workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
 //
@@ -21,12 +21,12 @@ struct sizes {
   std::uint64_t workers = 0;
   std::uint64_t actors = 0;
   std::uint64_t messages = 0;
-  std::uint64_t limit = 0;  // of the receiver's mailbox, where a workload has one; 0: none
+  std::uint64_t limit = 0;  // of the receiver's mailbox, if the workload has one; 0: none
 };
 
 struct workload {
   std::string_view name;
-  double (*run)(const sizes&);  // messages or actors a second; for idle the bytes of one actor
+  double (*run)(const sizes&);  // messages or actors per second; for idle the bytes of one actor
 };
 
 inline bool read_size(std::string_view name, std::string_view text, sizes& into) {

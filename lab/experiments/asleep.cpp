@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A system in which nothing happens, and then something does.
+// A system that is idle, and then receives a message.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -20,13 +20,13 @@ struct note {
   time_point sent;
 };
 
-/// Says how long the message was on its way.
+/// Reports how long the message took to arrive.
 class idler : public actor {
  public:
   explicit idler(atomic<std::int64_t>& took) : took_(took) {}
   void on(const note& n) {
     const auto on_its_way = std::chrono::nanoseconds(clock::now() - n.sent).count();
-    took_.store(std::max<std::int64_t>(on_its_way, 1), release);  // [took] release: its end
+    took_.store(std::max<std::int64_t>(on_its_way, 1), release);  // [took] release: the duration
   }
 
  private:
@@ -43,7 +43,7 @@ void run(trial& t) {
   std::vector<ref<idler>> all;
   all.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) all.push_back(system.spawn<idler>(took));
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // till all have parked
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until all workers have parked
 
   const double before = cpu_ns();
   std::this_thread::sleep_for(idle);
@@ -52,7 +52,7 @@ void run(trial& t) {
 
   sample late(wakes);
   const double begin = cpu_ns();
-  double waiting = 0;  // of this thread, which spins for the answer
+  double waiting = 0;  // of this thread, which spins while it waits for the result
   for (std::uint64_t i = 0; i < wakes; ++i) {
     std::this_thread::sleep_for(pause);
     all[i % count].send(note{clock::now()});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread pushes a burst, one value after the other; then another one reads it to the end, and so on. Two stacks
-// walk twice through what is there, in memory that the other core has written; what a lock guards lies in a row.
+// A thread pushes a burst, then another thread reads all of it, and so on. Two stacks are traversed
+// twice, in memory that the other core has written. The elements of the queue under a lock are
+// contiguous.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -38,12 +39,12 @@ void run(trial& t) {
   const std::uint64_t length = lengths[Length];
   const std::uint64_t bursts = std::max<std::uint64_t>(t["values"] / length, 1);
   Box box;
-  // How many bursts have been pushed, and how many read.
+  // The numbers of bursts that were pushed and read.
   alignas(cache_line_bytes) atomic<std::uint64_t> written{0};
   alignas(cache_line_bytes) atomic<std::uint64_t> read{0};
   const auto wait_for = [](const atomic<std::uint64_t>& what, std::uint64_t value) {
     patience calm;
-    while (what.load(acquire) != value) calm.wait();  // [burst] acquire: the other one's part
+    while (what.load(acquire) != value) calm.wait();  // [burst] acquire: the other thread's part
   };
 
   number sum = 0;
@@ -55,7 +56,7 @@ void run(trial& t) {
         for (std::uint64_t i = 0; i < length; ++i) {
           TROUPE_EXPECTS(is_taken(box.push(number{i})), "bursts: the queue has no room for one");
         }
-        written.store(burst + 1, release);  // [burst] release: it has been pushed
+        written.store(burst + 1, release);  // [burst] release: the burst has been pushed
       }
     });
     for (std::uint64_t burst = 0; burst < bursts; ++burst) {
@@ -63,7 +64,7 @@ void run(trial& t) {
       for (std::uint64_t taken = 0; taken < length;) {
         taken += box.drain([&](number&& each) { sum += each; });
       }
-      read.store(burst + 1, release);  // [burst] release: it has been read
+      read.store(burst + 1, release);  // [burst] release: the burst has been read
     }
   }
   t.report("each", "ns", 1e9 * watch.wall_s() / static_cast<double>(bursts * length));
@@ -88,7 +89,7 @@ std::string answer(const measurements& found) {
     return found.median_of(engine, std::string(box) + ", " + burst_of(length), "each");
   };
   if (each("troupe", "two stacks", 0) == 0 || each("std", "mutex + vector", 0) == 0) return {};
-  // By a tenth at least: less is within what one run differs from the next.
+  // By at least a tenth: smaller differences are within the variation between runs.
   std::size_t first = lengths.size();
   while (first > 0 &&
          each("std", "mutex + vector", first - 1) < 0.9 * each("troupe", "two stacks", first - 1)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something is made, does nothing, ends, and somebody has waited for that.
+// Something is created, does nothing and ends, and the creator has waited for that.
 #include <spawn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t megabyte = std::size_t{1} << 20;
 
-// ── What a process has in its memory when it makes another one ────────────────────────────────
+// ── The memory of a process that creates another one ──────────────────────────────────────────
 
 enum class pages { never_touched, small, large };
 
@@ -41,7 +41,8 @@ class image {
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) refuse(errno, "no memory for the image");
     at_ = static_cast<std::byte*>(at);
-    // Only a wish: where the kernel does not know of it, the figures are those of its usual pages.
+    // Only a hint: where the kernel does not support it, the figures are those of its default
+    // pages.
     (void)::madvise(at, bytes_, kind == pages::large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     if (kind != pages::never_touched) touch();
   }
@@ -51,7 +52,7 @@ class image {
     if (at_ != nullptr) ::munmap(at_, bytes_);
   }
 
-  /// Writes into each page, so that there is one.
+  /// Writes to each page, so that it is allocated.
   void touch() noexcept {
     for (std::size_t i = 0; i < bytes_; i += 4'096) {
       *const_cast<volatile std::byte*>(at_ + i) = std::byte{1};
@@ -65,7 +66,8 @@ class image {
 
 // ── Measuring ─────────────────────────────────────────────────────────────────────────────────
 
-/// Of `times` calls, each of which makes `of_each`; the first one, which finds nothing in any cache, does not count.
+/// Measures `times` calls, each of which creates `of_each`. A first call with cold caches is not
+/// counted.
 template <class Make>
 void measure(trial& t, std::uint64_t times, double of_each, Make&& make) {
   sample took(times);
@@ -88,7 +90,7 @@ void run_fork(trial& t) {
   measure(t, t["times"], 1, [] { wait_for_process(make_process([] {})); });
 }
 
-// Where each has to have pages of its own.
+// Each process has to get its own copy of the pages.
 template <std::size_t Megabytes>
 void run_fork_that_writes(trial& t) {
   image mine(Megabytes, pages::small);
@@ -96,7 +98,7 @@ void run_fork_that_writes(trial& t) {
           [&] { wait_for_process(make_process([&] { mine.touch(); })); });
 }
 
-// A program that ends at once: most of this is loading it.
+// A program that ends at once. Most of this is the time to load it.
 template <std::size_t Megabytes>
 void run_posix_spawn(trial& t) {
   const image mine(Megabytes, pages::small);
@@ -130,7 +132,7 @@ void run_thread(trial& t) {
 
 constexpr std::uint64_t at_once = 1'000;
 
-// Takes something, so that its frame is not left out.
+// The parameter keeps the compiler from omitting the frame.
 routine add_one(std::uint64_t& to) {
   ++to;
   co_return;
@@ -156,7 +158,7 @@ class short_lived : public actor {
   void on(end) { stop(); }
 };
 
-// As with the thread: made, told to end, and waited for by a thread that is not of the pool.
+// As with the thread: created, told to stop, and joined by a thread outside of the pool.
 void run_actor(trial& t) {
   class system system({.workers = static_cast<unsigned>(t["workers"])});
   measure(t, t["times"], 1, [&] {

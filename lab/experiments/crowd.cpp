@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// More and more actors and messages on their way. The library whose sample this was crawled beyond a hundred
-// thousand of either, and may have started too many threads; so the threads are counted all the time.
+// More and more actors and messages in flight. The library of the original sample slowed down
+// drastically beyond a hundred thousand of either, and may have started too many threads. Therefore
+// the threads are counted all the time.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -29,10 +30,10 @@ namespace {
 
 using milliseconds = std::chrono::milliseconds;
 
-/// Counts this process' threads every so often, but for itself and who made it.
+/// Counts this process' threads at intervals, except itself and its creator.
 class thread_count {
  public:
-  /// How many there were, oldest first.
+  /// Returns the counts, oldest first.
   const std::vector<unsigned>& stop() {
     counting_.request_stop();
     counting_.join();
@@ -63,7 +64,7 @@ struct ball {
   std::uint64_t left;
 };
 
-// Sends each ball back, until it has flown far enough.
+// Returns each ball until it has made enough hops.
 class player : public actor {
  public:
   struct meet {
@@ -106,10 +107,10 @@ void report_threads(trial& t, const std::vector<unsigned>& seen) {
 struct crowd_of {
   std::uint64_t actors;
   std::uint64_t messages;
-  std::uint64_t every_blocks = 0;  // 0: nobody does
+  std::uint64_t every_blocks = 0;  // 0: no actor blocks
 };
 
-// As many balls as actors, all of them on their way at once.
+// As many balls as actors, all of them in flight at once.
 void play(trial& t, const crowd_of& who) {
   const std::uint64_t actors = std::min(who.actors, t["actors"] / 2 * 2);
   const std::uint64_t hops = std::max<std::uint64_t>(who.messages / actors, 1);

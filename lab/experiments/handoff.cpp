@@ -24,8 +24,9 @@
 #include "lab/mailboxes/segments.hpp"
 #include "lab/mailboxes/two_stacks.hpp"
 
-// Threads in a ring, in lock step. In each cycle a thread fills its own cell, and then empties the one
-// that is `shift` further: a neighbour's, or its own. What a cell hands over differs.
+// Threads in a ring, in lock step. In each cycle a thread fills its own cell, and then empties the
+// one that is `shift` further: a neighbour's, or its own. The variants differ in what a cell
+// transfers.
 
 namespace troupe::lab::experiments {
 
@@ -46,7 +47,7 @@ struct by_yield {
   void operator()() noexcept { std::this_thread::yield(); }
 };
 
-// With more threads than cores somebody has to go away now and then.
+// With more threads than cores, a thread has to yield at intervals.
 struct by_pause {
   void operator()() noexcept {
     cpu_relax();
@@ -55,7 +56,7 @@ struct by_pause {
   std::uint32_t count = 0;
 };
 
-// ── What is handed over ───────────────────────────────────────────────────────────────────────
+// ── Transferred objects ───────────────────────────────────────────────────────────────────────
 
 struct from_new {
   static object* make() { return new object; }
@@ -67,7 +68,7 @@ struct from_pool {
   static void drop(object* one) { pool_release(one, sizeof(object)); }
 };
 
-// Only the cell's own words change hands: what a hand-over costs at least.
+// Transfers only the cell's own words: the minimum cost of a transfer.
 struct from_nowhere {
   static object* make() {
     static object only;
@@ -95,7 +96,7 @@ class pointers {
   std::vector<object*> pointers_;
 };
 
-// Copies in memory of the cell's own: the object is built where it is read.
+// Copies in the cell's own memory: the object is built where it is read.
 template <std::size_t Most>
 class copies {
  public:
@@ -152,7 +153,7 @@ struct ring {
   std::uint64_t shift;
 };
 
-// Returns the seconds that it took.
+// Returns the duration in seconds.
 template <class Load, class Wait>
 double turn(const ring& how) {
   std::vector<std::unique_ptr<cell<Load>>> cells;
@@ -167,11 +168,10 @@ double turn(const ring& how) {
           [&how, &mine = *cells[t], &other = *cells[(t + how.shift) % how.threads]] {
             Wait wait;
             for (std::uint64_t i = 0; i < how.cycles; ++i) {
-              while (mine.is_full.load(acquire) != 0)
-                wait();  // [cell] acquire: it has been emptied
+              while (mine.is_full.load(acquire) != 0) wait();  // [cell] acquire: it was emptied
               mine.load.fill();
-              mine.is_full.store(1, release);                   // [cell] release: it is filled
-              while (other.is_full.load(acquire) == 0) wait();  // [cell] acquire: it is filled
+              mine.is_full.store(1, release);                   // [cell] release: it is full
+              while (other.is_full.load(acquire) == 0) wait();  // [cell] acquire: it is full
               other.load.empty();
               other.is_full.store(0, release);  // [cell] release: it is empty
             }
@@ -190,7 +190,8 @@ template <class Load, std::uint64_t Shift>
 void run(trial& t) {
   const ring how{t["threads"], t["cycles"], t["objects"], Shift};
   const bool pause = t["wait"] == 1;
-  // Beside it in the same run, so that the ratio is not one of two moments. Half before and half after.
+  // The baseline runs in the same process, half before and half after, so that both parts of the
+  // ratio are of the same time.
   ring half = how;
   half.cycles = std::max<std::uint64_t>(1, how.cycles / 2);
   double least = turn<pointers<from_nowhere>>(half, pause);
@@ -204,7 +205,7 @@ void run(trial& t) {
            (took / cycles) / (least / static_cast<double>(2 * half.cycles)));
 }
 
-// One object lies in the line of the cell's word.
+// A single object shares the cache line of the cell's word.
 template <std::uint64_t Shift>
 void run_copies(trial& t) {
   if (t["objects"] == 1) {
@@ -224,7 +225,7 @@ void run_copies(trial& t) {
   return all;
 }
 
-// In a process of its own again, in which new and delete are the library's.
+// Runs in another process, in which new and delete are those of the library.
 template <std::uint64_t Shift>
 void run_with(trial& t, const char* library, const char* symbol) {
   if (::dlsym(RTLD_DEFAULT, symbol) != nullptr) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two talk to each other: processes by what the kernel or shared memory offers them, actors by messages.
+// Two sides exchange messages: processes by means of the kernel or shared memory, actors by
+// messages.
 #include <semaphore.h>
 #include <sys/mman.h>
 
@@ -33,10 +34,10 @@ struct message {
 };
 static_assert(sizeof(message) == 64);
 
-// ── Ways between two processes ────────────────────────────────────────────────────────────────
+// ── Communication between two processes ───────────────────────────────────────────────────────
 
-// A ring in each direction that both sides have in their memory. The semaphores are glibc's: a futex that is
-// only called for who sleeps.
+// A ring in each direction, in memory that both sides share. The semaphores are glibc's: the kernel
+// is only called if a thread sleeps on the futex.
 class shared_memory {
   static constexpr std::size_t room = 1'024;
 
@@ -108,7 +109,7 @@ void report(trial& t, double round_trips_s, double stream_s) {
   t.report("rate", "messages/s", static_cast<double>(t["messages"]) / stream_s);
 }
 
-// The other process sends each message back, and of those of the stream only the last one.
+// The other process returns each message of the round trips, and only the last one of the stream.
 template <class Way>
 void run_processes(trial& t) {
   const std::uint64_t round_trips = t["round_trips"];
@@ -183,7 +184,7 @@ class echo : public actor {
   recipient<back> asker_;
 };
 
-// In the stream it sends as many as the other has room for, and goes on when it has room again.
+// In the stream it sends until the receiver's mailbox is full, and continues when there is space.
 class asker : public actor {
  public:
   struct go_on {};

@@ -18,7 +18,8 @@
 #include "lab/waiting/sample.hpp"
 #include "lab/waiting/semaphores.hpp"
 
-// The same critical sections under different locks. Waiting for events is another experiment, semaphore.
+// The same critical sections under different locks. Waiting for events is another experiment,
+// semaphore.
 
 namespace troupe::lab::experiments {
 
@@ -29,7 +30,7 @@ using std::chrono::steady_clock;
 
 milliseconds time_of(const trial& t) { return milliseconds{t["ms"]}; }
 
-// Steps that wait for each other, about a nanosecond each.
+// Dependent steps of about a nanosecond each.
 void work(std::uint64_t steps) noexcept {
   std::uint64_t value = steps;
   for (std::uint64_t i = 0; i < steps; ++i) {
@@ -58,7 +59,7 @@ timed_work one_lock(std::uint64_t threads, std::uint64_t steps, milliseconds tim
             }
             work(steps + 10);
           }
-        } while (!stop.load(relaxed));  // [stop] relaxed: nothing is handed over
+        } while (!stop.load(relaxed));  // [stop] relaxed: no data depends on it
         return count;
       });
   if (static_cast<double>(inside) != done.operations) {
@@ -69,8 +70,8 @@ timed_work one_lock(std::uint64_t threads, std::uint64_t steps, milliseconds tim
 
 // ── The lock of a TLS library ─────────────────────────────────────────────────────────────────
 
-// A library of that time asked the program to lock for it: 41 locks, each for some kind of object, taken to count
-// references. OpenSSL 3 does its own locking, so this stands in for it.
+// A TLS library of that time required the program to provide its locks: 41 locks, each for one kind
+// of object, taken to count references. OpenSSL 3 does its own locking, so this replaces it.
 constexpr std::size_t kinds = 41;
 
 template <class Lock>
@@ -115,8 +116,8 @@ timed_work count_references(std::uint64_t threads, milliseconds time, sample& la
 
 // ── Payload for an application ────────────────────────────────────────────────────────────────
 
-// Two threads receive, one is the application: a deque under the lock, and an event where it was empty. A full deque
-// is left for a while.
+// Two threads receive, and one is the application: a deque under the lock, and an event if it was
+// empty. A producer yields if the deque is full.
 template <class Lock>
 timed_work hand_over(milliseconds time) {
   constexpr std::uint64_t producers = 2;
@@ -145,7 +146,7 @@ timed_work hand_over(milliseconds time) {
         ++count;
       }
     } while (!stop.load(relaxed));    // [stop] relaxed: as above
-    producing.fetch_sub(1, release);  // [producing] release: what was pushed
+    producing.fetch_sub(1, release);  // [producing] release: the pushed messages
     filled.post();
     return count;
   };
@@ -155,7 +156,7 @@ timed_work hand_over(milliseconds time) {
       payload next;
       bool got = false;
       const bool are_over =
-          producing.load(acquire) == 0;  // [producing] acquire: all is in the deque
+          producing.load(acquire) == 0;  // [producing] acquire: all messages are in the deque
       {
         const std::lock_guard holds(lock);
         got = !queue.empty();
@@ -200,7 +201,8 @@ void run(trial& t) {
              one_lock<Lock>(threads, is_long ? t["steps"] : 0, time_of(t)));
     }
   }
-  // Beside std::mutex in the same run, so that the ratio is not one of two moments. Half before and half after.
+  // Measured next to std::mutex in the same process, half before and half after, so that both parts
+  // of the ratio are of the same time.
   const std::uint64_t threads = t["tls_threads"];
   sample late;
   sample of_std;
@@ -220,7 +222,8 @@ void run(trial& t) {
   t.report("payload_cpu_to_std", "1", done.cpu_ns_each() / std_mutex.cpu_ns_each());
 }
 
-// Under a real-time policy sched_yield() lets all others go first; that takes a privilege. Threads inherit it.
+// Under a real-time policy, sched_yield() lets all others run first; that requires a privilege.
+// Threads inherit it.
 void run_in_real_time(trial& t) {
   sched_param priority{};
   priority.sched_priority = 1;

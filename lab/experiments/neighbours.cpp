@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two actors that send one message to and fro, and others that take long: how long does a hop take beside them?
+// Two actors send one message back and forth while others run long handlers. How long does a hop
+// take?
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -43,7 +44,7 @@ struct meet {
   recipient<ball> other;
 };
 
-/// Sends the ball back after a pause of nothing, and notes how long it was on its way.
+/// Returns the ball at once, and records how long it was in flight.
 class player : public actor {
  public:
   player(std::vector<duration>& hops, std::size_t most, std::binary_semaphore& over)
@@ -70,7 +71,7 @@ class player : public actor {
 
 struct work {};
 
-/// Is always in a handler, as good as.
+/// Is in a handler almost all the time.
 class neighbour : public actor {
  public:
   neighbour(duration takes, bool computes) : takes_(takes), computes_(computes) {}
@@ -87,7 +88,7 @@ class neighbour : public actor {
   bool computes_;
 };
 
-// For `seconds`, or so many hops.
+// Ends after `seconds`, or after that number of hops.
 void beside(trial& t, duration takes, bool computes) {
   std::vector<duration> hops;
   const auto most = static_cast<std::size_t>(t["hops"]);
@@ -138,7 +139,7 @@ void computing_long(trial& t) { beside(t, milliseconds(50), true); }
 void blocking_short(trial& t) { beside(t, microseconds(900), false); }
 void blocking_long(trial& t) { beside(t, milliseconds(50), false); }
 
-/// Tells when it has had its message.
+/// Reports when it has received its message.
 class witness : public actor {
  public:
   explicit witness(std::binary_semaphore& told) : told_(told) {}
@@ -148,7 +149,7 @@ class witness : public actor {
   std::binary_semaphore& told_;
 };
 
-/// Blocks until it is let go.
+/// Blocks until it is released.
 class sleeper : public actor {
  public:
   sleeper(std::counting_semaphore<>& begun, std::counting_semaphore<>& go_on)
@@ -163,7 +164,7 @@ class sleeper : public actor {
   std::counting_semaphore<>& go_on_;
 };
 
-// All workers block at once; how long until somebody else is run?
+// All workers block at once. Measures how long it takes until another actor runs.
 void all_block(trial& t) {
   std::vector<duration> times;
   for (std::uint64_t round = 0; round < t["rounds"]; ++round) {

@@ -19,7 +19,7 @@ namespace {
 
 using number = std::uint64_t;
 
-// What each producer sends adds up to a known sum.
+// The values of each producer add up to a known sum.
 template <class Box, std::uint64_t Batch = 1>
 void run(trial& t) {
   const std::uint64_t limit = t["limit"];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One message to several receivers. Each reads a part of it, so that its memory comes to the reader's core.
+// Sends one message to several receivers. Each reads a part of it, so its memory is transferred to
+// the reader's core.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace troupe::lab::experiments {
 
 namespace {
 
-constexpr std::uint64_t in_flight = 64;  // messages to each, before all have read them
+constexpr std::uint64_t in_flight = 64;  // limit of messages that not all receivers have read
 
 struct text {
   std::string content;
@@ -55,7 +56,7 @@ class reader : public actor {
 
 using readers = std::vector<ref<reader>>;
 
-// ── How ───────────────────────────────────────────────────────────────────────────────────────
+// ── Variants ──────────────────────────────────────────────────────────────────────────────────
 
 struct a_copy_for_each {
   explicit a_copy_for_each(const readers& all) : to(all) {}

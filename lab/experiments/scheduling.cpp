@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several do the same work on one processor, whose clock ticks faster and faster. Nobody waits for anything, so
-// what it takes beyond the work itself is what it costs to go from one to another.
+// Several tasks do the same work on one processor, whose clock ticks faster and faster. None of
+// them waits, so the time beyond the work itself is the cost of switching between them.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -28,18 +28,19 @@ using microseconds = std::chrono::microseconds;
 
 struct task_list {
   std::uint64_t branches;
-  std::uint64_t loops;  // of each
+  std::uint64_t loops;  // of each branch
 };
 
-// Without a call of the system, so that nobody gives the processor away; and the same instructions wherever it is
-// called, in registers alone, since where a stack lies may make a difference of two.
+// Makes no system call, so it does not yield the processor. It uses the same instructions for every
+// caller, and registers only, because the location of a stack may change the time by a factor of
+// two.
 [[gnu::noinline]] void work(std::uint64_t loops) {
   for (std::uint64_t i = 0; i < loops; ++i) {
     for (std::uint32_t k = 0; k < 1'000; ++k) asm volatile("" : "+r"(k));
   }
 }
 
-// ── By whom ───────────────────────────────────────────────────────────────────────────────────
+// ── Kinds of tasks ────────────────────────────────────────────────────────────────────────────
 
 void in_one_thread(const task_list& all) { work(all.branches * all.loops); }
 
@@ -58,7 +59,7 @@ void in_processes(const task_list& all) {
   for (const pid_t each : processes) wait_for_process(each);
 }
 
-// Does its work in as many turns as it is told, so that the others have theirs in between.
+// Splits its work into the given number of turns, so that the others have theirs in between.
 class worker : public actor {
  public:
   struct go_on {};
@@ -107,12 +108,13 @@ struct ticked {
   double ticks;
 };
 
-// A processor that has less left for work is not waited for.
+// If ticks leave less of the processor than this, the work is not run completely.
 constexpr double enough = 0.25;
 constexpr double least = 0.01;
 
-// How much of the processor is left for work, from 50 ms of it. Where a tick takes longer than it is until the next
-// one, the kernel stops the ticks for a moment now and then: so it begins with the first of them.
+// Returns which part of the processor is left for work, from 50 ms of it. If a tick takes longer
+// than the interval between ticks, the kernel suspends them briefly from time to time. So the
+// measurement begins with the first tick.
 ticked look_at_ticks(trial& t, const ticker& clock, std::uint64_t began, double cycles_of_loop) {
   constexpr std::uint64_t loops = 10;
   double worked = 0;
@@ -138,7 +140,7 @@ ticked measure_with_ticks(trial& t, way by, const task_list& what, microseconds 
     const double all = cycles_of([&] { by(what); });
     return {all, static_cast<double>(clock.ticks() - before)};
   }
-  // It would take minutes.
+  // A complete run would take minutes.
   const std::string what_tick = "a tick of " + std::to_string(tick.count()) + " us leaves ";
   t.note(of_each.all < 1 / least
              ? what_tick + "so little of this processor that the rest is reckoned from 50 ms of it"
@@ -152,7 +154,7 @@ ticked measure_with_ticks(trial& t, way by, const task_list& what, microseconds 
 void measure(trial& t, way by, const task_list& what, microseconds tick) {
   stay_on_one_processor();
   const double per_us = cycles_per_us();
-  // In the same run, before and after: the machine is not equally fast at all times.
+  // In the same process, before and after, because the speed of the host varies.
   const auto alone = [&] { work(what.loops); };
   const auto branches = static_cast<double>(what.branches);
   alone();
@@ -163,7 +165,7 @@ void measure(trial& t, way by, const task_list& what, microseconds tick) {
 
   t.report("all", "ms", seen.all / per_us / 1e3);
   t.report("against_work_alone", "1", seen.all / of_work);
-  // Of a few ticks it would be the noise of the rest.
+  // With few ticks, the result would be noise.
   if (tick.count() != 0 && tick < microseconds(100)) {
     t.report("tick_costs", "cycles",
              seen.ticks > 0 ? std::max(0.0, seen.all - of_work) / seen.ticks : 0);
@@ -200,7 +202,7 @@ void add_branches(std::vector<variant>& to, const char* engine) {
   to.push_back({engine, "200 branches", run_branches<By, 200>});
 }
 
-// ── What is known of it ───────────────────────────────────────────────────────────────────────
+// ── Known results ─────────────────────────────────────────────────────────────────────────────
 
 constexpr const char* qnx = "QNX 6.2.1, 535 MHz";
 

@@ -13,7 +13,7 @@
 #include "lab/waiting/sample.hpp"
 #include "lab/waiting/semaphores.hpp"
 
-// One thread posts and many wait: as fast as it can, now and then, and never.
+// One thread posts and many wait: as fast as possible, at intervals, and never.
 
 namespace troupe::lab::experiments {
 
@@ -23,7 +23,7 @@ using std::chrono::duration;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Threads that wait on a semaphore, and count what they take.
+/// Threads that wait on a semaphore and count the permits that they take.
 template <class Semaphore>
 class crowd {
  public:
@@ -34,9 +34,9 @@ class crowd {
       threads_.emplace_back([this, t, taken] {
         for (std::uint64_t mine = 0;;) {
           permits.wait();
-          if (over_.load(acquire)) return;  // [over] acquire: it is the end that was posted
+          if (over_.load(acquire)) return;  // [over] acquire: this post is the end
           taken(t);
-          counts_[t].value.store(++mine, relaxed);  // [taken] relaxed: counted
+          counts_[t].value.store(++mine, relaxed);  // [taken] relaxed: only counted
         }
       });
     }
@@ -53,7 +53,7 @@ class crowd {
 
   [[nodiscard]] std::uint64_t taken() const {
     std::uint64_t sum = 0;
-    for (const count& each : counts_) sum += each.value.load(relaxed);  // [taken] relaxed: counted
+    for (const count& each : counts_) sum += each.value.load(relaxed);  // [taken] relaxed: a count
     return sum;
   }
 
@@ -97,7 +97,7 @@ void idle(trial& t) {
   t.report("idle_cpu", "us/s", (cpu_ns() - cpu) * 1e-3 / watch.wall_s());
 }
 
-// The time from before the post until who took it runs.
+// Measures the time from before the post until the woken thread runs.
 template <class Semaphore>
 void rare(trial& t, std::uint64_t a_second, std::uint64_t events) {
   std::vector<steady_clock::time_point> posted(events);

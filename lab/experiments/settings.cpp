@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same kinds of work with other settings of the runtime. `troupe lab advise` compares what comes out.
+// The same kinds of work with other settings of the runtime. `troupe lab advise` compares the
+// results.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace troupe::lab::experiments {
 
 namespace {
 
-// One of the workloads by which libraries are compared, with as many actors, and a part of the messages.
+// One of the workloads that compare libraries, with the given number of actors and a part of the
+// messages.
 template <void (*Workload)(trial&), std::uint64_t Actors, std::uint64_t Part>
 void run(trial& t) {
   sizes chosen;
@@ -74,7 +76,7 @@ class bell : public actor {
   void on(event* rung) { rung->set(); }
 };
 
-// A thread that asks now and then, and has something else to do meanwhile.
+// A thread that makes requests at intervals, and does other work in between.
 void run_now_and_then(trial& t) {
   const std::uint64_t times = std::max<std::uint64_t>(t["messages"] / 200, 10);
   sample took(times);

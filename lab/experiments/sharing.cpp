@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same work on one, two, three and sixteen workers. On two cores two are as many as can help; the others show what
-// it costs to have too many.
+// The same work on one, two, three and sixteen workers. On two cores, more than two cannot help;
+// the others show the cost of too many workers.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ double rate_of(void (*workload)(trial&), std::uint64_t actors, std::uint64_t mes
   return one.figures().front().value;
 }
 
-// In rounds, so that what else the machine does meets all of them.
+// Runs in rounds, so that other load on the host affects all of them.
 void with_each(trial& t, void (*workload)(trial&), std::uint64_t actors, std::uint64_t messages) {
   constexpr std::uint64_t rounds = 4;
   std::array<double, worker_counts.size()> seconds{};
@@ -55,7 +55,7 @@ void with_each(trial& t, void (*workload)(trial&), std::uint64_t actors, std::ui
 
 struct go_on {};
 
-// Sends itself the next message while there is one.
+// Sends itself the next message until none is left.
 class computing : public actor {
  public:
   computing(std::uint64_t messages, std::uint64_t steps, std::latch& done)
@@ -63,7 +63,7 @@ class computing : public actor {
 
   void on(go_on m) {
     std::uint64_t value = left_;
-    for (std::uint64_t i = 0; i < steps_; ++i) {  // each waits for the one before
+    for (std::uint64_t i = 0; i < steps_; ++i) {  // each step depends on the one before
       value = value * 3 + 1;
       asm volatile("" : "+r"(value));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two take turns on one processor: each time one of them stops in the middle and the other goes on.
+// Two tasks alternate on one processor: one of them stops in the middle and the other continues.
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -29,9 +29,10 @@ void report(trial& t, std::uint64_t began, double switches) {
   report_counter(t);
 }
 
-// ── By sched_yield(), as in the text ──────────────────────────────────────────────────────────
+// ── By sched_yield(), as published ────────────────────────────────────────────────────────────
 
-// The scheduler need not go over to the other one; so what it did is asked, and not what it was told.
+// The scheduler need not switch to the other task, so the switches that happened are counted, not
+// the calls.
 double switches_so_far() {
   rusage mine{};
   rusage childrens{};
@@ -45,7 +46,7 @@ void yield(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) ::sched_yield();
 }
 
-// The child runs `theirs` and this process `ours`.
+// The child runs `theirs`, and this process runs `ours`.
 template <class Ours, class Theirs>
 void beside_a_process(Ours&& ours, Theirs&& theirs) {
   const pid_t child = make_process(theirs);
@@ -77,7 +78,7 @@ void run_threads_that_yield(trial& t) {
   });
 }
 
-// ── By a byte in a pipe: one cannot go on before the other ────────────────────────────────────
+// ── By a byte in a pipe: neither can continue before the other ────────────────────────────────
 
 void begin(const two_pipes& with, std::uint64_t times) {
   const auto mine = with.first();
@@ -118,7 +119,7 @@ void run_threads_with_pipes(trial& t) {
 
 // ── In user space ─────────────────────────────────────────────────────────────────────────────
 
-// To who resumed it, which is a loop: going over directly is no tail call everywhere.
+// Returns to its resumer, which is a loop: a direct switch is not a tail call with every compiler.
 routine count(std::uint64_t& turns) {
   for (;;) {
     ++turns;

@@ -30,7 +30,7 @@ class receiver : public actor {
       : expected_(expected), lateness_(lateness), done_(done) {}
 
   void on(tick t) {
-    lateness_.push_back(clock::now() - t.due);  // has room
+    lateness_.push_back(clock::now() - t.due);  // has capacity
     if (lateness_.size() == expected_) done_.count_down();
   }
 

@@ -4,8 +4,8 @@
 
 namespace troupe::lab::experiments {
 
-// The sizes are those of the test that acto was published with, which also started and stopped all of
-// it 50 times.
+// The sizes are those of the published test of acto, which also started and stopped everything 50
+// times.
 experiment wall() {
   return {
       .asks = "How fast is an actor that all others talk to?",

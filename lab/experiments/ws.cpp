@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WebSocket servers, each a process on one processor; their clients are on another one.
+// WebSocket servers, each in a process on one processor. Their clients are on another one.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -74,7 +74,7 @@ class stage {
 
  private:
   std::optional<server_process> server_;
-  std::optional<load> clients_;  // they go first
+  std::optional<load> clients_;  // destroyed before the server
   double before_ = 0;
 };
 
@@ -123,7 +123,7 @@ void broadcast(trial& t) {
   report(t, on.clients().broadcast(t["bytes"], depth, ms(t["ms"]) / 4, ms(t["ms"])));
 }
 
-// Each has said something, and been answered.
+// Each client has sent a message and received the reply.
 template <engine Which, bool Tls>
 void idle(trial& t) {
   stage on(t, Which, {.tls = Tls}, t["idle"]);
@@ -139,8 +139,8 @@ void crowd(trial& t) {
   if (Pinged) how.idle_time = 2 * ms(t["ping_ms"]);
   stage on(t, Which, how, t["crowd"]);
   on.clients().say_once(t["bytes"]);
-  // With the published size that is longer than the 10 s that a server gives a client for its first request: what
-  // it sets up for that, and forgets afterwards, belongs to the opening.
+  // With the published size this is longer than the 10 s that a server gives a client for its first
+  // request. The timers for that, which it removes afterwards, are part of the opening.
   (void)on.clients().quiet(ms(t["quiet_ms"]) * 11 / 10);
   const window found = on.clients().quiet(ms(t["quiet_ms"]));
   t.report("quiet_cpu", "us/s", 1e6 * found.server_cpu_s / found.wall_s);
@@ -148,7 +148,7 @@ void crowd(trial& t) {
   t.report("cpu_per_ping", "ns", 1e9 * found.server_cpu_s / static_cast<double>(found.messages));
 }
 
-// ── What is expected ──────────────────────────────────────────────────────────────────────────
+// ── Expected results ──────────────────────────────────────────────────────────────────────────
 
 constexpr std::string_view by_one = "echo, 1 in flight";
 constexpr std::string_view by_several = "echo, several in flight";
@@ -214,7 +214,7 @@ void add_encrypted(std::vector<variant>& to) {
   to.push_back({name_of(Which), std::string(weighed_tls), idle<Which, true>});
 }
 
-// In the order of the workloads, so that those that are compared run close together.
+// In the order of the workloads, so that the variants to compare run close together.
 std::vector<variant> variants() {
   std::vector<variant> all;
   add_echoes<engine::beast>(all);

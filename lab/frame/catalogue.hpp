@@ -13,13 +13,14 @@ struct catalogue_entry {
   experiment what;
 };
 
-/// All experiments: CMake writes this function from the names of the files in lab/experiments.
+/// Returns all experiments. CMake generates this function from the names of the files in
+/// lab/experiments.
 const std::vector<catalogue_entry>& catalogue();
 
-/// Null if there is none of that name.
+/// Returns null if the name is unknown.
 const catalogue_entry* find_experiment(std::string_view name);
 
-/// `troupe lab peers` is no experiment, but has a name and texts like one.
+/// `troupe lab peers` is not an experiment, but has a name and texts like one.
 inline constexpr std::string_view peers_name = "peers";
 inline constexpr std::string_view peers_asks =
     "How do other engines do with the same workloads, in the same run?";

@@ -14,15 +14,15 @@ namespace troupe::lab {
 
 struct measurements;
 
-/// One way to do what the experiment asks about.
+/// One way to do what the experiment measures.
 struct variant {
-  std::string engine;   ///< whose: "troupe", "glibc", "moodycamel"
-  std::string name;     ///< which, if the engine has several; else empty
+  std::string engine;   ///< to which it belongs: "troupe", "glibc", "moodycamel"
+  std::string name;     ///< which one, if the engine has several; otherwise empty
   void (*run)(trial&);  ///< measures once and reports; an exception is a failure of the run
 };
 
-/// A figure that somebody printed. It stands beside the measured one of the same engine, name and
-/// metric, and has a row of its own if nothing like it is measured.
+/// A published figure. It is shown beside the measured one of the same engine, name and metric, or
+/// otherwise in a row of its own.
 struct published {
   std::string engine;
   std::string name;
@@ -31,16 +31,16 @@ struct published {
   std::string source;  ///< heads the column: "GCC 4.9, 2 threads"
 };
 
-/// A form in which other engines run a workload too.
+/// A form of a workload that other engines run too.
 struct peer_form {
   std::string name;         ///< the variant's name
-  std::uint64_t limit = 0;  ///< the most messages in a mailbox; 0: no limit
+  std::uint64_t limit = 0;  ///< the limit of messages in a mailbox; 0: no limit
 };
 
-/// What is known of an engine before anything is measured.
+/// The facts about an engine before the measurements.
 struct presence {
-  std::string absent = {};   ///< why it takes no part; empty: it does
-  std::string version = {};  ///< which it is, and what was chosen; empty: nothing to say
+  std::string absent = {};   ///< why it is left out; empty: it takes part
+  std::string version = {};  ///< its version and settings; empty: unknown
 };
 
 /// A median.
@@ -50,7 +50,7 @@ struct measured_by {
   std::string_view metric = {};
 };
 
-/// What a median should not exceed: a number, or so many times another median.
+/// An upper limit of a median: a number, or a multiple of another median.
 struct bar {
   std::string_view what;  ///< "a broadcast to all"
   measured_by of;
@@ -58,18 +58,18 @@ struct bar {
   measured_by times = {};
 };
 
-/// What an experiment works on, if it can be taken from a file: `--<name> FILE`. `--write FILE` writes what it
-/// would generate, and measures nothing.
+/// The input of an experiment, if it can come from a file: `--<name> FILE`. `--write FILE` writes
+/// the input that would be generated, and measures nothing.
 struct input_file {
   std::string_view name;
   std::string_view help;
-  /// Throws std::runtime_error with the file, the line and what is wrong there.
+  /// Throws std::runtime_error with the file, the line and the error.
   void (*check)(const std::string& file);
   /// Throws std::runtime_error if the file cannot be written.
   void (*write)(const sizes& chosen, const std::string& file);
 };
 
-/// What `troupe lab NAME` runs. NAME is the file's name and the function's:
+/// An experiment, which `troupe lab NAME` runs. NAME is the name of the file and of the function:
 /// lab/experiments/<name>.cpp defines troupe::lab::experiments::<name>().
 struct experiment {
   std::string_view asks;                  ///< the question, as one sentence
@@ -78,14 +78,15 @@ struct experiment {
   std::vector<published> figures = {};
   std::vector<peer_form> peers = {};  ///< not empty: a workload of lab/engines
   std::optional<input_file> input = {};
-  /// The engine that the others are compared with: a column has the ratios. Empty: none.
+  /// The engine with which the others are compared: a column has the ratios. Empty: none.
   std::string_view against = {};
-  std::vector<bar> bars = {};  ///< how much it should be at the most
-  /// Asked for each engine before anything is measured. It builds what is missing if it may.
+  std::vector<bar> bars = {};  ///< upper limits of the results
+  /// Is called for each engine before the measurements. It builds missing programs if permitted.
   presence (*look_for)(std::string_view engine, bool may_build) = nullptr;
-  /// The answer as one sentence, from what was measured; empty if that is not enough for one.
+  /// Returns the answer as one sentence, from the measurements; empty if they do not suffice for
+  /// one.
   std::string (*answer)(const measurements& found) = nullptr;
-  std::string_view means = {};  ///< what follows for a user, on any machine: one or two sentences
+  std::string_view means = {};  ///< the conclusion for a user, on any host: one or two sentences
 };
 
 }  // namespace troupe::lab

@@ -14,7 +14,7 @@ namespace troupe::lab {
 
 namespace {
 
-// The value of the first line that begins with the key: `key : value` or `key="value"`.
+// Returns the value of the first line that begins with the key: `key : value` or `key="value"`.
 std::string field(const char* file, const std::string& key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {

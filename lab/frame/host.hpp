@@ -5,10 +5,10 @@
 
 namespace troupe::lab {
 
-/// What figures depend on beside the program's options.
+/// The conditions on which figures depend, besides the program's options.
 struct host {
   std::string cpu;
-  unsigned cores;  ///< that this process may use
+  unsigned cores;  ///< available to this process
   bool is_virtual;
   double memory_bytes;
   std::string os;
@@ -16,7 +16,7 @@ struct host {
   std::string compiler;
   std::string flags;
   std::string commit;
-  double load;  ///< the load average of the last minute
+  double load;  ///< load average of the last minute
 };
 
 host look_at_host();

@@ -26,7 +26,7 @@ std::string human(double value, const std::string& unit) {
   const char* const bytes[] = {" kB", " MB", " GB"};
   const char* const counts[] = {" k", " M", " G"};
   int thousands = 0;
-  // A few thousand bytes, switches or nanoseconds are read more easily as they are.
+  // A few thousand bytes, switches or nanoseconds are easier to read without a prefix.
   if (std::fabs(value) >= 10'000) {
     while (std::fabs(value) >= 999.5 && thousands < 3) {
       value /= 1000;

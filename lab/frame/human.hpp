@@ -5,7 +5,7 @@
 
 namespace troupe::lab {
 
-/// A value with three digits or so and the prefix that suits it: "44.3 M", "12.1 MB", "0.0183".
+/// Returns a value with about three digits and a suitable prefix: "44.3 M", "12.1 MB", "0.0183".
 std::string human(double value, const std::string& unit);
 
 }  // namespace troupe::lab

@@ -11,7 +11,7 @@ namespace troupe::lab {
 
 namespace {
 
-// Under nohup a hangup is not for us: a blocked signal could be read though it is ignored.
+// Under nohup, SIGHUP is to be ignored: if it were blocked, it could be read nevertheless.
 bool is_ignored(int signal) {
   struct sigaction now {};
   ::sigaction(signal, nullptr, &now);
@@ -29,7 +29,8 @@ sigset_t that_end_us() {
 
 }  // namespace
 
-// Blocked and read, not handled: a signal between a look and the wait after it is not missed.
+// The signals are blocked and read, not handled: a signal between a check and the following wait is
+// not missed.
 interruption::interruption() {
   const sigset_t all = that_end_us();
   descriptor_ = ::signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -38,7 +39,7 @@ interruption::interruption() {
 }
 
 interruption::~interruption() {
-  (void)signal();  // it has been obeyed: it must not end us now
+  (void)signal();  // it was obeyed, and must not terminate this process now
   ::close(descriptor_);
   ::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }

@@ -5,11 +5,10 @@
 
 namespace troupe::lab {
 
-/// While there is one, SIGINT, SIGTERM and SIGHUP do not end this process; they can be read here, unless
-/// they are ignored.
-/// Programs that run_process() starts get them as usual.
+/// While an object exists, SIGINT, SIGTERM and SIGHUP do not terminate this process. They can be
+/// read here, unless they are ignored. Programs that run_process() starts receive them as usual.
 ///
-/// Threads: of a process with one thread.
+/// Threads: only for a process with one thread.
 class interruption {
  public:
   interruption();
@@ -17,10 +16,10 @@ class interruption {
   interruption& operator=(const interruption&) = delete;
   ~interruption();
 
-  /// Which of them has come first; 0 if none has.
+  /// Returns the first signal that has arrived; 0 if none has.
   int signal();
 
-  /// Can be read when one has come that signal() has not returned yet.
+  /// A descriptor that is readable while a signal has arrived that signal() has not returned yet.
   int descriptor() const { return descriptor_; }
 
  private:

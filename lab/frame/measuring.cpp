@@ -18,7 +18,7 @@ namespace troupe::lab {
 
 namespace {
 
-// What an experiment reports of the part that it measures takes precedence.
+// Figures that an experiment reports of its measured part take precedence.
 void add_usage(std::vector<figure>& figures, const process_usage& usage) {
   for (const figure& each :
        {figure{"cpu_s", "s", usage.cpu_s}, figure{"peak_rss", "bytes", usage.peak_rss_bytes},
@@ -34,7 +34,7 @@ class collection {
     for (const figure& each : figures) of(who, each).values.push_back(each.value);
   }
 
-  // In the order of the subjects, also when one of them first succeeded in a later round.
+  // Keeps the order of the subjects, even if one of them first succeeded in a later round.
   std::vector<series> take(const std::vector<subject>& subjects) {
     std::vector<series> ordered;
     for (const subject& who : subjects) {
@@ -141,7 +141,7 @@ std::vector<subject> subjects_of(std::string_view name, const experiment& what, 
 
 // EXPERIMENT ENGINE VARIANT INPUT [SIZE VALUE]…
 int run_variant(const std::vector<std::string>& arguments) {
-  // stdout is for the figures: what an experiment prints goes to stderr.
+  // stdout is reserved for the figures. Other output of an experiment goes to stderr.
   const int out = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   try {

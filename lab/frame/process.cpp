@@ -55,7 +55,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // an interruption's mask is not for it
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // undoes an interruption's mask
   if (::getppid() != parent) ::_exit(127);
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
@@ -78,7 +78,7 @@ waited wait_for(pid_t child, std::chrono::seconds limit, int stop) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(
         std::max(until - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration{}));
-    pollfd ready[] = {{watch.number(), POLLIN, 0}, {stop, POLLIN, 0}};  // -1 is not looked at
+    pollfd ready[] = {{watch.number(), POLLIN, 0}, {stop, POLLIN, 0}};  // poll() ignores -1
     const int n = ::poll(ready, 2, static_cast<int>(left.count()));
     if (n > 0) return ready[0].revents != 0 ? waited::ended : waited::stopped;
     if (n == 0) return waited::too_long;
@@ -106,21 +106,21 @@ std::string failure_of(int status, const std::string& errors) {
 
 process_outcome run_process(const std::vector<std::string>& command,
                             const process_options& options) {
-  // Files in memory rather than pipes: nobody has to read them while the program writes.
+  // Files in memory instead of pipes, so that they need not be read while the program writes.
   const descriptor output(::memfd_create("stdout", MFD_CLOEXEC));
   const descriptor errors(::memfd_create("stderr", MFD_CLOEXEC));
   std::vector<char*> arguments;
   for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
   arguments.push_back(nullptr);
 
-  // fork, not vfork or posix_spawn: the kernel counts what was resident before exec into ru_maxrss,
-  // and after a fork that is only what the caller itself wrote.
+  // fork, not vfork or posix_spawn: the kernel counts the resident memory before exec into
+  // ru_maxrss. After a fork that is only the memory that the caller itself has written.
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) throw std::system_error(errno, std::system_category(), "fork");
   if (child == 0) become(arguments, options, output, errors, parent);
 
-  ::setpgid(child, child);  // by whichever of the two comes first
+  ::setpgid(child, child);  // in parent and child, because either may run first
   const waited how = wait_for(child, options.limit, options.stop);
   if (how != waited::ended) ::kill(-child, SIGKILL);
   int status = 0;

@@ -8,12 +8,12 @@
 
 namespace troupe::lab {
 
-/// What a process used, with the children that it waited for.
+/// The resources that a process used, including the children that it waited for.
 struct process_usage {
   double cpu_s = 0;  ///< user and system
   double peak_rss_bytes = 0;
-  double switches = 0;     ///< it waited for something
-  double preemptions = 0;  ///< somebody else got the core
+  double switches = 0;     ///< the process waited
+  double preemptions = 0;  ///< another process got the core
 };
 
 struct process_outcome {
@@ -25,16 +25,16 @@ struct process_outcome {
 };
 
 struct process_options {
-  std::chrono::seconds limit{120};  ///< it is killed, with its group, if it takes longer
-  std::string folder = {};          ///< where it runs; empty: here
-  std::vector<std::pair<std::string, std::string>> environment = {};  ///< beside what is there
-  int stop = -1;  ///< a descriptor: when it can be read, the program is killed; -1: none
+  std::chrono::seconds limit{120};  ///< after this time it is killed, with its process group
+  std::string folder = {};          ///< working directory; empty: the current one
+  std::vector<std::pair<std::string, std::string>> environment = {};  ///< added to the caller's
+  int stop = -1;  ///< a descriptor: when it is readable, the program is killed; -1: none
 };
 
-/// Runs a program with nothing on its stdin and waits for its end. The program is looked for in PATH.
-/// It dies with the caller.
+/// Runs a program with an empty stdin and waits for its end. The program is searched in PATH. It
+/// dies with the caller.
 ///
-/// Threads: of a process with one thread.
+/// Threads: only for a process with one thread.
 process_outcome run_process(const std::vector<std::string>& command,
                             const process_options& options = {});
 

@@ -5,8 +5,8 @@
 
 namespace troupe::lab {
 
-/// Says on stderr what runs. On a terminal what begins and what has ended share one line, which goes
-/// away in the end; elsewhere each end is a line.
+/// Shows on stderr what runs. On a terminal, the current step and the last result share one line,
+/// which is removed at the end. Otherwise each result is a line.
 class progress {
  public:
   progress();
@@ -17,7 +17,7 @@ class progress {
   virtual void begin(const std::string& what);
   virtual void end(const std::string& what);
 
-  /// Before something else is printed.
+  /// To be called before other output.
   void clear();
 
   bool on_terminal() const { return on_terminal_; }

@@ -24,8 +24,8 @@ bool is_of_process(const std::string& metric) {
   return std::find(process_metrics.begin(), process_metrics.end(), metric) != process_metrics.end();
 }
 
-// The columns of one metric: engine, variant, median, least, greatest, the ratio if it is asked for, then each
-// source.
+// The columns of one metric: engine, variant, median, minimum, maximum, the ratio if it is
+// requested, then one for each source.
 class metric_table {
  public:
   metric_table(const std::string& metric, const std::vector<published>& figures,
@@ -51,7 +51,7 @@ class metric_table {
     add(s.engine, s.variant, measured);
   }
 
-  // What was published and not measured comes last.
+  // Published figures that were not measured come last.
   const table& finish() {
     result_.head[1] = unit_;
     while (!figures_.empty()) {
@@ -87,7 +87,7 @@ class metric_table {
   std::size_t first_source_ = 0;
   std::string unit_;
   lines sources_;
-  std::vector<const published*> figures_;  // that have no row yet
+  std::vector<const published*> figures_;  // those without a row so far
   table result_;
 };
 

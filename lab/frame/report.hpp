@@ -15,32 +15,32 @@
 
 namespace troupe::lab {
 
-/// For each metric that the experiment reports a table with what was published; then one of what the
-/// operating system says. A median of values that vary too much is marked, see is_noisy(). With `against`, a
-/// column has the medians divided by that engine's.
+/// Prints a table for each metric that the experiment reports, with the published figures, then one
+/// with the operating system's figures. A median of values that vary too much is marked, see
+/// is_noisy(). With `against`, a column has the medians divided by that engine's.
 void print_report(std::ostream& out, const measurements& found,
                   const std::vector<published>& figures, std::string_view against = {});
 
-/// A median as it stands in a table: "44.3 M", or "~44.3 M" where it varies too much.
+/// Returns a median as in a table: "44.3 M", or "~44.3 M" if it varies too much.
 std::string marked_median(const series& of);
 
-/// What "~" means, if there is one.
+/// Explains "~", if a median is marked.
 void print_legend(std::ostream& out, const measurements& found);
 
-/// One line about the machine and one about the program.
+/// Prints one line about the host and one about the program.
 void print_host(std::ostream& out, const host& where);
 
-/// The notes of the runs, the answer if there is one, and what has failed.
+/// Prints the notes of the runs, the answer if there is one, and the failures.
 void print_remarks(std::ostream& out, const measurements& found, const std::string& answer = {});
 
-/// The one object of --json.
+/// Returns the object of --json.
 nlohmann::ordered_json json_of(const std::string& name, const host& where,
                                const nlohmann::ordered_json& options, const measurements& found,
                                const std::string& answer = {});
 nlohmann::ordered_json json_of(const sizes& chosen);
 
-/// Where the object of --json goes: a file, stdout if it is "-", nowhere if it is empty. The file is
-/// opened at once, so that nobody measures for minutes in vain.
+/// The destination of the object of --json: a file, stdout if it is "-", nothing if it is empty.
+/// The file is opened at once, so that an error is found before the measurements.
 ///
 /// Errors: std::runtime_error if it cannot be written.
 class json_target {
@@ -49,7 +49,7 @@ class json_target {
 
   bool wanted() const { return !file_.empty(); }
 
-  /// What is for people: stderr if the object goes to stdout.
+  /// Returns the stream for the text for users: stderr if the object goes to stdout.
   std::ostream& text() const;
 
   void write(const nlohmann::ordered_json& what);
@@ -59,10 +59,10 @@ class json_target {
   std::ofstream out_;
 };
 
-/// The parts that are not empty, with ", " between them.
+/// Returns the parts that are not empty, separated by ", ".
 std::string join(const std::vector<std::string>& parts);
 
-/// "workers 2, messages 10 M"
+/// Returns, for example, "workers 2, messages 10 M".
 std::string text_of(const sizes& chosen);
 
 }  // namespace troupe::lab

@@ -11,7 +11,7 @@
 
 namespace troupe::lab {
 
-/// What every command of the lab takes.
+/// The options of every command of the lab.
 struct run_options {
   unsigned repeat = 3;
   bool smoke = false;
@@ -20,29 +20,30 @@ struct run_options {
   std::chrono::seconds limit{120};   ///< for one run
   std::string input;                 ///< a file for experiment::input; empty for none
   std::string trace;  ///< a file for the timelines of Troupe's variants; empty for none
-  std::string write;  ///< where to write what it would generate, instead of measuring
+  std::string write;  ///< where to write the generated input, instead of measuring
 };
 
-/// The experiment's sizes: published or smoke, but for those that were given.
+/// Returns the experiment's sizes: published or smoke, except for those that were given.
 sizes choose_sizes(const experiment& what, bool smoke, const sizes& given);
 
-/// The answer as one sentence; empty if the experiment has none, or too little was measured.
+/// Returns the answer as one sentence; empty if the experiment has none, or the measurements do not
+/// suffice.
 std::string answer_of(const experiment& what, const measurements& found);
 
-/// Those of `all --quick`.
+/// Returns the sizes of `all --quick`.
 sizes quick_sizes(const experiment& what);
 
-/// One line for each experiment.
+/// Prints one line for each experiment.
 void list_experiments();
 
-/// Measures and reports. Returns what the program exits with: 1 if a run failed.
+/// Measures and reports. Returns the exit status of the program: 1 if a run failed.
 int run_experiment(const catalogue_entry& which, const sizes& given, const run_options& options);
 
-/// Takes out the variants of engines that take no part, and says of each engine what is to be said.
+/// Removes the variants of engines that are left out. Returns the remarks about each engine.
 std::vector<std::string> look_who_is_there(const experiment& what, bool may_build,
                                            std::vector<subject>& subjects, progress& shown);
 
-/// Whether --engine lets it take part.
+/// Whether --engine selects it.
 bool takes_part(const std::string& engine, const run_options& options);
 
 }  // namespace troupe::lab

@@ -13,22 +13,23 @@
 
 namespace troupe::lab {
 
-/// The most that a size may be that says nothing else.
+/// The default upper limit of a size.
 inline constexpr std::uint64_t most_by_default = std::numeric_limits<std::uint32_t>::max();
 
-/// A number that says how big an experiment is; on the command line `--<name> N`.
+/// A number that determines the size of an experiment; on the command line `--<name> N`.
 struct size_option {
   std::string_view name;
   std::string_view help;
-  std::uint64_t value;  ///< what was published
-  std::uint64_t smoke;  ///< with --smoke: the whole experiment within seconds
+  std::uint64_t value;  ///< the published value
+  std::uint64_t smoke;  ///< with --smoke: the whole experiment takes seconds
   std::uint64_t least = 1;
   std::uint64_t most = most_by_default;
   std::uint64_t quick = 0;  ///< with `all --quick`; 0: between the two, see quick_value()
 };
 
-/// The geometric mean of what was published and of what --smoke takes, unless the experiment says
-/// otherwise: a tenth of what was published where --smoke takes a hundredth.
+/// Returns the geometric mean of the published size and that of --smoke, unless the experiment
+/// specifies another value. If --smoke takes a hundredth of the published size, this is a tenth of
+/// it.
 inline std::uint64_t quick_value(const size_option& of) {
   if (of.quick != 0) return of.quick;
   const double between = std::sqrt(static_cast<double>(of.value) * static_cast<double>(of.smoke));

@@ -14,7 +14,7 @@ struct summary {
   double max;
 };
 
-/// Of at least one value.
+/// Requires at least one value.
 inline summary summarise(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
@@ -23,8 +23,8 @@ inline summary summarise(std::vector<double> values) {
   return {median, values.front(), values.back()};
 }
 
-/// Values vary too much to say more than the order of magnitude if the greatest and the least are
-/// further apart than this part of the median. Of fewer runs nothing is said.
+/// Values give only the order of magnitude if the difference of the greatest and the least is more
+/// than this part of the median. Fewer than three runs are never marked.
 inline constexpr double noisy_spread = 0.3;
 inline constexpr std::size_t noisy_runs = 3;
 

@@ -17,7 +17,7 @@ class stopwatch {
   }
 
   /// Reports wall_s, cpu_s, switches and preemptions of this part instead of those of the whole
-  /// process; call it once.
+  /// process. It is to be called once.
   void report(trial& to) const {
     const double wall = wall_s();
     const rusage after = used();

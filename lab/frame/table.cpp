@@ -8,7 +8,7 @@ namespace troupe::lab {
 
 namespace {
 
-// Characters, not bytes: the continuation bytes of UTF-8 take no room.
+// Counts characters, not bytes: the continuation bytes of UTF-8 have no width.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;

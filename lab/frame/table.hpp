@@ -7,17 +7,17 @@
 
 namespace troupe::lab {
 
-/// Rows of cells. The first columns are names and stand to the left, the others to the right.
+/// Rows of cells. The first columns are names and are left-aligned; the others are right-aligned.
 struct table {
   std::vector<std::string> head;
   std::vector<std::vector<std::string>> rows;
-  std::size_t names = 1;  ///< how many columns are names
+  std::size_t names = 1;  ///< number of columns that are names
 };
 
-/// With spaces between the columns.
+/// Separates the columns by spaces.
 void print_text(std::ostream& out, const table& what);
 
-/// As a table of Markdown.
+/// Prints a Markdown table.
 void print_markdown(std::ostream& out, const table& what);
 
 }  // namespace troupe::lab

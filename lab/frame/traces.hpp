@@ -9,14 +9,15 @@
 
 namespace troupe::lab {
 
-/// The file of one variant's timeline: "run.json", "each, said" → "run-each-said.json".
+/// Returns the file of one variant's timeline: "run.json", "each, said" → "run-each-said.json".
 std::string traced_name(const std::string& file, const std::string& variant);
 
-/// Has each subject of Troupe's record a timeline: into `file`, or, if they are several, into one each, with the
-/// variant's name before the extension. Returns the files. What was there is removed.
+/// Makes each subject of Troupe record a timeline: into `file`, or, if there are several, into one
+/// file each, with the variant's name before the extension. Returns the files. Existing files are
+/// removed.
 std::vector<std::string> record_traces(std::vector<subject>& subjects, const std::string& file);
 
-/// What was hot, by the tables beside those of the files that have been written.
+/// Prints the hot spots, from the tables beside the trace files.
 void print_hot(std::ostream& out, const std::vector<std::string>& files);
 
 }  // namespace troupe::lab

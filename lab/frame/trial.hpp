@@ -11,14 +11,15 @@
 
 namespace troupe::lab {
 
-/// One figure of one run. The unit has no spaces: "messages/s", "ns", "bytes", "1" for a plain number.
+/// One figure of one run. The unit has no spaces: "messages/s", "ns", "bytes", "1" for a plain
+/// number.
 struct figure {
   std::string metric;
   std::string unit;
   double value;
 };
 
-/// One run of one variant, in a process of its own: gives the sizes and takes the figures.
+/// One run of one variant, in a process of its own: provides the sizes and collects the figures.
 ///
 /// Threads: the one that called run().
 class trial {
@@ -28,20 +29,20 @@ class trial {
 
   std::uint64_t operator[](std::string_view size) const { return sizes_[size]; }
 
-  /// The same, where the experiment need not have it.
+  /// The same for a size that the experiment need not have.
   std::uint64_t get(std::string_view size, std::uint64_t otherwise) const {
     return sizes_.get(size, otherwise);
   }
 
-  /// The file that was given for experiment::input; empty if there is none.
+  /// Returns the file for experiment::input; empty if none was given.
   const std::string& input() const { return input_; }
 
   void report(std::string metric, std::string unit, double value) {
     figures_.push_back({std::move(metric), std::move(unit), value});
   }
 
-  /// What a reader of the figures has to know of this run: what the kernel did not allow, say, and what
-  /// was done instead. One line.
+  /// Adds a line that a reader of the figures has to know about this run: for example, what the
+  /// kernel did not allow, and how the run continued. One line.
   void note(std::string line) { notes_.push_back(std::move(line)); }
 
   const std::vector<figure>& figures() const { return figures_; }

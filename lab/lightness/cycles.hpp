@@ -12,11 +12,12 @@
 
 namespace troupe::lab {
 
-/// The processor's counter: its time-stamp counter, or the virtual counter of AArch64; elsewhere nanoseconds.
-/// It counts at a rate of its own, not that of a core that sleeps or hurries.
+/// Returns the processor's counter: its time-stamp counter, or the virtual counter of AArch64;
+/// elsewhere nanoseconds. It counts at a fixed rate, which does not depend on the frequency of the
+/// core.
 ///
 /// Threads: any.
-/// Cost:    about 20 cycles. It waits for nothing: what is measured takes hundreds of them.
+/// Cost:    about 20 cycles. It does not serialise: the measured sections take hundreds of cycles.
 inline std::uint64_t cycles() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   return __rdtsc();
@@ -29,7 +30,8 @@ inline std::uint64_t cycles() noexcept {
 #endif
 }
 
-/// Of that counter in a microsecond, that is, in MHz; against the steady clock, which takes 20 ms the first time.
+/// Returns the counter's increments in a microsecond, that is, its MHz, measured against the steady
+/// clock. The first call takes 20 ms.
 inline double cycles_per_us() {
   static const double rate = [] {
     using clock = std::chrono::steady_clock;
@@ -44,7 +46,7 @@ inline double cycles_per_us() {
   return rate;
 }
 
-/// Says how fast it counts beside the figures that are in cycles.
+/// Reports the counter's rate beside the figures that are in cycles.
 inline void report_counter(trial& to) { to.report("counter", "MHz", cycles_per_us()); }
 
 }  // namespace troupe::lab

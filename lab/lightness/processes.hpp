@@ -17,7 +17,7 @@ namespace troupe::lab {
   throw std::system_error(error, std::generic_category(), what);
 }
 
-/// Threads and processes that the caller makes from now on stay where it is, too.
+/// Threads and processes that the caller creates from now on stay on this processor, too.
 inline void stay_on_one_processor() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
@@ -27,13 +27,13 @@ inline void stay_on_one_processor() {
   if (::sched_setaffinity(0, sizeof mine, &mine) != 0) refuse(errno, "a thread cannot be pinned");
 }
 
-/// A process that calls `body` and ends.
+/// Creates a process that calls `body` and ends.
 template <class Body>
 [[nodiscard]] pid_t make_process(Body&& body) {
   const pid_t child = ::fork();
   if (child < 0) refuse(errno, "no process can be made");
   if (child == 0) {
-    // What it throws must not go on in a copy of this program.
+    // An exception must not continue in a copy of this program.
     try {
       std::forward<Body>(body)();
     } catch (...) {
@@ -44,7 +44,7 @@ template <class Body>
   return child;
 }
 
-/// The status of a process that has ended, or ends some time.
+/// Waits for a process and returns its status.
 inline int end_of_process(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
@@ -53,7 +53,7 @@ inline int end_of_process(pid_t child) {
   return status;
 }
 
-/// Errors: std::runtime_error if it has failed.
+/// Errors: std::runtime_error if the process has failed.
 inline void wait_for_process(pid_t child) {
   const int status = end_of_process(child);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {

@@ -6,8 +6,8 @@
 
 namespace troupe::lab {
 
-/// As little of a coroutine as there can be: it waits where it begins and where it ends, and whoever has it
-/// resumes and destroys it.
+/// A minimal coroutine: it suspends at its beginning and at its end, and its owner resumes and
+/// destroys it.
 struct routine {
   struct promise_type {
     routine get_return_object() {

@@ -15,10 +15,10 @@
 
 namespace troupe::lab {
 
-/// A stream of bytes in each direction between two sides, which may be threads, or processes that were made
-/// meanwhile: each has an end for either.
+/// A stream of bytes in each direction between two sides. A side may be a thread, or a process that
+/// was created after this object: each side has both ends.
 ///
-/// Errors: std::system_error, and std::runtime_error where the other side has ended.
+/// Errors: std::system_error, and std::runtime_error if the other side has ended.
 class streams {
  public:
   struct side {
@@ -64,8 +64,7 @@ class streams {
     }
   }
 
-  std::array<std::array<int, 2>, 2>
-      ends_{};  // of each direction, where it is read and where written
+  std::array<std::array<int, 2>, 2> ends_{};  // of each direction: the read end and the write end
 };
 
 struct two_pipes : streams {
@@ -76,7 +75,7 @@ struct two_pipes : streams {
   }
 };
 
-/// One socket on each side, which takes both directions.
+/// One socket for each side, which carries both directions.
 struct socket_pair : streams {
   socket_pair() {
     std::array<int, 2> both{};

@@ -19,9 +19,9 @@
 
 namespace troupe::lab {
 
-// Written by the ticking process alone, in memory that both have.
+// Only the ticking process writes to it, in shared memory.
 struct ticker::shared {
-  // [ticks] relaxed: they are counted, and nothing else depends on them.
+  // [ticks] relaxed: only counted; nothing else depends on them.
   atomic<std::uint64_t> ticks{0};
   atomic<std::uint64_t> missed{0};
 };
@@ -45,7 +45,7 @@ std::string take_priority(bool real_time) {
   const sched_param first{::sched_get_priority_min(SCHED_FIFO)};
   if (real_time && ::sched_setscheduler(0, SCHED_FIFO, &first) == 0) return {};
   const std::string why = real_time ? std::strerror(errno) : "as told";
-  ::prctl(PR_SET_TIMERSLACK, 1UL);  // which real-time priority does without
+  ::prctl(PR_SET_TIMERSLACK, 1UL);  // real-time priority does not need it
   if (::setpriority(PRIO_PROCESS, 0, -20) == 0) {
     return "the tick has niceness -20 instead of real-time priority: " + why;
   }
@@ -57,7 +57,7 @@ std::string take_priority(bool real_time) {
 void ticker::tick(shared& with, std::chrono::microseconds interval, bool real_time, int ready,
                   pid_t maker) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != maker) ::_exit(1);  // it has ended before: nobody would end this
+  if (::getppid() != maker) ::_exit(1);  // it has ended already, so this process would never end
   const std::string priority = take_priority(real_time);
   // The end of the text is the end of the pipe.
   if (::write(ready, priority.data(), priority.size()) < 0) ::_exit(1);

@@ -10,13 +10,14 @@
 
 namespace troupe::lab {
 
-/// A clock tick for the processor that its maker runs on. Linux does not let anybody change its own, so this is a
-/// process that a high-resolution timer wakes up there, and that goes to sleep again at once: an interrupt, over
-/// to it, and back to whoever is next. It has real-time priority, or where that is not wanted or allowed the best
-/// that is: see priority().
+/// A clock tick for the processor that its creator runs on. Linux does not let programs change the
+/// kernel's own tick. So this is a process that a high-resolution timer wakes on that processor,
+/// and that sleeps again at once: an interrupt, a switch to the process, and a switch back to the
+/// next task. It has real-time priority. If that is not wanted or not allowed, it has the best
+/// priority that is: see priority().
 ///
-/// Threads: of a process that has one thread when it is made.
-/// Errors:  std::system_error if no process can be made.
+/// Threads: for a process that has one thread when the ticker is created.
+/// Errors:  std::system_error if no process can be created.
 class ticker {
  public:
   ticker(std::chrono::microseconds interval, bool real_time);
@@ -24,11 +25,13 @@ class ticker {
   ticker& operator=(const ticker&) = delete;
   ~ticker();
 
-  /// How often it has ticked so far, and how many ticks were over before it came to them.
+  /// Returns the number of ticks so far, and the number of ticks whose time was over before the
+  /// process got to them.
   [[nodiscard]] std::uint64_t ticks() const noexcept;
   [[nodiscard]] std::uint64_t missed() const noexcept;
 
-  /// "" with real-time priority, else what it has instead, and why.
+  /// Returns "" with real-time priority, otherwise the priority that it has instead, and the
+  /// reason.
   [[nodiscard]] const std::string& priority() const noexcept { return priority_; }
 
  private:

@@ -15,17 +15,18 @@
 
 namespace troupe::lab {
 
-/// A block of fixed size that belongs to the receiver, filled and read in a circle: the limit is the
-/// block. A compare-and-swap moves the push end over the next piece, the message is built there, and a
-/// mark shows it to the reader. What does not fit before the block's end begins at its start again.
+/// A block of fixed size that belongs to the receiver, filled and read in a circle: the limit is
+/// the block. A compare-and-swap moves the push end past the next piece, the message is built
+/// there, and a mark publishes it to the reader. A record that does not fit before the block's end
+/// begins at its start.
 ///
 /// As in segments, a preempted sender stops the reader.
 ///
 /// Threads:   push(), push_all(): any; the rest: the reader.
-/// Invariant: from the push end round to the pop end all marks are unwritten.
-/// Cost:      push: one compare-and-swap and a store. drain: a load for each record, a store for each
-///            sixteenth of the block. The block is there as long as the mailbox, idle or not, and all of it
-///            is touched at the start.
+/// Invariant: from the push end round to the pop end, all marks are unwritten.
+/// Cost:      push: one compare-and-swap and a store. drain: a load for each record, a store for
+///            each sixteenth of the block. The block exists as long as the mailbox, idle or not,
+///            and all of it is touched at the start.
 template <class M, std::size_t Bytes = 300 * 1'024>
 class arena {
   using record_type = record<M, (Bytes < 8 * 1'024 ? Bytes / 8 : 1'024)>;
@@ -48,7 +49,8 @@ class arena {
       if (here.at != nullptr) record_type::write(here.at, std::move(message));
       return here.result;
     } else {
-      // A look before the message moves. One whose move may throw waits in here if others were faster.
+      // A check before the message moves. A message whose move may throw waits in here if other
+      // senders were faster.
       if (!has_room(record_type::units(1))) return pushed::full;
       stored mine(std::move(message));
       place here = reserve(record_type::units(1));
@@ -101,13 +103,13 @@ class arena {
     clear_last();
     show_free();
     std::uint64_t all_read = at_ << flag_bits;
-    // [arena] release: hands the reader's state to the sender that finds it idle.
+    // [arena] release: transfers the reader's state to the sender that finds it idle.
     return tail_.compare_exchange_strong(all_read, all_read | idle, release, relaxed);
   }
 
   template <class Handle>
   std::size_t close(Handle&& handle) {
-    // [arena] acquire, release: as a sender's, and who is refused comes after.
+    // [arena] acquire, release: as for a sender, and refused senders come after.
     const std::uint64_t before = tail_.fetch_or(closed, acq_rel) >> flag_bits;
     std::size_t left = 0;
     while (left += drain(handle), at_ != before) cpu_relax();
@@ -123,26 +125,26 @@ class arena {
     pushed result;
   };
 
-  // Positions only grow; a place is a position modulo the size.
+  // Positions only grow; the index is the position modulo the size.
   static std::uint64_t padding(std::uint64_t position, std::uint64_t units) noexcept {
     const std::uint64_t index = position % size;
     return index + units > size ? size - index : 0;
   }
 
   bool is_free_to(std::uint64_t position) const noexcept {
-    // [arena-free] acquire: the reader is done with what was there. Positions may be older than
-    // the pop end: then the compare-and-swap fails.
+    // [arena-free] acquire: the reader has finished the earlier contents. Positions may be older
+    // than the pop end: then the compare-and-swap fails.
     return static_cast<std::int64_t>(position - head_.load(acquire)) <=
            static_cast<std::int64_t>(size);
   }
 
   bool has_room(std::uint64_t units) const noexcept {
-    const std::uint64_t position = tail_.load(acquire) >> flag_bits;  // [arena] only a look
+    const std::uint64_t position = tail_.load(acquire) >> flag_bits;  // [arena] only a check
     return is_free_to(position + padding(position, units) + units);
   }
 
   place reserve(std::uint64_t units) noexcept {
-    // [arena] acquire: who finds the mailbox idle sees what its last reader did.
+    // [arena] acquire: a sender that finds the mailbox idle sees the effects of its last reader.
     std::uint64_t tail = tail_.load(acquire);
     for (;;) {
       if ((tail & closed) != 0) return {nullptr, pushed::closed};
@@ -187,7 +189,7 @@ class arena {
     }
   }
 
-  // The record whose messages have been handled.
+  // Clears the record whose messages have been handled.
   void clear_last() noexcept {
     if (last_ == nullptr) return;
     clear_marks(std::exchange(last_, nullptr), last_units_);
@@ -202,8 +204,8 @@ class arena {
 
   alignas(64) atomic<std::uint64_t> tail_{0};  // the push end, and flags
   const std::unique_ptr<unit[]> units_;
-  alignas(64) atomic<std::uint64_t> head_{0};  // the pop end, as far as senders know
-  alignas(64) std::uint64_t at_ = 0;           // from here on all is the reader's: the pop end
+  alignas(64) atomic<std::uint64_t> head_{0};  // the pop end that the senders see
+  alignas(64) std::uint64_t at_ = 0;           // the pop end; all from here on is the reader's
   std::uint64_t index_ = 0;
   std::uint64_t shown_ = 0;
   stored* current_ = nullptr;

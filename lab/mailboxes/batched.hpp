@@ -11,11 +11,11 @@
 
 namespace troupe::lab {
 
-/// Two stacks whose senders gather: messages are chained where they are sent, and published with one
-/// step, when there are `Batch` of them or when the sender says flush(): at the end of a turn.
+/// Two stacks whose senders collect messages: they are chained by the sender, and published in one
+/// step, when there are `Batch` of them or when the sender calls flush() at the end of a turn.
 ///
-/// It takes a promise away: what a sender has not flushed is overtaken by what somebody else sends
-/// because of something sent later (the order is no longer causal).
+/// It gives up a guarantee: a message that is not flushed is overtaken by a message that another
+/// sender sends in reaction to a later one (the order is no longer causal).
 template <class M, std::uint32_t Batch = 64>
 class batched : public two_stacks<M> {
   using base = two_stacks<M>;
@@ -23,13 +23,13 @@ class batched : public two_stacks<M> {
  public:
   using base::base;
 
-  /// Of one thread; flushes when it ends, and drops what finds no place then.
+  /// For one thread. The destructor flushes, and drops the messages that do not fit.
   class sender {
    public:
     explicit sender(batched& to) : to_(to) {}
     ~sender() { (void)flush(); }
 
-    /// `full`: so many are gathered, and the mailbox does not take them.
+    /// Returns `full` if that number is collected and the mailbox does not accept them.
     pushed push(M&& message) {
       if (mine_.count >= Batch) {
         const pushed before = flush();

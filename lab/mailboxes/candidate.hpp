@@ -12,8 +12,8 @@
 
 namespace troupe::lab {
 
-/// What became of a message. `to_idle`: nobody reads, the caller must see to it that somebody does.
-/// `full`, `closed`: it was not taken.
+/// The result of a push. `to_idle`: there is no reader, and the caller must appoint one. `full`,
+/// `closed`: the message was not accepted.
 enum class pushed : std::uint8_t { to_busy, to_idle, full, closed };
 
 constexpr bool is_taken(pushed result) noexcept {
@@ -22,16 +22,16 @@ constexpr bool is_taken(pushed result) noexcept {
 
 inline constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-/// A mailbox that could stand in an actor: many push, one reads, and a push says whether it has to
-/// appoint the reader. Whoever makes it is its first reader.
+/// A mailbox that an actor could use: many threads push, one reads, and a push returns whether its
+/// caller has to appoint the reader. The creator is the first reader.
 ///
-///   push(M&&)           from anywhere. A message that is refused because the mailbox is full is as
-///                       it was; one that finds it closed may be gone.
-///   drain(handle, most) the reader: calls handle(M&&) with what is there, oldest first, at most
-///                       `most` times, and returns how often. A message is destroyed after its call, also
-///                       if that throws; then the rest stays.
-///   rest()              the reader: true if nothing has come; then it is the reader no more, and
-///                       must not touch the mailbox.
+///   push(M&&)           from any thread. A message that is refused because the mailbox is full is
+///                       unchanged; one that finds it closed may be gone.
+///   drain(handle, most) the reader: calls handle(M&&) with the messages, oldest first, at most
+///                       `most` times, and returns the number of calls. A message is destroyed
+///                       after its call, even if that throws; the other messages then remain.
+///   rest()              the reader: returns true if no message has arrived; the caller is then no
+///                       longer the reader, and must not touch the mailbox.
 template <class Box>
 concept candidate = requires(Box box, typename Box::value_type message,
                              void (*handle)(typename Box::value_type&&)) {
@@ -40,20 +40,20 @@ concept candidate = requires(Box box, typename Box::value_type message,
   { box.rest() } -> std::same_as<bool>;
 };
 
-/// Takes several messages in one step: all of them, or none.
+/// Accepts several messages in one step: all of them, or none.
 template <class Sender, class M>
 concept takes_batches = requires(Sender to, std::span<M> messages) {
   { to.push_all(messages) } -> std::same_as<pushed>;
 };
 
-/// Calls handle(M&&) for each message that is left, and takes no more.
+/// Calls handle(M&&) for each remaining message, and accepts no more.
 template <class Box>
 concept closes = requires(Box box, void (*handle)(typename Box::value_type&&)) {
   { box.close(handle) } -> std::same_as<std::size_t>;
 };
 
-/// What a sender keeps to itself, where the candidate wants that: a chain that it gathers, memory
-/// that is its own. One thread each; it lives no longer than the mailbox.
+/// The private state of a sender, if the candidate requires it: a chain of collected messages, or
+/// its own memory. It belongs to one thread, and lives no longer than the mailbox.
 template <class Box>
 struct sender_of {
   using type = Box&;
@@ -66,7 +66,7 @@ struct sender_of<Box> {
 template <class Box>
 using sender_of_t = typename sender_of<Box>::type;
 
-/// Destroys a message when its handler is done with it.
+/// Destroys a message when its handler has finished with it.
 template <class M>
 struct destroy_after {
   explicit destroy_after(M& one) : message(one) {}

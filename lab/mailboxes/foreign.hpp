@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Queues of other libraries, to compare with. They do not say whether anybody reads. They order memory
-// by fences and by reads that ThreadSanitizer reports, so they are left out under it.
+// Queues of other libraries, for comparison. They do not report whether there is a reader. They
+// order memory by fences and by reads that ThreadSanitizer reports, so they are left out under it.
 
 #include <array>
 #include <cstddef>
@@ -23,8 +23,8 @@
 namespace troupe::lab {
 
 #ifdef TROUPE_LAB_BOOST_LOCKFREE
-/// boost::lockfree::queue: Michael and Scott's, with nodes that it never gives back. It holds what may
-/// be copied byte by byte, so this one boxes everything else.
+/// boost::lockfree::queue: Michael and Scott's, with nodes that it never frees. It holds only
+/// trivially copyable objects, so this adapter boxes all others.
 template <class M>
 class boost_lockfree {
  public:

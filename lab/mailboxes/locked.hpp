@@ -13,7 +13,7 @@
 
 namespace troupe::lab {
 
-/// What everybody writes first: a mutex and a deque. The handler runs outside of the lock.
+/// The usual first implementation: a mutex and a deque. The handler runs outside of the lock.
 template <class M>
 class locked_deque {
  public:
@@ -56,8 +56,8 @@ class locked_deque {
   const std::size_t limit_;
 };
 
-/// The same with a vector that the reader swaps for his own: one lock for what is there. Both vectors
-/// keep their memory.
+/// The same with a vector that the reader exchanges with its own: one lock for all available
+/// messages. Both vectors keep their memory.
 template <class M>
 class locked_vector {
  public:

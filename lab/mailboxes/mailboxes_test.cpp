@@ -42,7 +42,7 @@ struct in_segments {
 struct in_arena {
   template <class M>
   using box = arena<M>;
-  static constexpr std::size_t slack = 300 * 1'024;  // its size is what it is
+  static constexpr std::size_t slack = 300 * 1'024;  // its fixed size
 };
 struct in_marked {
   template <class M>
@@ -52,7 +52,7 @@ struct in_marked {
 struct in_batched {
   template <class M>
   using box = batched<M>;
-  static constexpr std::size_t slack = 64;  // what the sender gathers
+  static constexpr std::size_t slack = 64;  // the messages that a sender collects
 };
 struct in_locked_deque {
   template <class M>
@@ -76,7 +76,7 @@ struct pair {
   }
   pushed flush(pushed result) {
     if constexpr (requires { mine->flush(); }) {
-      // What the mailbox does not take stays with the sender, and is accepted so far.
+      // Messages that the mailbox refuses stay with the sender, and count as accepted so far.
       const pushed flushed = mine->flush();
       return flushed == pushed::full ? result : flushed;
     } else {
@@ -182,8 +182,8 @@ TYPED_TEST(mailbox_candidate, full) {
     EXPECT_GE(taken, round == 0 ? limit / 2 : 1);
     ASSERT_NE(one, nullptr) << "what is refused stays with the sender";
     EXPECT_EQ(pair.push(std::move(one)), pushed::full);
-    const std::size_t some = taken - 10;  // where memory is freed in pieces, a piece of it
-    // What a sender has gathered is not there yet.
+    const std::size_t some = taken - 10;  // where memory is freed in pieces, a part of one
+    // Messages that a sender has collected have not arrived yet.
     EXPECT_GE(pair.box.drain([](message&& each) { EXPECT_EQ(*each, 7); }, some),
               std::min(some, limit - 2 * 64));
     EXPECT_TRUE(is_taken(pair.push(std::move(one))));
@@ -216,7 +216,7 @@ TYPED_TEST(mailbox_candidate, a_handler_that_throws_has_used_up_its_message) {
   EXPECT_TRUE(pair.box.rest());
 }
 
-// ── All sorts of messages ─────────────────────────────────────────────────────────────────────
+// ── Kinds of messages ─────────────────────────────────────────────────────────────────────────
 
 struct nothing {};
 struct alignas(64) aligned {
@@ -281,7 +281,7 @@ TYPED_TEST(mailbox_candidate, carries_what_owns_memory) {
   EXPECT_EQ(next, 2'000);
 }
 
-// Throws when it is moved for the nth time.
+// Throws at its nth move.
 struct moody {
   explicit moody(int n, const std::shared_ptr<int>& count) : moves_left(n), alive(count) {}
   moody(moody&& from) noexcept(false) : moves_left(from.moves_left - 1), alive(from.alive) {
@@ -333,7 +333,8 @@ TYPED_TEST(mailbox_candidate, a_batch_is_taken_in_order_and_may_be_handled_in_pa
 
 // ── Several threads ───────────────────────────────────────────────────────────────────────────
 
-// Senders push so many each, and wait where it is full; the test's thread reads.
+// Each sender pushes that number of messages, and waits while the mailbox is full; the test's
+// thread reads.
 template <class Box>
 void many_to_one(std::size_t limit, std::uint32_t senders, std::uint32_t count) {
   pair<Box> pair(limit);
@@ -372,13 +373,13 @@ TYPED_TEST(mailbox_candidate, many_to_one_that_is_often_full) {
   many_to_one<typename TypeParam::template box<numbered>>(100, 3, 20'000);
 }
 
-// Whoever finds it idle reads: two readers at once, or none, would show.
+// The thread that finds it idle reads: two concurrent readers, or none, would be detected.
 TYPED_TEST(mailbox_candidate, stampede) {
   constexpr std::uint32_t senders = 4;
   constexpr std::uint32_t count = 10'000;
   pair<typename TypeParam::template box<numbered>> pair;
   std::vector<std::uint32_t> next(senders);
-  std::uint64_t handled = 0;  // by the reader of the moment
+  std::uint64_t handled = 0;  // by the current reader
   ASSERT_TRUE(pair.box.rest());
   const auto read = [&] {
     do {
@@ -440,7 +441,7 @@ TYPED_TEST(mailbox_candidate, close_races_push) {
   }
 }
 
-// ── What one of them alone promises ───────────────────────────────────────────────────────────
+// ── Guarantees of single candidates ───────────────────────────────────────────────────────────
 
 TEST(two_stacks_candidate, the_limit_is_exact) {
   two_stacks<int> box(4);
@@ -453,7 +454,7 @@ TEST(two_stacks_candidate, the_limit_is_exact) {
 
 TEST(two_stacks_candidate, senders_never_exceed_the_limit) {
   two_stacks<int> box(16);
-  atomic<int> inside{0};  // taken and not yet handled, as seen from outside: a little less
+  atomic<int> inside{0};  // accepted and not yet handled, as seen from outside: slightly too low
   int most = 0;
   {
     std::vector<jthread> threads;
@@ -461,7 +462,7 @@ TEST(two_stacks_candidate, senders_never_exceed_the_limit) {
       threads.emplace_back([&] {
         for (int i = 0; i < 5'000; ++i) {
           while (box.push(int{i}) == pushed::full) std::this_thread::yield();
-          inside.fetch_add(1, relaxed);  // [test] relaxed: a number
+          inside.fetch_add(1, relaxed);  // [test] relaxed: only counted
         }
       });
     }

@@ -16,16 +16,17 @@
 
 namespace troupe::lab {
 
-/// Memory that goes back to who took it: a message lies in a block of its sender's; the receiver only
-/// marks the block, and the sender finds the mark when it goes round its blocks again. They travel as in
-/// two stacks, without a count: the limit is how many blocks a sender has.
+/// Memory that returns to its allocating thread. A message lies in a block of its sender's. The
+/// receiver only marks the block, and the sender finds the mark when it goes through its blocks
+/// again. Blocks travel as in two stacks, without a count: the limit is the number of blocks of a
+/// sender.
 ///
-/// Threads:   a sender belongs to one thread; the rest as elsewhere.
-/// Invariant: a block is on its way from push() until it is marked, and the sender touches only marked
-///            ones.
-/// Cost:      push: one compare-and-swap, and a look at the mark of some blocks, each of which was
-///            written last by the receiver. Blocks stay with the sender until the mailbox ends: the most
-///            that were ever on their way at once.
+/// Threads:   a sender belongs to one thread; otherwise as for the other candidates.
+/// Invariant: a block is in flight from push() until it is marked, and the sender touches only
+///            marked blocks.
+/// Cost:      push: one compare-and-swap, and a check of the marks of some blocks, each of which
+///            the receiver has written last. Blocks stay with the sender until the mailbox ends: as
+///            many as were ever in flight at once.
 template <class M>
 class marked {
  public:
@@ -40,7 +41,7 @@ class marked {
     M* message() noexcept { return reinterpret_cast<M*>(room); }
   };
 
-  // What one sender has: slabs of blocks, in the order in which it goes round.
+  // The memory of one sender: slabs of blocks, in the order in which it uses them.
   struct holdings {
     std::vector<std::unique_ptr<block[]>> slabs;
     std::size_t blocks = 0;
@@ -57,7 +58,7 @@ class marked {
     drain([](M&&) {});
   }
 
-  /// The limit holds for each sender.
+  /// The limit applies to each sender.
   class sender {
    public:
     explicit sender(marked& to) : to_(to), mine_(to.take_holdings()) {}
@@ -75,8 +76,8 @@ class marked {
     }
 
    private:
-    // The next block if it is free, else a new one: messages of one sender are handled in order, so
-    // where the next is not free others will hardly be.
+    // Takes the next block if it is free, otherwise a new one. Messages of one sender are handled
+    // in order, so if the next block is not free, others probably are not either.
     block* take() {
       if (!mine_.slabs.empty()) {
         if (mine_.place == slab_blocks) {
@@ -84,15 +85,15 @@ class marked {
           if (++mine_.slab == mine_.slabs.size()) mine_.slab = 0;
         }
         block& next = mine_.slabs[mine_.slab][mine_.place];
-        // [mark] acquire: the receiver is done with it.
+        // [mark] acquire: the receiver has finished with it.
         if (next.is_free.load(acquire)) return &next;
       }
       if (mine_.blocks >= to_.limit_) return nullptr;
       return grow();
     }
 
-    // New blocks go where the sender stands: between those on their way and those free the longest.
-    // A slab is not divided, so it goes behind the one that the sender is in.
+    // New blocks go to the sender's position: between those in flight and those that have been free
+    // the longest. A slab is not divided, so it goes after the slab at that position.
     block* grow() {
       const auto at = static_cast<std::ptrdiff_t>(mine_.slabs.empty() ? 0 : mine_.slab + 1);
       mine_.slabs.insert(mine_.slabs.begin() + at, std::make_unique<block[]>(slab_blocks));
@@ -127,7 +128,7 @@ class marked {
   [[nodiscard]] bool rest() noexcept {
     if (ready_ != nullptr) return false;
     block* head = nullptr;
-    // [marked] release: hands the reader's state to the sender that finds it idle.
+    // [marked] release: transfers the reader's state to the sender that finds it idle.
     return head_.compare_exchange_strong(head, idle(), release, relaxed);
   }
 
@@ -138,8 +139,8 @@ class marked {
   static block* idle() noexcept { return reinterpret_cast<block*>(std::uintptr_t{1}); }
 
   pushed publish(block* one) noexcept {
-    // [marked] acquire: the sender that finds it idle sees what the last reader did. Release: the
-    // message is visible to the reader.
+    // [marked] acquire: the sender that finds it idle sees the effects of the last reader. Release:
+    // the message is visible to the reader.
     block* head = head_.load(acquire);
     do {
       one->next = head == idle() ? nullptr : head;
@@ -148,7 +149,7 @@ class marked {
   }
 
   bool refill() noexcept {
-    const block* const head = head_.load(relaxed);  // [marked] relaxed: a look
+    const block* const head = head_.load(relaxed);  // [marked] relaxed: a check
     if (head == nullptr || head == idle()) return false;
     // [marked] acquire: the messages, through the release sequence of their pushes.
     block* newest = head_.exchange(nullptr, acquire);

@@ -8,8 +8,8 @@
 
 namespace troupe::lab {
 
-/// A message in a block from the pool, with the two words that an envelope has: the next one, and
-/// how to handle it. (Here it is always handled the same way; the word is there to cost what it costs.)
+/// A message in a block from the pool, with the two words of an envelope: the next one, and how to
+/// handle it. (Here it is always handled the same way; the word is there for its cost.)
 template <class M, class Link>
 struct node {
   explicit node(M&& from) : message(std::move(from)) {}
@@ -19,8 +19,8 @@ struct node {
   [[no_unique_address]] M message;
 };
 
-/// Moves a message into a new node; if that throws, nothing is left behind. A node is aligned to 16 at
-/// least, as the pool's blocks are.
+/// Moves a message into a new node. If that throws, nothing is leaked. A node is aligned to at
+/// least 16, like the pool's blocks.
 template <class Node, class M>
 [[nodiscard]] Node* make_node(M&& message) {
   void* const block = pool_allocate(sizeof(Node), alignof(Node));

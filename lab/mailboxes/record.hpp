@@ -10,27 +10,27 @@
 #include <type_traits>
 #include <utility>
 
-// Messages that lie one behind the other in memory of the receiver's: in segments, or in an arena.
+// Messages that lie one after another in memory of the receiver's: in segments, or in an arena.
 
 namespace troupe::lab {
 
-/// Sixteen bytes of such memory. A record begins with a mark, and its messages lie behind that.
+/// Sixteen bytes of such memory. A record begins with a mark, which its messages follow.
 struct alignas(16) unit {
-  // What a mark says: nothing yet; so many messages; go on elsewhere.
+  // The values of a mark: not written yet; a number of messages; continue elsewhere.
   static constexpr std::uint64_t unwritten = 0;
   static constexpr std::uint64_t end = ~std::uint64_t{0};
 
-  // [mark] A sender releases what it has written, the reader acquires it.
+  // [mark] The sender's release of the record pairs with the reader's acquire.
   atomic<std::uint64_t> mark{unwritten};
 };
 static_assert(sizeof(unit) == 16);
 
-/// Writes marks anew over what were messages, and whatever lay between.
+/// Writes new marks over old messages and the gaps between them.
 inline void clear_marks(unit* first, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) ::new (static_cast<void*>(first + i)) unit;
 }
 
-/// A message in a block of its own, built before there is a place for the pointer.
+/// A message in a block of its own, built before there is a slot for the pointer.
 template <class M>
 class boxed {
  public:
@@ -55,10 +55,11 @@ class boxed {
   void* block_;
 };
 
-/// How a message is stored in a record: by value, unless it is large or over-aligned, or its move may
-/// throw. The last because a place that is reserved must be filled: a constructor that throws there
-/// would have to leave a tombstone, and where the place was the first in an idle mailbox somebody
-/// would have to be appointed reader though push() ends with an exception. A box is built before.
+/// How a message is stored in a record: by value, unless it is large or over-aligned, or its move
+/// may throw. The reason for the last condition is that a reserved slot must be filled. A
+/// constructor that throws there would have to leave a tombstone. If the slot was the first in an
+/// idle mailbox, a reader would have to be appointed although push() ends with an exception. A box
+/// is built beforehand.
 template <class M, std::size_t BytesMax>
 struct record {
   static constexpr bool in_place =
@@ -81,7 +82,7 @@ struct record {
     }
   }
 
-  /// Fills a reserved place, and shows it to the reader.
+  /// Fills a reserved slot, and publishes it to the reader.
   static void write(unit* at, stored&& only) noexcept {
     std::construct_at(first(at), std::move(only));
     at->mark.store(1, release);  // [mark]

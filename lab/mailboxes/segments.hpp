@@ -20,8 +20,8 @@
 
 namespace troupe::lab {
 
-/// Memory in which messages lie one behind the other. A free one holds unwritten marks only, but for
-/// its first units, on which the depot may write.
+/// Memory in which messages lie one after another. A free segment contains only unwritten marks,
+/// except in its first units, which the depot may use.
 struct alignas(64) segment {
   segment* next;
   std::uint32_t units;
@@ -32,8 +32,8 @@ struct alignas(64) segment {
   }
 };
 
-/// Segments of two sizes, from a cache of each thread: a mailbox that nobody reads begins with a small
-/// one, one that is busy goes on with large ones.
+/// Segments of two sizes, from a cache of each thread. A mailbox without a reader begins with a
+/// small segment; a busy one continues with large ones.
 struct segment_pool {
   static constexpr std::array<std::uint32_t, 2> bytes{256, 16 * 1'024};
 
@@ -49,7 +49,7 @@ struct segment_pool {
     return one;
   }
 
-  /// `used` units may hold anything.
+  /// The first `used` units may have any content.
   static void give(segment* one, std::uint64_t used) noexcept {
     const bool large = one->units == units(true);
     clear_marks(one->at(0), used);
@@ -66,7 +66,7 @@ struct segment_pool {
   static constexpr detail::block_shape shape(bool large) noexcept {
     return large ? detail::block_shape{bytes[1], 0, 4} : detail::block_shape{bytes[0], 0, 64};
   }
-  // A batch's note and its list, if that is all in one block.
+  // A batch's header and its list, if both are in one block.
   static constexpr std::uint32_t units_of_depot(bool large) noexcept {
     const std::size_t written = sizeof(detail::batch_note) + shape(large).batch * sizeof(void*);
     return static_cast<std::uint32_t>(written / sizeof(unit) + 1);
@@ -81,20 +81,21 @@ inline constinit std::array<detail::depot, 2> segment_pool::depots{
     detail::depot{shape(false), {64 * 1'024, &construct<false>}},
     detail::depot{shape(true), {256 * 1'024, &construct<true>}}};
 
-/// Segments of copies. One word holds the segment that is being filled and how much of it is taken; a
-/// compare-and-swap takes the next piece, the message is built there, and a mark shows it to the
-/// reader, who walks through the memory in order.
+/// Segments of copies. One word holds the segment that is being filled and its used part. A
+/// compare-and-swap takes the next piece, the message is built there, and a mark publishes it to
+/// the reader, which traverses the memory in order.
 ///
-///   A sender that is preempted between the two leaves an unwritten mark. The reader stops there, and
-///   may not rest, though others have filled the places behind.
-///   A segment is used again when the reader has read all of it: up to its end mark, or up to where the word
-///   says when the mailbox comes to rest. A sender touches a segment only in a place that it has
-///   reserved, and the reader cannot have passed that.
-///   Nothing throws in a reserved place: see record.
+///   A sender that is preempted between the two leaves an unwritten mark. The reader stops there,
+///   and may not rest, although other senders have filled the following slots.
+///   A segment is reused when the reader has read all of it: up to its end mark, or up to the
+///   position in the word when the mailbox comes to rest. A sender touches a segment only in a slot
+///   that it has reserved, and the reader cannot have passed that slot.
+///   Nothing throws in a reserved slot: see record.
 ///
 /// Threads:   push(), push_all(): any; the rest: the reader.
-/// Cost:      push: one compare-and-swap and a store; no block. drain: a load for each record. An idle
-///            mailbox owns no segment. A limit on messages is one on large segments: not exact.
+/// Cost:      push: one compare-and-swap and a store; no block. drain: a load for each record. An
+///            idle mailbox owns no segment. A limit on messages is implemented as a limit on large
+///            segments, so it is not exact.
 template <class M, class Pool = segment_pool>
 class segments {
   using record_type = record<M, 1'024>;
@@ -119,7 +120,7 @@ class segments {
       if (here.at != nullptr) record_type::write(here.at, std::move(message));
       return here.result;
     } else {
-      // A message that may not be moved back is taken though the mailbox is full.
+      // A message that must not be moved back is accepted although the mailbox is full.
       constexpr bool may_refuse = std::is_nothrow_move_constructible_v<M>;
       stored mine(std::move(message));
       const place here = reserve(record_type::units(1), may_refuse);
@@ -133,7 +134,7 @@ class segments {
     }
   }
 
-  /// As many as one record may have.
+  /// The capacity of one record.
   static constexpr std::size_t batch_max =
       record_type::in_place ? std::max<std::size_t>(1, 8 * 1'024 / sizeof(M)) : 1;
 
@@ -158,7 +159,7 @@ class segments {
   std::size_t drain(Handle&& handle, std::size_t most = no_limit) {
     std::size_t handled = 0;
     while (handled < most && (left_ != 0 || next_record())) {
-      // As many as possible without looking at the reader's own state again.
+      // As many as possible before the reader's own state is checked again.
       std::size_t now = std::min(left_, most - handled);
       const struct keep {
         segments& box;
@@ -185,12 +186,12 @@ class segments {
     if (left_ != 0) return false;
     if (reading_ == nullptr) {
       std::uint64_t none = special(empty);
-      // [segments] release: hands the reader's state to the sender that finds it idle.
+      // [segments] release: transfers the reader's state to the sender that finds it idle.
       return word_.compare_exchange_strong(none, special(idle), release, relaxed);
     }
     // [mark] relaxed: only whether there is something to read.
     if (reading_->at(at_)->mark.load(relaxed) != unit::unwritten) return false;
-    // After the step below another reader may be there.
+    // After the next step there may be another reader.
     segment* const last = std::exchange(reading_, nullptr);
     const std::uint64_t used = at_;
     std::uint64_t all_read = word_of(last, used);
@@ -204,11 +205,11 @@ class segments {
 
   template <class Handle>
   std::size_t close(Handle&& handle) {
-    // [segments] acquire, release: as a sender's, and who is refused comes after.
+    // [segments] acquire, release: as for a sender, and refused senders come after.
     const std::uint64_t before = word_.exchange(special(closed), acq_rel);
     std::size_t left = 0;
     if (segment* const last = segment_of(before); last != nullptr) {
-      // Senders that are at it finish their messages.
+      // Senders that have reserved a slot finish their messages.
       while (left += drain(handle), reading_ != last || at_ != used_of(before)) cpu_relax();
       give_back(std::exchange(reading_, nullptr), at_);
     }
@@ -216,12 +217,12 @@ class segments {
   }
 
  private:
-  // The word: a segment's address, aligned to 64, and 20 bits for how many units are taken. Bit 20
-  // says that it is a large one.
+  // The word: a segment's address, aligned to 64, and 20 bits for the number of used units. Bit 20
+  // says that the segment is large.
   static constexpr std::uint64_t used_mask = (std::uint64_t{1} << 20) - 1;
   static constexpr std::uint64_t large_bit = std::uint64_t{1} << 20;
-  // What it is beside that: closed → … ; empty, idle → segment (push); segment → segment (push);
-  // segment, empty → idle (rest); any → closed.
+  // Its other states: closed → … ; empty, idle → segment (push); segment → segment (push); segment,
+  // empty → idle (rest); any → closed.
   enum which : std::uint64_t { empty = 0, idle = 1, closed = 2 };
 
   static constexpr std::uint64_t special(which what) noexcept { return std::uint64_t{what} << 22; }
@@ -234,7 +235,7 @@ class segments {
     return address > closed ? reinterpret_cast<segment*>(address << 6) : nullptr;
   }
   static std::uint64_t used_of(std::uint64_t word) noexcept { return word & used_mask; }
-  // One unit stays for the end mark.
+  // One unit is reserved for the end mark.
   static std::uint64_t room_of(std::uint64_t word) noexcept {
     return Pool::units((word & large_bit) != 0) - 1;
   }
@@ -245,8 +246,8 @@ class segments {
   };
 
   place reserve(std::uint64_t units, bool may_refuse) {
-    // [segments] acquire: the marks of a segment that another sender put there are unwritten; and
-    // who finds the mailbox idle sees what its last reader did.
+    // [segments] acquire: the marks of a segment that another sender installed are unwritten; and
+    // the sender that finds the mailbox idle sees the effects of its last reader.
     std::uint64_t word = word_.load(acquire);
     for (;;) {
       if (word == special(closed)) return {nullptr, pushed::closed};
@@ -254,7 +255,8 @@ class segments {
       if (current == nullptr || used_of(word) + units > room_of(word)) {
         return reserve_elsewhere(word, units, may_refuse);
       }
-      // [segments] relaxed: continues the release sequence of who put the segment there.
+      // [segments] relaxed: continues the release sequence of the sender that installed the
+      // segment.
       if (word_.compare_exchange_weak(word, word + units, acquire, acquire)) {
         return {current->at(used_of(word)), pushed::to_busy};
       }
@@ -272,7 +274,7 @@ class segments {
         return reserve(units, may_refuse);
       }
       if (fresh == nullptr) {
-        // [segments-live] relaxed: a number.
+        // [segments-live] relaxed: only a number.
         const bool large = current != nullptr || units >= Pool::units(false);
         if (large && live_max_ != no_limit && live_.fetch_add(1, relaxed) >= live_max_ &&
             may_refuse) {
@@ -317,7 +319,7 @@ class segments {
   }
 
   void give_back(segment* one, std::uint64_t used) noexcept {
-    // [segments-live] relaxed: a number.
+    // [segments-live] relaxed: only a number.
     if (live_max_ != no_limit && one->units == Pool::units(true)) {
       live_.fetch_sub(1, relaxed);
     }
@@ -328,7 +330,7 @@ class segments {
   atomic<segment*> first_{nullptr};  // of those that the reader has not seen, after a rest
   atomic<std::size_t> live_{0};      // large segments, if there is a limit
   const std::size_t live_max_;
-  alignas(64) segment* reading_ = nullptr;  // from here on all is the reader's
+  alignas(64) segment* reading_ = nullptr;  // all from here on is the reader's
   std::uint64_t at_ = 0;                    // the next mark
   stored* current_ = nullptr;               // the next message of the record before it
   std::size_t left_ = 0;                    // messages of that record

@@ -16,7 +16,7 @@
 
 namespace troupe::lab {
 
-/// Waits for another thread: some pauses first, then it gives the core away each time.
+/// Waits for another thread: pauses a few times, then yields the core each time.
 class patience {
  public:
   void wait() {
@@ -33,17 +33,17 @@ class patience {
   int tries_ = 0;
 };
 
-/// What goes through a queue, and how.
+/// The messages for a queue, and how they are sent.
 struct traffic {
   std::uint64_t producers;
-  std::uint64_t messages;   // in all
+  std::uint64_t messages;   // in total
   std::uint64_t batch = 1;  // messages in one push
   std::size_t limit = no_limit;
 };
 
-/// Sends make(i) from each producer, and hands what arrives to look(M&&). A producer that finds the queue
-/// full is patient, and so is the consumer that finds it empty; one that finds less than 64 messages
-/// pauses 32 times before it looks again. Reports `rate`.
+/// Sends make(i) from each producer, and passes the received messages to look(M&&). A producer that
+/// finds the queue full waits, as does a consumer that finds it empty. A consumer that finds less
+/// than 64 messages pauses 32 times before it checks again. Reports `rate`.
 template <class Box, class Make, class Look>
 void measure_traffic(trial& t, const traffic& flow, Make&& make, Look&& look) {
   using M = typename Box::value_type;
@@ -91,8 +91,8 @@ void measure_traffic(trial& t, const traffic& flow, Make&& make, Look&& look) {
       calm.wait();
     } else {
       calm.reset();
-      // A reader that comes back at once after it has found little takes the senders' line from
-      // them for each message.
+      // A reader that returns at once after it has found few messages takes the senders' cache line
+      // from them for each message.
       for (int i = 0; now < 64 && i < 32; ++i) cpu_relax();
     }
   }

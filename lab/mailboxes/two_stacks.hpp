@@ -17,17 +17,19 @@
 
 namespace troupe::lab {
 
-/// Senders push onto a Treiber stack; the reader takes it whole and reverses it. The stack's head
-/// carries beside the newest node how many messages are on their way: pushed and not yet handled. So
-/// the limit costs nothing, and is exact.
+/// Senders push onto a Treiber stack; the reader takes it completely and reverses it. Besides the
+/// newest node, the stack's head contains the number of messages in flight: pushed and not yet
+/// handled. So the limit costs nothing, and is exact.
 ///
 /// Threads:   push(), push_all(), publish(): any; the rest: the reader.
-/// Invariant: the number in the head is what is on the stack, on the reader's list and in its hands,
-///            but for what it has handled and not yet taken off: less than report_after().
-/// Cost:      push: one compare-and-swap. drain: one for what is there, and a subtraction for each
-///            report_after() messages. A message brings its node.
+/// Invariant: the number in the head is the number of messages on the stack, on the reader's list
+///            and in its hands, plus those that it has handled and not yet subtracted: less than
+///            report_after().
+/// Cost:      push: one compare-and-swap. drain: one for all available messages, and a subtraction
+///            for each report_after() messages. A message brings its node.
 ///
-/// The reader's part has a line of its own here: 128 bytes. In an actor it would be 24, and share a line.
+/// The reader's part has its own cache lines here: 128 bytes. In an actor it would be 24 bytes, and
+/// share a line.
 template <class M>
 class two_stacks {
  public:
@@ -48,7 +50,7 @@ class two_stacks {
   }
 
   pushed push(M&& message) {
-    // [stack] relaxed: only a look, before the message moves.
+    // [stack] relaxed: only a check, before the message moves.
     const packed_word seen{head_.load(relaxed)};
     if (seen.is_special(closed)) return pushed::closed;
     if (seen.number() >= limit_) return pushed::full;
@@ -60,7 +62,7 @@ class two_stacks {
 
   pushed push_all(std::span<M> messages) {
     if (messages.empty()) return pushed::to_busy;
-    const packed_word seen{head_.load(relaxed)};  // [stack] relaxed: only a look.
+    const packed_word seen{head_.load(relaxed)};  // [stack] relaxed: only a check.
     if (seen.is_special(closed)) return pushed::closed;
     if (seen.number() + messages.size() > limit_) return pushed::full;
     chain mine;
@@ -77,12 +79,12 @@ class two_stacks {
     return result;
   }
 
-  /// Nodes that are linked from the newest to the oldest, in one step. They remain the caller's
-  /// unless they are taken. A message whose move may throw cannot be handed back, so a chain with such
-  /// messages is taken though it is over the limit.
+  /// Publishes nodes, which are linked from the newest to the oldest, in one step. They remain the
+  /// caller's unless they are accepted. A message whose move may throw cannot be returned, so a
+  /// chain with such messages is accepted although it exceeds the limit.
   pushed publish(node_type* newest, node_type* oldest, std::uint32_t count) noexcept {
-    // [stack] acquire: whoever finds the mailbox idle becomes responsible for its reader, and must
-    // see everything that the last one did before rest() let go.
+    // [stack] acquire: a sender that finds the mailbox idle becomes responsible for its reader, and
+    // must see everything that the last reader did before rest() released it.
     packed_word head{head_.load(acquire)};
     for (;;) {
       if (head.is_special(closed)) return pushed::closed;
@@ -108,7 +110,8 @@ class two_stacks {
       const free_node_after<node_type> done(ready_);
       ready_ = ready_->next;
       if (++handled_ >= report_after_) {
-        // [stack] relaxed: a sender reads only the number, and goes on the release sequence's word.
+        // [stack] relaxed: a sender reads only the number; this continues the release sequence of
+        // the word.
         head_.fetch_sub(std::exchange(handled_, 0), relaxed);
       }
       handle(std::move(done.one->message));
@@ -120,8 +123,8 @@ class two_stacks {
     if (ready_ != nullptr) return false;
     std::uint64_t head = packed_word::special(empty, std::exchange(handled_, 0)).bits;
     const std::uint64_t expected = head;
-    // [stack] release: hands the reader's state to the sender that finds it idle and to the reader
-    // that this sender then appoints.
+    // [stack] release: transfers the reader's state to the sender that finds it idle, and to the
+    // reader that this sender then appoints.
     if (head_.compare_exchange_strong(head, packed_word::special(idle).bits, release, relaxed)) {
       return true;
     }
@@ -131,7 +134,8 @@ class two_stacks {
 
   template <class Handle>
   std::size_t close(Handle&& handle) {
-    // [stack] acquire: what is left is about to be read. Release: who is refused comes after.
+    // [stack] acquire: the remaining messages are about to be read. Release: refused senders come
+    // after.
     const packed_word head{head_.exchange(packed_word::special(closed).bits, acq_rel)};
     if (head.is_address()) append_reversed(head.address<node_type>());
     std::size_t left = 0;
@@ -143,7 +147,7 @@ class two_stacks {
     return left;
   }
 
-  /// Handled messages that the head still counts, at most.
+  /// The maximum number of handled messages that the head still counts.
   [[nodiscard]] std::uint32_t report_after() const noexcept { return report_after_; }
 
   /// Messages that one sender has linked and not yet published.
@@ -170,12 +174,13 @@ class two_stacks {
   };
 
  private:
-  // What the head is beside a node's address. As in the mailbox: closed → … , idle → node (push),
-  // empty → node (push), node → empty (refill), empty → idle (rest), any → closed (close).
+  // The other states of the head besides a node's address. As in the mailbox: closed → … , idle →
+  // node (push), empty → node (push), node → empty (refill), empty → idle (rest), any → closed
+  // (close).
   enum special : std::uint64_t { empty = 0, idle = 1, closed = 2 };
 
-  // Who loses a step leaves the line to the winner for some pushes: with two cores that is faster than
-  // to fight for it.
+  // A sender that loses a step leaves the cache line to the winner for some pushes: with two cores
+  // that is faster than contending for it.
   static void back_off() noexcept {
     for (int i = 0; i < 4; ++i) cpu_relax();
   }
@@ -191,10 +196,10 @@ class two_stacks {
   }
 
   bool refill() noexcept {
-    packed_word head{head_.load(relaxed)};  // [stack] relaxed: a look; the step below acquires.
+    packed_word head{head_.load(relaxed)};  // [stack] relaxed: a check; the step below acquires.
     if (!head.is_address()) return false;
-    // [stack] acquire: every message of the batch was published by a compare-and-swap in the release
-    // sequence that this reads from. Handled messages are taken off by the way.
+    // [stack] acquire: every message of the batch was published by a compare-and-swap in the
+    // release sequence that this reads from. Handled messages are subtracted in the same step.
     while (!head_.compare_exchange_weak(
         head.bits, packed_word::special(empty, head.number() - handled_).bits, acquire, relaxed)) {
       back_off();
@@ -207,7 +212,7 @@ class two_stacks {
   void append_reversed(node_type* newest) noexcept {
     node_type* oldest = nullptr;
     while (newest != nullptr) oldest = std::exchange(newest, std::exchange(newest->next, oldest));
-    node_type** end = &ready_;  // there is something on the list in close() alone
+    node_type** end = &ready_;  // only close() finds nodes on the list here
     while (*end != nullptr) end = &(*end)->next;
     *end = oldest;
   }
@@ -216,7 +221,7 @@ class two_stacks {
   const std::uint32_t limit_;
   const std::uint32_t report_after_;
   alignas(64) node_type* ready_ = nullptr;  // the reader's list, oldest first
-  std::uint32_t handled_ = 0;               // that the head still counts
+  std::uint32_t handled_ = 0;               // handled messages that the head still counts
 };
 
 }  // namespace troupe::lab

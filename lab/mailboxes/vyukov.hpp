@@ -15,17 +15,17 @@
 namespace troupe::lab {
 
 /// Vyukov's queue («Intrusive MPSC node-based queue», 1024cores, 2010): a push is one exchange, and
-/// then a store that links the one before to it. The node that was read last stays as the stub. Its
-/// lowest address bit in the push end says idle, as in Pony's runtime.
+/// then a store that links the previous node to it. The node that was read last stays as the stub.
+/// The lowest address bit of the push end means idle, as in Pony's runtime.
 ///
-/// A sender that is preempted between the exchange and the store hides what was pushed after it: then
-/// drain() finds nothing, and rest() refuses. A limit needs a counter of its own, and a sender may find
-/// it full while another one is still on its way.
+/// A sender that is preempted between the exchange and the store hides the nodes that are pushed
+/// after it: then drain() finds nothing, and rest() refuses. A limit needs a separate counter, and
+/// a sender may find the mailbox full while another sender is still pushing.
 ///
 /// Threads:   push(), push_all(): any; the rest: the reader.
-/// Cost:      push: one exchange, with a limit an addition as well. drain: none, with a limit a subtraction
-///            for each batch. An idle mailbox keeps a node. It cannot close: that would take a
-///            compare-and-swap.
+/// Cost:      push: one exchange, with a limit an addition as well. drain: none, with a limit a
+///            subtraction for each batch. An idle mailbox keeps a node. It cannot close: that would
+///            require a compare-and-swap.
 template <class M>
 class vyukov {
   struct link;
@@ -56,7 +56,7 @@ class vyukov {
     try {
       one = make_node<node_type>(std::move(message));
     } catch (...) {
-      if (limit_ != no_limit) count_.fetch_sub(1, relaxed);  // [vyukov-count] relaxed: a number
+      if (limit_ != no_limit) count_.fetch_sub(1, relaxed);  // [vyukov-count] relaxed: a count
       throw;
     }
     return link_in(one, one);
@@ -86,7 +86,7 @@ class vyukov {
       vyukov& box;
       std::size_t& handled;
       ~report() {
-        // [vyukov-count] relaxed: a number.
+        // [vyukov-count] relaxed: only a number.
         if (box.limit_ != no_limit && handled != 0) box.count_.fetch_sub(handled, relaxed);
       }
     } at_end{*this, handled};
@@ -105,7 +105,7 @@ class vyukov {
 
   [[nodiscard]] bool rest() noexcept {
     std::uintptr_t newest = reinterpret_cast<std::uintptr_t>(oldest_);
-    // [vyukov] release: hands the reader's state to the sender that finds it idle.
+    // [vyukov] release: transfers the reader's state to the sender that finds it idle.
     return newest_.compare_exchange_strong(newest, newest | idle, release, relaxed);
   }
 
@@ -113,15 +113,15 @@ class vyukov {
   static constexpr std::uintptr_t idle = 1;
 
   bool reserve(std::size_t count) noexcept {
-    // [vyukov-count] relaxed: a number; the messages are ordered by their links.
+    // [vyukov-count] relaxed: only a number; the messages are ordered by their links.
     if (count_.fetch_add(count, relaxed) + count <= limit_) return true;
     count_.fetch_sub(count, relaxed);
     return false;
   }
 
   pushed link_in(link* oldest, link* newest) noexcept {
-    // [vyukov] acquire: the sender that finds it idle sees what the last reader did; and the node
-    // before is constructed. Release: this one is.
+    // [vyukov] acquire: the sender that finds it idle sees the effects of the last reader, and the
+    // previous node is constructed. Release: this node is constructed.
     const std::uintptr_t before =
         newest_.exchange(reinterpret_cast<std::uintptr_t>(newest), acq_rel);
     // [vyukov] release: the message is visible to the reader that finds the link.
@@ -129,7 +129,7 @@ class vyukov {
     return (before & idle) != 0 ? pushed::to_idle : pushed::to_busy;
   }
 
-  // Its message is gone already.
+  // Its message is already gone.
   void free_stub() noexcept {
     if (oldest_ == &first_) return;
     auto* const one = static_cast<node_type*>(oldest_);

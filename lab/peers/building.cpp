@@ -16,7 +16,8 @@ namespace troupe::lab {
 
 namespace {
 
-// The first line with the word error, and the one after it; of an error of CMake's the text alone.
+// Returns the first line with the word error, and the next one; for an error of CMake only the
+// text.
 std::string what_is_wrong(const std::string& printed) {
   std::istringstream all(printed);
   std::vector<std::string> lines;

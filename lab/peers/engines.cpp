@@ -16,7 +16,8 @@ namespace {
 
 using path = std::filesystem::path;
 
-// What comes from elsewhere is built there, so that nobody takes it for what belongs to this program.
+// Sources from another folder are built there, so that they are not mistaken for parts of this
+// program.
 path made_folder(const engine_folders& where, const char* name) {
   const bool is_ours = where.sources == built::engines();
   return folder_for(is_ours ? path(where.cache) : path(where.sources) / "build", name);
@@ -71,7 +72,8 @@ prepared_engine prepare_tokio(const engine_folders& where) {
           "wall and the consumer take up to 256 at once; ask (oneshot) without a time-out"};
 }
 
-// An engine whose folder has a CMakeLists.txt: it makes the program `workloads` and writes `version`.
+// An engine whose folder has a CMakeLists.txt, which builds the program `workloads` and writes
+// `version`.
 prepared_engine prepare_with_cmake(const engine_folders& where, const char* name,
                                    std::string settings) {
   const path folder = made_folder(where, name);
@@ -82,7 +84,7 @@ prepared_engine prepare_with_cmake(const engine_folders& where, const char* name
           .settings = std::move(settings)};
 }
 
-// The program is written for 0.17, and CMakeLists.txt takes no other.
+// The program is written for 0.17, and its CMakeLists.txt accepts no other version.
 prepared_engine prepare_caf(const engine_folders& where) {
   prepared_engine ready = prepare_with_cmake(
       where, "caf", "work stealing, in wall and spawn work sharing; ask with a time-out");
@@ -105,7 +107,7 @@ prepared_engine prepare_erlang(const engine_folders& where) {
   run_tool({"erlc", "-o", folder, path(where.sources) / "erlang" / "workloads.erl"}, where.sources);
   const std::string version =
       run_tool({"erl", "-noinput", "-pa", folder, "-s", "workloads", "version"}, where.sources);
-  // As many schedulers as workers, and room for more processes than there are actors.
+  // As many schedulers as workers, and space for more processes than there are actors.
   const std::vector<std::string> start = {"erl", "+S", "{workers}:{workers}", "+P", "2000000"};
   return {.command = joined(start, {"-env", "ERL_CRASH_DUMP_BYTES", "0", "-noinput", "-pa", folder,
                                     "-s", "workloads", "main", "-extra"}),
@@ -117,7 +119,7 @@ prepared_engine prepare_erlang(const engine_folders& where) {
           .newer = std::atoi(version.c_str()) < 28 ? "28" : ""};
 }
 
-// What stands in <name>…</name>, the first time.
+// Returns the content of the first <name>…</name>.
 std::string element(const std::string& text, const std::string& name) {
   const std::size_t at = text.find("<" + name + ">");
   if (at == std::string::npos) return "?";

@@ -25,16 +25,16 @@ struct participant {
   std::string version;
   std::string settings;
   std::string newer;
-  std::vector<std::string> command;  // before the workload's name
+  std::vector<std::string> command;  // precedes the workload's name
   const engine* external;            // null: Troupe
 };
 
 struct attendance {
   std::vector<participant> present;
-  std::vector<std::pair<std::string, std::string>> absent;  // name, why
+  std::vector<std::pair<std::string, std::string>> absent;  // name, reason
 };
 
-// With the number of workers in command and settings.
+// Inserts the number of workers into command and settings.
 participant ready_to_run(const engine& who, prepared_engine ready, std::uint64_t workers) {
   for (std::string& part : ready.command) part = with_workers(std::move(part), workers);
   return {.name = std::string(who.name),
@@ -128,7 +128,7 @@ std::string ratio(const series* troupe, const series& other) {
   return text;
 }
 
-// One workload: a row for each engine and form.
+// Prints one workload: a row for each engine and form.
 void print_workload(std::ostream& out, const catalogue_entry& workload, const attendance& all,
                     const measurements& found) {
   const std::string name(workload.name);
@@ -160,7 +160,7 @@ std::string spread(const series& s) {
          ")";
 }
 
-// Several workloads: one column for each form of each.
+// Prints several workloads: one column for each form of each.
 void print_all(std::ostream& out, const std::vector<std::string>& workloads, const attendance& all,
                const measurements& found, bool is_peak) {
   table rows{.head = {""}, .rows = {}};
@@ -235,7 +235,7 @@ int run_peers(const std::vector<std::string>& workloads, const sizes& given,
               const run_options& options, const engine_folders& folders) {
   json_target json(options.json);
   progress shown;
-  // All workloads have this size, with one default.
+  // All workloads have this size, with the same default.
   const sizes first = choose_sizes(find_experiment(workloads.front())->what, options.smoke, given);
   const attendance all = gather(options, folders, first["workers"], shown);
   const host where = look_at_host();

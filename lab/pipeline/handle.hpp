@@ -8,7 +8,7 @@
 
 namespace troupe::lab::pipeline {
 
-/// All that a request computes, on this thread; between its parts others may go on.
+/// Computes the whole result of a request on this thread; yields between its parts.
 inline std::uint64_t compute(const request& one) {
   computation its(one);
   its.next_part();
@@ -19,7 +19,7 @@ inline std::uint64_t compute(const request& one) {
   return its.result();
 }
 
-/// The whole request, on a thread that sleeps when it does.
+/// Processes the whole request, on a thread that sleeps when the request does.
 inline std::uint64_t handle(const request& one) {
   if (one.sleep.count() != 0) std::this_thread::sleep_for(one.sleep);
   return compute(one);

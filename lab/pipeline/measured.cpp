@@ -20,7 +20,8 @@ double seconds(std::chrono::microseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// What the requests [from, to) compute, on so many threads, each of which has its fixed part.
+/// The computation of the requests [from, to) on a number of threads, each of which has its fixed
+/// part.
 class calibration {
  public:
   void add(const requests& all, std::size_t from, std::size_t to, std::uint64_t cores) {
@@ -53,8 +54,8 @@ class calibration {
 };
 
 struct bounds {
-  double any_order;  // the larger of what there is to compute and the longest request
-  double in_order;   // for who begins no request before those that have come earlier were computed
+  double any_order;  // the larger of the total computation and the longest request
+  double in_order;   // if no request begins before all earlier ones have been computed
 };
 
 bounds bounds_of(const requests& all, double computing_s, std::uint64_t cores) {

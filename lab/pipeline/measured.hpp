@@ -8,16 +8,16 @@
 
 namespace troupe::lab::pipeline {
 
-/// What a way to process the requests came to.
+/// The result of processing the requests.
 struct processed {
   std::uint64_t sum = 0;      ///< of all results
   unsigned threads_most = 1;  ///< that served requests at the same time
 };
 
-/// One run: half of the calibration, `process`, the other half; so that the bound is of the same time.
-/// Reports rate, share_of_bound, the bounds, and what the operating system says of `process`.
+/// One run: half of the calibration, `process`, the other half, so that the bound is of the same
+/// time. Reports rate, share_of_bound, the bounds, and the operating system's figures of `process`.
 ///
-/// Errors: std::runtime_error if the control sum is another one.
+/// Errors: std::runtime_error if the control sum differs.
 void measure(trial& t, processed (*process)(const trial& t, const requests& all));
 
 }  // namespace troupe::lab::pipeline

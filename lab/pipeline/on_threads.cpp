@@ -14,7 +14,7 @@
 #include "lab/pipeline/measured.hpp"
 #include "lab/pipeline/stages.hpp"
 
-// What the text does, with the standard library.
+// The published variants, with the standard library.
 
 namespace troupe::lab::pipeline {
 
@@ -62,7 +62,7 @@ class request_queue {
     }
     changed_.notify_all();
   }
-  /// Null when it is closed and empty.
+  /// Returns null when it is closed and empty.
   const request* pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closed_ || !waiting_.empty(); });

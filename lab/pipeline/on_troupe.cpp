@@ -75,7 +75,7 @@ class handler<timers> : public actor {
   const recipient<answer> to_;
 };
 
-// Takes the next request when one has been answered, so that so many are in flight.
+// Takes the next request when one has been replied to, so that a fixed number is in flight.
 template <class How>
 class actor_each : public actor {
  public:
@@ -126,7 +126,7 @@ class computing : public actor {
  public:
   explicit computing(ref<collector> to) : to_(std::move(to)) {}
 
-  // One part, and then those who have come meanwhile.
+  // Computes one part, then lets the messages that have arrived meanwhile have their turn.
   void on(work w) {
     w.of.next_part();
     if (w.of.is_over()) {
@@ -155,7 +155,7 @@ class fetching : public actor {
   const ref<computing> to_;
 };
 
-// Reads all requests, on a thread of its own, because who reads may block.
+// Reads all requests, on a thread of its own, because the reader may block.
 template <class How>
 class sleeps_first : public actor {
  public:
@@ -183,9 +183,9 @@ class sleeps_first : public actor {
   std::vector<ref<computing>> computers_;
 };
 
-// ── The whole ─────────────────────────────────────────────────────────────────────────────────
+// ── Entry points ──────────────────────────────────────────────────────────────────────────────
 
-// `begin` spawns who is to begin; it counts `done` down when all requests are answered.
+// `begin` spawns the actors that begin; they count `done` down when all requests are processed.
 template <class Begin>
 processed serve(const trial& t, Begin begin) {
   const auto cores = static_cast<unsigned>(t["cores"]);

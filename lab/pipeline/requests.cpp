@@ -19,7 +19,7 @@ using std::chrono::microseconds;
 // ── Generating ────────────────────────────────────────────────────────────────────────────────
 
 struct placed {
-  double at;  // of the whole, from 0 to 1
+  double at;  // position in the whole, from 0 to 1
   request what;
 };
 
@@ -89,7 +89,8 @@ request read_request(const std::string& line) {
 
 }  // namespace
 
-// xorshift: each step needs the one before, so that the compiler can leave nothing out. Marsaglia, 2003.
+// xorshift: each step depends on the one before, so that the compiler cannot omit any. Marsaglia,
+// 2003.
 void computation::next_part() noexcept {
   const std::uint64_t parts = of_->yields + 1;
   const std::uint64_t from = of_->rounds * std::uint64_t{parts_} / parts;

@@ -8,22 +8,22 @@
 #include <string>
 #include <vector>
 
-// The work of the experiment `pipeline`: requests of three kinds, and what each computes.
+// The work of the experiment `pipeline`: requests of three kinds, and their computations.
 
 namespace troupe::lab::pipeline {
 
-/// One request. If it sleeps it does so first: it waits for what it then computes with. It computes in
-/// `yields + 1` parts of the same length, and lets others go on between them.
+/// One request. If it sleeps, it does so first, as if it fetched its input. It computes in `yields
+/// + 1` parts of the same length, and yields between them.
 struct request {
-  std::uint64_t number = 0;  ///< from 1; what it computes depends on it
-  std::uint32_t rounds = 0;  ///< how much it computes
+  std::uint64_t number = 0;  ///< from 1; the computation depends on it
+  std::uint32_t rounds = 0;  ///< length of the computation
   std::uint32_t yields = 0;
   std::chrono::microseconds sleep{0};
 };
 
 using requests = std::vector<request>;
 
-/// What one request has computed so far. A plain value, so that it can travel as a message.
+/// The state of one request's computation. It is a plain value, so that it can be a message.
 class computation {
  public:
   explicit computation(const request& of) noexcept
@@ -32,16 +32,16 @@ class computation {
   [[nodiscard]] bool is_over() const noexcept { return parts_ > of_->yields; }
   void next_part() noexcept;
 
-  /// Once it is over, the request's share of the control sum.
+  /// Returns, once it is over, the request's share of the control sum.
   [[nodiscard]] std::uint64_t result() const noexcept { return value_; }
 
  private:
-  const request* of_;  // outlives it
+  const request* of_;  // outlives this object
   std::uint64_t value_;
   std::uint32_t parts_ = 0;
 };
 
-/// So many of `per` requests have this length of sleep.
+/// A number of requests, out of `per`, that sleep for this time.
 struct sleepers {
   std::uint64_t count;
   std::chrono::milliseconds sleep;
@@ -64,14 +64,15 @@ static_assert([] {
   return all == std::chrono::milliseconds(18'920);
 }());
 
-/// `count` requests with these kinds in the same proportion, but at least one of each, spread evenly; the longest
-/// sleeps for `longest`. The same ones on every machine.
+/// Returns `count` requests with these kinds in the same proportion, but at least one of each,
+/// spread evenly. The longest sleeps for `longest`. They are the same on every host.
 requests generate(std::uint64_t count, std::chrono::milliseconds longest);
 
-/// Errors: std::runtime_error with the file, the line and what is wrong there.
+/// Errors: std::runtime_error with the file, the line and the error.
 requests read_requests(const std::string& file);
 
-/// As read_requests() reads them. Errors: std::runtime_error if the file cannot be written.
+/// Writes the form that read_requests() reads. Errors: std::runtime_error if the file cannot be
+/// written.
 void write_requests(const std::string& file, const requests& all);
 
 }  // namespace troupe::lab::pipeline

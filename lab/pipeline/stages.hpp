@@ -17,7 +17,8 @@ void actor_each_unsaid(trial& t);
 void actor_each_said(trial& t);
 void actor_each_timers(trial& t);
 
-// Troupe: sleeps begin when the request has been read; what is there is computed by a few actors.
+// Troupe: sleeps begin when the request has been read; a few actors compute the requests that are
+// ready.
 void sleeps_first_unsaid(trial& t);
 void sleeps_first_said(trial& t);
 void sleeps_first_timers(trial& t);

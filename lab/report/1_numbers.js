@@ -1,4 +1,4 @@
-// How numbers and names are written, and what is better: more of it or less.
+// How numbers and names are written, and whether more or less is better.
 
 const NAMED = {
   rate: "Rate", wall_s: "Wall time", cpu_s: "Processor time", peak_rss: "Peak memory", switches: "Switches: it waited",
@@ -23,7 +23,7 @@ function threeDigits(value) {
   return value.toFixed(digits);
 }
 
-// As the program's own tables write it: "44.3 M", "12.1 MB", "0.018".
+// Formats a value as the program's own tables do: "44.3 M", "12.1 MB", "0.018".
 function human(value, unit) {
   const steps = unit === "bytes" ? [" B", " kB", " MB", " GB", " TB"] : ["", " k", " M", " G", " T"];
   let thousands = 0;
@@ -36,7 +36,7 @@ function human(value, unit) {
   return threeDigits(value).replace("-", "−").replace(/^(\d)(\d{3})$/, "$1,$2") + steps[thousands];
 }
 
-// 12,900 µs are read more easily as 12.9 ms: what to multiply with, and the unit then.
+// 12,900 µs are easier to read as 12.9 ms. Returns the factor and the resulting unit.
 const TIMES = ["ns", "us", "ms", "s"];
 function scaleOf(value, unit) {
   let step = TIMES.indexOf(unit), by = 1;
@@ -52,7 +52,7 @@ function withUnit(value, of) {
   return human(value * by, unit) + (unit === "bytes" || unit === "1" ? "" : " " + unitOf(unit));
 }
 
-// 1: more, -1: less, 0: neither can be said.
+// 1: more, -1: less, 0: unknown
 function better(metric, unit) {
   if (/cpu|rss/.test(metric)) return -1;
   if (unit.endsWith("/s") || /share|_to_std$|^two_to_one|^sixteen_to_one/.test(metric)) return 1;
@@ -60,7 +60,7 @@ function better(metric, unit) {
   return 0;
 }
 
-const WIDE = 0.3;  // beyond this share of the median, a spread is marked
+const WIDE = 0.3;  // a spread above this share of the median is marked
 const spreadOf = value => value.median > 0 ? (value.max - value.min) / value.median : 0;
 const isWide = value => value.runs > 1 && spreadOf(value) > WIDE;
 

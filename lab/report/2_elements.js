@@ -1,4 +1,4 @@
-// Elements are made of text alone: nothing that a file says becomes HTML.
+// Elements contain only text, so that the contents of a file never become HTML.
 
 function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -22,7 +22,7 @@ function tableOf(head, rows, kind = "") {
 
 function foldOf(title, fill) {
   const made = element("details", {}, element("summary", {}, title));
-  // What is folded is drawn when somebody looks.
+  // Folded content is drawn when it is first opened.
   let filled = false;
   made.addEventListener("toggle", () => {
     if (!made.open || filled) return;
@@ -39,7 +39,7 @@ const SHAPES = {
   down: "M8 14.5 L1 2 H15 Z",
 };
 
-// The mark of one of the sources of published figures.
+// The mark for one of the sources of published figures.
 const shapeOf = (sources, source) => Object.keys(SHAPES)[sources.indexOf(source) % Object.keys(SHAPES).length];
 
 function markOf(shape) {

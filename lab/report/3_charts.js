@@ -1,10 +1,11 @@
-// One chart: a line for each row of a metric, with its median, its spread and what was published.
+// One chart: a line for each row of a metric, with its median, its spread and the published
+// figures.
 
-const LOGARITHMIC_FROM = 30;  // the greatest value by the least
+const LOGARITHMIC_FROM = 30;  // ratio of the greatest to the least value
 const wantsDark = matchMedia("(prefers-color-scheme: dark)");
 const colourOf = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Each engine has one colour on the whole page; that of Troupe is nobody else's.
+// Each engine has one colour on the whole page, and no other engine has Troupe's.
 const ENGINES = {floor: 220, go: 205, tokio: 28, caf: 268, sobjectizer: 95, acto: 330, std: 215, erlang: 350, pekko: 60};
 function engineColour(engine) {
   if (engine === "troupe") return colourOf("--troupe");
@@ -57,7 +58,8 @@ function drawMark(context, shape, x, y, size) {
   context.restore();
 }
 
-// What Chart.js has no element for: spreads, published figures, and the medians as a column at the right.
+// Draws what Chart.js has no element for: spreads, published figures, and the medians as a column
+// at the right.
 const overlay = {
   id: "overlay",
   afterDatasetsDraw(chart, _, options) {
@@ -151,7 +153,7 @@ function settingsOf(metric, lines, width, logarithmic) {
   };
 }
 
-const charts = new Map();  // the canvas' box → how to draw it
+const charts = new Map();  // the canvas' box → its draw function
 
 function chartOf(metric, runs) {
   const lines = linesOf(metric, runs);
@@ -171,7 +173,7 @@ function chartOf(metric, runs) {
   return {box, logarithmic, sources: sourcesOf(metric)};
 }
 
-// Each box is drawn when it gets its width, and again when that changes.
+// Each box is drawn when it gets its width, and again when the width changes.
 const sizes = new ResizeObserver(entries => entries.forEach(entry => charts.get(entry.target)()));
 
 function watchCharts() {

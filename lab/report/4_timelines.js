@@ -1,9 +1,9 @@
-// A trace: a lane for each worker, and in each part of its time how much of it went into what.
+// A trace: a lane for each worker, which shows for each part of the time how it was spent.
 
 const LANE = 30, GAP = 8, AXIS = 26;
 
 function colourOfWhat(trace, what) {
-  const special = trace.names.length - 3;  // others, looks for work, beside the handlers
+  const special = trace.names.length - 3;  // besides the handlers: others, looks for work
   if (what === special) return colourOf("--soft");
   if (what === special + 1) return wantsDark.matches ? "#6b5d2f" : "#ecd9a0";
   if (what === special + 2) return wantsDark.matches ? "#4a5058" : "#cfd3d8";
@@ -39,7 +39,7 @@ function drawTimeline(trace, canvas, width) {
   const left = 10 + Math.min(width / 3, Math.max(...names.map(name => context.measureText(name).width)));
   const right = 12;
   const part = (width - left - right) / trace.parts;
-  const x = index => Math.round((left + part * index) * scale) / scale;  // whole pixels: no stripes
+  const x = index => Math.round((left + part * index) * scale) / scale;  // avoids stripes
 
   context.textBaseline = "middle";
   trace.lanes.forEach((lane, at) => {

@@ -24,7 +24,7 @@ function failuresOf(run) {
     element("ul", {}, [...each].map(([text, times]) => element("li", {}, times > 1 ? `${text} (${times} times)` : text))));
 }
 
-// What the runs themselves say of their figures; the same text of several variants once.
+// The notes of the runs; a text that several variants share is shown once.
 function remarksOf(run) {
   if (!run.notes.length) return null;
   return element("div", {class: "fine"}, run.label ? `${run.label}: remarks` : "Remarks",
@@ -35,14 +35,14 @@ function answerOf(run) {
   return run.answer ? element("p", {class: "answer"}, `${run.label ? run.label + ": " : ""}${run.answer}`) : null;
 }
 
-// The spread, marked if it is wide; in the unit of the median if that has one of its own.
+// The spread, marked if it is wide; in the unit of the median if that has a unit of its own.
 function spreadSpan(value, unit, by = 1) {
   const text = spreadText(value, unit, by);
   if (!isWide(value)) return element("span", {class: "soft"}, text);
   return element("span", {class: "wide", title: `The runs differ by ${Math.round(100 * spreadOf(value))} % of the median`}, `↔ ${text}`);
 }
 
-// The median, and beside it, or where there is no room below it, the spread.
+// The median, and the spread beside it, or below it if there is no space.
 function measuredCell(value, unit, median, by = 1) {
   return cell("number", [median, " ", element("span", {class: "range"}, spreadSpan(value, unit, by))]);
 }
@@ -85,7 +85,7 @@ const measuredHead = () => ["median ", element("span", {class: "range"}, "least 
 
 const marksOf = (metric, runs) => linesOf(metric, runs).reduce((sum, line) => sum + (line.value ? 1 : 0) + line.published.length, 0);
 
-// Figures with nothing beside them need no chart.
+// Figures without others to compare with need no chart.
 function lonelyOf(metrics, runs) {
   const rows = metrics.flatMap(metric => linesOf(metric, runs).filter(line => line.value).map(line => element("tr", {},
     element("th", {class: "word", scope: "row"}, titleOf(metric.metric)),
@@ -102,7 +102,8 @@ function allOf(metrics, runs) {
 const hasPublished = metric => metric.rows.some(row => row.published.length);
 const hasBoth = metric => hasPublished(metric) && metric.rows.some(row => row.values.length);
 
-// What an experiment is about: what answers its question, else what something was published of, else the first.
+// The main metric of an experiment: one that answers its question, otherwise one with published
+// figures, otherwise the first.
 const ANSWERS = ["share_of_bound", "two_to_one"];
 function headlineOf(metrics) {
   const own = metrics.filter(metric => !metric.of_process);
@@ -134,8 +135,8 @@ function processTable(experiment) {
   })));
 }
 
-const MOST_CHARTS = 4;  // that are open at once, if
-const MOST_LINES = 12;  // they are not longer than this; but the first is always open
+const MOST_CHARTS = 4;  // number of charts that are open at first, provided that
+const MOST_LINES = 12;  // they have at most this number of lines; the first is always open
 
 function figuresOf(experiment) {
   const own = experiment.metrics.filter(metric => !metric.of_process || hasPublished(metric));
@@ -149,12 +150,12 @@ function figuresOf(experiment) {
                                  () => { queueMicrotask(watchCharts); return allOf(folded, experiment.runs).flat(Infinity).filter(Boolean); }) : null];
 }
 
-// Each form of a workload of other engines' as a metric of its own.
+// Makes each form of other engines' workloads a metric of its own.
 function formsOf(metric) {
   const forms = [...new Set(metric.rows.filter(row => row.values.length).map(row => row.variant))];
   return forms.map((form, i) => {
     const rows = metric.rows.filter(row => row.variant === form).map(row => ({...row, variant: ""}));
-    // What was published of forms that nobody runs here stands beside the first.
+    // Published figures of forms that were not run here are shown with the first form.
     if (i === 0) rows.push(...metric.rows.filter(row => !forms.includes(row.variant)));
     return {...metric, rows, form};
   });

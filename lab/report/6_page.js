@@ -13,7 +13,7 @@ function machineOf({label, host}, several) {
     host.commit ? element("div", {}, "commit ", element("code", {}, host.commit)) : "");
 }
 
-// The best of those, by what was measured or, of others, published.
+// The best of these rows, by measured or, for others, by published figures.
 const bestOf = (metric, rows, valuesOf) => firstOf(rows, valuesOf, better(metric.metric, metric.unit));
 const worstOf = (metric, rows, valuesOf) => firstOf(rows, valuesOf, -better(metric.metric, metric.unit));
 
@@ -42,7 +42,7 @@ function summaryRow(experiment, metric, run) {
   const measured = metric.rows.filter(row => of(row).length);
   const ours = bestOf(metric, measured.filter(isOurs), of);
   const shown = ours ?? bestOf(metric, measured, of);
-  const rivals = measured.filter(row => !isOurs(row) && row.engine !== "floor");  // no engine, but a sketch
+  const rivals = measured.filter(row => !isOurs(row) && row.engine !== "floor");  // a sketch
   const here = bestOf(metric, rivals.length ? rivals : measured.filter(row => !isOurs(row)), of);
   const told = bestOf(metric, metric.rows.filter(row => !isOurs(row)), row => row.published.map(p => ({median: p.value, source: p.source})));
   const worst = !here && !told ? worstOf(metric, measured, of) : null;

@@ -21,7 +21,8 @@ std::string file_name(const std::string& file) {
   return std::filesystem::path(file).filename().string();
 }
 
-// The element of a list whose fields are these; a new one, with `more` in it, if there is none.
+// Returns the element of a list with these fields; adds one, with `more` in it, if it does not
+// exist.
 json& find_or_add(json& list, const json& fields, const json& more) {
   for (json& each : list) {
     const auto same = [&](const auto& field) { return each[field.key()] == field.value(); };
@@ -40,7 +41,8 @@ std::string letter(std::size_t number) {
   return number < 26 ? label : label + std::to_string(number / 26 + 1);
 }
 
-// Two results are of one machine if all but its load is the same, the program's commit included.
+// Two results belong to one host if everything except its load is the same, including the program's
+// commit.
 std::size_t machine_of(json& machines, json host) {
   host.erase("load");
   for (std::size_t i = 0; i < machines.size(); ++i) {
@@ -85,7 +87,8 @@ json& row_of(json& metric, const std::string& engine, const std::string& variant
                      {{"values", json::array()}, {"published", json::array()}});
 }
 
-// The sizes that are not the experiment's own: what was published is not of these.
+// Adds the sizes that differ from those of the experiment, because published figures do not refer
+// to them.
 void add_other_sizes(json& to, const json& options, const std::string& experiment) {
   const catalogue_entry* known = find_experiment(experiment);
   if (known == nullptr || !options.is_object()) return;
@@ -133,7 +136,8 @@ void add_result(json& data, const source& from) {
   }
 }
 
-// Beside what is measured, and in rows of its own. A metric that no file has is not shown: its unit is not known.
+// Adds published figures beside the measured ones, and in rows of their own. A metric that no file
+// contains is not shown, because its unit is unknown.
 void add_published(json& experiment, const std::string& workload, const catalogue_entry& from) {
   for (json& metric : experiment["metrics"]) {
     if (metric["workload"] != workload) continue;
@@ -157,7 +161,8 @@ void add_published(json& experiment) {
   }
 }
 
-// With one run nothing has to be said; with several the machine's letter, and the file if the machine is the same.
+// A single run needs no label. Several runs get the letter of the host, and the file if the host is
+// the same.
 void label_runs(json& experiment, const json& machines) {
   json& runs = experiment["runs"];
   for (json& run : runs) {
@@ -200,7 +205,8 @@ json json_of(const timeline& trace, const std::string& file) {
   return result;
 }
 
-// --trace calls the files after the variants: "run-each-said.json". The longest name that fits is meant.
+// --trace names the files after the variants: "run-each-said.json". The longest matching name is
+// used.
 void add_timeline(json& data, const source& from) {
   json drawn = json_of(*from.trace, from.file);
   const std::string stem = std::filesystem::path(from.file).stem().string();

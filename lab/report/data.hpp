@@ -9,8 +9,9 @@
 
 namespace troupe::lab {
 
-/// What the page draws: machines; for each experiment its texts, its runs, and for each metric what each run found
-/// beside what was published; and timelines. An experiment that the catalogue does not know has what its file has.
+/// Returns the data of the page: hosts; for each experiment its texts, its runs, and for each
+/// metric the results of each run beside the published figures; and timelines. An experiment that
+/// the catalogue does not contain is described by its file.
 nlohmann::ordered_json page_data(const std::vector<source>& sources);
 
 }  // namespace troupe::lab

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT, which has the report's page in it.
+# Writes OUTPUT, a source that contains the report's page.
 #
 #   cmake -D FOLDER=lab/report -D CHART=chart.min.js -D OUTPUT=file -P embed.cmake
 file(GLOB scripts ${FOLDER}/*.js)

@@ -21,7 +21,8 @@ namespace troupe::lab {
 
 namespace {
 
-// JSON within <script>: without "<" nothing in it can end the element. JSON has "<" in strings alone.
+// Writes JSON for a <script> element: without "<" nothing in it can end the element. JSON has "<"
+// only in strings.
 std::string for_script(const nlohmann::ordered_json& data) {
   std::string result;
   for (const char c : data.dump()) {
@@ -48,7 +49,7 @@ std::string page_of(const nlohmann::ordered_json& data) {
       {"script", report::script}, {"data", for_script(data)},
   };
   std::string page;
-  // What is put in is not looked at again.
+  // Inserted text is not searched again.
   std::string_view rest = report::frame;
   while (true) {
     const std::size_t from = rest.find("{{");

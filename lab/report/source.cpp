@@ -49,7 +49,7 @@ void demand_texts(const json& object, const std::string& where,
   }
 }
 
-// What the page takes for granted.
+// Checks the fields on which the page relies.
 void check_result(const json& all) {
   demand_texts(all, "", {"experiment"});
   const auto has = [&](const char* name, bool (json::*is)() const noexcept) {

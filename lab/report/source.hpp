@@ -10,16 +10,16 @@
 
 namespace troupe::lab {
 
-/// A file that the report is made of: a result, or a trace.
+/// An input file of the report: a result, or a trace.
 struct source {
   std::string file;
-  nlohmann::ordered_json result = {};  ///< what --json wrote; null if this is a trace
-  std::optional<timeline> trace = {};  ///< what --trace wrote, if it is one
+  nlohmann::ordered_json result = {};  ///< the output of --json; null if this is a trace
+  std::optional<timeline> trace = {};  ///< the output of --trace, if it is one
 };
 
-/// Tells by the contents which of the two it is.
+/// Detects by the contents which of the two it is.
 ///
-/// Errors: std::runtime_error with the file, what is wrong there, and what is expected.
+/// Errors: std::runtime_error with the file, the error, and what is expected.
 source read_source(const std::string& file);
 
 }  // namespace troupe::lab

@@ -47,7 +47,7 @@ class numbered {
 struct events {
   std::vector<slice> slices;
   numbered<std::string> names;
-  numbered<std::pair<std::uint64_t, std::uint64_t>> lanes;  // worker, or 0 and the thread
+  numbered<std::pair<std::uint64_t, std::uint64_t>> lanes;  // worker, or 0 and thread
   std::map<std::uint64_t, std::string> threads;
 
   void add(const json& event);
@@ -94,19 +94,19 @@ void events::add(const json& event) {
   if (what == kind::replaced && std::string_view(name).ends_with(replaced)) {
     name.resize(name.size() - replaced.size());
   }
-  // Who waits without a worker has no lane because of that.
+  // A thread that waits without a worker does not get a lane for that.
   const bool has_lane = what != kind::replaced && (worker != 0 || what != kind::waiting);
   slices.push_back({begin, begin + std::max(0.0, number(event, "dur")),
                     has_lane ? lanes.of(lane) : 0, names.of(name), what});
 }
 
-// Event by event, since a trace may be far larger than what becomes of it.
+// Processes one event at a time, because a trace may be far larger than the result.
 bool parse(std::string_view from, events& to, bool& has_events) {
   const bool is_list = from[from.find_first_not_of(" \t\r\n")] == '[';
   const int depth_of_events = is_list ? 1 : 2;
   const auto each = [&](int depth, json::parse_event_t what, json& parsed) {
     if (what == json::parse_event_t::key && depth == 1 && !is_list) {
-      return parsed == "traceEvents";  // the rest is not of interest
+      return parsed == "traceEvents";  // the other members are not needed
     }
     if (what != json::parse_event_t::object_end || depth != depth_of_events) return true;
     if (parsed.contains("ph")) has_events = true;
@@ -116,7 +116,8 @@ bool parse(std::string_view from, events& to, bool& has_events) {
   return !json::parse(from.begin(), from.end(), each, false).is_discarded();
 }
 
-// The parts that a time from `begin` to `end` touches, and how much of each.
+// Calls a function for the parts that the time from `begin` to `end` touches, with the share of
+// each.
 template <class Use>
 void spread(double begin, double end, double part, Use&& use) {
   const auto index = [&](double at) {
@@ -252,7 +253,7 @@ class drawing {
   const events& all_;
   double begin_ = 0;
   unsigned others_ = 0;
-  std::vector<unsigned> chosen_;  // for each name of a slice, the one in the result
+  std::vector<unsigned> chosen_;  // for each name of a slice, its index in the result
   std::vector<double> us_;
   std::vector<double> busy_us_;
   std::vector<bool> is_used_;
@@ -266,7 +267,7 @@ timeline read_timeline(const std::string& text) {
   bool has_events = false;
   bool ends_early = false;
   if (!parse(text, all, has_events)) {
-    // A program that died has left whole lines, and no end.
+    // A program that died has left complete lines, but no end.
     const std::size_t last = text.rfind("},\n");
     all = events();
     if (last == std::string::npos || !parse(text.substr(0, last) + "}]", all, has_events)) {

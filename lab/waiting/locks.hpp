@@ -9,11 +9,11 @@
 #include <system_error>
 #include <troupe/sync/atomic.hpp>
 
-// Locks to compare with.
+// Locks for comparison.
 
 namespace troupe::lab {
 
-// ── How a lock waits that has found itself taken ──────────────────────────────────────────────
+// ── How a thread waits for a lock that is held ────────────────────────────────────────────────
 
 struct not_at_all {
   static void wait() noexcept {}
@@ -23,7 +23,7 @@ struct by_sched_yield {
   static void wait() noexcept { ::sched_yield(); }
 };
 
-/// What it asks for is 4 ns; what it gets is a timer of the kernel.
+/// It requests 4 ns, but gets a timer of the kernel.
 struct by_nanosleep {
   static void wait() noexcept {
     const timespec pause{0, 4};
@@ -31,26 +31,27 @@ struct by_nanosleep {
   }
 };
 
-/// A compare-and-swap on who has it, tried again and again. As published, unlocking what another thread has is an
-/// error that is reported.
+/// A compare-and-swap on the owner, which is repeated until it succeeds. As published, unlocking
+/// another thread's lock is reported as an error.
 template <class Waiting>
 class cas_lock {
  public:
   void lock() noexcept {
-    // [cas-lock] acquire: what the last holder did.
+    // [cas-lock] acquire: the work of the last owner.
     for (pthread_t nobody = 0;
          !owner_.compare_exchange_strong(nobody, ::pthread_self(), acquire, relaxed); nobody = 0) {
       Waiting::wait();
 #ifdef __SANITIZE_THREAD__
-      // It guards each atomic by a lock that admits readers before the writer, and a failing compare-and-swap reads:
-      // who unlocks would never get in. A relaxed load takes no such lock.
-      while (owner_.load(relaxed) != 0) Waiting::wait();  // [cas-lock] relaxed: a look
+      // ThreadSanitizer guards each atomic by a lock that admits readers before the writer, and a
+      // failing compare-and-swap reads. The unlocking thread would never get that lock. A relaxed
+      // load does not take it.
+      while (owner_.load(relaxed) != 0) Waiting::wait();  // [cas-lock] relaxed: a check
 #endif
     }
   }
 
   void unlock() {
-    // [cas-lock] release: what was done inside.
+    // [cas-lock] release: the work under the lock.
     pthread_t self = ::pthread_self();
     if (!owner_.compare_exchange_strong(self, 0, release, relaxed)) {
       throw std::system_error(EPERM, std::system_category(), "another thread's lock");
@@ -75,7 +76,7 @@ class pthread_spin_lock {
   pthread_spinlock_t lock_;
 };
 
-/// glibc's own mutex that spins before it sleeps.
+/// glibc's own mutex, which spins before it sleeps.
 class pthread_adaptive_mutex {
  public:
   pthread_adaptive_mutex() {

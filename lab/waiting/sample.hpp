@@ -23,11 +23,12 @@ inline double cpu_ns_of(clockid_t whose) {
   ::clock_gettime(whose, &now);
   return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
 }
-/// CPU time of the whole process so far, and of this thread, in nanoseconds, of which every one counts.
+/// Return the CPU time so far of the whole process and of this thread, in nanoseconds and with that
+/// resolution.
 inline double cpu_ns() { return cpu_ns_of(CLOCK_PROCESS_CPUTIME_ID); }
 inline double thread_cpu_ns() { return cpu_ns_of(CLOCK_THREAD_CPUTIME_ID); }
 
-/// Values of which percentiles are asked; it keeps no more than `most`.
+/// Values for percentiles; at most `most` are kept.
 class sample {
  public:
   explicit sample(std::size_t most = 65'536) : most_(most) { values_.reserve(most); }
@@ -39,7 +40,7 @@ class sample {
     values_.insert(values_.end(), other.values_.begin(), other.values_.end());
   }
 
-  /// The least value that `part` of all do not exceed; 0 if there are none.
+  /// Returns the least value that the given part of all values do not exceed; 0 without values.
   double percentile(double part) {
     if (values_.empty()) return 0;
     const auto at = std::min(values_.size() - 1,
@@ -54,7 +55,7 @@ class sample {
   std::vector<double> values_;
 };
 
-/// What some threads have done in a given time.
+/// The work of some threads in a given time.
 struct timed_work {
   double operations = 0;
   double wall_s = 0;
@@ -69,8 +70,8 @@ struct timed_work {
   }
 };
 
-/// Runs `body(thread, stop)` on as many threads, which says how many operations it did, and tells them to stop
-/// after some time.
+/// Runs `body(thread, stop)` on a number of threads, and requests the stop after some time. Each
+/// body returns its number of operations.
 template <class Body>
 timed_work for_some_time(std::uint64_t threads, std::chrono::milliseconds time, Body body) {
   struct alignas(cache_line_bytes) count {

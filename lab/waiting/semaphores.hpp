@@ -18,7 +18,7 @@
 
 #include "lab/waiting/locks.hpp"
 
-// Semaphores to compare with: post(), and wait() for one.
+// Semaphores for comparison: post(), and wait() for one permit.
 
 namespace troupe::lab {
 
@@ -78,11 +78,11 @@ class semaphore_of_mutex {
   std::int64_t permits_ = 0;
 };
 
-/// As published: a counter that waiters look at, with 4 ns of sleep between, as they hope.
+/// As published: a counter that waiters poll, with an intended 4 ns of sleep in between.
 class polled_semaphore {
  public:
   void post() noexcept {
-    permits_.fetch_add(1, release);  // [polled] release: what was done before
+    permits_.fetch_add(1, release);  // [polled] release: the work before the post
   }
   void wait() noexcept {
     while (!try_wait()) by_nanosleep::wait();
@@ -90,9 +90,9 @@ class polled_semaphore {
 
  private:
   bool try_wait() noexcept {
-    // [polled] acquire: what was done before the post
+    // [polled] acquire: the work before the post
     if (permits_.fetch_sub(1, acquire) > 0) return true;
-    // [polled] release: goes on with what others have posted
+    // [polled] release: continues the release sequence of other posts
     permits_.fetch_add(1, release);
     return false;
   }

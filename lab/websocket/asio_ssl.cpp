@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The parts of Asio's TLS that are no templates, once for the whole program.
+// The parts of Asio's TLS that are not templates, once for the whole program.
 #include <boost/asio/ssl/impl/src.hpp>

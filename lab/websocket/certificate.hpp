@@ -11,7 +11,7 @@ struct certificate {
   std::string key;
 };
 
-/// For 127.0.0.1, signed by itself, with a key on the curve P-256, valid for a day.
+/// Makes a self-signed certificate for 127.0.0.1, with a key on the curve P-256, valid for a day.
 ///
 /// Errors: std::runtime_error if OpenSSL cannot make one.
 [[nodiscard]] certificate make_certificate();

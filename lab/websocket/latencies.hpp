@@ -8,10 +8,10 @@
 
 namespace troupe::lab {
 
-/// How long things took, in nanoseconds, counted in classes of a 32nd of their size.
+/// Durations in nanoseconds, counted in classes of a 32nd of their size.
 ///
 /// Threads: a plain value.
-/// Cost:    some 15 KB, however many there are.
+/// Cost:    some 15 KB, regardless of the number of durations.
 class latencies {
  public:
   void add(std::uint64_t ns) noexcept {
@@ -22,7 +22,8 @@ class latencies {
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
-  /// What so large a part of them did not exceed, 0 if there are none. The middle of its class.
+  /// Returns the duration that this part of all durations does not exceed: the middle of its class;
+  /// 0 without durations.
   [[nodiscard]] double quantile(double part) const noexcept {
     const double wanted = part * static_cast<double>(count_);
     std::uint64_t seen = 0;
@@ -34,7 +35,7 @@ class latencies {
   }
 
  private:
-  static constexpr unsigned bits = 5;  // of each value, behind the first that is set
+  static constexpr unsigned bits = 5;  // of each value, after its highest set bit
   static constexpr std::size_t each = std::size_t{1} << bits;
 
   static constexpr std::size_t class_of(std::uint64_t ns) noexcept {

@@ -27,7 +27,8 @@ using event = frame_parser::event;
 constexpr std::uint64_t patience_ns = 20'000'000'000;
 constexpr std::size_t message_bytes_max = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t read_bytes = std::size_t{256} * 1024;
-// Unpredictable keys protect what stands between a browser and a server. Here is nothing.
+// Unpredictable keys protect intermediaries between a browser and a server. This load has no
+// intermediaries.
 constexpr mask_key key{0x37, 0x5a, 0x21, 0x6d};
 
 std::uint64_t now_ns() {
@@ -41,7 +42,7 @@ double cpu_s_of_this_thread() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Letters, digits, and something beyond ASCII, as people write.
+// Returns letters, digits, and a character beyond ASCII, as in messages of users.
 std::string message_of(std::size_t bytes) {
   constexpr std::string_view text = "A message, as long as it is said to be: naïve, 10 €. ";
   std::string made;
@@ -127,7 +128,7 @@ void load::flush(client& one) {
   if (one.unsent.empty()) watch(static_cast<std::size_t>(&one - clients_.data()), false, false);
 }
 
-// All that is there; heard() gets each message.
+// Reads all available data; calls heard() for each message.
 template <class Heard>
 void load::receive(client& one, const Heard& heard) {
   for (;;) {
@@ -169,7 +170,7 @@ void load::receive(client& one, const Heard& heard) {
   }
 }
 
-// Once at who is ready; done() comes after all that was there of one client.
+// Serves the clients that are ready; calls done() after all available data of one client.
 template <class Heard, class Done>
 void load::look(int timeout_ms, const Heard& heard, const Done& done) {
   std::array<epoll_event, 256> ready;
@@ -231,7 +232,7 @@ window load::echo(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds
     --in_flight;
     ++came;
   };
-  // The ring is full again: as many as have been answered go where these were.
+  // Fills the ring again: new messages take the slots of those that were replied to.
   const auto done = [&](client& one) {
     const std::size_t count = std::exchange(one.answered, 0);
     if (!goes_on || count == 0) return;
@@ -283,8 +284,8 @@ window load::broadcast(std::size_t bytes, std::size_t depth, std::chrono::nanose
     std::uint64_t at;
     std::size_t missing;
   };
-  std::vector<said> in_flight;  // a ring: the number of a message, modulo depth
-  std::size_t ended = 0;        // since it was last looked at
+  std::vector<said> in_flight;  // a ring, indexed by a message's number modulo depth
+  std::size_t ended = 0;        // since the last check
   std::uint64_t came = 0;
   std::uint64_t now = now_ns();
   bool is_measured = false;
@@ -316,7 +317,7 @@ window load::broadcast(std::size_t bytes, std::size_t depth, std::chrono::nanose
     if (ended == 0) continue;
     ended_at = at;
     if (!goes_on) continue;
-    // They end in the order in which they were said.
+    // They end in the order in which they were sent.
     for (std::size_t i = 0; i < ended; ++i) in_flight[oldest++ % depth] = {at, clients_.size()};
     say(clients_.front(),
         std::string_view(frames).substr(0, std::exchange(ended, 0) * frame_bytes));

@@ -15,42 +15,43 @@
 
 namespace troupe::lab {
 
-/// What was there between two moments of a load.
+/// The figures of a load between two points in time.
 struct window {
   double wall_s = 0;
   double server_cpu_s = 0;
   double client_cpu_s = 0;     // of this thread
-  std::uint64_t messages = 0;  // that have come from the server
+  std::uint64_t messages = 0;  // received from the server
   latencies took;
 };
 
-/// A number of WebSocket clients on one thread, which never has more to do for a message than the server: of what
-/// has come, one read takes all, and the answers to it go out with one write.
+/// A number of WebSocket clients on one thread. For a message they never do more work than the
+/// server: one read takes all available data, and one write sends all replies to it.
 ///
 /// Threads: one.
-/// Errors:  std::runtime_error for a server that cannot be reached, closes, breaks the protocol, says
-///          something else than it should, or does not say it within 20 s.
+/// Errors:  std::runtime_error for a server that cannot be reached, closes, violates the protocol,
+///          sends another message than expected, or does not send it within 20 s.
 class load {
  public:
   using processor_time = std::function<double()>;  // of the server, in seconds
 
-  /// Opens them one after the other.
+  /// Opens the connections one at a time.
   load(std::uint16_t port, bool tls, std::size_t connections, processor_time of_server);
 
   std::size_t size() const { return clients_.size(); }
 
-  /// Each sends a message, and waits for its echo.
+  /// Each client sends a message, and waits for its echo.
   void say_once(std::size_t bytes) { (void)echo(bytes, 1, {}, {}); }
 
-  /// Each keeps so many messages in flight, and waits for the echo of all in the end.
+  /// Each client keeps that number of messages in flight, and waits for all echoes at the end.
   window echo(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds warm_up,
               std::chrono::nanoseconds measured);
 
-  /// One says so many messages, which go to all, and another one when all have got one.
+  /// One client sends that number of messages, which go to all, and another message when all have
+  /// received one.
   window broadcast(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds warm_up,
                    std::chrono::nanoseconds measured);
 
-  /// None says anything, but to answer pings: window::messages are these.
+  /// No client sends anything except replies to pings, which window::messages counts.
   window quiet(std::chrono::nanoseconds measured);
 
  private:
@@ -73,9 +74,9 @@ class load {
     http::detail::frame_parser parser;
     std::string unread;
     std::string unsent;
-    std::vector<std::uint64_t> sent;  // when, a ring
-    std::size_t oldest = 0;           // of these
-    std::size_t answered = 0;         // since it was last looked at
+    std::vector<std::uint64_t> sent;  // the times, a ring
+    std::size_t oldest = 0;           // index into these
+    std::size_t answered = 0;         // since the last check
   };
 
   void open(std::uint16_t port, SSL_CTX* context);
@@ -99,9 +100,10 @@ class load {
   std::uint64_t pings_ = 0;
 };
 
-/// As many descriptors as that, and some more, for this process and those that it makes.
+/// Raises the limit of descriptors for that number of connections, for this process and its
+/// children.
 ///
-/// Errors: std::runtime_error that says how many are allowed.
+/// Errors: std::runtime_error with the permitted number.
 void expect_descriptors(std::size_t connections);
 
 }  // namespace troupe::lab

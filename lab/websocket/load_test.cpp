@@ -69,12 +69,12 @@ TEST(load, answers_pings_and_counts_them) {
     std::uint64_t pings = 0;
     for (int i = 0; i < 100 && pings < 6; ++i) pings += clients.quiet(100ms).messages;
     EXPECT_GE(pings, 6u);
-    clients.say_once(64);  // it has not given anybody up
+    clients.say_once(64);  // the server has closed no connection
   }
 }
 
 TEST(load, a_server_that_says_something_of_its_own_accord_is_found_out) {
-  // What one says comes to all: others have not said anything.
+  // A message of one client goes to all: the others have not sent anything.
   const server_process server(websocket::serve_with_troupe, {.broadcasts = true},
                               choose_processors().server);
   load clients(server.port(), false, 3, time_of(server));

@@ -6,14 +6,15 @@
 
 #include "lab/frame/experiment.hpp"
 
-// The servers of others, which are programs of their own.
+// The servers of other projects, which are separate programs.
 
 namespace troupe::lab::websocket {
 
-/// Whether an engine of the experiment takes part. Builds its program if it may; else it has to be there.
+/// Whether an engine of the experiment takes part. Builds its program if permitted; otherwise it
+/// must exist.
 presence look_for(std::string_view engine, bool may_build);
 
-/// The program of gorilla/ or tungstenite/.
+/// Returns the program of gorilla/ or tungstenite/.
 std::string program_of(std::string_view engine);
 
 }  // namespace troupe::lab::websocket

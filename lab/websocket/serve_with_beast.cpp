@@ -26,7 +26,7 @@ namespace beast = boost::beast;
 using tcp = net::ip::tcp;
 using plain = beast::tcp_stream;
 
-// What beast::ssl_stream is; Clang finds that one's teardown ambiguous.
+// Like beast::ssl_stream, for which Clang finds the teardown ambiguous.
 class encrypted : public beast::flat_stream<net::ssl::stream<plain>> {
  public:
   encrypted(tcp::socket socket, net::ssl::context& context)
@@ -41,7 +41,7 @@ void async_teardown(beast::role_type role, encrypted& stream, Handler&& handler)
 template <class Stream>
 class session;
 
-// Who is there, for a broadcast.
+// The connected clients, for a broadcast.
 template <class Stream>
 using members = std::vector<std::shared_ptr<session<Stream>>>;
 
@@ -62,7 +62,8 @@ class session : public std::enable_shared_from_this<session<Stream>> {
     }
   }
 
-  // One after the other: a WebSocket of Beast's takes no second message while it writes one.
+  // Messages are sent one at a time: a WebSocket of Beast accepts no second message while it writes
+  // one.
   void say(const std::shared_ptr<const std::string>& what) {
     waiting_.push_back(what);
     if (waiting_.size() == 1) write_next();
@@ -76,7 +77,7 @@ class session : public std::enable_shared_from_this<session<Stream>> {
     auto timeouts = beast::websocket::stream_base::timeout::suggested(beast::role_type::server);
     timeouts.idle_timeout = how_.idle_time;
     timeouts.keep_alive_pings = true;
-    beast::get_lowest_layer(stream_).expires_never();  // the WebSocket has its own
+    beast::get_lowest_layer(stream_).expires_never();  // the WebSocket has its own time-outs
     stream_.set_option(timeouts);
     stream_.async_accept(
         beast::bind_front_handler(&session::on_accepted, this->shared_from_this()));

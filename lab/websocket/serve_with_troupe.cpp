@@ -30,7 +30,7 @@ class echo : public actor {
   http::websocket client_;
 };
 
-/// One string for all of them.
+/// All clients share one string.
 class hall : public actor {
  public:
   struct enter {
@@ -61,7 +61,7 @@ class visitor : public actor {
   ref<hall> in_;
 };
 
-// The name of a file that is only in memory, and stays for as long as this process.
+// Returns the name of a file in memory, which exists as long as this process.
 [[maybe_unused]] std::string file_of(const std::string& text) {
   const int file = ::memfd_create("pem", MFD_CLOEXEC);
   if (file < 0) refuse(errno, "no file in memory");

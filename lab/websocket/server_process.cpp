@@ -117,11 +117,11 @@ server_process::~server_process() {
   try {
     end_of_process(process_);
   } catch (...) {
-    // It is gone all the same.
+    // It is gone anyway.
   }
 }
 
-// What it says instead is why there is none.
+// Any other output is the reason why there is no port.
 void server_process::await_port(int from) {
   std::string said;
   const auto until = std::chrono::steady_clock::now() + patience;

@@ -11,7 +11,7 @@
 
 namespace troupe::lab {
 
-/// Where the two sides run: on a processor each, if the process may use two.
+/// The processors of the two sides: one each, if the process may use two.
 struct two_processors {
   std::size_t server;
   std::size_t client;
@@ -19,21 +19,21 @@ struct two_processors {
   bool is_one() const { return server == client; }
 };
 
-/// The first two that this process may use.
+/// Returns the first two that this process may use.
 two_processors choose_processors();
 
-/// Threads and processes that the caller makes from now on stay there too.
+/// Threads and processes that the caller creates from now on stay on this processor too.
 void stay_on(std::size_t processor);
 
-/// How the experiment has a server serve.
+/// How the server of the experiment is configured.
 struct server_setup {
-  bool broadcasts = false;  ///< what one client says goes to all
+  bool broadcasts = false;  ///< a message of one client goes to all
   bool tls = false;
-  /// A client that says nothing for so long is given up, and pinged after half of it.
+  /// A client that sends nothing for this time is disconnected. It is pinged after half of it.
   std::chrono::milliseconds idle_time{std::chrono::hours(1)};
 };
 
-/// What a server that is part of this program calls once it listens.
+/// A server that is part of this program calls this once it listens.
 class announcement {
  public:
   explicit announcement(int to) : to_(to) {}
@@ -45,10 +45,12 @@ class announcement {
 
 using server_body = void (*)(const server_setup& how, const announcement& ready);
 
-/// A server in a process of its own, on one processor, with what it uses. It dies with the caller.
+/// A server in a process of its own, on one processor, and its use of resources. It dies with the
+/// caller.
 ///
-/// Threads: of a process with one thread.
-/// Errors:  std::runtime_error and std::system_error for one that cannot be started or has ended.
+/// Threads: only for a process with one thread.
+/// Errors:  std::runtime_error and std::system_error for a server that cannot be started or has
+///          ended.
 class server_process {
  public:
   /// Runs `serve` in a copy of this process. It need not return.
@@ -61,12 +63,12 @@ class server_process {
 
   std::uint16_t port() const { return port_; }
 
-  /// Of all its threads, user and system.
+  /// Returns the processor time of all its threads, user and system.
   double cpu_s() const;
-  /// Pages of its own and of files, in bytes.
+  /// Returns the resident memory in bytes, including pages of files.
   double resident_bytes() const;
 
-  /// Waits until it has used next to nothing for a while, `limit` at the most.
+  /// Waits until it has used almost no processor time for a while, for at most `limit`.
   void settle(std::chrono::milliseconds limit = std::chrono::seconds(5)) const;
 
  private:

@@ -3,18 +3,18 @@
 
 #include "lab/websocket/server_process.hpp"
 
-// What the processes run that `troupe lab ws` measures: each sends back what it gets, or, where it is to broadcast, to
-// all. None of them returns.
+// The servers that the processes of `troupe lab ws` run. Each sends a message back to its client,
+// or, for a broadcast, to all clients. None of them returns.
 
 namespace troupe::lab::websocket {
 
-/// One thread, as Beast's own example of an asynchronous server has it.
+/// One thread, as in Beast's own example of an asynchronous server.
 void serve_with_beast(const server_setup& how, const announcement& ready);
 
 /// http::server with an actor for each client.
 void serve_with_troupe(const server_setup& how, const announcement& ready);
 
-/// The example examples/lua/echo, and hall/main.lua.
+/// Serves the example examples/lua/echo, and hall/main.lua.
 void serve_with_lua(const server_setup& how, const announcement& ready);
 
 }  // namespace troupe::lab::websocket

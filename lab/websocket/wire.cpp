@@ -82,7 +82,7 @@ void wire::stop_blocking() {
   }
 }
 
-// Of SSL_read() or SSL_write().
+// Interprets the result of SSL_read() or SSL_write().
 std::size_t wire::outcome_of(int result, const char* doing) const {
   if (result > 0) return static_cast<std::size_t>(result);
   switch (SSL_get_error(ssl_.get(), result)) {

@@ -17,16 +17,18 @@ struct ssl_freeing {
 };
 using client_context = std::unique_ptr<SSL_CTX, ssl_freeing>;
 
-/// For clients that take any certificate: the server that they measure is a child of this process.
+/// For clients that accept any certificate, because the server that they measure is a child of this
+/// process.
 [[nodiscard]] client_context make_client_context();
 
-/// A client's TCP connection to this machine, with TLS or without.
+/// A client's TCP connection to this host, with TLS or without.
 ///
 /// Threads: one.
-/// Errors:  std::runtime_error if it cannot be made, or is over.
+/// Errors:  std::runtime_error if it cannot be made, or has ended.
 class wire {
  public:
-  /// Connects, and with a context shakes hands. It blocks until stop_blocking().
+  /// Connects, and performs the TLS handshake if there is a context. It blocks until
+  /// stop_blocking().
   wire(std::uint16_t port, SSL_CTX* context);
   wire(wire&& other) noexcept;
   wire& operator=(wire&&) = delete;
@@ -35,12 +37,12 @@ class wire {
   int descriptor() const { return socket_; }
   void stop_blocking();
 
-  /// How much has been read; 0 if nothing was there.
+  /// Returns the number of bytes that were read; 0 if none were available.
   std::size_t read(std::span<char> into);
-  /// How much has been taken.
+  /// Returns the number of bytes that were accepted.
   std::size_t write(std::string_view bytes);
 
-  /// More may be there although the socket has nothing.
+  /// Whether more data may be available although the socket has none.
   bool keeps_what_was_read() const { return ssl_ != nullptr; }
 
  private:

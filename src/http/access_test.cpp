@@ -15,7 +15,7 @@ using testing::ElementsAre;
 
 class access_to : public served {
  protected:
-  // Of each: what it is, and the figures that are the same each time.
+  // For each access: what it was, and the figures that are the same in each run.
   void SetUp() override {
     http::options o = on_free_port();
     o.limits.header_bytes = 1024;

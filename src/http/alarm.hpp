@@ -6,16 +6,16 @@
 
 namespace troupe::http::detail {
 
-/// To a connection, from its own alarm: see what the time has done.
+/// From a connection's own alarm to the connection: act on the time that has passed.
 struct tick {};
 
-/// An actor's one timer for a deadline that moves often and is reached seldom: most of the time it
-/// only moves away, and that costs nothing; a tick that comes too early sets the alarm again.
+/// An actor's only timer, for a deadline that moves often and is rarely reached. A deadline that
+/// moves away costs nothing: a tick that arrives too early sets the alarm again.
 ///
 /// Threads: the actor's.
 class alarm {
  public:
-  /// The actor gets a tick by then, or soon after; perhaps an earlier one before.
+  /// The actor gets a tick by then or soon after, and perhaps an earlier one as well.
   template <class Actor>
   void set(time_point due, const self_ref<Actor>& whose) {
     if (due >= due_) return;
@@ -24,7 +24,7 @@ class alarm {
     due_ = due;
   }
 
-  /// The tick has come.
+  /// To be called when the tick has arrived.
   void rang() noexcept { due_ = time_point::max(); }
 
  private:

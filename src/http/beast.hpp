@@ -17,8 +17,8 @@ struct with_status {
   unsigned status = 0;
 };
 
-/// A response that knows how to write itself, whatever its body is. Once made, that tells no more of it, so its status
-/// is kept beside it.
+/// A response that can write itself, whatever the type of its body. A message_generator does not
+/// reveal its status, so the status is kept beside it.
 class reply : public with_status, public beast::http::message_generator {
  public:
   template <class Body>

@@ -11,7 +11,7 @@ namespace troupe::http::detail {
 /// Memory for all request bodies of one server: limits::request_bodies_bytes.
 ///
 /// Threads:   any.
-/// Invariant: what is taken is never more than the limit.
+/// Invariant: the bytes taken never exceed the limit.
 class body_budget {
  public:
   explicit body_budget(std::size_t limit) noexcept : limit_(limit) {}

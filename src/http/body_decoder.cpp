@@ -9,7 +9,7 @@
 namespace troupe::http::detail {
 namespace {
 
-// As many as 64 bits have. More could only be zeros before the size.
+// The hexadecimal digits of 64 bits. More digits could only be leading zeros.
 constexpr unsigned size_digits_max = 16;
 
 }  // namespace
@@ -45,7 +45,7 @@ body_decoder::outcome body_decoder::next(std::string_view& bytes) noexcept {
   return state_ == state::done ? outcome::done : outcome::more;
 }
 
-// The state that follows on one byte of what is around the data.
+// The next state after one byte of the framing around the data.
 body_decoder::state body_decoder::step(char c) noexcept {
   switch (state_) {
     case state::size_first:
@@ -104,7 +104,7 @@ body_decoder::state body_decoder::after_size() const noexcept {
   return left_ == 0 ? state::trailer_first : state::chunk;
 }
 
-// A place for one more byte that is not data.
+// Takes space for one more byte that is not data.
 bool body_decoder::take_extra() noexcept {
   is_too_large_ = extra_left_ == 0;
   if (is_too_large_) return false;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-// The body of a message, taken out of the bytes that carry it: RFC 9112, sections 6 and 7.
+// Extracts the body of a message from the bytes that carry it: RFC 9112, sections 6 and 7.
 
 namespace troupe::http::detail {
 
@@ -25,10 +25,10 @@ enum class framing : std::uint8_t {
 class body_decoder {
  public:
   enum class outcome : std::uint8_t {
-    more,    // all is used up
+    more,    // all bytes are used up
     data,    // data() is the next piece
-    done,    // the body has ended; what follows belongs to the next request
-    failed,  // this is no body; see is_too_large()
+    done,    // the body has ended; later bytes belong to the next request
+    failed,  // not a valid body; see is_too_large()
   };
 
   static body_decoder sized(std::uint64_t bytes) noexcept;
@@ -53,7 +53,7 @@ class body_decoder {
     chunk,
     chunk_cr,
     chunk_lf,
-    trailer_first,  // the first byte of a trailer, or the CR that ends all
+    trailer_first,  // the first byte of a trailer, or the CR that ends the body
     trailer_name,
     trailer_value,
     trailer_lf,
@@ -68,8 +68,8 @@ class body_decoder {
   [[nodiscard]] state after_size() const noexcept;
 
   state state_ = state::done;
-  std::uint64_t left_ = 0;  // of the body, or of the chunk; a chunk's size while that is read
-  unsigned digits_ = 0;     // of that size
+  std::uint64_t left_ = 0;  // of the body or the chunk; while a chunk's size is read, that size
+  unsigned digits_ = 0;     // number of digits of that size
   std::size_t extra_left_ = 0;
   std::string_view data_;
   bool is_too_large_ = false;

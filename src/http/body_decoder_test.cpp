@@ -12,7 +12,7 @@ namespace {
 
 struct result {
   std::string body;
-  std::string end;  // and what is left
+  std::string end;  // and the rest of the bytes
 };
 
 result decoded(body_decoder by, std::string_view bytes, std::size_t piece_max) {

@@ -10,14 +10,14 @@
 
 namespace troupe::http::detail {
 
-/// What an errand is told that finds no room.
+/// The error message of an errand for which no memory is left.
 inline constexpr std::string_view too_many_bytes =
     "the requests of this client, and their answers, have too many bytes together: bytes_max";
 
-/// How many bytes all that a client works on may have together, and how many they have.
+/// The limit in bytes for all work of a client together, and the bytes in use.
 ///
 /// Threads:   any.
-/// Invariant: the sum of all shares, and not more than the limit.
+/// Invariant: the bytes in use are the sum of all shares, and at most the limit.
 class byte_gauge {
  public:
   explicit byte_gauge(std::size_t most) noexcept : most_(most) {}
@@ -31,7 +31,7 @@ class byte_gauge {
   friend class byte_share;
 
   bool add(std::size_t bytes) noexcept {
-    // [bytes] relaxed: a number alone; what it counts is passed on by messages.
+    // [bytes] relaxed: a number alone; messages publish what it counts.
     std::size_t now = used_.load(relaxed);
     do {
       if (bytes > most_ - now) return false;
@@ -47,7 +47,7 @@ class byte_gauge {
   atomic<std::size_t> used_{0};
 };
 
-/// The bytes of one request, and then of its answer. They count until this is destroyed.
+/// The bytes of one request, and then of its response. They count until this object is destroyed.
 ///
 /// Threads: one at a time.
 class byte_share {
@@ -57,8 +57,8 @@ class byte_share {
   byte_share& operator=(const byte_share&) = delete;
   ~byte_share() { of_->subtract(bytes_); }
 
-  /// False, and nothing changes, if that would be more than the limit. Making it smaller always
-  /// works.
+  /// Returns false and changes nothing if the total would exceed the limit. Making the share
+  /// smaller always succeeds.
   [[nodiscard]] bool resize(std::size_t bytes) noexcept {
     if (bytes > bytes_ && !of_->add(bytes - bytes_)) return false;
     if (bytes < bytes_) of_->subtract(bytes_ - bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares of a limit in bytes: what is given back can be taken again, to the last byte.
+// Shares of a limit in bytes: returned bytes can be taken again, to the last byte.
 #include "byte_share.hpp"
 
 #include <gtest/gtest.h>

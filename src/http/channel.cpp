@@ -30,7 +30,7 @@ channel::channel(const limits& bounds, request upgrade, recipient<poke> connecti
   if (all) beyond_own_.emplace(std::move(all));
 }
 
-// Has so many bytes count; less always works.
+// Sets the number of bytes that count. Fewer bytes than before always succeed.
 bool channel::charge(std::size_t bytes) noexcept {
   return !beyond_own_ || beyond_own_->resize(bytes > own_bytes ? bytes - own_bytes : 0);
 }
@@ -41,7 +41,7 @@ delivery channel::send(frame f) {
   if (closing_) return delivery::refused;
   const std::size_t cost = f.cost();
   if (cost > bytes_max_ - bytes_ || !charge(bytes_ + cost)) {
-    // The reader is too slow: what waits for it is of no use any more, and memory is.
+    // The reader is too slow. The queued frames are of no more use, but their memory is.
     for (const frame& waiting : queue_) bytes_ -= waiting.cost();
     (void)charge(bytes_);
     dropped.swap(queue_);
@@ -59,7 +59,7 @@ void channel::close(std::uint16_t code, std::string reason) {
   std::unique_lock lock(mutex_);
   if (closing_) return;
   queue_.push_back({std::move(reason), frame::type::close, code});
-  bytes_ += queue_.back().cost();  // may exceed the limit by this one; it is the last
+  bytes_ += queue_.back().cost();  // may exceed the limit by this frame, which is the last
   closing_ = true;
   poke_once(lock);
 }
@@ -68,7 +68,8 @@ void channel::poke_once(std::unique_lock<mutex>& lock) {
   if (!std::exchange(poked_, true)) tell(lock);
 }
 
-// Sends without the lock: what a system does with a dead letter may be to send something here.
+// Sends without the lock, because a system may send a message to this channel when it handles a
+// dead letter.
 void channel::tell(std::unique_lock<mutex>& lock) {
   const recipient<poke> connection = connection_;
   lock.unlock();
@@ -88,7 +89,7 @@ bool channel::overflowed() const noexcept {
 
 void channel::sent(std::size_t cost) noexcept {
   const std::lock_guard lock(mutex_);
-  bytes_ -= std::min(cost, bytes_);  // less is left where the channel was shut meanwhile
+  bytes_ -= std::min(cost, bytes_);  // bytes_ is smaller if the channel was shut meanwhile
   (void)charge(bytes_);
 }
 
@@ -149,7 +150,7 @@ void discard_mark(troupe::detail::envelope& e) noexcept {
 }
 void run_mark(void*, troupe::detail::envelope& e) { discard_mark(e); }
 
-// Always taken, counts for nothing, and is no dead letter.
+// Always accepted, counts for nothing, and is never a dead letter.
 constexpr troupe::detail::dispatch mark_dispatch{.run = run_mark,
                                                  .discard = discard_mark,
                                                  .message = "the mark of its connection",
@@ -163,7 +164,7 @@ void post_mark(troupe::detail::control_block& session, mark&& m) {
 
 handed_over why_refused(troupe::detail::control_block& session, std::size_t bytes,
                         std::size_t budget) noexcept {
-  // Its mailbox closes after that; its `down` is on the way, or will be.
+  // Its mailbox closes after that. Its `down` is on the way, or will be.
   if (session.line().now().ending()) return handed_over::gone;
   return bytes > budget || !session.could_take(bytes) ? handed_over::too_large
                                                       : handed_over::refused;

@@ -11,7 +11,7 @@
 namespace troupe::http::detail {
 namespace {
 
-/// Stands in for a connection: counts how often it is told to look.
+/// Stands in for a connection: counts its pokes.
 class looker : public actor {
  public:
   explicit looker(int& pokes) : pokes_(pokes) {}
@@ -49,14 +49,14 @@ class channel_of_1000_bytes : public testing::Test {
 
 using lines = std::vector<std::string>;
 
-// Of 100,000 bytes for all together.
+// The budget for all channels together is 100,000 bytes.
 class channels_with_one_budget : public channel_of_1000_bytes {
  protected:
   std::shared_ptr<channel> make() {
     return std::make_shared<channel>(limits{.send_queue_bytes = 1'000'000}, request{}, looker_, "",
                                      all_);
   }
-  // How many such messages are taken before one is refused.
+  // Returns how many messages of that size are accepted before one is refused.
   static int fill(channel& c, std::size_t bytes) {
     int taken = 0;
     while (c.handle().send(std::string(bytes, 'x')) == delivery::accepted) ++taken;
@@ -73,7 +73,7 @@ TEST_F(channels_with_one_budget, what_they_queue_together_is_bounded) {
   EXPECT_TRUE(second->overflowed());
   EXPECT_FALSE(first->overflowed());
   EXPECT_LE(all_->used(), 90'000u);
-  // The first bytes of each are its own, whatever the others do.
+  // The first bytes of each channel are its own, whatever the other channels use.
   EXPECT_EQ(third->handle().send(std::string(10'000, 'x')), delivery::accepted);
   EXPECT_FALSE(third->overflowed());
 }
@@ -88,7 +88,7 @@ TEST_F(channels_with_one_budget, what_was_sent_or_dropped_is_given_back) {
   second->handle().send(std::string(90'000, 'x'));
   std::vector<frame> batch;
   second->take(batch);
-  EXPECT_GT(all_->used(), 70'000u);  // the connection has it
+  EXPECT_GT(all_->used(), 70'000u);  // taken by the connection
   second->sent(batch.front().cost());
   EXPECT_EQ(all_->used(), 0u);
 
@@ -140,7 +140,7 @@ TEST_F(channel_of_1000_bytes, refuses_beyond_its_limit_and_drops_what_waits) {
   EXPECT_TRUE(channel_->overflowed());
   EXPECT_EQ(client_.send("x"), delivery::refused);
   EXPECT_EQ(taken(), lines{});
-  EXPECT_EQ(pokes(), 2);  // the overflow is told although something was waiting already
+  EXPECT_EQ(pokes(), 2);  // the overflow is announced although a poke was outstanding
 }
 
 TEST_F(channel_of_1000_bytes, what_is_taken_counts_until_it_is_sent) {

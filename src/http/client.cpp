@@ -88,7 +88,7 @@ void client::on(look) {
   look_again(pool_->tick(clock::now()));
 }
 
-// As an alarm of a connection: it only moves nearer.
+// As with the alarm of a connection, the time only moves nearer.
 void client::look_again(time_point due) {
   if (due >= due_) return;
   alarm_.cancel();

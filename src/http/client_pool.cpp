@@ -49,7 +49,7 @@ client_pool::client_pool(net::loop& on, client_options options)
     : loop_(on),
       options_(checked(std::move(options))),
       bytes_(std::make_shared<byte_gauge>(options_.bytes_max)) {
-  // What is named is looked at at once; what the system has, when somebody wants it.
+  // A named file of certificates is read at once; those of the system are read when first needed.
   if (!options_.trusted_certificates.empty()) (void)trust();
 }
 
@@ -92,13 +92,13 @@ void client_pool::enqueue(std::shared_ptr<errand> which) {
                         " requests wait for a connection already, which is the limit"});
 }
 
-// ── What has become of an errand ──────────────────────────────────────────────────────────────
+// ── The result of an errand ───────────────────────────────────────────────────────────────────
 
 void client_pool::answer(errand& which, fetched result) {
   ++(result ? counts_.answered : counts_.failed);
   result.url = which.to.host.empty() ? which.what.url : which.to.text();
-  // From here on it is the answer's alone. Where that is more than before, by the strings that
-  // headers are in, and there is no room for those, they do not count.
+  // From here on the share belongs to the response alone. If the response needs more than before
+  // because of the strings that hold its headers, and no space is left, those do not count.
   if (result.share) (void)result.share->resize(bytes_of(result));
   which.owed.fulfil(std::move(result));
 }
@@ -110,7 +110,7 @@ void client_pool::finished(std::shared_ptr<errand> which, fetched result) {
     which.reset();
     return serve();
   }
-  // Another one: of the one before, some may still be in writing.
+  // A new errand, because some bytes of the previous one may still be being written.
   auto next = std::make_shared<errand>();
   next->what = which->what;
   next->to = which->to;
@@ -122,13 +122,13 @@ void client_pool::finished(std::shared_ptr<errand> which, fetched result) {
     which.reset();
     return serve();
   }
-  (void)next->count(0);  // less than before: the answer has been read
+  (void)next->count(0);  // less than before: the response has been read
   next->owed = std::move(which->owed);
   next->keeps = std::move(which->keeps);
   enqueue(std::move(next));
 }
 
-// Whether there is a redirect to be followed. If it cannot be, that is the result.
+// Returns whether a redirect has to be followed. If it cannot be followed, that becomes the result.
 bool client_pool::follow(errand& which, fetched& result) {
   const std::string location(result.header("location"));
   if (location.empty()) return false;
@@ -183,7 +183,7 @@ void client_pool::sweep() {
   std::erase_if(connections_, [](const connection& each) { return each->is_over(); });
 }
 
-// False: it has to wait.
+// Returns false if the errand has to wait.
 bool client_pool::serve(const std::shared_ptr<errand>& which) {
   try {
     return serve_somehow(which);
@@ -202,7 +202,7 @@ bool client_pool::serve_somehow(const std::shared_ptr<errand>& which) {
   for (const connection& each : connections_) {
     if (each->is_over() || each->origin() != origin) continue;
     ++to_that;
-    // The one that was used last is the least likely to be closed.
+    // The connection used last is the least likely to have been closed.
     const bool is_better = kept == nullptr || each->kept_since() > kept->kept_since();
     if (each->is_kept() && is_better) kept = each.get();
   }
@@ -212,7 +212,7 @@ bool client_pool::serve_somehow(const std::shared_ptr<errand>& which) {
     return true;
   }
   if (to_that >= options_.connections_per_host_max || !make_room()) {
-    // One that is repeated wants a new one, and one that is kept takes the place of that.
+    // A repeated errand requires a new connection, for which a kept one makes space.
     if (kept == nullptr) return false;
     (void)kept->abandon();
     sweep();
@@ -248,7 +248,7 @@ void client_pool::dial(const std::shared_ptr<errand>& which) {
 
 time_point client_pool::tick(time_point now) {
   time_point next = time_point::max();
-  const std::vector<connection> all = connections_;  // what is told may change them
+  const std::vector<connection> all = connections_;  // a copy: a call may change connections_
   for (const connection& each : all) next = std::min(next, each->tick(now));
   std::vector<std::shared_ptr<errand>> late;
   for (auto each = waiting_.begin(); each != waiting_.end();) {

@@ -18,40 +18,40 @@
 
 namespace troupe::http::detail {
 
-/// Nothing lasts longer: more would not be a time that can be counted with.
+/// No duration is longer: larger values could overflow in arithmetic with time points.
 inline constexpr std::chrono::milliseconds time_max = std::chrono::hours(24);
 
 /// The connections of a client, and the requests that wait for one.
 ///
-/// Those that wait are served in their order, but one whose host has all the connections that it may have
-/// lets others pass. Where there is no room for one more connection, the one that has been kept for the
-/// longest goes.
+/// Waiting requests are served in order. A request whose host already has all its allowed
+/// connections lets others pass. Where no space is left for another connection, the one that has
+/// been kept for the longest time is closed.
 ///
-/// Threads:   the loop's, but of the constructor.
-/// Invariant: no more connections and bytes than client_options says; each errand is answered once.
+/// Threads:   the loop's, except for the constructor.
+/// Invariant: connections and bytes stay within client_options. Each errand is answered once.
 class client_pool final : public outgoing_connection::pool {
  public:
   client_pool(net::loop& on, client_options options);
 
-  /// To be called when there is something to look at by then.
+  /// `call` is called when tick() has to run by a certain time.
   void on_due(std::function<void(time_point)> call) { call_by_ = std::move(call); }
 
   void begin(std::shared_ptr<errand> which);
-  /// Does what is due, and returns when to look again.
+  /// Does what is due, and returns when it has to be called next.
   time_point tick(time_point now);
-  /// The client ends.
+  /// Fails everything, because the client terminates.
   void abandon() noexcept;
 
   [[nodiscard]] net::loop& loop() const noexcept { return loop_; }
   [[nodiscard]] const client_options& options() const noexcept { return options_; }
-  /// Made when it is first needed. Errors: as trusting().
+  /// Created when first needed. Errors: as trusting().
   [[nodiscard]] boost::asio::ssl::context& trust();
   [[nodiscard]] client_statistics statistics() const noexcept;
-  /// For one more that is to be counted in client_options::bytes_max.
+  /// A share for one more request that counts in client_options::bytes_max.
   [[nodiscard]] std::shared_ptr<byte_share> share() const {
     return std::make_shared<byte_share>(bytes_);
   }
-  /// Of URLs that are to be connected to: nothing if it may be.
+  /// Returns why this URL must not be connected to, or nothing if it may be.
   [[nodiscard]] std::optional<std::string> forbidden(const url& to) const;
 
  private:

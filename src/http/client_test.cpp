@@ -13,7 +13,7 @@ using testing::StartsWith;
 
 using http_client = asking_client;
 
-// Answers each request on a connection by the same text.
+// Replies to each request on a connection with the same text.
 raw_server::serving answering(const std::string& text) {
   return [text](raw_client& peer, int) {
     for (;;) {
@@ -22,7 +22,7 @@ raw_server::serving answering(const std::string& text) {
     }
   };
 }
-// Answers once, and closes.
+// Replies once, and closes.
 raw_server::serving answering_once(const std::string& text) {
   return [text](raw_client& peer, int) {
     raw_server::read_head(peer);
@@ -146,7 +146,7 @@ constexpr auto too_many_bytes =
 
 TEST_F(http_client, refuses_more_bytes_of_requests_than_it_may_have) {
   options_.bytes_max = 100'000;
-  options_.connections_max = 1;  // what waits counts as well as what is sent
+  options_.connections_max = 1;  // requests that wait count as well as those that are sent
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   const auto post = [&](std::chrono::milliseconds time) {
     fetch what;
@@ -161,7 +161,7 @@ TEST_F(http_client, refuses_more_bytes_of_requests_than_it_may_have) {
   EXPECT_EQ(problem(all[2].get().value()), too_many_bytes);
   EXPECT_EQ(all[0].get().value().error, client_error::timeout);
   EXPECT_EQ(all[1].get().value().error, client_error::timeout);
-  // They have given back what they had.
+  // They have returned their bytes.
   for (int i = 0; i < 2; ++i) EXPECT_EQ(post(10ms).get().value().error, client_error::timeout);
   fetch headers;
   headers.url = silent.url();
@@ -253,11 +253,11 @@ TEST_F(http_client, an_answer_to_HEAD_has_no_body) {
     EXPECT_EQ(got.header("content-length"), "5000000");
     EXPECT_EQ(got.body, "");
   }
-  // One that sends a body all the same would have it taken for the next answer.
+  // If the server sent a body all the same, it would be taken for the next response.
   EXPECT_EQ(counts().reused, 0u);
 }
 
-// ── What goes wrong ───────────────────────────────────────────────────────────────────────────
+// ── Failures ──────────────────────────────────────────────────────────────────────────────────
 
 TEST_F(http_client, says_that_nobody_listens) {
   std::uint16_t free = 0;
@@ -296,7 +296,7 @@ TEST_F(http_client, gives_up_in_time) {
   what.url = silent.url();
   EXPECT_EQ(problem(get(what)), "timeout: there was no answer in time");
   what.url = slow.url();
-  what.time = 1s;  // in which it begins
+  what.time = 1s;  // the deadline for the start of the response
   EXPECT_EQ(problem(get(what)), "timeout: the answer has not come to its end in time");
   EXPECT_EQ(counts().connections, 0u);
 }
@@ -377,7 +377,7 @@ TEST_F(http_client, hears_an_answer_that_comes_before_the_body_was_sent) {
 }
 
 TEST_F(http_client, makes_a_request_once_more_if_a_kept_connection_has_just_been_closed) {
-  // Each connection is closed with its second request, unanswered.
+  // Each connection is closed at its second request, without a response.
   raw_server fickle([](raw_client& peer, int) {
     raw_server::read_head(peer);
     peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
@@ -490,7 +490,7 @@ TEST_F(http_client_redirects, lead_to_allowed_hosts_only) {
   EXPECT_THAT(problem(get(what)), StartsWith("not allowed: no connection to 127.0.0.1:"));
 }
 
-// ── What is asked ─────────────────────────────────────────────────────────────────────────────
+// ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
 TEST_F(http_client, says_what_is_wrong_with_a_request) {
   const auto wrong = [&](const std::string& to, const std::string& method = "GET",
@@ -558,7 +558,7 @@ TEST_F(http_client, says_which_of_its_options_is_wrong) {
   EXPECT_THROW((void)client::spawn(system_, loop, lost), std::invalid_argument);
 }
 
-// ── The end ───────────────────────────────────────────────────────────────────────────────────
+// ── Termination ───────────────────────────────────────────────────────────────────────────────
 
 TEST_F(http_client, answers_when_it_is_stopped) {
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });

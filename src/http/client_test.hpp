@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: a client on a loop of its own, beside a server that may or may not be there.
+// For tests: a client on a loop of its own, and a server that some tests do not start.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace troupe::http::test {
 
 class asking_client : public served {
  protected:
-  // A server of a test ends with its connections.
+  // The server of a test terminates with its connections.
   asking_client() {
     options_.keep_time = 1s;
     options_.websocket_limits.close_time = 200ms;
@@ -57,7 +57,7 @@ class asking_client : public served {
   ref<client> client_;
 };
 
-/// "closed: the connection was closed before an answer", to be matched.
+/// Returns text such as "closed: the connection was closed before an answer", for matchers.
 inline std::string problem(const fetched& got) {
   return std::string(to_string(got.error)) + ": " + got.why;
 }

@@ -9,13 +9,13 @@
 
 namespace troupe::http::detail {
 
-/// Why a connection fails whose operation will never complete.
+/// The reason why a connection fails if its operation will never complete.
 class dropped_operation : public std::runtime_error {
  public:
   dropped_operation() : runtime_error("an operation was dropped before it had completed") {}
 };
 
-/// What an exception says; null is a dropped_operation.
+/// Returns the message of an exception; null stands for a dropped_operation.
 [[nodiscard]] inline std::string reason_of(const std::exception_ptr& why) {
   try {
     if (why == nullptr) throw dropped_operation();
@@ -27,14 +27,14 @@ class dropped_operation : public std::runtime_error {
   }
 }
 
-/// A completion handler that cannot be lost: it runs once, or its object is told that it never
-/// will.
+/// A completion handler that cannot be lost: either it runs once, or its object is notified that it
+/// never will.
 ///
 /// If the code below throws, it destroys the handler without calling it. A connection that waits
-/// for the handler would then never end, and would keep its descriptor and its place forever.
+/// for the handler would then never terminate, and would keep its descriptor and its place forever.
 ///
 /// `Call` is called with the object and the results. `Fail` is called with the object and the
-/// exception that left `Call`; or with null if the handler is destroyed without being called. The
+/// exception that left `Call`, or with null if the handler is destroyed without being called. The
 /// latter can happen while the operation is being started. The caller that starts it gets the
 /// exception too.
 ///
@@ -52,7 +52,7 @@ class completion {
     try {
       fail_(*of_, nullptr);
     } catch (...) {
-      // There is no memory to report it.
+      // No memory is left to report it.
     }
   }
 

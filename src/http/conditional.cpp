@@ -8,10 +8,10 @@
 namespace troupe::http::detail {
 namespace {
 
-/// How tags are compared (RFC 9110, 8.8.3.2): W/"x" equals "x" weakly, and nothing strongly.
+/// How entity tags are compared (RFC 9110, 8.8.3.2): W/"x" equals "x" weakly, and nothing strongly.
 enum class comparison : std::uint8_t { weak, strong };
 
-// A list on one line or on several, or "*".
+// The header is a list on one line or several, or "*".
 bool lists(const request& asked, std::string_view name, std::string_view etag, comparison how) {
   constexpr std::string_view weak = "W/";
   const auto plain = [&](std::string_view tag) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What RFC 9110, RFC 9112 and RFC 6455 ask of a server, as clients see it on a socket.
+// The requirements of RFC 9110, RFC 9112 and RFC 6455 for a server, as a client sees them on a
+// socket.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ class conformance : public served {
     });
   }
 
-  /// The status of each answer to these bytes, until the server closes.
+  /// The status of each response to these bytes, until the server closes.
   std::vector<unsigned> statuses(const std::string& bytes) const {
     raw_client c = connect();
     c.send(bytes);
@@ -42,7 +43,7 @@ class conformance : public served {
     std::vector<unsigned> result;
     for (std::size_t at = all.find("HTTP/1."); at != std::string::npos;
          at = all.find("HTTP/1.", at + 1)) {
-      // A text may speak of HTTP/1.1 as well.
+      // A body may contain HTTP/1.1 as well.
       const std::string code = all.substr(at + 9, 3);
       if (code.find_first_not_of("0123456789") != std::string::npos || code.size() != 3) continue;
       result.push_back(static_cast<unsigned>(std::stoul(code)));
@@ -155,7 +156,7 @@ TEST_F(conformance, chunk_extensions_are_bounded) {
   EXPECT_EQ(statistics().headers_too_large, 1u);
   EXPECT_LT(statistics().bytes_in, 256u * 1024);
 
-  // Also of many chunks together.
+  // The limit holds for many chunks together too.
   raw_client many = connect();
   many.send(post + "Transfer-Encoding: chunked\r\n\r\n");
   const std::string one = "1;" + std::string(200, 'a') + "\r\nx\r\n";
@@ -203,7 +204,7 @@ TEST_F(conformance, trailers_begin_no_websocket) {
             400u);
 }
 
-// ── Bodies that nobody wants ──────────────────────────────────────────────────────────────────
+// ── Unwanted bodies ───────────────────────────────────────────────────────────────────────────
 
 TEST_F(conformance, what_needs_no_body_is_answered_before_it_comes) {
   const auto answer_to = [&](const std::string& line) {
@@ -349,7 +350,7 @@ TEST_F(conformance, a_target_is_ascii_without_a_fragment) {
   }
 }
 
-// ── Answers ───────────────────────────────────────────────────────────────────────────────────
+// ── Responses ─────────────────────────────────────────────────────────────────────────────────
 
 TEST_F(conformance, an_error_in_answer_to_head_has_no_body) {
   for (const char* asked :

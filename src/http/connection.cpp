@@ -5,7 +5,7 @@
 #include "http_steps.hpp"
 #include "websocket_steps.hpp"
 
-// The place where the templates over Asio and Beast are compiled, for sockets as they are.
+// Instantiates the templates over Asio and Beast for plain sockets.
 
 namespace troupe::http::detail {
 

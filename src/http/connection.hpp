@@ -20,22 +20,21 @@
 
 namespace troupe::http::detail {
 
-/// To a connection: the server drains. Finish what was received and go.
+/// To a connection: the server drains. The connection completes what it has received, and closes.
 struct leave {};
 
-/// A client that is served, or one that is told that there is no room.
+/// Whether a client is served, or refused because no space is left.
 enum class entry : std::uint8_t { admitted, refused };
 
-/// One client: first an HTTP conversation, then perhaps a WebSocket. It gives these two what an
-/// actor has: messages, a timer, the sight of another actor's end.
+/// One client: an HTTP conversation at first, and later perhaps a WebSocket. It gives these two
+/// stages the abilities of an actor: messages, a timer and monitoring of another actor.
 ///
-/// Asynchronous operations need memory that stays until they complete, also if this actor is
-/// stopped meanwhile. So stream and buffers belong to the stages; a completion handler shares in
-/// its stage, and does nothing once the stage has been abandoned.
+/// Asynchronous operations need memory that stays until they complete, even if this actor is
+/// stopped meanwhile. Stream and buffers therefore belong to the stages. A completion handler
+/// shares ownership of its stage, and does nothing once the stage has been abandoned.
 ///
-/// Threads:   bound to the loop that its stream was made for; completion handlers call in between
-///            turns.
-/// Invariant: one stage is active from on_start() to the end. It ends itself when that is over.
+/// Threads:   bound to the loop of its stream. Completion handlers are called between turns.
+/// Invariant: one stage is active from on_start() to the end, and stops the actor when it is over.
 template <class Stream>
 class basic_connection : public actor {
  public:
@@ -92,12 +91,13 @@ class basic_connection : public actor {
   /// Ends this actor.
   void over() { stop(); }
 
-  /// An exception left a completion handler. It fails this actor as one out of a handler does.
+  /// An exception has left a completion handler. It fails this actor like an exception of a
+  /// handler.
   void operation_failed(std::exception_ptr why) noexcept {
     try {
       self(this).send(broken{std::move(why)});
     } catch (...) {
-      over();  // no memory to report why
+      over();  // no memory is left to report the reason
     }
   }
 
@@ -107,7 +107,7 @@ class basic_connection : public actor {
   alarm alarm_;
   std::shared_ptr<const site> on_;
   std::shared_ptr<http_stage<Stream>> http_;            // until the upgrade
-  std::shared_ptr<websocket_stage<Stream>> websocket_;  // from then on
+  std::shared_ptr<websocket_stage<Stream>> websocket_;  // after the upgrade
 };
 
 using connection = basic_connection<net::socket>;

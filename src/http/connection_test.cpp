@@ -17,19 +17,19 @@
 #include "raw_client.hpp"
 #include "websocket_steps.hpp"
 
-// A connection over a stream that is no socket: everything on one thread, step by step.
+// A connection over a stream that is not a socket: everything on one thread, step by step.
 
 namespace troupe::http::detail {
 namespace {
 
 using testing::HasSubstr;
 
-/// Beast's stream in memory, with the rest of what a connection asks of one.
+/// Beast's stream in memory, with the other functions that a connection requires of a stream.
 class memory_stream : public beast::test::stream {
  public:
   using base = beast::test::stream;
 
-  /// What becomes of operations.
+  /// The fate of operations.
   enum class fate { as_usual, no_memory, dropped };
 
   memory_stream(net::io_context& on, std::shared_ptr<fate> reads, std::shared_ptr<fate> writes)
@@ -98,7 +98,7 @@ class connection_in_memory : public testing::Test {
     run();
   }
 
-  /// Everything that follows from what has been said so far.
+  /// Runs everything that follows from the input so far.
   void run() {
     do {
       context_.restart();
@@ -209,7 +209,8 @@ TEST_F(connection_in_memory, refuses_a_text_that_ends_within_a_character) {
 
 TEST_F(connection_in_memory, offers_what_was_refused_as_soon_as_the_session_has_caught_up) {
   site_->routes.add("/small", [this](http::websocket client) {
-    // It is pumped where the connection offers, so the second message would be one too many.
+    // The loop of the connection also runs the session, so the second message would exceed the
+    // mailbox.
     return std::make_unique<session_of<parrot>>(system_.spawn<parrot>(
         {.where = bound_to(pump_), .max_messages = 1, .when_full = overload::refuse},
         std::move(client)));
@@ -221,7 +222,7 @@ TEST_F(connection_in_memory, offers_what_was_refused_as_soon_as_the_session_has_
     all += raw_client::frame(raw_client::text, each);
     answers += std::string("\x81\x02") + each + each;
   }
-  // Not by time, which does not pass here.
+  // The retry must not depend on time, which does not pass here.
   EXPECT_EQ(exchange(all), answers);
   EXPECT_GE(site_->counts.refusal_pauses.value(), 1u);
   EXPECT_EQ(site_->counts.held_back.value(), 0u);
@@ -237,7 +238,7 @@ TEST_F(connection_in_memory, ends_with_its_client) {
 TEST_F(connection_in_memory, an_exception_out_of_an_operation_fails_it_and_nobody_else) {
   run();
   *reads_ = fate::no_memory;
-  exchange("GET /hello HTTP/1.1\r\n");  // has to read on, and cannot
+  exchange("GET /hello HTTP/1.1\r\n");  // has to read the rest, and cannot
   EXPECT_EQ(connection_.join(), exit_reason::failed);
   EXPECT_THAT(failures_, testing::ElementsAre("std::bad_alloc"));
 }

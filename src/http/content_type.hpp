@@ -5,8 +5,8 @@
 
 namespace troupe::http::detail {
 
-/// By the extension, in any case: "text/html; charset=utf-8" for "/a/index.HTML". For what it does
-/// not know "application/octet-stream", which browsers save and do not run.
+/// Chooses by the extension, in any case: "text/html; charset=utf-8" for "/a/index.HTML". For
+/// unknown extensions it returns "application/octet-stream", which browsers save and do not run.
 [[nodiscard]] std::string_view content_type_of(std::string_view path) noexcept;
 
 }  // namespace troupe::http::detail

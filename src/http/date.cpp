@@ -21,7 +21,7 @@ std::optional<unsigned> number(std::string_view text) {
   return value;
 }
 
-// "Sun" and "Nov" of names, or nothing if it is none of these.
+// The index of "Sun" or "Nov" in names, or nothing if the text is not one of them.
 template <std::size_t N>
 std::optional<unsigned> place(const std::array<const char*, N>& names, std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -29,7 +29,7 @@ std::optional<unsigned> place(const std::array<const char*, N>& names, std::stri
   return static_cast<unsigned>(found - names.begin());
 }
 
-// `time` is "08:49:37". Whether it was that day of the week is not looked at.
+// `time` is "08:49:37". The day of the week is not checked against the date.
 std::optional<date> put_together(std::string_view weekday, std::optional<unsigned> of_year,
                                  std::string_view month_name, std::string_view day_text,
                                  std::string_view time) {
@@ -99,7 +99,7 @@ std::optional<date> as_asctime(std::string_view text) {
 
 std::string to_http_date(date when) {
   using namespace std::chrono;
-  // There are four digits for the year. A file may be of any.
+  // The year has four digits. The time of a file may be in any year.
   constexpr date first = sys_days{year{0} / January / 1};
   constexpr date last = sys_days{year{10'000} / January / 1} - seconds{1};
   when = std::clamp(when, first, last);

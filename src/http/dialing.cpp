@@ -17,7 +17,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Of what a name stands for, so many are tried.
+// At most this many addresses of a name are tried.
 constexpr std::size_t addresses_max = 8;
 
 std::string shown(const net::protocol::endpoint& where) {
@@ -37,7 +37,7 @@ dialing::dialing(net::loop& on, url to, asio::ssl::context* trust, time_point du
       resolver_(on.context()),
       attempt_due_(due) {}
 
-// Takes the step unless this is over. An exception or a dropped operation ends it.
+// Takes the step unless the dialing is over. An exception or a dropped operation ends it.
 template <class Step>
 auto dialing::then(Step step) {
   return completion(
@@ -48,7 +48,7 @@ auto dialing::then(Step step) {
       [](dialing& me, const std::exception_ptr& why) {
         if (!me.told_.done) return;
         if (why != nullptr) return me.fail(client_error::connect, reason_of(why));
-        // Posted: the caller that starts an operation must not be called back from within.
+        // Posted, because the caller that starts an operation must not be called back from within.
         asio::post(me.on_, [it = me.shared_from_this()] {
           if (it->told_.done) it->fail(client_error::connect, reason_of(nullptr));
         });
@@ -63,7 +63,8 @@ void dialing::begin() {
     return connect();
   }
   if (troupe::detail::conductor::here() != nullptr) {
-    // In a simulation nobody is asked: every address is this machine's, and a name would be one thread more.
+    // A simulation does not resolve names: every address is this host's, and a resolver would need
+    // another thread.
     left_.emplace_back(asio::ip::address_v4::loopback(), to_.port);
     return connect();
   }
@@ -132,7 +133,7 @@ time_point dialing::tick(time_point now) {
   }
   if (now >= attempt_due_) {
     last_ += "no answer";
-    connect();  // the socket of the one before is closed with its stream
+    connect();  // the socket of the previous attempt is closed with its stream
   }
   return told_.done ? attempt_due_ : time_point::max();
 }
@@ -142,7 +143,7 @@ void dialing::abandon() noexcept {
   try {
     resolver_.cancel();
   } catch (const std::exception&) {
-    // Then it completes later, and nobody listens.
+    // Then it completes later, and the result is ignored.
   }
   if (!stream_) return;
   net::error_code ignored;
@@ -152,7 +153,7 @@ void dialing::abandon() noexcept {
 void dialing::fail(client_error what, std::string why) {
   const std::shared_ptr<dialing> stays = shared_from_this();
   const auto done = std::exchange(told_.done, nullptr);
-  if (!done) return;  // an exception comes out of what was called
+  if (!done) return;  // an exception of the callback leaves this function
   abandon();
   done({.error = what, .why = std::move(why)});
 }
@@ -160,7 +161,7 @@ void dialing::fail(client_error what, std::string why) {
 void dialing::finish(dialed with) {
   const std::shared_ptr<dialing> stays = shared_from_this();
   const auto done = std::exchange(told_.done, nullptr);
-  if (!done) return;  // an exception comes out of what was called
+  if (!done) return;  // an exception of the callback leaves this function
   done(std::move(with));
 }
 

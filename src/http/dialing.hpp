@@ -18,34 +18,35 @@
 
 namespace troupe::http::detail {
 
-/// What became of a dialing: a stream, or why there is none.
+/// The result of a dialing: a stream, or the reason for its failure.
 struct dialed {
   client_error error = client_error::none;
   std::string why = {};
   std::unique_ptr<outgoing_stream> stream = {};
 };
 
-/// Makes a connection to the host of a URL: asks for its addresses, tries one after the other, and shakes
-/// hands if it is to be TLS.
+/// Connects to the host of a URL: resolves its name, tries the addresses one at a time, and does
+/// the TLS handshake if required.
 ///
 ///   resolving ──▶ connecting ──▶ shaking hands ──▶ over
 ///                 ▲        │
 ///                 └ the next address, each with its share of the time
 ///
 /// Threads:   the loop's.
-/// Invariant: told::done is called once, in a completion handler or in tick(); or never, after abandon().
+/// Invariant: told::done is called once, in a completion handler or in tick(), or never after
+///            abandon().
 class dialing : public std::enable_shared_from_this<dialing> {
  public:
   struct told {
-    std::function<void(time_point)> call_by;  // tick() is to be called by then
+    std::function<void(time_point)> call_by;  // tick() has to be called by then
     std::function<void(dialed)> done;
   };
 
-  /// `trust` must stay; null: not for TLS.
+  /// `trust` must outlive this object; null means without TLS.
   dialing(net::loop& on, url to, boost::asio::ssl::context* trust, time_point due, told who);
 
   void begin();
-  /// Does what is due, and returns when to look again.
+  /// Does what is due, and returns when it has to be called next.
   time_point tick(time_point now);
   void abandon() noexcept;
 
@@ -66,14 +67,14 @@ class dialing : public std::enable_shared_from_this<dialing> {
   const url to_;
   boost::asio::ssl::context* const trust_;
   const time_point due_;
-  told told_;  // told::done empty: over
+  told told_;  // over if told::done is empty
   resolver resolver_;
   std::vector<net::protocol::endpoint> left_;  // addresses, the next one last
   std::unique_ptr<outgoing_stream> stream_;
-  SSL* tls_ = nullptr;  // the stream's
+  SSL* tls_ = nullptr;  // belongs to the stream
   time_point attempt_due_;
   std::uint64_t attempt_ = 0;
-  std::string last_;  // why the last address was of no use
+  std::string last_;  // why the last address failed
 };
 
 }  // namespace troupe::http::detail

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Answers when it is let.
+/// Replies when it is allowed to.
 class late : public actor {
  public:
   late(http::websocket client, std::shared_ptr<std::counting_semaphore<>> gate)
@@ -54,7 +54,7 @@ class ending : public served {
       return false;
     }
   }
-  /// drain() on a thread of its own.
+  /// Runs drain() on a thread of its own.
   std::jthread drain(std::chrono::milliseconds deadline, bool& result) {
     return std::jthread{[this, deadline, &result] { result = server_->drain(deadline); }};
   }
@@ -112,7 +112,7 @@ TEST_F(ending, a_drain_finishes_what_was_received) {
 TEST_F(ending, a_drain_is_seen_by_health_checks) {
   serve();
   raw_client check = connect();
-  check.send("GET /healthz HTTP/1.1\r\n");  // has begun, so it is answered
+  check.send("GET /healthz HTTP/1.1\r\n");  // has begun, so it gets a response
   raw_client busy = open("/late");
   busy.say("hello");
   ASSERT_TRUE(comes_true([&] { return statistics().messages_in == 1; }));
@@ -155,8 +155,8 @@ TEST_F(ending, stop_cuts_and_every_session_is_told) {
   EXPECT_THAT(log_->lines(3),
               ElementsAre("opened", "closed 1006 the server has cut the connection", "ended"));
   EXPECT_FALSE(accepts());
-  server_->stop();                   // again: nothing
-  EXPECT_TRUE(server_->drain(1ms));  // nor is there anything to drain
+  server_->stop();                   // a second call does nothing
+  EXPECT_TRUE(server_->drain(1ms));  // nothing is left to drain
 }
 
 TEST_F(ending, the_destructor_ends_all_and_the_port_is_free_again) {
@@ -186,7 +186,7 @@ TEST_F(ending, the_system_may_go_first) {
   raw_client c = open("/obey");
   EXPECT_TRUE(system_.shutdown(30s).complete());
   EXPECT_EQ(system_.statistics().failures, 0u) << "not of the gate without its listener";
-  c.read_to_end();  // perhaps with a close frame, if the session was the first to end
+  c.read_to_end();  // perhaps with a close frame, if the session terminated first
   server_.reset();
 }
 
@@ -262,7 +262,7 @@ TEST_F(ending_death, a_second_signal_ends_at_once) {
       c.upgrade("/echo");
       while (!catches(SIGTERM)) std::this_thread::yield();
       ::kill(::getpid(), SIGTERM);
-      c.read_frame();  // 1001, which is not answered: the drain hangs
+      c.read_frame();  // 1001, to which the client does not reply, so the drain cannot complete
       ::kill(::getpid(), SIGTERM);
       c.read_to_end();
     }};

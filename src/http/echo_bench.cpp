@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a message through a WebSocket costs, server and client in one process, over the loopback.
+// The cost of a message through a WebSocket, with server and client in one process, over the
+// loopback.
 //
 //   pingpong   1 client, 1 message at a time
 //   crowd      100 clients, 1 message each at a time
-//   flood      100 clients, 16 messages each on their way
+//   flood      100 clients, 16 messages of each in flight
 //   broadcast  100 clients, each message of one goes to all
 //   requests   100 clients, 1 HTTP request each at a time
 //
 //   echo_bench [--smoke]
 //
-// One line each: name, thousand messages a second; for pingpong the microseconds of a round trip too.
+// Prints one line each: name and thousand messages per second; for pingpong also the microseconds
+// of a round trip.
 
 #include <chrono>
 #include <cstdio>
@@ -37,7 +39,7 @@ class echo : public troupe::actor {
   troupe::http::websocket client_;
 };
 
-/// Sends what it gets to everybody: one string for all of them.
+/// Sends each message to all sessions, as one shared string.
 class hall : public troupe::actor {
  public:
   struct enter {

@@ -17,9 +17,9 @@
 
 namespace troupe::http::detail {
 
-/// A Beast Body that sends a file in pieces of 64 KiB, of which one is in memory. (Beast's own
-/// file_body reads 4 KiB at a time.) Ends with an error if the file has become shorter meanwhile;
-/// the client then sees the connection close before Content-Length.
+/// A Beast Body that sends a file in pieces of 64 KiB, one of which is in memory. (Beast's own
+/// file_body reads 4 KiB at a time.) It ends with an error if the file has become shorter
+/// meanwhile. The client then sees the connection close before Content-Length.
 struct file_body {
   using value_type = file_root::file;
 

@@ -18,7 +18,7 @@
 namespace troupe::http::detail {
 namespace {
 
-// O_NONBLOCK: to open a FIFO would wait for its other end.
+// O_NONBLOCK, because opening a FIFO would otherwise wait for its other end.
 constexpr int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 descriptor open_beneath(int root, const std::string& path) {
@@ -50,13 +50,13 @@ descriptor open_stepwise(int root, const std::string& path) {
   return at;
 }
 
-// Part of it begins with a dot, as those that programs keep for themselves: ".git", ".env",
-// ".htpasswd". What RFC 8615 keeps for all is served.
+// A component begins with a dot, like files that programs keep for themselves: ".git", ".env",
+// ".htpasswd". The ".well-known" of RFC 8615, which is public, is served.
 bool is_hidden(std::string_view path) noexcept {
   while (!path.empty()) {
     const std::string_view name = path.substr(0, path.find('/'));
     path.remove_prefix(std::min(path.size(), name.size() + 1));
-    const bool is_step = name == "." || name == "..";  // which the kernel takes care of
+    const bool is_step = name == "." || name == "..";  // resolved by the kernel
     if (name.starts_with('.') && !is_step && name != ".well-known") return true;
   }
   return false;
@@ -99,13 +99,13 @@ file_root::found file_root::open(std::string_view path) const {
 
   descriptor fd;
   if (how_ == resolution::by_the_kernel) fd = open_beneath(root_.get(), name);
-  // EPERM: a sandbox that does not know the call forbids it.
+  // EPERM comes from a sandbox that does not know the call and forbids it.
   const bool unknown_call = !fd && (errno == ENOSYS || errno == EPERM);
   if (how_ == resolution::stepwise || unknown_call) fd = open_stepwise(root_.get(), name);
   if (!fd) {
     const bool no_means = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EAGAIN;
     if (no_means) return out_of_means{};
-    return not_there{};  // or not for us: who asks need not know which
+    return not_there{};  // or not accessible; the client need not know which
   }
 
   struct stat info {};

@@ -28,17 +28,17 @@ class descriptor {
   int fd_ = -1;
 };
 
-/// A directory below which files may be served, and nothing else.
+/// A directory whose files may be served, and nothing outside it.
 ///
-/// It does not look at names to find out whether they leave the directory, it has the kernel
-/// resolve them beneath it (openat2 with RESOLVE_BENEATH): neither "..", nor a symbolic link, nor a
-/// directory that is moved at this moment leads out. On kernels without that it opens one component
-/// after the other and follows no symbolic link at all.
+/// The class does not examine names to find out whether they leave the directory. The kernel
+/// resolves them beneath it (openat2 with RESOLVE_BENEATH), so neither "..", nor a symbolic link,
+/// nor a directory that is moved at this moment leads outside. On kernels without this call, it
+/// opens one component at a time and follows no symbolic link at all.
 ///
-/// Files and directories whose names begin with a dot are not served, but for ".well-known".
+/// Files and directories whose names begin with a dot are not served, except ".well-known".
 ///
-/// Threads: any, at once.
-/// Errors:  the constructor throws std::system_error if there is no such directory.
+/// Threads: any, concurrently.
+/// Errors:  the constructor throws std::system_error if the directory does not exist.
 class file_root {
  public:
   enum class resolution : std::uint8_t { by_the_kernel, stepwise };
@@ -48,14 +48,14 @@ class file_root {
 
   struct file {
     descriptor fd;
-    std::string name;  // of what was found; "index.html" may have been added
+    std::string name;  // of the file found; "index.html" may have been added
     std::uint64_t size = 0;
     date modified;
     std::string etag;
   };
   struct not_there {};
-  struct is_directory {};  // asked for without a slash at the end
-  struct out_of_means {};  // of descriptors or memory, at the moment
+  struct is_directory {};  // requested without a slash at the end
+  struct out_of_means {};  // no descriptors or no memory at the moment
   using found = std::variant<file, not_there, is_directory, out_of_means>;
 
   /// `path` is relative and decoded: "a/b.html", "" or "a/" for a directory's index.html.

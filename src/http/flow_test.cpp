@@ -35,7 +35,7 @@ class firehose : public actor {
   std::shared_ptr<diary> log_;
 };
 
-/// Sends a message each millisecond until it is refused: a feed that somebody has subscribed to.
+/// Sends a message each millisecond until it is refused, like a feed with a subscriber.
 class feed : public actor {
  public:
   static constexpr std::size_t message_bytes = 64 * 1024;
@@ -63,7 +63,7 @@ class feed : public actor {
   std::size_t accepted_ = 0;
 };
 
-/// Handles one message for each time that it is let.
+/// Handles one message each time that it is allowed to.
 struct turnstile {
   std::counting_semaphore<> open{0};
   atomic<std::size_t> passed{0};
@@ -169,7 +169,8 @@ TEST_F(flow, a_message_larger_than_the_queue_closes) {
 TEST_F(flow, a_flood_stops_the_reading_until_the_session_has_caught_up) {
   serve({.receive_window = 8});
   raw_client c = open("/hesitant");
-  // Numbers padded to 32 KiB; what does not fit into sockets and window stays with the client.
+  // Numbers padded to 32 KiB. Data that fits neither into the sockets nor into the window stays
+  // with the client.
   std::string flood;
   std::size_t begun = 0, sent = 0, of_current = 0;
   const auto push = [&] {
@@ -183,7 +184,7 @@ TEST_F(flow, a_flood_stops_the_reading_until_the_session_has_caught_up) {
     sent += n;
     return n > 0;
   };
-  // It has paused, and then the sockets are full: nothing is taken for a while.
+  // The server has stopped reading, and then the sockets are full: they take nothing for a while.
   ASSERT_TRUE(comes_true([&] { return (void)push(), statistics().receive_pauses == 1; }));
   time_point last_taken = clock::now();
   while (clock::now() - last_taken < 300ms) {
@@ -204,7 +205,7 @@ TEST_F(flow, a_paused_client_is_not_taken_for_silent) {
   raw_client c = open("/hesitant");
   c.say("first");
   ASSERT_TRUE(comes_true([&] { return statistics().receive_pauses == 1; }));
-  // Longer than it could stay away if it were read.
+  // Longer than an idle connection would be kept if it were read.
   EXPECT_FALSE(comes_true([&] { return statistics().connections == 0; }, 1000ms));
   gate_->open.release();
   EXPECT_EQ(c.hear(), "first");

@@ -8,7 +8,8 @@
 namespace troupe::http::detail {
 namespace {
 
-// What a head announces may never come: beyond this, memory is taken as bytes arrive.
+// The data that a head announces may never arrive, so beyond this size memory is allocated as bytes
+// arrive.
 constexpr std::uint64_t reserved_bytes_max = 16 * 1024;
 
 bool is_control(opcode what) noexcept { return (static_cast<std::uint8_t>(what) & 8) != 0; }
@@ -29,7 +30,7 @@ struct frame_parser::head {
   bool masked;
   std::uint64_t payload_bytes;
   mask_key key{};
-  std::size_t bytes;  // of the head
+  std::size_t bytes;  // size of the head
 };
 
 frame_parser::found frame_parser::wrong(std::uint16_t code, std::string_view why) noexcept {
@@ -39,7 +40,7 @@ frame_parser::found frame_parser::wrong(std::uint16_t code, std::string_view why
   return found::wrong;
 }
 
-// In a fixed order, of what is there: so it is the same mistake in whatever pieces it comes.
+// Checks available bytes in a fixed order, so the same error is found however the bytes are cut.
 frame_parser::found frame_parser::read_head(std::span<const char> bytes, head& h) noexcept {
   if (bytes.size() < 2) return found::part;
   const auto first = static_cast<std::uint8_t>(bytes[0]);
@@ -75,7 +76,7 @@ frame_parser::found frame_parser::read_head(std::span<const char> bytes, head& h
   return found::whole;
 }
 
-// What the first two bytes tell.
+// Checks the first two bytes.
 frame_parser::found frame_parser::check_kind(const head& h) noexcept {
   constexpr std::uint16_t code = close_code::protocol_error;
   switch (h.what) {
@@ -191,7 +192,7 @@ void frame_parser::begin_frame(const head& h) {
   taken_ = 0;
 }
 
-// False: the text is none.
+// Returns false if a text is not valid UTF-8.
 bool frame_parser::take_payload(std::span<char>& bytes) {
   const auto size =
       static_cast<std::size_t>(std::min<std::uint64_t>(frame_bytes_ - taken_, bytes.size()));

@@ -12,8 +12,8 @@
 
 namespace troupe::http::detail {
 
-/// Reads the frames of RFC 6455 out of bytes that come in any pieces, and tells what they make. It
-/// knows nothing of sockets.
+/// Parses the frames of RFC 6455 from bytes that come in any pieces, and reports messages and
+/// control frames. It knows nothing of sockets.
 ///
 ///   frame_parser parser(role::server, limits.message_bytes);
 ///   for (std::span<char> in = bytes;;) {
@@ -21,21 +21,22 @@ namespace troupe::http::detail {
 ///       case frame_parser::event::text: …parser.payload()…
 ///
 /// Threads:   a plain value.
-/// Invariant: it keeps no more than message_bytes_max of a message, and refuses a longer one when its
-///            head is there. It leaves no more than bytes_left_max of the bytes unread.
-/// Errors:    what breaks the rules is an event.
-/// Cost:      a message that is one frame and lies in the bytes as a whole is unmasked there and
-///            copied nowhere. Of others a copy is put together, and freed with the next event.
+/// Invariant: it stores at most message_bytes_max of a message, and refuses a longer one as soon as
+///            its head has arrived. It leaves at most bytes_left_max of the bytes unread.
+/// Errors:    a violation of the protocol is an event.
+/// Cost:      a message that is one frame and lies in the bytes as a whole is unmasked in place and
+///            not copied. Other messages are assembled in a copy, which is freed with the next
+///            event.
 class frame_parser {
  public:
   enum class event : std::uint8_t {
-    more,    // nothing is complete. What is left of the bytes is to come again, and more behind it
+    more,    // nothing is complete; pass the rest of the bytes again, with more after them
     text,    // UTF-8
     binary,  //
     ping,
     pong,
-    close,     // the last: code() and payload(), the reason
-    violation  // the last: code() says as what to close, payload() why
+    close,     // the last event: code(), and the reason in payload()
+    violation  // the last event: code() to close with, and the error in payload()
   };
 
   static constexpr std::size_t bytes_left_max = frame_head_bytes_max + control_bytes_max;
@@ -43,10 +44,11 @@ class frame_parser {
   frame_parser(role as, std::size_t message_bytes_max) noexcept
       : message_bytes_max_(message_bytes_max), role_(as) {}
 
-  /// Reads up to the end of the next event, moves `bytes` behind it, and unmasks what it reads.
+  /// Reads up to the end of the next event, advances `bytes` past it, and unmasks the bytes it
+  /// reads.
   [[nodiscard]] event next(std::span<char>& bytes);
 
-  /// A message has begun whose end is not there; control frames may come between its parts.
+  /// A message has begun and is incomplete. Control frames may come between its fragments.
   [[nodiscard]] bool is_within_message() const noexcept { return within_message_; }
 
   /// Bytes allocated for a message that is incomplete, or that was the last event.
@@ -57,9 +59,9 @@ class frame_parser {
     std::string{}.swap(message_);
   }
 
-  /// Of the last event; until the next call, and as long as the bytes are there.
+  /// Payload of the last event. It is valid until the next call, as long as the bytes exist.
   [[nodiscard]] std::string_view payload() const noexcept { return payload_; }
-  /// Of a close frame, 1005 if it has none; or of a violation: 1002, 1007 or 1009.
+  /// Code of a close frame, 1005 if it has none; or of a violation: 1002, 1007 or 1009.
   [[nodiscard]] std::uint16_t code() const noexcept { return code_; }
 
  private:
@@ -79,7 +81,7 @@ class frame_parser {
   const std::size_t message_bytes_max_;
   const role role_;
   bool over_ = false;
-  bool within_message_ = false;  // it goes on in the next frame, or in this one
+  bool within_message_ = false;  // the message continues in the next frame, or in this one
   bool within_frame_ = false;
   bool is_last_ = false;   // this frame ends the message
   bool is_given_ = false;  // message_ was the last event
@@ -87,9 +89,9 @@ class frame_parser {
   utf8_checker utf8_;
   std::uint16_t code_ = 0;
   mask_key key_{};
-  std::uint64_t frame_bytes_ = 0;  // of this frame's payload
-  std::uint64_t taken_ = 0;        // of these
-  std::string message_;            // what is there of one that is not whole
+  std::uint64_t frame_bytes_ = 0;  // size of this frame's payload
+  std::uint64_t taken_ = 0;        // how many of these have been read
+  std::string message_;            // the received part of an incomplete message
   std::string_view payload_;
 };
 

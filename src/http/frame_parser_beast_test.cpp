@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The parser against Beast's WebSocket stream: both are given the same bytes of a client.
+// The parser against Beast's WebSocket stream: both get the same bytes of a client.
 //
-// TROUPE_SEED=… makes the same bytes again.
+// TROUPE_SEED=… repeats the same bytes.
 
 #include <gtest/gtest.h>
 
@@ -39,8 +39,8 @@ struct message {
   friend bool operator==(const message&, const message&) = default;
 };
 
-/// What became of a connection's bytes. `code`: as what it was closed, by the client or for a mistake of
-/// its; 1006 if it just ended.
+/// The result of a connection's bytes. `code` is the code of the client's close frame, or of the
+/// violation that the client committed; 1006 if the connection just ended.
 struct outcome {
   std::vector<message> messages;
   std::uint16_t code = close_code::abnormal;
@@ -66,7 +66,7 @@ outcome by_beast(const std::string& bytes) {
     server.read(buffer, error);
     if (!error) {
       const std::string_view data{static_cast<const char*>(buffer.cdata().data()), buffer.size()};
-      // Beast does not look at how a text ends if its last fragment is empty.
+      // Beast does not check how a text ends if its last fragment is empty.
       if (server.got_text() && ends_within_character(data)) {
         all.code = close_code::bad_payload;
         all.is_mistake = true;
@@ -129,7 +129,7 @@ outcome by_parser(const std::string& bytes, std::mt19937& random) {
   return all;
 }
 
-// ── What a client may send ────────────────────────────────────────────────────────────────────
+// ── The client's input ────────────────────────────────────────────────────────────────────────
 
 class writer {
  public:
@@ -138,7 +138,7 @@ class writer {
   std::string conversation() {
     std::string all;
     for (std::size_t frames = 1 + random_() % 8; frames > 0; --frames) all += frame();
-    if (one_in(3)) {  // a byte that is another
+    if (one_in(3)) {  // changes a byte
       for (std::size_t n = 1 + random_() % 2; n > 0; --n) {
         all[random_() % all.size()] = static_cast<char>(random_());
       }
@@ -172,7 +172,7 @@ class writer {
                               1011, 1013, 1015, 2999, 3000, 4999};
     return c::close_payload(codes[random_() % std::size(codes)], data(30));
   }
-  // Pieces of UTF-8, and sometimes what is none.
+  // Pieces of UTF-8, and sometimes invalid bytes.
   std::string data(std::size_t bytes_max) {
     const std::string_view pieces[] = {
         "plain text ",  "x",    "\xc3\xa4", "\xe2\x82\xac",    "\xf0\x9f\x98\x80",
@@ -194,12 +194,13 @@ class writer {
   bool within_ = false;
 };
 
-/// Where we differ, on purpose.
+/// Where the two differ deliberately.
 bool is_known(const outcome& beast, const outcome& ours) {
-  // Codes that there are not, and one that Beast does not know.
+  // Codes that are not defined, and one that Beast does not know.
   if (!beast.is_mistake && beast.code >= 5000) return ours.is_mistake && ours.code == 1002;
   if (!ours.is_mistake && ours.code == 1014) return beast.is_mistake && beast.code == 1002;
-  // We say so as soon as it is certain, Beast when the head, or the frame, is there.
+  // We report an error as soon as it is certain; Beast waits until the head, or the frame, is
+  // complete.
   return !beast.is_mistake && beast.code == close_code::abnormal && ours.is_mistake;
 }
 
@@ -226,7 +227,7 @@ TEST(frame_parser, hears_what_beast_hears) {
     closed += !ours.is_mistake && ours.code != close_code::abnormal;
     mistakes += ours.is_mistake;
   }
-  // Else the test would say little.
+  // Otherwise the test would prove little.
   EXPECT_LT(known, rounds / 10);
   EXPECT_GT(closed, rounds / 20);
   EXPECT_GT(mistakes, rounds / 20);

@@ -38,7 +38,7 @@ void PrintTo(const heard& h, std::ostream* out) {
 heard text(std::string data) { return {event::text, std::move(data)}; }
 heard binary(std::string data) { return {event::binary, std::move(data)}; }
 
-/// A parser and who gives it bytes.
+/// A parser with its source of bytes.
 class reader {
  public:
   explicit reader(role as = role::server, std::size_t limit = 1 << 20) : parser_(as, limit) {}
@@ -67,7 +67,8 @@ class reader {
   bool is_over_ = false;
 };
 
-/// At once, cut in two at every byte, and byte by byte: it must be the same.
+/// Parses the bytes at once, cut in two at every byte, and byte by byte; the result must be the
+/// same.
 std::vector<heard> parse(const std::string& bytes, role as = role::server,
                          std::size_t limit = 1 << 20) {
   reader at_once(as, limit);
@@ -127,7 +128,7 @@ TEST(frame_parser, knows_each_opcode_and_refuses_the_others) {
         EXPECT_EQ(heard[0].payload, "ab");
         EXPECT_NE(heard[0].what, event::violation);
         break;
-      default:  // "ab" is no code
+      default:  // "ab" is not a code
         EXPECT_EQ(heard[0].what, event::violation) << int{op};
         EXPECT_EQ(heard[0].code, 1002) << int{op};
     }
@@ -205,7 +206,7 @@ TEST(frame_parser, refuses_a_message_that_is_too_large_when_its_head_is_there) {
                     role::server, 5)),
       1009u);
   EXPECT_EQ(code_of(parse("\x82\xff\x80\0\0\0\0\0\0\0"s, role::server, 1 << 20)), 1009u);
-  // A control frame is no part of the message.
+  // A control frame is not part of the message.
   EXPECT_THAT(parse(c::frame(c::text, "123", false) + c::frame(c::ping, "12345678") +
                         c::frame(c::continuation, "45"),
                     role::server, 5),

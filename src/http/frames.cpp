@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint8_t fin_bit = 0x80;
 constexpr std::uint8_t mask_bit = 0x80;
 
-// Returns how long the head is.
+// Returns the length of the head.
 std::size_t write_head(char* to, opcode what, std::uint64_t size, std::uint8_t mask) noexcept {
   to[0] = static_cast<char>(fin_bit | static_cast<std::uint8_t>(what));
   std::size_t more = 0;

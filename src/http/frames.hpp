@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// The frames of RFC 6455, section 5.2, as they are written.
+// Writes the frames of RFC 6455, section 5.2.
 
 namespace troupe::http::detail {
 
@@ -26,7 +26,7 @@ enum class role : std::uint8_t { server, client };
 using mask_key = std::array<char, 4>;
 
 inline constexpr std::size_t frame_head_bytes_max = 14;
-inline constexpr std::size_t control_bytes_max = 125;  // of a control frame's payload
+inline constexpr std::size_t control_bytes_max = 125;  // maximum payload of a control frame
 
 namespace close_code {
 inline constexpr std::uint16_t normal = 1000;
@@ -42,26 +42,26 @@ inline constexpr std::uint16_t failed = 1011;
 inline constexpr std::uint16_t try_again_later = 1013;
 }  // namespace close_code
 
-/// May stand in a close frame: the codes that RFC 6455 and IANA's registry give a meaning, and those
-/// left to libraries and programs.
+/// Returns true for codes that a close frame may carry: those that RFC 6455 and IANA's registry
+/// define, and those left to libraries and programs.
 [[nodiscard]] constexpr bool is_close_code(std::uint16_t code) noexcept {
   return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
          (code >= 3000 && code <= 4999);
 }
 
-/// Applies a mask, or takes it off. `at`: how many bytes of the payload lie before these.
+/// Applies or removes a mask. `at` is the number of payload bytes before these.
 void apply_mask(char* bytes, std::size_t size, mask_key key, std::uint64_t at = 0) noexcept;
 
 /// Appends the head of an unmasked frame that is a whole message, or a control frame.
 void append_frame_head(std::string& to, opcode what, std::uint64_t payload_bytes);
 
-/// Appends such a frame. With a key it is masked: a client's, which must draw the key from what
-/// nobody can predict (RFC 6455, 10.3).
+/// Appends such a frame. With a key it is masked. Only a client does this, and it must draw the key
+/// from an unpredictable source (RFC 6455, 10.3).
 void append_frame(std::string& to, opcode what, std::string_view payload);
 void append_frame(std::string& to, opcode what, std::string_view payload, mask_key key);
 
-/// The payload of a close frame: as much of the reason as fits, cut between two characters. For
-/// close_code::none it is empty.
+/// The payload of a close frame: as much of the reason as fits, cut between two characters. It is
+/// empty for close_code::none.
 [[nodiscard]] std::string close_payload(std::uint16_t code, std::string_view reason);
 
 }  // namespace troupe::http::detail

@@ -49,7 +49,7 @@ void gate::on(net::accepted m) {
   try {
     admit(std::move(m));
   } catch (const std::exception&) {
-    // No memory for this one: its socket is closed by now. The next may find some.
+    // No memory for this connection. Its socket is closed by now. The next one may find some.
   }
   accept_next();
 }
@@ -93,7 +93,7 @@ gate::guest gate::spawn(net::accepted m, const visitor& v) {
                                            v.from.to_string(), v.as);
 }
 
-// False if there is not even room for an answer.
+// Returns false if no space is left even for an error response.
 bool gate::give_place(visitor& v) {
   const admission::verdict verdict = admission_.enter(v.from);
   tally& counts = on_->counts;
@@ -147,7 +147,7 @@ void gate::on(cut) {
   end_when_empty();
 }
 
-// Not in that of the table, which depends on where they lie in memory.
+// The order of the table would depend on memory addresses.
 std::vector<gate::guest> gate::in_order() const {
   std::vector<const visitor*> all;
   all.reserve(visitors_.size());

@@ -19,29 +19,30 @@
 
 namespace troupe::http::detail {
 
-/// How the server's own actors are spawned: what they are sent is bounded by the connections that there
-/// are, and none of it may be refused.
+/// The spawn options of the server's own actors. The number of connections bounds the messages sent
+/// to them, and none of these may be refused.
 [[nodiscard]] inline spawn_options without_limits(pump& on) {
   return {.where = bound_to(on), .max_messages = no_limit, .max_bytes = no_limit};
 }
 
-/// Lets connections in, knows all of them, and sees them out.
+/// Admits connections, tracks all of them, and drains them.
 ///
-/// It takes the next connection from its listener when it is done with the one before. Whom it has
-/// no room for gets an answer too, as long as not too many are being told so at once.
+/// It accepts the next connection from its listener when it is done with the previous one. A client
+/// that cannot be admitted gets a response too, as long as not too many such responses are being
+/// written at once.
 ///
 /// Threads:   bound to the first loop.
-/// Invariant: every connection is here from its spawn to its `down`. Once it drains or cuts, nobody
-///            comes in any more, and it ends with the last connection.
+/// Invariant: every connection is listed here from its spawn to its `down`. Once the gate drains or
+///            cuts, it admits no more connections, and it stops with the last one.
 class gate : public actor {
  public:
   static constexpr std::size_t refusals_at_once_max = 64;
 
   gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::acceptor acceptor);
 
-  /// Let them finish.
+  /// Lets the connections complete.
   struct drain {};
-  /// Let them go at once.
+  /// Closes the connections at once.
   struct cut {};
 
   void on_start();
@@ -52,10 +53,10 @@ class gate : public actor {
   void on(cut);
 
  private:
-  /// A connection that is secured, or one that is not: all of a server are alike.
+  /// A connection with or without TLS. All connections of one server are of the same kind.
   using guest = std::variant<ref<connection>, ref<secure_connection>>;
   struct visitor {
-    std::uint64_t number;  // in the order in which they came
+    std::uint64_t number;  // in the order of arrival
     guest who;
     admission::address from;
     entry as;

@@ -12,16 +12,16 @@
 
 namespace troupe::http::detail {
 
-/// Frames on their way into a socket, for one write: heads and small payloads copied behind each other,
-/// large payloads left where they are, which have to stay there until clear().
+/// Frames to be written to a socket with one write. Heads and small payloads are copied one after
+/// another. Large payloads are not copied, and must stay in place until clear().
 ///
 /// Threads: a plain value.
-/// Cost:    nothing is kept of more than kept_bytes_max.
+/// Cost:    at most kept_bytes_max of memory is kept between writes.
 class gathered_frames {
  public:
-  // A copy of this costs about what the kernel needs for one more buffer.
+  // Copying this many bytes costs about as much as one more buffer costs the kernel.
   static constexpr std::size_t copied_payload_bytes_max = 4 * 1024;
-  // What is_full() means; a large payload may be more.
+  // The size from which is_full() holds. A large payload may exceed it.
   static constexpr std::size_t write_bytes = 64 * 1024;
 
   /// A sequence of buffers for Asio.
@@ -35,31 +35,32 @@ class gathered_frames {
     }
 
    private:
-    std::array<value_type, 16> all_;  // a simulated socket takes no more at once
+    std::array<value_type, 16> all_;  // a simulated socket takes at most this many at once
     std::size_t size_ = 0;
   };
 
   void add(opcode what, std::string_view payload);
-  /// Masked, and so always copied.
+  /// A masked frame is always copied.
   void add(opcode what, std::string_view payload, mask_key key) {
     append_frame(copied_, what, payload, key);
   }
-  /// What is no frame.
+  /// Adds bytes that are not a frame.
   void add(std::string_view bytes) { copied_ += bytes; }
 
   [[nodiscard]] bool is_empty() const noexcept { return copied_.empty(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return copied_.size() + left_bytes_; }
-  /// Enough for one write; the next add() is for another.
+  /// Enough for one write. Further frames belong to the next write.
   [[nodiscard]] bool is_full() const noexcept;
 
-  /// All of it lies in one().
+  /// All bytes lie in one().
   [[nodiscard]] bool is_one() const noexcept { return left_.empty(); }
   [[nodiscard]] boost::asio::const_buffer one() const noexcept {
     return {copied_.data() + done_, copied_.size() - done_};
   }
   [[nodiscard]] list all() const noexcept;
 
-  /// So many bytes more have been written. True if that was all; then clear() it.
+  /// Reports that this many more bytes have been written. Returns true if all are; then call
+  /// clear().
   bool wrote(std::size_t bytes) noexcept;
   void clear() noexcept;
 
@@ -68,14 +69,14 @@ class gathered_frames {
   static constexpr std::size_t kept_bytes_max = 256;
 
   struct uncopied {
-    std::size_t behind;  // so much of what is copied
+    std::size_t behind;  // the number of copied bytes before it
     std::string_view bytes;
   };
 
   std::string copied_;
-  std::vector<uncopied> left_;  // where they are
-  std::size_t left_bytes_ = 0;  // of these
-  std::size_t done_ = 0;        // written
+  std::vector<uncopied> left_;  // payloads that were not copied
+  std::size_t left_bytes_ = 0;  // of these payloads
+  std::size_t done_ = 0;        // bytes already written
 };
 
 }  // namespace troupe::http::detail

@@ -19,7 +19,7 @@ std::string_view view(boost::asio::const_buffer of) {
   return {static_cast<const char*>(of.data()), of.size()};
 }
 
-/// What a socket gets that takes so many bytes at a time.
+/// The bytes that a socket receives if it takes this many at a time.
 std::string written(gathered_frames& all, std::size_t at_a_time) {
   std::string bytes;
   for (bool done = false; !done;) {

@@ -26,7 +26,7 @@ std::string fresh_key() {
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
     throw std::runtime_error("OpenSSL has no random numbers for the key of a WebSocket");
   }
-  std::array<unsigned char, 32> base64;  // 24 and a zero
+  std::array<unsigned char, 32> base64;  // 24 characters and a zero
   const int length = EVP_EncodeBlock(base64.data(), bytes.data(), static_cast<int>(bytes.size()));
   return {base64.begin(), base64.begin() + length};
 }
@@ -82,7 +82,7 @@ auto greeting::then() {
           if (it.then_) it.finish({.error = client_error::closed, .why = reason_of(because)});
         };
         if (why != nullptr) return fail(me, why);
-        // Posted: the caller that starts an operation must not be called back from within.
+        // Posted, because the caller that starts an operation must not be called back from within.
         boost::asio::post(me.stream_->get_executor(),
                           [=, it = me.shared_from_this()] { fail(*it, nullptr); });
       });
@@ -179,7 +179,7 @@ std::optional<greeted> greeting::problem(const parser::value_type& answer) const
 void greeting::finish(greeted result) {
   const std::shared_ptr<greeting> stays = shared_from_this();
   const done then = std::exchange(then_, nullptr);
-  if (!then) return;  // an exception comes out of what was called
+  if (!then) return;  // an exception of the callback leaves this function
   if (!result.stream) abandon();
   then(std::move(result));
 }

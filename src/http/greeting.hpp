@@ -18,27 +18,27 @@
 
 namespace troupe::http::detail {
 
-/// What became of a greeting.
+/// The result of a greeting.
 struct greeted {
   client_error error = client_error::none;
   std::string why = {};
   unsigned status = 0;
   std::string protocol = {};  // the subprotocol that was chosen
-  std::string ahead = {};     // what came behind the answer: at most greeting::read_bytes
+  std::string ahead = {};     // bytes after the response, at most greeting::read_bytes
   std::unique_ptr<outgoing_stream> stream = {};
 };
 
-/// The client's part of a WebSocket's handshake (RFC 6455, 4.1): asks, and looks at the answer, which has to
-/// prove that it is one.
+/// The client's part of a WebSocket's handshake (RFC 6455, 4.1): sends the request and checks the
+/// response, which has to prove that the server understands WebSocket.
 ///
 /// Threads:   the loop's.
-/// Invariant: `done` is called once, in a completion handler; or never, after abandon().
+/// Invariant: `done` is called once, in a completion handler, or never after abandon().
 class greeting : public std::enable_shared_from_this<greeting> {
  public:
   static constexpr std::size_t read_bytes = 512;
   using done = std::function<void(greeted)>;
 
-  /// `what` must stay until then.
+  /// `what` must stay valid until then.
   greeting(std::unique_ptr<outgoing_stream> stream, const connect_websocket& what, const url& to,
            std::string_view user_agent, std::size_t header_bytes, done then);
 
@@ -64,9 +64,9 @@ class greeting : public std::enable_shared_from_this<greeting> {
   const std::string key_;
   const std::string request_;
   const std::size_t header_bytes_;
-  done then_;  // empty: over
+  done then_;  // over if empty
   std::size_t written_ = 0;
-  std::size_t used_ = 0;  // bytes of the answer
+  std::size_t used_ = 0;  // bytes of the response
   beast::flat_buffer buffer_;
   parser parser_;
 };

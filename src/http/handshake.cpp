@@ -30,7 +30,7 @@ std::string websocket_accept(std::string_view key) {
         "troupe: http: OpenSSL has no SHA-1, without which no WebSocket begins: allow it in its "
         "configuration");
   }
-  std::array<unsigned char, 2 * EVP_MAX_MD_SIZE> base64;  // and a zero
+  std::array<unsigned char, 2 * EVP_MAX_MD_SIZE> base64;  // and a terminating zero
   const int length = EVP_EncodeBlock(base64.data(), hash.data(), static_cast<int>(size));
   return {base64.begin(), base64.begin() + length};
 }

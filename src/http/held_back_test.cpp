@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that sends more than its session's mailbox, or a budget, lets in.
+// A client that sends more than its session's mailbox, or a budget, accepts.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::vector<std::string> numbers(std::size_t count) {
   return all;
 }
 
-/// Handles one message for each time that it is let, and writes its number down.
+/// Handles one message each time that it is allowed to, and records its number.
 class hesitant : public actor {
  public:
   using gate = std::counting_semaphore<>;
@@ -67,7 +67,7 @@ class held_back : public served {
  protected:
   using served::served;
 
-  /// `slow`: of the sessions at /slow, each on a thread of its own.
+  /// `slow` are the options of the sessions at /slow, each of which runs on a thread of its own.
   void serve(spawn_options slow, http::limits l = {}) {
     http::options o = on_free_port();
     o.limits = l;
@@ -89,7 +89,7 @@ class held_back : public served {
   testing::AssertionResult is_held_back() {
     return comes_true([&] { return statistics().held_back == 1; });
   }
-  /// The one loop does what it has to do, many times.
+  /// Makes the only loop run its pending work many times.
   void ask_often() {
     raw_client c = connect();
     for (int i = 0; i < 100; ++i) ASSERT_EQ(c.get("/hello").body, "hello\n");
@@ -156,7 +156,7 @@ TEST_F(held_back, is_offered_again_after_longer_and_longer) {
   serve({.charged_to = budget{3 * kib}}, wide_window);
   const time_point begin = clock::now();
   raw_client c = flood("/slow", 3, 2 * kib);
-  // Waits of 1, 2, 4, … 128 ms.
+  // After waits of 1, 2, 4, … 128 ms.
   ASSERT_TRUE(comes_true([&] { return system_.statistics().messages_refused >= 9; }));
   EXPECT_GE(clock::now() - begin, 255ms);
   EXPECT_EQ(statistics().refusal_pauses, 1u) << "it is one and the same pause";
@@ -204,7 +204,7 @@ TEST_F(held_back_by_memory, nothing_is_lost_and_the_rest_stays_with_the_client) 
     return n > 0;
   };
   ASSERT_TRUE(comes_true([&] { return push(), statistics().held_back == 1; }));
-  // Then the sockets are full: nothing is taken for a while.
+  // Then the sockets are full: they take nothing for a while.
   time_point last_taken = clock::now();
   while (clock::now() - last_taken < 300ms) {
     if (push()) last_taken = clock::now();
@@ -222,9 +222,9 @@ TEST_F(held_back_by_memory, nothing_is_lost_and_the_rest_stays_with_the_client) 
   EXPECT_EQ(system_.statistics().dead_letters, 0u);
 }
 
-// ── How it ends ───────────────────────────────────────────────────────────────────────────────
+// ── Termination ───────────────────────────────────────────────────────────────────────────────
 
-/// Each of these twice: behind a full mailbox, and with a message in hand.
+/// Runs each test twice: after a full mailbox, and with a refused message in hand.
 class held_back_either_way : public held_back, public testing::WithParamInterface<bool> {
  protected:
   static bool in_hand() { return GetParam(); }
@@ -262,7 +262,7 @@ TEST_P(held_back_either_way, a_client_is_not_taken_for_silent) {
   serve_either(l);
   raw_client c = flooding();
   ASSERT_TRUE(is_held_back());
-  // Longer than it could stay away if it were read.
+  // Longer than an idle connection would be kept if it were read.
   EXPECT_FALSE(comes_true([&] { return statistics().connections == 0; }, 1000ms));
   open_->release(1'000'000);
   EXPECT_EQ(log_->lines(20), numbers(20));
@@ -289,7 +289,7 @@ TEST_P(held_back_either_way, the_system_may_shut_down) {
   raw_client c = flooding();
   ASSERT_TRUE(is_held_back());
   {
-    // The session has handlers to run before it sees that it is to stop.
+    // The session has handlers to run before it notices its stop.
     const std::jthread later{[&] {
       EXPECT_TRUE(comes_true([&] { return statistics().held_back == 0; }));
       open_->release(1'000'000);

@@ -20,8 +20,8 @@
 namespace troupe::http::detail {
 
 /// The HTTP part of a connection: one request at a time. A body is read only if a handler needs it;
-/// every other request is answered once its head is complete. Requests that a client sends ahead
-/// wait in the buffer or in the socket.
+/// every other request gets its response once its head is complete. Requests that a client sends
+/// ahead wait in the buffer or in the socket.
 ///
 ///   waiting ──first bytes──▶ reading ──last byte──▶ writing ──keep-alive──▶ waiting
 ///      │                        │ bad, late,           │ or close
@@ -52,7 +52,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
     await_request();
   }
 
-  /// Answers that there is no room, whatever the client wants.
+  /// Responds that no space is left, whatever the client requests.
   void refuse() {
     began_ = clock::now();
     fail({503, "too many connections"});
@@ -63,7 +63,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
     if (phase_ == phase::waiting) cancel();
   }
 
-  /// The connection is gone; operations that are outstanding end by themselves.
+  /// The connection is gone. Outstanding operations complete on their own.
   void abandon() noexcept {
     this->disown();
     base::cut(socket());
@@ -98,7 +98,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   [[nodiscard]] bool add_to_body(std::string_view piece);
   void answer();
   void reject(const refusal& what);
-  void fail(const refusal& what);  // what has not been counted as a request
+  void fail(const refusal& what);  // for input that has not been counted as a request
   void refuse(const refusal& what);
   void write(reply r);
   void on_written(net::error_code error, std::size_t);
@@ -112,21 +112,21 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   metered_stream<Stream> stream_;
   const std::string peer_;
   read_buffer in_;
-  std::optional<request_parser> parser_;  // from the first byte of a request to the answer to it
+  std::optional<request_parser> parser_;  // from the first byte of a request to its response
   std::optional<body_decoder> decoder_;   // while its body is read
   std::string body_;
-  body_share share_;  // of the memory for bodies
+  body_share share_;  // of the memory for request bodies
   phase phase_ = phase::waiting;
   bool keep_alive_ = false;
   bool draining_ = false;
   bool timed_out_ = false;
   bool unread_ = false;  // the client may have sent more than was read
   time_point since_;     // when the phase began, or when it was last found that the client reads
-  std::uint64_t written_before_ = 0;              // then
-  time_point began_;                              // when the request did
-  unsigned status_ = 0;                           // what it is answered with
+  std::uint64_t written_before_ = 0;              // bytes written at that time
+  time_point began_;                              // when the request began
+  unsigned status_ = 0;                           // status of the response
   std::string method_, target_;                   // of the request, for http::options::on_access
-  time_point handshake_due_ = time_point::max();  // until the first request is there
+  time_point handshake_due_ = time_point::max();  // until the first request has arrived
   time_point request_due_;
 };
 

@@ -135,7 +135,7 @@ void http_stage<Stream>::read_body() {
   }
 }
 
-// False if the memory for the bodies of all requests is used up.
+// Returns false if the memory for the bodies of all requests is used up.
 template <class Stream>
 bool http_stage<Stream>::add_to_body(std::string_view piece) {
   const std::size_t needed = body_.size() + piece.size();
@@ -154,18 +154,19 @@ bool http_stage<Stream>::add_to_body(std::string_view piece) {
 
 template <class Stream>
 void http_stage<Stream>::answer() {
-  flush_later::flush_now();  // a handler or a file may take its time
+  flush_later::flush_now();  // a handler or a file may take long
   decoder_.reset();
   request_head& head = parser_->head();
   request_access::set_peer(head.asked, peer_, this->on().is_secure);
   request_access::set_body(head.asked, std::exchange(body_, {}));
-  // While draining, what has been received ahead is still answered.
+  // While draining, requests that were received ahead still get responses.
   keep_alive_ = keep_alive_ && !(draining_ && in_.unread().empty());
   auto result = respond(this->on(), head, keep_alive_);
   parser_.reset();
   share_.clear();
   if (auto* to = std::get_if<upgrade>(&result)) {
-    // Nothing may follow before the answer: whoever wrote it would be read as WebSocket frames.
+    // Nothing may follow before the response: bytes that another party wrote would be read as
+    // WebSocket frames.
     if (!in_.unread().empty()) {
       this->counts().malformed_requests.add();
       return refuse({400, "data before the WebSocket was there"});
@@ -175,7 +176,7 @@ void http_stage<Stream>::answer() {
     return this->owner().switch_to_websocket(std::move(stream_), std::move(*to));
   }
   auto& r = *std::get_if<reply>(&result);
-  // It says that this is the end, which the client may not expect.
+  // It says that this is the last response, which the client may not expect.
   if (keep_alive_ && !r.keep_alive()) {
     keep_alive_ = false;
     unread_ = true;
@@ -227,7 +228,7 @@ void http_stage<Stream>::on_written(net::error_code error, std::size_t bytes) {
   tell(status_, bytes);
   if (error) return finish();
   if (keep_alive_) return await_request();
-  // With everything read, closing says goodbye; otherwise it would reset the connection.
+  // With everything read, closing sends FIN; otherwise it would reset the connection.
   unread_ || !in_.unread().empty() ? linger() : finish();
 }
 
@@ -267,15 +268,16 @@ void http_stage<Stream>::finish() {
   this->owner().over();
 }
 
-// Whom there is no room for is answered before anything was read, and so perhaps in the midst of a handshake.
+// A client that is refused for lack of space is answered before anything was read, and so perhaps
+// during a TLS handshake.
 template <class Stream>
 time_point http_stage<Stream>::writing_due() noexcept {
   const http::limits& l = this->limits();
   return since_ + (base::is_secured(socket()) ? l.idle_time : l.handshake_time);
 }
 
-// Since the time when this was looked at before. Any progress would not do: a client that reads a
-// few bytes now and then would have its connection, and the answer's memory, for as long as it likes.
+// Compares with the last check. Any progress at all would not suffice: a client that reads a few
+// bytes now and then could keep its connection, and the response's memory, as long as it likes.
 template <class Stream>
 bool http_stage<Stream>::is_read_fast_enough() noexcept {
   const http::limits& l = this->limits();

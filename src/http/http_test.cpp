@@ -97,7 +97,7 @@ TEST_F(http_server, head_is_get_without_the_body) {
   const answer a = c.read_answer(false);
   EXPECT_EQ(a.status, 200u);
   EXPECT_EQ(a.headers.at("content-length"), "6");
-  EXPECT_EQ(c.get("/hello").body, "hello\n");  // nothing came in between
+  EXPECT_EQ(c.get("/hello").body, "hello\n");  // no other bytes came in between
 }
 
 TEST_F(http_server, reads_a_request_that_comes_in_pieces) {

@@ -43,7 +43,7 @@ TEST_F(limit, header_bytes) {
   EXPECT_FALSE(c.was_reset());
   EXPECT_EQ(connect().get("/" + std::string(2000, 'x')).status, 414u);
 
-  // However much comes in however many pieces, it is not waited for the end.
+  // Whatever the size and the number of the pieces, the server does not wait for the end.
   raw_client endless = connect();
   endless.send("GET /hello HTTP/1.1\r\n");
   std::size_t sent = 0;
@@ -58,12 +58,13 @@ TEST_F(limit, body_bytes) {
   raw_client c = connect();
   c.send(post(1000) + std::string(1000, 'x'));
   EXPECT_EQ(c.read_answer().body.size(), 1000u);
-  // Announced: refused before it is read, and the answer survives what the client still sends.
+  // An announced body is refused before it is read, and the response survives the data that the
+  // client still sends.
   c.send(post(1001) + std::string(1001, 'x'));
   EXPECT_EQ(c.read_answer().status, 413u);
   c.read_to_end();
   EXPECT_FALSE(c.was_reset());
-  // Not announced: in chunks.
+  // Chunks do not announce the size.
   raw_client chunks = connect();
   chunks.send("POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n");
   for (int i = 0; i < 11; ++i) chunks.send("64\r\n" + std::string(100, 'x') + "\r\n");
@@ -76,7 +77,7 @@ TEST_F(limit, request_bodies_bytes) {
   raw_client first = connect();
   first.send(post(1000) + std::string(900, 'x'));
   ASSERT_TRUE(comes_true([&] { return statistics().request_body_bytes >= 900; }));
-  // Announced or in chunks, from whomever: the memory is that of all together.
+  // Announced or in chunks, from any client: the memory is that of all together.
   raw_client second = connect();
   second.send(post(900) + std::string(900, 'x'));
   const answer refused = second.read_answer();
@@ -97,7 +98,7 @@ TEST_F(limit, request_bodies_bytes) {
   third.send(post(1000) + std::string(1000, 'x'));
   EXPECT_EQ(third.read_answer().status, 200u);
 
-  // One that goes in the middle leaves nothing behind.
+  // A client that disconnects in the middle of a body leaves no bytes behind.
   raw_client gone = connect();
   gone.send(post(1000) + std::string(900, 'x'));
   ASSERT_TRUE(comes_true([&] { return statistics().request_body_bytes >= 900; }));
@@ -150,7 +151,7 @@ TEST_F(limit, partial_messages_bytes) {
   second.hang_up();
   EXPECT_EQ(statistics().messages_without_room, 1u);
 
-  // Small messages do not count, and a complete message gives its room back.
+  // Small messages do not count, and a complete message returns its bytes.
   raw_client third = open("/obey");
   begin_message(third, 3'000);
   end_message(third);
@@ -160,7 +161,7 @@ TEST_F(limit, partial_messages_bytes) {
   begin_message(third, 60'000);
   has_been_read(third);
 
-  // One that goes in the middle leaves nothing behind.
+  // A client that disconnects in the middle of a message leaves no bytes behind.
   third.reset();
   ASSERT_TRUE(comes_true([&] { return statistics().websockets == 1; }));
   begin_message(first, 60'000);
@@ -191,7 +192,7 @@ TEST_F(limit, refused_connections_do_not_pile_up) {
   serve({.connections_max = 1, .close_time = 60s});
   raw_client inside = connect();
   ASSERT_EQ(inside.get("/hello").status, 200u);
-  // Each is told and stays open on its side; beyond a number they are just closed.
+  // Each gets a response and stays open on its own side. Beyond a number they are just closed.
   std::vector<raw_client> outside;
   for (int i = 0; i < 200; ++i) outside.push_back(connect());
   ASSERT_TRUE(comes_true([&] { return statistics().refused_full == 200; }));
@@ -235,14 +236,14 @@ TEST_F(limit, handshake_time_ends_who_speaks_slowly) {
   serve({.handshake_time = 300ms});
   raw_client c = connect();
   c.send("GET /hello HTTP/1.1\r\n");
-  // One header line after the other, for ever: the answer comes all the same.
+  // Header lines follow each other forever. The response comes all the same.
   while (!c.readable_within(20ms)) c.send_some("X: y\r\n");
   EXPECT_EQ(c.read_answer().status, 408u);
   EXPECT_EQ(statistics().requests_timed_out, 1u);
 }
 
 TEST_F(limit, request_time_holds_for_bodies_and_later_requests) {
-  serve({.request_time = 1s});  // in which whole requests come
+  serve({.request_time = 1s});  // the time for a whole request
   raw_client body = connect();
   body.send(post(1000));
   while (!body.readable_within(20ms)) body.send_some("x");
@@ -323,7 +324,7 @@ TEST_F(limit, request_time_ends_a_websocket_message_that_comes_slowly) {
     EXPECT_EQ(last.payload.substr(2), "a message took too long to come");
     c.hang_up();
   };
-  // A frame byte by byte; parts of a message without end; and no more than the beginning of a head.
+  // A frame byte by byte, fragments of a message without end, and only the beginning of a head.
   raw_client bytes = open("/obey");
   expect_closed(bytes,
                 raw_client::frame(raw_client::binary, std::string(60'000, 'x')).substr(0, 20), "x");
@@ -336,7 +337,7 @@ TEST_F(limit, request_time_ends_a_websocket_message_that_comes_slowly) {
   expect_closed(head, first.substr(0, 1), "");
   EXPECT_EQ(statistics().requests_timed_out, 3u);
 
-  // One that is silent, or says a whole message now and then, stays.
+  // A client that is silent, or sends a whole message now and then, stays.
   raw_client usual = open("/obey");
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(usual.readable_within(200ms));
@@ -346,7 +347,7 @@ TEST_F(limit, request_time_ends_a_websocket_message_that_comes_slowly) {
   EXPECT_EQ(statistics().requests_timed_out, 3u);
 }
 
-// Says much at once.
+// Sends much at once.
 class talkative : public actor {
  public:
   explicit talkative(http::websocket client) : client_(std::move(client)) {}
@@ -367,7 +368,7 @@ TEST_F(limit, idle_time_ends_a_websocket_that_reads_next_to_nothing) {
   raw_client c{server_->port(), 4096};
   ASSERT_EQ(c.upgrade("/talk").status, 101u);
   c.say("go");
-  // It is heard all the time, and does not read.
+  // It sends all the time, and does not read.
   EXPECT_TRUE(comes_true([&] {
     c.send_some(raw_client::frame(raw_client::pong, ""));
     return statistics().slow_readers_closed == 1;
@@ -381,7 +382,7 @@ TEST_F(limit, close_time_cuts_who_does_not_close_as_well) {
   raw_client c = open("/obey");
   c.say("close");
   EXPECT_EQ(c.hear(), "bye");
-  EXPECT_EQ(c.read_frame().code(), 4000u);  // and is not answered
+  EXPECT_EQ(c.read_frame().code(), 4000u);  // and gets no reply
   EXPECT_EQ(c.read_to_end(), "");
   EXPECT_THAT(log_->lines(4),
               testing::ElementsAre("opened", "text close", "closed 4000 as told", "ended"));

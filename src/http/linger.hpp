@@ -12,11 +12,12 @@
 
 namespace troupe::http::detail {
 
-/// Says that nothing more will be sent, then reads and discards until the peer has closed too.
+/// Announces the end of sending, then reads and discards data until the peer has closed too.
 ///
 /// A socket that is closed with unread bytes in it resets the connection, and a reset overtakes
-/// what was sent before: the peer might never read why it was closed. Completes without an error,
-/// and not before the peer closes: the caller has a deadline and closes the socket then.
+/// data that was sent before. The peer might then never read why the connection was closed. The
+/// operation completes without an error, and not before the peer closes. The caller therefore sets
+/// a deadline, and closes the socket then.
 template <class Stream, class Token>
 auto async_linger(Stream& stream, Token&& token) {
   using scratch = std::array<char, 2048>;

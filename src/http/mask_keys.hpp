@@ -9,13 +9,14 @@
 
 namespace troupe::http::detail {
 
-/// The keys of the frames that a client sends, from OpenSSL's generator: nobody can predict them (RFC 6455, 10.3).
+/// The mask keys of the frames that a client sends. They come from OpenSSL's generator and are
+/// unpredictable (RFC 6455, 10.3).
 ///
 /// Threads: a plain value.
-/// Cost:    a copy; for each 64th of them some microseconds.
+/// Cost:    a copy; some microseconds for every 64th key.
 class mask_keys {
  public:
-  /// Errors: std::runtime_error if OpenSSL has no random numbers.
+  /// Errors: std::runtime_error if OpenSSL fails to supply random numbers.
   [[nodiscard]] mask_key next();
 
  private:
@@ -25,7 +26,7 @@ class mask_keys {
 
 struct no_keys {};
 
-/// What one end of a connection needs of these.
+/// The keys that one end of a connection needs.
 template <role As>
 using keys_of = std::conditional_t<As == role::client, mask_keys, no_keys>;
 

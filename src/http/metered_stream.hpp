@@ -15,15 +15,16 @@
 
 namespace troupe::http::detail {
 
-/// What has moved on one connection, and when: it is how a connection tells slow from silent.
+/// The bytes that one connection has moved, and when. A connection uses it to tell a slow client
+/// from a silent one.
 struct meter {
   tally* counts;
-  time_point heard = clock::now();  // something was read
-  std::uint64_t written = 0;        // bytes, ever
+  time_point heard = clock::now();  // when data was last read
+  std::uint64_t written = 0;        // bytes in total
 };
 
-/// A completion handler that tells the meter first. All else that is associated with the handler
-/// (executor, allocator, cancellation) stays its own.
+/// A completion handler that updates the meter first. Its other associations (executor, allocator,
+/// cancellation) remain those of the original handler.
 template <class Handler, bool Reading>
 struct metering_handler {
   Handler handler;
@@ -42,13 +43,13 @@ struct metering_handler {
   }
 };
 
-/// A stream that counts what goes through it. Above it are Beast's operations for HTTP, which do not
-/// tell when part of one has got somewhere.
+/// A stream that counts the bytes that pass through it. Beast's operations for HTTP lie above it;
+/// these do not report partial progress.
 ///
-/// `Next` is a socket, or something that a test puts in its place: an AsyncReadStream and
-/// AsyncWriteStream with close(), cancel() and shutdown() like asio's.
+/// `Next` is a socket or the substitute of a test: an AsyncReadStream and AsyncWriteStream with
+/// Asio's close(), cancel() and shutdown().
 ///
-/// Threads: the loop's. Not to be moved while an operation is outstanding.
+/// Threads: the loop's. It must not be moved while an operation is outstanding.
 template <class Next>
 class metered_stream {
  public:

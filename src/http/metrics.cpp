@@ -15,14 +15,14 @@ namespace {
 
 using prometheus::MetricType;
 
-/// One figure, or one of a family that a label tells apart.
+/// One figure, or one member of a family that a label distinguishes.
 struct sample {
   std::uint64_t value;
   const char* label = nullptr;
   const char* label_value = nullptr;
 };
 
-/// The same, of a dispatcher.
+/// A figure of a dispatcher.
 struct figure {
   std::uint64_t dispatcher_statistics::*of;
   const char* label = nullptr;
@@ -37,7 +37,7 @@ class families {
   void counter(const char* name, const char* help, std::initializer_list<sample> samples) {
     add(name, help, MetricType::Counter, samples);
   }
-  /// Those of one dispatcher each.
+  /// Writes a family with one figure for each dispatcher.
   void of_dispatchers(const char* name, const char* help, MetricType type,
                       const std::vector<dispatcher_statistics>& all,
                       std::initializer_list<figure> figures) {

@@ -23,7 +23,7 @@ std::string lower(std::string_view s) {
   return result;
 }
 
-// Browsers leave the scheme's own port out of Origin and Host; others may write it.
+// Browsers omit the scheme's own port from Origin and Host; other clients may write it.
 std::string without_port(std::string_view authority, std::string_view scheme) {
   const std::string_view own = scheme == "https" || scheme == "wss" ? ":443" : ":80";
   if (authority.ends_with(own)) authority.remove_suffix(own.size());
@@ -59,7 +59,7 @@ origin_policy::origin_policy(bool check, const std::vector<std::string>& allowed
 
 bool origin_policy::allows(std::string_view origin, std::string_view host) const {
   if (!check_ || origin.empty()) return true;
-  const auto from = parse(origin);  // nothing for "null", which a sandboxed page sends
+  const auto from = parse(origin);  // empty for "null", which a sandboxed page sends
   if (!from) return false;
   const bool may_be_own = from->scheme == "https" || (!is_secure_ && is_own(from->authority));
   if (may_be_own && from->authority == without_port(lower(host), from->scheme)) return true;
@@ -67,7 +67,7 @@ bool origin_policy::allows(std::string_view origin, std::string_view host) const
          allowed_.end();
 }
 
-// True if no attacker can make this name resolve to the server.
+// Returns true if no attacker can make this name resolve to the server.
 bool origin_policy::is_own(std::string_view authority) const {
   const bool is_bracketed = authority.starts_with('[');
   const std::size_t end = is_bracketed ? authority.find(']') : authority.find(':');

@@ -23,14 +23,15 @@ namespace bh = beast::http;
 constexpr std::size_t read_bytes = 8 * 1024;
 constexpr unsigned interim_max = 8;
 
-// As what parse() met: the other end has said that nothing more comes.
+// The errors that parse() reports when the other end has closed its side.
 bool is_end(const net::error_code& error) {
   return error == asio::error::eof || error == asio::ssl::error::stream_truncated;
 }
 
 }  // namespace
 
-// Takes the step unless this is over. An exception or a dropped operation fails the errand.
+// Takes the step unless the connection is over. An exception or a dropped operation fails the
+// errand.
 template <auto Step>
 auto outgoing_connection::then() {
   return completion(
@@ -41,19 +42,19 @@ auto outgoing_connection::then() {
       [](outgoing_connection& me, const std::exception_ptr& why) {
         if (me.phase_ == phase::over) return;
         if (why != nullptr) return me.fail(client_error::closed, reason_of(why));
-        // Posted: the caller that starts an operation must not be called back from within.
+        // Posted, because the caller that starts an operation must not be called back from within.
         asio::post(me.stream_->get_executor(), [it = me.shared_from_this()] {
           if (it->phase_ != phase::over) it->fail(client_error::closed, reason_of(nullptr));
         });
       });
 }
 
-// ── The beginning ─────────────────────────────────────────────────────────────────────────────
+// ── Connecting ────────────────────────────────────────────────────────────────────────────────
 
 void outgoing_connection::dial(net::loop& on, asio::ssl::context* trust,
                                std::shared_ptr<errand> first, time_point due) {
   errand_ = std::move(first);
-  // Not itself: it would hold the dialing that holds it.
+  // A weak reference: a strong one would form a cycle with the dialing.
   const auto me = weak_from_this();
   dialing_ = std::make_shared<dialing>(on, errand_->to, trust, due,
                                        dialing::told{.call_by =
@@ -119,13 +120,14 @@ void outgoing_connection::write() {
 }
 
 void outgoing_connection::on_written(net::error_code error, std::size_t bytes) {
-  // The other end may have said why before it closed; reading finds that, or the end as well.
+  // The other end may have sent its reason before it closed. Reading finds that, or the end as
+  // well.
   if (error || phase_ != phase::busy) return;
   written_ += bytes;
   if (written_ < to_write_) write();
 }
 
-// ── The answer ────────────────────────────────────────────────────────────────────────────────
+// ── The response ──────────────────────────────────────────────────────────────────────────────
 
 void outgoing_connection::read() {
   if (reading_) return;
@@ -136,7 +138,8 @@ void outgoing_connection::read() {
 void outgoing_connection::on_read(net::error_code error, std::size_t bytes) {
   reading_ = false;
   if (phase_ == phase::kept) {
-    // It has closed; or it says something that nobody has asked for, and cannot be believed any more.
+    // It has closed, or it sends data that no request explains. Such a connection is no longer
+    // trusted.
     close();
     return pool_->changed();
   }
@@ -156,7 +159,7 @@ void outgoing_connection::parse() {
     if (in_head) head_bytes_ += used;
     const std::size_t most = errand_->what.header_bytes;
     if (error == bh::error::need_more || (!error && used == 0)) {
-      // Heads, of chunks too, and trailers, wait here until they are whole.
+      // Incomplete heads, including those of chunks, and trailers wait here.
       if (buffer_.size() + (in_head ? head_bytes_ : 0) > most) {
         return not_an_answer(bh::error::header_limit);
       }
@@ -190,7 +193,7 @@ void outgoing_connection::on_head() {
   begin_answer();
 }
 
-// What is announced is looked at before there is memory for it. Without room the errand has failed.
+// The announced size is checked before memory is allocated. Without space the errand has failed.
 bool outgoing_connection::has_room(std::size_t body_bytes) {
   std::size_t bytes = body_bytes;
   if (parser_->is_header_done() && !parser_->is_done()) {
@@ -208,7 +211,8 @@ void outgoing_connection::on_end(net::error_code error) {
     return fail(client_error::closed,
                 "the connection was closed before an answer: " + error.message());
   }
-  // What goes on to the end of the connection is whole if the other end has said that, and not a third one.
+  // A body that extends to the end of the connection is complete only if the other end has
+  // announced that end itself. Without that, a third party could have cut it.
   const bool said_so = is_end(error) && error != asio::ssl::error::stream_truncated;
   if (said_so && parser_->is_header_done() && parser_->need_eof()) {
     net::error_code ignored;
@@ -231,7 +235,8 @@ void outgoing_connection::not_an_answer(net::error_code error) {
 }
 
 void outgoing_connection::answered() {
-  // Behind the answer to HEAD a body may follow all the same, and would be taken for the next answer.
+  // A server may wrongly send a body after the response to HEAD. It would be taken for the next
+  // response.
   const bool may_go_on = parser_->keep_alive() && written_ == to_write_ && buffer_.size() == 0 &&
                          options_.keep_time.count() > 0 && errand_->what.method != "HEAD";
   auto answer = parser_->release();
@@ -258,7 +263,7 @@ void outgoing_connection::answered() {
   in->finished(std::exchange(errand_, nullptr), std::move(result));
 }
 
-// ── The end ───────────────────────────────────────────────────────────────────────────────────
+// ── Termination ───────────────────────────────────────────────────────────────────────────────
 
 void outgoing_connection::fail(client_error what, std::string why) {
   const std::shared_ptr<outgoing_connection> stays = shared_from_this();

@@ -20,49 +20,52 @@
 
 namespace troupe::http::detail {
 
-/// One request on its way.
+/// One request in progress.
 struct errand {
   fetch what;
   url to;
   troupe::reply<fetched> owed;
-  ref<client> keeps;  // stays as long as this
+  ref<client> keeps;  // keeps the client alive as long as this exists
   time_point due;
-  std::shared_ptr<byte_share> share;  // of its bytes, and then of those of its answer
+  std::shared_ptr<byte_share> share;  // its bytes, and then those of its response
   unsigned redirected = 0;
   bool repeated = false;
 
-  /// It and so many bytes of an answer. False: that is too much.
+  /// Counts the request and this many bytes of the response. Returns false if that exceeds the
+  /// limit.
   [[nodiscard]] bool count(std::size_t answer_bytes) {
     return share->resize(sizeof(errand) + what.owned_bytes() + answer_bytes);
   }
 };
 
-/// One connection to an origin: a request and its answer at a time, and kept for the next.
+/// One connection to an origin. It carries one request and response at a time, and is kept for the
+/// next request.
 ///
-///   dialing ──▶ busy ──answered, both may go on──▶ kept ──the next──▶ busy
+///   dialing ──▶ busy ──answered, both continue───▶ kept ──the next──▶ busy
 ///      │          │ else; failed; late               │ said something, closed, too old
 ///      ▼          ▼                                  ▼
 ///     over ◀──────────────────────────────────────────
 ///
-/// It reads from its first request on to its end: so a kept one notices at once that the other end has
-/// closed.
+/// It reads from its first request to its end, so a kept connection notices at once that the other
+/// end has closed.
 ///
 /// Threads:   the loop's.
-/// Invariant: an errand that it has is given back once, by one of the pool's functions; none of these is
+/// Invariant: its errand is given back once, by one of the pool's functions. None of these is
 ///            called after abandon().
 class outgoing_connection : public std::enable_shared_from_this<outgoing_connection> {
  public:
-  /// Who has it. Each may be called in a completion handler, or in tick().
+  /// The owner. Each function may be called in a completion handler or in tick().
   class pool {
    public:
-    /// The errand has its answer, or its error. Then the connection is kept or over.
+    /// The errand has its response or its error. Then the connection is kept or over.
     virtual void finished(std::shared_ptr<errand> which, fetched result) = 0;
-    /// It has failed before any of the answer was there, on a connection that had been kept.
+    /// The errand failed before any byte of the response arrived, on a connection that had been
+    /// kept.
     virtual void failed_when_kept(std::shared_ptr<errand> which, fetched result) = 0;
     virtual void dialed() = 0;
-    /// Something has changed: what is over may go, what is kept may be used.
+    /// The state has changed: a connection that is over may be removed, a kept one may be used.
     virtual void changed() = 0;
-    /// tick() is to be called by then.
+    /// tick() has to be called by then.
     virtual void call_by(time_point due) = 0;
 
    protected:
@@ -81,9 +84,9 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   [[nodiscard]] bool is_over() const noexcept { return phase_ == phase::over; }
   [[nodiscard]] time_point kept_since() const noexcept { return kept_since_; }
 
-  /// Does what is due, and returns when to look again.
+  /// Does what is due, and returns when it has to be called next.
   time_point tick(time_point now);
-  /// Cuts it. Returns its errand, if it has one.
+  /// Cuts the connection. Returns its errand, if it has one.
   std::shared_ptr<errand> abandon() noexcept;
 
  private:
@@ -109,7 +112,7 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   void fail(client_error what, std::string why);
   void close() noexcept;
 
-  pool* pool_;  // null: abandoned
+  pool* pool_;  // null once abandoned
   const client_options& options_;
   const std::string origin_;
   phase phase_ = phase::dialing;
@@ -118,16 +121,16 @@ class outgoing_connection : public std::enable_shared_from_this<outgoing_connect
   std::shared_ptr<errand> errand_;
 
   std::string head_;          // of the request
-  std::size_t written_ = 0;   // of head and body
+  std::size_t written_ = 0;   // bytes of head and body
   std::size_t to_write_ = 0;  //
   bool reading_ = false;
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;
-  std::size_t head_bytes_ = 0;  // of the answer
-  header_list headers_;         // of the answer, without the trailers
-  unsigned interim_ = 0;        // answers before the answer: 100, 103
-  bool is_first_ = true;        // no errand has been answered here
-  bool heard_ = false;          // something of the answer has come
+  std::size_t head_bytes_ = 0;  // of the response
+  header_list headers_;         // of the response, without the trailers
+  unsigned interim_ = 0;        // interim responses: 100, 103
+  bool is_first_ = true;        // no errand has been answered on this connection
+  bool heard_ = false;          // part of the response has arrived
   time_point kept_since_;
 };
 

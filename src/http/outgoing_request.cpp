@@ -13,7 +13,8 @@ namespace troupe::http {
 namespace detail {
 namespace {
 
-// What the client says itself; one more of these would let two ends understand two different requests.
+// Headers that the client writes itself. A second one could make two ends understand two different
+// requests.
 constexpr std::array<std::string_view, 7> own_headers = {
     "connection", "content-length", "host", "te", "transfer-encoding", "upgrade", "keep-alive"};
 constexpr std::size_t headers_bytes_max = 64 * 1024;

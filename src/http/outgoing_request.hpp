@@ -12,27 +12,27 @@
 
 namespace troupe::http::detail {
 
-/// What is wrong with headers that a program has given. With `of_websocket`, those of a handshake are
-/// refused as well.
+/// Returns the error in headers that a program has set. With `of_websocket`, the headers of a
+/// handshake are refused as well.
 [[nodiscard]] std::optional<std::string> wrong_headers(const header_list& headers,
                                                        bool of_websocket);
 
-/// The value of the first of that name, in any case; nothing if there is none.
+/// The value of the first header of that name, in any case; null if it is missing.
 [[nodiscard]] const std::string* find_header(const header_list& in, std::string_view name) noexcept;
 
-/// Everything in front of the body.
+/// Everything before the body.
 [[nodiscard]] std::string request_head(const fetch& what, const url& to,
                                        std::string_view user_agent);
 
-/// Asking twice does what asking once does (RFC 9110, 9.2.2).
+/// Returns true for idempotent methods (RFC 9110, 9.2.2).
 [[nodiscard]] bool may_be_repeated(std::string_view method) noexcept;
 
-/// Changes the request to what a redirect with this status asks for: GET for 303, and for 301 and 302 of a
-/// POST, as all clients do; what is for nobody but the first host goes if there is another one. False: that
-/// status is none that is followed.
+/// Changes the request as a redirect with this status requires. It becomes GET for 303, and for 301
+/// and 302 of a POST, as in all clients. Headers meant for the first host alone are removed if the
+/// redirect leads to another origin. Returns false if such a status is not followed.
 [[nodiscard]] bool redirect(fetch& what, unsigned status, bool to_another_origin);
 
-/// What an answer takes of the memory.
+/// The memory that a response takes.
 [[nodiscard]] std::size_t bytes_of(const fetched& answer) noexcept;
 
 }  // namespace troupe::http::detail

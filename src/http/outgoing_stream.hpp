@@ -9,14 +9,15 @@
 
 namespace troupe::http::detail {
 
-/// The bytes of a connection that this process has begun: those of the socket, or, once there is TLS, what
-/// that says.
+/// The bytes of a connection that this process has opened: those of the socket or, with TLS, the
+/// plaintext.
 ///
-/// It has what the stages of a connection need of a socket. Its end of sending is TCP's: no close_notify
-/// goes before it. Who reads knows by HTTP, or by a close frame, whether that was all; and says so of an
-/// answer that ends with its connection (stream_truncated).
+/// It has the functions that the stages of a connection require of a socket. It ends sending as TCP
+/// does, without a close_notify. The reader knows by HTTP, or by a close frame, whether the data is
+/// complete. If a response ends with its connection and without a close_notify, reading reports
+/// stream_truncated.
 ///
-/// Threads: the loop's. Not to be moved while an operation is outstanding.
+/// Threads: the loop's. It must not be moved while an operation is outstanding.
 class outgoing_stream {
  public:
   using executor_type = net::socket::executor_type;
@@ -28,7 +29,7 @@ class outgoing_stream {
   [[nodiscard]] net::socket& socket() noexcept { return *socket_; }
   [[nodiscard]] executor_type get_executor() noexcept { return socket_->get_executor(); }
 
-  /// From now on. It has still to shake hands.
+  /// Uses TLS from now on. The handshake is still to be done.
   tls_stream& begin_tls(boost::asio::ssl::context& with) {
     tls_ = std::make_unique<tls_stream>(*socket_, with);
     return *tls_;
@@ -56,7 +57,7 @@ class outgoing_stream {
   }
 
  private:
-  // Behind a pointer: TLS refers to the socket, wherever the stream is moved to.
+  // Behind a pointer, because TLS refers to the socket even after the stream has moved.
   std::unique_ptr<net::socket> socket_;
   std::unique_ptr<tls_stream> tls_;
 };

@@ -15,7 +15,7 @@ static_assert(greeting::read_bytes <= read_buffer::small_bytes);
 
 namespace {
 
-// What a session can ask its http::websocket for: the request as it was sent.
+// The request as it was sent, which a session can read from its http::websocket.
 request request_of(const connect_websocket& what, const url& to) {
   std::vector<std::pair<std::string, std::string>> headers{{"Host", to.authority()}};
   headers.insert(headers.end(), what.headers.begin(), what.headers.end());
@@ -42,7 +42,7 @@ outgoing_websocket::~outgoing_websocket() {
   if (owed_) owed_.fulfil({.error = client_error::stopped, .why = "the client has ended"});
 }
 
-// Completion handlers do not outlive what abandon() forbids them; so they may name this.
+// After abandon() no completion handler calls back, so they may capture `this`.
 void outgoing_websocket::on_start() {
   const time_point now = clock::now();
   const auto time =
@@ -98,7 +98,7 @@ void outgoing_websocket::on(tick) {
   alarm_.rang();
   const time_point now = clock::now();
   if (stage_) return set_alarm(stage_->tick(now));
-  if (!owed_) return;  // on its way to its end
+  if (!owed_) return;  // already stopping
   if (now >= due_) {
     if (dialing_) dialing_->abandon();
     if (greeting_) greeting_->abandon();

@@ -28,13 +28,15 @@ struct end_of<outgoing_stream> {
   static constexpr role as = role::client;
 };
 
-/// A WebSocket that this process has begun: connects, asks, and is then what a server's connection is, from
-/// the other end. It gives these steps what an actor has, as basic_connection does.
+/// A WebSocket that this process opens. It connects, sends the request, and is then the client's
+/// counterpart of a server's connection. Like basic_connection, it gives these steps the abilities
+/// of an actor.
 ///
 ///   dialing ──▶ greeting ──▶ stage ──▶ over
 ///
-/// Threads:   bound to the loop; completion handlers call in between turns.
-/// Invariant: who asked is answered once, in limits::handshake_time. It ends itself when all is over.
+/// Threads:   bound to the loop. Completion handlers are called between turns.
+/// Invariant: the requester gets one reply, within limits::handshake_time. The actor stops itself
+///            when all is over.
 class outgoing_websocket : public actor {
  public:
   outgoing_websocket(std::shared_ptr<client_pool> with, std::shared_ptr<const site> on,
@@ -59,7 +61,7 @@ class outgoing_websocket : public actor {
     try {
       self(this).send(broken{std::move(why)});
     } catch (...) {
-      over();  // there is no memory to say why
+      over();  // no memory is left to report the reason
     }
   }
 
@@ -72,7 +74,7 @@ class outgoing_websocket : public actor {
   const std::shared_ptr<client_pool> pool_;
   const std::shared_ptr<const site> on_;
   const connect_websocket what_;
-  const std::shared_ptr<byte_share> share_;  // of these bytes
+  const std::shared_ptr<byte_share> share_;  // the memory of the request
   const url to_;
   troupe::reply<connected> owed_;
   time_point due_;  // until it is open

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: a client that can do everything wrong. Every wait has a deadline; what does not come
-// by then is an exception, which fails the test.
+// For tests: a client that can violate every rule. Every wait has a deadline. If it passes, an
+// exception fails the test.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -36,7 +36,7 @@ struct ws_frame {
   bool fin = true;
   std::string payload;
 
-  /// Of a close frame; 0 if it has none.
+  /// The code of a close frame; 0 if it has none.
   [[nodiscard]] unsigned code() const {
     if (payload.size() < 2) return 0;
     return static_cast<unsigned char>(payload[0]) * 256u + static_cast<unsigned char>(payload[1]);
@@ -52,7 +52,7 @@ class raw_client {
   raw_client() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (fd_ < 0) fail("socket");
   }
-  /// The other end: what a server has accepted.
+  /// The other end: a connection that a server has accepted.
   struct accepted {
     int fd;
   };
@@ -87,7 +87,7 @@ class raw_client {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
   }
-  /// Sends what the socket takes at the moment. Returns how much that was.
+  /// Sends the bytes that the socket takes at the moment, and returns their number.
   virtual std::size_t send_some(std::string_view bytes) {
     const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return sent < 0 ? 0 : static_cast<std::size_t>(sent);
@@ -108,19 +108,19 @@ class raw_client {
     }
     return read_exactly(at + end.size());
   }
-  /// What there is, and nothing at the end; waits for something.
+  /// Waits for data and returns it; returns nothing at the end.
   std::string read_some() {
     if (in_.empty()) (void)read_more();
     return std::exchange(in_, {});
   }
-  /// Everything up to the end, which may be a reset.
+  /// Reads up to the end, which may be a reset.
   std::string read_to_end() {
     while (read_more()) {
     }
     return std::exchange(in_, {});
   }
   [[nodiscard]] bool was_reset() const { return reset_; }
-  /// True if something, or the end, arrives within that time.
+  /// Returns true if data, or the end, arrives within that time.
   bool readable_within(std::chrono::milliseconds time) {
     pollfd p{fd_, POLLIN, 0};
     return !in_.empty() || ::poll(&p, 1, static_cast<int>(time.count())) > 0;
@@ -214,7 +214,7 @@ class raw_client {
     return f;
   }
   std::string hear() { return read_frame().payload; }
-  /// The next close frame, answered in kind.
+  /// Reads the next close frame, and replies to it.
   ws_frame read_close() {
     for (;;) {
       const ws_frame f = read_frame();
@@ -225,9 +225,9 @@ class raw_client {
   }
 
  protected:
-  /// As recv() does.
+  /// Like recv().
   virtual ssize_t receive(char* into, std::size_t size) { return ::recv(fd_, into, size, 0); }
-  /// Beside what the socket has.
+  /// Whether there is data in addition to that of the socket.
   virtual bool has_more() { return false; }
 
  private:

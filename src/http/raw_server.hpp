@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: a server that can do everything wrong.
+// For tests: a server that can violate every rule.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -23,8 +23,9 @@
 
 namespace troupe::http::test {
 
-/// Serves each connection on a thread of its own, by a function that gets it and its number, from 1 on. What that
-/// throws, as a wait that has lasted too long, ends the connection.
+/// Serves each connection on a thread of its own, by a function that gets the connection and its
+/// number, from 1. An exception of the function, such as that of an expired wait, ends the
+/// connection.
 class raw_server {
  public:
   using serving = std::function<void(raw_client& peer, int number)>;
@@ -59,10 +60,10 @@ class raw_server {
     return "ws://127.0.0.1:" + std::to_string(port_) + target;
   }
 
-  /// Reads a request's head. Returns it.
+  /// Reads the head of a request, and returns it.
   static std::string read_head(raw_client& from) { return from.read_until("\r\n\r\n"); }
 
-  /// Agrees to a WebSocket. Returns what was asked.
+  /// Accepts a WebSocket. Returns the request.
   static std::string agree(raw_client& with, const std::string& more = {}) {
     const std::string head = read_head(with);
     constexpr std::string_view name = "Sec-WebSocket-Key: ";
@@ -114,7 +115,7 @@ class raw_server {
   const int fd_;
   std::uint16_t port_ = 0;
   std::thread accepting_;
-  std::vector<std::thread> serving_;  // the accepting thread's, until that is joined
+  std::vector<std::thread> serving_;  // used by the accepting thread until it is joined
 };
 
 }  // namespace troupe::http::test

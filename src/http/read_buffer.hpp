@@ -9,8 +9,9 @@
 
 namespace troupe::http::detail {
 
-/// Bytes that were read and not yet used up. It is small as long as reads bring little: larger after one
-/// that has filled it, and small again when one would have fitted into that and all is used up.
+/// Bytes that were read and not yet used. The buffer is small as long as reads bring little. It
+/// grows after a read that has filled it. It shrinks after a read that would have fitted the small
+/// size, once all bytes are used.
 ///
 /// Threads: a plain value.
 class read_buffer {
@@ -18,7 +19,7 @@ class read_buffer {
   static constexpr std::size_t small_bytes = 576;
   static constexpr std::size_t large_bytes = 16 * 1024;
 
-  /// Room for the next read; what is unread moves. Less than small_bytes may be.
+  /// Space for the next read. Unread bytes move. It may be less than small_bytes.
   [[nodiscard]] std::span<char> prepare() {
     const std::size_t unread = end_ - begin_;
     if (wanted_ != bytes_) {
@@ -39,7 +40,7 @@ class read_buffer {
   }
 
   [[nodiscard]] std::span<char> unread() noexcept { return {data_.get() + begin_, end_ - begin_}; }
-  /// Of what was unread, `rest` is.
+  /// Keeps only `rest` of the unread bytes.
   void keep(std::span<char> rest) noexcept { begin_ = end_ - rest.size(); }
 
  private:

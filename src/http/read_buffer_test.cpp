@@ -11,7 +11,7 @@
 namespace troupe::http::detail {
 namespace {
 
-/// What a socket has is read; returns the room that there was.
+/// Reads the available bytes of a socket, and returns the space that the buffer offered.
 std::size_t read(read_buffer& in, std::string& socket) {
   const std::span<char> room = in.prepare();
   const std::size_t bytes = std::min(room.size(), socket.size());

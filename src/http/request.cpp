@@ -18,7 +18,7 @@ std::optional<std::string> request::parameter(std::string_view name) const {
     const std::size_t equals = std::min(pair.find('='), pair.size());
     const auto decoded = [](std::string_view part) {
       std::string text{part};
-      std::replace(text.begin(), text.end(), '+', ' ');  // as forms write it
+      std::replace(text.begin(), text.end(), '+', ' ');  // as forms encode it
       return detail::percent_decoded(text);
     };
     if (decoded(pair.substr(0, equals)) == name) {
@@ -67,9 +67,9 @@ bool request_access::set_path(request& of) {
     return slice{of.target_.begin + static_cast<std::uint32_t>(text.data() - of.target().data()),
                  static_cast<std::uint32_t>(text.size())};
   };
-  // Empty ones may lie elsewhere.
+  // An empty query may lie elsewhere.
   if (!where->query.empty()) of.query_ = part(where->query);
-  // RFC 9112, 3.2.2: the host of the absolute form stands in for that of the header.
+  // RFC 9112, 3.2.2: the host of the absolute form replaces that of the header.
   if (!where->authority.empty()) set_field(of, "Host", part(where->authority));
   of.path_ = add(of, where->path);
   return true;

@@ -13,7 +13,7 @@
 
 namespace troupe::http::detail {
 
-/// Builds requests, and reads what handlers cannot see.
+/// Builds requests, and reads the parts that handlers cannot see.
 struct request_access {
   using slice = request::slice;
 
@@ -56,7 +56,7 @@ struct request_access {
     });
     return found;
   }
-  /// Its lines as one list.
+  /// The lines of a header as one list.
   static std::string joined(const request& of, std::string_view name) {
     std::string all;
     for_each_line(of, name,

@@ -11,12 +11,12 @@
 namespace troupe::http::detail {
 namespace {
 
-// Slices have 32 bits.
+// Slices have 32-bit offsets.
 constexpr std::size_t bytes_max_of_all = std::size_t{1} << 30;
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-// One of RFC 9110's codings of a transfer: "chunked", "gzip;level=9".
+// A transfer coding of RFC 9110: "chunked", "gzip;level=9".
 bool is_coding(std::string_view text) noexcept {
   return is_token(trimmed(text.substr(0, text.find(';'))));
 }
@@ -92,7 +92,7 @@ request_parser::outcome request_parser::read_request_line() {
       {at + static_cast<std::uint32_t>(first) + 1, static_cast<std::uint32_t>(last - first - 1)});
   in_fields_ = true;
   if (version[5] != '1') return fail(505, "this server speaks HTTP/1.1");
-  // RFC 9110, 2.5: a later one of the same kind is understood as the last that is known.
+  // RFC 9110, 2.5: a later minor version is understood as the latest known one.
   head_.version = version[7] == '0' ? 10 : 11;
   return outcome::more;
 }
@@ -121,7 +121,7 @@ request_parser::outcome request_parser::end_of_head() {
   const bool closes = request_access::lists(asked, "Connection", "close");
   head_.keep_alive =
       !closes && (head_.version >= 11 || request_access::lists(asked, "Connection", "keep-alive"));
-  // RFC 9110, 10.1.1: HTTP/1.0 knows of no interim answer.
+  // RFC 9110, 10.1.1: HTTP/1.0 has no interim responses.
   head_.expects_continue =
       head_.version >= 11 && request_access::lists(asked, "Expect", "100-continue");
   const outcome so_far = check_host();

@@ -25,13 +25,13 @@ struct request_head {
   /// A path of this server, the server as a whole ("*"), or another host ("host:port").
   enum class target_form : std::uint8_t { path, asterisk, authority };
 
-  request asked;  // has neither a body nor a peer yet
+  request asked;  // has neither body nor peer yet
   target_form form = target_form::path;
   unsigned version = 11;  // 10 or 11
   bool keep_alive = true;
   bool expects_continue = false;
   framing body = framing::none;
-  std::uint64_t body_bytes = 0;  // of a sized one
+  std::uint64_t body_bytes = 0;  // size of a body with framing::sized
 
   [[nodiscard]] bool has_body() const noexcept { return body != framing::none; }
 };
@@ -48,9 +48,9 @@ struct request_head {
 class request_parser {
  public:
   enum class outcome : std::uint8_t {
-    more,    // all is used up
-    done,    // head() is there; what follows is the body
-    failed,  // error() says why
+    more,    // all bytes are used up
+    done,    // head() is complete; later bytes are the body
+    failed,  // error() has the reason
   };
 
   /// `bytes_max`: request line and headers, with the ends of their lines.
@@ -83,7 +83,7 @@ class request_parser {
   request_head head_;
   refusal error_;
   std::size_t used_ = 0;
-  std::size_t line_ = 0;  // where the present one begins
+  std::size_t line_ = 0;  // where the current line begins
   bool in_fields_ = false;
 };
 

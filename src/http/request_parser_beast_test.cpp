@@ -73,7 +73,7 @@ std::optional<understood> by_beast(std::string_view all) {
   while (!parser.is_done()) {
     if (bytes.empty()) return std::nullopt;
     boost::system::error_code error;
-    // The head alone first, since Beast adds trailers to the headers.
+    // The head is parsed alone first, because Beast adds trailers to the headers.
     parser.eager(has_head);
     const std::size_t used = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
     bytes.remove_prefix(used);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t bytes_max = 200;
 
-// What becomes of these bytes if they come in two pieces.
+// The result of parsing these bytes in two pieces.
 std::string parsed(std::string_view bytes, std::size_t first) {
   request_parser parser(bytes_max);
   auto so_far = request_parser::outcome::more;

@@ -24,7 +24,7 @@ using bh::field;
 
 // ── Writing ───────────────────────────────────────────────────────────────────────────────────
 
-/// What a reply needs to know of the request that it answers.
+/// The parts of a request that its reply depends on.
 struct context {
   const site& on;
   unsigned version = 11;
@@ -68,7 +68,7 @@ bool is_usable(const response& r) noexcept {
   return true;
 }
 
-// What the server decides itself.
+// Headers that the server sets itself.
 bool is_ours(std::string_view name) noexcept {
   for (const std::string_view own : {"Content-Length", "Date", "Server", "Transfer-Encoding"}) {
     if (equal_ignoring_case(name, own)) return true;
@@ -103,7 +103,7 @@ void describe(Message& m, std::string_view type, const std::string& etag,
               std::optional<date> modified) {
   m.set(field::content_type, type);
   m.set(field::etag, etag);
-  m.set(field::cache_control, "no-cache");  // keep it, but ask whether it is still the same
+  m.set(field::cache_control, "no-cache");  // may be stored, but must be validated before use
   m.set("X-Content-Type-Options", "nosniff");
   if (modified) m.set(field::last_modified, to_http_date(*modified));
 }
@@ -183,7 +183,7 @@ reply of_handler(const context& c, const request& asked, const handler& answer) 
   return to_reply(c, response::error(500));
 }
 
-// ── Choosing ──────────────────────────────────────────────────────────────────────────────────
+// ── Choosing a response ───────────────────────────────────────────────────────────────────────
 
 bool wants_websocket(const request_head& head) {
   const request& asked = head.asked;
@@ -200,7 +200,8 @@ response websocket_required(std::string_view why) {
   return r;
 }
 
-// It may have sent more, in the belief that this is a WebSocket: so it is the last answer.
+// The client may have sent more, in the belief that this is a WebSocket. So this is the last
+// response.
 reply not_a_websocket(context c, response&& r) {
   c.on.counts.malformed_requests.add();
   c.keep_alive = false;
@@ -258,7 +259,7 @@ reply of_route(const context& c, const request& asked, const route& at) {
   return not_allowed(c, at.allowed());
 }
 
-// OPTIONS *: about the server as a whole.
+// OPTIONS *: asks about the server as a whole.
 reply of_server(const context& c) {
   response r = response::text({});
   r.content_type.clear();

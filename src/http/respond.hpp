@@ -14,7 +14,7 @@
 
 namespace troupe::http::detail {
 
-/// The answer to a request that asks for a WebSocket and may have it.
+/// The response that accepts a WebSocket.
 struct upgrade {
   request asked;
   const session_factory* session;  // the site's
@@ -24,11 +24,11 @@ struct upgrade {
 
 /// The handler that needs the body of this request; null if it is answered without the body.
 ///
-/// Threads: any, at once.
+/// Threads: any, concurrently.
 [[nodiscard]] const handler* reader_of_body(const site& on, const request_head& asked);
 
-/// Answers one request by its route, a file or an error, and counts it. If reader_of_body()
-/// returned a handler, the request has its body. The request is taken.
+/// Responds to one request by its route, a file or an error, and counts it. If reader_of_body()
+/// returned a handler, the request has its body. The request is consumed.
 ///
 /// Threads: any, at once. The route's handler runs here.
 [[nodiscard]] std::variant<reply, upgrade> respond(const site& on, request_head& asked,

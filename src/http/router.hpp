@@ -24,7 +24,7 @@ struct resource {
   std::string etag;
 };
 
-/// What there is at one path; a page and the WebSocket that it opens may share it.
+/// The handlers of one path. A page and the WebSocket that it opens may share a path.
 struct route {
   struct method {
     std::string name;
@@ -34,12 +34,12 @@ struct route {
   std::vector<method> methods;
   std::optional<resource> content;
   session_factory session;
-  // Of the session:
+  // For the session:
   std::vector<std::string> protocols;
   bool requires_protocol = false;
   std::optional<std::vector<std::string>> kept_headers;
 
-  /// The handler of that method; that of GET for HEAD. Null if there is none.
+  /// The handler of that method; for HEAD, that of GET. Null if there is no handler.
   [[nodiscard]] const handler* find(std::string_view method_name) const noexcept;
   /// "GET, HEAD, POST"
   [[nodiscard]] std::string allowed() const;
@@ -51,23 +51,23 @@ struct mount {
   file_root root;
 };
 
-/// Finds what belongs to a path.
+/// Finds the handlers of a path.
 ///
-/// Threads: filled by one; then any, at once.
+/// Threads: one thread fills it; then any, concurrently.
 class router {
  public:
   /// Errors: std::invalid_argument for a path, method or prefix that no request could match, and
-  ///         for one that is taken.
+  ///         for one that is already taken.
   void add(std::string method, std::string path, handler answer);
   void add(std::string path, resource content);
   void add(std::string path, session_factory session, websocket_options how = {});
   void add_files(std::string prefix, const std::filesystem::path& directory);
 
   [[nodiscard]] const route* find(std::string_view path) const;
-  /// The one with the longest prefix, or null.
+  /// The mount with the longest matching prefix, or null.
   [[nodiscard]] const mount* find_files(std::string_view path) const;
 
-  /// True for the methods of HTTP and those that any route has a handler for.
+  /// Returns true for the methods of HTTP and those for which any route has a handler.
   [[nodiscard]] bool knows(std::string_view method) const noexcept;
   /// The methods that any path allows: "GET, HEAD, OPTIONS".
   [[nodiscard]] std::string allowed() const;

@@ -19,7 +19,7 @@ response hello(const request&) { return response::text("hello"); }
 
 std::unique_ptr<session_port> no_session(websocket) { return nullptr; }
 
-// What it says.
+// Returns the message of the exception.
 template <class Exception, class Call>
 std::string refusal_of(Call call) {
   try {

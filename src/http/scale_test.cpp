@@ -16,7 +16,7 @@
 namespace troupe::http::test {
 namespace {
 
-/// Sets the limit of descriptors as long as it lives.
+/// Limits the number of descriptors during its lifetime.
 class descriptor_limit {
  public:
   explicit descriptor_limit(rlim_t soft) {
@@ -65,7 +65,7 @@ TEST_F(scale, two_thousand_connections_at_once) {
   const std::size_t before = resident_bytes();
   std::vector<raw_client> crowd;
   crowd.reserve(crowd_size);
-  // All of them ask before the first is answered.
+  // All clients send before the first gets its response.
   for (std::size_t i = 0; i < crowd_size; ++i) crowd.emplace_back(server_->port());
   for (raw_client& c : crowd) c.ask_upgrade("/echo");
   for (raw_client& c : crowd) ASSERT_EQ(c.read_answer().status, 101u);
@@ -85,7 +85,7 @@ TEST_F(scale, two_thousand_connections_at_once) {
 TEST_F(scale, the_descriptor_limit_is_survived_without_spinning) {
   serve();
   constexpr std::size_t crowd_size = 60;
-  std::vector<raw_client> crowd(crowd_size);  // their descriptors are there before it gets tight
+  std::vector<raw_client> crowd(crowd_size);  // their descriptors exist before the limit is reached
   const int next_free = ::fcntl(0, F_DUPFD, 3);
   ASSERT_GE(next_free, 0);
   ::close(next_free);
@@ -105,7 +105,7 @@ TEST_F(scale, the_descriptor_limit_is_survived_without_spinning) {
     EXPECT_LT(used, elapsed / 4);
     EXPECT_LE(statistics().accepted, 12u);
 
-    // Each one that goes makes room for another: in the end all are served.
+    // Each client that disconnects makes space for another. In the end all are served.
     for (raw_client& c : crowd) {
       EXPECT_EQ(c.get("/hello", "Connection: close\r\n").status, 200u);
       c.read_to_end();
@@ -121,7 +121,7 @@ TEST_F(scale, idle_connections_use_no_processor_time) {
   std::vector<raw_client> crowd;
   for (int i = 0; i < 100; ++i) crowd.push_back(open("/echo"));
   const auto before = processor_time();
-  // Nothing is to happen for a second; the last of them would notice.
+  // Nothing is to happen for a second. The last client would notice.
   EXPECT_FALSE(crowd.back().readable_within(1000ms));
   EXPECT_LT(processor_time() - before, 20ms);
 }
@@ -133,7 +133,7 @@ TEST_F(scale, connections_come_and_go_without_a_trace) {
     if (i % 3 == 0) c.reset();
   }
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
-  // The gate, its listener, and nobody else.
+  // Only the gate and its listener are left.
   EXPECT_TRUE(comes_true([&] { return system_.statistics().actors_alive == 2; }));
 }
 

@@ -4,7 +4,7 @@
 #include "http_steps.hpp"
 #include "websocket_steps.hpp"
 
-// The place where the templates over Asio and Beast are compiled for sockets that TLS secures.
+// Instantiates the templates over Asio and Beast for sockets with TLS.
 
 namespace troupe::http::detail {
 

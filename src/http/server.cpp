@@ -51,7 +51,7 @@ http::options checked(http::options o) {
   return o;
 }
 
-// FNV-1a: tells versions of one resource apart, nothing more.
+// FNV-1a: distinguishes versions of one resource, and nothing more.
 std::string etag_of(std::string_view bytes) {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;

@@ -10,8 +10,8 @@
 
 namespace troupe::http::detail {
 
-/// The handler behind those of the sockets that are ready. If it is destroyed instead of being called, the
-/// batch is flushed as well.
+/// The handler that runs after those of the sockets that are ready. If it is destroyed instead of
+/// being called, the batch is flushed as well.
 class flush_later {
  public:
   explicit flush_later(std::unique_ptr<troupe::detail::schedule_batch> batch) noexcept;
@@ -21,11 +21,11 @@ class flush_later {
 
   void operator()() noexcept;
 
-  /// The batch of this thread for which one waits, or null.
+  /// The batch of this thread that such a handler will flush, or null.
   [[nodiscard]] static troupe::detail::schedule_batch* waiting() noexcept;
 
-  /// Flushes that now. To be called before code of the program's runs on this thread, which may last, or wait for
-  /// an actor that waits in the batch.
+  /// Flushes that batch now. Call it before this thread runs the program's code, which may take
+  /// long or wait for an actor whose wake-up is in the batch.
   static void flush_now() noexcept {
     if (troupe::detail::schedule_batch* const one = waiting()) one->flush();
   }
@@ -34,12 +34,12 @@ class flush_later {
   std::unique_ptr<troupe::detail::schedule_batch> batch_;
 };
 
-/// While it is there, sessions that get messages are not scheduled one by one, but together with those of
-/// the other sockets that are ready: once the loop has come to all of these. So a worker is woken once for
-/// all that one look at the sockets has brought, and finds it.
+/// While it exists, sessions that get messages are not scheduled one by one, but together with
+/// those of the other ready sockets, after the loop has processed all of these. So one poll of the
+/// sockets wakes a worker once, and that worker finds all sessions ready.
 ///
-/// Threads: the loop's. One at a time.
-/// Cost:    for the first of a look at the sockets a block of memory and a handler to be called.
+/// Threads: the loop's. One object at a time.
+/// Cost:    for the first object in each poll, an allocation and a handler.
 template <class Executor>
 class shared_wakeup {
  public:
@@ -51,7 +51,7 @@ class shared_wakeup {
     try {
       boost::asio::post(on_, flush_later(std::move(first_)));
     } catch (const std::bad_alloc&) {
-      // The handler has ended, and flushed.
+      // The handler has run and has flushed the batch.
     }
   }
 
@@ -65,7 +65,7 @@ class shared_wakeup {
   }
 
   const Executor on_;
-  std::unique_ptr<batch> first_;  // null: there is one already
+  std::unique_ptr<batch> first_;  // null if a batch exists already
   const batch::scope gathering_;
 };
 

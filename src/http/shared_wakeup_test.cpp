@@ -12,7 +12,7 @@
 
 #include "scheduler/task_for_tests.hpp"
 
-// Where a promise is that something happens at all, breaking it makes the test hang.
+// Where a test promises that an event happens at all, a broken promise makes the test hang.
 
 namespace troupe::http::detail {
 namespace {

@@ -24,15 +24,14 @@ namespace troupe::http {
 
 namespace detail {
 
-// Beast's customisation point, found by argument-dependent lookup: the end of a WebSocket. It
-// reports success whatever happens, so that the reason for which it ends is the one that is
-// reported.
+// Beast's customisation point for the end of a WebSocket, found by argument-dependent lookup. It
+// always reports success, so that the true reason for the end is the one that is reported.
 template <class Next, class Handler>
 void async_teardown(boost::beast::role_type, metered_stream<Next>& stream, Handler&& handler) {
   async_linger(stream.next_layer(), std::forward<Handler>(handler));
 }
 
-// Required by the concept, used by synchronous operations only.
+// Required by the concept, but used only by synchronous operations.
 template <class Next>
 void teardown(boost::beast::role_type, metered_stream<Next>& stream, net::error_code& error) {
   stream.next_layer().close(error);
@@ -127,7 +126,7 @@ class simulated_client::state : public std::enable_shared_from_this<state> {
     ++messages_in_;
     read();
     if (!does_) return came_.push_back(std::move(text));
-    const auto does = does_;  // it may set another one
+    const auto does = does_;  // the call may replace it
     does(std::move(text));
   }
 
@@ -142,7 +141,7 @@ class simulated_client::state : public std::enable_shared_from_this<state> {
     codec_.async_write(asio::buffer(to_send_.front()),
                        [me = shared_from_this()](net::error_code e, std::size_t) {
                          me->writing_ = false;
-                         if (e) return;  // reading finds out why
+                         if (e) return;  // reading finds the reason
                          me->to_send_.pop_front();
                          me->write();
                        });
@@ -164,12 +163,12 @@ class simulated_client::state : public std::enable_shared_from_this<state> {
     socket().close(ignored);
   }
 
-  detail::tally counts_;  // for the stream; nobody looks
+  detail::tally counts_;  // required by the stream; not examined
   bw::stream<detail::metered_stream<net::socket>> codec_;
   const std::string address_;
   std::string path_;
   boost::beast::flat_buffer buffer_;
-  std::deque<std::string> to_send_;  // the first is being written
+  std::deque<std::string> to_send_;  // the first element is being written
   std::deque<std::string> came_;
   std::function<void(std::string)> does_;
   bw::close_reason farewell_;

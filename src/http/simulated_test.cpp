@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server in a simulation, whole: its listener, gate, connections, codec and sessions.
+// A complete server in a simulation: its listener, gate, connections, codec and sessions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ TEST(simulated_server, hours_of_silence_pass_at_once) {
   simulated_client one(w.clients);
   one.connect(w.server.port(), "/echo");
   ASSERT_TRUE(w.sim.run_until([&] { return one.is_open(); }, 1s));
-  (void)w.sim.advance(5h);  // it is pinged, and answers
+  (void)w.sim.advance(5h);  // it is pinged, and replies
   EXPECT_TRUE(one.is_open());
   one.send("still there");
   EXPECT_TRUE(w.sim.run_until([&] { return one.messages_in() == 1; }, 1s));
@@ -154,7 +154,7 @@ TEST(simulated_server, the_same_seed_is_the_same_run) {
 
 // ── Time ──────────────────────────────────────────────────────────────────────────────────────
 
-/// Its handler of a message takes a long time.
+/// Takes a long time to handle a message.
 class slow_session : public actor {
  public:
   explicit slow_session(websocket client) : client_(std::move(client)) {}
@@ -180,7 +180,7 @@ TEST(simulated_server, a_client_that_was_not_read_from_has_not_been_silent) {
   ASSERT_TRUE(sim.run_until([&] { return one.is_open(); }, 1s));
   one.send("wait");
   one.send("more");
-  one.send("more");  // it is beyond the limit, and nothing is left to read behind it
+  one.send("more");  // it exceeds the limit, and nothing is left to read after it
   (void)sim.advance(1min);
   EXPECT_EQ(server.statistics().held_back, 1u);
   (void)sim.advance(20min);
@@ -189,7 +189,7 @@ TEST(simulated_server, a_client_that_was_not_read_from_has_not_been_silent) {
   EXPECT_EQ(server.statistics().idle_closed, 0u);
 }
 
-/// A client that says what the test wants, byte for byte.
+/// A client that sends exactly the bytes that the test specifies.
 class raw_client {
  public:
   explicit raw_client(world& in) : in_(in), socket_(in.clients.context()) {
@@ -216,7 +216,7 @@ class raw_client {
   }
   static std::string frame(const std::string& text) {
     std::string all{static_cast<char>(0x81), static_cast<char>(0x80 | text.size()), 0, 0, 0, 0};
-    return all += text;  // the mask changes nothing
+    return all += text;  // a mask of zeros leaves the text as it is
   }
 
  private:
@@ -224,8 +224,8 @@ class raw_client {
   net::socket socket_;
 };
 
-// Each message has its time from its own first byte on, also if that came with the end of the one
-// before.
+// The time limit of each message starts at its own first byte, even if that arrived together with
+// the end of the previous message.
 TEST(simulated_server, the_time_of_a_message_ends_with_it) {
   world w(1);
   raw_client one(w);

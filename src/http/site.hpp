@@ -18,7 +18,7 @@
 
 namespace troupe::http::detail {
 
-/// What all connections of one server share.
+/// The state that all connections of one server share.
 ///
 /// Threads: the server's thread fills it before the first connection; then any. Only counts,
 ///          budget, the certificate and draining still change.
@@ -49,7 +49,7 @@ struct site {
   router routes;
   mutable tally counts;
   mutable body_budget bodies;                     // of requests
-  const std::shared_ptr<byte_gauge> send_queues;  // of channels, which may outlive this
+  const std::shared_ptr<byte_gauge> send_queues;  // of channels, which may outlive the site
   const std::shared_ptr<byte_gauge> partial_messages;
   current_tls tls;               // if it is secure
   atomic<bool> draining{false};  // for health checks

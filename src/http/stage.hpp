@@ -20,22 +20,22 @@ namespace troupe::http::detail {
 template <class Stream>
 class basic_connection;
 
-/// What owns a stage on such a stream, and which end of the connection it is. Those of a server, unless the
-/// stream's header says otherwise.
+/// The types that own a stage on such a stream, and the end of the connection that it is. This is a
+/// server's end unless the header of the stream specialises it.
 template <class Stream>
 struct end_of {
   using owner = basic_connection<Stream>;
   static constexpr role as = role::server;
 };
 
-// A read buffer that has grown beyond this is given back when there is nothing in it.
+// A larger read buffer is released when it is empty.
 inline constexpr std::size_t idle_buffer_bytes_max = 4 * 1024;
 
-/// What the two stages of a connection have in common: whose they are, and how their operations
-/// come back to them.
+/// The common part of the two stages of a connection: their owner, and how the results of
+/// operations return to them.
 ///
 /// Threads:   the loop's.
-/// Invariant: owner() is there until abandon(); afterwards no step of the stage runs any more.
+/// Invariant: owner() exists until abandon(). Afterwards no step of the stage runs.
 template <class Stage, class Stream>
 class stage : public std::enable_shared_from_this<Stage> {
  public:
@@ -49,7 +49,7 @@ class stage : public std::enable_shared_from_this<Stage> {
       : owner_(&owner), on_(std::move(on)) {}
   ~stage() = default;
 
-  /// A completion handler that calls `Step` on this stage. An exception out of the step fails the
+  /// A completion handler that calls `Step` on this stage. An exception of the step fails the
   /// connection, and so does a handler that is destroyed without being called.
   template <auto Step>
   [[nodiscard]] auto then() {
@@ -64,7 +64,8 @@ class stage : public std::enable_shared_from_this<Stage> {
         [](Stage& me, std::exception_ptr why) {
           if (why == nullptr) {
             --me.outstanding_;
-            // A step could not start this operation. The exception that leaves the step says more.
+            // A step could not start this operation. The exception that leaves the step has the
+            // details.
             if (me.steps_ > 0 && std::uncaught_exceptions() > 0) return;
             why = std::make_exception_ptr(dropped_operation());
           }
@@ -74,7 +75,7 @@ class stage : public std::enable_shared_from_this<Stage> {
     return made;
   }
 
-  /// A step will still be taken by itself.
+  /// An outstanding operation will call a step.
   [[nodiscard]] bool has_outstanding() const noexcept { return outstanding_ > 0; }
 
   [[nodiscard]] owner_type& owner() const noexcept { return *owner_; }
@@ -84,13 +85,13 @@ class stage : public std::enable_shared_from_this<Stage> {
   [[nodiscard]] const http::limits& limits() const noexcept { return on_->limits(); }
   [[nodiscard]] tally& counts() const noexcept { return on_->counts; }
 
-  /// Nothing more has to happen before bytes can be exchanged: false in the handshake of TLS.
+  /// Data can be exchanged. False during a TLS handshake.
   static bool is_secured(const Stream& stream) noexcept {
     if constexpr (requires { stream.is_established(); }) return stream.is_established();
     return true;
   }
 
-  /// Closes at once, and has the kernel forget what the peer has not read.
+  /// Closes at once, and makes the kernel discard data that the peer has not read.
   static void cut(Stream& stream) noexcept {
     net::error_code ignored;
     stream.set_option(boost::asio::socket_base::linger(true, 0), ignored);
@@ -111,7 +112,7 @@ class stage : public std::enable_shared_from_this<Stage> {
 
   owner_type* owner_;
   std::uint32_t outstanding_ = 0;
-  std::uint32_t steps_ = 0;  // that are running now
+  std::uint32_t steps_ = 0;  // that are running now, nested
   const std::shared_ptr<const site> on_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace troupe::http::detail {
 
-/// A number that several threads change and nobody concludes anything from.
+/// A statistic that several threads change. No decision depends on it.
 ///
 /// Threads: any.
 class counter {
@@ -27,12 +27,12 @@ class counter {
   atomic<std::uint64_t> value_{0};
 };
 
-/// Of connections that are to be secured, what became of them.
+/// The results of TLS handshakes and connections.
 struct tls_tally {
   counter whole, resumed, plain_text, version, alert, other, gone, cut, truncated;
 };
 
-/// http::statistics while it is being counted.
+/// The counters behind http::statistics.
 struct tally {
   counter connections, websockets, held_back;
   counter accepted, upgraded, requests, messages_in, messages_out, bytes_in, bytes_out;

@@ -24,7 +24,8 @@ struct parts {
   std::string_view rest;
 };
 
-// "http://host/a" → "host" and "/a"; what begins with a slash stays; of all else nothing is left.
+// Splits "http://host/a" into "host" and "/a". A text that begins with a slash stays as it is. For
+// any other text, the result is empty.
 parts without_authority(std::string_view raw) noexcept {
   constexpr std::string_view separator = "://";
   if (raw.starts_with('/')) return {{}, raw};
@@ -70,7 +71,7 @@ std::optional<std::string> percent_decoded(std::string_view encoded) {
 bool is_host(std::string_view text) noexcept {
   constexpr std::string_view marks = "-._~!$&'()*+,;=";
   std::string_view port;
-  if (text.starts_with('[')) {  // an address of IPv6, or one to come
+  if (text.starts_with('[')) {  // an IPv6 address, or one of a future version
     const std::size_t end = text.find(']');
     if (end == std::string_view::npos || end == 1) return false;
     port = text.substr(end + 1);

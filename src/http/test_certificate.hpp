@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: a folder, and certificates that are made when they are needed.
+// For tests: a directory, and certificates that are created on demand.
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -21,14 +21,14 @@
 namespace troupe::http::test {
 
 struct certificate_wish {
-  std::string name = "localhost";  // and 127.0.0.1
+  std::string name = "localhost";  // also valid for 127.0.0.1
   bool is_rsa = false;
   long days_from = -1;  // from now
   long days_to = 1;
   std::string password = {};  // of the key
 };
 
-/// A certificate that has signed itself, and its key.
+/// A self-signed certificate and its key.
 class test_certificate {
  public:
   explicit test_certificate(const certificate_wish& wish = {}) : key_(make_key(wish.is_rsa)) {
@@ -97,7 +97,7 @@ class test_certificate {
   private_key key_;
 };
 
-/// A folder of its own, with certificates; it goes with it.
+/// A directory with certificates, which is removed with this object.
 class certificate_folder {
  public:
   certificate_folder() {

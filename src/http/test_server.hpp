@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: a server on a port that the system chooses, and sessions that tell what happens to
-// them.
+// For tests: a server on a port that the system chooses, and sessions that record their events.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,8 +24,9 @@ namespace troupe::http::test {
 
 using namespace std::chrono_literals;
 
-/// Waits until `holds`, or gives up at the deadline; to be asserted. For the server's figures, whose
-/// change nobody announces: it looks again and again, and what it finds decides, not the pause.
+/// Waits until `holds` returns true, or fails at the deadline; to be used with ASSERT_TRUE. It
+/// polls, because no notification exists for changes of the server's figures. The result depends on
+/// the figures, not on the length of the pause.
 inline testing::AssertionResult comes_true(const std::function<bool()>& holds,
                                            std::chrono::milliseconds within = patience) {
   const time_point deadline = clock::now() + within;
@@ -37,7 +37,7 @@ inline testing::AssertionResult comes_true(const std::function<bool()>& holds,
   return testing::AssertionSuccess();
 }
 
-/// What happened to the sessions of one test, in order.
+/// The events of the sessions of one test, in order.
 class diary {
  public:
   void write(std::string line) {
@@ -62,7 +62,7 @@ class diary {
   std::vector<std::string> lines_;
 };
 
-/// Says everything back.
+/// Sends every message back.
 class echo : public actor {
  public:
   explicit echo(http::websocket client) : client_(std::move(client)) {}
@@ -73,7 +73,7 @@ class echo : public actor {
   http::websocket client_;
 };
 
-/// Does what it is told, and keeps a diary.
+/// Follows the commands that it receives, and records its events.
 class obedient : public actor {
  public:
   obedient(http::websocket client, std::shared_ptr<diary> log)

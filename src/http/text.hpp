@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-// ASCII, as HTTP's own words are: locales do not come into it. WebSocket's texts are UTF-8.
+// ASCII functions for the text of HTTP, independent of locales. WebSocket texts are UTF-8.
 
 namespace troupe::http::detail {
 
@@ -40,7 +40,7 @@ namespace troupe::http::detail {
   return c > 0x20 && c < 0x7f && separators.find(c) == std::string_view::npos;
 }
 
-/// What HTTP calls a token: the name of a header, or of a subprotocol.
+/// A token of HTTP: the name of a header, or of a subprotocol.
 [[nodiscard]] constexpr bool is_token(std::string_view text) noexcept {
   for (const char c : text) {
     if (!is_token_character(c)) return false;
@@ -64,7 +64,7 @@ constexpr void for_each_element(std::string_view list, Each&& each) {
   }
 }
 
-/// Of what is UTF-8 so far: the last character lacks bytes.
+/// For text that is UTF-8 so far: the last character is incomplete.
 [[nodiscard]] constexpr bool ends_within_character(std::string_view s) noexcept {
   for (std::size_t back = 1; back <= 3 && back <= s.size(); ++back) {
     const auto byte = static_cast<unsigned char>(s[s.size() - back]);

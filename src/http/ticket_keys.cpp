@@ -28,7 +28,7 @@ ticket_key::~ticket_key() {
   OPENSSL_cleanse(mac.data(), mac.size());
 }
 
-// What is older than a period encrypts no more, what is older than two is not there any more.
+// A key older than one period no longer encrypts; a key older than two periods is erased.
 void ticket_keys::forget(time_point now) noexcept {
   if (current_ && now - current_->made >= period_) {
     before_ = current_;

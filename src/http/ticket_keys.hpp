@@ -12,13 +12,13 @@
 
 namespace troupe::http::detail {
 
-/// With what a server encrypts the tickets by which clients resume a session.
+/// A key that encrypts the tickets by which clients resume a session.
 struct ticket_key {
-  std::array<unsigned char, 16> name{};  // stands in the ticket
+  std::array<unsigned char, 16> name{};  // part of the ticket
   std::array<unsigned char, 32> cipher{};
   std::array<unsigned char, 32> mac{};
 
-  /// Of random bytes. Errors: std::runtime_error if OpenSSL has none.
+  /// Made of random bytes. Errors: std::runtime_error if OpenSSL fails to supply them.
   [[nodiscard]] static ticket_key random();
   ticket_key() = default;
   ticket_key(const ticket_key&) = default;
@@ -26,12 +26,12 @@ struct ticket_key {
   ~ticket_key();  // overwrites it
 };
 
-/// The keys for tickets, new ones after each period: who gets hold of one can read the sessions of
-/// two periods, and no others.
+/// The keys for tickets, replaced after each period. An attacker who obtains a key can read the
+/// sessions of two periods, and no others.
 ///
 ///   made ──encrypts, a period──▶ the one before ──decrypts, a period more──▶ overwritten
 ///
-/// It is looked at when there is a handshake: an idle server keeps its last two keys until the next
+/// Keys are checked at each handshake, so an idle server keeps its last two keys until the next
 /// one.
 ///
 /// Threads: any.
@@ -41,15 +41,15 @@ class ticket_keys {
 
   explicit ticket_keys(duration period = usual_period) noexcept : period_(period) {}
 
-  /// For a new ticket. Errors: as ticket_key::random().
+  /// The key for a new ticket. Errors: as ticket_key::random().
   [[nodiscard]] ticket_key for_encrypting(time_point now);
 
   struct found {
     ticket_key key;
     bool is_old;  // the client should get another ticket
   };
-  /// For one that a client has. Nothing: there is no such key any more, and the handshake is a
-  /// whole one.
+  /// The key of a client's ticket. Nothing if the key no longer exists; then a full handshake
+  /// follows.
   [[nodiscard]] std::optional<found> for_decrypting(std::span<const unsigned char> name,
                                                     time_point now);
 
@@ -61,7 +61,7 @@ class ticket_keys {
   void forget(time_point now) noexcept;
 
   const duration period_;
-  mutex mutex_;  // guards what follows
+  mutex mutex_;  // guards the members below
   std::optional<aged> current_;
   std::optional<aged> before_;
 };

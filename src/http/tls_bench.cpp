@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What TLS costs a server: memory of an idle connection, processor time of a message and of a handshake, with and
-// without it. The server is a process of its own, so that clients do not count.
+// The cost of TLS for a server: memory of an idle connection, and processor time of a message and
+// of a handshake, with and without it. The server is a separate process, so that the clients do not
+// count.
 //
-//   idle       WebSockets that have sent one message of 64 bytes: resident bytes each, session included
-//   crowd      100 clients, 1 message of 64 bytes each at a time: nanoseconds of the server each, threads and kernel
-//   flood      100 clients, 16 messages each on their way
+//   idle       resident bytes per WebSocket that has sent one message of 64 bytes, session included
+//   crowd      100 clients, 1 message of 64 bytes each at a time: nanoseconds of the server per
+//              message, threads and kernel
+//   flood      100 clients, 16 messages of each in flight
 //   large      10 clients, 1 message of 16,000 bytes each at a time
-//   handshake  connections that come, ask once and go: microseconds of the server each
+//   handshake  connections with one request each: microseconds of the server per connection
 //
 //   tls_bench [--smoke]
 
@@ -64,7 +66,7 @@ void must(bool is) {
   if (!is) throw std::runtime_error("the processes have lost each other");
 }
 
-/// A server in a process of its own, which tells its figures when it is asked.
+/// A server in a process of its own, which reports its figures on request.
 class server_process {
  public:
   explicit server_process(const troupe::http::tls_options& tls) {
@@ -165,7 +167,7 @@ class bench {
   void idle(std::size_t count) const {
     const server_process server(tls_);
     const std::string one = raw_client::frame(raw_client::text, std::string(64, 'x'));
-    { exchange(open(10, server.port()), one, 1); }  // what is made once
+    { exchange(open(10, server.port()), one, 1); }  // state that is created once
     const figures before = server.now();
     const std::vector<client> all = open(count, server.port());
     exchange(all, one, 1);
@@ -212,7 +214,7 @@ class bench {
 int main(int argc, char** argv) {
   const bool smoke = argc > 1 && std::string_view{argv[1]} == "--smoke";
   const std::size_t scale = smoke ? 1 : 100;
-  std::setvbuf(stdout, nullptr, _IONBF, 0);  // not twice, when a process becomes two
+  std::setvbuf(stdout, nullptr, _IONBF, 0);  // or a fork would print buffered text twice
   rlimit descriptors{};
   ::getrlimit(RLIMIT_NOFILE, &descriptors);
   descriptors.rlim_cur = descriptors.rlim_max;

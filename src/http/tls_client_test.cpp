@@ -35,8 +35,8 @@ using tls = std::unique_ptr<SSL, freeing<SSL_free>>;
 
 key make_key() { return key(EVP_EC_gen("P-256")); }
 
-/// For some hosts, as "DNS:localhost,IP:127.0.0.1"; valid from and until so many seconds from now. Signed by itself if
-/// there is no issuer.
+/// A certificate for hosts such as "DNS:localhost,IP:127.0.0.1". Its validity begins and ends this
+/// many seconds from now. It is self-signed if there is no issuer.
 certificate make_certificate(EVP_PKEY* of, const std::string& name, const std::string& hosts,
                              long from, long until, X509* issuer = nullptr,
                              EVP_PKEY* by = nullptr) {
@@ -66,13 +66,13 @@ certificate make_certificate(EVP_PKEY* of, const std::string& name, const std::s
 
 constexpr long day = 86'400;
 
-/// An authority, which the client trusts, and servers with certificates of it.
+/// An authority that the client trusts, and servers with certificates that it has issued.
 class tls_client : public asking_client {
  protected:
   tls_client()
       : authority_key_(make_key()),
         authority_(make_certificate(authority_key_.get(), "Test Authority", "", -day, day)) {
-    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to sockets that are closed
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL may write to closed sockets
     trusted_ = folder_.write("authority.pem", std::string());
     std::FILE* const file = std::fopen(trusted_.c_str(), "w");
     PEM_write_X509(file, authority_.get());
@@ -93,7 +93,7 @@ class tls_client : public asking_client {
     return result;
   }
 
-  /// One that shakes hands, reads a request, answers, and says goodbye, or does not.
+  /// A server that does the handshake, reads a request and replies, with or without a close_notify.
   static raw_server::serving answering(SSL_CTX* by, const std::string& text,
                                        bool says_goodbye = true) {
     return [by, text, says_goodbye](raw_client& peer, int) {
@@ -189,11 +189,11 @@ TEST_F(tls_client, says_that_there_is_no_TLS) {
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   fetch what;
   what.url = to(silent, "localhost");
-  what.time = 1s;  // in which it connects
+  what.time = 1s;  // the time for connecting
   EXPECT_EQ(problem(get(what)), "timeout: localhost has not shaken hands for TLS in time");
 }
 
-// A third one could have cut it.
+// A third party could have cut the connection.
 TEST_F(tls_client, takes_no_end_for_the_end_of_an_answer_that_nobody_has_signed) {
   const context its = of_hosts("DNS:localhost");
   const std::string to_the_end = "HTTP/1.0 200 OK\r\n\r\nsecret";

@@ -32,11 +32,11 @@
 namespace troupe::http::detail {
 namespace {
 
-// Neither a chain of certificates nor a key is longer.
+// Larger files are refused: neither a certificate chain nor a key is longer.
 constexpr std::uintmax_t file_bytes_max = 1024 * 1024;
 
-// For TLS 1.2, where not all is good that is allowed: the key is agreed on anew each time, and what is encrypted
-// is authenticated with it.
+// TLS 1.2 also allows weak ciphers. These agree on a new key for each connection (forward secrecy),
+// and use authenticated encryption.
 constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 template <auto Free>
@@ -50,18 +50,18 @@ using bio = std::unique_ptr<BIO, freeing<BIO_free>>;
 using x509 = std::unique_ptr<X509, freeing<X509_free>>;
 using private_key = std::unique_ptr<EVP_PKEY, freeing<EVP_PKEY_free>>;
 
-/// A text that is overwritten at its end.
+/// A text that is overwritten by its destructor.
 struct secret {
   std::string text;
   ~secret() { OPENSSL_cleanse(text.data(), text.size()); }
 };
 
-/// "certificate \"a.pem\"", as messages begin.
+/// The beginning of a message: certificate "a.pem".
 std::string named(const char* what, const std::filesystem::path& file) {
   return std::string(what) + " \"" + file.string() + "\"";
 }
 
-/// What OpenSSL has to say about the last call.
+/// OpenSSL's reason for the failure of the last call.
 std::string reason() {
   const char* const text = ERR_reason_error_string(ERR_peek_last_error());
   return text != nullptr ? text : "OpenSSL gives no reason";
@@ -91,13 +91,13 @@ bio over(const std::string& text) {
   return made;
 }
 
-/// Instead of asking on the terminal. `asked`: a bool.
+/// Replaces OpenSSL's prompt on the terminal. `asked` points to a bool.
 int no_password(char*, int, int, void* asked) noexcept {
   *static_cast<bool*>(asked) = true;
   return 0;
 }
 
-// The end of the file, or something else that is wrong in it.
+// Distinguishes the end of the file from an error in it.
 bool is_at_end() {
   const unsigned long last = ERR_peek_last_error();
   return ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
@@ -141,7 +141,7 @@ tls_certificate use_certificate(SSL_CTX* in, const std::filesystem::path& file) 
     x509 next(PEM_read_bio_X509(from.get(), nullptr, no_password, &asked));
     if (!next) break;
     if (SSL_CTX_add0_chain_cert(in, next.get()) != 1) fail(reason());
-    (void)next.release();  // the context's now
+    (void)next.release();  // now owned by the context
   }
   if (!is_at_end()) fail(reason());
   ERR_clear_error();
@@ -175,15 +175,16 @@ void free_keys(void*, void* keys, CRYPTO_EX_DATA*, int, long, void*) noexcept {
   delete static_cast<ticket_keys*>(keys);
 }
 
-// Where an SSL_CTX has its ticket_keys. They are its own: connections keep it for longer than its
-// tls_context.
+// The index under which an SSL_CTX stores its ticket_keys. It owns them, because connections keep
+// it longer than its tls_context.
 int place_of_keys() {
   static const int place = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, free_keys);
   return place;
 }
 
-// OpenSSL's own keys for tickets would live as long as the context. Called to encrypt a ticket, or
-// to decrypt one: then 0 if the key is not known, and 2 if the client is to get a new one.
+// OpenSSL's own keys for tickets would live as long as the context. This callback is called to
+// encrypt or decrypt a ticket. When it decrypts, it returns 0 if the key is unknown, and 2 if the
+// client should get a new ticket.
 int use_ticket_key(SSL* of, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                    EVP_MAC_CTX* mac, int encrypts) noexcept try {
   auto& keys =
@@ -213,7 +214,7 @@ int use_ticket_key(SSL* of, unsigned char* name, unsigned char* iv, EVP_CIPHER_C
   return -1;
 }
 
-// A browser offers others too; one that offers nothing speaks what we do.
+// A browser offers other protocols too. A client that offers none speaks HTTP/1.1.
 int choose_http_1_1(SSL*, const unsigned char** chosen, unsigned char* size,
                     const unsigned char* offers, unsigned offers_size, void*) noexcept {
   static constexpr std::string_view ours = "http/1.1";
@@ -235,11 +236,11 @@ tls_context::tls_context(tls_role role, tls_version least)
   if (context_ == nullptr) throw tls_error("OpenSSL cannot be used: " + reason());
   SSL_CTX_set_min_proto_version(context_,
                                 least == tls_version::v1_3 ? TLS1_3_VERSION : TLS1_2_VERSION);
-  // Without it, an idle connection would keep two buffers of 17 KB.
+  // Without this mode, an idle connection would keep two buffers of 17 KB.
   SSL_CTX_set_mode(context_, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(context_, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  // Tickets are kept by clients; without them there is a whole handshake.
+  // Clients keep tickets. Without a ticket, a full handshake follows.
   SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
   if (SSL_CTX_set_cipher_list(context_, ciphers_of_1_2) != 1) {
     const std::string why = reason();
@@ -257,7 +258,7 @@ std::shared_ptr<const tls_context> tls_context::for_server(const tls_options& fr
   SSL_CTX_set_alpn_select_cb(made->context_, choose_http_1_1, nullptr);
   auto keys = std::make_unique<ticket_keys>();
   if (SSL_CTX_set_ex_data(made->context_, place_of_keys(), keys.get()) != 1) throw std::bad_alloc();
-  (void)keys.release();  // the context's now
+  (void)keys.release();  // now owned by the context
   SSL_CTX_set_tlsext_ticket_key_evp_cb(made->context_, use_ticket_key);
   SSL_CTX_set_timeout(made->context_, std::chrono::seconds(ticket_keys::usual_period).count());
   return made;

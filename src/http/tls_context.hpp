@@ -15,20 +15,20 @@ namespace troupe::http::detail {
 
 enum class tls_role : std::uint8_t { server, client };
 
-/// Whom a client believes.
+/// The authorities that a client trusts.
 struct tls_trust {
-  /// In PEM; empty: those that the system trusts.
+  /// A PEM file; if empty, the authorities that the system trusts.
   std::filesystem::path authorities = {};
   tls_version min_version = tls_version::v1_2;
 };
 
-/// What all TLS connections of one kind share: certificate and key, or whom to trust, and what may be spoken.
+/// The state that all TLS connections of one kind share: certificate and key, or trusted
+/// authorities, and the allowed protocols.
 ///
-/// Threads: any; it does not change, but for the keys of a server's tickets, which are replaced by
-///          themselves.
+/// Threads: any. It is immutable, except for the ticket keys of a server, which it replaces itself.
 class tls_context {
  public:
-  /// Errors: tls_error that names the file.
+  /// Errors: tls_error with the name of the file.
   [[nodiscard]] static std::shared_ptr<const tls_context> for_server(const tls_options& from);
   [[nodiscard]] static std::shared_ptr<const tls_context> for_client(const tls_trust& whom);
 
@@ -36,10 +36,10 @@ class tls_context {
   tls_context& operator=(const tls_context&) = delete;
   ~tls_context();
 
-  /// OpenSSL counts references in it and locks it itself.
+  /// OpenSSL counts the references to it and locks it internally.
   [[nodiscard]] SSL_CTX* get() const noexcept { return context_; }
   [[nodiscard]] tls_role role() const noexcept { return role_; }
-  /// Of a server.
+  /// For a server only.
   [[nodiscard]] const tls_certificate& certificate() const noexcept { return certificate_; }
 
  private:
@@ -50,19 +50,20 @@ class tls_context {
   tls_certificate certificate_{};
 };
 
-/// That for new connections, which may be renewed while others live on with the one before.
+/// The context for new connections. It may be replaced while older connections keep the previous
+/// one.
 ///
 /// Threads: any.
 class current_tls {
  public:
-  /// Null: connections are not secured.
+  /// Null if connections are not secured.
   [[nodiscard]] std::shared_ptr<const tls_context> get() const {
     const std::lock_guard lock(mutex_);
     return is_;
   }
   void set(std::shared_ptr<const tls_context> next) {
     const std::lock_guard lock(mutex_);
-    is_.swap(next);  // the one before ends behind the lock
+    is_.swap(next);  // the previous context is destroyed outside the lock
   }
 
  private:

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 class certificates : public testing::Test {
  protected:
-  /// What is wrong with these two, without the folder's name.
+  /// The error for these two files, without the name of the directory.
   std::string wrong(const tls_options& files) const {
     try {
       (void)tls_context::for_server(files);

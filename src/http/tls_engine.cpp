@@ -33,8 +33,8 @@ class category final : public boost::system::error_category {
   }
 };
 
-// A record begins with its type, 20 to 23, an SSL 2.0 hello with a byte above 127. A capital letter begins the
-// method of a request.
+// A record begins with its type, 20 to 23; an SSL 2.0 hello begins with a byte above 127. A capital
+// letter begins the method of an HTTP request.
 bool is_plain_text(std::span<const char> in) noexcept {
   return !in.empty() && in.front() >= 'A' && in.front() <= 'Z';
 }
@@ -65,7 +65,7 @@ const boost::system::error_category& tls_category() noexcept {
   return the;
 }
 
-/// What OpenSSL calls for bytes in and out: a BIO whose two sides are `in_` and `output_`.
+/// The functions that OpenSSL calls to read and write: a BIO over `in_` and `output_`.
 struct tls_engine::in_and_out {
   static tls_engine& of(BIO* bio) noexcept { return *static_cast<tls_engine*>(BIO_get_data(bio)); }
 
@@ -175,7 +175,7 @@ tls_engine::outcome tls_engine::read(std::span<char>& in, std::span<char> into,
   in_ = &in;
   outcome what = outcome::done;
   while (bytes != into.size() && what == outcome::done) {
-    // Without this look, each time that there is nothing it would have made itself a buffer first.
+    // Without this check, each call without input would make OpenSSL allocate a buffer first.
     if (in.empty() && SSL_has_pending(ssl_) == 0) {
       const bool has_ended = (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0;
       what = has_ended ? outcome::closed : outcome::needs_input;
@@ -188,7 +188,7 @@ tls_engine::outcome tls_engine::read(std::span<char>& in, std::span<char> into,
     if (result != 1) what = outcome_of(result);
   }
   in_ = nullptr;
-  // What else there is, is found again.
+  // Any other outcome is found again by the next call.
   return bytes > 0 ? outcome::done : what;
 }
 
@@ -207,7 +207,7 @@ void tls_engine::close() noexcept {
   if (!is_established_ || error_ || has_closed_) return;
   has_closed_ = true;
   ERR_clear_error();
-  (void)SSL_shutdown(ssl_);  // it only writes; if that fails, nothing is written
+  (void)SSL_shutdown(ssl_);  // only writes to memory; if it fails, nothing is written
   ERR_clear_error();
 }
 
@@ -234,7 +234,7 @@ tls_engine::outcome tls_engine::outcome_of(int result) {
 tls_engine::outcome tls_engine::fail() {
   const unsigned long error = ERR_peek_error();
   why_ = failure_of(error);
-  // Without one it is the memory for output() that is missing.
+  // If OpenSSL reports no error, allocating memory for output() has failed.
   error_ = error != 0 ? net::error_code(static_cast<int>(error), tls_category())
                       : net::error_code(boost::asio::error::no_memory);
   ERR_clear_error();

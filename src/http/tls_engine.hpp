@@ -16,67 +16,69 @@
 
 namespace troupe::http::detail {
 
-/// What OpenSSL does not name. Other values of the category are OpenSSL's own numbers.
+/// Errors for which OpenSSL has no number. Other values of the category are OpenSSL's own.
 enum class tls_errc : int {
-  truncated = 1,  // the other has closed the socket without saying that this is the end
-  plain_text,     // what came is no TLS, but perhaps HTTP
+  truncated = 1,  // the peer has closed the socket without announcing the end
+  plain_text,     // the data is not TLS, but perhaps HTTP
 };
 [[nodiscard]] const boost::system::error_category& tls_category() noexcept;
 [[nodiscard]] inline net::error_code make_error_code(tls_errc what) noexcept {
   return {static_cast<int>(what), tls_category()};
 }
 
-/// One end of a TLS connection, by OpenSSL: from ciphertext to plaintext and back. It knows nothing of sockets:
-/// what comes is given to it in any pieces, and what is to be sent is taken out of output().
+/// One end of a TLS connection, by OpenSSL: from ciphertext to plaintext and back. It knows nothing
+/// of sockets: it gets ciphertext in any pieces, and leaves ciphertext for sending in output().
 ///
-/// Reading and writing do not wait for each other. Nothing is kept between two calls but a record that is not
-/// whole yet, for which OpenSSL has 17 KB; and the output.
+/// Reading and writing do not wait for each other. Between calls it keeps only an incomplete
+/// record, for which OpenSSL needs 17 KB, and the output.
 ///
 /// Threads:   one at a time. Contexts are shared.
-/// Invariant: after `failed` there is nothing but output(), which may have an alert for the other end.
-/// Errors:    std::bad_alloc in the constructor; later that is a failure of the connection.
+/// Invariant: after `failed` only output() is useful. It may contain an alert for the other end.
+/// Errors:    std::bad_alloc in the constructor. Later, a failed allocation fails the connection.
 class tls_engine {
  public:
   enum class outcome : std::uint8_t {
     done,
     needs_input,
-    closed,  // the other end has said that nothing more comes
+    closed,  // the other end has announced the end of its data
     failed   // see error()
   };
-  /// Why a handshake has failed, as far as it is of interest.
+  /// Why a handshake has failed, as far as callers distinguish the reasons.
   enum class failure : std::uint8_t { other, plain_text, version, alert };
 
-  /// `name`: of a client's server, which its certificate is to have; an address or a name.
+  /// `name` is for a client: the address or name that the server's certificate must contain.
   explicit tls_engine(std::shared_ptr<const tls_context> by, const std::string& name = {});
   tls_engine(const tls_engine&) = delete;
   tls_engine& operator=(const tls_engine&) = delete;
   ~tls_engine();
 
-  /// Goes on with the handshake until that is `done`, and uses up `in` from its front. Nothing else comes before.
+  /// Continues the handshake until the result is `done`, and uses up `in` from its front. It must
+  /// complete before any other operation.
   [[nodiscard]] outcome handshake(std::span<char>& in);
   [[nodiscard]] bool is_established() const noexcept { return is_established_; }
-  /// Without the other's certificate, since both have met before.
+  /// The session was resumed, so no certificate was sent.
   [[nodiscard]] bool is_resumed() const noexcept;
 
-  /// Fills `into` with what `in` has. `done` with bytes; else none.
+  /// Fills `into` with plaintext from `in`. If the result is `done`, `bytes` is positive; otherwise
+  /// it is 0.
   ///
-  /// What is left of `in` comes first in the next call.
+  /// The rest of `in` must come first in the next call.
   [[nodiscard]] outcome read(std::span<char>& in, std::span<char> into, std::size_t& bytes);
 
-  /// False if that has failed.
+  /// Returns false on failure.
   [[nodiscard]] bool write(std::string_view plaintext);
 
-  /// Says that nothing more will be written. What comes can still be read.
+  /// Announces that nothing more will be written. Incoming data can still be read.
   void close() noexcept;
 
-  /// What is to be sent. To be emptied by who sends it.
+  /// The bytes to send. The sender empties it.
   [[nodiscard]] std::string& output() noexcept { return output_; }
 
   [[nodiscard]] net::error_code error() const noexcept { return error_; }
   [[nodiscard]] failure why() const noexcept { return why_; }
   /// "TLSv1.3"
   [[nodiscard]] std::string_view version() const noexcept;
-  /// "http/1.1", or nothing if the client has not asked.
+  /// "http/1.1", or empty if the client has not asked for a protocol.
   [[nodiscard]] std::string_view protocol() const noexcept;
 
  private:
@@ -85,13 +87,13 @@ class tls_engine {
   outcome outcome_of(int result);
   outcome fail();
 
-  const std::shared_ptr<const tls_context> by_;  // ends behind ssl_
+  const std::shared_ptr<const tls_context> by_;  // destroyed after ssl_
   SSL* ssl_ = nullptr;
-  std::span<char>* in_ = nullptr;  // during a call
+  std::span<char>* in_ = nullptr;  // only during a call
   std::string output_;
   net::error_code error_;
   failure why_ = failure::other;
-  bool has_begun_ = false;  // something has come
+  bool has_begun_ = false;  // data has arrived
   bool is_established_ = false;
   bool has_closed_ = false;
 };

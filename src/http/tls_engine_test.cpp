@@ -23,13 +23,13 @@ using outcome = tls_engine::outcome;
 using test::certificate_folder;
 using test::test_certificate;
 
-/// One end, with what it was sent and what it has heard.
+/// One end, with the bytes it was sent and the text it has read.
 class end {
  public:
   explicit end(const std::shared_ptr<const tls_context>& by, const std::string& name = {})
       : engine(by, name) {}
 
-  /// Takes what has come. `piece`: so many bytes at a time.
+  /// Processes incoming bytes, `piece` at a time.
   void hear(std::string bytes, std::size_t piece = std::string::npos) {
     while (!bytes.empty()) {
       unread += bytes.substr(0, piece);
@@ -60,7 +60,7 @@ class end {
   outcome last = outcome::needs_input;
 };
 
-/// The other end by OpenSSL alone, which may want what an engine would not.
+/// A peer by OpenSSL alone, which may do things that an engine would not.
 class other_end {
  public:
   explicit other_end(const std::function<void(SSL_CTX*)>& prepare,
@@ -80,7 +80,7 @@ class other_end {
     ERR_clear_error();
   }
 
-  /// Until neither has anything more to say. True if both have found together.
+  /// Exchanges bytes until neither end has more to send. Returns true if the handshake succeeded.
   bool meet(end& server) {
     for (int round = 0; round < 20; ++round) {
       ERR_clear_error();
@@ -120,8 +120,8 @@ class other_end {
 
  private:
   SSL_CTX* context_;
-  BIO* in_;   // the SSL's
-  BIO* out_;  // likewise
+  BIO* in_;   // owned by the SSL
+  BIO* out_;  // owned by the SSL
 };
 
 void up_to_1_2(SSL_CTX* c) { SSL_CTX_set_max_proto_version(c, TLS1_2_VERSION); }
@@ -132,7 +132,7 @@ struct tls_engines : testing::Test {
     o.min_version = least;
     return tls_context::for_server(o);
   }
-  /// Each hears what the other says, until both have said all.
+  /// Passes the output of each end to the other until both have nothing more to send.
   static void talk(end& a, end& b, std::size_t piece = std::string::npos) {
     a.go_on();
     b.go_on();
@@ -218,7 +218,7 @@ TEST_F(tls_engines, say_that_they_close_and_read_on) {
   end a(client, "localhost"), b(server);
   talk(a, b);
   b.engine.close();
-  b.engine.close();  // once
+  b.engine.close();  // a second close does nothing
   a.hear(b.said());
   EXPECT_EQ(a.last, outcome::closed);
   ASSERT_TRUE(a.engine.write("last words"));
@@ -255,7 +255,7 @@ TEST_F(tls_engines, refuse_what_was_changed_on_the_way) {
     EXPECT_TRUE(b.engine.error()) << at;
     EXPECT_FALSE(b.engine.error().message().empty());
     a.hear(b.said());
-    EXPECT_EQ(a.last, outcome::failed) << at;  // it is told
+    EXPECT_EQ(a.last, outcome::failed) << at;  // it gets an alert
     EXPECT_FALSE(b.engine.write("x"));
   }
 }
@@ -277,7 +277,8 @@ TEST_F(tls_engines, survive_a_handshake_in_which_any_byte_is_another) {
       }
       const bool has_failed = a.last == outcome::failed || b.last == outcome::failed;
       const bool waits = !a.engine.is_established() || !b.engine.is_established();
-      // Nobody looks at the version in the head of the first record, and not all flights are as long as the first.
+      // The version in the head of the first record is not checked, and not all flights are as long
+      // as the first.
       EXPECT_TRUE(has_failed || waits || at < 3 || flight > 0) << flight << " " << at;
     }
   }
@@ -352,10 +353,10 @@ TEST_F(tls_engines, refuse_to_begin_again) {
   ASSERT_EQ(SSL_renegotiate(a.ssl), 1);
   (void)SSL_do_handshake(a.ssl);
   b.hear(a.said());
-  EXPECT_EQ(b.last, outcome::needs_input);  // for the server all is as it was
+  EXPECT_EQ(b.last, outcome::needs_input);  // for the server nothing has changed
   ASSERT_TRUE(b.engine.write("as before"));
   a.hear(b.said());
-  EXPECT_EQ(a.read(), "");  // OpenSSL's client gives up at that word
+  EXPECT_EQ(a.read(), "");  // OpenSSL's client gives up after this reply
   EXPECT_EQ(ERR_GET_REASON(ERR_peek_error()), SSL_R_NO_RENEGOTIATION);
 }
 
@@ -401,7 +402,7 @@ TEST_F(tls_engines, meet_again_by_a_ticket) {
     other_end first(prepare);
     ASSERT_TRUE(first.meet(b));
     EXPECT_FALSE(b.engine.is_resumed());
-    EXPECT_EQ(first.read(), "");  // takes the tickets
+    EXPECT_EQ(first.read(), "");  // reads the tickets
     SSL_SESSION* const kept = SSL_get1_session(first.ssl);
 
     end c(server);
@@ -410,7 +411,7 @@ TEST_F(tls_engines, meet_again_by_a_ticket) {
     ASSERT_TRUE(again.meet(c));
     EXPECT_TRUE(c.engine.is_resumed()) << version;
 
-    // Another certificate, other tickets.
+    // Another certificate has other ticket keys.
     end d(server_that_speaks(tls_version::v1_2));
     other_end elsewhere(prepare);
     SSL_set_session(elsewhere.ssl, kept);

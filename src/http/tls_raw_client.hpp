@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: the client that can do everything wrong, by OpenSSL over its socket, without anything of this layer.
+// For tests: a client with TLS that can violate every rule. It uses OpenSSL over its socket, and
+// nothing of this layer.
 
 #include <openssl/ssl.h>
 #include <sys/time.h>
@@ -20,10 +21,10 @@ class tls_raw_client : public raw_client {
  public:
   using prepare = std::function<void(SSL_CTX*)>;
 
-  /// Believes every certificate, unless `how` has it look.
+  /// Accepts every certificate, unless `how` turns on verification.
   explicit tls_raw_client(std::uint16_t port, const prepare& how = {}, SSL_SESSION* again = nullptr)
       : raw_client(port), context_(SSL_CTX_new(TLS_client_method())) {
-    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes as if to a file
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes as if to a file, which may raise SIGPIPE
     timeval most{};
     most.tv_sec = patience.count();
     ::setsockopt(fd(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
@@ -48,7 +49,7 @@ class tls_raw_client : public raw_client {
     return sent;
   }
 
-  /// The server has said that this was all.
+  /// The server has announced the end of its data.
   [[nodiscard]] bool heard_farewell() const {
     return (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server with TLS, over real sockets, to clients of OpenSSL's own.
+// A server with TLS over real sockets, with clients that use OpenSSL directly.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Sends so many messages of so many bytes when it is asked.
+/// Sends this many messages of this size on request.
 class pouring : public actor {
  public:
   explicit pouring(http::websocket client) : client_(std::move(client)) {}
@@ -228,7 +228,7 @@ TEST_F(secured, counts_by_what_handshakes_fail) {
 
 TEST_F(secured, a_handshake_that_does_not_go_on_is_cut_and_holds_nobody_up) {
   http::options o = with_tls();
-  o.limits.handshake_time = 2s;  // in which others shake hands
+  o.limits.handshake_time = 2s;  // the time for the other handshakes
   serve(o);
   std::vector<raw_client> silent;
   for (int i = 0; i < 10; ++i) {
@@ -243,7 +243,7 @@ TEST_F(secured, a_handshake_that_does_not_go_on_is_cut_and_holds_nobody_up) {
 
 TEST_F(secured, one_that_is_refused_but_stays_is_cut_too) {
   http::options o = with_tls();
-  o.limits.handshake_time = 1s;  // in which it is told
+  o.limits.handshake_time = 1s;  // the time for its response
   serve(o);
   raw_client c = connect();
   c.send("GET / HTTP/1.1\r\n\r\n");
@@ -254,13 +254,13 @@ TEST_F(secured, one_that_is_refused_but_stays_is_cut_too) {
 TEST_F(secured, tells_by_tls_that_there_is_no_room) {
   http::options o = with_tls();
   o.limits.connections_max = 1;
-  o.limits.handshake_time = 2s;  // in which others shake hands
+  o.limits.handshake_time = 2s;  // the time for the other handshakes
   serve(o);
   tls_raw_client first = secure_connect();
   EXPECT_EQ(first.get("/hello").status, 200u);
   tls_raw_client second = secure_connect();
   EXPECT_EQ(second.read_answer().status, 503u);
-  raw_client silent = connect();  // is not told, as it says nothing
+  raw_client silent = connect();  // gets no response, because it sends nothing
   EXPECT_EQ(silent.read_to_end(), "");
   EXPECT_EQ(statistics().refused_full, 2u);
 }
@@ -330,7 +330,7 @@ TEST_F(secured, pings_and_cuts_the_idle) {
   serve(o);
   tls_raw_client w = secure_open("/obey");
   EXPECT_EQ(w.read_frame().opcode, raw_client::ping);
-  EXPECT_EQ(w.read_to_end(), "");  // which it does not answer
+  EXPECT_EQ(w.read_to_end(), "");  // to which it does not reply
   EXPECT_EQ(statistics().idle_closed, 1u);
   tls_raw_client c = secure_connect();
   EXPECT_EQ(c.get("/hello").status, 200u);
@@ -415,7 +415,7 @@ TEST_F(secured, a_client_comes_back_by_a_ticket) {
   SSL_SESSION* kept = nullptr;
   {
     tls_raw_client c = secure_connect();
-    EXPECT_EQ(c.get("/hello").status, 200u);  // the tickets came before it
+    EXPECT_EQ(c.get("/hello").status, 200u);  // the tickets arrived before the response
     kept = SSL_get1_session(c.ssl());
     c.say_farewell();
   }

@@ -16,16 +16,16 @@
 namespace troupe::http::detail {
 namespace {
 
-// As much plaintext as a record can have.
+// The maximum plaintext of a record.
 constexpr std::size_t record_bytes = 16 * 1024;
 
-// A write takes this much at the most; the rest is for the next.
+// A write takes at most this much; the rest is left for the next.
 constexpr std::size_t write_bytes_max = 64 * 1024;
 
-// What an idle connection may keep of a buffer for writing.
+// The part of a write buffer that an idle connection may keep.
 constexpr std::size_t kept_bytes_max = 512;
 
-// Nothing more is read while so much waits that the client has caused and does not take.
+// Reading stops while more output waits that the client has caused and does not take.
 constexpr std::size_t caused_bytes_max = 16 * 1024;
 
 constexpr std::string_view answer_to_plain_http =
@@ -36,15 +36,15 @@ static_assert(answer_to_plain_http.size() - answer_to_plain_http.find("\r\n\r\n"
 
 }  // namespace
 
-/// What stays as long as an operation of the socket is outstanding.
+/// The state that exists as long as an operation of the socket is outstanding.
 ///
 ///   greeting ──handshake done──▶ open ──────────────▶ broken
 ///      │                                                ▲
 ///      └──failed──▶ refusing ──last word said, and the client has closed
 ///
-/// Who waits (`reader_`, `writer_`) waits for an operation of the socket's, which holds this object. If the
-/// io_context ends before, that operation is destroyed, and has this one forget who waits: these hold the stream,
-/// and so this object.
+/// The waiters (`reader_`, `writer_`) wait for an operation of the socket, which holds this object.
+/// If the io_context ends first, that operation is destroyed, and makes this object release its
+/// waiters. These hold the stream, and so this object.
 class tls_socket::core : public std::enable_shared_from_this<core> {
  public:
   core(net::socket on, std::shared_ptr<const tls_context> by, tls_tally* counts, std::string name)
@@ -90,7 +90,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     }
     socket_.close(error);
     cancel();
-    // What is still begun ends with this.
+    // Operations that are still outstanding end with this.
     phase_ = phase::broken;
     error_ = boost::asio::error::operation_aborted;
     engine_.reset();
@@ -105,7 +105,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     return engine_ && engine_->is_established();
   }
 
-  /// The io_context is gone.
+  /// The io_context has been destroyed.
   void dropped() noexcept {
     const auto reader = std::move(reader_);
     const auto writer = std::move(writer_);
@@ -114,7 +114,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
  private:
   enum class phase : std::uint8_t { greeting, open, refusing, broken };
 
-  /// An operation of the socket's: it takes a step, or tells that nobody will.
+  /// Completes an operation of the socket: it takes a step, or reports that none will follow.
   template <void (core::*Step)(net::error_code, std::size_t)>
   struct step {
     std::shared_ptr<core> of;
@@ -131,7 +131,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     }
   };
 
-  // ── What the socket has done ────────────────────────────────────────────────────────────────
+  // ── Results of the socket ───────────────────────────────────────────────────────────────────
   void on_read(net::error_code error, std::size_t bytes) {
     is_reading_ = false;
     if (is_closed_) return;
@@ -158,7 +158,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     go_on_and_call();
   }
 
-  // ── What follows ────────────────────────────────────────────────────────────────────────────
+  // ── Next steps ──────────────────────────────────────────────────────────────────────────────
   void go_on() {
     if (is_closed_) return cancel();
     if (phase_ == phase::greeting) greet();
@@ -172,7 +172,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     receive();
   }
 
-  // Within a completion handler: one of those who wait may be called from here, at the end.
+  // Within a completion handler: at its end, this may call the handler of a waiter.
   void go_on_and_call() {
     ending ready;
     ready_ = &ready;
@@ -227,7 +227,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     }
   }
 
-  // What the client still sends is not looked at.
+  // Further data of the client is ignored.
   void refuse() {
     in_.keep(in_.unread().last(0));
     needs_input_ = true;
@@ -235,7 +235,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   }
 
   void decrypt() {
-    if (engine_->error()) return break_with(engine_->error());  // in writing
+    if (engine_->error()) return break_with(engine_->error());  // while writing
     if (!reader_ || caused_ > caused_bytes_max) return;
     std::span<char> bytes = in_.unread();
     std::size_t read = 0;
@@ -262,7 +262,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     return make_error_code(tls_errc::truncated);
   }
 
-  // The first error counts. What there is to say is still said.
+  // The first error counts. Pending output is still sent.
   void break_with(net::error_code error) {
     if (phase_ == phase::broken) return;
     if (phase_ == phase::greeting && counts_ != nullptr) counts_->gone.add();
@@ -272,7 +272,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
 
   // ── Bytes ───────────────────────────────────────────────────────────────────────────────────
 
-  // Of what is to be written, this much; small pieces together in a record.
+  // Takes up to this much of the data to be written, with small pieces combined in one record.
   std::size_t take(std::span<const boost::asio::const_buffer> from) {
     const std::size_t most = phase_ == phase::greeting ? record_bytes : write_bytes_max;
     std::array<char, record_bytes> piece;
@@ -296,7 +296,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     return taken;
   }
 
-  // If it fails, the engine says so in decrypt().
+  // If this fails, the engine reports it in decrypt().
   void put(std::string_view plaintext) {
     phase_ == phase::open ? void(engine_->write(plaintext)) : void(early_ += plaintext);
   }
@@ -304,7 +304,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   void send() {
     if (is_writing_) return;
     if (mute_) {
-      // The client may have said why before it went: reading finds that.
+      // The client may have sent its reason before it left. Reading finds that.
       engine_->output().clear();
       return phase_ == phase::open ? finish(writer_, mute_) : break_with(mute_);
     }
@@ -322,7 +322,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     if (phase_ == phase::open) finish(writer_, {}, written_);
   }
 
-  // With the first try of an operation; what the kernel does not take then is lost.
+  // Only tries once to write. Data that the kernel does not take is lost.
   void say_at_once() {
     if (!is_writing_ && !mute_) send();
   }
@@ -359,15 +359,15 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   read_buffer in_;                    // ciphertext
   std::string sending_;               // ciphertext, from sent_ on
   std::size_t sent_ = 0;
-  std::string early_;  // plaintext that waits for the handshake
+  std::string early_;  // plaintext that waits for the end of the handshake
   std::unique_ptr<transfer> reader_, writer_;
-  std::span<char> into_;     // the reader's
-  std::size_t written_ = 0;  // the writer's
-  std::size_t caused_ = 0;   // output() that reading has led to, and that is not sent yet
-  net::error_code mute_;     // how writing the socket has ended
-  ending* ready_ = nullptr;  // in a completion handler
-  net::error_code end_;      // how reading the socket has ended
-  net::error_code error_;    // broken or refusing: why
+  std::span<char> into_;     // buffer of the reader
+  std::size_t written_ = 0;  // bytes taken from the writer
+  std::size_t caused_ = 0;   // unsent output() that reading has caused
+  net::error_code mute_;     // how writing to the socket has ended
+  ending* ready_ = nullptr;  // set within a completion handler
+  net::error_code end_;      // how reading from the socket has ended
+  net::error_code error_;    // the reason for broken or refusing
   phase phase_ = phase::greeting;
   bool needs_input_ = false;
   bool is_reading_ = false;

@@ -21,11 +21,12 @@
 
 namespace troupe::http::detail {
 
-/// Who waits for a read or a write of a tls_socket.
+/// A waiter for a read or a write of a tls_socket.
 class transfer {
  public:
   virtual ~transfer() = default;
-  /// Ends it. Calls its handler at once, or, if not `now`, behind what waits in the io_context.
+  /// Completes the operation. Calls its handler at once or, if not `now`, posts it to the
+  /// io_context.
   virtual void complete(std::unique_ptr<transfer> self, net::error_code error, std::size_t bytes,
                         bool now) = 0;
 
@@ -47,7 +48,7 @@ class transfer_of final : public transfer {
     auto last = [handler = std::move(handler_), error, bytes]() mutable {
       std::move(handler)(error, bytes);
     };
-    self.reset();  // its memory may be used again by what the handler begins
+    self.reset();  // the handler's next operation may reuse this memory
     now ? boost::asio::dispatch(where, std::move(last)) : boost::asio::post(where, std::move(last));
   }
 
@@ -56,21 +57,24 @@ class transfer_of final : public transfer {
   const executor otherwise_;
 };
 
-/// A socket whose bytes go through a tls_engine: a stream like net::socket, for what is above.
+/// A socket whose bytes pass through a tls_engine. To the code above it is a stream like
+/// net::socket.
 ///
-/// The first operation begins the handshake; so whoever bounds the time of that bounds the handshake's. One read and
-/// one write may be outstanding at a time. close() says TLS's farewell if the kernel takes it at once, unless linger(0)
-/// was set before; shutdown() says it too, and lets what waits go first.
+/// The first operation starts the handshake, so a limit on its time also limits the handshake's.
+/// One read and one write may be outstanding at a time. close() sends TLS's close_notify if the
+/// kernel takes it at once, unless linger(0) was set before. shutdown() sends it too, after pending
+/// output.
 ///
-/// A write is over when the kernel has taken all of its records. An end without a farewell is the error
-/// tls_errc::truncated.
+/// A write completes when the kernel has taken all of its records. An end without a close_notify is
+/// the error tls_errc::truncated.
 ///
-/// A server that is sent plain HTTP answers 400 in the same language. That, and what TLS has to say when a handshake
-/// fails, would be lost if unread bytes made closing a reset: so the socket is then read until the client has closed it
-/// or until this one is closed, and only then does the operation fail.
+/// A server that receives plain HTTP replies with 400 in plain HTTP. That response, or the alert of
+/// a failed handshake, would be lost if unread bytes turned closing into a reset. The socket is
+/// therefore read until the client has closed it or until this one is closed; only then does the
+/// operation fail.
 ///
-/// Threads: the loop's. May be moved while operations are outstanding.
-/// Cost:    nothing is kept for an idle connection but OpenSSL's own state and 576 bytes to read into.
+/// Threads: the loop's. It may be moved while operations are outstanding.
+/// Cost:    an idle connection keeps only OpenSSL's own state and 576 bytes to read into.
 class tls_socket {
  public:
   using executor_type = net::socket::executor_type;
@@ -80,7 +84,7 @@ class tls_socket {
              std::string name = {});
   tls_socket(tls_socket&&) noexcept = default;
   tls_socket& operator=(tls_socket&&) = delete;
-  /// As if it were cut.
+  /// Closes with a reset, without a close_notify.
   ~tls_socket();
 
   [[nodiscard]] executor_type get_executor() noexcept { return executor_; }
@@ -110,12 +114,12 @@ class tls_socket {
   }
 
   void shutdown(boost::asio::socket_base::shutdown_type what, net::error_code& error);
-  /// What the socket itself does goes on; who waits for it does not.
+  /// Cancels the waiting operations. The socket's own operations continue.
   void cancel(net::error_code& error);
   void close(net::error_code& error);
   void set_option(const boost::asio::socket_base::linger& option, net::error_code& error);
 
-  /// The handshake is done.
+  /// The handshake is complete.
   [[nodiscard]] bool is_established() const noexcept;
 
  private:

@@ -41,7 +41,7 @@ const tls_options& files() {
   return made;
 }
 
-/// A client of a stream that reads all the time, and is told to write.
+/// A client of a stream that reads all the time, and writes on command.
 class peer : public std::enable_shared_from_this<peer> {
  public:
   explicit peer(tls_socket stream) : stream_(std::move(stream)) {}
@@ -68,8 +68,8 @@ class peer : public std::enable_shared_from_this<peer> {
   }
 
   std::string heard;
-  net::error_code end;          // of reading
-  net::error_code write_error;  // the first
+  net::error_code end;          // how reading ended
+  net::error_code write_error;  // the first error of a write
   bool echoes = false;
 
  private:
@@ -103,7 +103,7 @@ class peer : public std::enable_shared_from_this<peer> {
   bool is_writing_ = false;
 };
 
-/// Two peers in a simulation, who have found each other.
+/// Two connected peers in a simulation.
 struct pair {
   explicit pair(std::uint64_t seed, net::simulated_network_options how = {})
       : sim(seed), network(how), loop(system, "both") {
@@ -232,7 +232,7 @@ TEST(tls_socket, a_client_that_is_given_another_certificate_says_no) {
     client->start();
     client->send("never");
   });
-  // Each lets the other close first; with nobody who bounds the time, one has to.
+  // Each end waits for the other to close first. Without a time limit, one of them has to.
   ASSERT_TRUE(p.sim.run_until([&] { return p.counts.alert.value() == 1; }, 10s));
   server->close();
   ASSERT_TRUE(p.sim.run_until([&] { return client->end && client->write_error; }, 10s));
@@ -241,7 +241,8 @@ TEST(tls_socket, a_client_that_is_given_another_certificate_says_no) {
   EXPECT_EQ(server->heard, "");
 }
 
-/// By OpenSSL alone, over a socket of the simulation: asks for other keys again and again, and does not listen.
+/// A client by OpenSSL alone, over a socket of the simulation. It requests key updates again and
+/// again, and does not read.
 class deaf {
  public:
   explicit deaf(net::socket on)
@@ -270,7 +271,7 @@ class deaf {
     }
     send();
   }
-  /// Bytes that the server's socket has taken, and those that it has not.
+  /// The bytes that the server's socket has taken; waiting() has the rest.
   std::size_t taken = 0;
   [[nodiscard]] std::size_t waiting() const {
     return static_cast<std::size_t>(BIO_pending(out_)) + sending_.size();
@@ -304,8 +305,8 @@ class deaf {
   net::socket socket_;
   SSL_CTX* context_;
   SSL* ssl_;
-  BIO* in_ = BIO_new(BIO_s_mem());   // the SSL's
-  BIO* out_ = BIO_new(BIO_s_mem());  // likewise
+  BIO* in_ = BIO_new(BIO_s_mem());   // owned by the SSL
+  BIO* out_ = BIO_new(BIO_s_mem());  // owned by the SSL
   std::array<char, 4096> into_;
   std::string sending_;
   bool is_sending_ = false;
@@ -331,7 +332,7 @@ TEST(tls_socket, who_only_asks_and_does_not_listen_is_not_read_any_more) {
   const std::size_t all = client->taken + client->waiting();
   EXPECT_GT(all, 100'000u);
   EXPECT_FALSE(p.sim.run_until([&] { return client->waiting() == 0; }, 60s));
-  // What has led to 16 KiB of answers, what one read brings, and what two sockets hold.
+  // The input that caused 16 KiB of replies, the data of one read, and the capacity of two sockets.
   EXPECT_LT(client->taken, 50'000u);
   EXPECT_FALSE(server->end);
   server->close();
@@ -356,7 +357,7 @@ TEST(tls_socket, an_io_context_may_end_with_operations_outstanding) {
     context.poll();
     left = one;
   }
-  EXPECT_TRUE(left.expired());  // who reads held the stream, and the stream who reads
+  EXPECT_TRUE(left.expired());  // the reader held the stream, and the stream held the reader
 }
 
 // ── The whole server in a simulation ────────────────────────────────────────────────────────────

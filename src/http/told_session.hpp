@@ -13,12 +13,13 @@
 
 namespace troupe::http::detail {
 
-/// A session whose end is told to http::options::on_access, with what it was given until then.
+/// A session whose end is reported to http::options::on_access, with the counts of its messages
+/// until then.
 ///
-/// Threads: the loop's, as the other's.
+/// Threads: the loop's, like those of the wrapped session.
 class told_session final : public session_port {
  public:
-  /// `client` is that of the session.
+  /// `client` is the WebSocket of the session.
   told_session(std::unique_ptr<session_port> to, const websocket& client,
                const std::function<void(const access&)>& on_access)
       : to_(std::move(to)),

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-// Boost.URL, compiled here: nothing has to be linked.
+// Compiles Boost.URL here, so that nothing has to be linked.
 #define BOOST_URL_NO_LIB
 #include <boost/url/src.hpp>
 
@@ -26,7 +26,7 @@ std::string lowered(std::string_view text) {
 
 std::string_view plain(urls::string_view of) { return {of.data(), of.size()}; }
 
-// What a name of DNS is made of, and what a host may be called in practice.
+// The characters of a DNS name, and those that occur in host names in practice.
 bool is_host_name(std::string_view host) {
   return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';

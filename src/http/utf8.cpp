@@ -31,8 +31,8 @@ bool utf8_checker::go_on(std::string_view piece) noexcept {
       // The table of RFC 3629, section 4.
       if (byte < 0xc2 || byte > 0xf4) return false;
       missing_ = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
-      if (byte == 0xe0) least_ = 0xa0;  // overlong before that
-      if (byte == 0xed) most_ = 0x9f;   // surrogates behind that
+      if (byte == 0xe0) least_ = 0xa0;  // below that it is overlong
+      if (byte == 0xed) most_ = 0x9f;   // above that are surrogates
       if (byte == 0xf0) least_ = 0x90;
       if (byte == 0xf4) most_ = 0x8f;
     }

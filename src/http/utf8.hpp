@@ -6,20 +6,22 @@
 
 namespace troupe::http::detail {
 
-/// Whether a text that comes in pieces is UTF-8 as RFC 3629 has it: nothing overlong, no surrogates,
-/// nothing beyond U+10FFFF.
+/// Checks whether text that comes in pieces is UTF-8 as RFC 3629 defines it: no overlong forms, no
+/// surrogates, nothing beyond U+10FFFF.
 ///
 /// Threads: a plain value.
-/// Cost:    eight bytes of ASCII at once; others one by one.
+/// Cost:    eight bytes of ASCII at once; other bytes one by one.
 class utf8_checker {
  public:
-  /// False as soon as no continuation could make it valid; then it is of no further use.
+  /// Returns false as soon as no continuation could make the text valid. Do not call it again after
+  /// that.
   [[nodiscard]] bool go_on(std::string_view piece) noexcept;
-  /// What has come so far ends with a character.
+  /// The text so far ends with a complete character.
   [[nodiscard]] bool is_whole() const noexcept { return missing_ == 0; }
 
  private:
-  // Of the next byte, if any are missing: only the first after the lead has a range of its own.
+  // The range of the next byte, if any are missing. Only the first byte after the lead has a range
+  // of its own.
   std::uint8_t missing_ = 0;
   std::uint8_t least_ = 0x80;
   std::uint8_t most_ = 0xbf;

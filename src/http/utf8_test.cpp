@@ -24,7 +24,7 @@ std::string encoded(std::uint32_t point, int bytes) {
   return all;
 }
 
-/// In two pieces, wherever they are cut, and alone: they must agree.
+/// Checks the text as a whole, and in two pieces, cut anywhere. The results must agree.
 bool is_valid(const std::string& text) {
   const bool whole = is_utf8(text);
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {

@@ -10,7 +10,7 @@
 namespace troupe::http::test {
 namespace {
 
-/// What a client does wrong, and the code that it is told.
+/// A violation by a client, and the close code that it receives.
 struct violation {
   const char* name;
   std::string bytes;

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// Writes down what comes.
+/// Records the events.
 class listening : public actor {
  public:
   listening(http::websocket, std::shared_ptr<diary> log) : log_(std::move(log)) {}
@@ -36,7 +36,7 @@ class websocket_client : public asking_client {
   std::string served_url(const std::string& target) const {
     return "ws://127.0.0.1:" + std::to_string(server_->port()) + target;
   }
-  /// What it hears of a peer that agrees, and then does that.
+  /// The events of a session whose peer accepts the WebSocket, and then does this.
   std::string end_with(const raw_server::serving& does) {
     log_ = std::make_shared<diary>();
     raw_server peer([&](raw_client& p, int n) {
@@ -201,7 +201,7 @@ TEST_F(websocket_client, believes_no_extension_and_no_other_subprotocol) {
 TEST_F(websocket_client, gives_up_in_time) {
   raw_server silent([](raw_client& p, int) { p.read_to_end(); });
   connect_websocket what = to(silent.websocket_url());
-  what.time = 1s;  // in which it connects
+  what.time = 1s;  // the time for connecting
   EXPECT_EQ(problem(open(std::move(what))),
             "timeout: 127.0.0.1 has not agreed to a WebSocket in time");
 }
@@ -301,7 +301,7 @@ TEST_F(websocket_client, pings_a_silent_peer_and_gives_it_up) {
   EXPECT_EQ(heard, raw_client::ping);
 }
 
-/// Takes one message, and waits with it.
+/// Takes one message, and blocks while it handles it.
 class slow : public actor {
  public:
   slow(http::websocket, std::shared_ptr<diary> log, std::shared_ptr<std::atomic<bool>> go_on)
@@ -332,7 +332,7 @@ TEST_F(websocket_client, holds_a_peer_back_that_floods) {
   const connected got = open({flooding.websocket_url(), served_by<slow>(system_, log_, go_on)});
   ASSERT_TRUE(got) << problem(got);
   EXPECT_EQ(log_->lines(4).size(), 4u);
-  // What the kernel takes for both ends is taken; then nothing more.
+  // The kernel's buffers of both ends are full, and nothing more is taken.
   EXPECT_TRUE(comes_true([&] { return refused == 100'000; }));
   EXPECT_EQ(log_->size(), 4u);
   over = true;
@@ -344,7 +344,7 @@ TEST_F(websocket_client, a_peer_that_does_not_read_is_closed) {
   options_.websocket_limits.close_time = 50ms;
   raw_server deaf([](raw_client& p, int) {
     raw_server::agree(p);
-    p.readable_within(60s);  // and no more than that
+    p.readable_within(60s);  // and does not read more than that
     std::string all;
     while (p.readable_within(1s) && !p.was_reset() && all.size() < 1000) all += p.read_exactly(1);
     p.read_to_end();

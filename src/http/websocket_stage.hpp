@@ -20,22 +20,25 @@
 
 namespace troupe::http::detail {
 
-/// The WebSocket part of a connection: hands what it reads to the session and writes what the session
-/// has put into the channel. It is of a server's connection or of one that this process has begun, and
-/// «the client» below is who is at the other end. Of the latter kind it begins open.
+/// The WebSocket part of a connection. It passes incoming messages to the session, and writes the
+/// frames that the session has put into the channel. It belongs either to a server's connection or
+/// to one that this process has opened; the latter begins in `open`. Below, «the client» means the
+/// other end.
 ///
 ///   accepting ──▶ open ──one side closes, or breaks the rules──▶ closing ──▶ over
 ///
-/// A read brings any number of messages; all are handed over, and what is sent meanwhile goes out with
-/// one write. While open it reads, unless the session has to catch up (`held_`): it has not handled
-/// enough of what was read before, or its mailbox is full, or a message was refused by that or by a
-/// budget. That message, and what was read behind it, stays in `in_`; it is offered again.
+/// A read brings any number of messages, all of which are passed on, and the replies sent meanwhile
+/// leave with one write. While open, the stage reads unless the session has to catch up (`held_`):
+/// the session has not handled enough of the earlier messages, or its mailbox is full, or a message
+/// was refused by the mailbox or by a budget. That message and the data that was read after it stay
+/// in `in_`. The message is offered again.
 ///
-/// A message has limits::request_time to come, and 64 KiB have limits::idle_time to be written: so
-/// neither a client that says a byte now and then, nor one that reads so, stays.
+/// A message must arrive within limits::request_time, and 64 KiB must be written within
+/// limits::idle_time. So neither a client that sends a byte now and then nor one that reads a byte
+/// now and then stays.
 ///
-/// Closing, it says and hears a close frame each, one of which began it; then it lingers until the
-/// client has closed the socket. The alarm sees to it that this ends.
+/// While closing, each side sends one close frame; one of them began it. Then the stage lingers
+/// until the client has closed the socket. The alarm bounds the time of all this.
 ///
 /// Threads: the loop's.
 template <class Stream>
@@ -47,18 +50,19 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
                   metered_stream<Stream> stream, upgrade to, recipient<poke> me);
 
   void accept(std::string_view answer);
-  /// In place of that: the other end has agreed, and sent this behind its answer.
+  /// Replaces accept() at the client's end: the server has accepted, and has sent `ahead` after its
+  /// response.
   void begin(std::string_view ahead);
-  /// As the session has it.
+  /// The handle that the session has.
   [[nodiscard]] websocket handle() const { return channel_->handle(); }
   void look();
   void drain();
   void session_ended(exit_reason why);
 
-  /// The connection is gone; operations that are outstanding end by themselves.
+  /// The connection is gone. Outstanding operations complete on their own.
   void abandon() noexcept;
 
-  /// Does what is due, and returns when to look again.
+  /// Does what is due, and returns when it has to be called next.
   time_point tick(time_point now);
 
  private:
@@ -118,24 +122,24 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
 
   metered_stream<Stream> stream_;
   frame_parser parser_;
-  byte_share kept_;  // the bytes that the parser keeps
+  byte_share kept_;  // the bytes that the parser stores
   std::shared_ptr<channel> channel_;
   const session_factory* make_session_;
-  std::unique_ptr<session_port> session_;  // null before it is made and after it was told `closed`
+  std::unique_ptr<session_port> session_;  // null before it is created and after it got `closed`
   read_buffer in_;
-  gathered_frames out_;  // being written
-  std::string control_;  // to be written next: frames of this stage's own
+  gathered_frames out_;  // frames that are being written
+  std::string control_;  // frames of this stage's own, to be written next
   [[no_unique_address]] keys_of<side> keys_;
   std::vector<frame> batch_;            // taken from the channel
-  std::size_t next_ = 0;                // of the batch: the first that is not written
-  std::size_t until_ = 0;               // the first that is not being written either
+  std::size_t next_ = 0;                // the first frame of the batch that is not written
+  std::size_t until_ = 0;               // the first frame that is not being written either
   closed as_{.code = 0, .reason = {}};  // how it ends; code 0: not yet
   time_point due_;                      // of the phase, or of one that cannot write any more
   time_point message_due_ = time_point::max();  // the end of the message that has begun
   time_point written_due_ = time_point::max();  // the end of the write that is going on
   time_point pinged_;
-  time_point offer_at_ = time_point::max();  // what was refused
-  duration patience_{};                      // how long it was to wait for that
+  time_point offer_at_ = time_point::max();  // when the refused message is offered again
+  duration patience_{};                      // the current wait before that
   phase phase_ = phase::accepting;
   held held_ = held::no;
   asked asked_ = asked::no;  // with a mark, behind the refusal, to be told when there may be room
@@ -143,7 +147,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   bool reading_ = false;
   bool going_on_ = false;  // go_through() has been posted
   bool writing_ = false;
-  bool answering_ = false;   // a ping; nothing is read until that is written
+  bool answering_ = false;   // a ping; nothing is read until the pong is written
   bool heard_last_ = false;  // nothing that the client still sends is of interest
   bool lingering_ = false;
   bool mute_ = false;  // writing has failed

@@ -17,12 +17,13 @@
 
 namespace troupe::http::detail {
 
-// A batch that has grown beyond this is given back when there is nothing in it.
+// A larger batch is released when it is empty.
 inline constexpr std::size_t idle_batch_frames_max = 16;
 
-// A message that was refused is offered again after the first of these, and each time after twice as
-// long, up to the second: nobody tells when a budget has room again. It is offered at once when the
-// session has got to the mark: often it was what that had in its mailbox that took the room.
+// A refused message is offered again after the first of these durations, and each time after twice
+// as long, up to the second, because budgets do not notify when space frees. It is also offered as
+// soon as the session has reached the mark, because often the messages in its own mailbox took the
+// space.
 inline constexpr duration offer_first = std::chrono::milliseconds(1);
 inline constexpr duration offer_longest = std::chrono::milliseconds(256);
 
@@ -41,7 +42,7 @@ websocket_stage<Stream>::websocket_stage(typename base::owner_type& owner,
                                          std::move(to.protocol), this->on().send_queues)),
       make_session_(to.session) {}
 
-// ── The beginning ─────────────────────────────────────────────────────────────────────────────
+// ── Opening ───────────────────────────────────────────────────────────────────────────────────
 
 template <class Stream>
 void websocket_stage<Stream>::accept(std::string_view answer) {
@@ -78,12 +79,13 @@ void websocket_stage<Stream>::open() {
 
 template <class Stream>
 void websocket_stage<Stream>::open_session() {
-  flush_later::flush_now();  // its constructor may ask one of those that have just got something
+  flush_later::flush_now();  // its constructor may send requests to an actor whose wake-up is in
+                             // the batch
   try {
     session_ = (*make_session_)(channel_->handle());
     this->owner().watch_session(session_->who());
   } catch (...) {
-    // Its constructor failed, which the system has reported.
+    // The constructor failed, which the system has reported.
     session_.reset();
     close({.code = close_code::failed, .reason = "the session failed"});
   }
@@ -114,13 +116,13 @@ void websocket_stage<Stream>::on_read(net::error_code error, std::size_t bytes) 
   go_through();
 }
 
-// What is left of the last read comes before the next.
+// The rest of the last read is processed before the next read.
 template <class Stream>
 void websocket_stage<Stream>::go_on() {
   if (!going_on_ && !reading_ && goes_through()) in_.unread().empty() ? read() : go_on_later();
 }
 
-// Not in the turn that this may be called in: see session_port.
+// Posted, because this may be called within a turn, in which it must not run: see session_port.
 template <class Stream>
 void websocket_stage<Stream>::go_on_later() {
   going_on_ = true;
@@ -149,7 +151,7 @@ void websocket_stage<Stream>::go_through() {
   linger();
 }
 
-// All that was read has been looked at.
+// All data that was read has been processed.
 template <class Stream>
 void websocket_stage<Stream>::time_message() {
   const bool has_begun = parser_.is_within_message() || !in_.unread().empty();
@@ -161,7 +163,7 @@ void websocket_stage<Stream>::time_message() {
   }
 }
 
-// Small messages are not lost because others send large ones.
+// Small messages must not be lost because other clients send large ones.
 template <class Stream>
 void websocket_stage<Stream>::count_what_is_kept() {
   constexpr std::size_t own_bytes = 4 * 1024;
@@ -181,7 +183,7 @@ void websocket_stage<Stream>::heard(frame_parser::event what) {
   switch (what) {
     case frame_parser::event::text:
     case frame_parser::event::binary:
-      if (phase_ != phase::open) break;  // it comes too late
+      if (phase_ != phase::open) break;  // the message comes too late
       is_text_ = what == frame_parser::event::text;
       hand_over();
       break;
@@ -255,9 +257,9 @@ handed_over websocket_stage<Stream>::deliver() {
                   : session_->deliver(binary{std::move(data), channel_->place()});
 }
 
-// ── Holding back ──────────────────────────────────────────────────────────────────────────────
+// ── Client backpressure ───────────────────────────────────────────────────────────────────────
 
-// TCP now holds the client back, until let_go().
+// From now on TCP holds the client back, until let_go().
 template <class Stream>
 void websocket_stage<Stream>::hold(held why) {
   if (held_ == why) return;
@@ -276,7 +278,7 @@ void websocket_stage<Stream>::let_go() {
   held_ = held::no;
   offer_at_ = time_point::max();
   this->counts().held_back.subtract();
-  stream_.meter().heard = clock::now();  // it was not the client who was silent
+  stream_.meter().heard = clock::now();  // the client was not silent; it was not read
 }
 
 template <class Stream>
@@ -285,13 +287,14 @@ void websocket_stage<Stream>::offer_later() {
   patience_ = std::clamp(patience_ * 2, offer_first, offer_longest);
   offer_at_ = clock::now() + patience_;
   this->owner().set_alarm(offer_at_);
-  // One mark for each pause: where it is others who take the room it comes back at once.
+  // One mark for each pause. If other senders take the space, the mark would return at once each
+  // time.
   if (asked_ != asked::no) return;
   asked_ = asked::waiting;
   session_->deliver(channel_->make_mark());
 }
 
-// Not in the turn that this may be called in: see session_port.
+// Posted, because this may be called within a turn, in which it must not run: see session_port.
 template <class Stream>
 void websocket_stage<Stream>::offer_now() {
   offer_at_ = time_point::max();
@@ -317,7 +320,7 @@ void websocket_stage<Stream>::look() {
   if (held_ == held::by_refusal) {
     if (asked_ == asked::waiting && !channel_->is_behind()) {
       asked_ = asked::told;
-      patience_ = {};  // a budget hears of what was handled a little later
+      patience_ = {};  // a budget learns of handled messages a little later
       offer_now();
     }
   } else if (draining_) {
@@ -341,7 +344,7 @@ void websocket_stage<Stream>::write() {
   write_some();
 }
 
-// What goes out next: first what is this stage's own.
+// Gathers the next output, beginning with this stage's own frames.
 template <class Stream>
 void websocket_stage<Stream>::gather() {
   gather_control();
@@ -355,7 +358,7 @@ void websocket_stage<Stream>::gather() {
   for (; until_ != batch_.size() && !out_.is_full(); ++until_) {
     const frame& f = batch_[until_];
     if (f.what == frame::type::close) {
-      // The last of a channel. What is before it has been gathered.
+      // The last frame of a channel. Those before it have been gathered.
       begin_closing({.code = f.code, .reason = std::string{f.bytes()}});
       break;
     }
@@ -414,7 +417,7 @@ void websocket_stage<Stream>::on_written(net::error_code error, std::size_t byte
     this->counts().messages_out.add(until_ - frames);
     all_written();
   } else if (phase_ == phase::open && this->has_outstanding()) {
-    // The client may have said why before it went; reading finds that, or the end as well.
+    // The client may have sent its reason before it left. Reading finds that, or the end as well.
     mute_ = true;
     this->owner().set_alarm(due_ = clock::now() + this->limits().close_time);
   } else {
@@ -432,13 +435,13 @@ void websocket_stage<Stream>::all_written() {
   linger();
 }
 
-// ── The end ───────────────────────────────────────────────────────────────────────────────────
+// ── Termination ───────────────────────────────────────────────────────────────────────────────
 
 template <class Stream>
 void websocket_stage<Stream>::drain() {
   draining_ = true;
-  if (held_ == held::by_refusal) return;  // comes back once that is with the session
-  // What was received is handled, and answered, before the farewell.
+  if (held_ == held::by_refusal) return;  // comes back once the message is with the session
+  // Received messages are handled, and their replies sent, before the close frame.
   if (phase_ == phase::open && channel_->wait_for(0)) {
     channel_->close(close_code::going_away, "the server is going away");
     write();
@@ -463,9 +466,9 @@ template <class Stream>
 void websocket_stage<Stream>::begin_closing(closed as) {
   as_ = std::move(as);
   enter(phase::closing, clock::now() + this->limits().close_time);
-  message_due_ = written_due_ = time_point::max();  // the phase has its own
+  message_due_ = written_due_ = time_point::max();  // the phase has its own deadline
   let_go();
-  // The frames that are being written must stay; nobody waits for the others any more.
+  // The frames that are being written must stay; the others are no longer needed.
   batch_.resize(until_);
   std::size_t writing = 0;
   for (std::size_t i = next_; i != until_; ++i) writing += batch_[i].cost();
@@ -473,7 +476,7 @@ void websocket_stage<Stream>::begin_closing(closed as) {
   add_control(opcode::close, close_payload(as_.code, as_.reason));
 }
 
-// Once each side has said its last word, or there is no saying it.
+// Called once each side has sent its last frame, or cannot send it.
 template <class Stream>
 void websocket_stage<Stream>::linger() {
   const bool has_said_last = mute_ || (!writing_ && control_.empty());
@@ -563,7 +566,7 @@ time_point websocket_stage<Stream>::watch(time_point now) {
         .add();
   }
   base::cut(socket());
-  // The steps that this interrupts know best how it ended.
+  // The steps that this interrupts have the most precise reason.
   if (!this->has_outstanding()) lost(boost::asio::error::operation_aborted);
   return time_point::max();
 }

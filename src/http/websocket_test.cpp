@@ -25,7 +25,7 @@ class refuses_to_be_made : public actor {
   void on(const http::text&) {}
 };
 
-/// Sends a lot at once: text and binary, own and shared.
+/// Sends many messages at once: text and binary, owned and shared.
 class chatterbox : public actor {
  public:
   explicit chatterbox(http::websocket client) : client_(std::move(client)) {}
@@ -227,7 +227,7 @@ TEST_F(websocket_server, a_client_that_vanishes_is_1006_once) {
 }
 
 TEST_F(websocket_server, closed_comes_once_however_many_ends_meet) {
-  // Both sides close, the session ends and the socket goes, all at the same time.
+  // Both sides close, the session stops and the socket is closed, all at the same time.
   constexpr std::size_t rounds = 200;
   for (std::size_t i = 0; i < rounds; ++i) {
     raw_client c = open("/obey");
@@ -251,7 +251,7 @@ TEST_F(websocket_server, closed_comes_once_however_many_ends_meet) {
 
 // ── Subprotocols ──────────────────────────────────────────────────────────────────────────────
 
-/// Says what was agreed on.
+/// Reports the chosen subprotocol.
 class polyglot : public actor {
  public:
   explicit polyglot(const http::websocket& client) {
@@ -269,7 +269,7 @@ class websocket_protocols : public served {
       s.websocket<polyglot>("/plain");
     });
   }
-  /// What the session says, and the header.
+  /// The session's report, and the header.
   std::string talk(const std::string& path, const std::string& offers) {
     raw_client c = connect();
     const answer a = c.upgrade(path, offers);
@@ -316,7 +316,7 @@ TEST_F(websocket_protocols, have_names_that_can_stand_in_a_header) {
                std::invalid_argument);
 }
 
-/// Says which headers of the request it can see.
+/// Reports the request headers that it can see.
 class nosy : public actor {
  public:
   explicit nosy(const http::websocket& client) {

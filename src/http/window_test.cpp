@@ -67,7 +67,7 @@ TEST(window, one_to_one_never_loses_the_wake_up) {
       const std::uint32_t out = w.take();
       if (out > highest) highest = out;
       taken.fetch_add(1, release);
-      // Hangs here, and the test's time runs out, if a wake-up is lost.
+      // If a wake-up is lost, the test hangs here until its time limit.
       if (out >= most && !w.wait_for(most / 2)) reader.park();
     }
   }

@@ -12,12 +12,12 @@
 namespace troupe::lua::detail {
 namespace {
 
-// A line that is written takes as long as so many instructions.
+// Writing a line takes as long as that number of instructions.
 constexpr std::size_t steps_of_a_line = 200;
-// What is in it is outside of the scripts' memory.
+// The content of a line is outside of the scripts' memory.
 constexpr std::size_t line_bytes_max = 64 * 1024;
 
-// log.info(…): what print() would print
+// log.info(…) writes what print() would print.
 template <severity How>
 int log(program& whose, lua_State* in) {
   std::string line;
@@ -39,7 +39,8 @@ int log(program& whose, lua_State* in) {
   return 0;
 }
 
-// require(name): what the module returned when it was run for the first time. The second upvalue has these.
+// require(name) returns what the module returned when it first ran. The second upvalue holds these
+// results.
 int require(program& whose, lua_State* in) {
   const std::string name = luaL_checkstring(in, 1);
   lua_settop(in, 1);
@@ -49,7 +50,7 @@ int require(program& whose, lua_State* in) {
       return luaL_error(in, "module '%s' requires itself", name.c_str());
     return 1;
   }
-  governor::of(in).spend(in, 1'000);  // files are looked for
+  governor::of(in).spend(in, 1'000);  // for the search for files
   const script_text* const text = whose.scripts().module(name);
   if (text == nullptr)
     return luaL_error(in, "there is no module '%s' in the application's folder", name.c_str());

@@ -32,13 +32,14 @@ int push_delivery(program& whose, lua_State* in, delivery what) {
   return 1;
 }
 
-// One that talks the protocol would not understand anything else.
+// A client that uses the protocol would not understand other messages.
 void check_raw(lua_State* in, const client& to) {
   if (to.rpc)
     luaL_error(in, "the client talks the rpc protocol: client:notify(method, params) sends to it");
 }
 
-// client:send(text): false if it is closing, or too slow a reader, and is closed for that
+// client:send(text): returns false if the client is closing, or is closed now because it reads too
+// slowly.
 int send(program& whose, lua_State* in) {
   const std::string_view text = check_string(in, 2);
   check_text(in, 2, text);
@@ -110,12 +111,12 @@ int peer(program& whose, lua_State* in) {
 int path(program& whose, lua_State* in) {
   return push_view(in, check_open(whose, in).socket.upgrade_request().path());
 }
-// client:header(name): "" if it was not sent
+// client:header(name): returns "" if the header was not sent.
 int header(program& whose, lua_State* in) {
   const std::string_view name = check_string(in, 2);
   return push_view(in, check_open(whose, in).socket.upgrade_request().header(name));
 }
-// client:parameter(name): of the query; nil if there is none
+// client:parameter(name): returns a parameter of the query; nil if it is absent.
 int parameter(program& whose, lua_State* in) {
   const std::string_view name = check_string(in, 2);
   const auto found = check_open(whose, in).socket.upgrade_request().parameter(name);
@@ -126,7 +127,8 @@ int parameter(program& whose, lua_State* in) {
   return push_view(in, *found);
 }
 
-// client.id, client.data (a table for whatever scripts want to keep), and the methods, which are the second upvalue
+// client.id, client.data (a table for data of the scripts), and the methods, which are the second
+// upvalue.
 int client_index(program&, lua_State* in) {
   const std::uint64_t id = check_client(in, 1);
   const std::string_view name = check_string(in, 2);
@@ -151,7 +153,7 @@ int client_tostring(program&, lua_State* in) {
   return push_view(in, "client " + std::to_string(check_client(in, 1)));
 }
 
-// troupe.client(id): nil if it has gone
+// troupe.client(id): returns nil if the client is gone.
 int client_by_id(program& whose, lua_State* in) {
   const auto id = static_cast<std::uint64_t>(luaL_checkinteger(in, 1));
   if (whose.around().find(id) == nullptr) {
@@ -162,7 +164,7 @@ int client_by_id(program& whose, lua_State* in) {
   return 1;
 }
 
-// troupe.clients(): an array of those of this instance
+// troupe.clients(): returns an array of the clients of this instance.
 int clients(program& whose, lua_State* in) {
   const std::vector<std::uint64_t> all = whose.around().client_ids();
   governor::of(in).spend(in, 10 * all.size());
@@ -189,7 +191,7 @@ std::string_view check_room(lua_State* in, int argument) {
 
 // troupe.room(name)
 int room(program&, lua_State* in) {
-  // Who is in which room is kept outside of the scripts' memory.
+  // The members of rooms, and so the names, are kept outside of the scripts' memory.
   luaL_argcheck(in, check_string(in, 1).size() <= rooms::name_bytes_max, 1,
                 "a room's name has 256 bytes at most");
   lua_settop(in, 1);
@@ -200,7 +202,7 @@ int room(program&, lua_State* in) {
   return 1;
 }
 
-// room:join(client): whether it was not in
+// room:join(client): returns whether the client was not a member before.
 int join(program& whose, lua_State* in) {
   const std::string_view name = check_room(in, 1);
   const std::uint64_t who = check_client(in, 2);
@@ -214,7 +216,7 @@ int join(program& whose, lua_State* in) {
   return 1;
 }
 
-// room:leave(client): whether it was in
+// room:leave(client): returns whether the client was a member.
 int leave(program& whose, lua_State* in) {
   const std::string_view name = check_room(in, 1);
   lua_pushboolean(in, whose.around().all_rooms().leave(name, check_client(in, 2)));
@@ -233,7 +235,7 @@ int count(program& whose, lua_State* in) {
   return 1;
 }
 
-// room:members(): an array of clients
+// room:members(): returns an array of clients.
 int members(program& whose, lua_State* in) {
   const auto* const all = whose.around().all_rooms().members(check_room(in, 1));
   lua_newtable(in);
@@ -247,7 +249,7 @@ int members(program& whose, lua_State* in) {
   return 1;
 }
 
-// One string for all of them: it is copied and encoded once. Returns to how many it goes.
+// All receivers share one string: it is copied and encoded once. Returns the number of receivers.
 int broadcast(program& whose, lua_State* in, bool as_text) {
   const std::string_view name = check_room(in, 1);
   const std::string_view data = check_string(in, 2);
@@ -276,7 +278,7 @@ int broadcast(program& whose, lua_State* in, bool as_text) {
 int room_send(program& whose, lua_State* in) { return broadcast(whose, in, true); }
 int room_send_binary(program& whose, lua_State* in) { return broadcast(whose, in, false); }
 
-// room:notify(method [, params [, except]]): encoded once for each encoding that somebody has
+// room:notify(method [, params [, except]]): encodes once for each encoding that a member uses.
 int room_notify(program& whose, lua_State* in) {
   const std::string_view name = check_room(in, 1);
   const std::string_view method = check_method(in, 2);
@@ -318,7 +320,7 @@ void program::push_client(lua_State* to, std::uint64_t id) {
     lua_pop(to, 1);
     *static_cast<std::uint64_t*>(lua_newuserdatauv(to, sizeof id, 1)) = id;
     luaL_setmetatable(to, client_type);
-    // One that has gone may be made, and is not kept.
+    // The object of a client that is gone may be created, but is not kept.
     if (around_.find(id) != nullptr) {
       lua_pushvalue(to, -1);
       lua_rawseti(to, -3, static_cast<lua_Integer>(id));

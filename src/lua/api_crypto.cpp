@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What scripts need to make tokens that nobody can guess, and to check them.
+// Functions with which scripts create and check tokens that cannot be guessed.
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -21,14 +21,15 @@
 namespace troupe::lua::detail {
 namespace {
 
-// Of random bytes, and of what hex() is given: these are made outside of the state's memory first.
+// Limit of random bytes, and of the input of hex(): both are first built outside of the state's
+// memory.
 constexpr std::size_t bytes_max = 65'536;
 
 const unsigned char* bytes_of(std::string_view text) noexcept {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// crypto.random(bytes): a string of so many
+// crypto.random(bytes): returns a string of that length.
 int random(program&, lua_State* in) {
   const lua_Integer size = luaL_checkinteger(in, 1);
   luaL_argcheck(in, size >= 1 && size <= static_cast<lua_Integer>(bytes_max), 1,
@@ -43,11 +44,11 @@ int random(program&, lua_State* in) {
   return 1;
 }
 
-// crypto.hmac_sha256(key, text): 32 bytes
+// crypto.hmac_sha256(key, text): returns 32 bytes.
 int hmac_sha256(program&, lua_State* in) {
   const std::string_view key = check_string(in, 1), text = check_string(in, 2);
   luaL_argcheck(in, key.size() <= bytes_max, 1, "a key of 65536 bytes at most");
-  // SHA-256 goes through a byte in some nanoseconds.
+  // SHA-256 takes some nanoseconds for each byte.
   spend_bytes(in, 8 * (key.size() + text.size()));
   std::array<unsigned char, EVP_MAX_MD_SIZE> made{};
   unsigned size = 0;
@@ -59,7 +60,8 @@ int hmac_sha256(program&, lua_State* in) {
   return 1;
 }
 
-// crypto.equal(a, b): whether two strings are; how long that takes depends on their lengths alone
+// crypto.equal(a, b): returns whether two strings are equal, in a time that depends only on their
+// lengths.
 int equal(program&, lua_State* in) {
   const std::string_view a = check_string(in, 1), b = check_string(in, 2);
   spend_bytes(in, 8 * std::min(a.size(), b.size()));
@@ -67,7 +69,7 @@ int equal(program&, lua_State* in) {
   return 1;
 }
 
-// crypto.hex(text): two digits for each byte
+// crypto.hex(text): returns two digits for each byte.
 int hex(program&, lua_State* in) {
   const std::string_view text = check_string(in, 1);
   luaL_argcheck(in, text.size() <= bytes_max, 1, "65536 bytes at most");

@@ -36,7 +36,7 @@ double check_finite(lua_State* in, int argument, bool may_be_negative = true) {
   return value;
 }
 
-// {room = "hall"}: in the order of their names
+// {room = "hall"}: returned in the order of the names.
 script_metrics::labels check_labels(lua_State* in, int argument) {
   script_metrics::labels all;
   if (lua_isnoneornil(in, argument)) return all;
@@ -78,7 +78,8 @@ std::vector<double> check_buckets(lua_State* in, int argument) {
   return all;
 }
 
-// metrics.counter(name [, help]), metrics.gauge(name [, help]), metrics.histogram(name [, help [, {buckets = …}]])
+// metrics.counter(name [, help]), metrics.gauge(name [, help]),
+// metrics.histogram(name [, help [, {buckets = …}]])
 template <figure_type Type>
 int declare(program& whose, lua_State* in) {
   using outcome = script_metrics::declared::outcome;
@@ -122,7 +123,7 @@ int push_counted(lua_State* in, bool was) {
   return 1;
 }
 
-// counter:add([n [, labels]]), gauge:add([n [, labels]]): true; or nil, "too many"
+// counter:add([n [, labels]]), gauge:add([n [, labels]]): return true; or nil and "too many".
 template <figure_type Type>
 int add(program& whose, lua_State* in) {
   const auto which = check_metric(in, Type);

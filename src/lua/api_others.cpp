@@ -24,7 +24,8 @@ outgoing check_outgoing(lua_State* in) {
   return what;
 }
 
-// troupe.ask(name, method [, value [, {timeout = seconds, key = …}]]): the answer; or nil, and why there is none
+// troupe.ask(name, method [, value [, {timeout = seconds, key = …}]]): returns the reply; or nil
+// and the reason.
 int ask(program& whose, lua_State* in) {
   outgoing what = check_outgoing(in);
   duration timeout = std::chrono::seconds(5);
@@ -35,7 +36,7 @@ int ask(program& whose, lua_State* in) {
   return tasks::wait(in);
 }
 
-// troupe.send(name, method [, value [, {key = …}]]): whether it was taken
+// troupe.send(name, method [, value [, {key = …}]]): returns whether the message was accepted.
 int send(program& whose, lua_State* in) {
   const delivery did = whose.around().send(check_outgoing(in));
   lua_pushboolean(in, did == delivery::accepted || did == delivery::paused);

@@ -28,7 +28,7 @@ std::string_view view(lua_State* in, int at) {
 
 // ── Tables of options ─────────────────────────────────────────────────────────────────────────
 
-/// The table at `at`, or nothing there; each key has to be one of `known`.
+/// Checks an optional table at `at`; each key has to be one of `known`.
 void check_options(lua_State* in, int at, std::initializer_list<std::string_view> known) {
   if (lua_isnoneornil(in, at)) return;
   luaL_checktype(in, at, LUA_TTABLE);
@@ -48,7 +48,7 @@ void check_options(lua_State* in, int at, std::initializer_list<std::string_view
   }
 }
 
-/// Pushes the option. False: there is none, and nothing is pushed.
+/// Pushes the option. Returns false and pushes nothing if it is absent.
 bool push_option(lua_State* in, int at, const char* name) {
   if (lua_isnoneornil(in, at)) return false;
   if (lua_getfield(in, at, name) != LUA_TNIL) return true;
@@ -58,7 +58,7 @@ bool push_option(lua_State* in, int at, const char* name) {
 
 [[noreturn]] void wrong_option(lua_State* in, int at, const char* name, const char* what) {
   luaL_argerror(in, at, lua_pushfstring(in, "%s must be %s", name, what));
-  std::abort();  // does not come here
+  std::abort();  // unreachable
 }
 
 bool read_text(lua_State* in, int at, const char* name, std::string& into) {
@@ -182,7 +182,7 @@ std::uint64_t check_connection(lua_State* in) {
   return *static_cast<std::uint64_t*>(luaL_checkudata(in, 1, connection_type));
 }
 
-/// Null: it is being opened, closed, or gone.
+/// Returns null if it is being opened, closed, or gone.
 const http::websocket* open_socket(program& whose, lua_State* in) {
   const connection* const found = whose.its_connections().find(check_connection(in));
   return found == nullptr || !found->socket || found->closed ? nullptr : &*found->socket;
@@ -194,7 +194,8 @@ int read_function(lua_State* in, int at, const char* name) {
   return luaL_ref(in, LUA_REGISTRYINDEX);
 }
 
-// websocket.connect(url [, {protocols =, headers =, timeout =, on_message =, on_close =}]): a connection; or nil, why
+// websocket.connect(url [, {protocols =, headers =, timeout =, on_message =, on_close =}]): returns
+// a connection; or nil and the reason.
 int connect(program& whose, lua_State* in) {
   http::connect_websocket what(std::string(luaL_checkstring(in, 1), lua_rawlen(in, 1)), {});
   lua_settop(in, 2);
@@ -204,7 +205,8 @@ int connect(program& whose, lua_State* in) {
   read_texts(in, 2, "protocols", what.protocols);
   if (const auto wrong = http::what_is_wrong(what)) return luaL_error(in, "%s", wrong->c_str());
 
-  // Made first: what fails from here on has it collected, and forgotten.
+  // The connection is added first. If a later step fails, the connection is collected and
+  // forgotten.
   const std::uint64_t id = whose.around().next_connection();
   *static_cast<std::uint64_t*>(lua_newuserdatauv(in, sizeof id, 0)) = id;
   luaL_setmetatable(in, connection_type);
@@ -227,7 +229,8 @@ int push_sent(lua_State* in, delivery did) {
   return 1;
 }
 
-// connection:send(text): false if it is closing, or the other end reads so slowly that it is closed
+// connection:send(text): returns false if the connection is closing, or is closed now because the
+// other end reads too slowly.
 int send(program& whose, lua_State* in) {
   check_connection(in);
   luaL_checktype(in, 2, LUA_TSTRING);
@@ -245,7 +248,8 @@ int send_binary(program& whose, lua_State* in) {
                    to == nullptr ? delivery::refused : to->send_binary(std::string(view(in, 2))));
 }
 
-// connection:receive([timeout]): data and whether it is binary; nil and "timeout"; nil, "closed", code and reason
+// connection:receive([timeout]): returns the data and whether it is binary; or nil and "timeout";
+// or nil, "closed", code and reason.
 int receive(program& whose, lua_State* in) {
   const std::uint64_t id = check_connection(in);
   const bool is_timed = !lua_isnoneornil(in, 2);
@@ -261,7 +265,7 @@ int receive(program& whose, lua_State* in) {
   }
   if (found->receiver != 0) return luaL_error(in, "another handler receives already");
   if (const int there = whose.its_connections().receive(in, id, *found)) return there;
-  // Nothing in between that could raise an error: the connection would take it for waiting.
+  // Nothing in between may raise an error: the connection would be treated as waiting.
   const std::uint64_t wait = whose.its_tasks().announce_wait(in);
   if (is_timed) found->patience = whose.around().wake_after(wait, patience);
   found->receiver = wait;
@@ -289,7 +293,7 @@ int is_open(program& whose, lua_State* in) {
   return 1;
 }
 
-// connection:protocol(): the subprotocol that was agreed on; "" if there is none
+// connection:protocol(): returns the agreed subprotocol; "" without one.
 int protocol(program& whose, lua_State* in) {
   const http::websocket* const of = open_socket(whose, in);
   const std::string_view name = of == nullptr ? std::string_view{} : of->protocol();
@@ -339,7 +343,7 @@ int push_fetched(lua_State* to, const ask_result<http::fetched>& got) {
       lua_pop(to, 1);
       lua_pushlstring(to, value.data(), value.size());
     } else {
-      // One list (RFC 9110, 5.3). A cookie may have commas in it.
+      // One list (RFC 9110, 5.3). A cookie may contain commas.
       lua_pushstring(to, lower == "set-cookie" ? "\n" : ", ");
       lua_pushlstring(to, value.data(), value.size());
       lua_concat(to, 3);

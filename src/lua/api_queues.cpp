@@ -51,7 +51,7 @@ int queue(program& whose, lua_State* in) {
   return 1;
 }
 
-// queue:push(value): true; or nil, and "full" or "closed"
+// queue:push(value): returns true; or nil and "full" or "closed".
 int push(program& whose, lua_State* in) {
   const shared_queues::id to = check_queue(in);
   check_value(in, 2);
@@ -66,7 +66,7 @@ int push(program& whose, lua_State* in) {
   return 1;
 }
 
-// queue:pop([timeout]): an item; or nil, and "timeout" or "closed"
+// queue:pop([timeout]): returns an item; or nil and "timeout" or "closed".
 int pop(program& whose, lua_State* in) {
   const shared_queues::id from = check_queue(in);
   std::optional<duration> timeout;
@@ -83,7 +83,7 @@ int pop(program& whose, lua_State* in) {
   return tasks::wait(in);
 }
 
-// queue:try_pop(): an item, or nil and "empty" or "closed"
+// queue:try_pop(): returns an item; or nil and "empty" or "closed".
 int try_pop(program& whose, lua_State* in) {
   const shared_queues::id from = check_queue(in);
   item_on_its_way item(all_queues(whose), from, all_queues(whose).take(from));
@@ -91,13 +91,13 @@ int try_pop(program& whose, lua_State* in) {
   return item.push(in);
 }
 
-// queue:count(): of items
+// queue:count(): returns the number of items.
 int count(program& whose, lua_State* in) {
   lua_pushinteger(in, static_cast<lua_Integer>(all_queues(whose).count(check_queue(in))));
   return 1;
 }
 
-// queue:close(): whether it was open
+// queue:close(): returns whether the queue was open.
 int close(program& whose, lua_State* in) {
   lua_pushboolean(in, all_queues(whose).close(check_queue(in)));
   return 1;

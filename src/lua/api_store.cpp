@@ -19,7 +19,7 @@ constexpr std::size_t key_bytes_max = 256;
 constexpr lua_Integer keys_usual = 100;
 constexpr lua_Integer keys_most = 10'000;
 
-// Which one is the second upvalue. It stays as long as the community.
+// The second upvalue is the store, which lives as long as the community.
 shared_store& store_of(lua_State* in) {
   return *static_cast<shared_store*>(lua_touserdata(in, lua_upvalueindex(2)));
 }
@@ -60,7 +60,7 @@ int push_written(lua_State* in, shared_store::written did) {
   return 1;
 }
 
-// store.get(key): the value and its version; or nil
+// store.get(key): returns the value and its version; or nil.
 int get(program&, lua_State* in) {
   const auto found = store_of(in).get(check_key(in), clock::now());
   if (!found) {
@@ -74,7 +74,7 @@ int get(program&, lua_State* in) {
   return 2;
 }
 
-// store.set(key, value [, {ttl = seconds}]): true; or nil, "full"
+// store.set(key, value [, {ttl = seconds}]): returns true; or nil and "full".
 int set(program& whose, lua_State* in) {
   lua_settop(in, 3);
   const std::string_view key = check_key(in);
@@ -85,7 +85,8 @@ int set(program& whose, lua_State* in) {
   return push_written(in, did);
 }
 
-// store.add(key, value [, {ttl = seconds}]): whether it was not there; or nil, "full"
+// store.add(key, value [, {ttl = seconds}]): returns whether the key did not exist; or nil and
+// "full".
 int add(program& whose, lua_State* in) {
   lua_settop(in, 3);
   const std::string_view key = check_key(in);
@@ -96,7 +97,8 @@ int add(program& whose, lua_State* in) {
   return push_written(in, did);
 }
 
-// store.compare_and_set(key, version, value [, {ttl = seconds}]): whether it had that version; or nil, "full"
+// store.compare_and_set(key, version, value [, {ttl = seconds}]): returns whether the key had that
+// version; or nil and "full".
 int compare_and_set(program& whose, lua_State* in) {
   lua_settop(in, 4);
   const std::string_view key = check_key(in);
@@ -110,7 +112,7 @@ int compare_and_set(program& whose, lua_State* in) {
   return push_written(in, did);
 }
 
-// store.increment(key [, by [, {ttl = seconds}]]): the sum; or nil, and why not
+// store.increment(key [, by [, {ttl = seconds}]]): returns the sum; or nil and the reason.
 int increment(program& whose, lua_State* in) {
   using outcome = shared_store::increased::outcome;
   lua_settop(in, 3);
@@ -133,13 +135,13 @@ int increment(program& whose, lua_State* in) {
   return 1;
 }
 
-// store.delete(key): whether it was there
+// store.delete(key): returns whether the key existed.
 int remove(program&, lua_State* in) {
   lua_pushboolean(in, store_of(in).remove(check_key(in), clock::now()));
   return 1;
 }
 
-// store.expire(key [, seconds]): whether it is there; without seconds it never does
+// store.expire(key [, seconds]): returns whether the key exists; without seconds it never expires.
 int expire(program& whose, lua_State* in) {
   const std::string_view key = check_key(in);
   const time_point ends = lua_isnoneornil(in, 2) ? shared_store::never : until(in, 2);
@@ -148,7 +150,7 @@ int expire(program& whose, lua_State* in) {
   return 1;
 }
 
-// store.keys([prefix [, limit [, after]]]): an array, in order
+// store.keys([prefix [, limit [, after]]]): returns an array, in order.
 int keys(program&, lua_State* in) {
   const auto text = [&](int argument) {
     return lua_isnoneornil(in, argument) ? std::string_view() : check_string(in, argument);
@@ -168,7 +170,7 @@ int keys(program&, lua_State* in) {
   return 1;
 }
 
-// store.count(): of entries, and their bytes
+// store.count(): returns the number of entries and of their bytes.
 int count(program&, lua_State* in) {
   const store_statistics now = store_of(in).statistics();
   lua_pushinteger(in, static_cast<lua_Integer>(now.entries));

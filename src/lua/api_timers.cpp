@@ -29,11 +29,11 @@ int arm(program& whose, lua_State* in, bool again) {
   return 1;
 }
 
-// troupe.after(seconds, f), troupe.every(seconds, f): a timer
+// troupe.after(seconds, f), troupe.every(seconds, f): return a timer.
 int after(program& whose, lua_State* in) { return arm(whose, in, false); }
 int every(program& whose, lua_State* in) { return arm(whose, in, true); }
 
-// timer:cancel(): whether it was armed
+// timer:cancel(): returns whether the timer was armed.
 int cancel(program& whose, lua_State* in) {
   const auto* const which = static_cast<std::uint64_t*>(luaL_checkudata(in, 1, timer_type));
   lua_pushboolean(in, whose.disarm(*which));

@@ -17,14 +17,14 @@ namespace {
 constexpr const char* topic_type = "troupe.topic";
 constexpr const char* subscription_type = "troupe.subscription";
 
-// What sending to one client costs, in steps.
+// The cost of sending to one client, in steps.
 constexpr std::size_t steps_each = 100;
-// And a change of presence, of which all instances may be told.
+// The cost of a presence change, of which all instances may be notified.
 constexpr std::size_t steps_of_a_change = 1'000;
 
 // ── Values ────────────────────────────────────────────────────────────────────────────────────
 
-// Before it is known what it stands for, so that there is memory for it.
+// Created before the subscription that it will hold, so that an allocation cannot fail afterwards.
 std::uint64_t& push_subscription(lua_State* in) {
   auto* const made = static_cast<std::uint64_t*>(lua_newuserdatauv(in, sizeof(std::uint64_t), 0));
   *made = 0;
@@ -38,7 +38,7 @@ int push_subscribed(lua_State* in, std::uint64_t& made, std::optional<std::uint6
   return 1;
 }
 
-// troupe.subscribe(topic, f): a subscription; or nil and why there is none
+// troupe.subscribe(topic, f): returns a subscription; or nil and the reason.
 int subscribe(program& whose, lua_State* in) {
   const std::string topic(check_name(in, 1));
   luaL_checktype(in, 2, LUA_TFUNCTION);
@@ -48,7 +48,7 @@ int subscribe(program& whose, lua_State* in) {
   return push_subscribed(in, made, whose.its_sharing().subscribe(in, topic));
 }
 
-// troupe.publish(topic, value): how many instances it has reached
+// troupe.publish(topic, value): returns the number of instances that it reached.
 int publish(program& whose, lua_State* in) {
   const std::string_view topic = check_name(in, 1);
   check_value(in, 2);
@@ -60,7 +60,7 @@ int publish(program& whose, lua_State* in) {
   return 1;
 }
 
-// subscription:cancel(): whether it was one
+// subscription:cancel(): returns whether it was active.
 int cancel(program& whose, lua_State* in) {
   const auto* const which = static_cast<std::uint64_t*>(luaL_checkudata(in, 1, subscription_type));
   lua_pushboolean(in, whose.its_sharing().cancel(*which));
@@ -94,7 +94,7 @@ int topic(program&, lua_State* in) {
   return 1;
 }
 
-// Whether it was new; or nil, and why there is no room.
+// Pushes whether the place was new; or nil and the limit that was reached.
 int push_place(lua_State* in, participation::outcome what) {
   if (what == participation::outcome::full) return push_why(in, "full");
   if (what == participation::outcome::too_many) {
@@ -117,7 +117,7 @@ int join(program& whose, lua_State* in) {
   return push_place(in, whose.around().shared().join(name, check_here(whose, in, 2)));
 }
 
-// topic:leave(client): whether it was in
+// topic:leave(client): returns whether the client was a follower.
 int leave(program& whose, lua_State* in) {
   const std::string_view name = check_topic(in);
   lua_pushboolean(in, whose.around().shared().leave(name, check_client(in, 2)));
@@ -136,7 +136,8 @@ int count(program& whose, lua_State* in) {
   return 1;
 }
 
-// Calls send(follower) for each but one. Pushes how many took it.
+// Calls send(follower) for each follower except one. Pushes the number of followers that accepted
+// it.
 template <class Send>
 int to_all(program& whose, lua_State* in, std::uint64_t except, Send send) {
   lua_Integer reached = 0;
@@ -172,7 +173,7 @@ int broadcast(program& whose, lua_State* in, bool as_text) {
 int topic_send(program& whose, lua_State* in) { return broadcast(whose, in, true); }
 int topic_send_binary(program& whose, lua_State* in) { return broadcast(whose, in, false); }
 
-// topic:notify(method [, params [, except]]): encoded once for each encoding that somebody has
+// topic:notify(method [, params [, except]]): encodes once for each encoding that a follower uses.
 int topic_notify(program& whose, lua_State* in) {
   (void)check_topic(in);
   const std::string_view method = check_method(in, 2);
@@ -208,7 +209,7 @@ int track(program& whose, lua_State* in) {
   return push_place(in, whose.around().shared().track(name, who, std::move(meta)));
 }
 
-// topic:untrack(client): whether it was present
+// topic:untrack(client): returns whether the client was present.
 int untrack(program& whose, lua_State* in) {
   const std::string_view name = check_topic(in);
   governor::of(in).spend(in, steps_of_a_change);
@@ -216,7 +217,7 @@ int untrack(program& whose, lua_State* in) {
   return 1;
 }
 
-// topic:list(): {id = …, instance = …, meta = …} of each that is present
+// topic:list(): returns {id = …, instance = …, meta = …} for each present client.
 int list(program& whose, lua_State* in) {
   const crowds::attendees all = all_crowds(whose).present(crowd_of(whose, in));
   governor::of(in).spend(in, all.size() + 1);
@@ -229,7 +230,7 @@ int list(program& whose, lua_State* in) {
   return 1;
 }
 
-// topic:on_join(f), topic:on_update(f), topic:on_leave(f): a subscription
+// topic:on_join(f), topic:on_update(f), topic:on_leave(f): return a subscription.
 template <presence_change What>
 int on_change(program& whose, lua_State* in) {
   const std::string name(check_topic(in));

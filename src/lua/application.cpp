@@ -25,10 +25,10 @@ namespace {
 using namespace std::chrono_literals;
 using detail::instance;
 
-// What a start may take beside the scripts' own time.
+// The time that a start may take in addition to the scripts' own time.
 constexpr duration start_margin = 5s;
 
-/// Around a program that is only looked at: nothing happens.
+/// The environment of a program that is only checked: its calls have no effect.
 class nowhere final : public detail::surroundings, public detail::tasks::observer {
  public:
   explicit nowhere(const application_options& of)
@@ -106,7 +106,7 @@ class application::state {
     if (!top_) return true;
     const time_point by = later(clock::now(), deadline);
     core_->among()->remove(core_->options().name);
-    // on_stop may wait for something.
+    // on_stop may wait.
     std::vector<asking<bool>> farewells;
     for (const auto& each : instances_) {
       farewells.push_back(each.ask<detail::wind_up>(deadline));
@@ -198,7 +198,7 @@ class application::state {
     const duration spare =
         4 * std::max(latest_->limits.run_time, running_->limits.run_time) + start_margin;
     for (std::size_t i = 0; i < instances_.size(); ++i) {
-      // One that comes late is refused there; the answer says so.
+      // The instance refuses a request that comes too late, and its reply says so.
       const auto got =
           instances_[i].ask<detail::take_over>(later(until, spare) - clock::now(), until).get();
       std::string why_not = got ? got->why_not : std::string(got.why());
@@ -214,7 +214,7 @@ class application::state {
     return {};
   }
 
-  // All that are to start have, or one has not.
+  // Waits until all instances have started or one has failed.
   void await_start() {
     const duration most = 4 * core_->options().limits.run_time + start_margin;
     const std::string why = core_->await_starts(later(clock::now(), most));
@@ -228,9 +228,9 @@ class application::state {
   const std::shared_ptr<detail::application_core> core_;
   const application_kind kind_;
   const detail::script_folder folder_{core_->options().from};
-  // The one that was tried last, whether it runs or was refused.
+  // The version that was tried last, whether it runs or was refused.
   std::shared_ptr<const detail::application_version> latest_ = core_->version(1);
-  // The one that took over last in all instances.
+  // The version that last took over in all instances.
   std::shared_ptr<const detail::application_version> running_ = latest_;
   unsigned tried_ = 1;
   ref<supervisor> top_;

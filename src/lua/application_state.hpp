@@ -21,17 +21,18 @@ namespace troupe::lua::detail {
 
 class instance;
 
-/// A number that several threads count up; see application_statistics. Nothing depends on it.
+/// A number that several threads increment; see application_statistics. No other data depends on
+/// it.
 class counter {
  public:
   void add(std::uint64_t n = 1) noexcept {
     value_.fetch_add(n, relaxed);
-  }  // [count] relaxed: a number alone
+  }  // [count] relaxed: only a number; it orders nothing
   void subtract(std::uint64_t n = 1) noexcept {
     value_.fetch_sub(n, relaxed);
   }                                                                 // [count] relaxed: as above
   void set(std::uint64_t n) noexcept { value_.store(n, relaxed); }  // [count] relaxed: as above
-  /// Returns the number then.
+  /// Returns the new number.
   std::uint64_t add_one() noexcept {
     return value_.fetch_add(1, relaxed) + 1;
   }  // [count] relaxed: as above
@@ -43,9 +44,9 @@ class counter {
   atomic<std::uint64_t> value_{0};
 };
 
-/// Of one instance, for all of its incarnations.
+/// The numbers of one instance, over all of its incarnations.
 struct instance_counts {
-  counter assigned;  // connections that belong to it, from the moment when it was chosen
+  counter assigned;  // connections assigned to it, from the moment it was chosen
   counter clients;
   counter waiting;
   counter memory;
@@ -65,18 +66,19 @@ struct instance_counts {
   counter outgoing_failures;
 };
 
-/// Errors: application_error if one of them cannot be. Returns them as they are.
+/// Checks the limits of an application and returns them unchanged. Errors: application_error if one
+/// is invalid.
 [[nodiscard]] limits checked_limits(const std::string& application, const limits& its);
 
-/// What the instances and the sessions of an application share.
+/// The state that the instances and the sessions of an application share.
 ///
-/// Threads: any; instances are set once, before there are sessions.
+/// Threads: any. The instances are set once, before the first session exists.
 class application_core {
  public:
   application_core(const community& among, application_options options);
 
   [[nodiscard]] const application_options& options() const noexcept { return options_; }
-  /// What the next incarnation of an instance is made of. Threads: any.
+  /// Returns the version from which the next incarnation of an instance is made. Threads: any.
   [[nodiscard]] std::shared_ptr<const application_version> version(unsigned instance) const;
   void set_version(unsigned instance, std::shared_ptr<const application_version> now);
   [[nodiscard]] const std::shared_ptr<community::state>& among() const noexcept { return among_; }
@@ -84,21 +86,23 @@ class application_core {
     return *counts_[instance - 1];
   }
 
-  /// Which instance, from 1 on, has connections with this request.
+  /// Returns the instance to which a connection with this request belongs, counted from 1.
   [[nodiscard]] unsigned instance_for(const http::request& asked) const;
-  /// Which one has what belongs to a key.
+  /// Returns the instance that is responsible for a key.
   [[nodiscard]] unsigned instance_for(std::string_view key) const;
   [[nodiscard]] const ref<instance>& at(unsigned number) const { return instances_[number - 1]; }
   void set_instances(std::vector<ref<instance>> all);
 
-  /// From 1 on.
+  /// Returns ids that begin at 1.
   [[nodiscard]] std::uint64_t next_client() noexcept { return clients_.add_one(); }
-  /// An instance says that it has started, or why not.
+  /// An instance reports that it has started, or why it could not.
   void started(const std::string& why_not) noexcept;
-  /// Waits until as many have said so as there are instances, or one has failed. Returns why; empty: all is well.
+  /// Waits until every instance has started or one has failed. Returns the reason of the failure;
+  /// empty if all have started.
   [[nodiscard]] std::string await_starts(time_point deadline);
 
-  /// What scripts connect by. Errors: as outgoing_client::get().
+  /// Returns the client through which scripts make outgoing connections. Errors: as
+  /// outgoing_client::get().
   [[nodiscard]] ref<http::client> client() { return outgoing_.get(); }
   void end_client() noexcept { outgoing_.end(); }
 
@@ -113,9 +117,9 @@ class application_core {
   counter clients_;
   outgoing_client outgoing_;
   semaphore starts_;
-  mutable mutex mutex_;                                               // guards what follows
-  std::vector<std::shared_ptr<const application_version>> versions_;  // of each instance
-  std::string why_not_;  // of the first that could not start
+  mutable mutex mutex_;                                               // guards the members below
+  std::vector<std::shared_ptr<const application_version>> versions_;  // by instance
+  std::string why_not_;  // reason of the first instance that could not start
 };
 
 }  // namespace troupe::lua::detail

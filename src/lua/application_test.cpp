@@ -33,7 +33,7 @@ TEST_F(running_application, says_everything_back) {
   EXPECT_EQ(got.opcode, 2);
   EXPECT_EQ(got.payload, std::string("\xff\0\1", 3));
   EXPECT_EQ(application_->kind(), application_kind::raw);
-  // An answer may be here before it is counted.
+  // A reply may arrive before it is counted.
   EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().messages_out == 2; }));
   const application_statistics counts = application_->statistics();
   EXPECT_EQ(counts.messages_in, 2U);
@@ -190,7 +190,7 @@ TEST_F(running_application, others_are_asked) {
   EXPECT_EQ(client.hear(), "none: 'other' has no 'what' in its calls");
 }
 
-// Answers with what it was asked, and fails what it does not know.
+// Replies with the value it received, and fails unknown requests.
 class mirror : public actor {
  public:
   answer on(const call& m) {
@@ -390,9 +390,9 @@ TEST_F(rpc_application, calls_of_channel_0_do_not_wait_for_each_other) {
   EXPECT_EQ(client.hear(), R"({"id":1,"result":"waited"})");
 }
 
-// What a call came with is in the Lua state, where memory_bytes counts it, and nowhere else.
+// The arguments of a call are in the Lua state, where memory_bytes counts them, and nowhere else.
 TEST_F(rpc_application, a_call_that_waits_does_not_keep_its_text) {
-  options_.limits.memory_warning_bytes = 256 * 1024;  // garbage goes after each message
+  options_.limits.memory_warning_bytes = 256 * 1024;  // collects garbage after each message
   http::options with = on_free_port();
   with.limits.message_bytes = 2 * 1024 * 1024;
   start(
@@ -426,7 +426,7 @@ TEST_F(rpc_application, calls_that_wait_for_their_channel_are_bounded_in_bytes) 
     return R"({"id": )" + std::to_string(id) + R"(, "ch": 1, "method": "wait", "pad": ")" + pad +
            R"("})";
   };
-  // Its texts are given back with it, whatever has become of its calls.
+  // Its texts are released with the connection, whatever has become of its calls.
   raw_client gone = open_rpc();
   for (int i = 1; i <= 4; ++i) gone.say(call(i));
   gone.say(R"({"id": 5, "method": "go", "params": 0})");
@@ -500,7 +500,7 @@ TEST_F(rpc_application, a_client_without_the_subprotocol_is_refused) {
   EXPECT_EQ(connect().upgrade("/app", "Sec-WebSocket-Protocol: other\r\n").status, 400U);
 }
 
-// ── What cannot start ─────────────────────────────────────────────────────────────────────────
+// ── Applications that cannot start ────────────────────────────────────────────────────────────
 
 TEST_F(running_application, what_is_wrong_with_the_scripts_is_said) {
   EXPECT_THAT(problem("return {on_message = function( end}"), HasSubstr("main.lua:1: "));

@@ -13,7 +13,7 @@ namespace troupe::lua::detail {
 namespace {
 
 // ── Protected calls ───────────────────────────────────────────────────────────────────────────
-// Lua's own, but that a killed run goes through them.
+// Like Lua's own, except that the error of a killed run passes through them.
 
 int end_protected_call(lua_State* in, int status, lua_KContext below) {
   if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(in) - static_cast<int>(below);
@@ -31,8 +31,8 @@ int pcall(lua_State* in) {
   return end_protected_call(in, status, 0);
 }
 
-// Calls the script's handler, the upvalue, with the error; but not for a run that is killed: that error comes out
-// of a hook, and no hook would look at the handler.
+// Calls the script's handler, the upvalue, with the error. It is not called for a killed run: that
+// error comes out of a hook, and no hook would interrupt the handler.
 int handle_error(lua_State* in) {
   if (governor::of(in).killed()) return 1;
   lua_pushvalue(in, lua_upvalueindex(1));
@@ -55,10 +55,10 @@ int xpcall(lua_State* in) {
   return end_protected_call(in, status, 2);
 }
 
-// ── What is less than Lua's own ───────────────────────────────────────────────────────────────
+// ── Restricted functions ──────────────────────────────────────────────────────────────────────
 
-// What is loaded: a text, or what a function gives piece by piece. It is compiled in small pieces, with a look at the
-// clock at each.
+// The source to load: a text, or a function that returns it piece by piece. It is compiled in small
+// pieces, with a check of the clock at each.
 struct chunk {
   std::string_view rest;
   bool by_function;
@@ -89,7 +89,7 @@ const char* next_piece(lua_State* in, void* from, std::size_t* size) {
   return piece.data();
 }
 
-// load(chunk [, name [, mode [, env]]]), of text alone.
+// load(chunk [, name [, mode [, env]]]): accepts text only.
 int load(lua_State* in) {
   const bool has_environment = !lua_isnone(in, 4);
   chunk all{{}, !lua_isstring(in, 1)};
@@ -105,7 +105,7 @@ int load(lua_State* in) {
   }
   lua_settop(in, chunk::piece_place);
   if (lua_load(in, next_piece, &all, name, "t") != LUA_OK) {
-    governor::of(in).raise_if_killed(in);  // it has caught that
+    governor::of(in).raise_if_killed(in);  // the function that gave the pieces may have caught it
     luaL_pushfail(in);
     lua_insert(in, -2);
     return 2;
@@ -127,7 +127,7 @@ int tonumber(lua_State* in) {
   return call_original(in);
 }
 
-// Lua sees whether there is a finaliser when a metatable is set, and not later.
+// Lua looks for a finaliser when a metatable is set, and not later.
 int setmetatable(lua_State* in) {
   if (lua_istable(in, 2)) {
     lua_pushliteral(in, "__gc");
@@ -170,8 +170,8 @@ void open_base(lua_State* of) {
   for (const char* name : {"dofile", "loadfile", "print", "warn"}) forbid(of, name);
   lua_pop(of, 1);
   forbid_weak_keys(of);
-  // What luaL_requiref() has remembered would give the originals back to nobody: there is no package library,
-  // and scripts do not see the registry.
+  // luaL_requiref() keeps references to the original functions. They cannot be reached: there is no
+  // package library, and scripts do not see the registry.
 }
 
 }  // namespace troupe::lua::detail

@@ -13,7 +13,7 @@
 
 namespace troupe::lua::detail {
 
-/// Lua with its own libraries beside ours: both do the same, and the results are compared.
+/// Runs Lua's own libraries and ours with the same input and compares the results.
 class beside_lua {
  public:
   using value = std::variant<lua_Integer, std::string>;
@@ -21,7 +21,7 @@ class beside_lua {
 
   beside_lua() : theirs_(luaL_newstate()) { luaL_openlibs(theirs_.get()); }
 
-  /// The text of a function's body with its arguments, `...`.
+  /// `text` is a function's body; it reads its arguments from `...`.
   void compare(const std::string& text, const values& arguments) {
     ++compared_;
     const std::string ours = results(ours_.main(), text, arguments);
@@ -37,7 +37,7 @@ class beside_lua {
 
   int compared() const { return compared_; }
 
-  /// As "1, true, x"; an error as "error: " and the message.
+  /// Returns the results as "1, true, x", or an error as "error: " and the message.
   static std::string results(lua_State* in, const std::string& text, const values& arguments) {
     lua_settop(in, 0);
     if (lua_getfield(in, LUA_REGISTRYINDEX, text.c_str()) == LUA_TNIL) {

@@ -8,9 +8,9 @@
 
 namespace troupe::lua::detail {
 
-/// How large the largest of a number of blocks is, up to the next power of two.
+/// Tracks the size of the largest of a number of blocks, rounded up to the next power of two.
 ///
-/// Cost: a few instructions each, however many blocks there are.
+/// Cost: a few instructions per call, regardless of the number of blocks.
 class block_sizes {
  public:
   void add(std::size_t bytes) noexcept {
@@ -22,11 +22,11 @@ class block_sizes {
     const auto width = static_cast<std::size_t>(std::bit_width(bytes));
     if (--counts_[width] == 0) there_ &= ~(std::uint64_t{1} << width);
   }
-  /// 0: there is none.
+  /// Returns 0 if there are no blocks.
   [[nodiscard]] std::size_t largest() const noexcept { return std::bit_floor(there_); }
 
  private:
-  // By the bits that a size has: below 2 to that power. None has 64.
+  // Indexed by bit width: block sizes below 2 to the power of the index. No size has a width of 64.
   std::array<std::uint32_t, 64> counts_{};
   std::uint64_t there_ = 0;
 };

@@ -17,7 +17,7 @@ TEST(block_sizes, know_the_largest_up_to_a_power_of_two) {
   all.add(1'500);
   all.remove(1024);
   EXPECT_EQ(all.largest(), 2048U);
-  all.remove(2000);  // of the same kind as 1,500
+  all.remove(2000);  // in the same class as 1,500
   EXPECT_EQ(all.largest(), 1024U);
   all.remove(1000);
   EXPECT_EQ(all.largest(), 0U);

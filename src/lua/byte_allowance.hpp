@@ -7,14 +7,14 @@
 
 namespace troupe::lua::detail {
 
-/// How many bytes may be held for some purpose at a time, and how many are.
+/// Limits how many bytes may be held for one purpose at a time, and counts those that are.
 ///
 /// Threads:   one at a time.
-/// Invariant: used() is the sum of all shares that exist, and never more than the limit. It
+/// Invariant: used() is the sum of all existing shares and never exceeds the limit. The allowance
 ///            outlives its shares.
 class byte_allowance {
  public:
-  /// Some of it, given back when this is destroyed.
+  /// A part of the allowance, which is returned when the share is destroyed.
   class share {
    public:
     share(share&& other) noexcept : of_(std::exchange(other.of_, nullptr)), bytes_(other.bytes_) {}
@@ -35,7 +35,7 @@ class byte_allowance {
   byte_allowance(const byte_allowance&) = delete;
   byte_allowance& operator=(const byte_allowance&) = delete;
 
-  /// Nothing if that would be more than the limit.
+  /// Returns nothing if the limit would be exceeded.
   [[nodiscard]] std::optional<share> take(std::size_t bytes) noexcept {
     if (bytes > most_ - used_) return std::nullopt;
     used_ += bytes;

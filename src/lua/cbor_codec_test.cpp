@@ -45,7 +45,7 @@ TEST_F(cbor_codec, floats_take_four_bytes_where_that_loses_nothing) {
       "");
 }
 
-// What RFC 8949 has in appendix A.
+// The examples of RFC 8949, appendix A.
 TEST_F(cbor_codec, reads_the_examples_of_the_rfc) {
   const auto is = [&](const std::string& hex, const std::string& json) {
     EXPECT_EQ(from_cbor(hex), json) << hex;

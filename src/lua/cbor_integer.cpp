@@ -6,7 +6,8 @@
 
 namespace troupe::lua::detail {
 
-// RFC 8949, 3.1: the upper three bits are the type, 0 or, for -1 - n, 1; the others n, or that 1, 2, 4 or 8 bytes have it.
+// RFC 8949, 3.1: the upper three bits are the type, which is 0, or 1 for -1 - n. The other bits are
+// n, or say that the following 1, 2, 4 or 8 bytes contain it.
 std::optional<std::int64_t> integer_of_cbor(std::string_view bytes) noexcept {
   if (bytes.empty()) return std::nullopt;
   const auto head = static_cast<unsigned char>(bytes.front());

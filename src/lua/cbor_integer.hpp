@@ -8,10 +8,11 @@
 
 namespace troupe::lua::detail {
 
-/// The integer that the bytes are in CBOR, as encode() writes it; nothing if they are something else.
+/// Returns the integer that the bytes encode, in the form of CBOR that encode() writes. Returns
+/// nothing for all other bytes.
 [[nodiscard]] std::optional<std::int64_t> integer_of_cbor(std::string_view bytes) noexcept;
 
-/// The same bytes as encode() writes.
+/// Returns the same bytes that encode() writes.
 [[nodiscard]] std::string cbor_of(std::int64_t value);
 
 }  // namespace troupe::lua::detail

@@ -13,22 +13,23 @@
 
 namespace troupe::lua::detail {
 
-/// Which of a connection's calls may run: those on channel 0 at once, those on another one after the other. A call
-/// is a request or a notification.
+/// Decides which calls of a connection may run. Calls on channel 0 begin at once; calls on any
+/// other channel run one at a time, in order. A call is a request or a notification.
 ///
 ///   arrive() ──▶ begins ───────────────────▶ finish()
-///           └──▶ waits ──the one before─────▶
+///           └──▶ waits ──previous one ends──▶
 ///
 /// Threads:   one at a time.
-/// Invariant: of each channel but 0, one call at most has begun and not finished; if one waits, one has begun.
-/// Cost:      of a call, some allocations of less than 100 bytes.
+/// Invariant: on each channel except 0, at most one call has begun and not finished. If a call
+///            waits on a channel, one has begun there.
+/// Cost:      some allocations of less than 100 bytes per call.
 class channel_order {
  public:
-  /// What the connection calls a call by, in order of arrival; from 1 on.
+  /// The connection's name for a call. Tickets are numbered from 1, in order of arrival.
   using ticket = std::uint64_t;
 
-  /// A duplicate is answered with the id null, since the id is that of the request before; what is overloaded with
-  /// its own.
+  /// The error reply to a duplicate has the id null, because its id belongs to the earlier request.
+  /// The reply to an overloaded request has the id of that request.
   enum class verdict : std::uint8_t { begins, waits, duplicate, overloaded };
   struct arrival {
     verdict what;
@@ -37,16 +38,17 @@ class channel_order {
 
   static constexpr std::size_t usual_open_max = 256;
 
-  /// So many calls may have begun or wait.
+  /// At most `open_max` calls may be running or waiting.
   explicit channel_order(std::size_t open_max = usual_open_max) noexcept : open_max_(open_max) {}
 
   /// Notifications have no id. An id is in use until its call has finished.
   arrival arrive(std::uint8_t channel, std::optional<request_id> id);
 
-  /// It has been answered, or dropped, even if it has not begun. Returns the one that begins now, if there is one.
+  /// Reports that a call was replied to or dropped, even if it had not begun. Returns the call that
+  /// begins now, if any.
   std::optional<ticket> finish(ticket call);
 
-  /// That have begun or wait.
+  /// Returns the number of calls that are running or waiting.
   [[nodiscard]] std::size_t open() const noexcept { return calls_.size(); }
 
  private:
@@ -59,7 +61,7 @@ class channel_order {
   ticket last_ = 0;
   std::unordered_map<ticket, about> calls_;
   std::unordered_set<request_id> ids_;
-  // Of each channel that is in use but 0: the first has begun.
+  // Of each channel in use except 0. The first call of a line has begun.
   std::map<std::uint8_t, std::deque<ticket>> lines_;
 };
 

@@ -7,7 +7,7 @@
 namespace troupe::lua::detail {
 namespace {
 
-// z, of Lua 5.1, is in no manual any more, and still there.
+// z, of Lua 5.1, is no longer in the manual, but Lua still supports it.
 constexpr std::string_view letters = "acdglpsuwxz";
 
 constexpr bool is_in_class(char letter, int c) {
@@ -43,7 +43,7 @@ constexpr bool is_in_class(char letter, int c) {
 
 struct class_sets {
   std::array<character_set, 2 * letters.size()> sets{};
-  std::array<std::uint8_t, 256> which{};  // from 1 on
+  std::array<std::uint8_t, 256> which{};  // from 1
 
   constexpr class_sets() {
     for (std::size_t i = 0; i < letters.size(); ++i) {

@@ -7,7 +7,7 @@
 
 namespace troupe::lua::detail {
 
-/// Some of the 256 characters.
+/// A subset of the 256 characters.
 class character_set {
  public:
   constexpr bool has(char c) const noexcept {
@@ -25,8 +25,8 @@ class character_set {
     for (std::uint64_t& word : words_) word = ~word;
   }
 
-  /// What the letter of a class such as %a stands for, in the C locale; a capital for all others. Null for what is
-  /// no class: there the character stands for itself.
+  /// Returns the set for the letter of a class such as %a, in the C locale. A capital letter gives
+  /// the complement. Returns null for a character that names no class and stands for itself.
   static const character_set* of_class(char letter) noexcept;
 
  private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a value of about 200 bytes costs as JSON and as CBOR, on Lua's stack; and the same with nlohmann's own
-// values, to compare with.
+// Measures the cost of a value of about 200 bytes as JSON and as CBOR, on Lua's stack; and, for
+// comparison, with nlohmann's own values.
 //
 //   codec_bench [--smoke]
 //
-// One line each: name, nanoseconds of one, bytes.
+// Prints one line for each: name, nanoseconds per value, bytes.
 
 #include <chrono>
 #include <cstdio>

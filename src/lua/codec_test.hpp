@@ -9,7 +9,7 @@
 
 namespace troupe::lua::detail {
 
-/// Scripts that have json, cbor, null and array; and hex(text), unhex(text).
+/// Scripts with json, cbor, null and array, and also hex(text) and unhex(text).
 class codec : public script {
  protected:
   explicit codec(const codec_limits& allowed = {}, const bounds& most = {}) : script(most) {
@@ -22,14 +22,14 @@ class codec : public script {
         "end)) end");
   }
 
-  /// An expression of Lua's as JSON, or the error.
+  /// Returns the value of a Lua expression as JSON, or the error.
   std::string to_json(const std::string& expression) {
     return run("return json.encode(" + expression + ")");
   }
   std::string to_cbor(const std::string& expression) {
     return run("return hex(cbor.encode(" + expression + "))");
   }
-  /// A value as JSON, that has come as JSON or as CBOR; or "nil, " and the error.
+  /// Returns a value that arrived as JSON or CBOR as JSON, or "nil, " and the error.
   std::string from_json(std::string_view text) { return decoded("json.decode(given)", text); }
   std::string from_cbor(std::string_view hex) { return decoded("cbor.decode(unhex(given))", hex); }
 

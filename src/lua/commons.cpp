@@ -15,13 +15,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What has expired and nobody has come across is freed that much later, so many at a time of each store.
+// Expired entries that no call has freed are freed at this interval, a limited number at a time in
+// each store.
 constexpr duration sweep_each = 1s;
 constexpr std::size_t sweep_most = 10'000;
 
 }  // namespace
 
-/// Frees what has expired, as long as there is something that will.
+/// Frees expired entries as long as there are entries that will expire.
 class commons::keeper final : public actor {
  public:
   explicit keeper(std::weak_ptr<commons> of) : of_(std::move(of)) {}
@@ -71,7 +72,7 @@ void commons::expires_something() {
   told.send_after(sweep_each, sweep{});
 }
 
-// True: it has to be done again.
+// Returns true if another sweep is needed.
 bool commons::sweep_all() {
   const time_point now = clock::now();
   const auto all = [&](std::size_t most) {
@@ -81,7 +82,8 @@ bool commons::sweep_all() {
     return more;
   };
   if (all(sweep_most)) return true;
-  // Who has put something in meanwhile has relied on this, or finds it undone.
+  // A call that added an entry meanwhile either relied on this sweep, so it is repeated, or finds
+  // is_kept_ unset and schedules one.
   const std::lock_guard lock(keeper_mutex_);
   is_kept_ = all(0);
   return is_kept_;

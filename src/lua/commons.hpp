@@ -20,12 +20,13 @@
 
 namespace troupe::lua::detail {
 
-/// What the applications of a community share (docs/decisions/0025-shared-state-of-applications.md).
+/// The state that the applications of a community share
+/// (docs/decisions/0025-shared-state-of-applications.md).
 ///
 /// Threads: any.
 class commons : public std::enable_shared_from_this<commons> {
  public:
-  /// Without a system nothing is freed by time alone.
+  /// Without a system, no timer frees expired entries.
   commons(troupe::system* on, const shared_limits& allowed);
 
   [[nodiscard]] shared_topics& topics() noexcept { return topics_; }
@@ -33,15 +34,16 @@ class commons : public std::enable_shared_from_this<commons> {
   [[nodiscard]] shared_queues& queues() noexcept { return queues_; }
   [[nodiscard]] script_metrics& metrics() noexcept { return metrics_; }
   [[nodiscard]] shared_store& store() noexcept { return store_; }
-  /// The one that an application has for itself. It stays as long as this.
+  /// Returns the application's own store. It lives as long as this object.
   [[nodiscard]] shared_store& store_of(const std::string& application, const store_options& bounds);
 
-  /// To be called after something has been put into a store that will expire: it will be freed when it has.
+  /// To be called after an entry with an expiry time was put into a store. Schedules a sweep that
+  /// frees it.
   void expires_something();
 
   void published(const publication& done);
 
-  /// Appends what all of it has and has done.
+  /// Appends the figures of all shared state.
   void add_figures(std::vector<http::figure_family>& to) const;
 
  private:
@@ -57,14 +59,14 @@ class commons : public std::enable_shared_from_this<commons> {
   script_metrics metrics_;
   shared_store store_;
 
-  mutable mutex mutex_;  // guards what follows
+  mutable mutex mutex_;  // guards the members below
   std::map<std::string, std::unique_ptr<shared_store>> stores_;
   std::uint64_t values_accepted_ = 0;
   std::uint64_t values_refused_ = 0;
 
-  mutex keeper_mutex_;  // guards what follows; the one above is taken within it
+  mutex keeper_mutex_;  // guards the members below; mutex_ may be taken while it is held
   ref<keeper> keeper_;
-  bool is_kept_ = false;  // a sweep is to come
+  bool is_kept_ = false;  // a sweep is scheduled
 };
 
 }  // namespace troupe::lua::detail

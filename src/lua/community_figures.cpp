@@ -49,7 +49,7 @@ void add_applications(figure_list& to, const std::vector<counted>& all) {
         to.add("troupe_application_failures_total",
                "Handlers that failed: with an error, or for a limit.", figure_type::counter);
     for (const auto& [application, its] : all) {
-      // What is counted meanwhile may be in one and not in the other yet.
+      // A failure that is counted meanwhile may be in one number and not yet in the other.
       const std::uint64_t limits = its.out_of_time + its.out_of_memory;
       const std::uint64_t errors = its.failures - std::min(its.failures, limits);
       failures.add(errors, {{"application", application}, {"reason", "error"}});

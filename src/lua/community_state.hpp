@@ -22,12 +22,12 @@ namespace detail {
 class application_core;
 }
 
-/// Who can be sent to by name, and what applications share.
+/// The registry of names that messages can be sent to, and the state that applications share.
 ///
 /// Threads: any.
 class community::state {
  public:
-  /// Finds, by a key, who answers.
+  /// Finds the responder for a key.
   using finder = std::function<call_target(std::string_view key)>;
 
   state(troupe::system& on, log_sink log, const shared_limits& allowed)
@@ -42,21 +42,21 @@ class community::state {
 
   [[nodiscard]] const std::shared_ptr<detail::commons>& shared() const noexcept { return shared_; }
 
-  /// Its statistics are among the figures as long as it lives.
+  /// Includes the statistics of an application in the figures as long as it exists.
   void show(std::weak_ptr<const detail::application_core> which);
   [[nodiscard]] std::vector<http::figure_family> figures() const;
 
-  /// False if the name is taken.
+  /// Returns false if the name is taken.
   [[nodiscard]] bool add(const std::string& name, finder find);
   void remove(const std::string& name);
-  /// Errors: std::invalid_argument if nobody has the name.
+  /// Errors: std::invalid_argument if the name is not registered.
   [[nodiscard]] call_target find(const std::string& name, std::string_view key) const;
 
  private:
   troupe::system& system_;
   const log_sink log_;
   const std::shared_ptr<detail::commons> shared_;
-  mutable mutex mutex_;  // guards what follows
+  mutable mutex mutex_;  // guards the members below
   std::map<std::string, finder, std::less<>> known_;
   std::vector<std::weak_ptr<const detail::application_core>> shown_;
 };

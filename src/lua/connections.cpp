@@ -7,7 +7,7 @@
 
 namespace troupe::lua::detail {
 
-/// Of on_message: the message's place in the connection's window is given back.
+/// The ending of on_message: releases the message's place in the connection's window.
 class connections::handled_message final : public ending {
  public:
   explicit handled_message(http::detail::window_place&& place) noexcept
@@ -59,7 +59,7 @@ void connections::drop(std::uint64_t id) noexcept {
   forget(id);
 }
 
-// ── What has come ─────────────────────────────────────────────────────────────────────────────
+// ── Events ────────────────────────────────────────────────────────────────────────────────────
 
 void connections::opened(std::uint64_t id, http::websocket socket) {
   connection& its = all_.at(id);
@@ -69,7 +69,7 @@ void connections::opened(std::uint64_t id, http::websocket socket) {
     connection* const found = find(id);
     if (found == nullptr) return 0;
     lua_rawgeti(in, LUA_REGISTRYINDEX, found->itself);
-    // With nothing to call it is there as long as a script has it.
+    // Without handlers it exists as long as a script refers to it.
     const bool is_called = found->on_message != LUA_NOREF || found->on_close != LUA_NOREF;
     if (!is_called) luaL_unref(in, LUA_REGISTRYINDEX, std::exchange(found->itself, LUA_NOREF));
     return 1;
@@ -95,7 +95,8 @@ void connections::said(connection_said&& m) {
   const std::size_t bytes = m.message.data.size();
   const std::size_t most = state_.governor().allowed().memory_hard;
   if (its.receiver == 0 && bytes > most - std::min(most, unread_bytes_)) {
-    // The bytes are not the script's memory yet, so nothing else bounds them for all connections.
+    // The bytes are not in the script's memory yet, so no other limit applies to all connections
+    // together.
     if (!std::exchange(its.is_overfull, true) && its.socket) {
       its.socket->close(1013, "too much is waiting");
     }
@@ -114,9 +115,9 @@ void connections::closed(connection_closed&& m) {
   connection* const found = find(id);
   if (found == nullptr) return;
   const bool is_told = found->on_message != LUA_NOREF || found->on_close != LUA_NOREF;
-  if (!is_told) return;  // receive() tells, or it is collected
+  if (!is_told) return;  // receive() reports it, or the object is collected
   if (found->on_close != LUA_NOREF) call_on_close(*found);
-  // What has come before may still be received.
+  // Messages that arrived before may still be received.
   if (connection* const still = find(id)) {
     if (still->on_message != LUA_NOREF) return forget(id);
     luaL_unref(state_.main(), LUA_REGISTRYINDEX, std::exchange(still->itself, LUA_NOREF));
@@ -171,7 +172,7 @@ void connections::call_on_close(const connection& of) {
   tasks_.start(push, std::make_unique<no_ending>());
 }
 
-// ── Ends ──────────────────────────────────────────────────────────────────────────────────────
+// ── Removal ───────────────────────────────────────────────────────────────────────────────────
 
 void connections::forget(std::uint64_t id) noexcept {
   const auto found = all_.find(id);

@@ -19,24 +19,26 @@ namespace troupe::lua::detail {
 
 /// A WebSocket that a script has connected.
 struct connection {
-  std::optional<http::websocket> socket = {};  // none: it is being opened
-  std::uint64_t opener = 0;                    // the wait of who connects; 0: open
-  std::uint64_t receiver = 0;                  // the wait of who receives; 0: nobody
-  timer patience = {};                         // of that
+  std::optional<http::websocket> socket = {};  // nothing while it is being opened
+  std::uint64_t opener = 0;                    // the wait of the handler that connects; 0: open
+  std::uint64_t receiver = 0;                  // the wait of the handler that receives; 0: none
+  timer patience = {};                         // the time-out of the receiver
   std::deque<connection_said> unread = {};     // each keeps its place in the connection's window
-  bool is_overfull = false;                    // what still comes is dropped, until it is closed
+  bool is_overfull = false;                    // further messages are dropped until it is closed
   std::optional<connection_closed> closed = {};
-  int itself = LUA_NOREF;  // what scripts have, as long as it must not be collected
+  int itself = LUA_NOREF;  // the script's object, while it must not be collected
   int on_message = LUA_NOREF;
   int on_close = LUA_NOREF;
 };
 
-/// The WebSockets that the scripts of one program have connected. Who is said something calls its handler, or keeps it
-/// for who receives: as many messages as the connection's window has places, then the other end is held back. What all
-/// of them keep has at most as many bytes as the instance may have memory; a connection with more is closed with 1013.
+/// The WebSockets that the scripts of one program have connected. A message calls the connection's
+/// handler. Without a handler it is kept for receive(): as many messages as the connection's window
+/// has places, after which backpressure reaches the other end. The kept messages of all connections
+/// together have at most as many bytes as the instance may have memory; a connection that would
+/// exceed this is closed with 1013.
 ///
-///   add() ─▶ being opened ─opened()─▶ open ─closed()─▶ closed ─ its unread messages have been received ─▶ gone
-///                └─ not_opened() ─▶ gone      drop(): nobody can name it any more ─▶ gone
+///   add() ─▶ being opened ─opened()─▶ open ─closed()─▶ closed ─ all messages received ─▶ gone
+///                └─ not_opened() ─▶ gone      drop(): no script refers to it any more ─▶ gone
 ///
 /// Threads: the instance's turns.
 class connections {
@@ -47,25 +49,26 @@ class connections {
   connections& operator=(const connections&) = delete;
 
   // ── For functions that scripts call ─────────────────────────────────────────────────────────
-  /// Raises an error if there are too many.
+  /// Raises an error if there are too many connections.
   connection& add(lua_State* in, std::uint64_t id);
-  /// Null: it is gone.
+  /// Returns null if the connection is gone.
   [[nodiscard]] connection* find(std::uint64_t id) noexcept;
-  /// Pushes data and whether it is binary; or nil, why, code and reason. Nothing, and 0: it has to wait.
+  /// Pushes the data and whether it is binary, or nil, the reason, the code and its text. Pushes
+  /// nothing and returns 0 if the caller has to wait.
   int receive(lua_State* in, std::uint64_t id, connection& from);
   void drop(std::uint64_t id) noexcept;
 
-  // ── What has come ───────────────────────────────────────────────────────────────────────────
+  // ── Events ──────────────────────────────────────────────────────────────────────────────────
   void opened(std::uint64_t id, http::websocket socket);
   void not_opened(std::uint64_t id, const std::string& why);
   void said(connection_said&& m);
   void closed(connection_closed&& m);
-  /// True if it was a time-out of who receives.
+  /// Returns true if `wait` was the time-out of a receiver.
   bool timed_out(std::uint64_t wait);
 
-  /// Says goodbye to all; what they say is still heard.
+  /// Sends a close frame on all connections; messages that still arrive are delivered.
   void close_all(std::uint16_t code, const std::string& reason);
-  /// And forgets them.
+  /// Does the same and then removes all connections.
   void end_all(std::uint16_t code, const std::string& reason) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
@@ -81,7 +84,7 @@ class connections {
   tasks& tasks_;
   state& state_;
   const std::size_t most_;
-  std::size_t unread_bytes_ = 0;  // of all
+  std::size_t unread_bytes_ = 0;  // of all connections
   std::map<std::uint64_t, connection> all_;
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How long scripts run that are allowed so many milliseconds and do all they can to have more: first loops whose
-// instructions each last long, then what honest scripts pay beside long strings and large tables.
+// Measures how long scripts run that have a limit of some milliseconds and try to exceed it: first
+// loops of instructions that each take long, then the cost for honest scripts that have long
+// strings and large tables.
 //
 //   containment_bench [--smoke]
 //
-// One line each: name, milliseconds.
+// Prints one line for each: name, milliseconds.
 
 #include <algorithm>
 #include <chrono>
@@ -62,7 +63,7 @@ constexpr script abuses[] = {
      "f(table.unpack(t))"},
 };
 
-// On a state of its own. Milliseconds that the run has taken.
+// Runs the script on its own state. Returns the milliseconds that the run has taken.
 double run(const script& which, std::chrono::milliseconds limit, const std::string& bytes,
            std::string& ended) {
   const auto with_size = [&](std::string text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a script does to get away with more than its share.
+// Attempts of a script to exceed its limits.
 
 #include "script_test.hpp"
 
@@ -114,7 +114,7 @@ TEST_F(script, a_killed_run_leaves_memory_for_what_is_made_between_runs) {
   EXPECT_EQ(lua_pcall(lua, 0, 0, 0), LUA_OK);
 }
 
-// ── How soon it is looked ─────────────────────────────────────────────────────────────────────
+// ── How soon the clock is checked ─────────────────────────────────────────────────────────────
 
 struct looked_at : script {
   looked_at() : script({.run_time = std::chrono::seconds(1)}) {
@@ -124,7 +124,7 @@ struct looked_at : script {
     });
     lua_setglobal(state_.main(), "until_look");
   }
-  /// Instructions from one look to the next, as a script that returns that finds it.
+  /// Returns the number of instructions from one check to the next, as the script counts them.
   int count(const std::string& text) { return std::stoi(run(text)); }
 };
 
@@ -132,7 +132,7 @@ TEST_F(looked_at, sooner_where_an_instruction_may_last) {
   EXPECT_EQ(count("return until_look()"), 10'000);
   EXPECT_LE(count("local s = ('x'):rep(100000) s = s .. 'y' return until_look()"), 1024);
   EXPECT_LE(count("local t = {} for i = 1, 1 << 20 do t[i] = i end return until_look()"), 128);
-  // 2 MB of zeros are compared in 12 ms.
+  // Comparing 2 MB of zeros takes 12 ms.
   EXPECT_LE(count("local s = ('x'):rep(2000000) return until_look()"), 64);
   EXPECT_LE(count("local s = ('x'):rep(8000000) return until_look()"), 16);
   EXPECT_LE(count("local s local function f() s = ('x'):rep(2000000) end "
@@ -151,7 +151,7 @@ TEST_F(looked_at, as_before_when_it_has_gone) {
   EXPECT_EQ(count("return until_look()"), 10'000);
 }
 
-// Lua leaves the hooks of a coroutine off that an error has left out of a hook.
+// Lua leaves the hooks of a coroutine disabled after an error has left it out of a hook.
 TEST_F(script, what_was_killed_runs_no_more) {
   EXPECT_EQ(run("c = coroutine.create(function() local x <close> = setmetatable({}, {__close = "
                 "function() while true do end end}) while true do end end) coroutine.resume(c)"),
@@ -179,7 +179,7 @@ TEST_F(script, a_caught_error_is_none) {
 }
 
 struct hungry : script {
-  // Memory is to end these, on a slow machine too.
+  // Memory must end these, even on a slow host.
   hungry()
       : script({.memory_soft = 1'000'000,
                 .memory_hard = 2'000'000,
@@ -242,7 +242,7 @@ TEST(state, without_room_for_the_libraries_it_cannot_be_made) {
   EXPECT_THROW(state({.memory_soft = 10'000, .memory_hard = 10'000}), std::bad_alloc);
 }
 
-// ── What is not there ─────────────────────────────────────────────────────────────────────────
+// ── Functions that are not available ──────────────────────────────────────────────────────────
 
 TEST_F(script, only_names_that_are_harmless_are_there) {
   for (const char* name : {"io", "debug", "package", "require", "dofile", "loadfile", "print",
@@ -273,8 +273,8 @@ TEST_F(unhurried, finalisers_are_refused) {
             "nil");
 }
 
-// A chain of weak keys is collected in quadratic time by one step that no hook interrupts: so there
-// are none, by whichever way a metatable gets its __mode.
+// A chain of weak keys is collected in quadratic time by one step that no hook interrupts. So there
+// must be no weak keys, however a metatable gets its __mode.
 TEST_F(unhurried, keys_are_never_weak) {
   for (const char* mode : {"k", "kv", "vk", "strong", ""}) {
     EXPECT_THAT(run("return setmetatable({}, {__mode = '" + std::string(mode) + "'})"),
@@ -305,7 +305,7 @@ TEST_F(unhurried, values_can_be_weak) {
   EXPECT_THAT(run("setmetatable(t, {})"), HasSubstr("cannot change a protected metatable"));
   EXPECT_THAT(run("setmetatable({}, {__mode = 'v', __index = {}})"), HasSubstr("no other fields"));
   EXPECT_THAT(run("setmetatable({}, {__mode = 'v', 1})"), HasSubstr("no other fields"));
-  // What the script's own metatable says later has no effect.
+  // Later changes of the script's own metatable have no effect.
   EXPECT_EQ(run("mine.__mode = 'k' mine.__index = {a = 1} return t.a"), "nil");
   run("u = setmetatable({}, {__mode = 'v'}) u[{}] = kept");
   lua_gc(state_.main(), LUA_GCCOLLECT);

@@ -9,7 +9,8 @@
 namespace troupe::lua::detail {
 namespace {
 
-// On top of the stack of a coroutine that waits. Scripts have no light userdata, and so no such value.
+// The top of the stack of a coroutine that waits. Scripts have no light userdata, so they cannot
+// produce this value.
 const char wait_mark = 0;
 
 lua_State* checked_coroutine(lua_State* in) {
@@ -18,13 +19,13 @@ lua_State* checked_coroutine(lua_State* in) {
   return which;
 }
 
-// What resuming it has come to. Its values are on its stack, above what was there.
+// The result of resuming a coroutine. The values are on its stack, above the earlier ones.
 struct outcome {
   int status;
   int values;
 };
 
-// Moves so many values from the top of `in` to `which`, and resumes that.
+// Moves that number of values from the top of `in` to `which`, and resumes that.
 outcome resume(lua_State* in, lua_State* which, int arguments) {
   if (waits(which)) {
     lua_pop(in, arguments);
@@ -55,7 +56,8 @@ enum class form : lua_KContext { resume, wrap };
 
 int give_results(lua_State* in, lua_State* from, outcome got, form as);
 
-// What the one that waited was waiting for is there, as the values above those that were on the stack.
+// Continues after a wait: the values above those that were on the stack are the results of the
+// wait.
 int go_on(lua_State* in, int, lua_KContext context) {
   const form as{context & 1};
   const int below = static_cast<int>(context >> 1);
@@ -74,7 +76,7 @@ int give_results(lua_State* in, lua_State* from, outcome got, form as) {
   if (got.status != LUA_OK && got.status != LUA_YIELD) {
     governor& bounds = governor::of(in);
     if (as == form::wrap) {
-      // As Lua does it: its variables are closed, and the error goes on from here.
+      // As in Lua: its variables are closed, and the error is raised again here.
       bounds.raise_if_killed(in);
       if (lua_status(from) != LUA_OK && lua_status(from) != LUA_YIELD) {
         bounds.watch(from);
@@ -123,7 +125,8 @@ int coroutine_wrap(lua_State* in) {
   return 1;
 }
 
-// Lua's own, but that a killed run goes through it, and that what waits is not closed under who waits for it.
+// Like Lua's own, with two differences: the error of a killed run passes through it, and it refuses
+// to close a coroutine that waits, because its resumer waits for it as well.
 int coroutine_close(lua_State* in) {
   lua_State* const which = checked_coroutine(in);
   if (waits(which)) return luaL_error(in, "cannot close a coroutine that waits for something");

@@ -8,7 +8,7 @@
 
 namespace troupe::lua::detail {
 
-// An application's name has no such character.
+// An application's name does not contain this character.
 std::string crowds::name_of(std::string_view application, std::string_view topic) {
   std::string name;
   name.reserve(application.size() + 1 + topic.size());
@@ -22,7 +22,7 @@ std::string_view application_of(std::string_view name) { return name.substr(0, n
 
 }  // namespace
 
-// Null: there are too many.
+// Returns null if there are too many topics.
 crowds::crowd* crowds::made(const std::string& name) {
   const auto found = all_.find(name);
   if (found != all_.end()) return &found->second;

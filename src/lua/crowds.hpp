@@ -24,32 +24,33 @@ namespace troupe::lua::detail {
 struct follower {
   std::uint64_t client = 0;
   http::websocket socket;
-  std::optional<encoding> rpc;  // what it talks, if that is the protocol
+  std::optional<encoding> rpc;  // the encoding, if it uses the protocol
 };
 
-/// What crowds have, and what they have done.
+/// The state of crowds, and counts of its events.
 struct crowd_statistics {
-  std::uint64_t topics = 0;   // at the moment
-  std::uint64_t present = 0;  // at the moment
-  std::uint64_t bytes = 0;    // of what is said about these
-  std::uint64_t refused = 0;  // for want of room
-  std::uint64_t dropped = 0;  // changes that somebody who watches has not been told of
+  std::uint64_t topics = 0;   // current number
+  std::uint64_t present = 0;  // current number
+  std::uint64_t bytes = 0;    // of their metadata
+  std::uint64_t refused = 0;  // because a limit was reached
+  std::uint64_t dropped = 0;  // changes that a watcher was not notified of
 };
 
-/// Clients of an application by the topics that they follow or are present in, whatever their instance; and who watches
-/// that. A crowd is there while it has one of these.
+/// The clients of an application, in all of its instances, by the topics that they follow or are
+/// present in; and the watchers of those topics. A crowd exists while it has a follower, a present
+/// client or a watcher.
 ///
 /// Threads:   any.
-/// Invariant: who has been told that somebody has joined, or has begun to watch when he was there, is told once
-///            that he has left.
-/// Cost:      a mutex. The list of those who follow is copied when it is asked for, for the first time after a change.
+/// Invariant: a watcher that was notified of a client's join, or began to watch while the client
+///            was present, is notified exactly once that the client has left.
+/// Cost:      a mutex. The list of followers is copied at the first request after a change.
 class crowds {
  public:
   struct bounds {
     std::size_t topics = 0;
     std::size_t present = 0;
-    std::size_t bytes = 0;   // of what is said about them
-    unsigned percent = 100;  // of each, what one application may have
+    std::size_t bytes = 0;   // of the metadata of present clients
+    unsigned percent = 100;  // of each limit, for one application
   };
   using followers = std::shared_ptr<const std::vector<follower>>;
   using attendees = std::vector<std::shared_ptr<const attendee>>;
@@ -61,7 +62,7 @@ class crowds {
   crowds(const crowds&) = delete;
   crowds& operator=(const crowds&) = delete;
 
-  /// Of a topic of an application.
+  /// The internal name of an application's topic.
   [[nodiscard]] static std::string name_of(std::string_view application, std::string_view topic);
 
   enum class joined : std::uint8_t { joined, was_in, full };
@@ -69,16 +70,16 @@ class crowds {
   bool leave(const std::string& crowd, std::uint64_t client);
   [[nodiscard]] bool has(const std::string& crowd, std::uint64_t client) const;
   [[nodiscard]] std::size_t count(const std::string& crowd) const;
-  /// Null: nobody follows it.
+  /// Returns null if the topic has no followers.
   [[nodiscard]] followers all(const std::string& crowd);
 
   enum class tracked : std::uint8_t { joined, updated, full };
   tracked track(const std::string& crowd, attendee who);
   bool untrack(const std::string& crowd, std::uint64_t client);
-  /// In the order of their numbers.
+  /// In the order of client ids.
   [[nodiscard]] attendees present(const std::string& crowd) const;
 
-  /// False: there are too many topics.
+  /// Returns false if there are too many topics.
   bool watch(const std::string& crowd, const std::shared_ptr<presence_box>& who);
   void unwatch(const std::string& crowd, std::uint64_t box);
 
@@ -87,28 +88,28 @@ class crowds {
  private:
   struct presence_entry {
     std::shared_ptr<const attendee> who;
-    std::vector<std::uint64_t> untold;  // boxes that had no room for its coming
+    std::vector<std::uint64_t> untold;  // boxes without room for its join
   };
   struct crowd {
     std::map<std::uint64_t, follower> followers;
-    crowds::followers listed;  // null if it has changed
+    crowds::followers listed;  // null if it is outdated
     std::map<std::uint64_t, presence_entry> present;
     std::vector<std::shared_ptr<presence_box>> watching;
   };
   using table = std::unordered_map<std::string, crowd>;
 
-  // All with the mutex.
+  // All of these require the mutex.
   [[nodiscard]] crowd* made(const std::string& name);
   [[nodiscard]] const crowd* find(const std::string& name) const;
   void end_if_empty(table::iterator which);
   void tell(const std::string& name, crowd& its, presence_entry& of, presence_change what,
             to_be_told& whom);
 
-  mutable mutex mutex_;  // guards what follows
+  mutable mutex mutex_;  // guards the members below
   shares made_;
   table all_;
   shares present_;
-  shares bytes_;  // of what is said about these
+  shares bytes_;  // of the metadata of present clients
   std::uint64_t refused_ = 0;
   std::uint64_t dropped_ = 0;
 };

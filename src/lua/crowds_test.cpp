@@ -33,14 +33,14 @@ class watcher {
   explicit watcher(std::size_t most = 100)
       : box_(std::make_shared<presence_box>(
             ++last_, std::make_shared<const std::function<void(std::uint64_t)>>([this](auto) {
-              told_.fetch_add(1, relaxed);  // [told] relaxed: a number alone
+              told_.fetch_add(1, relaxed);  // [told] relaxed: only a number
             }),
             most)) {}
 
   const std::shared_ptr<presence_box>& box() const { return box_; }
   int told() const { return told_.load(relaxed); }  // [told]
 
-  /// As "+1 ~1 -1".
+  /// Returns the changes as "+1 ~1 -1".
   std::vector<std::string> take(std::size_t most = 100) {
     std::vector<std::string> all;
     bool more = false;
@@ -87,7 +87,7 @@ TEST(crowds, tell_who_watches_what_has_changed_since) {
   EXPECT_EQ(all.track("a/t", person(2, "other")), tracked::updated);
   EXPECT_TRUE(all.untrack("a/t", 2));
   EXPECT_FALSE(all.untrack("a/t", 2));
-  EXPECT_EQ(w.told(), 1);  // not again until he has looked
+  EXPECT_EQ(w.told(), 1);  // not again before it takes the changes
   all.track("b/t", person(7));
   EXPECT_TRUE(all.untrack("a/t", 1));
   EXPECT_THAT(w.take(), ElementsAre("+2", "~2", "-2", "-1"));
@@ -105,7 +105,7 @@ TEST(crowds, a_watcher_that_is_too_slow_is_not_told_of_the_leave_of_whom_it_does
   all.watch("a/t", slow.box());
   all.watch("a/t", other.box());
   for (std::uint64_t i = 1; i <= 3; ++i) all.track("a/t", person(i));
-  all.track("a/t", person(1, "other"));  // no room for an update either
+  all.track("a/t", person(1, "other"));  // an update does not fit either
   for (std::uint64_t i = 1; i <= 3; ++i) all.untrack("a/t", i);
   EXPECT_THAT(slow.take(), ElementsAre("+1", "+2", "-1", "-2"));
   EXPECT_THAT(other.take(), ElementsAre("+1", "+2", "+3", "~1", "-1", "-2", "-3"));
@@ -123,7 +123,7 @@ TEST(crowds, a_box_that_is_taken_in_parts_is_told_of_again) {
   EXPECT_EQ(w.box()->take(2, more).size(), 2u);
   EXPECT_TRUE(more);
   all.track("a/t", person(4));
-  EXPECT_EQ(w.told(), 1);  // who takes in parts comes back by himself
+  EXPECT_EQ(w.told(), 1);  // a watcher that takes a part comes back on its own
   EXPECT_EQ(w.box()->take(2, more).size(), 2u);
   EXPECT_FALSE(more);
   EXPECT_THAT(w.take(), IsEmpty());
@@ -165,7 +165,7 @@ TEST(crowds, of_one_application_leave_room_for_others) {
   EXPECT_EQ(all.statistics().bytes, 20u);
 }
 
-// Each who comes leaves once, for each who watches, in this order.
+// Each client that joins leaves once, for each watcher, in this order.
 TEST(crowds, a_stampede_tells_each_leave_once) {
   crowds all({.topics = 100, .present = 100'000, .bytes = 1'000'000});
   constexpr std::uint64_t each = 2'000;
@@ -186,7 +186,7 @@ TEST(crowds, a_stampede_tells_each_leave_once) {
           all.leave("a/t", client);
           all.untrack("a/t", client);
         }
-        done.fetch_add(1, release);  // [done] release: what was told is in the box
+        done.fetch_add(1, release);  // [done] release: the notifications are in the box
       });
     }
     bool last = false;

@@ -11,11 +11,11 @@
 namespace troupe::lua::detail {
 
 struct malformed {
-  std::size_t at;  // so many bytes lie before it
+  std::size_t at;  // number of bytes before it
   std::string why;
 };
 
-/// Give the pieces of one value to a builder; all bytes belong to it.
+/// Pass the parts of one value to a builder. All bytes must belong to that value.
 std::optional<malformed> decode_json(std::string_view bytes, value_builder& to);
 std::optional<malformed> decode_cbor(std::string_view bytes, value_builder& to);
 

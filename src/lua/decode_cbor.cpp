@@ -8,19 +8,19 @@
 #include "decode.hpp"
 #include "utf8.hpp"
 
-// Not nlohmann's: that calls itself for each 0x7f of a row of them, turns what does not fit into others, and
-// does not look at what is said to be UTF-8.
+// nlohmann's reader is not used: it recurses for each 0x7f of a row of them, it changes integers
+// that do not fit, and it does not check that text is UTF-8.
 
 namespace troupe::lua::detail {
 namespace {
 
-// As the wire has them, RFC 8949 section 3.1.
+// The major types in the encoding, RFC 8949 section 3.1.
 enum class major : std::uint8_t { whole, negative, bytes, text, array, map, tag, simple };
 
 struct head {
   major kind;
-  std::uint8_t info;       // how the argument was written: 31 for an indefinite length
-  std::uint64_t argument;  // of floats the bits
+  std::uint8_t info;       // how the argument was encoded: 31 for an indefinite length
+  std::uint64_t argument;  // the bits of a float
 };
 
 constexpr std::uint8_t indefinite = 31;
@@ -44,7 +44,7 @@ class reader {
  public:
   reader(std::string_view bytes, value_builder& to) noexcept : bytes_(bytes), to_(to) {}
 
-  // The builder's limit of the depth is that of the recursion.
+  // The builder's limit of the depth also limits this recursion.
   bool value() {
     head next{};
     return read(next) && value(next);
@@ -55,7 +55,7 @@ class reader {
     return at_ == bytes_.size() || to_.refuse("something follows the value");
   }
 
-  // Of what was read last.
+  // Of the item that was read last.
   [[nodiscard]] std::size_t begin() const noexcept { return begin_; }
 
  private:
@@ -196,7 +196,7 @@ class reader {
     return got.kind == major::simple && got.info == indefinite;
   }
 
-  // Every element has a byte at least: a count that says more is not believed.
+  // Every element has at least one byte, so a count that exceeds the number of bytes is rejected.
   bool is_there(std::uint64_t bytes) {
     return bytes <= bytes_.size() - at_ || to_.refuse("it ends too early");
   }

@@ -11,7 +11,7 @@
 namespace troupe::lua::detail {
 namespace {
 
-// Goes through the bytes, and tells others how far.
+// Iterates over the bytes, and records the position.
 class reading {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -33,12 +33,12 @@ class reading {
   const char** told_;
 };
 
-// What nlohmann's parser calls. Where it throws Lua's errors they go through the parser, which has only values
-// to destroy.
+// The callbacks of nlohmann's parser. They may throw Lua's errors through the parser, which only
+// has values to destroy.
 struct events {
   using json = nlohmann::json;
 
-  // JSON does not say how many members there are; most objects have some, and a table grows in steps.
+  // JSON does not state the number of members. Most objects have a few, and a table grows in steps.
   static constexpr std::size_t guess = 4;
 
   bool null() { return to.null(); }
@@ -54,7 +54,7 @@ struct events {
     return to.number(value);
   }
   bool string(const std::string& value) { return to.string(value); }
-  bool binary(const json::binary_t&) { return false; }  // JSON has none
+  bool binary(const json::binary_t&) { return false; }  // JSON has no binary values
 
   bool start_object(std::size_t) { return to.begin_map(guess); }
   bool key(const std::string& name) { return to.key(name); }
@@ -63,8 +63,9 @@ struct events {
   bool end_array() { return to.end(); }
 
   bool parse_error(std::size_t position, const std::string&, const json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing value -
-    // invalid literal; last read: '…'; expected …": what was read may be long, and anything.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
+    // value - invalid literal; last read: '…'; expected …": the last read text may be long and
+    // contain anything.
     std::string_view text = error.what();
     if (const auto begin = text.find("] "); begin != text.npos) text.remove_prefix(begin + 2);
     if (const auto begin = text.find("while parsing "); begin != text.npos) {

@@ -15,11 +15,11 @@
 namespace troupe::lua::detail {
 namespace {
 
-// How the value that is being written is reached.
+// One step of the path to the value that is being written.
 struct step {
   const step* from;
-  std::string_view name;  // of a map's value
-  lua_Integer position;   // of an array's
+  std::string_view name;  // of a value in a map
+  lua_Integer position;   // of a value in an array
 };
 
 void append_path(std::string& to, const step* last) {
@@ -180,7 +180,7 @@ class encoder {
     lua_pushlstring(lua_, text.data(), text.size());
     lua_concat(lua_, 2);
     lua_error(lua_);
-    std::abort();  // it does not return
+    std::abort();  // unreachable
   }
 
   lua_State* const lua_;

@@ -11,7 +11,7 @@ namespace troupe::lua::detail {
 
 using http_labels = std::vector<std::pair<std::string, std::string>>;
 
-/// Writes figures, family by family.
+/// Collects figures, family by family.
 class figure_list {
  public:
   explicit figure_list(std::vector<http::figure_family>& to) : to_(to) {}

@@ -14,28 +14,28 @@
 namespace troupe::lua::detail {
 namespace {
 
-// What a step counts for in a simulation.
+// The time that a step counts as in a simulation.
 constexpr duration simulated_step = std::chrono::nanoseconds(10);
 
-// So many bytes may be gone through in the time of one step.
+// The number of bytes that can be traversed in the time of one step.
 constexpr std::size_t bytes_per_step = 64;
 
-// Blocks below these are not counted: the slowest instruction lasts as long as `slowest` says at least.
+// Smaller blocks are not counted: the slowest instruction is assumed to take at least `slowest`.
 constexpr std::size_t long_string = 8 * 1024;
 constexpr std::size_t long_block = 64 * 1024;
 constexpr duration slowest = std::chrono::microseconds(50);
 
-// How long an instruction goes through a block. Measured: '<' of strings of zeros takes 5.6 ns for each byte, since
-// the C library compares them piece by piece; next() of a table that was emptied, counting one that is full, and
-// copying arguments take 0.04 to 0.1.
+// How long an instruction takes for a block. Measured: '<' of strings of zeros takes 5.6 ns for
+// each byte, because the C library compares them piece by piece. next() of an emptied table,
+// counting a full table, and copying arguments take 0.04 to 0.1.
 constexpr duration time_of(std::size_t string_bytes, std::size_t other_bytes) noexcept {
   return std::chrono::nanoseconds(6 * string_bytes + other_bytes / 8);
 }
 
-// What a run may last beyond its time, besides the instruction that it is in.
+// A run may exceed its time by this, in addition to the current instruction.
 constexpr duration grace = std::chrono::milliseconds(5);
 
-// The error of a run that is killed. Who hears of it looks at the verdict.
+// The error of a killed run. Code that receives it reads the verdict.
 const char killed_mark = 0;
 
 void on_count(lua_State* in, lua_Debug*) { governor::of(in).counted(in); }
@@ -49,14 +49,14 @@ governor& governor::of(lua_State* of) noexcept {
 void* governor::allocate(void* self, void* block, std::size_t old_bytes,
                          std::size_t bytes) noexcept {
   auto& my = *static_cast<governor*>(self);
-  const std::size_t had = block != nullptr ? old_bytes : 0;  // else old_bytes says what it is for
+  const std::size_t had = block != nullptr ? old_bytes : 0;  // otherwise old_bytes is a type
   if (bytes == 0) {
     if (had >= long_string) (void)my.has_gone(block, had);
     std::free(block);
     my.used_ -= had;
     return nullptr;
   }
-  // Making smaller must not fail.
+  // Shrinking a block must not fail.
   if (bytes > had &&
       bytes - had > my.bounds_.memory_hard - std::min(my.used_, my.bounds_.memory_hard)) {
     return nullptr;
@@ -84,7 +84,7 @@ void governor::govern(lua_State* main) noexcept {
   lua_sethook(main, on_count, LUA_MASKCOUNT, look_each);
 }
 
-// ── How long instructions may last ────────────────────────────────────────────────────────────
+// ── Duration of instructions ──────────────────────────────────────────────────────────────────
 
 void governor::has_come(void* block, std::size_t bytes, bool is_string) noexcept {
   if (!is_string && bytes < long_block) return;
@@ -92,7 +92,7 @@ void governor::has_come(void* block, std::size_t bytes, bool is_string) noexcept
     try {
       long_strings_.insert(block);
     } catch (const std::bad_alloc&) {
-      is_string = false;  // counted as another block, and taken out as one
+      is_string = false;  // counted as another block, and removed as one
       if (bytes < long_block) return;
     }
   }
@@ -102,7 +102,7 @@ void governor::has_come(void* block, std::size_t bytes, bool is_string) noexcept
   if (among.largest() > before) look_sooner();
 }
 
-// Whether it was a string.
+// Returns whether it was a string.
 bool governor::has_gone(void* block, std::size_t bytes) noexcept {
   const bool is_string = long_strings_.erase(block) != 0;
   if (is_string) {
@@ -113,8 +113,8 @@ bool governor::has_gone(void* block, std::size_t bytes) noexcept {
   return is_string;
 }
 
-// So many steps that, if each were the slowest instruction that there may be, the time that is left would be over with the
-// last of them. A power of two, so that it seldom changes.
+// Returns the number of steps after which the remaining time would be over if each were the slowest
+// possible instruction. It is a power of two, so that it seldom changes.
 std::size_t governor::window() const noexcept {
   if (over_at_ == time_point::max()) return look_each;
   if (verdict_ != verdict::none) return 1;
@@ -124,7 +124,7 @@ std::size_t governor::window() const noexcept {
   return steps >= look_each ? look_each : std::max(std::bit_floor(steps), std::size_t{1});
 }
 
-// There is a larger block than before, and the one who runs has perhaps just looked.
+// The largest block has grown, and the running script may only just have been checked.
 void governor::look_sooner() noexcept {
   if (over_at_ == time_point::max()) return;
   now_ = clock::now();
@@ -149,9 +149,9 @@ void governor::counted(lua_State* by) {
   count(by);
 }
 
-// ── Looking at the clock ──────────────────────────────────────────────────────────────────────
+// ── Checking the clock ────────────────────────────────────────────────────────────────────────
 
-// After so many steps, of which the last ones may not have been counted.
+// Called after that number of steps; the last of them may not have been counted.
 void governor::read_clock(std::size_t uncounted) noexcept {
   if (over_at_ != time_point::max()) {
     if (troupe::detail::thread_host::here() != nullptr) {
@@ -164,8 +164,8 @@ void governor::read_clock(std::size_t uncounted) noexcept {
   unlooked_ = window_ = window();
 }
 
-// What is given memory is filled, so a table that grows again and again takes time that no hook sees. Nothing can be raised
-// here, but memory can be refused; that ends the run as well.
+// Allocated memory is filled, so a table that grows repeatedly takes time that no hook sees. An
+// allocation cannot raise an error, but it can be refused; that ends the run as well.
 bool governor::has_time_for(std::size_t bytes) noexcept {
   const std::size_t steps = bytes / bytes_per_step;
   if (steps < unlooked_) {
@@ -205,12 +205,13 @@ void governor::make_room(lua_State* in, std::size_t bytes) {
 }
 
 void governor::raise(lua_State* in) {
-  // What a script still runs on the way out, __close, ends with its first instruction.
+  // Script code that still runs while the error propagates, such as __close, ends at its first
+  // instruction.
   window_ = 1;
   count(in);
   lua_pushlightuserdata(in, const_cast<char*>(&killed_mark));
   lua_error(in);
-  std::abort();  // it does not return
+  std::abort();  // unreachable
 }
 
 bool governor::was_killed(lua_State* coroutine) noexcept {

@@ -14,36 +14,40 @@
 
 namespace troupe::lua::detail {
 
-/// How much scripts of one Lua state may take.
+/// Limits of the scripts of one Lua state.
 struct bounds {
-  /// Bytes of the state. Above the first, garbage is collected after a run; what goes beyond the second fails.
+  /// Memory of the state in bytes. Above the soft bound, garbage is collected after a run. An
+  /// allocation beyond the hard bound fails.
   std::size_t memory_soft = 48 * 1024 * 1024;
   std::size_t memory_hard = 64 * 1024 * 1024;
-  /// Of one run: from when a script is entered until it returns or waits.
+  /// Time of one run: from the moment a script is entered until it returns or waits.
   duration run_time = std::chrono::seconds(1);
 };
 
-/// Bounds what the scripts of one Lua state take: it is the state's allocator, and looks at the clock
-/// while a run lasts.
+/// Limits what the scripts of one Lua state consume. It is the allocator of the state, and it
+/// checks the clock while a run lasts.
 ///
 ///   idle ──begin()──▶ running ──over a bound──▶ killed ──end()──▶ idle
 ///
-/// What runs too long, or has caught an error for lack of memory, is killed: each look raises an error again,
-/// and the protected calls that scripts have let that through (base_library.cpp), until the run is over.
+/// A run is killed if it takes too long, or if its script catches an out-of-memory error. From then
+/// on each check raises an error again. The protected calls of scripts pass that error on
+/// (base_library.cpp), until the run is over.
 ///
-/// A hook sees each 10,000th instruction of each coroutine, since those inherit it. Memory that is asked for counts as
-/// steps as well. Loops written in C++ that a script can make long report theirs by spend().
+/// A hook is called every 10,000 instructions of each coroutine; coroutines inherit the hook.
+/// Requested memory counts as steps as well. Loops written in C++ whose length a script controls
+/// report their steps by spend().
 ///
-/// An instruction may go through a whole string or table, and so last for as long as the largest there is takes. Large
-/// blocks are counted, and the next look comes before so many of the slowest instructions that there can be would
-/// exceed the time that is left, by more than a grace.
+/// One instruction may traverse a whole string or table, so it may take as long as a pass over the
+/// largest block. The governor therefore tracks the sizes of large blocks. It schedules the next
+/// check so that the slowest possible instructions until then exceed the remaining time by at most
+/// a grace period.
 ///
 /// Threads:   as the state: one at a time.
-/// Invariant: a run ends within its time, the grace, and two of the slowest instructions.
-/// Cost:      while a run lasts, the clock is read once in 10,000 instructions or steps, more often beside strings of
-///            megabytes and when the time is nearly over; the hook makes the interpreter slower
-///            (docs/performance.md). In a simulation, where no time passes meanwhile, 10,000 steps
-///            count for 100 µs.
+/// Invariant: a run ends within its time, the grace period, and two of the slowest instructions.
+/// Cost:      while a run lasts, the clock is read once in 10,000 instructions or steps. It is read
+///            more often if there are strings of megabytes or the time is nearly over. The hook
+///            slows the interpreter down (docs/performance.md). In a simulation, where no time
+///            passes during a run, 10,000 steps count as 100 µs.
 class governor {
  public:
   enum class verdict : std::uint8_t { none, out_of_time, out_of_memory };
@@ -52,19 +56,19 @@ class governor {
   governor(const governor&) = delete;
   governor& operator=(const governor&) = delete;
 
-  /// The one of the state that `of` is a coroutine of.
+  /// Returns the governor of the state to which the coroutine `of` belongs.
   [[nodiscard]] static governor& of(lua_State* of) noexcept;
 
-  /// For lua_newstate(), with the governor as its first argument.
+  /// The allocator for lua_newstate(). Its first argument is the governor.
   static void* allocate(void* self, void* block, std::size_t old_bytes, std::size_t bytes) noexcept;
 
-  /// Makes it the governor of a new state and of the coroutines to come.
+  /// Makes this the governor of a new state and of its future coroutines.
   void govern(lua_State* main) noexcept;
-  /// From now on it is this coroutine that runs: to be called before one is resumed, and for who has resumed it
-  /// when that is over.
+  /// Reports which coroutine runs from now on. To be called before a coroutine is resumed, and
+  /// afterwards with the coroutine that resumed it.
   void watch(lua_State* coroutine) noexcept;
-  /// The same, for a script that resumes one: looks at the clock, since instructions of one are no instructions of
-  /// another.
+  /// The same for a script that resumes a coroutine. It checks the clock, because the hook counts
+  /// the instructions of each coroutine separately.
   ///
   /// Errors: raises one in `by` if the run is killed.
   void change(lua_State* by, lua_State* coroutine) {
@@ -73,10 +77,11 @@ class governor {
   }
 
   void begin(time_point now) noexcept;
-  /// Ends the run, and returns what had become of it.
+  /// Ends the run and returns its verdict.
   verdict end() noexcept;
 
-  /// So many steps of a loop that is not the interpreter's; about as long as an instruction each.
+  /// Reports steps of a loop outside of the interpreter. A step takes about as long as an
+  /// instruction.
   ///
   /// Errors: raises one if the run is killed.
   void spend(lua_State* by, std::size_t steps) {
@@ -86,30 +91,31 @@ class governor {
       look(by, steps);
     }
   }
-  /// So many instructions have gone by.
+  /// Reports instructions that were executed.
   void counted(lua_State* by);
 
-  /// Raises the error of a run that is killed, again.
+  /// Raises the error of a killed run again.
   void raise_if_killed(lua_State* in) {
     if (verdict_ != verdict::none) raise(in);
   }
-  /// A script is about to get hold of an error: kills the run if that says that there is no memory.
+  /// A script is about to catch an error. Kills the run if the error is out of memory.
   void caught(lua_State* in, int status);
-  /// For functions of Lua's that would fail where garbage could go: collects if there is not room for so many bytes.
+  /// For Lua's functions that fail for lack of memory without collecting garbage first: collects if
+  /// there is not enough room for that number of bytes.
   void make_room(lua_State* in, std::size_t bytes);
 
-  /// Whether it is a coroutine that was killed. Lua has left its hooks off, for good: nothing may run in it any more, not
-  /// even to close its variables.
+  /// Whether the coroutine was killed. Lua has permanently disabled its hooks, so nothing may run
+  /// in it any more, not even to close its variables.
   [[nodiscard]] static bool was_killed(lua_State* coroutine) noexcept;
 
   [[nodiscard]] bool killed() const noexcept { return verdict_ != verdict::none; }
   [[nodiscard]] std::size_t memory() const noexcept { return used_; }
-  /// The most that there was.
+  /// Returns the highest value so far.
   [[nodiscard]] std::size_t memory_peak() const noexcept { return peak_; }
   [[nodiscard]] const bounds& allowed() const noexcept { return bounds_; }
 
-  /// Between two runs: collects garbage if there is more than the soft bound. True if there still is, for the
-  /// first time since there was not.
+  /// Collects garbage between two runs if memory is above the soft bound. Returns true if it still
+  /// is, and was below after the previous collection.
   bool collect(lua_State* main);
 
  private:
@@ -131,22 +137,22 @@ class governor {
   lua_State* running_ = nullptr;
   std::size_t used_ = 0;
   std::size_t peak_ = 0;
-  std::size_t window_ = look_each;    // steps from the last look to the next
-  std::size_t unlooked_ = look_each;  // what is left of it
+  std::size_t window_ = look_each;    // steps between the last check and the next
+  std::size_t unlooked_ = look_each;  // the remaining part of it
   time_point over_at_ = time_point::max();
-  time_point now_{};  // of the last look
+  time_point now_{};  // of the last check
   verdict verdict_ = verdict::none;
   bool warned_ = false;
   std::size_t collect_above_ = 0;
 
-  // What an instruction may go through. Lua says of a block that it is a string's when it asks for it, and never
-  // again.
+  // The blocks that one instruction may traverse. Lua tells the allocator that a block is a string
+  // only when it allocates the block.
   block_sizes strings_;
   block_sizes others_;
   std::unordered_set<const void*> long_strings_;
 };
 
-/// What a user reads: "ran for more than 1000 ms without waiting".
+/// The text for users, such as "ran for more than 1000 ms without waiting".
 [[nodiscard]] std::string reason(governor::verdict why, const bounds& allowed);
 
 }  // namespace troupe::lua::detail

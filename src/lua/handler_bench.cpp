@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What handlers cost, without sockets: one that gives back what it is given, as JSON, one that sleeps once, and some that
-// compute. To compare one Lua with another.
+// Measures the cost of handlers without sockets: one that returns its argument, as JSON, one that
+// sleeps once, and some that compute. Serves to compare Lua engines.
 //
 //   handler_bench [--smoke]
 //
-// One line each: name, microseconds of one.
+// Prints one line for each: name, microseconds per call.
 
 #include <chrono>
 #include <cstdio>

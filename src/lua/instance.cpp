@@ -13,14 +13,15 @@
 namespace troupe::lua::detail {
 namespace {
 
-// So many messages in a row that had no memory, and the instance begins anew.
+// After that number of consecutive messages for which there was no memory, the instance fails and
+// is restarted.
 constexpr std::uint64_t memory_failures_max = 8;
 
 }  // namespace
 
 // ── Endings ───────────────────────────────────────────────────────────────────────────────────
 
-/// Of on_message: the message's place in its connection's window is given back.
+/// The ending of on_message: releases the message's place in its connection's window.
 class instance::raw_message final : public ending {
  public:
   explicit raw_message(http::detail::window_place&& place) noexcept : place_(std::move(place)) {}
@@ -31,7 +32,7 @@ class instance::raw_message final : public ending {
   http::detail::window_place place_;
 };
 
-/// Of a request or a notification of a client's.
+/// The ending of a client's request or notification.
 class instance::rpc_call final : public ending {
  public:
   rpc_call(instance& by, std::uint64_t client) noexcept : by_(by), client_(client) {}
@@ -42,7 +43,7 @@ class instance::rpc_call final : public ending {
   void returned(lua_State* in, int first) override {
     const client* const to = by_.find(client_);
     if (to == nullptr || !id) return;
-    lua_settop(in, first);  // one result, nil if there is none
+    lua_settop(in, first);  // one result, the default is nil
     std::string message;
     write_result(in, first, to->rpc->as, *id, message);
     send(*to, std::move(message));
@@ -68,7 +69,7 @@ class instance::rpc_call final : public ending {
   }
 
   std::optional<request_id> id;
-  channel_order::ticket ticket = 0;  // 0: it has not begun
+  channel_order::ticket ticket = 0;  // 0: the call has not begun
   http::detail::window_place place;  // of its message, whose text is not kept
 
  private:
@@ -76,7 +77,7 @@ class instance::rpc_call final : public ending {
   const std::uint64_t client_;
 };
 
-/// Of a call by another application.
+/// The ending of a call by another application.
 class instance::owed_answer final : public ending {
  public:
   owed_answer(instance& by, std::string method, reply<answer> owed) noexcept
@@ -84,7 +85,7 @@ class instance::owed_answer final : public ending {
 
   void returned(lua_State* in, int first) override {
     answer its;
-    lua_settop(in, first);  // one result, nil if there is none
+    lua_settop(in, first);  // one result, the default is nil
     encode(in, first, encoding::cbor, its.value);
     owed_.fulfil(std::move(its));
   }
@@ -101,7 +102,7 @@ class instance::owed_answer final : public ending {
   reply<answer> owed_;
 };
 
-/// Of on_close: the scripts have seen the client for the last time.
+/// The ending of on_close: the scripts no longer need the client.
 class instance::leaving_client final : public ending {
  public:
   leaving_client(instance& from, std::uint64_t id) noexcept : from_(&from), id_(id) {}
@@ -114,7 +115,7 @@ class instance::leaving_client final : public ending {
   std::uint64_t id_;
 };
 
-/// Of on_stop.
+/// The ending of on_stop.
 class instance::last_words final : public ending {
  public:
   explicit last_words(reply<bool> owed) noexcept : owed_(std::move(owed)) {}
@@ -125,7 +126,7 @@ class instance::last_words final : public ending {
   reply<bool> owed_;
 };
 
-/// Of run: it is not to go on beside that of another version.
+/// The ending of run, which must not continue beside that of another version.
 class instance::running final : public ending {
  public:
   void returned(lua_State*, int) override {}
@@ -133,7 +134,7 @@ class instance::running final : public ending {
   bool ends_with_its_version() const noexcept override { return true; }
 };
 
-// ── The beginning and the end ─────────────────────────────────────────────────────────────────
+// ── Start and end ─────────────────────────────────────────────────────────────────────────────
 
 instance::instance(std::shared_ptr<application_core> of, unsigned number)
     : core_(std::move(of)),
@@ -145,7 +146,7 @@ instance::instance(std::shared_ptr<application_core> of, unsigned number)
       programs_(load(core_->version(number))) {}
 
 std::unique_ptr<program> instance::load(std::shared_ptr<const application_version> which) try {
-  // `surroundings` and `observer` are private bases: make_unique could not see them.
+  // `surroundings` and `observer` are private bases, which make_unique cannot access.
   return std::unique_ptr<program>(new program(*this, std::move(which), *this));
 } catch (const std::exception& e) {
   core_->started(e.what());
@@ -154,8 +155,8 @@ std::unique_ptr<program> instance::load(std::shared_ptr<const application_versio
 
 instance::~instance() {
   close_all(1012, "the application starts anew");
-  counts_.clients.subtract(clients_.size());  // the next incarnation does not know them
-  // What waits is told of the end while the rest of this is still there.
+  counts_.clients.subtract(clients_.size());  // the next incarnation has none of them
+  // The endings of suspended handlers are notified while the members below still exist.
   programs_.clear();
   counts_.memory.set(0);
   counts_.waiting.set(0);
@@ -170,7 +171,7 @@ void instance::on_start() {
     void failed(const failure& how) noexcept override { *why_ = how.text; }
     const std::shared_ptr<std::string> why_;
   };
-  // on_start may wait, and fail later; then the instance is taken to have started.
+  // on_start may wait and fail later; the instance then counts as started.
   const auto why = std::make_shared<std::string>();
   if (current().call(
           handler::start, [](lua_State*) { return 0; }, std::make_unique<starting>(why)) ==
@@ -234,7 +235,7 @@ void instance::on(client_opened&& m) {
 
 void instance::on(client_said&& m) {
   const auto found = clients_.find(m.id);
-  if (found == clients_.end()) return;  // of the incarnation before
+  if (found == clients_.end()) return;  // of the previous incarnation
   counts_.messages_in.add();
   if (found->second.rpc) {
     heard(found->second, std::move(m), 0);
@@ -252,7 +253,7 @@ void instance::on(client_said&& m) {
   handled();
 }
 
-// `begun`: its ticket, if it has waited for its channel.
+// `begun` is the call's ticket if it has waited for its channel.
 void instance::heard(const client& from, client_said&& m, channel_order::ticket begun) {
   auto its = std::make_unique<rpc_call>(*this, from.id);
   its->ticket = begun;
@@ -261,7 +262,8 @@ void instance::heard(const client& from, client_said&& m, channel_order::ticket 
   current().its_tasks().start(push, std::move(its));
 }
 
-// In the task: pushes the method, the client and the params; or does what else there is to do.
+// Runs in the task. Pushes the method, the client and the params; or handles a message that needs
+// no call.
 int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_call& its) {
   rpc_connection& rpc = *from.rpc;
   const rpc_message message = rpc.reader.read(in, m.is_text, m.message.data);
@@ -270,7 +272,7 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
     malformed(from);
     return tasks::nothing;
   }
-  // What it answers: nothing has been asked of it.
+  // The message is a reply. No request was sent, so it is ignored.
   if (message.what != rpc_message::kind::request &&
       message.what != rpc_message::kind::notification) {
     return tasks::nothing;
@@ -290,7 +292,7 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
         if (auto counted = waiting_calls_.take(waiting_call::bytes_of(m))) {
           rpc.waiting.emplace(arrival.call, waiting_call{std::move(m), std::move(*counted)});
         } else {
-          rpc.order.finish(arrival.call);  // it has not begun, so none begins instead
+          rpc.order.finish(arrival.call);  // it has not begun, so no other call begins
           overloaded("calls that wait for their channel have mailbox_bytes already");
         }
         return tasks::nothing;
@@ -311,7 +313,7 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
     return tasks::nothing;
   }
   its.place = std::move(m.message.place);
-  lua_insert(in, 1);  // in front of the params
+  lua_insert(in, 1);  // before the params
   current().push_client(in, from.id);
   lua_insert(in, 2);
   return 2;

@@ -24,12 +24,13 @@ namespace troupe::lua::detail {
 
 /// One instance of an application: a program, and the connections that belong to it.
 ///
-/// An error of a script fails the handler that it is in. The instance itself fails, and is made anew by its supervisor,
-/// if main.lua or on_start does, or if its Lua state is so full that no message can be handled any more. Then the
-/// connections of the one before are closed with 1012.
+/// An error of a script fails only the handler in which it happens. The instance itself fails, and
+/// its supervisor restarts it, in two cases: main.lua or on_start fails, or the Lua state is so
+/// full that no message can be handled. The connections of the failed incarnation are then closed
+/// with 1012.
 class instance final : public actor, private surroundings, private tasks::observer {
  public:
-  /// Runs main.lua, on the thread of its first turn. Errors: application_error.
+  /// Runs main.lua, on the thread of the first turn. Errors: application_error.
   instance(std::shared_ptr<application_core> of, unsigned number);
   ~instance();
 
@@ -100,10 +101,10 @@ class instance final : public actor, private surroundings, private tasks::observ
   byte_allowance waiting_calls_;
   std::unordered_map<std::uint64_t, client> clients_;
   succession programs_;
-  // Calls that waited for the one before them on their channel, which has ended.
+  // Calls whose predecessor on their channel has finished.
   std::vector<std::pair<std::uint64_t, channel_order::ticket>> ready_;
-  std::uint64_t memory_failures_ = 0;  // in a row
-  std::size_t fetching_bytes_ = 0;     // bodies of requests that are being made
+  std::uint64_t memory_failures_ = 0;  // consecutive
+  std::size_t fetching_bytes_ = 0;     // bodies of requests in progress
   bool wound_up_ = false;
 };
 

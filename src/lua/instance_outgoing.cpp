@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the scripts of an instance ask of other servers.
+// Requests and connections from the scripts of an instance to other servers.
 
 #include <algorithm>
 #include <stdexcept>
@@ -37,7 +37,7 @@ void instance::connect(http::connect_websocket what, std::uint64_t connection) {
   core_->client()
       .ask<http::connect_websocket>(no_timeout, std::move(what))
       .then([this, connection](ask_result<http::connected> got) {
-        if (got && *got) return;  // its session has said so
+        if (got && *got) return;  // its session has reported it
         counts_.outgoing_failures.add();
         if (program* const its = programs_.with_connection(connection)) {
           its->its_connections().not_opened(connection, why_not_connected(got));
@@ -48,7 +48,7 @@ void instance::connect(http::connect_websocket what, std::uint64_t connection) {
 
 void instance::on(connection_opened&& m) {
   program* const its = programs_.with_connection(m.id);
-  // Nobody waits for it any more: this is another incarnation, or its version has gone.
+  // No script waits for it any more: this is a new incarnation, or its version is gone.
   if (its == nullptr) return m.socket.close(1001, "nobody is here who wanted it");
   its->its_connections().opened(m.id, std::move(m.socket));
   handled();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an instance is told of what all applications share.
+// How an instance is notified of changes in the state that applications share.
 
 #include <functional>
 #include <memory>

@@ -5,13 +5,13 @@ struct lua_State;
 
 namespace troupe::lua::detail {
 
-/// Gives a new state all that scripts may use of Lua's own libraries. Left out are io, os but for the clocks and
-/// the date, debug, package, bytecode, and finalisers.
+/// Opens the parts of Lua's own libraries that scripts may use in a new state. Excluded are io,
+/// debug, package, bytecode, finalisers, and os except for its clocks and the date.
 ///
 /// Errors: raises Lua's, for lack of memory.
 void open_libraries(lua_State* of);
 
-/// Its parts. Each sets its global names.
+/// The individual libraries. Each sets its global names.
 void open_base(lua_State* of);
 void open_os(lua_State* of);
 void open_coroutine(lua_State* of);

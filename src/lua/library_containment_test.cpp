@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ways to make one call of a library's function last, without an instruction of Lua that the hook would see.
+// Ways to make one call of a library function take long, without an instruction of Lua that the
+// hook would see.
 
 #include "script_test.hpp"
 
@@ -123,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
             "while true do table.sort(t, math.ult) table.sort(t, rawequal) end"}),
     named);
 
-// ── What is long by right ─────────────────────────────────────────────────────────────────────
+// ── Calls that may take long ──────────────────────────────────────────────────────────────────
 
 struct ten_seconds : script {
   ten_seconds() : script({.run_time = std::chrono::seconds(10)}) {}

@@ -9,17 +9,17 @@
 
 namespace troupe::lua::detail {
 
-/// For what reads or writes so many bytes in one go.
+/// For functions that read or write that number of bytes in one call.
 inline void spend_bytes(lua_State* by, std::size_t bytes) {
   governor::of(by).spend(by, bytes / 8 + 1);
 }
 
-/// The same for the string at an index, if there is one; numbers are none.
+/// The same for the string at an index, if it is a string; numbers do not count.
 inline void spend_string(lua_State* by, int index) {
   if (lua_type(by, index) == LUA_TSTRING) spend_bytes(by, lua_rawlen(by, index));
 }
 
-/// A function for Lua: what it throws becomes an error of Lua's, whose own go on.
+/// Makes a function for Lua. C++ exceptions become Lua errors; Lua's own errors pass through.
 template <lua_CFunction Function>
 int function(lua_State* in) {
   try {
@@ -29,8 +29,9 @@ int function(lua_State* in) {
   }
 }
 
-/// With a library on top: puts `spending` in the place of Lua's own function of that name, which it calls by
-/// call_original(), in the same frame, so that errors name both as before.
+/// Expects a library on top of the stack. Replaces Lua's function of that name with `spending`,
+/// which calls the original by call_original(). Both run in the same frame, so error messages name
+/// the function as before.
 inline void spend_for(lua_State* in, const char* name, lua_CFunction spending) {
   lua_getfield(in, -1, name);
   lua_pushcclosure(in, spending, 1);
@@ -39,7 +40,8 @@ inline void spend_for(lua_State* in, const char* name, lua_CFunction spending) {
 
 inline int call_original(lua_State* in) { return lua_tocfunction(in, lua_upvalueindex(1))(in); }
 
-/// The same, of what may have read the string at an index to its end before it has raised an error.
+/// The same for a function that may have read the whole string at an index before it raised an
+/// error.
 inline int call_original_reading(lua_State* in, int index) {
   try {
     return call_original(in);

@@ -12,15 +12,15 @@
 
 namespace troupe::lua::detail {
 
-// What an instance is told. A connection's come from its session, in their order.
+// The messages to an instance. Those of a connection come from its session, in their order.
 
 struct client_opened {
   std::uint64_t id = 0;
   http::websocket socket;
 };
 
-/// A text or a binary message. Until it is destroyed it has its place in the connection's window: a client is not
-/// read whose messages wait for something.
+/// A text or binary message. It occupies its place in the connection's window until it is
+/// destroyed. A client whose messages wait for something is therefore not read from.
 struct client_said {
   std::uint64_t id = 0;
   bool is_text = true;
@@ -35,14 +35,14 @@ struct client_closed {
   std::string reason;
 };
 
-// Of a WebSocket that its scripts have connected.
+// Messages of a WebSocket that the instance's scripts have connected.
 
 struct connection_opened {
   std::uint64_t id = 0;
   http::websocket socket;
 };
 
-/// As client_said.
+/// Holds its place as client_said does.
 struct connection_said {
   std::uint64_t id = 0;
   bool is_text = true;
@@ -57,39 +57,40 @@ struct connection_closed {
   std::string reason;
 };
 
-/// What a script has waited for by time.
+/// A time for which a script waits has come.
 struct wake {
   std::uint64_t what = 0;
 };
 
-/// Of what applications share: see teller.
+/// Something happened to what applications share: see teller.
 struct news {
   std::uint64_t what = 0;
 };
 
-/// Asks an instance to run on_stop: the answer comes when that has ended.
+/// Asks an instance to run on_stop. The reply comes when on_stop has ended.
 struct wind_up {};
 
 // ── Upgrades, in this order ───────────────────────────────────────────────────────────────────
 
-/// What has become of it. `why_not` is empty if all is well.
+/// The result of an upgrade. `why_not` is empty if it succeeded.
 struct upgraded {
   std::string why_not;
 
   [[nodiscard]] std::size_t owned_bytes() const noexcept { return why_not.capacity(); }
 };
 
-/// Asks an instance to start and test another version beside the one that runs: the answer comes when that has ended.
+/// Asks an instance to start and test another version beside the current one. The reply comes when
+/// that has ended.
 struct prepare {
   std::shared_ptr<const application_version> version;
 };
-/// Asks it to let that one take over.
+/// Asks the instance to let that version take over.
 struct take_over {
-  time_point until;  // later it does not
+  time_point until;  // it does not take over later than this
 };
-/// Tells it not to.
+/// Tells the instance to discard that version.
 struct abandon {};
-/// What still waits in an earlier version has waited long enough.
+/// The handlers that still wait in an earlier version have exceeded their time.
 struct overdue {
   unsigned version = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What there is of Lua's os library: the clocks and the date.
+// The available part of Lua's os library: the clocks and the date.
 
 #include <chrono>
 #include <lua.hpp>
@@ -14,17 +14,17 @@
 namespace troupe::lua::detail {
 namespace {
 
-// os.time() of this moment; of a table it is the original.
+// os.time() returns the current time; with a table it calls the original.
 int time(lua_State* in) {
   if (!lua_isnoneornil(in, 1)) return call_original(in);
   lua_pushinteger(in, std::chrono::system_clock::to_time_t(wall_clock::now()));
   return 1;
 }
 
-// Each part of a format costs as much as a hundred instructions.
+// Each part of a format takes as long as a hundred instructions.
 constexpr std::size_t date_format_max = 1'000;
 
-// os.date([format [, time]]): the time is this moment's unless given.
+// os.date([format [, time]]): the default is the current time.
 int date(lua_State* in) {
   const std::string_view format = luaL_optstring(in, 1, "%c");
   luaL_argcheck(in, format.size() <= date_format_max, 1, "format is too long");
@@ -36,7 +36,7 @@ int date(lua_State* in) {
   return call_original(in);
 }
 
-// Seconds of a clock that only goes forward.
+// Returns the seconds of a monotonic clock.
 int clock_seconds(lua_State* in) {
   lua_pushnumber(in, std::chrono::duration<lua_Number>(clock::now().time_since_epoch()).count());
   return 1;

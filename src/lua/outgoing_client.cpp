@@ -9,9 +9,9 @@
 namespace troupe::lua::detail {
 namespace {
 
-// A message that a script gets; it has to fit into the memory of its instance as well.
+// Limit of a message to a script; it also has to fit into the memory of its instance.
 constexpr std::size_t message_bytes_max = 1024 * 1024;
-// So many of one connection may wait for it.
+// The number of messages of one connection that may wait for the instance.
 constexpr std::size_t messages_ahead = 4;
 
 }  // namespace
@@ -28,7 +28,7 @@ ref<http::client> outgoing_client::get() {
     how.websocket_limits.partial_messages_bytes = options_.outgoing_bytes;
     how.websocket_limits.message_bytes = message_bytes_max;
     how.websocket_limits.receive_window = messages_ahead;
-    // Each instance has a limit of its own, below this.
+    // Each instance has a limit of its own, which is lower.
     how.websockets_max = options_.limits.connections * options_.instances;
     auto loop = std::make_unique<net::loop>(system_, options_.name + "-out");
     client_ = http::client::spawn(system_, *loop, std::move(how));

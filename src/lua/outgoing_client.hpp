@@ -12,8 +12,8 @@
 
 namespace troupe::lua::detail {
 
-/// The client of an application: what its scripts ask, and connect to, goes through it. There is none, and no thread
-/// for it, until a script wants one.
+/// The HTTP client of an application. The requests and connections of its scripts go through it.
+/// The client and its thread are created when a script first needs them.
 ///
 /// Threads: any.
 class outgoing_client {
@@ -21,18 +21,18 @@ class outgoing_client {
   outgoing_client(troupe::system& on, const application_options& of) : system_(on), options_(of) {}
   ~outgoing_client() { end(); }
 
-  /// Errors: std::runtime_error if the application has ended; std::invalid_argument if its trusted certificates cannot
-  /// be read.
+  /// Errors: std::runtime_error if the application has ended; std::invalid_argument if its trusted
+  ///         certificates cannot be read.
   [[nodiscard]] ref<http::client> get();
 
-  /// Cuts all connections. A name that is being looked up is waited for.
+  /// Closes all connections. Waits for a name lookup that is in progress.
   void end() noexcept;
 
  private:
   troupe::system& system_;
   const application_options& options_;
-  mutex mutex_;                      // guards what follows
-  std::unique_ptr<net::loop> loop_;  // null: none yet, or over
+  mutex mutex_;                      // guards the members below
+  std::unique_ptr<net::loop> loop_;  // null: not created yet, or ended
   ref<http::client> client_;
   bool over_ = false;
 };

@@ -25,7 +25,7 @@ void outgoing_session::on(http::binary&& m) {
        .message = {.data = std::move(m.data), .place = std::move(m.place)}});
 }
 
-// The instance's mailbox pauses this long before it is so full.
+// The instance's mailbox suspends this actor long before it is that full.
 void outgoing_session::say(connection_said&& m) {
   if (to_.send(std::move(m)) == delivery::refused) socket_.close(1013, "too much is waiting");
 }

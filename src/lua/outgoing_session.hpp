@@ -11,8 +11,9 @@ namespace troupe::lua::detail {
 class instance;
 struct connection_said;
 
-/// The actor of one WebSocket that a script has connected: gives what the other end says to the instance. A full
-/// mailbox of that one pauses it, and so holds the other end back.
+/// The actor of one WebSocket that a script has connected. It forwards the messages of the other
+/// end to the instance. When the mailbox of the instance is full, this actor is suspended, which
+/// applies backpressure to the other end.
 class outgoing_session : public actor {
  public:
   outgoing_session(http::websocket socket, ref<instance> to, std::uint64_t id);

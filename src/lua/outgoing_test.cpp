@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// An application whose clients say Lua, and hear what that returns.
+/// An application whose clients send Lua code, and receive its result.
 class outgoing_scripts : public running_application {
  protected:
   static constexpr const char* evaluating = R"(
@@ -62,7 +62,7 @@ class outgoing_scripts : public running_application {
     peer_.reset();
   }
 
-  /// `%` stands for the port of the peer.
+  /// `%` is replaced by the port of the peer.
   std::string say(std::string lua) {
     for (std::size_t at; (at = lua.find('%')) != std::string::npos;) {
       lua.replace(at, 1, std::to_string(peer_->port()));
@@ -298,7 +298,7 @@ TEST_F(outgoing_scripts, what_cannot_be_connected_gives_nil_and_why) {
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   EXPECT_THAT(say("return troupe.websocket.connect('ws://127.0.0.1:%/', {timeout = 0.05})", silent),
               StartsWith("nil timeout: "));
-  // An answer may be here before it is counted.
+  // A reply may arrive before it is counted.
   EXPECT_TRUE(http::test::comes_true([&] {
     return application_->statistics().outgoing_failures == 3 &&
            application_->statistics().connections == 0;
@@ -347,7 +347,7 @@ TEST_F(outgoing_scripts, an_instance_has_no_more_connections_than_it_may) {
             "2");
   EXPECT_THAT(say("return troupe.websocket.connect('ws://127.0.0.1:%/echo')"),
               HasSubstr("2 connections are there already, which is the limit"));
-  // What nobody can name any more is closed.
+  // A connection to which no script refers is closed.
   EXPECT_EQ(say("all = nil for i = 1, 300000 do local x = {i} end return 1"), "1");
   EXPECT_EQ(say("return troupe.websocket.connect('ws://127.0.0.1:%/echo') ~= nil"), "true");
   EXPECT_TRUE(http::test::comes_true([&] { return peer_->statistics().websockets <= 2; }));
@@ -390,7 +390,7 @@ TEST_F(outgoing_scripts, what_connections_keep_unread_is_bounded_for_all_of_them
       raw_client::frame(raw_client::binary, std::string(1'000'000, 'x'), true, 0, false);
   raw_server generous([&](raw_client& p, int) {
     raw_server::agree(p);
-    for (int i = 0; i < 4; ++i) p.send(message);  // as many as one may keep
+    for (int i = 0; i < 4; ++i) p.send(message);  // as many as one connection may keep
     (void)p.read_some();                          // the close frame
   });
   EXPECT_EQ(say("all, one = {} for i = 1, 3 do all[i] = "
@@ -401,7 +401,7 @@ TEST_F(outgoing_scripts, what_connections_keep_unread_is_bounded_for_all_of_them
                 "if d then n = n + 1 end until not d return why, code, n < 4",
                 generous),
             "closed 1013 true");
-  // What was received makes room.
+  // Received messages free space.
   EXPECT_EQ(say("for _, o in ipairs(all) do while o:receive(0.05) do end o:close() end "
                 "c = troupe.websocket.connect('ws://127.0.0.1:%/') for i = 1, 4 do "
                 "c:receive() end local is = c:is_open() c:close() return is",

@@ -25,7 +25,7 @@ participation::~participation() {
     try {
       gone(places_.begin()->first);
     } catch (const std::bad_alloc&) {
-      // It has left; who watches may not know.
+      // The client has left; watchers may not be notified.
     }
   }
   for (const auto& [topic, its] : subscriptions_) {
@@ -43,7 +43,7 @@ participation::place* participation::place_of(std::string_view topic, std::uint6
   return &its[std::string(topic)];
 }
 
-// Takes out what holds nothing any more.
+// Removes entries that are empty.
 void participation::tidy(std::string_view topic, std::uint64_t client) {
   const auto its = places_.find(client);
   if (its == places_.end()) return;

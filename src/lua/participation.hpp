@@ -18,14 +18,15 @@ namespace troupe::lua::detail {
 
 struct client;
 
-/// What one instance has to do with what all share. Where its clients are ends with them, and all of it with this.
+/// The part of one instance in the shared state. The places of a client are removed with the
+/// client, and all of this with the instance.
 ///
 /// Threads: the instance's turns.
 class participation {
  public:
-  /// Topics that one client may follow or be present in.
+  /// The number of topics that one client may follow or be present in.
   static constexpr std::size_t topics_max = 1'000;
-  /// Of what is said about one that is present.
+  /// The size of the metadata of one present client.
   static constexpr std::size_t meta_bytes_max = 4'096;
 
   using subscribing = std::function<subscription(const shared_topics::topic&)>;
@@ -50,14 +51,15 @@ class participation {
   bool leave(std::string_view topic, std::uint64_t client);
   outcome track(std::string_view topic, std::uint64_t client, std::string meta);
   bool untrack(std::string_view topic, std::uint64_t client);
-  /// Out of all of them.
+  /// Removes the client from all topics.
   void gone(std::uint64_t client);
 
   // ── Values ──────────────────────────────────────────────────────────────────────────────────
-  /// False: there are too many topics. unsubscribe() is to be called as often.
+  /// Returns false if there are too many topics. unsubscribe() must be called once for each
+  /// subscribe().
   bool subscribe(const std::string& topic);
   void unsubscribe(const std::string& topic);
-  /// Returns how many instances it has reached.
+  /// Returns the number of instances that it reached.
   std::size_t publish(std::string_view topic, std::string value);
 
  private:
@@ -67,7 +69,7 @@ class participation {
   };
   using places = std::map<std::string, place, std::less<>>;
 
-  // Null: it is in too many.
+  // Returns null if the client is in too many topics.
   place* place_of(std::string_view topic, std::uint64_t client);
   void tidy(std::string_view topic, std::uint64_t client);
 

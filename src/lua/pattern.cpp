@@ -36,7 +36,7 @@ const char* pattern_matcher::end_of_single(const char* item) const {
   if (*item != '[') return item + 1;
   const char* at = item + 1;
   if (at != end && *at == '^') ++at;
-  // What comes first is part of the set, even if it is a bracket.
+  // The first character is part of the set, even if it is a bracket.
   do {
     if (at != end && *at == '%') ++at;
     if (at != end) ++at;
@@ -62,7 +62,7 @@ bool pattern_matcher::is_single(const char* at, const char* item,
   }
 }
 
-// Where the characters from `at` on that are like the item end.
+// Returns the end of the run of characters, from `at` on, that match the item.
 const char* pattern_matcher::run_of(const char* at, const char* item,
                                     const char* after) const noexcept {
   const char* const end = subject_end();
@@ -86,8 +86,8 @@ const char* pattern_matcher::run_of(const char* at, const char* item,
 
 // ── Items ─────────────────────────────────────────────────────────────────────────────────────
 
-// Matches the pattern from `item` on with what begins at `at`: where that ends, or null. Only what has alternatives
-// nests, so that it can come back to them.
+// Matches the pattern from `item` on against the text at `at`. Returns the end of the match, or
+// null. Only items with alternatives recurse, so that matching can backtrack to them.
 const char* pattern_matcher::match(const char* at, const char* item, int nesting) {
   if (nesting == 0) throw pattern_error("pattern too complex");
   const char* const end = pattern_end();
@@ -166,7 +166,7 @@ const char* pattern_matcher::match_lazy(const char* at, const char* item, const 
   }
 }
 
-// %bxy: up to the y that balances the x that is here.
+// %bxy: matches up to the y that balances the x at `at`.
 const char* pattern_matcher::match_balanced(const char* at, const char* ends) {
   if (pattern_end() - ends < 2) {
     throw pattern_error("malformed pattern (missing arguments to '%b')");
@@ -186,7 +186,8 @@ const char* pattern_matcher::match_balanced(const char* at, const char* ends) {
   return to == end ? nullptr : to + 1;
 }
 
-// %f[set]: here begins what is in the set. Around the text are zeros.
+// %f[set]: a character of the set begins here, after one outside of it. The text counts as
+// surrounded by zeros.
 const char* pattern_matcher::match_frontier(const char* at, const char* set) {
   const char* const after = end_of_single(set);
   spend(static_cast<std::size_t>(after - set));
@@ -222,7 +223,7 @@ const char* pattern_matcher::match_close(const char* at, const char* item, int n
   return to;
 }
 
-// %1: what was captured, once more.
+// %1: the captured text again.
 const char* pattern_matcher::match_again(const char* at, char digit) {
   const int index = digit - '1';
   if (index < 0 || index >= captures_) throw pattern_error::invalid_capture(index + 1);
@@ -255,7 +256,7 @@ pattern_matcher::capture pattern_matcher::captured(int index) const {
 
 // ── Where to look ─────────────────────────────────────────────────────────────────────────────
 
-// Sees whether a match has to begin with a character of a kind, perhaps in a capture.
+// Determines whether a match must begin with one of certain characters, perhaps in a capture.
 void pattern_matcher::prepare() {
   begins_ = start::any;
   const char* const end = pattern_end();
@@ -281,7 +282,7 @@ void pattern_matcher::prepare() {
   }
 }
 
-// Null if there is none.
+// Returns null if no further place is possible.
 const char* pattern_matcher::next_candidate(const char* at) const noexcept {
   const char* const end = subject_end();
   switch (begins_) {
@@ -320,7 +321,7 @@ bool pattern_matcher::match_at(std::size_t from) {
   return found(to != nullptr ? at : nullptr, to);
 }
 
-// Null if nothing was.
+// Both are null if nothing was found.
 bool pattern_matcher::found(const char* from, const char* to) noexcept {
   if (from == nullptr) return false;
   begin_ = static_cast<std::size_t>(from - subject_.data());

@@ -11,10 +11,10 @@
 
 namespace troupe::lua::detail {
 
-/// What is wrong with a pattern, in Lua's words.
+/// An error in a pattern, in Lua's words.
 class pattern_error : public std::exception {
  public:
-  /// `what` is a literal.
+  /// `what` must be a string literal.
   explicit pattern_error(const char* what) noexcept;
   static pattern_error invalid_capture(int index) noexcept;
 
@@ -24,19 +24,22 @@ class pattern_error : public std::exception {
   std::array<char, 64> text_;
 };
 
-/// Who is told of the steps that matching takes; about as long as an instruction of Lua each. It throws to have no more.
+/// Receives the number of steps that matching takes. A step takes about as long as an instruction
+/// of Lua. Throwing stops the matching.
 struct step_meter {
   void (*spend)(void* self, std::size_t steps);
   void* self;
 };
 
-/// A pattern of Lua 5.4 and a text that it is looked for in: Lua's reference manual, §6.4.1.
+/// Searches a text for a pattern of Lua 5.4: Lua's reference manual, §6.4.1.
 ///
-/// It backtracks, as Lua's own: a pattern can be made to last as good as for ever, and each step is reported. What is
-/// wrong with a pattern is found when matching comes to it, no sooner, and classes are those of the C locale.
+/// It backtracks like Lua's own matcher. A pattern can be written that takes practically forever,
+/// so each step is reported. An error in a pattern is found only when matching reaches it. Classes
+/// are those of the C locale.
 ///
-/// Invariant: pattern and subject outlive it. Nothing is allocated, and calls nest nesting_max deep at most.
-/// Errors:    pattern_error, and what the meter throws.
+/// Invariant: pattern and subject outlive the matcher. It allocates nothing, and its calls nest at
+///            most nesting_max deep.
+/// Errors:    pattern_error, and exceptions of the meter.
 class pattern_matcher {
  public:
   static constexpr int captures_max = 32;
@@ -45,11 +48,11 @@ class pattern_matcher {
   pattern_matcher(std::string_view subject, std::string_view pattern, step_meter meter) noexcept
       : subject_(subject), pattern_(pattern), meter_(meter) {}
 
-  /// Of a matcher that is used again, by somebody else.
+  /// For a matcher that another caller uses again.
   void report_to(step_meter meter) noexcept { meter_ = meter; }
 
-  /// The first match that begins at `from` or later, or only there. True if there is one; then it is what the
-  /// following tell of.
+  /// Searches for the first match that begins at `from` or later, or only at `from`. Returns true
+  /// if there is one; the functions below describe it.
   bool search(std::size_t from);
   bool match_at(std::size_t from);
 
@@ -61,13 +64,13 @@ class pattern_matcher {
 
   struct capture {
     std::string_view text;
-    std::optional<std::size_t> position;  // for (), from 0 on; there is no text then
+    std::optional<std::size_t> position;  // for (), counted from 0; it captures no text
   };
   [[nodiscard]] int captures() const noexcept { return captures_; }
   /// The whole match is index 0 if the pattern has no captures.
   [[nodiscard]] capture captured(int index) const;
 
-  /// Reports the steps since the last report; each 1,000 are reported meanwhile.
+  /// Reports the steps since the last report. During a search, every 1,000 steps are reported.
   void settle() { report(0); }
 
  private:
@@ -109,7 +112,7 @@ class pattern_matcher {
   void report(std::size_t more);
 
   static constexpr std::size_t report_each = 1'000;
-  // What a match has to begin with, if that can be seen from the pattern: then other places are skipped.
+  // The required beginning of a match, if the pattern shows it. Other places are then skipped.
   enum class start : unsigned char { unknown, any, literal, set };
 
   const std::string_view subject_;
@@ -125,7 +128,7 @@ class pattern_matcher {
   std::array<part, captures_max> parts_;
 };
 
-/// Whether such a pattern finds nothing but itself.
+/// Returns whether a pattern matches only its own text.
 [[nodiscard]] bool is_literal(std::string_view pattern) noexcept;
 
 }  // namespace troupe::lua::detail

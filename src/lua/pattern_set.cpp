@@ -5,14 +5,15 @@
 namespace troupe::lua::detail {
 namespace {
 
-// One of what a set lists: a class, or the characters from first to last.
+// One element of a set: a class, or the characters from first to last.
 struct element {
   const character_set* all;
   unsigned char first;
   unsigned char last;
   const char* after;
 
-  // As in Lua, an escape right before the end takes the bracket: that can be after a range, [x-%%].
+  // As in Lua, an escape directly before the end takes the bracket. This is possible after a range,
+  // [x-%%].
   element(const char* at, const char* set_end) noexcept
       : all(nullptr), first(static_cast<unsigned char>(*at)), last(first), after(at + 1) {
     if (*at == '%') {

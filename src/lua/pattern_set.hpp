@@ -5,7 +5,8 @@
 
 namespace troupe::lua::detail {
 
-/// Sets as patterns have them: [abc], [^a-z%d]. `set` is at the bracket that opens, `after` behind the one that closes.
+/// Sets in patterns: [abc], [^a-z%d]. `set` points to the opening bracket, `after` past the closing
+/// one.
 [[nodiscard]] bool is_in_set(char c, const char* set, const char* after) noexcept;
 [[nodiscard]] character_set set_of(const char* set, const char* after) noexcept;
 

@@ -19,7 +19,7 @@ step_meter unmetered() {
   return {[](void*, std::size_t) {}, nullptr};
 }
 
-// "begin-end: captures", from 1 on, as string.find() has it.
+// Returns "begin-end: captures", counted from 1 as in string.find().
 std::string found(std::string_view subject, std::string_view pattern, std::size_t from = 0) {
   pattern_matcher matcher(subject, pattern, unmetered());
   try {
@@ -169,7 +169,7 @@ TEST(pattern, a_meter_ends_it) {
   EXPECT_THROW(pattern_matcher(subject, "a-a-a-a-a-a-b", meter).search(0), enough);
 }
 
-// ── Beside Lua's own ──────────────────────────────────────────────────────────────────────────
+// ── Comparison with Lua's own ─────────────────────────────────────────────────────────────────
 
 class generator {
  public:

@@ -15,7 +15,8 @@
 
 namespace troupe::lua::detail {
 
-/// A client that is present in a topic, and what is said about it, in CBOR. It never changes: another one takes its place.
+/// A client that is present in a topic, and its metadata in CBOR. It is immutable; an update
+/// replaces it.
 struct attendee {
   std::uint64_t client = 0;
   unsigned instance = 0;
@@ -31,35 +32,37 @@ struct presence_event {
   std::shared_ptr<const attendee> who;
 };
 
-/// What a program that watches has not been told yet.
+/// The changes of which a watching program has not been notified yet.
 ///
 /// Threads:   any.
-/// Invariant: if it is not empty, its program has been told, or is about to be. Of joins and updates there are no more
-///            than `most`; a leave always has room.
+/// Invariant: if the box is not empty, its program has been notified or is about to be. It holds at
+///            most `most` joins and updates; a leave always has room.
 class presence_box {
  public:
-  /// What a teller says when it means this.
+  /// The number with which a teller announces this box.
   static constexpr std::uint64_t told = 0;
 
   presence_box(std::uint64_t id, teller whom, std::size_t most)
       : id_(id), whom_(std::move(whom)), most_(most) {}
 
-  /// Never used again.
+  /// Ids are never reused.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
-  /// False: there is no room. The caller tells those in `whom` when it has no lock any more.
+  /// Returns false if there is no room. The caller notifies the receivers in `whom` after it has
+  /// released its locks.
   bool put(presence_event what, to_be_told& whom);
 
-  /// The oldest `most`. With `more` there are others, and the program is told of them again.
+  /// Takes the oldest `most` changes. Sets `more` if others remain; the program is then notified
+  /// again.
   [[nodiscard]] std::vector<presence_event> take(std::size_t most, bool& more);
 
  private:
   const std::uint64_t id_;
   const teller whom_;
   const std::size_t most_;
-  mutex mutex_;  // guards what follows
+  mutex mutex_;  // guards the members below
   std::deque<presence_event> events_;
-  std::size_t leaves_ = 0;  // of these
+  std::size_t leaves_ = 0;  // number of leaves among them
   bool told_ = false;
 };
 

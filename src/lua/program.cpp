@@ -21,7 +21,7 @@ bounds bounds_of(const limits& allowed) noexcept {
           .run_time = allowed.run_time};
 }
 
-// The error on top of the stack, with where it comes from.
+// Adds a traceback to the error on top of the stack.
 int with_traceback(lua_State* in) {
   if (governor::of(in).killed()) return 1;
   luaL_traceback(in, in, luaL_tolstring(in, 1, nullptr), 1);
@@ -102,7 +102,7 @@ void program::load() {
   lua_settop(lua, 0);
 }
 
-// What main.lua has returned is on top.
+// The return value of main.lua is on top of the stack.
 void program::take_functions(lua_State* in) {
   if (!lua_istable(in, -1)) {
     luaL_error(in,
@@ -141,7 +141,7 @@ void program::take_functions(lua_State* in) {
   }
 }
 
-// Keeps a member of what main.lua has returned, which is on top.
+// Keeps a member of the table that main.lua has returned, which is on top of the stack.
 int program::take_table(lua_State* in, const char* name) {
   if (lua_getfield(in, -1, name) == LUA_TNIL) {
     lua_pop(in, 1);
@@ -152,7 +152,7 @@ int program::take_table(lua_State* in, const char* name) {
   return luaL_ref(in, LUA_REGISTRYINDEX);
 }
 
-// ── What has come ─────────────────────────────────────────────────────────────────────────────
+// ── Events ────────────────────────────────────────────────────────────────────────────────────
 
 tasks::outcome program::call(handler which, pushing arguments, std::unique_ptr<ending> then) {
   const int function = functions_[index(which)];
@@ -176,7 +176,7 @@ bool program::push_rpc(lua_State* to, std::string_view method) {
   return push_function(to, rpc_, method);
 }
 
-// The name comes from outside: no metamethod is asked.
+// The name comes from outside, so metamethods are not consulted.
 bool program::push_function(lua_State* to, int table, std::string_view name) {
   if (table == LUA_NOREF) return false;
   lua_rawgeti(to, LUA_REGISTRYINDEX, table);
@@ -198,7 +198,8 @@ void program::due(std::uint64_t what) {
   armed& its = found->second;
   const int function = its.function;
   if (its.period > duration::zero()) {
-    // Armed anew when it has come: one that the scripts cannot keep up with does not pile up.
+    // Armed again only when it has fired, so that a timer that is too fast for the scripts does not
+    // pile up.
     its.its = around_.wake_after(what, its.period);
     run_timer(function);
     return;
@@ -233,7 +234,7 @@ void program::answered(std::uint64_t what, bool ok, const std::string& value) {
 void program::forget(std::uint64_t client) {
   lua_State* const lua = state_.main();
   lua_rawgeti(lua, LUA_REGISTRYINDEX, clients_);
-  // Where there is one, nil makes no room, so it cannot fail.
+  // If the entry exists, assigning nil allocates nothing, so it cannot fail.
   if (lua_rawgeti(lua, -1, static_cast<lua_Integer>(client)) != LUA_TNIL) {
     lua_pushnil(lua);
     lua_rawseti(lua, -3, static_cast<lua_Integer>(client));
@@ -260,12 +261,12 @@ void program::wind_up(const std::string& why) {
 
 namespace {
 
-// What crosses is bounded by what there may be.
+// The saved data is bounded by the limits of the application.
 codec_limits limits_of_upgrades(const limits& allowed) noexcept {
   return {.bytes = allowed.memory_bytes, .elements = allowed.memory_bytes / 16};
 }
 
-/// Of a function that does not wait.
+/// The ending of a function that does not wait.
 class at_once final : public ending {
  public:
   at_once(std::string& why_not, std::string* result, const codec_limits& allowed) noexcept
@@ -296,7 +297,7 @@ std::string program::save(std::string& to) {
   return why_not;
 }
 
-// Returns {saved = what on_save has returned, clients = {id, data, id, data, …}}.
+// Returns {saved = result of on_save, clients = {id, data, id, data, …}}.
 int program::save_all(lua_State* in) {
   program& self = of(in);
   lua_createtable(in, 0, 2);
@@ -371,7 +372,7 @@ std::uint64_t program::arm(lua_State* in, duration after, bool again) {
                static_cast<int>(version_->limits.timers));
   }
   const int function = luaL_ref(in, LUA_REGISTRYINDEX);
-  // Odd numbers are timers, even ones waits, so that one number names either.
+  // Odd numbers are timers and even ones are waits, so that one number identifies either.
   const std::uint64_t id = last_timer_ += 2;
   timers_.emplace(id,
                   armed{function, again ? after : duration::zero(), around_.wake_after(id, after)});

@@ -22,13 +22,13 @@
 
 namespace troupe::lua::detail {
 
-/// What main.lua may return functions for.
+/// The handlers that main.lua may return.
 enum class handler : std::uint8_t { start, open, message, close, stop, run, save, upgrade, test };
 inline constexpr std::size_t handlers = 9;
 [[nodiscard]] std::string_view to_string(handler which) noexcept;
 
-/// The scripts of an application, loaded into a Lua state of their own, and what they have begun: handlers that
-/// wait, timers.
+/// The scripts of an application, loaded into their own Lua state, and the work that they have
+/// begun: suspended handlers and timers.
 ///
 /// Threads: the instance's turns.
 class program {
@@ -41,7 +41,7 @@ class program {
   [[nodiscard]] const std::shared_ptr<const application_version>& its_version() const noexcept {
     return version_;
   }
-  /// Whether it is what waits for that, or has armed it.
+  /// Whether this program created the wait or the timer.
   [[nodiscard]] bool is_for(std::uint64_t what) const noexcept {
     return what >> program_shift == version_->number;
   }
@@ -50,36 +50,39 @@ class program {
     return functions_[index(which)] != LUA_NOREF;
   }
 
-  /// Calls it, if main.lua has returned one; else nothing is done, and `then` is destroyed.
+  /// Calls the handler if main.lua has returned one. Otherwise nothing happens and `then` is
+  /// destroyed.
   tasks::outcome call(handler which, pushing arguments, std::unique_ptr<ending> then);
 
-  /// Calls the one of `calls` that has that name.
+  /// Calls the function of that name in `calls`.
   tasks::outcome call_method(std::string_view method, pushing arguments,
                              std::unique_ptr<ending> then);
 
-  /// Pushes the one of `rpc` that has that name. False, and nothing is pushed: there is none.
+  /// Pushes the function of that name in `rpc`. Returns false and pushes nothing if it is absent.
   [[nodiscard]] bool push_rpc(lua_State* to, std::string_view method);
 
-  // ── What has come ───────────────────────────────────────────────────────────────────────────
+  // ── Events ──────────────────────────────────────────────────────────────────────────────────
   void due(std::uint64_t what);
-  /// An answer in CBOR, or why there is none.
+  /// A reply in CBOR, or the reason why there is no reply.
   void answered(std::uint64_t what, bool ok, const std::string& value);
   [[nodiscard]] sharing& its_sharing() noexcept { return sharing_; }
-  /// What the scripts keep for it is free.
+  /// Releases the data that scripts keep for the client.
   void forget(std::uint64_t client);
-  /// Between two messages: collects garbage where there is much.
+  /// Collects garbage between two messages if there is much of it.
   void tidy();
 
-  /// Ends all timers, and fails all handlers that wait.
+  /// Cancels all timers, and fails all suspended handlers.
   void wind_up(const std::string& why);
 
   // ── Upgrades ────────────────────────────────────────────────────────────────────────────────
-  // These two return why it has failed; empty: it has not. What they call cannot wait.
-  /// Calls on_save, and writes what it returns, and client.data of each client, as CBOR.
+  // The next two functions return the reason of a failure; empty if they succeed. The handlers that
+  // they call cannot wait.
+  /// Calls on_save, and writes its result and the client.data of each client, as CBOR.
   [[nodiscard]] std::string save(std::string& to);
-  /// Takes over what another one has saved, and calls on_upgrade.
+  /// Restores what another version has saved, and calls on_upgrade.
   [[nodiscard]] std::string take_over(const std::string& saved);
-  /// Another one has taken over: ends its timers, its subscriptions and `run`. Other handlers that wait may end.
+  /// Another version has taken over: ends this version's timers, subscriptions and `run`. Other
+  /// suspended handlers may finish.
   void retire();
 
   // ── For functions that scripts call ─────────────────────────────────────────────────────────
@@ -93,16 +96,17 @@ class program {
   [[nodiscard]] const script_version& scripts() const noexcept { return version_->scripts; }
   [[nodiscard]] const limits& allowed() const noexcept { return version_->limits; }
 
-  /// Pushes the one object that stands for it.
+  /// Pushes the client's object; there is only one for each client.
   void push_client(lua_State* to, std::uint64_t id);
 
-  /// Calls the function on top of the stack, which it pops, after that time, and then each time again if
-  /// `again`. Raises an error if there are too many.
+  /// Arms a timer that calls the function on top of the stack, which is popped, once or (with
+  /// `again`) periodically. Raises an error if there are too many timers.
   std::uint64_t arm(lua_State* in, duration after, bool again);
   bool disarm(std::uint64_t which);
 
  private:
-  // What names a wait or a timer begins with the number of the version: in one instance two may be at work.
+  // Ids of waits and timers begin with the version number, because two versions may be active in
+  // one instance.
   static constexpr unsigned program_shift = 44;
 
   struct armed {
@@ -122,7 +126,7 @@ class program {
 
   surroundings& around_;
   const std::shared_ptr<const application_version> version_;
-  connections connections_;  // what Lua collects at its end looks for itself there
+  connections connections_;  // the finalisers of Lua's closing access it
   state state_;
   tasks tasks_;
   sharing sharing_;
@@ -130,12 +134,12 @@ class program {
   std::array<int, handlers> functions_{};
   int rpc_ = LUA_NOREF;
   int calls_ = LUA_NOREF;
-  int clients_ = LUA_NOREF;  // by their ids; forget() takes them out
+  int clients_ = LUA_NOREF;  // by their ids; forget() removes entries
   std::uint64_t last_timer_;
   std::unordered_map<std::uint64_t, armed> timers_;
 };
 
-/// What scripts see, for the table `troupe` on top of the stack.
+/// The functions that scripts see, in the table `troupe` on top of the stack.
 void open_application(lua_State* in, program& whose,
                       const std::string& config);   // names, log, codecs, require
 void open_clients(lua_State* in, program& whose);   // clients and rooms
@@ -148,7 +152,7 @@ void open_metrics(lua_State* in, program& whose);   // metrics
 void open_outgoing(lua_State* in, program& whose);  // http, websocket
 void open_crypto(lua_State* in, program& whose);    // crypto
 
-/// A function that scripts call, out of one that may throw.
+/// Makes a function that scripts call from a function that may throw.
 template <int (*F)(program&, lua_State*)>
 int api(lua_State* in) {
   try {
@@ -161,7 +165,7 @@ int api(lua_State* in) {
   return lua_error(in);
 }
 
-/// Sets functions of the table on top, each with the program as its first upvalue.
+/// Sets functions of the table on top of the stack, each with the program as its first upvalue.
 struct api_function {
   const char* name;
   lua_CFunction function;
@@ -175,7 +179,7 @@ void set_functions(lua_State* in, program& whose, const api_function (&all)[N]) 
   }
 }
 
-/// Seconds, as scripts have them. Raises an error for what is none.
+/// Returns a duration that a script gives in seconds. Raises an error for an invalid one.
 [[nodiscard]] duration check_seconds(lua_State* in, int argument);
 
 }  // namespace troupe::lua::detail

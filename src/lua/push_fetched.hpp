@@ -9,10 +9,10 @@
 
 namespace troupe::lua::detail {
 
-/// What scripts get of a request: a table; or nil, and why there is none.
+/// Pushes the result of a request for a script: a table, or nil and the reason.
 int push_fetched(lua_State* to, const ask_result<http::fetched>& got);
 
-/// What they get of a WebSocket that could not be connected.
+/// Returns why a WebSocket could not be connected, for a script.
 [[nodiscard]] std::string why_not_connected(const ask_result<http::connected>& got);
 
 }  // namespace troupe::lua::detail

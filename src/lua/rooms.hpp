@@ -12,26 +12,26 @@
 
 namespace troupe::lua::detail {
 
-/// Which clients of one instance are in which room. A room is there while somebody is in it.
+/// The clients of one instance, by room. A room exists while it has a member.
 ///
 /// Threads: the instance's turns.
-/// Cost:    some hundred bytes for each client in a room.
+/// Cost:    some hundred bytes for each membership.
 class rooms {
  public:
-  /// Of one client.
+  /// For one client.
   static constexpr std::size_t rooms_max = 1'000;
   static constexpr std::size_t name_bytes_max = 256;
 
   enum class joined : std::uint8_t { joined, was_in, too_many };
 
   joined join(std::string_view room, std::uint64_t client);
-  /// False if it was not in.
+  /// Returns false if the client was not a member.
   bool leave(std::string_view room, std::uint64_t client);
-  /// Out of all of them.
+  /// Removes the client from all rooms.
   void leave_all(std::uint64_t client);
 
   [[nodiscard]] bool has(std::string_view room, std::uint64_t client) const;
-  /// In the order of their ids; null if nobody is in it.
+  /// In the order of their ids; null if the room is empty.
   [[nodiscard]] const std::set<std::uint64_t>* members(std::string_view room) const;
 
  private:

@@ -11,8 +11,8 @@
 
 namespace troupe::lua::detail {
 
-/// A call that has come on a channel whose call before it has not ended. Its text is not in the
-/// mailbox any more and not yet in the Lua state, so it is counted by itself.
+/// A call whose predecessor on its channel has not finished. Its text has left the mailbox and is
+/// not in the Lua state yet, so it is counted separately.
 struct waiting_call {
   client_said said;
   byte_allowance::share counted;
@@ -23,7 +23,7 @@ struct waiting_call {
   }
 };
 
-/// What an instance knows of a connection that talks the protocol.
+/// An instance's state of a connection that uses the protocol.
 ///
 /// Threads: the instance's turns.
 struct rpc_connection {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto one_of_three = "a message has one of method, result and error";
 
-// The value on top, for people: short, and UTF-8.
+// Describes the value on top of the stack for humans: short, and UTF-8.
 std::string described(lua_State* in) {
   switch (lua_type(in, -1)) {
     case LUA_TNIL:
@@ -41,7 +41,8 @@ std::string described(lua_State* in) {
   }
 }
 
-// An integer, or a float without a fraction: JSON knows no difference. Strings are none.
+// Accepts an integer, or a float without a fraction, because JSON does not distinguish them.
+// Strings are rejected.
 bool integer_on_top(lua_State* in, lua_Integer least, lua_Integer most, lua_Integer& value) {
   if (lua_type(in, -1) != LUA_TNUMBER) return false;
   int is_integer = 0;
@@ -49,7 +50,7 @@ bool integer_on_top(lua_State* in, lua_Integer least, lua_Integer most, lua_Inte
   return is_integer != 0 && value >= least && value <= most;
 }
 
-// Looks at one message, a value at the top of the stack.
+// Examines one message, a value on top of the stack.
 class looking {
  public:
   looking(lua_State* in, const rpc_limits& allowed) noexcept
@@ -71,7 +72,7 @@ class looking {
  private:
   using kind = rpc_message::kind;
 
-  // Pushes a member. False: it is not there, and nil is pushed.
+  // Pushes a member. If it is absent, returns false and pushes nil.
   bool push(const char* name) { return push(name, message_); }
   bool push(const char* name, int of) {
     lua_pushstring(lua_, name);
@@ -161,7 +162,8 @@ class looking {
     return {bytes, size};
   }
 
-  // A request is answered by its number. What is no request is not: the number is the other side's to ask with.
+  // The reply to an invalid request has its id. A message that is not a request gets no reply with
+  // its id, because such an id belongs to the requests of the other side.
   rpc_message invalid(std::string why) {
     rpc_message wrong;
     if (got_.what == kind::request) wrong.id = got_.id;
@@ -213,7 +215,7 @@ rpc_message rpc_reader::read(lua_State* to, bool text_frame, std::string_view fr
   } catch (const std::exception&) {
     luaL_error(to, "not enough memory");
   }
-  std::abort();  // that does not return
+  std::abort();  // unreachable
 }
 
 }  // namespace troupe::lua::detail

@@ -17,7 +17,8 @@ class rpc : public codec {
  protected:
   rpc_message read(std::string_view frame) { return reader_.read(lua_, true, frame); }
 
-  /// The value that the last message has left, and nothing else; "nil" if that is nil.
+  /// Returns the value that the last message has left on the stack, and expects no other; "nil" if
+  /// that is nil.
   std::string left() {
     EXPECT_EQ(lua_gettop(lua_), 1);
     std::string text = "nil";

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view json_name = "troupe.rpc.json";
 constexpr std::string_view cbor_name = "troupe.rpc.cbor";
 
-// A member of a message, whose name is ours.
+// Begins a member of a message, whose name is one of ours.
 wire_writer& member(wire_writer& of, std::string_view name) {
   (void)of.key(name);
   return of;
@@ -33,7 +33,7 @@ void write_text(wire_writer& to, std::string_view text) {
 
 bool is_given(lua_State* in, int index) { return index != 0 && !lua_isnil(in, index); }
 
-// Opens the error's own map.
+// Begins the map of the error.
 void begin_error(wire_writer& to, std::optional<request_id> id, std::int64_t code,
                  std::string_view text, bool has_data) {
   to.begin_map(2);
@@ -64,7 +64,7 @@ void write_call(lua_State* from, int params, encoding as, std::optional<request_
   to.end_map();
 }
 
-// std::exception is none of Lua's.
+// Translates std::exception into an error of Lua.
 void guarded(lua_State* in, const auto& write) {
   try {
     write();

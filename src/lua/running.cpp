@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How Lua 5.4 calls a handler: in a function of C++ that goes on by continuations.
+// How Lua 5.4 calls a handler: from a C++ function that is resumed by continuations.
 
 #include <exception>
 
@@ -38,7 +38,7 @@ tasks::outcome tasks::start(pushing push, std::unique_ptr<ending> then) {
   return run(std::move(which), 1);
 }
 
-// In the task: the function, its arguments, and then its results.
+// Runs in the task: on the stack are the function and its arguments, then its results.
 int tasks::begin(lua_State* in) {
   const launch with = *static_cast<launch*>(lua_touserdata(in, 1));
   tasks* const self = with.self;

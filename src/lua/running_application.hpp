@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For tests: an application that is served, from a text.
+// For tests: serves an application from a text.
 
 #include <chrono>
 #include <filesystem>
@@ -23,7 +23,7 @@ class running_application : public http::test::served {
  protected:
   running_application() {
     options_.name = "app";
-    options_.limits.run_time = std::chrono::seconds(20);  // a busy host takes its time
+    options_.limits.run_time = std::chrono::seconds(20);  // a busy host needs time
   }
   ~running_application() override {
     server_.reset();
@@ -38,13 +38,13 @@ class running_application : public http::test::served {
     served::start(std::move(with), [&](http::server& on) { application_->serve(on, "/app"); });
   }
 
-  /// Writes another main.lua; returns why it does not take over.
+  /// Writes another main.lua. Returns why it does not take over.
   std::string upgrade(const std::string& main) {
     write("app", main);
     return application_->upgrade();
   }
 
-  /// Another one, which has no clients.
+  /// Makes another application, without clients.
   application make(const std::string& name, const std::string& main) {
     application_options its;
     its.name = name;
@@ -54,7 +54,7 @@ class running_application : public http::test::served {
 
   raw_client open(const std::string& path = "/app") { return served::open(path); }
 
-  /// What is said of an application that cannot start.
+  /// Returns the reason why an application cannot start.
   std::string problem(const std::string& main) {
     options_.from = write("app", main);
     options_.limits.run_time = std::chrono::milliseconds(50);
@@ -68,7 +68,7 @@ class running_application : public http::test::served {
 
   http::test::diary log_;
   application_options options_;
-  std::map<std::string, std::string> files_;  // beside main.lua
+  std::map<std::string, std::string> files_;  // besides main.lua
 
  private:
   std::filesystem::path write(const std::string& name, const std::string& main) {

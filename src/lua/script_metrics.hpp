@@ -14,14 +14,14 @@
 
 namespace troupe::lua::detail {
 
-/// The figures that scripts count. Each belongs to an application, whose instances count together, and is shown as
-/// "troupe_app_NAME" with the label `application`.
+/// The figures that scripts count. Each belongs to one application, all of whose instances count
+/// together. It is shown as "troupe_app_NAME" with the label `application`.
 ///
 /// Threads: any.
-/// Cost:    a mutex, and two looks into maps for each update.
+/// Cost:    a mutex and two lookups in maps for each update.
 class script_metrics {
  public:
-  using labels = std::vector<std::pair<std::string, std::string>>;  // in the order of their names
+  using labels = std::vector<std::pair<std::string, std::string>>;  // ordered by name
   using id = std::size_t;
   static constexpr std::size_t name_bytes_max = 64;
   static constexpr std::size_t help_bytes_max = 256;
@@ -29,10 +29,11 @@ class script_metrics {
   static constexpr std::size_t label_bytes_max = 128;
   static constexpr std::size_t buckets_max = 32;
 
-  /// Letters in lower case, digits and '_', a letter first; none that Prometheus puts a meaning into.
+  /// Lower-case letters, digits and '_', beginning with a letter. Names with a meaning in
+  /// Prometheus are excluded.
   [[nodiscard]] static bool is_name(std::string_view name) noexcept;
   [[nodiscard]] static bool is_label(std::string_view name) noexcept;
-  /// In seconds, for those who do not say.
+  /// The default, in seconds.
   [[nodiscard]] static std::vector<double> usual_buckets();
 
   struct declared {
@@ -43,13 +44,14 @@ class script_metrics {
       too_many
     } what = outcome::done;
     script_metrics::id id = 0;
-    http::figure_type type = http::figure_type::counter;  // what it is, if that is another one
+    http::figure_type type = http::figure_type::counter;  // the existing type, if it differs
   };
-  /// `most`: names and figures that the application may have; a histogram counts for its buckets and two.
+  /// `most` is the number of names and figures that the application may have. A histogram counts as
+  /// its buckets and two.
   declared declare(std::string_view application, std::string_view name, http::figure_type type,
                    std::string_view help, std::vector<double> buckets, std::size_t most);
 
-  /// False: it would be one figure too many, which is counted.
+  /// Returns false if the limit of figures is reached, which is counted.
   bool add(id of, std::string_view application, const labels& which, double amount,
            std::size_t most);
   bool set(id of, std::string_view application, const labels& which, double value,
@@ -63,7 +65,7 @@ class script_metrics {
   struct series {
     double value = 0;
     std::uint64_t count = 0;
-    std::vector<std::uint64_t> buckets;  // each without those below
+    std::vector<std::uint64_t> buckets;  // each excludes the lower ones
   };
   struct family {
     std::string name;
@@ -77,10 +79,10 @@ class script_metrics {
     std::uint64_t dropped = 0;
   };
 
-  // With the mutex. Null: one too many.
+  // Requires the mutex. Returns null if the limit of figures is reached.
   series* at(id of, std::string_view application, const labels& which, std::size_t most);
 
-  mutable mutex mutex_;  // guards what follows
+  mutable mutex mutex_;  // guards the members below
   std::vector<family> families_;
   std::map<std::string, id, std::less<>> names_;
   std::map<std::string, usage, std::less<>> usage_;

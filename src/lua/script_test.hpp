@@ -13,14 +13,14 @@
 
 namespace troupe::lua::detail {
 
-/// A state of its own for scripts of a test.
+/// Gives each test its own state for scripts.
 class script : public testing::Test {
  protected:
   explicit script(const bounds& allowed = {.run_time = std::chrono::milliseconds(50)})
       : state_(allowed) {}
 
-  /// Runs a text as one run, and returns what it returns, each as tostring() has it: "1, true, nil". What fails
-  /// gives "error: " and the message; one that is killed "killed: " and the message.
+  /// Runs a text as one run, and returns its results as tostring() shows them: "1, true, nil". A
+  /// failure gives "error: " and the message; a killed run gives "killed: " and the message.
   std::string run(const std::string& text) {
     lua_State* const lua = state_.main();
     lua_settop(lua, 0);

@@ -36,7 +36,7 @@ bool is_module_name(std::string_view name) {
 
 constexpr std::uint64_t no_file = 0;
 
-// Another one when the file has been written, or replaced by one of another time or size.
+// Changes when the file is written, or replaced by one with another time or size.
 std::uint64_t stamp_of(const fs::path& file) {
   std::error_code error;
   const auto written = fs::last_write_time(file, error);
@@ -106,7 +106,7 @@ script_text script_folder::read(const fs::path& file) const {
 
 // ── A version ─────────────────────────────────────────────────────────────────────────────────
 
-// Each file's stamp is taken before it is read: what is written meanwhile is seen as a change.
+// Each file's stamp is taken before the file is read, so a write in between counts as a change.
 script_version::script_version(script_folder from)
     : folder_(std::move(from)), files_{{folder_.main(), stamp_of(folder_.main())}} {
   try {

@@ -13,30 +13,31 @@
 
 namespace troupe::lua::detail {
 
-/// A text of an application, and what messages call it: "chat/rooms.lua".
+/// A text of an application, and its name in messages: "chat/rooms.lua".
 struct script_text {
   std::string name;
   std::string text;
 };
 
-/// Where an application's scripts are: nothing outside of its folder is read, whatever it is asked for or a
-/// symbolic link points to.
+/// The folder of an application's scripts. No file outside of it is read, whatever name is
+/// requested and wherever a symbolic link points.
 ///
 /// Threads: any.
 class script_folder {
  public:
-  /// A folder with a main.lua, or a file, which may require others of its folder.
+  /// Accepts a folder with a main.lua, or a file, which may require others of its folder.
   /// Errors: application_error.
   explicit script_folder(const std::filesystem::path& from);
 
   /// The file of main.lua.
   [[nodiscard]] const std::filesystem::path& main() const noexcept { return main_; }
 
-  /// Where the text of "a.b" may be: a/b.lua, then a/b/init.lua.
-  /// Errors: application_error if the name is none.
+  /// Returns the possible files of the module "a.b": a/b.lua, then a/b/init.lua.
+  /// Errors: application_error if the name is invalid.
   [[nodiscard]] std::vector<std::filesystem::path> candidates(std::string_view module) const;
 
-  /// Errors: application_error if it cannot be read, or is a link that leads out of the folder.
+  /// Errors: application_error if the file cannot be read, or is a link that leads out of the
+  ///         folder.
   [[nodiscard]] script_text read(const std::filesystem::path& file) const;
 
  private:
@@ -44,32 +45,34 @@ class script_folder {
   std::filesystem::path main_;    // canonical
 };
 
-/// What an application's scripts are at one time: each text is read once, however many instances ask for it, and whenever they
-/// do. So one that begins anew is made of what the others are made of, whatever has been written to the folder since.
+/// A snapshot of an application's scripts. Each text is read once, however many instances request
+/// it and whenever they do. A restarted instance therefore runs the same scripts as the others,
+/// even if the folder has changed since.
 ///
 /// Threads: any.
 class script_version {
  public:
-  /// Reads main.lua, if it can be read.
+  /// Reads main.lua, if it is readable.
   explicit script_version(script_folder from);
 
   /// Errors: application_error if it could not be read.
   [[nodiscard]] const script_text& main() const;
 
-  /// The text of "a.b", which stays; null if there is none.
-  /// Errors: as script_folder's; application_error if too many that are not there have been asked for.
+  /// Returns the text of "a.b", which remains valid; null if it does not exist.
+  /// Errors: as script_folder's; application_error if too many modules that do not exist have been
+  ///         requested.
   [[nodiscard]] const script_text* module(std::string_view name) const;
 
-  /// Whether one of the files that were looked for has been written, made or removed since.
+  /// Whether one of the requested files was written, created or removed since.
   [[nodiscard]] bool is_outdated() const;
 
  private:
-  // That were asked for and are not there: each of them is kept.
+  // Limit of requested modules that do not exist: each name is kept.
   static constexpr std::size_t missing_max = 1'000;
 
   const script_folder folder_;
-  mutable mutex mutex_;                                           // guards what follows
-  mutable std::map<std::filesystem::path, std::uint64_t> files_;  // and their stamps
+  mutable mutex mutex_;                                           // guards the members below
+  mutable std::map<std::filesystem::path, std::uint64_t> files_;  // with their stamps
   mutable std::map<std::string, std::optional<script_text>, std::less<>> modules_;
   mutable std::size_t missing_ = 0;
   std::optional<script_text> main_;

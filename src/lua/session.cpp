@@ -30,7 +30,7 @@ void session::on(http::binary&& m) {
        .message = {.data = std::move(m.data), .place = std::move(m.place)}});
 }
 
-// The instance's mailbox pauses this long before it is so full.
+// The instance's mailbox suspends this actor long before it is that full.
 void session::say(client_said&& m) {
   if (to_.send(std::move(m)) != delivery::refused) return;
   core_->counts(number_).overloaded.add();

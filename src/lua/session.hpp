@@ -12,8 +12,9 @@
 
 namespace troupe::lua::detail {
 
-/// The actor of one connection to an application: gives what the client says to the instance that the connection
-/// belongs to. A full mailbox of that one pauses it, and so holds the client back.
+/// The actor of one connection to an application. It forwards the client's messages to the instance
+/// of the connection. When the mailbox of the instance is full, this actor is suspended, which
+/// applies backpressure to the client.
 class session : public actor {
  public:
   session(http::websocket client, std::shared_ptr<application_core> of);

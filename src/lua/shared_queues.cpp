@@ -140,7 +140,7 @@ shared_queues::taken shared_queues::take_told(id from, ticket which) {
   queue* const its = find(from);
   if (its == nullptr) return {taken::outcome::closed, {}};
   if (its->items.empty() && !its->closed) {
-    // Another one was quicker: back into the line, where he has been.
+    // Another consumer was faster. The ticket returns to its position in the line.
     if (auto mine = its->told.extract(which)) its->untold.insert(std::move(mine));
     return {taken::outcome::none, {}};
   }
@@ -196,7 +196,7 @@ bool shared_queues::close(id which) {
 }
 
 void shared_queues::end_if_done(id which, queue& its) {
-  // Who has been told finds that there is no such queue, which is as good.
+  // A notified consumer then finds that the queue no longer exists, which is equivalent.
   if (!its.closed || !its.items.empty()) return;
   made_.give_back(its.application, 1);
   queues_.erase(which);

@@ -18,28 +18,30 @@
 
 namespace troupe::lua::detail {
 
-/// What a queue has, and what it has done.
+/// The state of a queue, and counts of its events.
 struct queue_statistics {
   std::string name;
-  std::uint64_t items = 0;    // at the moment
-  std::uint64_t waiting = 0;  // consumers, at the moment
+  std::uint64_t items = 0;    // current number
+  std::uint64_t waiting = 0;  // current number of consumers
   std::uint64_t pushed = 0;
   std::uint64_t taken = 0;
-  std::uint64_t refused = 0;  // for want of room
+  std::uint64_t refused = 0;  // because a limit was reached
 };
 
-/// Queues that have names: bounded, for any number of producers and consumers.
+/// Named, bounded queues for any number of producers and consumers.
 ///
-/// An item stays in its queue until somebody takes it. A consumer that finds none stands in line, and is told when
-/// there is one for him; he takes it when he has come to it, and if he does not come, the next one is told:
+/// An item stays in its queue until a consumer takes it. A consumer that finds the queue empty
+/// joins a line and is notified when there is an item for it. It takes the item in its own turn. If
+/// it does not, the next consumer is notified:
 ///
-///   line_up() ──▶ in line ──there is an item──▶ told ──take_told()──▶ has it
-///                    ▲                            │ none: another one was quicker
+///   line_up() ──▶ in line ──there is an item──▶ notified ──take_told()──▶ has it
+///                    ▲                            │ none: another consumer was faster
 ///                    └────────────────────────────┘
 ///
 /// Threads:   any.
-/// Invariant: as many are told as there are items, or all who are in line. Who is told first has come first.
-/// Cost:      a mutex of all queues.
+/// Invariant: the number of notified consumers equals the number of items, or all consumers in line
+///            are notified. Consumers are notified in the order in which they lined up.
+/// Cost:      one mutex for all queues.
 class shared_queues {
  public:
   using id = std::uint64_t;
@@ -48,7 +50,7 @@ class shared_queues {
   static constexpr std::size_t capacity_max = 1'000'000;
   static constexpr std::size_t item_bytes = 64;
 
-  /// `percent`: of both, what one application may have.
+  /// `percent` is the share of both limits that one application may have.
   shared_queues(std::size_t queues_max, std::size_t bytes_max, unsigned percent = 100)
       : made_(queues_max, percent), bytes_(bytes_max, percent) {}
   shared_queues(const shared_queues&) = delete;
@@ -59,8 +61,8 @@ class shared_queues {
     shared_queues::id id = 0;
     std::size_t capacity = 0;
   };
-  /// The queue of that name, which is made if there is none. A capacity that somebody has said once stays.
-  /// If it is made it is `application`'s.
+  /// Returns the queue of that name, and creates it for `application` if it does not exist. The
+  /// first capacity that is given remains.
   opened open(std::string_view name, std::optional<std::size_t> capacity,
               std::string_view application = {});
 
@@ -70,27 +72,29 @@ class shared_queues {
   struct taken {
     enum class outcome : std::uint8_t { item, none, closed } what = outcome::none;
     std::string item;
-    std::string application = {};  // who has put it in
+    std::string application = {};  // the application that put it in
   };
-  /// The oldest one, whoever waits.
+  /// Takes the oldest item, even if consumers wait.
   taken take(id from);
-  /// The oldest one that nobody has been told of.
+  /// Takes the oldest item that was not announced to a consumer.
   taken take_unpromised(id from);
-  /// What could not be used is the oldest again, even in a full queue.
+  /// Returns an item that could not be used. It becomes the oldest again, even in a full queue.
   void put_back(id to, taken item);
 
-  /// Stands in line; `whom` is told `what`, maybe at once. Nothing: there is no such queue any more.
+  /// Joins the line. `whom` is notified with `what`, possibly at once. Returns nothing if the queue
+  /// no longer exists.
   std::optional<ticket> line_up(id at, const teller& whom, std::uint64_t what);
-  /// For who was told. With an item, or if it is closed, he is not in line any more.
+  /// For a notified consumer. It leaves the line if it gets an item or the queue is closed.
   taken take_told(id from, ticket which);
   void leave(id from, ticket which);
 
   [[nodiscard]] std::size_t count(id of) const;
-  /// Nothing can be put into it any more; when all is taken out, it is gone. False: it was closed before.
+  /// Closes a queue to new items. It is removed when its last item is taken. Returns false if it
+  /// was closed before.
   bool close(id which);
 
   [[nodiscard]] std::vector<queue_statistics> statistics() const;
-  /// What could not be put back, since its queue was gone.
+  /// Number of items that could not be put back because their queue was gone.
   [[nodiscard]] std::uint64_t lost() const;
 
  private:
@@ -116,17 +120,17 @@ class shared_queues {
     queue_statistics counts;
   };
 
-  // All with the mutex.
+  // All of these require the mutex.
   [[nodiscard]] queue* find(id which);
   taken take_first(id from, queue& its);
   void tell_who_can(queue& its, to_be_told& whom);
   void end_if_done(id which, queue& its);
 
-  mutable mutex mutex_;  // guards what follows
+  mutable mutex mutex_;  // guards the members below
   shares made_;
   shares bytes_;
   std::map<id, queue> queues_;
-  std::map<std::string, id, std::less<>> names_;  // of those that are not closed
+  std::map<std::string, id, std::less<>> names_;  // queues that are not closed
   id last_id_ = 0;
   ticket last_ticket_ = 0;
   std::uint64_t lost_ = 0;

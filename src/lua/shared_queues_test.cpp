@@ -66,7 +66,7 @@ TEST_F(shared_queue, is_full_by_items_and_by_bytes) {
   EXPECT_EQ(all_.push(open("big"), std::string(10'000, 'x')), pushed::full);
   EXPECT_EQ(all_.push(open("big"), std::string(9'700, 'x')), pushed::done);
   EXPECT_EQ(take(q), "a");
-  EXPECT_EQ(all_.push(q, std::string(1'000, 'x')), pushed::full);  // bytes are of all together
+  EXPECT_EQ(all_.push(q, std::string(1'000, 'x')), pushed::full);  // the limit is for all queues
   EXPECT_EQ(all_.statistics().at(0).refused, 2u);
 }
 
@@ -95,7 +95,7 @@ TEST_F(shared_queue, tells_who_waits_one_for_each_item_in_line) {
   EXPECT_THAT(told_, IsEmpty());
   all_.push(q, "a");
   EXPECT_THAT(told_, ElementsAre(1));
-  // Who has not waited gets what nobody is told of.
+  // A consumer that is not in line only gets items that are promised to no other consumer.
   EXPECT_EQ(shown(all_.take_unpromised(q)), "(none)");
   all_.push(q, "b");
   EXPECT_THAT(told_, ElementsAre(1, 2));
@@ -128,7 +128,7 @@ TEST_F(shared_queue, who_was_told_and_comes_late_keeps_his_place) {
   const auto first = all_.line_up(q, telling_me(), 1);
   const auto second = all_.line_up(q, telling_me(), 2);
   all_.push(q, "a");
-  EXPECT_EQ(take(q), "a");  // who does not look whether somebody waits
+  EXPECT_EQ(take(q), "a");  // takes it although a consumer waits
   EXPECT_EQ(shown(all_.take_told(q, *first)), "(none)");
   all_.push(q, "b");
   EXPECT_THAT(told_, ElementsAre(1, 1));
@@ -144,13 +144,13 @@ TEST(shared_queues_of_applications, one_cannot_have_all) {
   EXPECT_EQ(all.open("a", {}, "two").id, a.id) << "one that is there is another's to use";
   EXPECT_EQ(all.open("c", {}, "two").what, opening::done);
 
-  const std::string item(136, 'x');  // 200 with what each counts for
+  const std::string item(136, 'x');  // 200 with the overhead of an item
   EXPECT_EQ(all.push(a.id, item, "one"), pushed::done);
   EXPECT_EQ(all.push(a.id, item, "one"), pushed::done);
   EXPECT_EQ(all.push(a.id, item, "one"), pushed::full);
   EXPECT_EQ(all.push(a.id, item, "two"), pushed::done) << "whose queue it is does not matter";
 
-  // What goes back counts again, for who has put it in.
+  // A returned item counts again, for the application that put it in.
   shared_queues::taken got = all.take(a.id);
   EXPECT_EQ(got.item, item);
   all.put_back(a.id, std::move(got));
@@ -190,13 +190,13 @@ TEST_F(shared_queue, a_closed_one_is_emptied_and_then_gone) {
   EXPECT_EQ(shown(all_.take_told(q, *late)), "(closed)");
   EXPECT_EQ(all_.line_up(q, telling_me(), 3), std::nullopt);
   EXPECT_THAT(all_.statistics(), IsEmpty());
-  EXPECT_NE(open("jobs"), q);  // the name is free, and another one's
+  EXPECT_NE(open("jobs"), q);  // the name is free, and now names another queue
   EXPECT_EQ(take(q), "(closed)");
   all_.put_back(q, {shared_queues::taken::outcome::item, "a"});
   EXPECT_EQ(all_.lost(), 1u);
 }
 
-// Producers and consumers, some of whom give up while they are told: each item comes once.
+// Some of the consumers give up while they are notified. Each item arrives exactly once.
 TEST(shared_queue_stampede, gives_each_item_once_though_consumers_go) {
   constexpr int producers = 2;
   constexpr int consumers = 3;
@@ -255,7 +255,7 @@ TEST(shared_queue_stampede, gives_each_item_once_though_consumers_go) {
     sum += one.size();
     different.insert(one.begin(), one.end());
   }
-  // One may have been put back when the queue was gone.
+  // An item may have been put back when the queue was gone.
   EXPECT_EQ(sum + all.lost(), std::size_t{producers * each});
   EXPECT_LE(all.lost(), std::size_t{consumers});
   EXPECT_EQ(different.size(), sum);

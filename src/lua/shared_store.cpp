@@ -10,7 +10,7 @@
 namespace troupe::lua::detail {
 namespace {
 
-// What a call frees beside its own work.
+// The number of expired entries that a call frees in addition to its own work.
 constexpr int expired_at_once = 4;
 
 std::size_t cost_of(std::string_view key, const shared_store::value& what) noexcept {
@@ -158,14 +158,14 @@ shared_store::written shared_store::put(std::string_view key, value what, time_p
   return written::done;
 }
 
-// ── Room ──────────────────────────────────────────────────────────────────────────────────────
+// ── Space ─────────────────────────────────────────────────────────────────────────────────────
 
 bool shared_store::has_room(std::size_t bytes, std::size_t entries) const noexcept {
   return bytes <= bounds_.bytes && bytes_ <= bounds_.bytes - bytes &&
          entries_.size() + entries <= bounds_.entries;
 }
 
-// For so much more. `but` stays: it is the one used last, and has not expired.
+// Frees space for that much more. `but` stays: it was used last, and has not expired.
 bool shared_store::make_room(std::size_t bytes, std::size_t entries, const std::string* but,
                              time_point now) {
   while (!has_room(bytes, entries)) {
@@ -193,7 +193,7 @@ void shared_store::take_out(all_entries::iterator which) {
 
 // ── Time ──────────────────────────────────────────────────────────────────────────────────────
 
-// One that has expired is as good as none, and goes.
+// An expired entry counts as absent and is removed.
 shared_store::all_entries::iterator shared_store::look(std::string_view key, time_point now) {
   const auto at = entries_.find(key);
   if (at == entries_.end() || !has_expired(at, now)) return at;

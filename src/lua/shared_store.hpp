@@ -17,24 +17,23 @@
 
 namespace troupe::lua::detail {
 
-/// What a store has, and what it has done.
+/// The state of a store, and counts of its events.
 struct store_statistics {
-  std::uint64_t entries =
-      0;  // at the moment, those included that have expired and are not freed yet
+  std::uint64_t entries = 0;  // current number, including expired entries that are not freed yet
   std::uint64_t bytes = 0;
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
-  std::uint64_t refused = 0;  // for want of room
-  std::uint64_t evicted = 0;  // for want of room
+  std::uint64_t refused = 0;  // because a limit was reached
+  std::uint64_t evicted = 0;  // because a limit was reached
   std::uint64_t expired = 0;
 };
 
-/// Keys and values in memory, some of them for a time.
+/// Keys and values in memory. An entry may have an expiry time.
 ///
 /// Threads:   any.
-/// Invariant: there are never more entries and bytes than its options say.
-/// Cost:      a mutex, and what a map of its entries costs. A value is copied nowhere. What has expired is freed a few
-///            entries at a time, by each call that may change something, or by sweep().
+/// Invariant: the numbers of entries and bytes never exceed those in the options.
+/// Cost:      a mutex, and the cost of a map of the entries. Values are never copied. Each call
+///            that may change something frees a few expired entries; sweep() frees the others.
 class shared_store {
  public:
   using value = std::shared_ptr<const std::string>;
@@ -42,7 +41,7 @@ class shared_store {
 
   struct found {
     shared_store::value value;
-    std::uint64_t version = 0;  // from 1 on; another one after each change, in the whole store
+    std::uint64_t version = 0;  // from 1; each change in the store makes a new one
   };
   enum class written : std::uint8_t { done, not_done, full };
   struct increased {
@@ -55,28 +54,29 @@ class shared_store {
   shared_store(const shared_store&) = delete;
   shared_store& operator=(const shared_store&) = delete;
 
-  /// From the next write on.
+  /// Takes effect at the next write.
   void set_bounds(const store_options& bounds);
 
   [[nodiscard]] std::optional<found> get(std::string_view key, time_point now);
 
   written set(std::string_view key, value what, time_point until, time_point now);
-  /// Not done: it is there.
+  /// Does nothing if the key exists.
   written add(std::string_view key, value what, time_point until, time_point now);
-  /// Not done: it has another version. Version 0: it is not there.
+  /// Does nothing if the version differs. Version 0 means that the key does not exist.
   written compare_and_set(std::string_view key, std::uint64_t version, value what, time_point until,
                           time_point now);
-  /// Adds to an integer, or to 0 if it is not there; only then `until` is for it.
+  /// Adds to an integer, or to 0 if the key does not exist; `until` is used only in that case.
   increased increase(std::string_view key, std::int64_t by, time_point until, time_point now);
-  /// False: it was not there.
+  /// Returns false if the key did not exist.
   bool remove(std::string_view key, time_point now);
   bool expire(std::string_view key, time_point until, time_point now);
 
-  /// In their order, those that begin with `prefix` and come behind `after`. What has expired goes on the way.
+  /// Returns, in order, the keys that begin with `prefix` and follow `after`. Expired entries are
+  /// freed on the way.
   [[nodiscard]] std::vector<std::string> keys(std::string_view prefix, std::string_view after,
                                               std::size_t most, time_point now);
 
-  /// Frees what has expired, `most` at a time. False: nothing is left that will.
+  /// Frees at most `most` expired entries. Returns false if no entry remains that will expire.
   bool sweep(std::size_t most, time_point now);
 
   [[nodiscard]] store_statistics statistics() const;
@@ -90,7 +90,7 @@ class shared_store {
   };
   using all_entries = std::map<std::string, entry, std::less<>>;
 
-  // All with the mutex.
+  // All of these require the mutex.
   [[nodiscard]] all_entries::iterator look(std::string_view key, time_point now);
   written put(std::string_view key, value what, time_point until, time_point now);
   [[nodiscard]] bool has_room(std::size_t bytes, std::size_t entries) const noexcept;
@@ -102,10 +102,10 @@ class shared_store {
   bool free_one_expired(time_point now);
   void free_some_expired(time_point now);
 
-  mutable mutex mutex_;  // guards what follows
+  mutable mutex mutex_;  // guards the members below
   store_options bounds_;
   all_entries entries_;
-  std::list<const std::string*> recent_;  // the one used last is the first
+  std::list<const std::string*> recent_;  // most recently used first
   std::multimap<time_point, const std::string*> due_;
   std::size_t bytes_ = 0;
   std::uint64_t last_version_ = 0;

@@ -76,7 +76,7 @@ TEST(shared_store, a_version_is_of_one_change_only) {
   const auto first = s.get("a", start)->version;
   EXPECT_EQ(s.compare_and_set("a", first, text("y"), never, start), written::done);
   EXPECT_EQ(s.compare_and_set("a", first, text("z"), never, start), written::not_done);
-  // Nor is it one of an entry that was removed and made again.
+  // The version differs even for an entry that was removed and created again.
   const auto second = s.get("a", start)->version;
   s.remove("a", start);
   s.set("a", text("y"), never, start);
@@ -87,7 +87,7 @@ TEST(shared_store, integers_are_increased_and_nothing_else) {
   shared_store s(store_options{});
   EXPECT_EQ(s.increase("n", 5, start + 1s, start).value, 5);
   EXPECT_EQ(s.increase("n", -7, start + 9s, start).value, -2);
-  EXPECT_EQ(s.increase("n", 1, never, start + 1s).value, 1);  // the first time to live holds
+  EXPECT_EQ(s.increase("n", 1, never, start + 1s).value, 1);  // the first time to live remains
   s.set("t", text(std::string("\x61x")), never, start);
   EXPECT_EQ(s.increase("t", 1, never, start).what, outcome::no_integer);
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
@@ -145,7 +145,7 @@ TEST(shared_store, an_end_may_be_set_put_off_and_taken_back) {
   EXPECT_TRUE(s.expire("a", never, start + 2s));
   EXPECT_EQ(read(s, "a", start + 1h), "1");
   s.expire("a", start + 2h, start + 1h);
-  s.set("a", text("2"), never, start + 1h);  // what is set anew has its own
+  s.set("a", text("2"), never, start + 1h);  // setting it again sets its own
   EXPECT_EQ(read(s, "a", start + 3h), "2");
 }
 
@@ -167,7 +167,7 @@ TEST(shared_store, refuses_what_there_is_no_room_for) {
   few.set("b", text("1"), never, start);
   EXPECT_EQ(few.set("c", text("1"), never, start), written::full);
   EXPECT_EQ(few.set("c", text("1"), never, start + 1s),
-            written::done);  // in the place of an expired one
+            written::done);  // replaces an expired one
 }
 
 TEST(shared_store, evicts_what_was_not_used_for_longest) {
@@ -176,7 +176,7 @@ TEST(shared_store, evicts_what_was_not_used_for_longest) {
   EXPECT_EQ(read(s, "a"), "1");
   EXPECT_EQ(s.set("d", text("1"), never, start), written::done);
   EXPECT_THAT(s.keys("", "", 10, start), ElementsAre("a", "c", "d"));
-  EXPECT_EQ(s.set("c", text("12"), never, start), written::done);  // not itself
+  EXPECT_EQ(s.set("c", text("12"), never, start), written::done);  // does not evict itself
   EXPECT_THAT(s.keys("", "", 10, start), ElementsAre("c", "d"));
   EXPECT_EQ(s.set("huge", text(std::string(1'000, 'x')), never, start), written::full);
   EXPECT_THAT(s.keys("", "", 10, start), ElementsAre("c", "d"));
@@ -203,7 +203,7 @@ TEST(shared_store, a_stampede_counts_right_and_stays_within_its_bounds) {
         const std::string key = numbered((i * 7 + t) % 150);
         s.set(key, text("1"), i % 3 == 0 ? start + 1s : never, start);
         (void)s.get(key, start);
-        (void)s.get("sum", start);  // so it stays
+        (void)s.get("sum", start);  // keeps it from being evicted
         s.increase("sum", 1, never, start);
         if (i % 5 == 0) s.remove(key, start + 1s);
         EXPECT_LE(s.statistics().entries, 100u);

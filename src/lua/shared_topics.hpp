@@ -15,7 +15,7 @@
 
 namespace troupe::lua::detail {
 
-/// A value that was published, in CBOR.
+/// A published value, in CBOR.
 struct topic_value {
   std::string topic;
   std::string value;
@@ -25,7 +25,8 @@ struct topic_value {
   }
 };
 
-/// What applications publish and subscribe to by names. A topic is there while somebody is subscribed to it.
+/// The named topics to which applications publish and subscribe. A topic exists while it has a
+/// subscriber.
 ///
 /// Threads: any.
 /// Cost:    a mutex.
@@ -33,17 +34,18 @@ class shared_topics {
  public:
   using topic = troupe::topic<topic_value>;
 
-  /// `percent`: what one application may have made.
+  /// `percent` is the share of the topics that one application may have created.
   explicit shared_topics(std::size_t most, unsigned percent = 100) : made_(most, percent) {}
   shared_topics(const shared_topics&) = delete;
   shared_topics& operator=(const shared_topics&) = delete;
 
-  /// For one more subscriber, who calls leave() in the end. Nothing: there are too many.
+  /// Adds a subscriber, which calls leave() at its end. Returns nothing if there are too many
+  /// topics.
   [[nodiscard]] std::optional<topic> join(const std::string& name,
                                           std::string_view application = {});
   void leave(std::string_view name);
 
-  /// Nothing: nobody is subscribed.
+  /// Returns nothing if there are no subscribers.
   [[nodiscard]] std::optional<topic> find(std::string_view name) const;
 
   [[nodiscard]] std::size_t count() const;
@@ -51,11 +53,11 @@ class shared_topics {
  private:
   struct entry {
     topic its;
-    std::string application = {};  // that has made it
+    std::string application = {};  // the application that created it
     std::size_t users = 0;
   };
 
-  mutable mutex mutex_;  // guards what follows
+  mutable mutex mutex_;  // guards the members below
   shares made_;
   std::map<std::string, entry, std::less<>> all_;
 };

@@ -10,20 +10,20 @@
 
 namespace troupe::lua::detail {
 
-/// How much of a limit that applications have together is used, and by which of them: one alone
-/// cannot have all of it.
+/// Tracks how much of a common limit is used, and by which application. No application can use all
+/// of it alone.
 ///
-/// Threads:   with the mutex of who has it.
-/// Invariant: of those that take() has let in, the sum is not more than the limit, and no
-///            application has more than its part.
+/// Threads:   under the mutex of the owner.
+/// Invariant: the sum of the amounts that take() admitted does not exceed the limit, and no
+///            application exceeds its part.
 class shares {
  public:
-  /// `percent`: of the limit, for one application; one at least.
+  /// `percent` is the part of the limit for one application; it is at least one.
   shares(std::size_t most, unsigned percent) noexcept
       : most_(most),
         each_max_(std::max<std::size_t>(most / 100 * percent + most % 100 * percent / 100, 1)) {}
 
-  /// False, and nothing changes, if that would be too much.
+  /// Returns false and changes nothing if a limit would be exceeded.
   [[nodiscard]] bool take(std::string_view application, std::size_t amount) {
     if (amount > most_ - std::min(most_, used_)) return false;
     const auto found = of_.find(application);
@@ -32,7 +32,7 @@ class shares {
     add(application, amount);
     return true;
   }
-  /// The same of what comes back, and is let in in any case.
+  /// Adds an amount that is put back, which is always admitted.
   void add(std::string_view application, std::size_t amount) {
     const auto found = of_.find(application);
     (found == of_.end() ? of_.emplace(application, 0).first : found)->second += amount;
@@ -51,7 +51,7 @@ class shares {
   const std::size_t most_;
   const std::size_t each_max_;
   std::size_t used_ = 0;
-  std::map<std::string, std::size_t, std::less<>> of_;  // none has nothing
+  std::map<std::string, std::size_t, std::less<>> of_;  // an absent application uses nothing
 };
 
 }  // namespace troupe::lua::detail

@@ -12,12 +12,12 @@
 namespace troupe::lua::detail {
 namespace {
 
-// Changes that are handled before others have their turn.
+// The number of changes that are handled before other messages have their turn.
 constexpr std::size_t changes_at_once = 32;
 
 std::uint64_t next_box() noexcept {
   static atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, relaxed) + 1;  // [box] relaxed: a number alone
+  return last.fetch_add(1, relaxed) + 1;  // [box] relaxed: only a number; it orders nothing
 }
 
 void push_value(lua_State* to, const std::string& cbor) {
@@ -39,7 +39,7 @@ item_on_its_way::~item_on_its_way() {
   try {
     of_.put_back(from_, std::move(got_));
   } catch (const std::bad_alloc&) {
-    // There was room for it before: it is in the queue, or there is no memory for anything.
+    // It fitted before, so either it is in the queue again, or memory is exhausted altogether.
   }
 }
 
@@ -64,7 +64,7 @@ void push_attendee(lua_State* to, const attendee& who) {
   lua_setfield(to, -2, "meta");
 }
 
-// ── The beginning and the end ─────────────────────────────────────────────────────────────────
+// ── Start and end ─────────────────────────────────────────────────────────────────────────────
 
 sharing::sharing(participation& in, tasks& running, lua_State* main, std::size_t subscriptions_max,
                  std::size_t events_max)
@@ -87,7 +87,7 @@ void sharing::wind_up() {
 
 void sharing::unsubscribe_all() {
   while (!subscribers_.empty()) cancel(subscribers_.begin()->first);
-  // Of one for which there was no memory.
+  // Topics whose subscription could not be completed for lack of memory.
   for (const auto& [topic, none] : values_) in_.unsubscribe(topic);
   for (const auto& [topic, none] : watched_) {
     in_.all().crowds().unwatch(in_.crowd(topic), box_->id());
@@ -104,7 +104,7 @@ void sharing::check_room(lua_State* in) {
              static_cast<int>(subscriptions_max_));
 }
 
-// The function on top of the stack, and what it is for.
+// Keeps the function on top of the stack, and its purpose.
 std::uint64_t sharing::keep(lua_State* in, subscriber its) {
   its.function = luaL_ref(in, LUA_REGISTRYINDEX);
   const std::uint64_t id = ++last_;
@@ -165,7 +165,7 @@ bool sharing::cancel(std::uint64_t which) {
 
 void sharing::call(std::uint64_t which, pushing argument) {
   const auto found = subscribers_.find(which);
-  if (found == subscribers_.end()) return;  // the one before it has ended it
+  if (found == subscribers_.end()) return;  // an earlier one has ended it
   const auto push = [&, function = found->second.function](lua_State* to) {
     lua_rawgeti(to, LUA_REGISTRYINDEX, function);
     return argument(to);
@@ -223,7 +223,7 @@ void sharing::told(std::uint64_t what) {
   shared_queues& queues = in_.all().queues();
   item_on_its_way item(queues, found->second.queue,
                        queues.take_told(found->second.queue, found->second.place));
-  if (item.what() == shared_queues::taken::outcome::none) return;  // he keeps his place
+  if (item.what() == shared_queues::taken::outcome::none) return;  // it keeps its position
   found->second.until.cancel();
   waiting_.erase(found);
   tasks_.resume(what, [&](lua_State* to) { return item.push(to); });

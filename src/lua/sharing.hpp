@@ -19,7 +19,7 @@
 
 namespace troupe::lua::detail {
 
-/// An item on its way from its queue to a handler: it goes back if it does not get there.
+/// An item on its way from its queue to a handler. It returns to the queue if it does not arrive.
 class item_on_its_way {
  public:
   item_on_its_way(shared_queues& of, shared_queues::id from, shared_queues::taken&& got) noexcept
@@ -29,7 +29,8 @@ class item_on_its_way {
   ~item_on_its_way();
 
   [[nodiscard]] shared_queues::taken::outcome what() const noexcept { return got_.what; }
-  /// Pushes it, or nil and why there is none. Returns how many. Errors: raises Lua's for lack of memory.
+  /// Pushes it, or nil and the reason. Returns the number of values. Errors: raises Lua's for lack
+  /// of memory.
   int push(lua_State* to);
 
  private:
@@ -38,8 +39,8 @@ class item_on_its_way {
   shared_queues::taken got_;
 };
 
-/// What the scripts of a program have begun of what all share: subscriptions, watches, and handlers that wait for an
-/// item. All of it ends with this.
+/// The uses of the shared state by the scripts of a program: subscriptions, watches, and
+/// handlers that wait for an item. All of it ends with this object.
 ///
 /// Threads: the instance's turns.
 class sharing {
@@ -49,30 +50,31 @@ class sharing {
   ~sharing();
 
   // ── For functions that scripts call ─────────────────────────────────────────────────────────
-  /// Calls the function on top of the stack, which it pops, with each value that is published. Nothing: there are too
-  /// many topics. Raises an error if there are too many subscriptions.
+  /// Calls the function on top of the stack, which is popped, with each published value. Returns
+  /// nothing if there are too many topics. Raises an error if there are too many subscriptions.
   std::optional<std::uint64_t> subscribe(lua_State* in, const std::string& topic);
-  /// The same with each client that joins, is updated or leaves.
+  /// The same for each client that joins, is updated or leaves.
   std::optional<std::uint64_t> watch(lua_State* in, const std::string& topic, presence_change what);
   bool cancel(std::uint64_t which);
 
-  /// The running handler is going to wait, for `wait`, for an item. False: the queue is closed.
+  /// The running handler is about to wait, as `wait`, for an item. Returns false if the queue is
+  /// closed.
   bool wait_for(shared_queues::id from, std::uint64_t wait);
   void ends_by(std::uint64_t wait, timer its);
 
-  // ── What has come ───────────────────────────────────────────────────────────────────────────
+  // ── Events ──────────────────────────────────────────────────────────────────────────────────
   void published(const topic_value& what);
   void told(std::uint64_t what);
-  /// True: a handler has waited for that, and its time is over.
+  /// Returns true if a handler has waited for this and its time is over.
   bool due(std::uint64_t wait);
-  /// Ends the subscriptions. Who waits for an item may get it.
+  /// Ends the subscriptions. A handler that waits for an item may still get it.
   void unsubscribe_all();
   void wind_up();
 
  private:
   struct subscriber {
     std::string topic;
-    std::optional<presence_change> of;  // nothing: of values
+    std::optional<presence_change> of;  // nothing: a subscription to values
     int function = LUA_NOREF;
   };
   using ids = std::vector<std::uint64_t>;
@@ -99,7 +101,7 @@ class sharing {
   std::unordered_map<std::uint64_t, subscriber> subscribers_;
   std::map<std::string, ids> values_;
   std::map<std::string, watched> watched_;
-  std::shared_ptr<presence_box> box_;  // made by the first watch
+  std::shared_ptr<presence_box> box_;  // created by the first watch
   std::unordered_map<std::uint64_t, waiting> waiting_;
 };
 

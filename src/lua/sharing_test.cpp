@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What applications share, each function one by one, across instances and applications.
+// The functions for shared state, one by one, across instances and applications.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-// An application whose clients say what it runs: `return` of a text of Lua, shown, comes back. `app` has what a test
-// wants to keep.
+// An application that runs the Lua code of its clients and replies with its results as text. `app`
+// keeps data for the tests.
 const std::string runs_texts = R"(
   local app = {}
   local function show(v)
@@ -64,12 +64,12 @@ class sharing : public running_application {
     of.say(text);
     return of.hear();
   }
-  /// Before the application is made.
+  /// To be called before the application is created.
   void allow(const shared_limits& allowed) {
     among_ = community(
         system_, [this](const log_line& line) { log_.write(std::string(line.text)); }, allowed);
   }
-  /// One of the figures of the community, by its name and labels as {k="v"}; -1: there is none.
+  /// Returns a figure of the community, by its name and labels as {k="v"}; -1 if it does not exist.
   double figure(const std::string& name, const std::string& labels = "") const {
     for (const auto& family : among_.figures()) {
       if (family.name != name) continue;
@@ -83,7 +83,7 @@ class sharing : public running_application {
     }
     return -1;
   }
-  /// Ends the instance that this client belongs to, as one without memory does, and makes it anew.
+  /// Makes the instance of this client fail, as one without memory does, and be restarted.
   void fail_instance_of(raw_client& client) {
     const std::uint64_t before = application_->statistics().restarts;
     for (int i = 0; i < 20; ++i) {
@@ -152,7 +152,7 @@ TEST_F(sharing, the_same_topic_in_the_next_version_is_a_subscription_of_its_own)
   start(subscribes);
   raw_client c = open();
   EXPECT_EQ(ask(c, "reaches "), "reaches 1");
-  EXPECT_EQ(upgrade(subscribes), "");  // both subscribe for a moment, and the first one ends
+  EXPECT_EQ(upgrade(subscribes), "");  // both are subscribed for a moment, then the first one ends
   EXPECT_EQ(ask(c, "reaches "), "reaches 1");
   EXPECT_EQ(figure("troupe_topics", "of=values"), 1);
 }
@@ -779,7 +779,7 @@ TEST(sharing_in_a_simulation, what_is_stored_for_a_time_goes_then_and_is_freed_w
   w.sim.advance(95s);
   EXPECT_EQ(w.figure("troupe_store_entries"), 2);
   EXPECT_EQ(w.figure("troupe_store_expired_total"), 3);
-  EXPECT_EQ(w.sim.run_until_idle(), 0u);  // nothing is armed any more
+  EXPECT_EQ(w.sim.run_until_idle(), 0u);  // no timer is armed any more
 }
 
 TEST(sharing_in_a_simulation, a_consumer_waits_as_long_as_it_says) {
@@ -867,9 +867,9 @@ TEST_F(sharing, what_is_wrong_with_metrics_is_said) {
   EXPECT_THAT(ask(c, "troupe.metrics.gauge('g', 'a\\nb 1')"), HasSubstr("in one line"));
 }
 
-// ── All of it ─────────────────────────────────────────────────────────────────────────────────
+// ── All together ──────────────────────────────────────────────────────────────────────────────
 
-// Scripts of four instances do all of it at the same time, and their clients come and go.
+// Scripts of four instances use all of it at the same time, while their clients come and go.
 TEST_F(sharing, a_stampede_of_scripts_leaves_nothing_behind_and_loses_nothing) {
   options_.instances = 4;
   start(raw);

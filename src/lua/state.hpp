@@ -8,7 +8,7 @@
 
 namespace troupe::lua::detail {
 
-/// A Lua state of its own, with the libraries that scripts may use (see libraries.hpp) and nothing else.
+/// One Lua state with only the libraries that scripts may use (see libraries.hpp).
 ///
 /// Threads: one at a time.
 /// Errors:  the constructor throws std::bad_alloc if the bounds leave no room for the libraries.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lua's string library, with what is linear in a string spent. README.md says what could be made long.
+// Lua's string library. Functions that are linear in a string spend steps. README.md lists what
+// could take long.
 
 #include <algorithm>
 #include <cctype>
@@ -46,7 +47,7 @@ int rep(lua_State* in) {
   return 1;
 }
 
-// ── One byte after the other ──────────────────────────────────────────────────────────────────
+// ── Byte by byte ──────────────────────────────────────────────────────────────────────────────
 
 std::string_view check_spent(lua_State* in) {
   std::size_t size = 0;
@@ -73,14 +74,15 @@ int reverse(lua_State* in) {
   return 1;
 }
 
-// ── Lua's own, spent ──────────────────────────────────────────────────────────────────────────
+// ── Lua's own functions, with steps ───────────────────────────────────────────────────────────
 
 int reads_first(lua_State* in) {
   spend_string(in, 1);
   return call_original(in);
 }
 
-// `given`: the bytes that it may put together, in a buffer of Lua's, which grows in steps of a half.
+// `given` is the number of bytes that it may put into a buffer of Lua's, which grows by half its
+// size.
 int makes_string(lua_State* in, std::size_t given) {
   governor::of(in).make_room(in, 3 * given);
   const int results = call_original(in);
@@ -108,7 +110,8 @@ int reads_both(lua_State* in) {
   return call_original(in);
 }
 
-// What %s is given becomes a string here: it may be long, and little of it may be in the result.
+// Converts the arguments of %s to strings here: they may be long, and little of them may be in the
+// result.
 int format(lua_State* in) {
   std::size_t size = 0;
   const char* const begin = luaL_checklstring(in, 1, &size);
@@ -147,8 +150,8 @@ int pack(lua_State* in) {
 
 int unpack(lua_State* in) {
   spend_string(in, 1);
-  const int results = call_original_reading(in, 2);  // it may have looked for a zero
-  // The last result is where it has come to.
+  const int results = call_original_reading(in, 2);  // it may have searched for a zero
+  // The last result is the position that it has reached.
   const lua_Integer begin = luaL_optinteger(in, 3, 1);
   const lua_Integer end = lua_tointeger(in, -1);
   const auto size = static_cast<lua_Integer>(lua_rawlen(in, 2));
@@ -181,7 +184,7 @@ void open_string(lua_State* of) {
   lua_setfield(of, -2, "dump");
   lua_pop(of, 1);
 
-  // Arithmetic with strings, which are read as numbers.
+  // The metamethods of strings do arithmetic, for which they are read as numbers.
   lua_pushliteral(of, "");
   lua_getmetatable(of, -1);
   for (const char* name :

@@ -25,7 +25,8 @@ std::string_view checked_string(lua_State* in, int index) {
 
 void push(lua_State* in, std::string_view text) { lua_pushlstring(in, text.data(), text.size()); }
 
-// The optional place to begin at, counted from 1, or from the end if negative: from 0 on. None if that lies behind.
+// Reads the optional position to begin at, which counts from 1, or from the end if negative.
+// Returns it counted from 0, or nothing if it lies after the end.
 std::optional<std::size_t> checked_begin(lua_State* in, int index, std::size_t size) {
   const lua_Integer wanted = luaL_optinteger(in, index, 1);
   const auto length = static_cast<lua_Integer>(size);
@@ -59,7 +60,7 @@ int push_captures(lua_State* in, const pattern_matcher& from, int count) {
   return count;
 }
 
-// A pattern without the ^ that it may begin with.
+// A pattern without its optional leading ^.
 struct anchored_pattern {
   explicit anchored_pattern(std::string_view whole)
       : anchored(whole.starts_with('^')), rest(whole.substr(anchored ? 1 : 0)) {}
@@ -73,7 +74,8 @@ bool search(pattern_matcher& with, const anchored_pattern& pattern, std::size_t 
 
 // ── find, match ───────────────────────────────────────────────────────────────────────────────
 
-// Where it is found at once it is found faster by its first character than by memmem(), whose time has a bound.
+// If the text is found soon, a search for its first character is faster than memmem(), whose time
+// is bounded. So that is tried first, a limited number of times.
 const char* find_in(std::string_view text, std::string_view wanted) {
   if (wanted.empty()) return text.data();
   for (int tries = 0; tries < 16 && wanted.size() <= text.size(); ++tries) {
@@ -129,7 +131,7 @@ int find_or_match(lua_State* in, bool find) {
 
 // ── gmatch ────────────────────────────────────────────────────────────────────────────────────
 
-// What goes from match to match. An empty one is none where the last one has ended.
+// The state of an iteration over matches. An empty match is skipped where the last match has ended.
 struct matches {
   pattern_matcher matcher;
   std::size_t from;
@@ -137,7 +139,7 @@ struct matches {
 };
 static_assert(std::is_trivially_destructible_v<matches>);
 
-// Upvalues: the matches, and what they look at: subject and pattern.
+// Upvalues: the matches, and the strings that they refer to: subject and pattern.
 int next_match(lua_State* in) {
   auto& all = *static_cast<matches*>(lua_touserdata(in, lua_upvalueindex(1)));
   pattern_matcher& matcher = all.matcher;
@@ -184,7 +186,7 @@ void add_by_template(text_buffer& to, lua_State* in, const pattern_matcher& matc
   }
 }
 
-// What a function or a table says. False if the match stays as it is.
+// Adds the result of a function or a table. Returns false if the match stays as it is.
 bool add_answer(text_buffer& to, lua_State* in, const pattern_matcher& match) {
   constexpr int by = 3;
   if (lua_istable(in, by)) {
@@ -240,9 +242,9 @@ int string_gsub(lua_State* in) {
   text_buffer result(in);
   lua_Integer count = 0;
   bool changed = false;
-  std::size_t copied = 0;  // of the subject
+  std::size_t copied = 0;  // part of the subject
   std::size_t from = 0;
-  std::optional<std::size_t> ended;  // the last match; an empty one there is none
+  std::optional<std::size_t> ended;  // end of the last match; an empty match there is skipped
   while (count < most && from <= subject.size() && search(matcher, pattern, from)) {
     if (matcher.end() == ended) {
       from = matcher.begin() + 1;

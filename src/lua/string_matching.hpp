@@ -5,7 +5,7 @@
 
 namespace troupe::lua::detail {
 
-/// string.find, match, gmatch and gsub, whose steps are spent.
+/// string.find, match, gmatch and gsub. They spend their steps.
 int string_find(lua_State* in);
 int string_match(lua_State* in);
 int string_gmatch(lua_State* in);

@@ -8,12 +8,12 @@
 
 namespace troupe::lua::detail {
 
-/// Of on_start and self_test of a version that is to take over.
+/// The ending of on_start and self_test of a version that is to take over.
 class succession::checking final : public ending {
  public:
   explicit checking(std::shared_ptr<progress> of) noexcept : of_(std::move(of)) {}
 
-  // self_test passes unless it fails, or returns false and why.
+  // self_test passes unless it fails, or returns false and a reason.
   void returned(lua_State* in, int first) override {
     of_->ended = true;
     if (of_->at != step::testing || lua_gettop(in) < first || !lua_isboolean(in, first)) return;
@@ -32,7 +32,7 @@ class succession::checking final : public ending {
   const std::shared_ptr<progress> of_;
 };
 
-// ── What has come ─────────────────────────────────────────────────────────────────────────────
+// ── Events ────────────────────────────────────────────────────────────────────────────────────
 
 program* succession::find(std::uint64_t what) const noexcept {
   program* found = nullptr;
@@ -101,7 +101,7 @@ void succession::check(handler which) {
   }
 }
 
-// The handler of a check may have ended.
+// Continues if the handler of a check has ended.
 void succession::go_on() {
   while (next_ && progress_->ended) {
     if (!progress_->why_not.empty()) {
@@ -140,7 +140,7 @@ std::string succession::take_over() try {
   current_->retire();
   retired_.push_back(std::exchange(current_, std::move(next_)));
   progress_.reset();
-  told(presence_box::told);  // of what came while it was prepared
+  told(presence_box::told);  // changes that came while it was prepared
   const auto rang = std::exchange(early_, {});
   for (const std::uint64_t what : rang) current_->due(what);
   return {};
@@ -155,7 +155,7 @@ void succession::overdue(unsigned version) {
   }
 }
 
-// ── Ends ──────────────────────────────────────────────────────────────────────────────────────
+// ── End ───────────────────────────────────────────────────────────────────────────────────────
 
 void succession::tidy() {
   go_on();
@@ -172,7 +172,7 @@ void succession::wind_up(const std::string& why) {
   each([&](program& one) { one.wind_up(why); });
 }
 
-// What is told may look for a program, and finds none.
+// The endings that are notified may look for a program, and find none.
 void succession::clear() noexcept {
   const auto current = std::move(current_);
   const auto next = std::move(next_);

@@ -15,18 +15,20 @@
 
 namespace troupe::lua::detail {
 
-/// The programs of one instance: the one that handles what comes; the one that is to take over, which is started and
-/// tested beside it; and earlier ones, for as long as handlers of theirs wait.
+/// The programs of one instance: the current one, which handles events; the next one, which is
+/// started and tested beside it; and earlier ones, as long as their handlers wait.
 ///
-///   prepare() ─▶ on_start ─▶ self_test ─▶ ready ─take_over()─▶ current ─take_over()─▶ retired ─▶ gone
-///                   └─────────────┴──── an error, abandon() ──▶ gone                  nothing waits, overdue()
+///   prepare() ─▶ on_start ─▶ self_test ─▶ ready ─take_over()─▶ current ─take_over()─▶ retired
+///                   └─────────────┴──── an error, abandon() ──▶ gone
+///   retired ──nothing waits, overdue()──▶ gone
 ///
 /// Threads:   the instance's turns.
-/// Invariant: there is a current one until clear(). No program is destroyed while one runs: that is done by tidy(),
-///            between two messages.
+/// Invariant: there is a current program until clear(). No program is destroyed while one of them
+///            runs: tidy() does that, between two messages.
 class succession {
  public:
-  /// Earlier versions whose handlers still wait. With so many, another one is not prepared.
+  /// The number of earlier versions whose handlers may still wait. At that number, no further
+  /// version is prepared.
   static constexpr std::size_t retired_max = 4;
 
   explicit succession(std::unique_ptr<program> first) : current_(std::move(first)) {}
@@ -38,31 +40,34 @@ class succession {
   [[nodiscard]] bool is_over() const noexcept { return current_ == nullptr; }
   [[nodiscard]] std::size_t retired() const noexcept { return retired_.size(); }
 
-  /// A timer, or a wait, is due. One that has gone is not told; a timer of one that is not current yet rings when it is.
+  /// A timer or a wait is due. A program that is gone is not notified. A timer of the next program
+  /// fires when that becomes the current one.
   void due(std::uint64_t what);
   /// As program::answered().
   void answered(std::uint64_t what, bool ok, const std::string& value);
-  /// Of what applications share: see teller. Who comes and goes is only told to the current one.
+  /// Something shared has changed: see teller. Only the current program is notified of presence.
   void told(std::uint64_t what);
   void forget(std::uint64_t client);
   /// As tasks::resume().
   void resume(std::uint64_t what, pushing push);
-  /// Whose connection it is; null: nobody's any more.
+  /// Returns the program that owns the connection; null if it is gone.
   [[nodiscard]] program* with_connection(std::uint64_t id) const noexcept;
 
-  /// Starts one that is to take over; `owed` hears of how its checks have ended. One that was prepared before is abandoned.
+  /// Starts the program that is to take over; `owed` receives the result of its checks. Discards a
+  /// program that was prepared before.
   void prepare(std::unique_ptr<program> next, reply<upgraded> owed);
   void abandon(const std::string& why);
-  /// Between two messages. Returns why not; empty: the one that was prepared is current now.
+  /// To be called between two messages. Makes the prepared program the current one. Returns the
+  /// reason of a failure; empty if it succeeded.
   [[nodiscard]] std::string take_over();
-  /// What still waits in this version fails.
+  /// Fails the handlers that still wait in this version.
   void overdue(unsigned version);
 
-  /// After each message.
+  /// To be called after each message.
   void tidy();
-  /// Ends all handlers that wait, and the timers.
+  /// Fails all suspended handlers, and cancels the timers.
   void wind_up(const std::string& why);
-  /// Destroys all of them. What waits is told of the end.
+  /// Destroys all programs. The endings of suspended handlers are destroyed.
   void clear() noexcept;
 
   [[nodiscard]] std::size_t memory() const noexcept;
@@ -71,7 +76,8 @@ class succession {
 
  private:
   enum class step : std::uint8_t { starting, testing, ready, failed };
-  /// How far a handler of the next one has come; it may end after that one has been abandoned.
+  /// The state of a handler of the next program. The handler may end after that program was
+  /// discarded.
   struct progress {
     step at = step::starting;
     bool ended = false;

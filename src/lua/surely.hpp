@@ -8,8 +8,9 @@
 
 namespace troupe::lua::detail {
 
-/// Sends what must not get lost: where a mailbox has no room at all, it comes a little later, by a timer, which the mailbox has
-/// to take. So it may come behind what was sent after it.
+/// Sends a message that must not get lost. If the mailbox has no room at all, a timer delivers the
+/// message a little later, and the mailbox has to accept that. The message may then arrive after
+/// later ones.
 template <class A, class M>
 void send_surely(const ref<A>& to, M what) {
   const delivery did = to.send(M(what));

@@ -19,22 +19,22 @@ namespace troupe::lua::detail {
 
 class participation;
 
-/// A connection, as an instance knows it.
+/// An instance's state of a connection.
 struct client {
   std::uint64_t id = 0;
   http::websocket socket;
-  std::shared_ptr<rpc_connection> rpc;  // null: it talks as it likes
+  std::shared_ptr<rpc_connection> rpc;  // null: it does not use the protocol
 };
 
-/// A message to another application, or to an actor that is known by a name.
+/// A message to another application, or to an actor that is registered by name.
 struct outgoing {
   std::string to;
-  std::string key;  // which instance; empty: any
+  std::string key;  // selects the instance; empty: any
   std::string method;
   std::string value;  // in CBOR
 };
 
-/// What a program has around it: its instance's actor, or, while it is only checked, nothing.
+/// The environment of a program: its instance's actor, or nothing while it is only checked.
 ///
 /// Threads: the instance's turns.
 class surroundings {
@@ -47,25 +47,25 @@ class surroundings {
   /// Calls program::due(what) after that time.
   virtual timer wake_after(std::uint64_t what, duration after) = 0;
 
-  /// Null: there is no such client any more.
+  /// Returns null if the client no longer exists.
   [[nodiscard]] virtual const client* find(std::uint64_t id) const noexcept = 0;
-  /// In their order.
+  /// In order.
   [[nodiscard]] virtual std::vector<std::uint64_t> client_ids() const = 0;
   virtual void sent_one() noexcept = 0;
   virtual rooms& all_rooms() noexcept = 0;
-  /// Its part in what all applications share.
+  /// The instance's part in the state that all applications share.
   virtual participation& shared() noexcept = 0;
 
-  /// Calls program::answered(what, …). Throws std::invalid_argument if nobody has that name.
+  /// Calls program::answered(what, …). Throws std::invalid_argument if the name is not registered.
   virtual void ask(outgoing what, duration timeout, std::uint64_t wait) = 0;
-  /// As ref::send() returns it.
+  /// Returns the result of ref::send().
   virtual delivery send(outgoing what) = 0;
 
-  /// Makes the request. Resumes that wait with its answer, or with nil and why there is none.
+  /// Makes the request. Resumes `wait` with the response, or with nil and the reason.
   virtual void fetch(http::fetch what, std::uint64_t wait) = 0;
-  /// Of a connection of this program's, from 1 on; no other one of the application has it.
+  /// Returns an id for a connection of this program, from 1; it is unique in the application.
   [[nodiscard]] virtual std::uint64_t next_connection() noexcept = 0;
-  /// Opens it: connections::opened() or not_opened().
+  /// Opens it. The result is reported by connections::opened() or not_opened().
   virtual void connect(http::connect_websocket what, std::uint64_t connection) = 0;
 
  protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lua's table library, with each element spent: a table says itself how long it is (__len), and what is between may
-// cost no memory (__index).
+// Lua's table library. Each element spends a step: a table itself defines its length (__len), and
+// the elements in between may need no memory (__index).
 
 #include <climits>
 #include <cstddef>
@@ -20,7 +20,7 @@ constexpr const char* reading = "__index";
 constexpr const char* writing = "__newindex";
 constexpr const char* length = "__len";
 
-// A table, or what has these metamethods.
+// Accepts a table, or a value with these metamethods.
 template <class... Names>
 void check_table(lua_State* in, int index, Names... needed) {
   if (lua_istable(in, index)) return;
@@ -63,7 +63,8 @@ int remove(lua_State* in) {
   const lua_Integer size = luaL_len(in, 1);
   lua_Integer position = luaL_optinteger(in, 2, size);
   if (lua_gettop(in) > 1) {
-    // With a length of n, n + 1 is allowed as well. As in Lua, it is the first argument that is bad.
+    // With a length of n, n + 1 is allowed as well. As in Lua, the error is attributed to the first
+    // argument.
     luaL_argcheck(in, position == size || from_one(position) <= static_cast<lua_Unsigned>(size), 1,
                   "position out of bounds");
   }

@@ -97,7 +97,7 @@ TEST_F(script, tables_with_metamethods_are_tables) {
             "error: script:1: object length is not an integer");
 }
 
-// ── Beside Lua's own ──────────────────────────────────────────────────────────────────────────
+// ── Comparison with Lua's own ─────────────────────────────────────────────────────────────────
 
 TEST(table_library, it_does_what_lua_s_own_does) {
   const char* const given = std::getenv("TROUPE_SEED");
@@ -108,8 +108,8 @@ TEST(table_library, it_does_what_lua_s_own_does) {
   const auto between = [&](lua_Integer first, lua_Integer last) {
     return std::uniform_int_distribution<lua_Integer>(first, last)(random);
   };
-  // The first argument says how long the table is, the second whether it has metamethods, which tell what is done to
-  // it, the third what its length is said to be.
+  // The first argument is the length of the table. The second says whether it has metamethods,
+  // which log the operations on it. The third is the length that it claims.
   const std::string with_table =
       "local size, kind, said = ... local list, log = {}, {} "
       "for i = 1, size do list[i] = (i * 7 % 11) end "
@@ -154,7 +154,8 @@ TEST(table_library, it_does_what_lua_s_own_does) {
     compare("table.unpack, t, select(4, ...)", {a, b});
     compare("table.unpack, t", {});
     compare("table.pack, t, select(4, ...)", {a, b});
-    // How a sort goes about it is its own affair; the function is never told that nil is.
+    // The order of a sort's operations is not specified; the comparison function never receives
+    // nil.
     if (table[1] != beside_lua::value{lua_Integer{2}} && table[2] == beside_lua::value{size}) {
       compare("table.sort, t", {});
       compare("table.sort, t, function(x, y) return x > y end", {});

@@ -27,7 +27,7 @@ bool table_sorting::is_less(int one, int other) {
   return is;
 }
 
-// True if it has exchanged them.
+// Returns true if it has exchanged them.
 bool table_sorting::sort_two(lua_Integer first, lua_Integer second) {
   get(first);
   get(second);
@@ -41,14 +41,15 @@ bool table_sorting::sort_two(lua_Integer first, lua_Integer second) {
   return wrong;
 }
 
-// Hoare's way, by the middle one of the first, the last and that between, which are in order.
+// Partitions with Hoare's method. The pivot is the middle element; the first, the middle and the
+// last are already in order.
 table_sorting::halves table_sorting::divide(lua_Integer first, lua_Integer last) {
   lua_geti(lua_, 1, first + (last - first) / 2);
   const int pivot = lua_gettop(lua_);
   lua_Integer left = first;
   lua_Integer right = last;
   for (;;) {
-    // Those at the ends stop both, if the order is one.
+    // The elements at the ends stop both loops if the order is consistent.
     for (get(++left); is_less(-1, pivot); get(++left)) {
       if (left == last) luaL_error(lua_, "invalid order function for sorting");
       lua_pop(lua_, 1);
@@ -62,7 +63,7 @@ table_sorting::halves table_sorting::divide(lua_Integer first, lua_Integer last)
     lua_seti(lua_, 1, right);
   }
   lua_settop(lua_, pivot - 1);
-  // Where they have met is one that belongs there.
+  // If they met at one element, that element is in its place.
   return left == right ? halves{right - 1, left + 1} : halves{right, left};
 }
 
@@ -74,7 +75,7 @@ void table_sorting::sort(lua_Integer first, lua_Integer last) {
     if (!sort_two(first, middle)) sort_two(middle, last);
     if (last - first == 2) return;
     const auto [left_last, right_first] = divide(first, last);
-    // The smaller half nests: at most 31 deep.
+    // The smaller half recurses: at most 31 levels.
     if (left_last - first < last - right_first) {
       sort(first, left_last);
       first = right_first;

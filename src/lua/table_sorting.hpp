@@ -7,10 +7,13 @@
 
 namespace troupe::lua::detail {
 
-/// Sorts the table at index 1 of the stack by the function at index 2, by < if that is nil. Nothing else is there.
+/// Sorts the table at index 1 of the stack with the function at index 2, or with < if that is nil.
+/// The stack holds nothing else.
 ///
-/// Quicksort: how deep it nests is bounded, how long it takes is not, so that steps are spent.
-/// Errors: Lua's own, of comparing and of the table's metamethods; another one if the order is found to be none.
+/// It is a quicksort. The depth of its recursion is bounded but its time is not, so it spends
+/// steps.
+/// Errors: Lua's own, from comparisons and from the table's metamethods; another one if the order
+///         is found to be inconsistent.
 class table_sorting {
  public:
   explicit table_sorting(lua_State* in)

@@ -12,7 +12,7 @@
 namespace troupe::lua::detail {
 namespace {
 
-// Coroutines that are kept for the next handlers.
+// The number of coroutines that are kept for later handlers.
 constexpr std::size_t idle_max = 64;
 
 }  // namespace

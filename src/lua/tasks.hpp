@@ -18,34 +18,35 @@ namespace troupe::lua::detail {
 
 /// Why a handler has failed.
 struct failure {
-  governor::verdict why = governor::verdict::none;  // else: an error of its own
+  governor::verdict why = governor::verdict::none;  // none: an error of its own
   std::string text;
   std::string traceback;  // several lines; the first is `text`
-  /// Of an error that is meant for who has called: a table with an integer `code` and a string `message`.
+  /// Set if the error is meant for the caller: a table with an integer `code` and a string
+  /// `message`.
   std::optional<std::int64_t> code;
 };
 
-/// Who wants to know how a handler ends. Destroyed without having been told if the state ends first.
+/// Receives the result of a handler. It is destroyed without a call if the state ends first.
 class ending {
  public:
   virtual ~ending() = default;
-  /// Its results are on the stack from `first` on. Raising an error fails the handler.
+  /// The results are on the stack from `first` on. Raising an error fails the handler.
   virtual void returned(lua_State* in, int first) = 0;
   virtual void failed(const failure& why) noexcept = 0;
   /// There was no function to call.
   virtual void not_begun() noexcept {}
-  /// Whether it must not go on beside a version that has taken over.
+  /// Whether the handler must not continue beside a version that has taken over.
   [[nodiscard]] virtual bool ends_with_its_version() const noexcept { return false; }
 };
 
-/// For those whom only failures are of interest to.
+/// For callers that need only the failures.
 class no_ending final : public ending {
  public:
   void returned(lua_State*, int) override {}
   void failed(const failure&) noexcept override {}
 };
 
-/// Called on a stack, to put values there; returns how many. It may raise errors.
+/// A function that pushes values onto a stack and returns their number. It may raise errors.
 class pushing {
  public:
   template <class F>
@@ -62,7 +63,8 @@ class pushing {
   int (*call_)(void*, lua_State*);
 };
 
-/// Runs the handlers of one state, each in a coroutine, so that a handler can wait while others run.
+/// Runs the handlers of one state, each in a coroutine, so that a handler can wait while others
+/// run.
 ///
 ///   start() ──▶ running ──returns──▶ done
 ///                │   ▲ ──an error, a kill──▶ failed
@@ -70,16 +72,17 @@ class pushing {
 ///                ▼   │
 ///               waiting ──drop()──▶ dropped
 ///
-/// Nothing of a script runs outside of a run that the governor bounds, and nothing of Lua's raises an error outside
-/// of a protected call.
+/// Scripts run only within a run that the governor bounds, and Lua raises errors only within a
+/// protected call.
 ///
 /// Threads: as the state.
-/// Errors:  what a script does wrong fails its handler. std::bad_alloc if there is no room for one more coroutine.
+/// Errors:  an error of a script fails its handler. std::bad_alloc if there is no room for another
+///          coroutine.
 class tasks {
  public:
   enum class outcome : std::uint8_t { done, waits, failed };
 
-  /// Told of each failure that has no code, before its ending is.
+  /// Is called for each failure without a code, before the ending is.
   class observer {
    public:
     virtual void handler_failed(const failure& why) noexcept = 0;
@@ -88,24 +91,24 @@ class tasks {
     ~observer() = default;
   };
 
-  /// What waits is named by even numbers above `first`.
+  /// Waits are named by even numbers above `first`.
   tasks(state& of, std::size_t waiting_max, observer& told, std::uint64_t first = 0)
       : state_(of), waiting_max_(waiting_max), observer_(told), last_wait_(first) {}
   ~tasks();
 
-  /// Calls the function that `push` pushes, with the arguments that it pushes behind it and has counted. Nothing
-  /// is called if it returns `nothing`.
+  /// Calls the function that `push` pushes, with the arguments that it pushes after it and has
+  /// counted. Nothing is called if it returns `nothing`.
   outcome start(pushing push, std::unique_ptr<ending> then);
   static constexpr int nothing = -1;
 
-  /// Goes on with the handler that waits for `what`, with results that `push` pushes. Nothing if it does not any
-  /// more.
+  /// Resumes the handler that waits for `what`, with the results that `push` pushes. Does nothing
+  /// if the handler no longer waits.
   outcome resume(std::uint64_t what, pushing push);
 
   [[nodiscard]] bool is_waited_for(std::uint64_t what) const { return waiting_.contains(what); }
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 
-  /// Fails those that wait and of whose endings `which` is true.
+  /// Fails the suspended handlers for whose endings `which` is true.
   template <class Predicate>
   void drop_if(Predicate which, const std::string& why) {
     std::vector<std::unique_ptr<task>> dropped;
@@ -119,15 +122,17 @@ class tasks {
     }
     for (auto& each : dropped) drop(std::move(each), why);
   }
-  /// Fails all that wait.
+  /// Fails all suspended handlers.
   void drop_all(const std::string& why) {
     drop_if([](const ending&) { return true; }, why);
   }
 
   // ── For functions that scripts call, in a running task ──────────────────────────────────────
-  /// Names what the task is about to wait for. Raises an error if there are too many, or nothing can wait here.
+  /// Returns an id for the wait that the task is about to begin. Raises an error if there
+  /// are too many waits, or if waiting is not possible here.
   std::uint64_t announce_wait(lua_State* in);
-  /// After that: `return wait(in)`. What resume() pushes are the function's results.
+  /// To be used afterwards as `return wait(in)`. The values that resume() pushes are the function's
+  /// results.
   static int wait(lua_State* in);
 
  private:
@@ -139,8 +144,8 @@ class tasks {
   };
   struct launch;
 
-  // How a handler is called, and how it goes on: running.cpp, and that of LuaJIT.
-  /// Runs `work` where errors may be raised, outside of a task. False: there is no memory.
+  // How a handler is called and resumed is in running.cpp, and in that of LuaJIT.
+  /// Runs `work` where errors may be raised, outside of a task. Returns false if memory is lacking.
   static bool protect(lua_State* in, pushing work) noexcept;
   static int begin(lua_State* in);
   static int finish(lua_State* in, int status, lua_KContext context);

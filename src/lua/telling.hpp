@@ -9,14 +9,15 @@
 
 namespace troupe::lua::detail {
 
-/// Tells a program, in a turn of its instance, that something has happened: program::told(what). From any thread, but
-/// never with a lock: it sends a message. It does nothing if the instance has ended.
+/// Notifies a program of an event in a turn of its instance: program::told(what). It may be called
+/// from any thread, but not under a lock, because it sends a message. It does nothing if the
+/// instance has ended.
 using teller = std::shared_ptr<const std::function<void(std::uint64_t what)>>;
 
-/// Who has to be told, gathered under a lock and told after it.
+/// Receivers that are collected under a lock and notified after it is released.
 class to_be_told {
  public:
-  /// Room for one more, so that add() cannot fail.
+  /// Reserves room for one more, so that add() cannot fail.
   void reserve_one() { all_.reserve(all_.size() + 1); }
   void add(const teller& whom, std::uint64_t what) { all_.emplace_back(whom, what); }
   void tell() const {

@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// For tests: a folder of its own, which goes with it.
+/// For tests: a folder that is removed when this object is destroyed.
 class temporary_folder {
  public:
   temporary_folder() {
@@ -30,7 +30,7 @@ class temporary_folder {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
-  /// With the folders that it needs.
+  /// Also creates the folders that it needs.
   void write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name) << text;

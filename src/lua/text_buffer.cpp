@@ -35,7 +35,7 @@ void text_buffer::grow(std::size_t by) {
   const std::size_t room = std::max(size_ + by, room_ * 2);
   auto* const moved = static_cast<char*>(lua_newuserdatauv(lua_, room, 0));
   std::memcpy(moved, text_, size_);
-  lua_replace(lua_, place_);  // the one before is garbage
+  lua_replace(lua_, place_);  // the previous one becomes garbage
   text_ = moved;
   room_ = room;
 }

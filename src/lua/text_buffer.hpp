@@ -7,10 +7,11 @@
 
 namespace troupe::lua::detail {
 
-/// A string for Lua in the making. What luaL_Buffer is, but that garbage is collected before memory lacks, and that the
-/// error says so (LUA_ERRMEM).
+/// A string under construction for Lua. It differs from luaL_Buffer in two ways: it collects
+/// garbage before memory runs out, and the error says so (LUA_ERRMEM).
 ///
-/// Invariant: it has a place on the stack from when it is made. What is above is the caller's.
+/// Invariant: it occupies one slot of the stack from its construction on. The slots above belong to
+///            the caller.
 class text_buffer {
  public:
   explicit text_buffer(lua_State* of);
@@ -22,9 +23,9 @@ class text_buffer {
     text_[size_++] = c;
   }
   void add(std::string_view text);
-  /// So many bytes, which the caller writes before anything else happens.
+  /// Returns space for that number of bytes, which the caller writes before it does anything else.
   char* add_space(std::size_t bytes);
-  /// The string or number on top of the stack, which is popped.
+  /// Appends the string or number on top of the stack, which is popped.
   void add_value();
 
   void push() { lua_pushlstring(lua_, text_, size_); }

@@ -209,7 +209,7 @@ TEST_F(upgrading, all_instances_or_those_that_are_named) {
     raw_client client = open("/app?k=" + key);
     EXPECT_EQ(ask(client, ""), "v2");
   }
-  // One that cannot be started anywhere.
+  // A version that cannot be started in one of the instances.
   EXPECT_EQ(upgrade("return {self_test = function() return troupe.instance ~= 2, 'not two' end, "
                     "on_message = function(client) client:send('v3') end}"),
             "self_test has returned false: not two");
@@ -217,7 +217,7 @@ TEST_F(upgrading, all_instances_or_those_that_are_named) {
     raw_client client = open("/app?k=" + key);
     EXPECT_EQ(ask(client, ""), "v2");
   }
-  // One that fails when another has changed over already.
+  // A version that fails in one instance when another has already taken it over.
   EXPECT_THAT(
       upgrade("return {on_upgrade = function() assert(troupe.instance == 1, 'only one') "
               "end, on_message = function(client) client:send('v4') end}"),
@@ -286,9 +286,9 @@ TEST_F(upgrading, is_outdated_when_a_file_that_was_looked_for_has_changed) {
   folder_.write("app/more.lua", "return 0");
   EXPECT_TRUE(application_->is_outdated());
   folder_.write("app/more.lua", "not Lua");
-  EXPECT_EQ(application_->upgrade(), "");  // a pcall stands around it
+  EXPECT_EQ(application_->upgrade(), "");  // a pcall surrounds it
   EXPECT_FALSE(application_->is_outdated());
-  // One that is refused is not tried again until something changes.
+  // A refused version is not tried again until something changes.
   folder_.write("app/lib.lua", "return");
   folder_.write("app/main.lua", "error('no')");
   EXPECT_NE(application_->upgrade(), "");
@@ -357,7 +357,7 @@ TEST_F(upgrading, what_runs_goes_on_with_its_own_configuration) {
 
 TEST_F(upgrading, a_hand_over_that_has_begun_in_time_is_waited_for) {
   options_.limits.upgrade_time = 100ms;
-  options_.limits.run_time = 1min;  // 0.4 s of the processor can be many of the clock
+  options_.limits.run_time = 1min;  // 0.4 s of processor time can be much more of real time
   start(
       "return {on_save = function() local till = os.clock() + 0.4 while os.clock() < till do end "
       "end, on_message = function(client) client:send('old') end}");
@@ -378,7 +378,7 @@ TEST_F(upgrading, modules_that_are_not_there_are_bounded) {
   EXPECT_THAT(ask(client, ""), HasSubstr("is no name of a module; 256 letters"));
 }
 
-// Nothing is lost, and nothing comes twice or in another order.
+// No message is lost, duplicated or reordered.
 TEST_F(upgrading, while_messages_come) {
   options_.instances = 2;
   const std::string counts =
@@ -390,10 +390,10 @@ TEST_F(upgrading, while_messages_come) {
   atomic<bool> done{false};
   int upgrades = 0;
   std::thread other([&] {
-    // [done] relaxed: when it is seen does not matter
+    // [done] relaxed: it does not matter when it is seen
     while (!done.load(relaxed)) {
       const std::string why_not = application_->upgrade();
-      // Every message waits for nothing, so no version is left behind.
+      // The handlers of messages never wait, so no earlier version is left.
       ASSERT_EQ(why_not, "");
       ++upgrades;
     }

@@ -10,7 +10,8 @@ namespace troupe::lua::detail {
 
 using http::detail::is_utf8;
 
-/// The beginning of a UTF-8 text, of at most so many bytes, that does not end within a character.
+/// Returns the longest beginning of a UTF-8 text that has at most that number of bytes and does not
+/// end within a character.
 [[nodiscard]] std::string_view beginning_of(std::string_view text, std::size_t bytes_max) noexcept;
 
 }  // namespace troupe::lua::detail

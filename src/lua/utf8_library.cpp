@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lua's utf8 library, with what it reads spent.
+// Lua's utf8 library. It spends steps for the bytes that it reads.
 
 #include <lua.hpp>
 
@@ -26,7 +26,7 @@ int codepoint(lua_State* in) {
   return results;
 }
 
-// The last result is how many characters there are, or where there is none.
+// The last result is the number of characters, or the position of the first invalid byte.
 int len(lua_State* in) {
   const int results = call_original(in);
   governor::of(in).spend(in, static_cast<std::size_t>(lua_tointeger(in, -1)));
@@ -46,8 +46,9 @@ int offset(lua_State* in) {
   return results;
 }
 
-// What codes() gives: (string, where the last one began) → where the next one begins, and what it is. It skips
-// what continues the last one, however much that is.
+// The iterator of codes(): (string, start of the previous character) → start of the next character,
+// and its code. It skips the continuation bytes of the previous character, of which there may be
+// any number.
 int next_code(lua_State* in) {
   const int results = call_original_reading(in, 1);
   if (results == 0) {
@@ -58,7 +59,7 @@ int next_code(lua_State* in) {
   return results;
 }
 
-// Upvalues: the original, and the iterators in the place of its own.
+// Upvalues: the original, and the iterators that replace its own.
 int codes(lua_State* in) {
   const bool lax = lua_toboolean(in, 2) != 0;
   const int results = call_original(in);
@@ -67,7 +68,7 @@ int codes(lua_State* in) {
   return results;
 }
 
-// With the library on top.
+// Expects the library on top of the stack.
 void push_iterator(lua_State* in, bool lax) {
   lua_getfield(in, -1, "codes");
   lua_pushliteral(in, "");

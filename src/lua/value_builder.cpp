@@ -54,7 +54,7 @@ bool value_builder::begin(bool array, std::size_t claimed) {
   if (open_.size() == depth_max) {
     return refuse("nested more than " + std::to_string(depth_max) + " deep");
   }
-  // The container, a key, and what is pushed to look at both.
+  // The container, a key, and the values that are pushed to examine them.
   luaL_checkstack(lua_, 5, nullptr);
   constexpr std::size_t believed = 32;
   const auto room = static_cast<int>(std::min(claimed, believed));
@@ -92,7 +92,7 @@ bool value_builder::is_one_too_many() {
   return true;
 }
 
-// What is on top is whole: it becomes part of what is open.
+// The value on top of the stack is complete: adds it to the open container.
 bool value_builder::add() {
   if (open_.empty()) return true;
   container& in = open_.back();

@@ -11,11 +11,11 @@
 
 namespace troupe::lua::detail {
 
-/// Makes a value on Lua's stack out of what a parser finds, one piece after the other; it sees to limits and to
-/// keys that come twice. The parser sees to it that containers end and that keys and values take turns.
+/// Builds a value on Lua's stack from the parts that a parser finds. It checks limits and duplicate
+/// keys. The parser is responsible for ending containers and for alternating keys and values.
 ///
-/// Each piece returns false if it is refused; refusal() says why. What is on the stack then is the caller's to
-/// remove.
+/// Each function returns false if it refuses a part; refusal() says why. The caller then removes
+/// what is left on the stack.
 ///
 /// Errors: raises Lua's for lack of memory, or if the run is killed.
 class value_builder {
@@ -28,7 +28,7 @@ class value_builder {
   bool number(lua_Number value);
   bool string(std::string_view value);
 
-  /// With so many values, as somebody says who may not tell the truth.
+  /// `claimed` is the number of values that the sender states; it may be false.
   bool begin_map(std::size_t claimed);
   bool begin_array(std::size_t claimed);
   bool key(std::string_view name);

@@ -12,7 +12,7 @@
 namespace troupe::lua::detail {
 namespace {
 
-// Their addresses are keys of Lua's registry.
+// Their addresses are keys in Lua's registry.
 const char null_key = 0;
 const char array_key = 0;
 
@@ -21,8 +21,8 @@ int null_to_string(lua_State* in) {
   return 1;
 }
 
-// With a table on top: nobody gets at it through what has it for a metatable. Else a script could put a
-// finaliser into it.
+// Expects a metatable on top of the stack, and hides it from scripts. Otherwise a script could put
+// a finaliser into it.
 void protect(lua_State* in, const char* name) {
   lua_pushstring(in, name);
   lua_setfield(in, -2, "__name");
@@ -79,7 +79,7 @@ void push_functions(lua_State* to, int limits) {
   lua_setfield(to, -2, "decode");
 }
 
-// array([t]): t, or a new table, marked.
+// array([t]): returns t, or a new table, marked as an array.
 int array(lua_State* in) {
   lua_settop(in, 1);
   if (lua_isnil(in, 1)) {
@@ -130,7 +130,7 @@ std::optional<std::string> push_decoded(lua_State* to, std::string_view bytes, e
   } catch (const std::exception&) {
     luaL_error(to, "not enough memory");
   }
-  std::abort();  // that does not return
+  std::abort();  // unreachable
 }
 
 void push_null(lua_State* to) { lua_rawgetp(to, LUA_REGISTRYINDEX, &null_key); }

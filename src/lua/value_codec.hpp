@@ -10,45 +10,49 @@
 
 namespace troupe::lua::detail {
 
-// Lua's values as JSON (RFC 8259) or CBOR (RFC 8949), and back. What becomes what is in docs/protocol.md.
+// Converts Lua's values to JSON (RFC 8259) or CBOR (RFC 8949), and back. docs/protocol.md defines
+// the mapping.
 //
-// All of it counts the work with the state's governor, so a run that is over its time ends in here too.
+// All functions report their work to the state's governor, so a run that exceeds its time also ends
+// in here.
 
 enum class encoding : std::uint8_t { json, cbor };
 
 struct codec_limits {
-  /// Arrays and maps within each other. More than depth_max counts as that: it is C++'s stack.
+  /// Nesting of arrays and maps. A value above depth_max counts as depth_max, because nesting uses
+  /// the C++ stack.
   std::size_t depth = 64;
   static constexpr std::size_t depth_max = 500;
   /// Of the encoded text.
   std::size_t bytes = 1024 * 1024;
-  /// All values together, containers as well.
+  /// The number of all values together, including containers.
   std::size_t elements = 100'000;
 };
 
-/// Pushes what scripts need: {json = {encode, decode}, cbor = {encode, decode}, null, array}.
+/// Pushes the codecs for scripts: {json = {encode, decode}, cbor = {encode, decode}, null, array}.
 ///
-/// To be called once for a state, before anything else here.
+/// To be called once for a state, before all other functions here.
 /// Errors: raises Lua's.
 void open_codecs(lua_State* of, const codec_limits& allowed = {});
 
 /// Appends the value at that index; nil becomes null.
 ///
-/// Errors: raises Lua's, which name the path: "cannot encode a function at .players[3].on_hit". Then `to`
-///         ends with something that is not whole.
-/// Cost:   each table is gone through twice, since its keys say what it is.
+/// Errors: raises Lua's, which name the path: "cannot encode a function at .players[3].on_hit".
+///         Then `to` ends with an incomplete value.
+/// Cost:   each table is traversed twice, because its keys determine whether it is an array.
 void encode(lua_State* from, int index, encoding as, std::string& to,
             const codec_limits& allowed = {});
 
-/// Pushes the value that the bytes are, or returns what is wrong with them, and where:
-/// "byte 17: the key \"name\" is there twice". That is UTF-8, and short.
+/// Pushes the value that the bytes encode, or returns what is wrong and where: "byte 17: the key
+/// \"name\" is there twice". That text is UTF-8, and short.
 ///
 /// Errors: raises Lua's for lack of memory, or if the run is killed.
 [[nodiscard]] std::optional<std::string> push_decoded(lua_State* to, std::string_view bytes,
                                                       encoding as,
                                                       const codec_limits& allowed = {});
 
-/// What stands for null, since a table cannot hold nil. For scripts it is a value that is true.
+/// Pushes the value that represents null, because a table cannot hold nil. Scripts see it as a true
+/// value.
 void push_null(lua_State* to);
 [[nodiscard]] bool is_null(lua_State* in, int index);
 

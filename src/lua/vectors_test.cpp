@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// tests/protocol/vectors.json: what every client and the server agree on.
+// Checks tests/protocol/vectors.json, on which every client and the server agree.
 
 #include <cmath>
 #include <fstream>

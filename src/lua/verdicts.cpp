@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the governors of both engines have in common: memory between runs, and what is said of a run.
+// The common part of the governors of both engines: memory between runs, and the reasons for users.
 
 #include <algorithm>
 #include <chrono>
@@ -25,7 +25,7 @@ bool governor::collect(lua_State* main) {
   }
   lua_gc(main, LUA_GCCOLLECT);
   if (used_ <= bounds_.memory_soft) return false;
-  // Where most of it is in use, each further run would collect in vain.
+  // If most of the memory is in use, collecting after each further run would be useless.
   collect_above_ = used_ + used_ / 8;
   return !std::exchange(warned_, true);
 }

@@ -11,13 +11,13 @@
 
 namespace troupe::lua::detail {
 
-/// What programs of an application are made of. It never changes; an upgrade makes another one.
+/// The source of the programs of an application. It is immutable; an upgrade makes another one.
 struct application_version {
   application_version(unsigned its_number, const script_folder& from, const lua::limits& allowed,
                       std::string configuration)
       : number(its_number), scripts(from), limits(allowed), config(std::move(configuration)) {}
 
-  const unsigned number;  // from 1 on, in the order in which they were made
+  const unsigned number;  // from 1, in order of creation
   const script_version scripts;
   const lua::limits limits;
   const std::string config;  // JSON

@@ -5,22 +5,23 @@
 
 namespace troupe::lua::detail {
 
-/// For a function that scripts call and that has begun something: lets go of the thread until who runs the
-/// task resumes it. What it is resumed with are the function's results.
+/// For a function that scripts call and that has started an operation. Suspends the task until its
+/// runner resumes it. The values that it is resumed with are the function's results.
 ///
-/// It goes through coroutines of the script's own: those that wait are not seen as yielding by who has resumed
-/// them, who waits as well.
+/// It passes through coroutines of the script: a wait inside such a coroutine does not look like a
+/// yield to its resumer, which waits as well.
 ///
-/// Errors: raises one where nothing can wait: in metamethods, iterators, callbacks of sort and gsub.
+/// Errors: raises one where waiting is impossible: in metamethods, iterators, callbacks of sort and
+///         gsub.
 int wait(lua_State* in);
 
-/// The same, with `then` called when it is resumed, to make results of what it is resumed with.
+/// The same. On resumption, `then` is called to make the results from the resumed values.
 int wait(lua_State* in, lua_KContext context, lua_KFunction then);
 
-/// Whether a coroutine that has yielded waits; else it has yielded by itself.
+/// Whether a coroutine that has yielded waits; otherwise it has yielded on its own.
 [[nodiscard]] bool waits(lua_State* yielded) noexcept;
 
-/// To be called before it is resumed, in front of the values for that.
+/// To be called before the coroutine is resumed, before the values for it are pushed.
 void end_wait(lua_State* waiting) noexcept;
 
 }  // namespace troupe::lua::detail

@@ -16,12 +16,13 @@ const char weak_values_key = 0;
 constexpr std::string_view mode_name = "__mode";
 
 // A script can change the __mode of a metatable at any time, by an ordinary assignment that nothing
-// observes. So the collector is kept from finding it. Lua makes the string "__mode" once for each
-// state, never collects it, and looks for a metatable's mode by the address of that string. Other
-// bytes are written into it here: a script that says "__mode" from now on gets another string, at
-// another address.
+// observes. Therefore the collector is prevented from finding it. Lua creates the string "__mode"
+// once for each state, never collects it, and looks up a metatable's mode by the address of that
+// string. This function overwrites the bytes of that string: a script that uses "__mode" from now
+// on gets another string, at another address.
 //
-// The bytes are the state's own memory. They are random, so that no script can say them either.
+// The bytes belong to the state's own memory. They are random, so that scripts cannot produce that
+// string either.
 void take_name(lua_State* of) {
   std::random_device device;
   lua_pushlstring(of, mode_name.data(), mode_name.size());
@@ -29,7 +30,7 @@ void take_name(lua_State* of) {
   for (std::size_t i = 0; i < mode_name.size(); ++i) bytes[i] = static_cast<char>(device());
 }
 
-// Whether a key goes that only the table itself refers to.
+// Whether the collector removes a key to which only the table itself refers.
 bool has_weak_keys(lua_State* in) {
   lua_newtable(in);
   lua_newtable(in);
@@ -57,7 +58,7 @@ void forbid_weak_keys(lua_State* of) {
   lua_pushliteral(of, "weak values");
   lua_setfield(of, -2, "__metatable");
   lua_rawsetp(of, LUA_REGISTRYINDEX, &weak_values_key);
-  // Lua's manual does not promise what this relies on, so each state is tried.
+  // Lua's manual does not guarantee what this relies on, so each state is tested.
   if (has_weak_keys(of)) luaL_error(of, "weak keys cannot be taken away from this Lua");
 }
 

@@ -20,7 +20,8 @@ void append_digits(std::string& to, Number value) {
   to.append(digits.data(), end);
 }
 
-// In JSON's strings, of ASCII: 0 as it is, 'u' as \u00XX, else behind a backslash.
+// For each ASCII character in a JSON string: 0 means unchanged, 'u' means \u00XX, and other values
+// follow a backslash.
 constexpr auto escapes = [] {
   std::array<char, 256> table{};
   for (std::size_t c = 0; c < 0x20; ++c) table[c] = 'u';
@@ -121,7 +122,7 @@ bool wire_writer::number(double value) {
   if (!std::isfinite(value)) return false;
   const std::size_t begin = to_.size();
   append_digits(to_, value);
-  // So that it is a float when it is read again.
+  // So that it is read as a float again.
   if (to_.find_first_of(".e", begin) == std::string::npos) to_ += ".0";
   return true;
 }

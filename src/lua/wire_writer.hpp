@@ -10,30 +10,31 @@
 
 namespace troupe::lua::detail {
 
-/// Appends JSON or CBOR to a string, one piece after the other. Who writes sees to it that keys and values
-/// take turns, and that containers have as many as was said.
+/// Appends JSON or CBOR to a string, part by part. The caller is responsible for alternating keys
+/// and values, and for the stated number of elements in each container.
 ///
-/// It is not nlohmann's, which writes only what has become a tree of its own values first.
+/// nlohmann's writer is not used: it writes only trees of its own values, which would have to be
+/// built first.
 class wire_writer {
  public:
   wire_writer(encoding as, std::string& to) noexcept : as_(as), to_(to) {}
 
   void begin_map(std::size_t pairs);
-  /// False: it is not UTF-8, and nothing has been written.
+  /// Returns false and writes nothing if it is not UTF-8.
   [[nodiscard]] bool key(std::string_view name);
   void end_map();
 
   void begin_array(std::size_t elements);
-  /// Before each.
+  /// To be called before each element.
   void element();
   void end_array();
 
   void null();
   void boolean(bool value);
   void integer(std::int64_t value);
-  /// False: JSON has no such number.
+  /// Returns false if JSON has no such number.
   [[nodiscard]] bool number(double value);
-  /// What is not UTF-8 becomes a byte string in CBOR. False: JSON has none.
+  /// Text that is not UTF-8 becomes a byte string in CBOR. Returns false for JSON, which has none.
   [[nodiscard]] bool string(std::string_view value);
 
  private:

@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 
 namespace detail {
 
-/// Memory for the one handler that is posted at a time: a wake-up cannot fail for want of it.
+/// Memory for the single posted handler, so that a wake-up cannot fail for lack of memory.
 class block_of_memory {
  public:
   void* allocate(std::size_t bytes) {
@@ -40,19 +40,20 @@ class block_of_memory {
   bool taken_ = false;
 };
 
-/// What an asio_pump and the handler that it has posted share. Either of them may end first, and the
-/// io_context before both.
+/// The state that an asio_pump shares with the handler that it has posted. Either of them may end
+/// first, and the io_context before both.
 ///
-/// Threads: wake_up() and context_ends() from anywhere, the rest from the thread that made it.
+/// Threads: wake_up() and context_ends() from any thread, the rest from the thread that created it.
 class rounds : public std::enable_shared_from_this<rounds> {
  public:
   rounds(asio::io_context& on, troupe::pump& of) : context_(&on), pump_(&of) {
     stays_.emplace(on.get_executor());
   }
 
-  /// Posts a round, unless one is posted. Locks of the pump are held: it must not use Troupe.
+  /// Posts a round, unless one is posted. The pump calls it under its locks, so it must not use
+  /// Troupe.
   void wake_up();
-  /// Returns the io_context if it is still there.
+  /// Returns the io_context if it still exists.
   asio::io_context* pump_ends();
   void context_ends();
   void let_run_return();
@@ -64,13 +65,13 @@ class rounds : public std::enable_shared_from_this<rounds> {
   void run();
 
   const thread_id thread_ = this_thread_id();
-  mutex mutex_;                // guards what follows
+  mutex mutex_;                // guards the members below
   asio::io_context* context_;  // null: it has ended
   troupe::pump* pump_;         // null: it has ended
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> stays_;
   bool posted_ = false;
-  // Asio gives it back before the handler runs and says that it is no longer posted: so who posts has
-  // it for himself.
+  // Asio releases the block before the handler runs and clears posted_. So whichever thread posts
+  // next has exclusive use of it.
   block_of_memory block_;
 };
 
@@ -120,7 +121,7 @@ void rounds::run() {
     }
     now->drain_at_most(asio_pump::round);
   } catch (...) {
-    wake_up();  // nothing was handled: it is for who comes next
+    wake_up();  // nothing was handled: the next caller continues
     throw;
   }
 }
@@ -143,7 +144,8 @@ void rounds::let_run_return() {
   stays_.reset();
 }
 
-/// An io_context has one, and tells it when it ends: messages may still come to the pumps in it.
+/// Each io_context has one. It notifies the pumps when the io_context ends, because messages may
+/// still arrive at them.
 class watch_for_the_end : public asio::execution_context::service {
  public:
   using key_type = watch_for_the_end;

@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 using boost::asio::io_context;
 
-/// Does what it is told, in its turns.
+/// Executes the functions that it receives, in its turns.
 class doer : public actor {
  public:
   struct call {
@@ -53,7 +53,7 @@ class counter : public actor {
   int& handled_;
 };
 
-/// Keeps itself busy for ever.
+/// Keeps itself busy forever.
 class spinner : public actor {
  public:
   struct again {};
@@ -286,7 +286,7 @@ TEST(asio_pump, is_the_only_pump_of_its_thread) {
 }
 
 TEST(asio_pump, messages_may_come_while_the_context_ends) {
-  // A round may be posted at that moment or not.
+  // A round may or may not be posted at that moment.
   for (int round = 0; round < 20; ++round) {
     asio_stage s;
     int handled = 0;
@@ -302,7 +302,7 @@ TEST(asio_pump, messages_may_come_while_the_context_ends) {
     while (handled == 0) s.context->poll();
     s.context.reset();
     const int at_its_end = handled;
-    // The first of these may have begun before, the second has not.
+    // The first of these may have begun earlier, the second has not.
     const int enough = taken + 2;
     while (taken < enough && refused == 0) std::this_thread::yield();
     EXPECT_EQ(refused, 0);
@@ -313,7 +313,7 @@ TEST(asio_pump, messages_may_come_while_the_context_ends) {
   }
 }
 
-// A lost wake-up ends it in run(), for ever: so a timer ends that.
+// A lost wake-up would leave the test in run() forever, so a timer stops that.
 TEST(asio_pump, stampede) {
   constexpr int senders = 4;
   constexpr int each = 10'000;

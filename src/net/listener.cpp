@@ -29,7 +29,8 @@ protocol::endpoint resolve(io_context& on, const std::string& address, std::uint
   return {found.begin()->endpoint().address(), port};
 }
 
-// The connection is gone, or its network is: not the means to take the next one. See accept(2).
+// Whether the error concerns this connection or its network, and not the ability to accept the next
+// one. See accept(2).
 bool concerns_one_connection(const error_code& error) {
   switch (error.value()) {
     case ECONNABORTED:
@@ -58,7 +59,7 @@ acceptor listen(io_context& on, const std::string& address, std::uint16_t port) 
     return acceptor{on, std::move(simulated)};
   }
   acceptor result{on};
-  // Each step is skipped once one has failed.
+  // After a failure, each further step is skipped.
   if (!error) result.open(where.protocol(), error);
   // A restarted server may bind while connections of its predecessor linger in TIME_WAIT.
   if (!error) result.set_option(acceptor::reuse_address(true), error);
@@ -73,8 +74,8 @@ namespace {
 /// The completion handler of an accept. If it is destroyed without being called, because the code
 /// below has failed, or if it cannot pass on what it was called with, the listener accepts again.
 ///
-/// It must not touch the listener, which may have stopped. The reference keeps the actor alive while
-/// it waits for a connection.
+/// It must not touch the listener, which may have stopped. The reference keeps the actor alive
+/// while it waits for a connection.
 class accepting {
  public:
   accepting(ref<listener> who, loop* onto) noexcept : who_(std::move(who)), onto_(onto) {}
@@ -124,7 +125,7 @@ void listener::tell_paused(error_code why) noexcept {
   try {
     owner_.send(accept_paused{why});
   } catch (...) {
-    // There is no memory to report it.
+    // There is not enough memory to report it.
   }
 }
 

@@ -24,7 +24,7 @@
 namespace troupe::net {
 namespace {
 
-// With which error the next accept() of this program fails; 0: with none.
+// The error with which the next accept() of this program fails; 0 for success.
 std::atomic<int> accept_fails_with{0};
 
 #ifdef TROUPE_TEST_SANITIZED
@@ -54,7 +54,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 
-/// What arrived, for the test's thread to wait for.
+/// The arrived connections and errors. The test's thread waits for them.
 struct visitors {
   void add(socket s) {
     const std::lock_guard lock(mutex);
@@ -72,7 +72,7 @@ struct visitors {
   std::atomic<unsigned> pauses{0};
 };
 
-/// Takes as many as it is told to.
+/// Accepts as many connections as it is told to.
 class host : public actor {
  public:
   struct more {};
@@ -155,7 +155,7 @@ TEST_F(listening, an_operation_on_a_socket_keeps_an_actor_alive_until_it_complet
   asio::ip::tcp::socket client{here_};
   client.connect(there);
   EXPECT_TRUE(all_->come_to(1));
-  while (alone.lock()) std::this_thread::yield();  // nothing keeps it any more
+  while (alone.lock()) std::this_thread::yield();  // no reference keeps it alive any more
 }
 
 TEST_F(listening, takes_the_next_one_after_a_connection_that_could_not_be_taken) {

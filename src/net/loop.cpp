@@ -23,7 +23,7 @@ namespace {
 
 using work = boost::asio::executor_work_guard<boost::asio::io_context::executor_type>;
 
-/// Calls run(), and says so if a completion handler throws.
+/// Calls run(), and reports an exception of a completion handler.
 template <class Run>
 auto reporting(const std::string& name, Run&& run) noexcept -> decltype(run()) {
   try {
@@ -33,7 +33,7 @@ auto reporting(const std::string& name, Run&& run) noexcept -> decltype(run()) {
   } catch (...) {
     std::fprintf(stderr, "troupe: %s: a completion handler failed\n", name.c_str());
   }
-  return 1;  // one has been called
+  return 1;  // one was called
 }
 
 }  // namespace
@@ -53,8 +53,8 @@ struct loop::with_thread final : state {
   troupe::thread thread;
 };
 
-/// In a simulation: no thread. The conductor calls the completion handlers one by one, and gives the actors
-/// that are bound to it their turns as it does all others.
+/// The loop in a simulation, which has no thread. The conductor calls the completion handlers one
+/// by one, and schedules the actors that are bound to the loop like all others.
 struct loop::conducted final : state, troupe::detail::errand {
   conducted(std::string called, std::unique_ptr<troupe::pump> its)
       : state(std::move(called)), pump(std::move(its)) {
@@ -70,7 +70,7 @@ struct loop::conducted final : state, troupe::detail::errand {
     by->closed(*this);
   }
 
-  // A handler that waits has others run meanwhile, but not this loop's.
+  // A handler that blocks lets others run meanwhile, but not those of this loop.
   bool run() noexcept override {
     if (is_running_) return false;
     is_running_ = true;

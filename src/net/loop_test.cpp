@@ -63,7 +63,7 @@ TEST(loop, several_loops_have_a_thread_each) {
   EXPECT_NE(thread_of(first), thread_of(second));
 }
 
-/// Keeps itself busy for ever.
+/// Keeps itself busy forever.
 class spinner : public actor {
  public:
   struct again {};

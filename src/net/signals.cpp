@@ -17,9 +17,9 @@
 #include <troupe/base/assert.hpp>
 #include <troupe/sync/atomic.hpp>
 
-// A pipe to oneself: the handler writes the signal's number, wait() reads it. (Asio's signal_set
-// does the same, but reads its descriptor in the handler without synchronisation, which
-// ThreadSanitizer reports when the signal reaches another thread than the one that made the set.)
+// A self-pipe: the handler writes the signal's number, and wait() reads it. (Asio's signal_set does
+// the same, but its handler reads the descriptor without synchronisation. ThreadSanitizer reports
+// that when the signal arrives on another thread than the one that created the set.)
 
 namespace troupe::net {
 namespace {
@@ -30,8 +30,8 @@ constexpr unsigned char cancelled = 0;  // no signal has this number
   throw std::system_error(errno, std::system_category(), what);
 }
 
-/// Both ends never block. They stay open as long as the process lives: a handler may be just about
-/// to write when its signal is given back.
+/// Both ends are non-blocking. They stay open as long as the process lives, because a handler may
+/// be about to write when its signal's earlier action is restored.
 struct self_pipe {
   self_pipe() {
     std::array<int, 2> ends;
@@ -49,24 +49,25 @@ self_pipe& the_pipe() {
   return only;
 }
 
-atomic<int> handlers_end{-1};  // what the handler writes to; -1 before the first set
+atomic<int> handlers_end{-1};  // the write end for the handler; -1 before the first set
 atomic<bool> in_use{false};
 
-/// Waits until there is a byte to read, or a signal was handled; for `milliseconds`, or -1: for ever.
+/// Waits until a byte is readable or a signal was handled, for at most `milliseconds`; -1 means
+/// without a bound.
 bool readable(int end, int milliseconds) noexcept {
   pollfd one{end, POLLIN, 0};
   return ::poll(&one, 1, milliseconds) > 0;
 }
 
 void write_byte(int to, unsigned char byte) noexcept {
-  // If the pipe is full, who waits has been woken long ago.
+  // If the pipe is full, the waiting thread has long been woken.
   while (::write(to, &byte, 1) < 0 && errno == EINTR) {
   }
 }
 
 extern "C" void troupe_net_on_signal(int number) {
   const int before = errno;
-  // [signal] acquire: pairs with the constructor's release, before which the pipe was made.
+  // [signal] acquire: pairs with the constructor's release, before which the pipe was created.
   write_byte(handlers_end.load(acquire), static_cast<unsigned char>(number));
   errno = before;
 }
@@ -80,7 +81,7 @@ struct signals::state {
     struct sigaction before;
   };
 
-  // False, with errno, if it cannot be caught.
+  // Returns false, with errno, if the signal cannot be caught.
   bool try_catching(int number, bool repeated) {
     struct sigaction action {};
     action.sa_handler = troupe_net_on_signal;
@@ -109,11 +110,12 @@ struct signals::state {
 };
 
 signals::signals(std::initializer_list<int> numbers) : state_(std::make_unique<state>()) {
-  // [set] acquire: what the set before has restored, this one finds; its destructor releases.
+  // [set] acquire: sees the actions that the previous set has restored; its destructor releases.
   TROUPE_EXPECTS(!in_use.exchange(true, acquire), "net::signals: one at a time in a process");
   const self_pipe& pipe = the_pipe();
-  // Asked with poll() so that this is not wait()'s first: during a thread's first call that may block,
-  // ThreadSanitizer of GCC 12 sets up what it knows of the thread's signals, and loses one that comes.
+  // Calls poll() so that wait()'s call is not the first. During the first call of a thread that may
+  // block, ThreadSanitizer of GCC 12 sets up its state for the thread's signals, and loses a signal
+  // that arrives then.
   unsigned char stale;
   while (readable(pipe.read_end, 0)) std::ignore = ::read(pipe.read_end, &stale, 1);
   handlers_end.store(pipe.write_end, release);  // [signal]

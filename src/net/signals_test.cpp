@@ -21,7 +21,7 @@ TEST(signals, one_that_came_before_the_wait_is_not_lost) {
 
 TEST(signals, wakes_who_waits) {
   signals s{SIGUSR1};
-  // A thread that takes none itself, as all of Troupe's.
+  // A thread that blocks all signals, like the threads of Troupe.
   thread other = start_thread("other", [] { ::kill(::getpid(), SIGUSR1); });
   EXPECT_EQ(s.wait(), SIGUSR1);
   other.join();
@@ -41,7 +41,7 @@ TEST(signals, cancel_ends_the_wait) {
 TEST(signals, its_end_restores_what_was_there_before) {
   const auto ignored = std::signal(SIGUSR1, SIG_IGN);
   { const signals s{SIGUSR1}; }
-  ::kill(::getpid(), SIGUSR1);  // would end the process
+  ::kill(::getpid(), SIGUSR1);  // would terminate the process
   EXPECT_EQ(std::signal(SIGUSR1, ignored), SIG_IGN);
 }
 
@@ -54,7 +54,7 @@ TEST(signals, a_repeated_one_comes_again_and_stays_caught_after_the_others) {
   }
   ::kill(::getpid(), SIGUSR1);
   EXPECT_EQ(s.wait(), SIGUSR1);
-  ::kill(::getpid(), SIGUSR2);  // would end the process
+  ::kill(::getpid(), SIGUSR2);  // would terminate the process
   EXPECT_EQ(s.wait(), SIGUSR2);
 }
 

@@ -9,10 +9,10 @@
 
 namespace troupe::net::detail {
 
-/// What waits for operations that complete on an io_context.
+/// An object with operations that complete on an io_context.
 class waiting_on_context {
  public:
-  /// Drops them: they are never completed.
+  /// Drops the operations; they never complete.
   virtual void context_ends() noexcept = 0;
 
  protected:
@@ -27,7 +27,7 @@ class simulated_context : public boost::asio::execution_context::service {
   using key_type = simulated_context;
   static inline boost::asio::execution_context::id id;
 
-  /// `runs`: who calls its handlers; null: the program itself.
+  /// `runs` calls its handlers; null if the program does that itself.
   explicit simulated_context(boost::asio::execution_context& of,
                              troupe::detail::errand* runs = nullptr)
       : service(of), runs_(runs) {}
@@ -46,8 +46,8 @@ class simulated_context : public boost::asio::execution_context::service {
 
  private:
   void shutdown() override {
-    runs_ = nullptr;           // it may have gone already
-    while (!those_.empty()) {  // what one drops may end others
+    runs_ = nullptr;           // it may already be gone
+    while (!those_.empty()) {  // dropping one may remove others
       waiting_on_context* const last = those_.back();
       those_.pop_back();
       last->context_ends();

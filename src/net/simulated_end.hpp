@@ -26,7 +26,8 @@ namespace troupe::net::detail {
 namespace asio = boost::asio;
 using state = simulated_network::state;
 
-/// What a socket and the network share of one end. The socket may go first: then this is closed.
+/// The state of one end, which the socket and the network share. The end may outlive its socket; it
+/// is then closed.
 class end final : public waiting_on_context, public std::enable_shared_from_this<end> {
  public:
   end(state& in, asio::io_context& on) : in_(in), on_(&simulated_context::of(on)) {
@@ -118,14 +119,15 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
     return is_there ? remote_ : endpoint{};
   }
 
-  // ── For who listens ─────────────────────────────────────────────────────────────────────────
+  // ── For the listener
+  // ────────────────────────────────────────────────────────────────────────────
 
-  /// Nobody has taken it in, and nobody will.
+  /// Rejects a connection that was not accepted and will not be.
   void turn_away() {
     closes_hard_ = true;
     reset_by_owner();
   }
-  /// Where it lives from now on.
+  /// Completes operations on `onto` from now on.
   void move_to(asio::io_context& onto) {
     if (on_ != nullptr) on_->remove(*this);
     on_ = &simulated_context::of(onto);
@@ -216,7 +218,7 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
     in_.at(last_arrival_, [to = peer_, piece = std::move(bytes)] { to->arrives(piece); });
   }
 
-  // After all that was sent before.
+  // The mark arrives after all data that was sent before.
   template <class What>
   void send_mark(What&& what) {
     last_arrival_ = std::max(last_arrival_, clock::now() + in_.latency());
@@ -235,15 +237,16 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
   }
 
   void arrives(const std::string& piece) {
-    if (peer_ == nullptr) return;  // both sockets have ended
+    if (peer_ == nullptr) return;  // both sockets are gone
     peer_->on_its_way_ -= piece.size();
     if (failure_) return;
-    if (!is_open_) return reset_peer();  // nobody reads it any more
+    if (!is_open_) return reset_peer();  // its socket is closed
     unread_ += piece;
     go_on_reading();
   }
 
-  // Who has closed is written to, or had not read all. A reset does not wait for what was sent before.
+  // The peer has sent to a closed socket, or this end closed with unread data. A reset does not
+  // wait for data that was sent before.
   void reset_peer() {
     if (std::exchange(has_reset_, true)) return;
     in_.at(clock::now() + in_.latency(), [to = peer_] { to->fail(asio::error::connection_reset); });
@@ -272,21 +275,21 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
   }
 
   state& in_;
-  simulated_context* on_;  // null: has ended
+  simulated_context* on_;  // null: ended
   std::uint64_t number_ = 0;
   endpoint local_;
   endpoint remote_;
-  std::shared_ptr<end> peer_;  // from its connection to its socket's end, and the other's
+  std::shared_ptr<end> peer_;  // from connection until both sockets are gone
   bool is_open_ = false;
   bool is_client_ = false;
   bool reads_slowly_ = false;
   bool closes_hard_ = false;
-  bool sends_no_more_ = false;  // of its own direction
-  bool has_ended_ = false;      // of the other: all is there
+  bool sends_no_more_ = false;  // in its own direction
+  bool has_ended_ = false;      // the peer's data is complete
   bool has_reset_ = false;
   error_code failure_;
 
-  std::string unread_;  // from unread_from_
+  std::string unread_;  // the part from unread_from_ on
   std::size_t unread_from_ = 0;
   std::size_t on_its_way_ = 0;  // to the peer
   time_point last_arrival_{};
@@ -299,7 +302,7 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
   std::unique_ptr<completion<>> connecting_;
 
  public:
-  /// Both ends hold each other until both sockets have ended.
+  /// The two ends hold each other until both sockets are gone.
   void let_go() noexcept {
     is_gone_ = true;
     if (peer_ == nullptr || !peer_->is_gone_) return;

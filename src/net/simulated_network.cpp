@@ -80,7 +80,7 @@ class socket_of_end final : public simulated_socket {
 
 }  // namespace
 
-// ── Who listens ─────────────────────────────────────────────────────────────────────────────────
+// ── The listener ────────────────────────────────────────────────────────────────────────────────
 
 class listening final : public simulated_acceptor, public waiting_on_context {
  public:
@@ -100,7 +100,7 @@ class listening final : public simulated_acceptor, public waiting_on_context {
 
   void context_ends() noexcept override {
     on_ = nullptr;
-    const std::deque<pending> dropped = std::move(accepting_);  // what it holds may hold this
+    const std::deque<pending> dropped = std::move(accepting_);  // its handlers may hold this object
     accepting_.clear();
     close();
   }
@@ -128,7 +128,7 @@ class listening final : public simulated_acceptor, public waiting_on_context {
 
   [[nodiscard]] endpoint local() const override { return at_; }
 
-  /// False: there is no room.
+  /// Returns false if the backlog is full.
   [[nodiscard]] bool comes(std::shared_ptr<end> one) {
     if (waiting_.size() == backlog_max) return false;
     waiting_.push_back(std::move(one));
@@ -160,7 +160,7 @@ class listening final : public simulated_acceptor, public waiting_on_context {
   }
 
   state& in_;
-  simulated_context* on_;  // null: has ended
+  simulated_context* on_;  // null: ended
   endpoint at_;
   bool is_open_ = true;
   std::deque<std::shared_ptr<end>> waiting_;
@@ -168,7 +168,7 @@ class listening final : public simulated_acceptor, public waiting_on_context {
 };
 
 void end::arrives_at_listener() {
-  if (!connecting_ || peer_ != nullptr) return;  // given up meanwhile, or for the second time
+  if (!connecting_ || peer_ != nullptr) return;  // cancelled meanwhile, or a second arrival
   const auto found = in_.listeners.find(remote_.port());
   const bool refused = in_.strikes(in_.options().refuses_one_in, "a connection is refused");
   std::shared_ptr<end> other;

@@ -10,8 +10,8 @@ namespace troupe::net::detail {
 
 class listening;
 
-/// Null: there is no simulation, or the error says why it cannot listen. Throws std::logic_error if there is a
-/// simulation without a network.
+/// Returns null if there is no simulation, or if it cannot listen; the error then says why. Throws
+/// std::logic_error if there is a simulation without a network.
 [[nodiscard]] std::unique_ptr<simulated_acceptor> simulated_listener(boost::asio::io_context& on,
                                                                      const endpoint& at,
                                                                      error_code& error);

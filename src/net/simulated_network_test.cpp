@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets in a simulation: what a program sees of them is what TCP would show it.
+// Sockets in a simulation: a program must observe the same behaviour as with TCP.
 #include <troupe/net/simulated_network.hpp>
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 namespace asio = boost::asio;
 
-/// Takes all that come.
+/// Accepts all connections.
 class host : public actor {
  public:
   host(loop& l, acceptor on, std::vector<std::unique_ptr<socket>>& into)
@@ -54,7 +54,7 @@ class host : public actor {
   std::vector<std::unique_ptr<socket>>& into_;
 };
 
-/// One listens, one connects.
+/// A listener and a connecting client.
 struct world {
   explicit world(std::uint64_t seed, simulated_network_options how = {})
       : sim(seed), network(how), net(system), there(net.context()) {
@@ -67,7 +67,7 @@ struct world {
     came.clear();
   }
 
-  /// Until both ends are connected; false if it was refused.
+  /// Runs until both ends are connected; returns false if the connection was refused.
   bool connect() {
     std::optional<error_code> done;
     there.async_connect({asio::ip::make_address("127.0.0.1"), 8080},
@@ -77,7 +77,7 @@ struct world {
   }
   [[nodiscard]] socket& here() { return *came.front(); }
 
-  /// What async_read_some() gives.
+  /// Returns the result of async_read_some().
   std::optional<std::string> read(socket& from, std::size_t most = 100) {
     std::string into(most, ' ');
     std::optional<std::string> got;
@@ -221,7 +221,7 @@ TEST(simulated_network, who_has_read_all_says_goodbye) {
   error_code error;
   w.here().close(error);
   EXPECT_EQ(w.read(w.there), "(" + error_code(asio::error::eof).message() + ")");
-  // What comes now finds nobody.
+  // Data that arrives now has no reader.
   EXPECT_FALSE(w.write(w.there, "hello?"));
   (void)w.sim.advance(1s);
   EXPECT_EQ(w.read(w.there), "(" + error_code(asio::error::connection_reset).message() + ")");
@@ -316,7 +316,7 @@ TEST(simulated_network, a_loop_that_ends_drops_what_waits_on_it) {
   {
     loop net(s);
     const acceptor on = listen(net.context(), "127.0.0.1", 8080);
-    // The handler owns its socket, as servers do it.
+    // The handler owns its socket, as in servers.
     const auto there = std::make_shared<socket>(net.context());
     there->async_connect({asio::ip::make_address("127.0.0.1"), 8080}, [&](error_code) {});
     (void)sim.advance(1s);
@@ -386,7 +386,7 @@ TEST(simulated_network, a_loop_that_ends_drops_what_holds_others_of_its_own) {
     both->front().async_read_some(asio::buffer(&(*byte)[1], 1),
                                   [there, both, byte](error_code, std::size_t) {});
   }
-  (void)sim.advance(1s);  // nothing of it is called any more
+  (void)sim.advance(1s);  // none of its handlers is called any more
 }
 
 TEST(simulated_network, a_connection_that_was_accepted_onto_another_loop_outlives_the_first) {

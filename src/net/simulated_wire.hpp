@@ -20,7 +20,7 @@
 
 namespace troupe::net {
 
-/// All connections, and what is on its way.
+/// All connections, and the data in flight.
 class simulated_network::state final : public troupe::detail::chore {
  public:
   explicit state(const simulated_network_options& options)
@@ -58,7 +58,7 @@ class simulated_network::state final : public troupe::detail::chore {
     return per_thread<of_this_thread>::here().network;
   }
 
-  /// What is due, in order; and when the next is.
+  /// Delivers, in order, what is due; returns when the next item is due.
   time_point look() noexcept override {
     const time_point now = clock::now();
     while (!due_.empty() && due_.begin()->first <= now) {
@@ -86,7 +86,7 @@ class simulated_network::state final : public troupe::detail::chore {
 
   [[nodiscard]] const simulated_network_options& options() const noexcept { return options_; }
 
-  /// Any that nobody listens on.
+  /// Returns a port on which no socket listens.
   [[nodiscard]] std::uint16_t free_port() {
     do {
       last_port_ =
@@ -97,7 +97,7 @@ class simulated_network::state final : public troupe::detail::chore {
 
   simulated_network_statistics counts;
   std::map<std::uint16_t, detail::listening*> listeners;
-  std::size_t sockets = 0;  // and acceptors: objects that look here
+  std::size_t sockets = 0;  // including acceptors: the objects that refer to this
 
  private:
   struct of_this_thread {

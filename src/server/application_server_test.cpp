@@ -198,7 +198,7 @@ class application_server_with_tls : public application_server_with {
     renew({});
     what_.http.tls = {.certificate = folder_.path() / "it.pem", .key = folder_.path() / "it.key"};
   }
-  /// What is in the files from now on.
+  /// Replaces the contents of the files.
   void renew(const http::test::certificate_wish& wish) const {
     const http::test::test_certificate made(wish);
     folder_.write("it.pem", made.certificate);
@@ -304,7 +304,7 @@ struct told_to_fail : actor {
   void on(int) { throw std::runtime_error("as told"); }
 };
 
-// It fails, and gets some messages more.
+// Fails, and is sent more messages.
 application_server::addition fails_and_is_sent(int more) {
   return [more](http::server&, troupe::system& in) {
     const trace_scope scope(42);

@@ -23,7 +23,7 @@ using detail::refuse_at;
 using detail::setting;
 using detail::value;
 
-// What may stand in the table whose names begin with `prefix`.
+// The keys of the table whose names begin with `prefix`.
 template <class Owner>
 std::vector<std::string> names_in(const std::vector<setting<Owner>>& keys,
                                   std::string_view prefix) {
@@ -37,16 +37,16 @@ std::vector<std::string> names_in(const std::vector<setting<Owner>>& keys,
   return names;
 }
 
-// What two say of themselves and only one can have.
+// A property that two applications claim and only one can have.
 struct clash {
-  std::string application;  // the second one
+  std::string application;  // the second claimant
   std::string key;
   std::string text;
 };
 
 class claims {
  public:
-  // Who has it already, if somebody has.
+  // The application that has claimed it already, if there is one.
   std::optional<clash> claim(const std::string& what, const std::string& application,
                              const std::string& key) {
     const std::string name = application.empty() ? key : "applications." + application + "." + key;
@@ -82,7 +82,7 @@ std::optional<clash> find_clash(const configuration& in) {
   return std::nullopt;
 }
 
-// One file, whose tree of TOML is read into a configuration.
+// Reads the TOML tree of one file into a configuration.
 class reader {
  public:
   explicit reader(const std::filesystem::path& file) : file_(file) {}
@@ -104,7 +104,8 @@ class reader {
   }
 
  private:
-  // `before`: the full name of what `keys` belong to; `prefix`: of the table, within that.
+  // `before` is the full name of the table that `keys` belong to; `prefix` is the part of the name
+  // within that table.
   template <class Owner>
   void read_key(Owner& into, const std::vector<setting<Owner>>& keys, const std::string& before,
                 const std::string& prefix, const toml::key& key, const toml::node& node) const {
@@ -246,7 +247,7 @@ served_application application_at(const std::filesystem::path& path) {
     throw configuration_error(in_quotes(path.string()) +
                               " is not a folder with main.lua or a file of Lua");
   }
-  // The name of "." and of "apps/" is that of the folder.
+  // Converts "." and "apps/" to the name of the folder.
   std::filesystem::path whole = std::filesystem::weakly_canonical(path);
   const std::string name =
       (std::filesystem::is_directory(path) ? whole.filename() : whole.stem()).string();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// docs/guide/configuration.md says of each key what the code says, and no more.
+// Checks that docs/guide/configuration.md describes each key as the code does, and no other keys.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

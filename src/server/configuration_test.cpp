@@ -35,7 +35,7 @@ class configuration_of : public testing::Test {
     return parse_configuration(text, folder_.path() / "t.toml");
   }
 
-  // What is wrong with it, with the file's name but without its folder.
+  // The error message, with the file's name but without its folder.
   std::string refused(const std::string& text) const {
     try {
       (void)read(text);
@@ -234,7 +234,7 @@ when_full = "evict"
   EXPECT_EQ(one.options.store.entries, 18u);
   EXPECT_EQ(one.options.store.when_full, lua::when_full::evict);
 
-  // Everything in the list of keys stood above, with another value than its own.
+  // Every key of the list occurs above, with a value other than its default.
   std::vector<std::string> unchanged;
   const configuration by_default;
   const auto changed = differences(by_default, all);
@@ -404,7 +404,7 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:3:31: applications.one.limits.memory_warning_bytes is 65 MiB, more than "
        "applications.one.limits.memory_bytes, 64 MiB"},
 
-      // what is there twice
+      // duplicates
       {one + "[applications.two]\nfrom = 'apps/two'\nroute = '/one'",
        "t.toml:5:9: applications.two.route is \"/one\", and so is applications.one.route; change "
        "one"},

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using local = asio::local::stream_protocol;
 using boost::system::error_code;
 
-// For a line to come, and for its answer to go.
+// Time for a line to arrive, and for its reply to be sent.
 constexpr std::chrono::seconds patience{5};
 constexpr std::chrono::milliseconds accept_again{100};
 constexpr std::size_t answer_bytes_max = 1024 * 1024;
@@ -53,7 +53,7 @@ bool somebody_listens(const local::endpoint& there) {
 
 }  // namespace
 
-// ── The server's end ──────────────────────────────────────────────────────────────────────────
+// ── Server ────────────────────────────────────────────────────────────────────────────────────
 
 struct control_socket::state {
   struct conversation {
@@ -77,7 +77,7 @@ struct control_socket::state {
     }
     try {
       acceptor.open();
-      // Nobody else may write to it, from its first moment on.
+      // No other user may write to it, from its creation on.
       const mode_t before = ::umask(0077);
       error_code error;
       acceptor.bind(here, error);
@@ -104,7 +104,7 @@ struct control_socket::state {
         begin(std::make_shared<conversation>(std::move(with)));
         return accept();
       }
-      // No descriptors, say: it is tried again, but not all the time.
+      // For example, no descriptors are left. It retries, with a pause.
       again.expires_after(accept_again);
       again.async_wait([this](const error_code& stopped) {
         if (!stopped) accept();
@@ -152,7 +152,7 @@ control_socket::control_socket(const fs::path& at,
 
 control_socket::~control_socket() = default;
 
-// ── The other end ─────────────────────────────────────────────────────────────────────────────
+// ── Client ────────────────────────────────────────────────────────────────────────────────────
 
 command_result send_command(const fs::path& to, const std::string& command,
                             std::chrono::milliseconds timeout) {

@@ -10,12 +10,12 @@
 namespace troupe::server::detail {
 namespace {
 
-// Standard streams, the log, the control socket, the port, signals; of each loop an epoll, an
-// event, a timer; and room for scripts that are read and static files that are sent, which wait for
-// nobody.
+// Standard streams, the log, the control socket, the port and signals; an epoll, an event and a
+// timer for each loop; and space for short-lived files: scripts that are read and static files that
+// are sent.
 constexpr std::size_t of_the_server = 64;
 constexpr std::size_t of_a_loop = 4;
-// Clients that are told at the same time that there is no room for them.
+// Clients that are refused for lack of space at the same time.
 constexpr std::size_t of_refusals = 64;
 
 }  // namespace
@@ -47,8 +47,8 @@ connection_room room_for_connections(const configuration& what, std::size_t desc
   const std::size_t wanted = what.http.limits.connections_max;
   const std::size_t reserved = reserved_descriptors(what);
   if (descriptors >= reserved && descriptors - reserved >= wanted) return {wanted};
-  // Where there are very few, half of them are for connections: most of what is reserved is seldom
-  // used.
+  // If the limit is very low, half of it is for connections, because most reserved descriptors are
+  // rarely used.
   const std::size_t room =
       std::max({descriptors - std::min(descriptors, reserved), descriptors / 2, std::size_t{1}});
   if (room >= wanted) return {wanted};

@@ -8,19 +8,18 @@
 
 namespace troupe::server::detail {
 
-/// Raises the process's soft limit of open descriptors to the hard one. Returns how many there may
-/// be now.
+/// Raises the process's soft limit of open descriptors to the hard limit. Returns the new limit.
 std::size_t raise_descriptor_limit() noexcept;
 
-/// How many descriptors a server keeps for everything but the connections of its clients: answers
-/// to those that it has no room for, connections that applications have opened, the log, loops, and
-/// files that are being read.
+/// The number of descriptors that a server reserves for purposes other than its clients'
+/// connections: responses to clients that it refuses, connections that applications open, the log,
+/// loops, and files that are being read.
 [[nodiscard]] std::size_t reserved_descriptors(const configuration& what) noexcept;
 
-/// How many connections a server may have.
+/// The number of connections that a server may have.
 struct connection_room {
   std::size_t connections_max = 0;
-  /// Why that is less than limits.connections_max, for the log; empty if it is not.
+  /// Why the number is less than limits.connections_max, for the log. Empty if it is not.
   std::string warning = {};
 };
 [[nodiscard]] connection_room room_for_connections(const configuration& what,

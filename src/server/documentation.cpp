@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is known of the keys, for who does not set them: the page that lists them, and a server that is told to read its
-// configuration again.
+// The descriptions of the keys, for readers that do not set them: the page that lists them, and a
+// server that reads its configuration again.
 
 #include <algorithm>
 

@@ -37,7 +37,7 @@ std::shared_ptr<spdlog::sinks::sink> sink_for(const log_options& how) {
 std::shared_ptr<spdlog::logger> logger_to(std::shared_ptr<spdlog::sinks::sink> sink,
                                           const char* name) {
   auto made = std::make_shared<spdlog::logger>(name, std::move(sink));
-  // Which lines are written is decided before their text is made.
+  // The severity is filtered before the text of a line is created, so spdlog lets every line pass.
   made->set_level(spdlog::level::trace);
   made->flush_on(spdlog::level::off);
   return made;
@@ -45,7 +45,8 @@ std::shared_ptr<spdlog::logger> logger_to(std::shared_ptr<spdlog::sinks::sink> s
 
 }  // namespace
 
-// A line is written as one of these says, whole, whatever becomes of the journal meanwhile.
+// A complete set of outputs. A line is written to one of them as a whole, even if the journal is
+// reopened meanwhile.
 struct journal::output {
   explicit output(const log_options& options)
       : how(options), requests_each_second(how.access_per_second, std::chrono::seconds(1)) {
@@ -62,7 +63,7 @@ struct journal::output {
 
   log_options how;
   std::shared_ptr<spdlog::logger> lines;
-  std::shared_ptr<spdlog::logger> requests;  // flushed when what waits is written
+  std::shared_ptr<spdlog::logger> requests;  // flushed when the waiting lines are written
   mutable line_quota requests_each_second;
 };
 
@@ -87,7 +88,7 @@ void journal::write(const lua::log_line& line) noexcept try {
   if (line.how < to->how.level) return;
   to->lines->log(spdlog::level::info, spdlog::string_view_t(to->text_of(line)));
 } catch (...) {
-  // Without memory for a line there is no place to say so either.
+  // Without memory for a line, the failure cannot be logged either.
 }
 
 // ── The access log ────────────────────────────────────────────────────────────────────────────
@@ -103,10 +104,10 @@ void journal::write(const http::access& line) noexcept try {
   leave_out();
 }
 
-// Once in a second, in front of what is written again.
+// At most once per second, before the first line that is written again.
 void journal::say_what_is_left_out(const std::shared_ptr<const output>& to, time_point now) {
   const std::uint64_t all = left_out();
-  // [count] relaxed: a number alone; who takes the quota is the only one here.
+  // [count] relaxed: a number alone; only the thread that takes the quota gets here.
   if (all == said_left_out_.load(relaxed) || !sayings_.take(now)) return;
   const std::uint64_t before = said_left_out_.exchange(all, relaxed);  // [count] relaxed: as above
   const std::string text =

@@ -21,38 +21,39 @@
 
 namespace troupe::server::detail {
 
-/// What the server, its applications and their clients' requests leave behind: lines of text, or of JSON.
+/// Writes the log of the server and its applications, and the access log, as lines of text or JSON.
 ///
-/// A line of server or applications is written when write() returns. Lines of the access log are
-/// written soon after, by a thread of the journal's, since it is loops of the HTTP server that say
-/// them. There may be a number of these in a second, and a number of bytes that wait; what is
-/// beyond that is left out and counted.
+/// A line of the server or an application is written when write() returns. Lines of the access log
+/// come from the loops of the HTTP server, so a thread of the journal writes them soon after. Their
+/// number per second is limited, and so are the bytes that wait. Lines beyond these limits are
+/// dropped and counted.
 ///
-/// Threads: any. Nothing but the constructor and reopen() throws.
-/// Cost:    a line that is written at once: two short locks and a system call.
+/// Threads: any. Only the constructor and reopen() throw.
+/// Cost:    two short locks and a system call for a line that is written at once.
 class journal {
  public:
-  /// Bytes of lines that wait to be written.
+  /// The maximum of bytes in lines that wait to be written.
   static constexpr std::size_t waiting_bytes_max = 1024 * 1024;
 
   /// Errors: std::runtime_error if the file cannot be opened.
   explicit journal(const log_options& how);
   ~journal();
 
-  /// From now on so, the file opened anew. Errors: as the constructor's, with nothing changed.
+  /// Uses these options from now on, and opens the file again. Errors: as for the constructor;
+  /// nothing is changed then.
   void reopen(const log_options& how);
 
-  /// False if such a line would be left out, so that its text need not be made.
+  /// Returns false if such a line would be dropped, so that its text need not be created.
   [[nodiscard]] bool writes(lua::severity how) const noexcept;
 
   void write(const lua::log_line& line) noexcept;
   void write(const http::access& line) noexcept;
-  /// A line of the server's own.
+  /// Writes a line of the server itself.
   void write(lua::severity how, std::string_view text) noexcept;
 
-  /// Waits until the access log is written as far as it has come.
+  /// Waits until all lines of the access log so far are written.
   void settle();
-  /// Lines of the access log that were left out.
+  /// The number of lines of the access log that were dropped.
   [[nodiscard]] std::uint64_t left_out() const noexcept {
     return left_out_.load(relaxed);  // [count] relaxed: a number alone
   }
@@ -78,7 +79,7 @@ class journal {
   mutable mutex mutex_;                   // guards the pointer
   std::shared_ptr<const output> output_;  // never null
   atomic<std::uint64_t> left_out_{0};
-  line_quota sayings_{1, std::chrono::seconds(1)};  // of what is left out
+  line_quota sayings_{1, std::chrono::seconds(1)};  // for the notice about dropped lines
   atomic<std::uint64_t> said_left_out_{0};
   line_queue<waiting_line> queue_{waiting_bytes_max, write_all};
 };

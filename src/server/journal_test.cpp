@@ -101,7 +101,7 @@ TEST_F(journal_in, a_file_that_was_moved_away_is_opened_anew) {
 }
 
 TEST_F(journal_in, a_file_that_cannot_be_opened_is_refused_and_changes_nothing) {
-  // A name that is a folder: nobody may write there, root neither.
+  // A folder in place of the file: not even root can write to it.
   std::filesystem::create_directory(folder_.path() / "folder");
   EXPECT_THROW(const journal none(to("folder")), std::runtime_error);
   journal log(to("log"));
@@ -135,7 +135,7 @@ TEST_F(journal_in, requests_beyond_the_quota_are_left_out_and_counted) {
   EXPECT_TRUE(told);
 }
 
-/// The time of this thread is what the test says.
+/// Replaces the clock of this thread by one that the test sets.
 class told_time final : troupe::detail::thread_host {
  public:
   told_time() { here() = this; }
@@ -191,7 +191,8 @@ TEST_F(journal_in, requests_do_not_wait_for_what_they_are_written_to) {
   std::thread reads;
   {
     journal log(how);
-    // Nobody reads. More than the pipe and the journal take is left out, and no write() waits.
+    // The pipe is not read. Lines beyond the capacity of the pipe and the journal are dropped, and
+    // no write() waits.
     const http::access request{.peer = "::1", .target = "/", .status = 200};
     for (int i = 0; i < 100'000 && log.left_out() == 0; ++i) log.write(request);
     EXPECT_GE(log.left_out(), 1u);

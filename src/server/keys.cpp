@@ -21,7 +21,7 @@ constexpr std::uint64_t KiB = 1024;
 constexpr std::uint64_t MiB = 1024 * KiB;
 constexpr std::uint64_t GiB = 1024 * MiB;
 
-// A system takes no more.
+// The maximum that a system accepts.
 constexpr std::uint64_t most_messages = troupe::detail::mailbox_limits::units_max / 4;
 
 bool is_alphanumeric(char c) noexcept {
@@ -84,7 +84,7 @@ bool can_be_made(const std::filesystem::path& path) {
   return is_folder(path.has_parent_path() ? path.parent_path() : ".") && !is_folder(path);
 }
 
-// "stdout", "stderr", or a file that need not be there yet.
+// "stdout", "stderr", or a file that need not exist yet.
 setting<configuration> log_to() {
   return {.name = "log.to",
           .allowed = "\"stdout\", \"stderr\", a file in a folder that is there",
@@ -201,7 +201,8 @@ std::vector<setting<configuration>> make_server_keys() {
       flag<of>("listen.check_origin", listening(&http::options::check_origin)),
       origins(),
 
-      // From the one certificate to another. With or without TLS is another thing: see application_server.
+      // From one certificate to another. Turning TLS on or off requires a restart: see
+      // application_server.
       reloading(path<of>("tls.certificate", tls_option(&tls::certificate), "a file", is_file)),
       reloading(path<of>("tls.key", tls_option(&tls::key), "a file", is_file)),
       reloading(word<of>("tls.min_version", tls_option(&tls::min_version),

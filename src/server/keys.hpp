@@ -9,19 +9,20 @@
 
 namespace troupe::server::detail {
 
-/// Of the whole file, without applications.
+/// The keys of the file outside its application tables.
 [[nodiscard]] const std::vector<setting<configuration>>& server_keys();
 
-/// Of one table [applications.NAME]. The names are those in it.
+/// The keys of one table [applications.NAME]. Their names are relative to it.
 [[nodiscard]] const std::vector<setting<served_application>>& application_keys();
 
-/// What is not said otherwise.
+/// An application with all defaults.
 [[nodiscard]] served_application application_named(std::string name);
 
-/// Letters, digits, '-' and '_', at most 64; the first is a letter or a digit.
+/// Returns true for letters, digits, '-' and '_', at most 64, of which the first is a letter or a
+/// digit.
 [[nodiscard]] bool is_application_name(std::string_view name) noexcept;
 
-/// A folder with main.lua, or a file of Lua.
+/// Returns true for a folder with main.lua, or a Lua file.
 [[nodiscard]] bool is_application(const std::filesystem::path& path);
 
 }  // namespace troupe::server::detail

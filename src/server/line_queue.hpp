@@ -13,19 +13,19 @@
 
 namespace troupe::server::detail {
 
-/// Lines that a thread of its own writes, in their order, so that no thread that serves clients
+/// A queue of lines that a separate thread writes in order, so that no thread that serves clients
 /// waits for a disk or a terminal. The thread starts with the first line.
 ///
-/// `Line` has `bytes()`, what it counts for.
+/// `Line` has `bytes()`, the size that counts towards the limit.
 ///
 /// Threads:   any.
-/// Invariant: no more bytes wait than the limit says. A line that push() has taken is written, also
-///            at the end.
+/// Invariant: at most `bytes_max` bytes wait. A line that push() has accepted is written, even at
+///            shutdown.
 /// Cost:      push: a short lock, and a system call if the thread sleeps.
 template <class Line>
 class line_queue {
  public:
-  /// `write` is given all lines that wait, each time that there are some.
+  /// `write` is called with all waiting lines, whenever there are some.
   line_queue(std::size_t bytes_max, std::function<void(std::vector<Line>&)> write)
       : bytes_max_(bytes_max), write_(std::move(write)) {}
   line_queue(const line_queue&) = delete;
@@ -39,8 +39,8 @@ class line_queue {
     if (thread_.joinable()) thread_.join();
   }
 
-  /// False: there is no room for it. Errors: as start_thread(), and std::bad_alloc; then it is not
-  /// taken either.
+  /// Returns false if the line does not fit. Errors: as start_thread(), and std::bad_alloc; the
+  /// line is not accepted then either.
   [[nodiscard]] bool push(Line line) {
     {
       const std::lock_guard lock(mutex_);
@@ -73,15 +73,16 @@ class line_queue {
       write_(some);
       some.clear();
       lock.lock();
-      bytes_ -= bytes;  // what is being written counts as well
+      bytes_ -= bytes;  // lines that are being written count as well
       if (bytes_ == 0) changed_.notify_all();
     }
   }
 
   const std::size_t bytes_max_;
   const std::function<void(std::vector<Line>&)> write_;
-  mutex mutex_;                 // guards what follows
-  condition_variable changed_;  // of `waiting_`, `over_`, and `bytes_` that has become 0
+  mutex mutex_;                 // guards the members below
+  condition_variable changed_;  // signals changes of `waiting_` and `over_`, and that `bytes_` has
+                                // become 0
   std::vector<Line> waiting_;
   std::size_t bytes_ = 0;
   bool over_ = false;

@@ -11,14 +11,16 @@
 
 namespace troupe::server::detail {
 
-/// So many lines in a time, for what may come in floods; what is left out is counted.
+/// Limits the number of lines per interval, for events that may come in floods, and counts the
+/// lines that it drops.
 ///
 /// Threads: any.
 class line_quota {
  public:
   line_quota(std::uint64_t most, duration within) noexcept : most_(most), within_(within) {}
 
-  /// Whether there may be one more line now; then with how many have been left out since the last one.
+  /// Returns whether one more line may be written now and, if so, how many were dropped since the
+  /// last one.
   std::optional<std::uint64_t> take(time_point now) {
     const std::lock_guard lock(mutex_);
     if (now - began_ >= within_) {
@@ -36,7 +38,7 @@ class line_quota {
  private:
   const std::uint64_t most_;
   const duration within_;
-  mutex mutex_;  // guards what follows
+  mutex mutex_;  // guards the members below
   time_point began_{};
   std::uint64_t taken_ = 0;
   std::uint64_t left_out_ = 0;

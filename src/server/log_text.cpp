@@ -32,14 +32,14 @@ void append_escaped(std::string& to, char c) {
   to += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
 }
 
-// Of the character that a text begins with; 0 if that is not UTF-8.
+// The size of the first character of a text; 0 if it is not UTF-8.
 std::size_t character_size(std::string_view text) noexcept {
   const auto byte = static_cast<unsigned char>(text.front());
   const std::size_t size = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
   return size <= text.size() && http::detail::is_utf8(text.substr(0, size)) ? size : 0;
 }
 
-// A control character of U+0080 to U+009F, which some terminals obey as they do ESC, in UTF-8.
+// A control character from U+0080 to U+009F in UTF-8, which some terminals obey like ESC.
 bool begins_c1(std::string_view text) noexcept {
   return text.size() >= 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) >= 0x80 &&
          static_cast<unsigned char>(text[1]) < 0xa0;
@@ -62,7 +62,7 @@ void append_plain(std::string& to, std::string_view text) {
   }
 }
 
-// What a client chooses: printable ASCII, and not too much of it.
+// Text that a client chooses: reduced to printable ASCII and a maximum length.
 std::string of_a_client(std::string_view text, std::size_t bytes_max) {
   std::string plain;
   for (const char c : text.substr(0, bytes_max)) {
@@ -77,7 +77,8 @@ std::string of_a_client(std::string_view text, std::size_t bytes_max) {
 constexpr std::size_t method_bytes_max = 32;
 constexpr std::size_t target_bytes_max = 256;
 
-// Without the values of its query: "/feed?token=*&page=*". A part without a name is a value.
+// A target without the values of its query: "/feed?token=*&page=*". A part without a name is a
+// value.
 std::string without_values(std::string_view target) {
   const std::size_t query = target.find('?');
   std::string shown(target.substr(0, query));

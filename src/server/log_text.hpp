@@ -9,12 +9,13 @@
 
 namespace troupe::server::detail {
 
-/// What stands in a line behind the time. Of several lines, those after the first are indented; what else could break a
-/// line or a terminal is escaped, so nothing that a client or a script says looks like another line.
+/// The text of a line after the time. If it has several lines, those after the first are indented.
+/// Other characters that could break a line or control a terminal are escaped, so no text of a
+/// client or a script can look like another log line.
 [[nodiscard]] std::string as_text(const lua::log_line& line);
 [[nodiscard]] std::string as_text(const http::access& line);
 
-/// The members of a JSON object, without its braces. What is no UTF-8 is replaced.
+/// The members of a JSON object, without its braces. Invalid UTF-8 is replaced.
 [[nodiscard]] std::string as_json(const lua::log_line& line);
 [[nodiscard]] std::string as_json(const http::access& line);
 

@@ -58,7 +58,7 @@ TEST(log_text, a_request_is_one_line_whatever_a_client_has_sent) {
   EXPECT_EQ(json["milliseconds"], 1.5);
 }
 
-// Some terminals obey U+009B as they do ESC [, in UTF-8 or as one byte.
+// Some terminals obey U+009B like ESC [, in UTF-8 or as one byte.
 TEST(log_text, nothing_in_it_is_obeyed_by_a_terminal) {
   const std::string text =
       "a\x9b"

@@ -17,8 +17,9 @@
 
 namespace troupe::server::detail {
 
-/// One key of a table: how it comes into an Owner, and how that shows it. All that is known of keys is said once, where
-/// these are made: what is read, refused, documented and compared follows from it.
+/// One key of a table: how it is read into an Owner, and how the Owner's value is shown. A key is
+/// defined once, where it is created here. Its reading, error messages, documentation and
+/// comparison follow from that.
 template <class Owner>
 struct setting {
   std::string name;
@@ -29,7 +30,7 @@ struct setting {
   bool reloads = false;
 };
 
-/// A way into an object, member by member: at(&configuration::http, &http::options::port).
+/// A path to a member of an object: at(&configuration::http, &http::options::port).
 template <class... Members>
 constexpr auto at(Members... members) {
   return [=](auto& owner) -> auto& { return (owner.*....*members); };
@@ -55,7 +56,7 @@ setting<Owner> number(std::string name, Way way, std::uint64_t least, std::uint6
           .get = [=](const Owner& of) { return std::to_string(way(of)); }};
 }
 
-/// Bytes as a number, or as a text with a unit.
+/// A number of bytes, as a number or as text with a unit.
 template <class Owner, class Way>
 setting<Owner> size(std::string name, Way way, std::uint64_t least, std::uint64_t most) {
   const std::string allowed = size_text(least) + " to " + size_text(most);
@@ -106,7 +107,7 @@ setting<Owner> flag(std::string name, Way way) {
           .get = [=](const Owner& of) { return std::string(way(of) ? "true" : "false"); }};
 }
 
-/// One of a few words, each with what it stands for.
+/// One of several words, each with its value.
 template <class Owner, class Way>
 setting<Owner> word(std::string name, Way way,
                     std::vector<std::pair<std::string, found_at<Owner, Way>>> words) {
@@ -135,7 +136,7 @@ setting<Owner> word(std::string name, Way way,
               }};
 }
 
-/// A text that `fits`, as what is allowed says.
+/// A text for which `fits` returns true; `allowed` describes that condition.
 template <class Owner, class Way>
 setting<Owner> text(std::string name, Way way, std::string allowed,
                     bool (*fits)(std::string_view)) {
@@ -150,7 +151,7 @@ setting<Owner> text(std::string name, Way way, std::string allowed,
           .get = [=](const Owner& of) { return in_quotes(way(of)); }};
 }
 
-/// A path of what has to be there: `kind` says what that is, "a file".
+/// A path that must exist. `kind` names its kind, for example "a file".
 template <class Owner, class Way>
 setting<Owner> path(std::string name, Way way, std::string kind,
                     bool (*exists)(const std::filesystem::path&)) {

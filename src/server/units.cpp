@@ -24,7 +24,7 @@ constexpr std::array<unit, 4> durations{{{"ms", 1}, {"s", 1'000}, {"m", 60'000},
 
 constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
 
-// Between the number and the unit there may be one space.
+// One space is allowed between the number and the unit.
 std::optional<std::uint64_t> parse(std::string_view text, std::span<const unit> units) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Throws what is wrong as a std::string.
+// Throws the error message as a std::string.
 json to_json(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::table: {

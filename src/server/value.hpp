@@ -12,16 +12,17 @@
 
 namespace troupe::server::detail {
 
-/// Anything as somebody wrote it, for one line of a message: without what would break the line, and not too long.
+/// Quotes a text of the user for one line of a message: without characters that would break the
+/// line, and shortened.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 /// Throws configuration_error: "troupe.toml:12:8: TEXT".
 [[noreturn]] void refuse_at(const std::filesystem::path& file, const toml::source_region& where,
                             const std::string& text);
 
-/// One value of a file, under its full name.
+/// One value of a file, with its full name.
 ///
-/// Threads: a view; the file's tree must stay.
+/// Threads: a view; the file's tree must outlive it.
 class value {
  public:
   value(const std::filesystem::path& file, std::string name, const toml::node& node)
@@ -30,20 +31,20 @@ class value {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const toml::node& node() const noexcept { return node_; }
 
-  /// Nothing if it is of another type.
+  /// Each returns nothing if the value has another type.
   [[nodiscard]] std::optional<std::int64_t> number() const;
   [[nodiscard]] std::optional<std::string> text() const;
   [[nodiscard]] std::optional<bool> flag() const;
   [[nodiscard]] std::optional<std::vector<std::string>> texts() const;
-  /// As JSON; refuses what JSON cannot say.
+  /// The value as JSON. Refuses values that JSON cannot represent.
   [[nodiscard]] std::string json() const;
 
-  /// Relative to the file's folder.
+  /// Resolves a path relative to the file's folder.
   [[nodiscard]] std::filesystem::path path(const std::string& text) const;
 
-  /// "listen.port is 70000; allowed are 0 to 65535"
+  /// Throws, for example, "listen.port is 70000; allowed are 0 to 65535".
   [[noreturn]] void refuse(const std::string& allowed) const;
-  /// The name, a space, and what is wrong.
+  /// Throws the name, a space, and `what`.
   [[noreturn]] void refuse_as(const std::string& what) const;
 
  private:

@@ -11,14 +11,14 @@
 
 namespace troupe::server::detail {
 
-/// Calls a function again and again, on a thread of its own.
+/// Calls a function repeatedly, on a thread of its own.
 class watcher {
  public:
   watcher(std::chrono::milliseconds each, std::function<void()> look)
       : look_(std::move(look)), thread_([this, each] { run(each); }) {}
   watcher(const watcher&) = delete;
   watcher& operator=(const watcher&) = delete;
-  /// Waits for a call that has begun.
+  /// Waits for a call in progress.
   ~watcher() {
     {
       const std::lock_guard lock(mutex_);
@@ -39,8 +39,8 @@ class watcher {
   }
 
   const std::function<void()> look_;
-  mutex mutex_;                 // guards what follows
-  condition_variable changed_;  // `over_`
+  mutex mutex_;                 // guards the members below
+  condition_variable changed_;  // signals changes of `over_`
   bool over_ = false;
   std::thread thread_;
 };

@@ -158,7 +158,8 @@ void hear_of_crashes() {
   (void)::sigaltstack(&other, nullptr);
   struct sigaction action {};
   action.sa_handler = say_last_words;
-  action.sa_flags = SA_ONSTACK;
+  // SA_NODEFER: the alarm that limits the handler has to arrive while it handles an alarm.
+  action.sa_flags = SA_ONSTACK | SA_NODEFER;
   for (const int each : {SIGALRM, SIGABRT, SIGILL, SIGFPE})
     (void)::sigaction(each, &action, nullptr);
 #ifndef TROUPE_ASAN  // AddressSanitizer reports these in more detail

@@ -10,7 +10,8 @@ FAILS = b"GET /fail HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 def repeat(run, count, asked, text):
-    """Each request on a connection of its own, 50 at a time, until the server has closed all of them."""
+    """Sends each request on a connection of its own, 50 at a time, until the server has closed all
+    of them."""
     run.seconds = 120.0
     run.sent = f"{count:,} {text}"
     done = 0

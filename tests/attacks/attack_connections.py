@@ -13,7 +13,7 @@ def addresses(count):
 
 
 def flood(run, where, per_address):
-    """Silent connections as fast as they can be made. Those that are refused are made again."""
+    """Opens silent connections as fast as possible, and opens refused ones again."""
     refused, made, waiting = 0, 0, []
     while True:
         for address in where:
@@ -53,7 +53,7 @@ def many_addresses(run):
 
 @attack("connections", "requests of new clients during a flood", "limits.connections_max")
 def new_clients(run):
-    """What a new client gets from a full server: an answer, 503, or the end; never nothing."""
+    """The result for a new client of a full server: a response, 503, or the end; never nothing."""
     run.seconds = run.scale(1.0, 5.0)
     outcomes = {"200": 0, "503": 0, "closed": 0, "nothing": 0}
     filling = flood(run, addresses(run.scale(40, 200)), 10)
@@ -89,7 +89,7 @@ def accepted_and_reset(run):
 
 @attack("descriptors", "descriptors run out", "descriptors of the process, ulimit -n 64", bound=15.0)
 def descriptors(run):
-    """The server may open 64 descriptors, so it lets in 32 connections and refuses the others."""
+    """The server may open 64 descriptors, so it admits 32 connections and refuses the others."""
     run.seconds = run.scale(1.5, 5.0)
     count = run.scale(200, 1000)
     end = time.monotonic() + run.seconds
@@ -108,7 +108,7 @@ def descriptors(run):
 
 @attack("descriptors", "files while descriptors run out", "descriptors of the process, ulimit -n 64", bound=15.0, persists=True)
 def files(run):
-    """A file that cannot be opened is answered 503."""
+    """The response to a request for a file that cannot be opened is 503."""
     count = run.scale(60, 200)
     clients = [run.connect(address, receive_buffer=4096) for address in addresses(10) for _ in range(count // 10)]
     for client in clients:

@@ -5,14 +5,14 @@ import random
 
 from harness import attack
 
-HEAD = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"        # with a handler, so a body is read
-NEXT = b"GET /readyz HTTP/1.1\r\nHost: next\r\n\r\n"    # what would be hidden from a proxy
+HEAD = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"        # has a handler, so a body is read
+NEXT = b"GET /readyz HTTP/1.1\r\nHost: next\r\n\r\n"    # the request to be hidden from a proxy
 KEY = b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\n" + KEY
 
 
 def cases():
-    """(what it is, bytes, the statuses that must come before the server closes)"""
+    """(description, bytes, the statuses that must come before the server closes)"""
     for value in (b"xchunked", b"identity", b"gzip", b'"chunked"', b"chunked, identity", b"chunked, chunked",
                   b"chunked\r\nTransfer-Encoding: identity", b"", b",", b"chunked;a=b", b"chun ked", b"\x0bchunked",
                   b"chunked\x00", b"chunked\r\n\tx"):
@@ -65,7 +65,7 @@ def cases():
         again = twice * (2 if twice[:6] == b"Origin" else 1)
         yield f"{twice!r} twice", b"GET /echo HTTP/1.1\r\nHost: x\r\n" + UPGRADE + again + b"\r\n" + NEXT, [400, 200]
     yield ("a body where none is read", b"POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello" + NEXT, [404])
-    # What is whole must be served, or a server that refuses everything would pass.
+    # Valid requests must be served, or a server that refuses everything would pass.
     yield "a whole chunked body", chunked + b"A;name=\"va;lue\"\r\n0123456789\r\n00\r\nX: y\r\n\r\n" + NEXT, [200, 200]
     yield "a whole body", HEAD + b"Content-Length: 2\r\n\r\nab" + NEXT, [200, 200]
 
@@ -81,7 +81,7 @@ def smuggling(run):
     all_ = list(cases())
     ways = run.scale(1, 3)
     for name, asked, statuses in all_:
-        # In one piece; in the long run also in several pieces, and in pieces of a byte.
+        # In one piece; in the long run also in several pieces, and byte by byte.
         for pieces in ([asked], split(asked, 3), [asked[i:i + 1] for i in range(len(asked))])[:ways]:
             stays = len(statuses) == 2
             client = run.ask(pieces, 2 if stays else 0)

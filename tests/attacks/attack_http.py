@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that come slowly, never end, are too large, or whose answers are not read."""
+"""Requests that arrive slowly, never end, or are too large, and responses that are not read."""
 
 import itertools
 import random
 
 from harness import MIB, attack
 
-# A request with a body that a handler reads: /healthz has one for GET.
+# A request whose body a handler reads: /healthz has a handler for GET.
 BODY = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
 CHUNKED = BODY + b"Transfer-Encoding: chunked\r\n\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 def drip(run, count, begin, more, pause=0.05):
-    """So many clients send that, and then a little for as long as they may."""
+    """This many clients send the bytes, and then send a little at a time as long as they are
+    allowed to."""
     for _ in range(count):
         run.connect().send_all(begin)
     while True:
@@ -24,9 +25,9 @@ def drip(run, count, begin, more, pause=0.05):
 
 
 def expect_answers(run, *answers):
-    """Each client was answered with one of these, which are lists of statuses.
+    """Each client received one of these lists of statuses.
 
-    On a busy machine an attacker may be later than its time-out, and is then closed before it has
+    On a busy host an attacker may be later than its time-out, and is then closed before it has
     sent anything. Most are not.
     """
     wrong = [client.statuses() for client in run.clients if client.statuses() not in ([], *answers)]
@@ -35,7 +36,7 @@ def expect_answers(run, *answers):
     run.expect(silent <= len(run.clients) // 2, f"{silent} of {len(run.clients)} were not answered")
 
 
-# ── Slowly ────────────────────────────────────────────────────────────────────────────────────────
+# ── Slow requests ─────────────────────────────────────────────────────────────────────────────────
 
 @attack("http", "clients that connect and are silent", "limits.handshake_time", persists=True)
 def silent(run):
@@ -103,10 +104,10 @@ def idle(run):
     yield from drip(run, count, GET, b"")
 
 
-# ── Without end ───────────────────────────────────────────────────────────────────────────────────
+# ── Endless requests ──────────────────────────────────────────────────────────────────────────────
 
 def flood(run, begin, more, most, most_read, *statuses):
-    """Sends that as fast as the server takes it, until it answers. It must not read more."""
+    """Sends bytes as fast as the server takes them, until it responds. It must not read more."""
     client = run.connect()
     client.send_all(begin)
     while client.hear() and not client.heard and client.sent < most:
@@ -117,12 +118,12 @@ def flood(run, begin, more, most, most_read, *statuses):
     client.close()
     taken = run.target.metrics()['troupe_http_bytes_total{direction="in"}'] - run.bytes_before
     run.sent += f"; {taken / 1024:.0f} KiB were read"
-    # What the limit allows, what one read brings along, and the requests of others.
+    # The allowed bytes, those of one more read, and the requests of the other clients.
     run.expect(taken < most_read, f"{taken} bytes were read")
 
 
 def endless(name, limit, text, begin, more, *statuses, most_read=256 * 1024):
-    """An attack that offers 64 MiB of that, and must be stopped early."""
+    """An attack that offers 64 MiB of such bytes, and must be stopped early."""
     @attack("http", name, limit, memory=8 * MIB)
     def work(run):
         run.seconds = 10.0
@@ -159,7 +160,7 @@ def unwanted_bodies(run):
                     b"x" * 16384, pause=0.005)
 
 
-# ── Too large ─────────────────────────────────────────────────────────────────────────────────────
+# ── Large requests ────────────────────────────────────────────────────────────────────────────────
 
 OVERSIZED = {
     "a target of 9,000 bytes": (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
@@ -194,7 +195,7 @@ def oversized(run):
             run.expect(client.statuses() == [status], f"{name}: {client.statuses()} and not {status}")
             client.close()
             yield 0
-    # The largest that is allowed.
+    # The largest allowed head.
     client = run.ask([GET[:-2] + b"X: " + b"x" * (8192 - len(GET) - 5) + b"\r\n\r\n"], 1)
     run.expect(client.statuses() == [200], f"a head of 8 KiB: {client.statuses()}")
     client.close()
@@ -228,7 +229,7 @@ def bodies(run):
         yield 0.005
 
 
-# ── Answers that are not read ─────────────────────────────────────────────────────────────────────
+# ── Responses that are not read ───────────────────────────────────────────────────────────────────
 
 SMALL = b"GET /page/small HTTP/1.1\r\nHost: x\r\n\r\n"
 LARGE = b"GET /page/large HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -248,7 +249,7 @@ def unread(run):
 
 @attack("http", "large answers that are read slowly", "limits.read_bytes_per_second", persists=True)
 def slowly_read(run):
-    # Faster than the kernel needs to report progress, and slower than the limit.
+    # More often than the kernel reports progress, and more slowly than the limit.
     count = run.scale(4, 10)
     run.sent, run.check = f"{count} requests for a file of 1 GiB, 200 KB are read each 50 ms", run.expect_cut
     clients = [run.connect() for _ in range(count)]
@@ -292,7 +293,7 @@ def pipelined_and_read(run):
     client.close()
 
 
-# ── Coming and going ──────────────────────────────────────────────────────────────────────────────
+# ── Reconnecting clients ──────────────────────────────────────────────────────────────────────────
 
 @attack("http", "clients that reset", "nothing is kept of them")
 def resets(run):

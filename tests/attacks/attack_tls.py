@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handshakes of TLS in floods, half of them, slowly, and again on the same connection."""
+"""TLS handshakes in floods, incomplete, slow, and repeated on the same connection."""
 
 import random
 import ssl
@@ -9,7 +9,7 @@ from harness import PATIENCE, attack, die_with_parent
 
 
 def hello():
-    """The bytes of a ClientHello, as Python's ssl writes it."""
+    """The bytes of a ClientHello, as Python's ssl module writes it."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     made = ssl._create_unverified_context().wrap_bio(incoming, outgoing)
     try:
@@ -78,8 +78,8 @@ def silent_after_handshake(run):
 def garbage(run):
     times, draw, first = run.scale(5, 100), random.Random(7), hello()
     run.seconds = 20.0
-    # A type of record, of handshake, a length: each wrong, or more than there is. Random bytes. A
-    # ClientHello with one byte changed.
+    # A record type, a handshake type, a length: each wrong, or larger than the data. Random bytes.
+    # A ClientHello with one changed byte.
     wrong = [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\xff\xff" + bytes(16384), b"\x17\x03\x03\x00\x05hello",
              b"\x15\x03\x01\x00\x02\x02\x28", b"\x14\x03\x01\x00\x01\x01", b"\x80\x2e\x01\x03\x01" + bytes(64),
              b"\x16\x03\x01\x00\x04\x02\x00\x00\x00"]
@@ -91,7 +91,8 @@ def garbage(run):
             client.send_all(each)
             client.hear()
             yield 0
-    # Some of these may only look like the beginning of more: those end with the handshake's time.
+    # Some of these may look like the beginning of a longer record. Those end with the handshake's
+    # time-out.
 
 
 @attack("tls", "a ClientHello that says it has 16 MiB", "limits.handshake_time, OpenSSL's limit", persists=True)
@@ -113,7 +114,7 @@ def renegotiation(run):
                               preexec_fn=die_with_parent) as client:
             client.stdin.write(b"R\n")
             client.stdin.flush()
-            client.wait(PATIENCE)                       # it ends by itself, since it is refused
+            client.wait(PATIENCE)                       # the server closes it, because it is refused
             refused += b"no renegotiation" in client.stdout.read()
         yield 0
     run.sent = f"{count} handshakes of TLS 1.2, each asks for another"

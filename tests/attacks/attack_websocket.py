@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WebSockets whose messages never end, are too large, come in floods, or are not read."""
+"""WebSockets whose messages never end, are too large, arrive in floods, or are not read."""
 
 import struct
 
@@ -9,7 +9,7 @@ from harness import BINARY, CLOSE, CONTINUATION, MIB, PING, TEXT, UPGRADE, attac
 def expect_codes(run, *codes):
     """Each client was closed with one of these codes.
 
-    On a busy machine an attacker may be silent for too long, and is cut then. Most are not.
+    On a busy host an attacker may be silent for too long, and is then cut. Most are not.
     """
     wrong = [client.close_code() for client in run.clients if client.close_code() not in (None, *codes)]
     run.expect(not wrong, f"{len(wrong)} of {len(run.clients)} were closed with {wrong[:3]}, and not {codes}")
@@ -31,13 +31,13 @@ def part(opcode, data=b""):
     return frame(opcode, data, final=False)
 
 
-# ── Never whole ───────────────────────────────────────────────────────────────────────────────────
+# ── Incomplete messages ───────────────────────────────────────────────────────────────────────────
 
 @attack("websocket", "half-sent messages", "limits.request_time", persists=True)
 def half_messages(run):
     count = run.scale(100, 400)
     run.sent = f"{count} frames of 60,000 bytes, the first 20"
-    run.check = lambda: expect_codes(run, 1008, 1013)  # there is memory for the first part of each
+    run.check = lambda: expect_codes(run, 1008, 1013)  # memory suffices for the first part of each
     yield from drip(run, count, frame(BINARY, b"x" * 60_000)[:20], b"")
 
 
@@ -230,7 +230,7 @@ def slow_readers(run):
         yield 0.05
 
 
-# ── Ends ──────────────────────────────────────────────────────────────────────────────────────────
+# ── Closing ───────────────────────────────────────────────────────────────────────────────────────
 
 @attack("websocket", "the server's close frame is never answered", "limits.close_time", persists=True)
 def unanswered_close(run):

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A server whose sockets lose operations: the completion handler is destroyed without being called, as when the code
-// below throws or has no memory. A client asks for that: after bytes with "X-Drop: read" the connection's next read is
-// dropped, after "X-Drop: write" its next write. All else is as in any server.
+// A server whose sockets lose operations: a completion handler is destroyed without being called,
+// as when the code below throws or has no memory. The client requests this: after bytes with
+// "X-Drop: read" the connection's next read is dropped, after "X-Drop: write" its next write.
+// Everything else is as in any server.
 //
-//   dropping        prints where it serves, until SIGTERM
+//   dropping        prints its URL, and serves until SIGTERM
 
 #include <csignal>
 #include <exception>
@@ -31,7 +32,7 @@ namespace {
 using namespace troupe;
 namespace hd = troupe::http::detail;
 
-/// A socket that drops what its client asks it to.
+/// A socket that drops operations on its client's request.
 class dropping_socket : public net::socket {
  public:
   explicit dropping_socket(net::socket&& from) : net::socket(std::move(from)) {}
@@ -40,7 +41,7 @@ class dropping_socket : public net::socket {
   auto async_read_some(const Buffers& into, Token&& token) {
     return boost::asio::async_initiate<Token, void(net::error_code, std::size_t)>(
         [this, buffer = boost::asio::mutable_buffer(into)](auto handler) {
-          if (std::exchange(drops_read_, false)) return;  // and with it the handler
+          if (std::exchange(drops_read_, false)) return;  // destroys the handler as well
           net::socket::async_read_some(
               buffer, [this, buffer, handler = std::move(handler)](net::error_code error,
                                                                    std::size_t bytes) mutable {
@@ -82,7 +83,7 @@ class echo : public actor {
   http::websocket client_;
 };
 
-/// Lets in everybody who comes.
+/// Admits every client.
 class door : public actor {
  public:
   door(std::shared_ptr<const hd::site> on, net::loop& loop, net::acceptor acceptor)
@@ -129,7 +130,7 @@ void add_routes(hd::site& to, troupe::system& with) {
 
 int main() try {
   net::signals signals{SIGTERM, SIGINT};
-  // Connections fail by the thousand here; that is no news.
+  // Connections fail by the thousand here, so failures are not logged.
   troupe::system all{{.workers = 1, .on_failure = [](const failure&) {}}};
   net::loop loop(all, "dropping");
   const auto on = std::make_shared<hd::site>(all, http::options{});

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the attacks share: the server, its baseline, the attackers' connections, and the table.
+"""The common code of the attacks: the server, its baseline, the attackers' connections, and the
+table.
 
-An attack is a generator that is registered with @attack. It opens its connections, then yields
-again and again: each `yield` is a step, and its value is the pause until the next one. After the
-time of the attack the server must get back to its baseline within a bound: as many connections and
-descriptors as before, and memory within an allowance. An attack that `persists` goes on meanwhile
-and closes nothing: the server alone must end it.
+An attack is a generator that is registered with @attack. It opens its connections, and then
+yields repeatedly: each `yield` is a step, and its value is the pause until the next one. After
+the attack the server must return to its baseline within a bound: as many connections and
+descriptors as before, and memory within an allowance. An attack that `persists` continues
+meanwhile and closes nothing: the server alone must end it.
 """
 
 import ctypes
@@ -31,15 +32,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "main"))
 
 import stuck_python  # noqa: E402
 
-PATIENCE = 20.0             # seconds for what should happen at once, on a busy machine
+PATIENCE = 20.0             # seconds for events that should happen at once, on a busy host
 MIB = 1 << 20
-OTHERS = "127.0.0.200"      # where the other clients come from: limits for an address are not theirs
+OTHERS = "127.0.0.200"      # address of the other clients, so that the attackers' limits for an address do not apply to them
 
 UPGRADE = (b"GET /echo HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
-# Time-outs are short, so that a test is. Sizes are small, so that an attack can reach them.
+# Time-outs are short, so that tests are. Sizes are small, so that an attack can reach them.
 CONFIGURATION = """
     [listen]
     port = 0
@@ -83,7 +84,7 @@ ECHO = """
 """
 
 
-# Another application, so that its work does not make the other clients wait.
+# A separate application, so that its work does not delay the other clients.
 TALK = """
     local app, text = {}, ("x"):rep(60000)
     function app.on_message(client)
@@ -94,7 +95,7 @@ TALK = """
 
 
 def die_with_parent():
-    """In the child: nothing is left behind, even if this program is killed."""
+    """Called in the child, so that no process is left behind, even if this program is killed."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)          # PR_SET_PDEATHSIG
 
 
@@ -111,18 +112,19 @@ def frame(opcode, data=b"", final=True, masked=True):
         head += struct.pack("!Q", size)
     elif size >= 126:
         head += struct.pack("!H", size)
-    return head + (b"\0\0\0\0" if masked else b"") + data    # a mask of zeros masks nothing
+    return head + (b"\0\0\0\0" if masked else b"") + data    # a mask of zeros leaves the data as it is
 
 
 class Client:
-    """A connection of an attacker. It never blocks: send() sends what the kernel takes."""
+    """A connection of an attacker. It never blocks: send() sends only the bytes that the kernel
+    takes."""
 
     def __init__(self, sock):
         self.socket, self.heard, self.sent, self.closed, self.reset = sock, b"", 0, False, False
         sock.setblocking(False)
 
     def send(self, data):
-        """How much of it was sent."""
+        """Returns the number of bytes sent."""
         if self.closed:
             return 0
         try:
@@ -136,7 +138,7 @@ class Client:
         return count
 
     def hear(self, most=1 << 20):
-        """What has come by now. False: there will be no more."""
+        """Reads the bytes that have arrived. Returns False if no more will come."""
         while not self.closed and most > 0:
             try:
                 got = self.socket.recv(min(most, 65536))
@@ -152,14 +154,14 @@ class Client:
         return not self.closed
 
     def wait(self, holds, seconds=PATIENCE):
-        """Hears until `holds`, the end, or the time is over. Whether it holds."""
+        """Reads until `holds` returns true, the end, or the time-out. Returns whether it holds."""
         end = time.monotonic() + seconds
         while self.hear() and not holds() and time.monotonic() < end:
             select.select([self.socket], [], [], 0.05)
         return holds()
 
     def send_all(self, data, seconds=PATIENCE):
-        """Sends it, and hears meanwhile. False if the server has closed before."""
+        """Sends the bytes, and reads meanwhile. Returns False if the server has closed before."""
         end, view = time.monotonic() + seconds, memoryview(data)
         while view and not self.closed and time.monotonic() < end:
             view = view[self.send(view):]
@@ -172,7 +174,7 @@ class Client:
         return [int(each) for each in re.findall(rb"HTTP/1\.[01] (\d\d\d) ", self.heard)]
 
     def close_code(self):
-        """The code of the server's close frame; None if there is none. Messages before it are skipped."""
+        """The code of the server's close frame, or None. Messages before it are skipped."""
         at = self.heard.find(b"\r\n\r\n") + 4
         data = self.heard
         while at + 2 <= len(data):
@@ -274,7 +276,7 @@ class Target:
             return file.read()[-2000:]
 
     def stop(self):
-        """Ends both processes; the server's exit code."""
+        """Ends both processes; returns the server's exit code."""
         code = None
         if self.others:
             self.others.end()
@@ -301,7 +303,7 @@ class Target:
             return Client(ssl._create_unverified_context().wrap_socket(plain))
         return Client(plain)
 
-    # ── What there is at the moment ───────────────────────────────────────────────────────────
+    # ── Current figures ───────────────────────────────────────────────────────────────────────
 
     def metrics(self):
         """{'name{label="value"}': number}"""
@@ -343,7 +345,7 @@ class Watch(threading.Thread):
             try:
                 self.look(number % 5 == 0)
             except (OSError, AssertionError, TypeError):
-                return                                  # the server has ended, which is found elsewhere
+                return                                  # the server has terminated, which is detected elsewhere
 
     def end(self):
         self.over.set()
@@ -360,8 +362,8 @@ class Attack:
 
 
 def attack(group, name, limit, *, persists=False, bound=10.0, memory=16 * MIB):
-    """`limit`: the keys of what stops it. `bound`: seconds to the baseline. `memory`: how much the
-    process may grow, at the highest and afterwards."""
+    """`limit`: the keys of the limits that stop the attack. `bound`: seconds until the baseline.
+    `memory`: the allowed growth of the process, at its highest and afterwards."""
     def register(work):
         ATTACKS.append(Attack(group, name, limit, work, persists, bound, memory))
         return work
@@ -374,7 +376,7 @@ class Run:
     def __init__(self, target, long):
         self.target, self.long = target, long
         self.sent, self.wrong, self.check, self.clients = "", [], None, []
-        self.seconds = 3.0 if long else 0.3             # how long it lasts at most
+        self.seconds = 3.0 if long else 0.3             # maximum duration
 
     def scale(self, short, long):
         return long if self.long else short
@@ -385,7 +387,7 @@ class Run:
         return client
 
     def open(self, path=b"/echo", **options):
-        """A WebSocket."""
+        """Opens a WebSocket."""
         client = self.connect(**options)
         client.send_all(UPGRADE.replace(b"/echo", path))
         if not client.wait(lambda: b"\r\n\r\n" in client.heard) or client.statuses() != [101]:
@@ -393,10 +395,11 @@ class Run:
         return client
 
     def ask(self, pieces, answers):
-        """Sends them on a connection of their own, and hears so many answers; 0: all until the end.
+        """Sends the requests on a connection of their own, and reads this many responses; 0 means
+        all until the end.
 
-        Tries again if it was closed without an answer: on a busy machine this program may be later
-        than a time-out.
+        Retries if the connection was closed without a response: on a busy host this program may
+        be later than a time-out.
         """
         for _ in range(3):
             client = self.target.connect()
@@ -413,7 +416,7 @@ class Run:
             self.wrong.append(text)
 
     def expect_cut(self):
-        """The server has closed all connections, in order or not."""
+        """The server has closed all connections, with or without a proper close."""
         end = time.monotonic() + 5.0
         still = sum(not client.wait(lambda: client.closed, end - time.monotonic()) for client in self.clients)
         self.expect(still == 0, f"{still} of {len(self.clients)} connections are still open")
@@ -440,13 +443,13 @@ def settle(target, baseline, allowance, bound, step, since):
 
 
 def run(which, target, long):
-    """Does it, and returns its row."""
+    """Runs the attack, and returns its row."""
     stuck_python.begin(300 if long else 0)
     target.others.tell("figures")
-    time.sleep(1.0 if long else 0.1)                    # for the figures of before; decides nothing
+    time.sleep(1.0 if long else 0.1)                    # completes the figures from before; decides nothing
     before, baseline = target.others.tell("figures"), target.state()
     its, watch = Run(target, long), Watch(target)
-    allowance = which.memory * (3 if long else 1)       # more connections
+    allowance = which.memory * (3 if long else 1)       # the long run has more connections
     watch.start()
     steps = which.work(its)
     is_over = False
@@ -464,11 +467,11 @@ def run(which, target, long):
     begun = time.monotonic()
     seconds, state, is_back = 0.0, baseline, False
     try:
-        # One that persists need not last: it goes on below.
+        # A persistent attack need not last, because it continues below.
         while not is_over and time.monotonic() < begun + (0.3 if which.persists else its.seconds):
             step()
         watch.look(True)
-        # One that persists never stops: its time counts from its beginning.
+        # A persistent attack never stops, so its time counts from its beginning.
         since = begun if which.persists else time.monotonic()
         seconds, state, is_back = settle(target, baseline, allowance, which.bound, step, since)
         after = target.others.tell("figures")

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The other clients of a server that is attacked: small requests, and echoes on a WebSocket.
+"""The other clients of an attacked server: small requests, and echoes on a WebSocket.
 
     others.py PORT ADDRESS [--tls] [--no-websocket]
 
-A process of its own, so that the attacker's work is not in the figures. It asks every 2 ms, and
-reconnects after a failure. Commands come on the standard input, one a line; each is answered with a
-line of JSON:
+This is a separate process, so that the attacker's work does not affect the figures. It sends a
+request every 2 ms, and reconnects after a failure. Commands arrive on the standard input, one
+per line; the reply to each is a line of JSON:
 
     figures     latencies in ms and counts since the last such command
     metrics     the text at /metrics
@@ -25,7 +25,7 @@ PATIENCE = 20.0
 
 
 class Refused(OSError):
-    """The server has answered, but not with what was asked for."""
+    """The server has responded, but not with the expected response."""
 
 
 class Connection:
@@ -94,7 +94,7 @@ class WebSocket(Connection):
 
 
 class Probe:
-    """One of the other clients. Latencies are of requests on a connection that was there."""
+    """One of the other clients. Latencies are those of requests on an established connection."""
 
     def __init__(self, kind, *where):
         self.kind, self.where, self.connection = kind, where, None
@@ -142,7 +142,7 @@ def main():
     probes = {"http": http}
     if "--no-websocket" not in sys.argv:
         probes["websocket"] = Probe(WebSocket, port, address, tls)
-    commands = open(0, "rb", buffering=0)               # not buffered: select() would not see what is in a buffer
+    commands = open(0, "rb", buffering=0)               # unbuffered: select() would not see data in a buffer
     while True:
         for probe in probes.values():
             probe.ask()

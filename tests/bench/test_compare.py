@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/bench-compare makes of figures that are given: no program is built, and nothing is measured."""
+"""The verdicts of scripts/bench-compare on given figures: nothing is built or measured."""
 
 import importlib.util
 import json
@@ -55,7 +55,8 @@ class Figures(unittest.TestCase):
 
 class Statistics(unittest.TestCase):
     def test_p_is_that_of_the_tables(self):
-        # Mann and Whitney, 1947: 3 and 3 apart, 2 of 20; 4 and 5 with U = 2, 8 of 126.
+        # Mann and Whitney, 1947: samples of 3 and 3 with U = 0 are 2 of 20; of 4 and 5 with U = 2,
+        # 8 of 126.
         self.assertAlmostEqual(bench.p_of_difference([1, 2, 3], [4, 5, 6]), 2 / 20)
         self.assertAlmostEqual(bench.p_of_difference([4, 5, 6], [1, 2, 3]), 2 / 20)
         self.assertAlmostEqual(bench.p_of_difference([1, 2, 3, 6], [4, 5, 7, 8, 9]), 8 / 126)
@@ -63,7 +64,7 @@ class Statistics(unittest.TestCase):
 
     def test_p_of_equal_values_is_that_of_counting_all_choices(self):
         self.assertEqual(bench.p_of_difference([7, 7, 7], [7, 7, 7]), 1)
-        # Of 6 choices of two from 1, 1, 2, 2 one is as small as this and one as large.
+        # Of the 6 choices of two from 1, 1, 2, 2, one sum is as small as this and one as large.
         self.assertAlmostEqual(bench.p_of_difference([1, 1], [2, 2]), 2 / 6)
 
     def test_holm_is_stricter_the_more_figures_there_are(self):
@@ -173,7 +174,7 @@ class Measuring(unittest.TestCase):
 
 
 class Revisions(unittest.TestCase):
-    """The whole of it, in a repository whose only benchmark prints what it is told to."""
+    """The whole command, in a repository whose only benchmark prints given text."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A canary for compilers: messages that own something, in every form in which a program builds one.
-// What a compiler destroys twice, forgets to destroy, or moves by copying its bytes, shows.
+// A canary for compilers: messages that own resources, in every form in which a program builds one.
+// It detects objects that a compiler destroys twice, does not destroy, or moves by copying their
+// bytes.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -29,7 +30,7 @@ void check(bool holds, const char* what) {
   std::fprintf(stderr, "broken: %s\n", what);
 }
 
-/// Knows where it was built, and whether it still is.
+/// Remembers its address, and detects whether it was moved by copying bytes.
 class witness {
  public:
   witness() { ++alive; }
@@ -57,20 +58,20 @@ class witness {
 
 const std::string text = "a text that is too long to be kept within a string";
 
-/// An aggregate that owns.
+/// An aggregate that owns resources.
 struct letter {
   std::string what = text;
   std::vector<int> numbers{1, 2, 3, 4};
   witness seen{};
 };
 
-/// The same, and it can only be moved.
+/// A move-only aggregate.
 struct parcel {
   std::unique_ptr<std::string> what;
   witness seen{};
 };
 
-/// No aggregate.
+/// A class that is not an aggregate.
 class note {
  public:
   explicit note(std::string what) : what_(std::move(what)) {}
@@ -92,7 +93,7 @@ void look_at(const note& m) { check(m.seen.is_whole() && m.what() == text, "a no
 
 parcel a_parcel() { return {std::make_unique<std::string>(text), {}}; }
 
-// ── Who gets them ─────────────────────────────────────────────────────────────────────────────
+// ── Receivers ─────────────────────────────────────────────────────────────────────────────────
 
 struct want_letter {
   letter like;
@@ -128,7 +129,7 @@ class reader : public troupe::actor {
   troupe::atomic<int>& count_;
 };
 
-/// Passes questions on.
+/// Forwards requests.
 class clerk : public troupe::actor {
  public:
   explicit clerk(troupe::ref<reader> to) : to_(std::move(to)) {}
@@ -141,7 +142,7 @@ class clerk : public troupe::actor {
   const troupe::ref<reader> to_;
 };
 
-// ── Who builds them ───────────────────────────────────────────────────────────────────────────
+// ── Senders ───────────────────────────────────────────────────────────────────────────────────
 
 struct begin {};
 
@@ -162,7 +163,7 @@ class writer : public troupe::actor {
     return 12;
   }
 
-  troupe::task<int> on(std::string) {  // send_when_ready
+  troupe::task<int> on(std::string) {  // uses send_when_ready
     letter named;
     parcel moved = a_parcel();
     note other(text);
@@ -182,7 +183,7 @@ class writer : public troupe::actor {
     co_return sent;
   }
 
-  troupe::task<int> on(bool) {  // ask
+  troupe::task<int> on(bool) {  // uses ask
     const want_letter named;
     want_waiting other;
     const troupe::ref<clerk> between = system().spawn<clerk>(to_);
@@ -219,7 +220,7 @@ class writer : public troupe::actor {
     co_return got;
   }
 
-  // A task that awaits tasks with what they own.
+  // A task that awaits tasks with the resources that they own.
   static troupe::task<letter> written(letter by) {
     look_at(by);
     co_await troupe::sleep_for(100us);
@@ -277,7 +278,7 @@ void everything() {
 
     const auto until = troupe::clock::now() + 30s;
     while (read < 12 + 9 + 4 + 2 && troupe::clock::now() < until) std::this_thread::yield();
-    to.send(letter{}), to.stop_now();  // and what is discarded
+    to.send(letter{}), to.stop_now();  // a message that is discarded
   }
   check(read == 12 + 9 + 4 + 2 || read == 12 + 9 + 4 + 3, "all are read");
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the whole-system tests of the chat share: its process, and clients that are simpler and ruder than a library's.
+"""The common code of the chat's whole-system tests: its process, and clients that are simpler and
+ruder than those of a library.
 
 The executable is the first argument of a test file, or the variable TROUPE_CHAT.
 """
@@ -22,7 +23,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import stuck_python  # noqa: E402
 
-DEADLINE = 20.0         # seconds for anything that should happen at once, on a machine that is busy with something else
+DEADLINE = 20.0         # seconds for anything that should happen at once, on a host that is busy with other work
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10        # opcodes of RFC 6455
 
@@ -35,7 +36,8 @@ def executable():
 
 
 def main():
-    """Runs the calling file's tests; the first argument that is no option is the executable."""
+    """Runs the tests of the calling file; the first argument that is not an option is the
+    executable."""
     if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
         os.environ["TROUPE_CHAT"] = sys.argv.pop(1)
     executable()
@@ -50,7 +52,7 @@ def raise_descriptor_limit():
 
 
 def until(condition, what, seconds=DEADLINE):
-    """Waits for a condition outside of this process, which nothing announces."""
+    """Polls for a condition outside of this process, of which no notification exists."""
     end = time.monotonic() + seconds
     while not (result := condition()):
         if time.monotonic() > end:
@@ -60,7 +62,8 @@ def until(condition, what, seconds=DEADLINE):
 
 
 class Chat:
-    """A running chat. `stop()` expects that it drains and exits with 0, so a sanitizer's report fails the test."""
+    """A running chat. `stop()` expects that it drains and exits with 0, so a sanitizer's report
+    fails the test."""
 
     def __init__(self, *options, port=0, descriptors=None):
         limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))) if descriptors else None
@@ -105,7 +108,7 @@ class Chat:
         """For addCleanup: ends the process if it still runs."""
         if self.process.returncode is not None:
             return
-        if not self.told_to_end:                            # a second signal would cut the draining short
+        if not self.told_to_end:                            # a second signal would cut the drain short
             self.signal()
         try:
             code = self.wait()
@@ -137,7 +140,8 @@ def sanitized():
 
 
 def handshake(port, path="/chat", **changes):
-    """A WebSocket handshake as bytes; a header whose change is None is left out, _ in its name stands for -."""
+    """A WebSocket handshake as bytes. A header whose change is None is omitted; _ in its name
+    stands for -."""
     headers = {"Host": f"127.0.0.1:{port}", "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
                "Sec-WebSocket-Key": base64.b64encode(b"0123456789abcdef").decode()}
     headers.update({name.replace("_", "-"): value for name, value in changes.items()})
@@ -146,7 +150,8 @@ def handshake(port, path="/chat", **changes):
 
 
 def frame(opcode, payload=b"", fin=True, masked=True, length=None, reserved=0):
-    """A frame as bytes; `length` may lie. The mask is zero: allowed, and the payload stays readable."""
+    """A frame as bytes; `length` may be wrong. The mask is zero, which is allowed and keeps the
+    payload readable."""
     length = len(payload) if length is None else length
     mask_bit = 0x80 if masked else 0
     head = bytes([(0x80 if fin else 0) | reserved << 4 | opcode])
@@ -160,7 +165,8 @@ def frame(opcode, payload=b"", fin=True, masked=True, length=None, reserved=0):
 
 
 def read_frames(buffer):
-    """Takes the complete frames of a server off the front of a bytearray: [(fin, opcode, payload)]."""
+    """Removes the complete frames of a server from the front of a bytearray: [(fin, opcode,
+    payload)]."""
     frames, position, size = [], 0, len(buffer)
     while size - position >= 2:
         length, start = buffer[position + 1], position + 2
@@ -196,21 +202,21 @@ class Raw:
             return False
 
     def finish(self):
-        """Says that nothing more will come."""
+        """Announces that nothing more will be sent."""
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:
             pass
 
     def receive(self):
-        """Some bytes, or nothing if the connection is closed."""
+        """Returns some bytes, or nothing if the connection is closed."""
         try:
             return self.socket.recv(1 << 16)
         except ConnectionResetError:
             return b""
 
     def response(self):
-        """The status of the answer to an HTTP request; 0 if the connection was closed without one."""
+        """The status of an HTTP response; 0 if the connection was closed without one."""
         while b"\r\n\r\n" not in self.buffer:
             if not (data := self.receive()):
                 return 0
@@ -237,7 +243,7 @@ class Raw:
         return self.frames.pop(0)
 
     def close_code(self):
-        """Reads on until the server closes: its code, or None if the connection just ends."""
+        """Reads until the server closes. Returns its code, or None if the connection just ends."""
         while (received := self.next_frame()) is not None:
             _, opcode, payload = received
             if opcode == CLOSE:
@@ -257,7 +263,8 @@ class Raw:
 class Light(asyncio.Protocol):
     """A WebSocket client that is cheap enough for thousands of them in one process.
 
-    It keeps the text messages in which `keep` occurs and forgets the others; `opened` and `kept(count)` can be awaited.
+    It keeps the text messages that contain `keep` and drops the others; `opened` and
+    `kept(count)` can be awaited.
     """
 
     def __init__(self, port, keep=b""):
@@ -316,12 +323,12 @@ class Light(asyncio.Protocol):
         self.transport.write(frame(TEXT, text.encode()))
 
     async def hears(self, part):
-        """Waits for a message in which this occurs."""
+        """Waits for a message that contains this text."""
         while not any(part in message for message in self.messages):
             await self.kept(len(self.messages) + 1)
 
     async def kept(self, count):
-        """Waits until this many messages have been kept in all."""
+        """Waits until this many messages have been kept in total."""
         if len(self.messages) < count:
             if self.ended.done():
                 raise ConnectionError(f"closed with {self.code} after {len(self.messages)} messages")

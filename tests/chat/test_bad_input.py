@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The chat against clients that break the rules or ask for too much, over raw sockets: test_bad_input.py path/to/chat
+"""The chat with clients that break rules or exceed limits, over raw sockets: test_bad_input.py
+path/to/chat
 
-Whatever one client does, the others go on talking: every test ends with two well-behaved clients that do.
+Misbehaviour of one client must not affect the others: every test ends with two well-behaved
+clients that talk.
 """
 
 import asyncio
@@ -67,7 +69,7 @@ class BadInput(unittest.TestCase):
         self.assertOthersTalk()
 
     def assertRefused(self, status, most=505):
-        """The answer is an error of HTTP, or none: the connection is closed."""
+        """The result is an HTTP error, or the connection is closed without a response."""
         self.assertTrue(status == 0 or 400 <= status <= most, status)
 
 
@@ -169,7 +171,7 @@ class Frames(BadInput):
         with Raw(self.chat.port) as raw:
             raw.open()
             raw.send(frame(TEXT, b"x" * 4096, fin=False))
-            for _ in range(4096):                           # 16 MiB in all, or until the server has had enough
+            for _ in range(4096):                           # 16 MiB in total, or until the server closes the connection
                 if not raw.send(frame(0, b"x" * 4096, fin=False)):
                     break
             self.assertEqual(raw.close_code(), 1009)
@@ -231,7 +233,7 @@ class Frames(BadInput):
                 raw.open()
                 raw.send(noise.randbytes(noise.randrange(1, 2000)))
                 raw.finish()
-                raw.close_code()                            # any code; what counts is that the connection ends
+                raw.close_code()                            # any code: it matters only that the connection ends
 
 
 class Patience(BadInput):
@@ -267,7 +269,7 @@ class Patience(BadInput):
             self.assertLess(most, bound)
             speaker.tell(type="say", text="the end")
             self.assertEqual(listener.hear("said")["text"], "the end")
-            for reader in deaf:                             # each was closed; how is read behind what was sent before
+            for reader in deaf:                             # each was closed; the reason is read after the data sent before
                 self.assertIn(reader.close_code(), (1008, 1013, None))
 
     def test_2000_connections_at_once_are_served(self):
@@ -281,7 +283,7 @@ class Patience(BadInput):
             await asyncio.gather(*(person.hears(b'"joined"') for person in people))
             for number, person in enumerate(people):
                 person.send(json.dumps({"type": "say", "text": f"from {number // 100}."}))
-            for neighbour in range(20):                     # each hears all who are in the same room
+            for neighbour in range(20):                     # each gets the messages of all members of the same room
                 await asyncio.gather(*(person.hears(b"from %d." % neighbour) for person in people))
             self.assertFalse([person for person in people if person.ended.done()])
             for person in people:
@@ -328,14 +330,14 @@ class DescriptorLimit(BadInput):
             until(lambda: self.chat.descriptors() >= self.limit // 2, "the descriptors are nearly used up")
 
             before = self.chat.cpu_seconds()
-            time.sleep(1)                                   # not a wait for anything: the time in which we measure
+            time.sleep(1)                                   # the period of the measurement, not a wait for an event
             used = self.chat.cpu_seconds() - before
             print(f"\nat the descriptor limit the server uses {used:.2f} s of CPU time in a second", flush=True)
             self.assertLess(used, 0.3)
 
             ada.tell(type="say", text="hello")
             self.assertEqual(bob.hear("said")["text"], "hello")
-        # `tearDown` sees that new clients are served again.
+        # `tearDown` checks that new clients are still served.
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The chat as people use it, in headless Chromium: test_browser.py path/to/chat
+"""The chat in headless Chromium, as its users see it: test_browser.py path/to/chat
 
-Needs Debian's chromium, chromium-driver and python3-selenium. Each test has a chat and tabs of its own.
+Needs Debian's chromium, chromium-driver and python3-selenium. Each test has its own chat and
+tabs.
 """
 
 import json
@@ -48,7 +49,7 @@ class Tab:
         return self.front().find_element(By.CSS_SELECTOR, f"[data-testid='{testid}']")
 
     def texts(self, testid):
-        """The texts of all such elements, taken in one step: the page may change meanwhile."""
+        """The texts of all such elements, read in one step, as the page may change meanwhile."""
         return self.run("return [...document.querySelectorAll(`[data-testid='${arguments[0]}']`)]"
                         ".map(element => element.textContent)", testid)
 
@@ -66,7 +67,7 @@ class Tab:
         self.until(lambda: expected in self.find(testid).text, f"{testid} says {expected!r}")
 
     def has(self, *messages):
-        """Exactly these messages, in this order."""
+        """The page shows exactly these messages, in this order."""
         try:
             self.until(lambda: self.texts("message") == list(messages), "the messages")
         except Exception:
@@ -92,7 +93,7 @@ class Tab:
         self.says("state", "Connected")
 
     def offline(self, offline=True):
-        self.cdp("Network.enable")                          # without it only navigator.onLine changes
+        self.cdp("Network.enable")                          # without it, only navigator.onLine changes
         self.cdp("Network.emulateNetworkConditions", offline=offline, latency=0, downloadThroughput=-1, uploadThroughput=-1)
 
 
@@ -136,7 +137,7 @@ class Browser(unittest.TestCase):
 
 class Talking(Browser):
     def test_two_tabs_join_and_talk(self):
-        self.browser.get_log("browser")                     # what was before is not ours
+        self.browser.get_log("browser")                     # discard entries from before this test
         ada = self.tab().join("ada")
         bob = self.tab().join("bob")
         ada.says("people-title", "2 people")
@@ -153,7 +154,7 @@ class Talking(Browser):
         bob.shows("welcome")
         ada.says("people-title", "1 person")
         ada.until(lambda: ada.texts("note") == ["bob arrived", "bob left"], "a second line about bob")
-        self.assertEqual(self.browser.get_log("browser"), [])         # no error, nothing that the policy forbids
+        self.assertEqual(self.browser.get_log("browser"), [])         # no error, and no violation of the policy
 
     def test_what_people_write_is_text_and_never_html(self):
         ada = self.tab().join("<i>ada</i>")
@@ -233,12 +234,12 @@ class ComingBack(Browser):
         bob = self.tab().join("bob")
         ada.say("before")
         bob.has("before")
-        ada.run("Math.random = () => 1000")                 # ada's next try is far off; bob tries again by himself
+        ada.run("Math.random = () => 1000")                 # ada's next attempt is far off; bob retries by himself
         self.chat.kill()
         for tab in (bob, ada):
             tab.says("banner-text", "Next try in")
             tab.says("state", "Reconnecting")
-        ada.say("typed while away")                         # Enter, which must not send it now or later
+        ada.say("typed while away")                         # Enter, which must not send it, now or later
         self.assertEqual(ada.find("text").get_property("value"), "typed while away")
         self.restart()
         ada.find("try-now").click()
@@ -246,7 +247,7 @@ class ComingBack(Browser):
             tab.connected()
             tab.hides("banner")
             tab.has("before")
-            self.assertEqual(len(tab.texts("gap")), 1)      # the new server knows nothing of what was said
+            self.assertEqual(len(tab.texts("gap")), 1)      # the new server has no record of earlier messages
         self.assertEqual(ada.find("text").get_property("value"), "typed while away")
         ada.find("text").send_keys(Keys.ENTER)
         bob.has("before", "typed while away")
@@ -409,7 +410,7 @@ class Looks(Browser):
                 self.assertEqual(ada.run(script), [])
 
     def visit(self, name, text):
-        """Somebody without a tab joins and says something."""
+        """A client without a tab joins and says a text."""
         person = harness.Raw(self.chat.port).open()
         self.addCleanup(person.close)
         for message in ({"type": "join", "room": "lobby", "name": name}, {"type": "say", "text": text}):

@@ -15,7 +15,7 @@ from harness import Chat, DEADLINE, Light, executable
 
 
 class Person:
-    """Somebody with a connection to the chat."""
+    """A person with a connection to the chat."""
 
     @classmethod
     async def connect(cls, chat):
@@ -36,7 +36,7 @@ class Person:
         return json.loads(await asyncio.wait_for(self.socket.recv(), DEADLINE))
 
     async def hear(self, *types):
-        """The next message of one of these types; an error that nobody asked for fails the test."""
+        """The next message of one of these types; an unexpected error fails the test."""
         while (message := await self.next())["type"] not in types:
             if message["type"] == "error":
                 raise AssertionError(message["reason"])
@@ -53,7 +53,7 @@ class Person:
         return [(await self.hear("said"))["text"] for _ in range(count)]
 
     async def refused(self, data):
-        """Sends something wrong and returns the reason that it is refused for."""
+        """Sends an invalid message and returns the reason for its refusal."""
         await self.socket.send(data if isinstance(data, (str, bytes)) else json.dumps(data))
         return (await self.hear("error"))["reason"]
 
@@ -70,11 +70,11 @@ class WithChat(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(self.everybody_goes)
 
     async def asyncSetUp(self):
-        asyncio.get_running_loop().set_debug(False)         # unittest turns it on, which costs a crowd too much
+        asyncio.get_running_loop().set_debug(False)         # unittest turns it on, which is too expensive for a crowd
 
     def start(self, *options):
         chat = Chat(*options)
-        self.addAsyncCleanup(asyncio.to_thread, chat.stop)  # not in the way of clients that answer its close
+        self.addAsyncCleanup(asyncio.to_thread, chat.stop)  # a thread, so that clients can reply to its close frame
         return chat
 
     async def everybody_goes(self):
@@ -96,7 +96,7 @@ class Talking(WithChat):
         for number in range(200):
             await (ada if number % 3 else bob).say(f"message {number}")
             spoken.append(f"message {number}")
-            heard_by_ada += await ada.texts(1)              # who speaks next has heard this one
+            heard_by_ada += await ada.texts(1)              # the next speaker has received this message
             heard_by_bob += await bob.texts(1)
         self.assertEqual(heard_by_ada, spoken)
         self.assertEqual(heard_by_bob, spoken)
@@ -192,7 +192,7 @@ class Presence(WithChat):
         self.assertEqual((await ada.hear("left"))["name"], "bob")
         await ada.say("while bob is away")
         await ada.hear("said")
-        self.assertRegex(await bob.refused({"type": "say", "text": "anybody?"}), r"(?i)join|room")  # heard nothing before
+        self.assertRegex(await bob.refused({"type": "say", "text": "anybody?"}), r"(?i)join|room")  # has received nothing before
         rejoined = await bob.ask("joined", type="join", room="lobby", name="bob")
         self.assertEqual([message["text"] for message in rejoined["history"]], ["while bob is away"])
         self.assertEqual((await ada.hear("arrived"))["name"], "bob")
@@ -207,7 +207,7 @@ class Presence(WithChat):
 
 
 class Mistakes(WithChat):
-    """Each gets an error that says what was wrong, and the connection goes on."""
+    """Each mistake is answered with an error that describes it, and the connection stays open."""
 
     anywhere = [
         ("no JSON", "hello", r"(?i)json"),
@@ -269,16 +269,16 @@ class Crowd(WithChat):
             some = await asyncio.gather(*(Light.connect(self.chat.port, keep=b'"said"') for _ in range(50)))
             for number, client in enumerate(some, first):
                 client.send(json.dumps({"type": "join", "room": "crowd", "name": f"client {number}"}))
-                client.transport.pause_reading()            # half a million arrivals: later, all of a client's at once
+                client.transport.pause_reading()            # half a million messages: each client gets all of its own later
             crowd += some
-        watcher = await self.join("watcher", "crowd")                 # each of its predecessors has joined, or will be seen
+        watcher = await self.join("watcher", "crowd")                 # each earlier client has joined, or will be seen
         there = set(watcher.joined["people"])
         while len(there) < 1001:
             there.add((await watcher.hear("arrived"))["name"])
         for client in crowd:
             client.transport.resume_reading()
 
-        for number in range(10):                            # ten speakers at once: some order, the same for everyone
+        for number in range(10):                            # ten speakers at once: any order, but the same for all
             crowd[number * 100].send(json.dumps({"type": "say", "text": f"message {number}"}))
         heard = await asyncio.gather(*(client.kept(10) for client in crowd))
         await watcher.ask("said", type="say", text="the end")         # anything doubled would come before this
@@ -296,7 +296,7 @@ class Crowd(WithChat):
 
 class Ending(WithChat):
     async def end_of(self, person):
-        """The code that a connection is closed with."""
+        """The code with which a connection is closed."""
         try:
             while True:
                 await person.next()
@@ -318,13 +318,13 @@ class Ending(WithChat):
         ada, bob = await self.join("ada"), await self.join("bob")
         for number in range(100):
             await ada.say(f"message {number}")
-        await ada.texts(100)                                # the server has all of them; bob has not read any
+        await ada.texts(100)                                # the server has all of them, and bob has read none
         self.chat.signal()
         self.assertEqual(await bob.texts(100), [f"message {number}" for number in range(100)])
         self.assertEqual(await self.end_of(bob), 1001)
 
     async def test_a_second_signal_ends_at_once(self):
-        with harness.Raw(self.chat.port).open() as stubborn:          # never answers a close
+        with harness.Raw(self.chat.port).open() as stubborn:          # never replies to a close frame
             self.chat.signal()
             self.assertEqual(await asyncio.to_thread(stubborn.close_code), 1001)
             self.chat.signal()

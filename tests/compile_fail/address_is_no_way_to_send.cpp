@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An address says which actor it is, and nothing of what it understands.
+// An address identifies an actor, but not the messages that it understands.
 // expect-error: address
 // expect-error: send
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes is what the handler returns.
+// The type of the reply is the result type of the handler.
 // expect-error: ask_result<long
 // expect-error: string
 #include <chrono>

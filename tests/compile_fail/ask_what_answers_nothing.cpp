@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose handler returns nothing cannot be asked, only told.
+// An actor cannot be asked with a message whose handler returns nothing; it can only be sent.
 // expect-error: asked_handler_returns_nothing
 // expect-error: account
 // expect-error: withdraw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An actor is asked only for what it has a handler for; the error names both types.
+// An actor can be asked only with a message for which it has a handler. The error names both types.
 // expect-error: actor_does_not_understand_message
 // expect-error: account
 // expect-error: withdraw

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message is built from what its members or its constructor take; the error names all types.
+// A message is built from the arguments of its constructor, or from its members. The error names
+// all types.
 // expect-error: message_cannot_be_built_from
 // expect-error: deposit
 // expect-error: char

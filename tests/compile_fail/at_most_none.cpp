@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A limit of none would make the handler pointless.
+// A limit of zero messages would make the handler pointless.
 // expect-error: would refuse every M
 #include <troupe/troupe.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batch is gone when its handler has returned, and a coroutine would go on.
+// The batch is destroyed when its handler returns, but a coroutine would continue.
 // expect-error: batch_handler_must_return_void
 // expect-error: gauge
 // expect-error: reading

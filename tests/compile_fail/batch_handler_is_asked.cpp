@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An answer is due to each message of a batch: who handles them only together answers none.
+// Each request of a batch needs its own reply, but a batch handler has only one result for all.
 // expect-error: batch_handler_answers_no_question
 // expect-error: gauge
 // expect-error: reading

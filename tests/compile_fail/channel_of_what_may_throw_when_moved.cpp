@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value is handed over under a lock, between two threads of which none could be told.
+// A value is moved under a lock between two threads, and an exception could be reported to neither.
 // expect-error: channel_values_must_move_without_throwing<fragile>
 #include <troupe/troupe.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Only a handler can wait for a channel so: another kind of coroutine has no turn in which it could go on.
+// Only a handler can wait for a channel in this way. Another kind of coroutine has no turn in which
+// it could resume.
 // expect-error: next_value<int>
 #include <coroutine>
 #include <troupe/troupe.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child is made from copies of its arguments, each time anew; the error names the actor and the arguments.
+// Each incarnation of a child is created from new copies of its arguments. The error names the
+// actor and the arguments.
 // expect-error: child_needs_arguments_that_can_be_copied
 // expect-error: account
 // expect-error: unique_ptr

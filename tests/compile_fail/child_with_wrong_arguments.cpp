@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// child() takes what the actor's constructor takes; the error names the actor and the arguments.
+// child() takes the arguments of the actor's constructor. The error names the actor and the
+// arguments.
 // expect-error: actor_is_not_constructible_from
 // expect-error: account
 // expect-error: owner

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target of a redirection is an actor: a class alone cannot name it.
+// The target of a redirection is an actor, which a class alone cannot name.
 // expect-error: when_full of an actor class is one of
 #include <troupe/troupe.hpp>
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles code that must not compile, and reads what the compiler says.
+"""Compiles code that must not compile, and checks the compiler's messages.
 
 usage: compile_fail.py SNIPPET COMPILER [FLAG...]
 
-The snippet says what to expect, in comments:
+The snippet states the expected errors in comments:
 
     // expect-error: account          a regular expression that every error line must match; several
     // expect-error: withdraw         of them must all match
     // expect-errors: 2               how many error lines there are; without it, one
 
-The code that must not compile stands under `#ifdef MUST_NOT_COMPILE`. The snippet is compiled without
-that as well, and must pass: so the error comes from the marked code and not from a slip elsewhere.
+The code that must not compile is under `#ifdef MUST_NOT_COMPILE`. The snippet is also compiled
+without this code, and must then pass. So the error comes from the marked code, and not from a
+mistake elsewhere.
 """
 
 import os
@@ -25,7 +26,7 @@ ERROR = re.compile(r"^.*?: (?:fatal )?error: .*$", re.M)
 
 
 def compile_(snippet: str, command: list[str], definitions: list[str]) -> tuple[int, str]:
-    # The plain locale: error lines in English, with ASCII quotes.
+    # The "C" locale: error messages in English, with ASCII quotes.
     run = subprocess.run([*command, "-fsyntax-only", *definitions, snippet], text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          env={**os.environ, "LC_ALL": "C"})
@@ -33,7 +34,7 @@ def compile_(snippet: str, command: list[str], definitions: list[str]) -> tuple[
 
 
 def problem_of(snippet: str, command: list[str]) -> str:
-    """What is wrong, with the compiler's words; empty if all is as expected."""
+    """The problem, with the compiler's messages; empty if the result is as expected."""
     expectations = EXPECTATION.findall(Path(snippet).read_text(encoding="utf-8"))
     patterns = [text for kind, text in expectations if kind == "expect-error"]
     counts = [int(text) for kind, text in expectations if kind == "expect-errors"]

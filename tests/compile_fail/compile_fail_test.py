@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Gives compile_fail.py snippets that are not as they say, and sees that each is refused.
+"""Gives compile_fail.py snippets that do not fail as they state, and checks that each is refused.
 
 usage: compile_fail_test.py COMPILER
 """

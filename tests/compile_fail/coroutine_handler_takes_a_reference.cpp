@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A handler that is a coroutine outlives the turn in which its message came: it takes it by value.
+// A handler that is a coroutine outlives the turn of its message, so it takes the message by value.
 // expect-error: coroutine_handler_must_take_its_parameters_by_value
 // expect-error: keeper
 // expect-error: parcel

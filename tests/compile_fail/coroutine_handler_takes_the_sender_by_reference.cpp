@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of the sender goes with the message; a coroutine takes it by value, too.
+// The address of the sender is destroyed with the message, so a coroutine takes it by value too.
 // expect-error: coroutine_handler_must_take_its_parameters_by_value
 // expect-error: parcel
 #include <troupe/troupe.hpp>

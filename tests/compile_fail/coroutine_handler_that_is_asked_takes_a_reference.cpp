@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As for what is sent: one error, not one for each way to call it.
+// As for a message that is sent: one error, not one for each way of calling the handler.
 // expect-error: coroutine_handler_must_take_its_parameters_by_value
 // expect-error: keeper
 // expect-error: parcel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task is awaited once, so it is given away: co_await std::move(named).
+// A task is awaited once, so it has to be moved: co_await std::move(named).
 // expect-error: handlers_cannot_await<.*task<int>
 #include <troupe/troupe.hpp>
 #include <utility>

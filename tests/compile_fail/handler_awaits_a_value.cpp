@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value that is there already is not awaited: as with the result of a function that waits in a thread.
+// A value that already exists cannot be awaited, such as the result of a function that blocks the
+// thread.
 // expect-error: handlers_cannot_await<.*received<int>
 #include <troupe/troupe.hpp>
 

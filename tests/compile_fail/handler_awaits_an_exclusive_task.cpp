@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An exclusive handler is no part of another one: what is awaited is a task.
+// An exclusive handler cannot be part of another handler, which can only await a task.
 // expect-error: handlers_cannot_await<.*exclusive_task
 #include <troupe/troupe.hpp>
 

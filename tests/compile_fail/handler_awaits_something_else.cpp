@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does not go on in a turn of the actor cannot be awaited by a handler.
+// A handler cannot await an operation that does not resume in a turn of the actor.
 // expect-error: handlers_cannot_await
 // expect-error: suspend_always
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An entry action leads nowhere.
+// An entry action cannot change the state.
 // expect-error: action_must_return_nothing
 // expect-error: door
 // expect-error: open

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a state defers is a message of the machine's list.
+// A state can defer only messages of the machine's list.
 // expect-error: message_is_not_listed
 // expect-error: door
 // expect-error: count

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A handler that is a coroutine would lead to another state.
+// A handler that is a coroutine cannot change the state, even if it is exclusive.
 // expect-error: coroutine_handler_cannot_lead_to_another_state
 // expect-error: door
 // expect-error: closed

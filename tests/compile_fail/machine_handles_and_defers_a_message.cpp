@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A state handles a message or defers it.
+// A state either handles a message or defers it.
 // expect-error: message_is_both_handled_and_deferred
 // expect-error: door
 // expect-error: ajar

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Only a state with others within it has a history.
+// Only a state with child states has a history.
 // expect-error: history_of_a_state_without_children
 // expect-error: door
 // expect-error: closed

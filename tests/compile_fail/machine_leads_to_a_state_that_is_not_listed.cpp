@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A handler leads to a state of the machine's list.
+// The target of a transition is a state of the machine's list.
 // expect-error: state_is_not_listed
 // expect-error: door
 // expect-error: locked

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a machine lists is handled somewhere.
+// Each message of a machine's list is handled in at least one state.
 // expect-error: message_is_handled_in_no_state
 // expect-error: door
 // expect-error: count

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine understands what its list names.
+// A machine understands the messages of its list.
 // expect-error: actor_does_not_understand_message
 // expect-error: door
 // expect-error: kick

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A state lies within one of the machine's list.
+// The parent of a state is a state of the machine's list.
 // expect-error: state_is_not_listed
 // expect-error: door
 // expect-error: open

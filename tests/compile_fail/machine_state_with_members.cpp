@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A state is an empty class: what belongs to it is the machine's.
+// A state is an empty class. Its data belongs to the machine.
 // expect-error: state_must_be_an_empty_class_derived_from_state
 // expect-error: door
 // expect-error: ajar

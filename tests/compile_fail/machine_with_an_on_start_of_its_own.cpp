@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// on_start() is the machine's own: it enters the first state.
+// on_start() belongs to the machine: it enters the initial state.
 // expect-error: machine_starts_by_itself
 // expect-error: door
 #include <chrono>

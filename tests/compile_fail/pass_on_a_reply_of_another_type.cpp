@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A question is passed on to whose answer fits; the error names the actor, the message and what is owed.
+// A request can be forwarded only to a handler with a suitable reply type. The error names the
+// actor, the message and the owed reply type.
 // expect-error: reply_type_does_not_fit
 // expect-error: account
 // expect-error: deposit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recipient of some messages gives none of more.
+// A recipient of some messages does not convert to a recipient of more messages.
 // expect-error: recipient<deposit>
 // expect-error: withdraw
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recipient takes only the messages that it names, whatever its actor understands.
+// A recipient accepts only the messages that it names, even if its actor understands others.
 // expect-error: recipient<deposit>
 // expect-error: withdraw
 #include <troupe/troupe.hpp>

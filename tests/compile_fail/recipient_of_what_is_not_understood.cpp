@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recipient is made only of an actor that understands all of its messages.
+// A recipient can be created only from an actor that understands all of its messages.
 // expect-error: account
 // expect-error: withdraw
 #include <troupe/troupe.hpp>

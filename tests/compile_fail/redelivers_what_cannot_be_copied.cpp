@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be handled once more after a restart is copied before; the error names the actor and the message.
+// A message that is redelivered after a restart is copied beforehand. The error names the actor and
+// the message.
 // expect-error: cannot_be_redelivered
 // expect-error: account
 // expect-error: deposit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes over understands all that the other one does.
+// The target of a redirection understands every message that the original actor understands.
 // expect-error: the target of a redirection must understand all that the actor understands
 #include <troupe/troupe.hpp>
 

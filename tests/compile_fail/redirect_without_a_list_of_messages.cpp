@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is redirected to another class comes from one that lists what it understands.
+// A class whose messages are redirected to another class has to list the messages that it
+// understands.
 // expect-error: list what A understands
 #include <troupe/troupe.hpp>
 

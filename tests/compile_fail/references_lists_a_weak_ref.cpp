@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A weak_ref keeps nothing alive, and a copy made for the call is not what the actor holds.
+// A weak_ref does not keep an actor alive, and a copy made for the call is not held by the actor.
 // expect-error: is_no_reference_that_the_actor_holds
 #include <troupe/troupe.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What from() is given takes a value of its channel.
+// The function passed to from() takes a value of its channel.
 // expect-error: select_cannot_call<take_text, int>
 #include <string>
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GCC 12 destroys twice what a lambda has captured that is built within a co_await.
+// If a lambda is built within a co_await, GCC 12 destroys its captures twice.
 // expect-error: name_the_case_first
 #include <string>
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact types only: a float does not end up in on(long).
+// Types must match exactly: a float is not passed to on(long).
 // expect-error: account
 // expect-error: float
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A timer sends only what its receiver understands.
+// A timer can send only messages that its receiver understands.
 // expect-error: account
 // expect-error: withdraw
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An int literal is no long.
+// An int literal is not a long.
 // expect-error: account
 // expect-error: \bint\b
 #include <troupe/troupe.hpp>

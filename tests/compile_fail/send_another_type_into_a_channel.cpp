@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel takes what converts to its values.
+// A channel accepts values that convert to its value type.
 // expect-error: send_when_ready
 #include <string>
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A repeated timer sends only what its receiver understands.
+// A repeated timer can send only messages that its receiver understands.
 // expect-error: account
 // expect-error: withdraw
 #include <chrono>

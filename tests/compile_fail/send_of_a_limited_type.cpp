@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A class that limits how many messages of a type wait: the result of a send has to be looked at.
+// If a class limits the number of waiting messages of a type, the result of a send must be checked.
 // expect-error: look at the delivery
 #include <troupe/troupe.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A class that declares that its full mailbox refuses: the result of a send has to be looked at.
+// If a class declares that its full mailbox refuses messages, the result of a send must be checked.
 // expect-error: look at the delivery
 #include <troupe/troupe.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A handler of a base class is hidden by one of the derived class, unless there is a using.
+// A handler of a derived class hides those of its base class, unless there is a using-declaration.
 // expect-error: savings
 // expect-error: deposit
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A handler is public.
+// A handler must be public.
 // expect-error: account
 // expect-error: deposit
 #include <troupe/troupe.hpp>

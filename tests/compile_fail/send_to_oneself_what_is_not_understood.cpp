@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// self(this) sends only what the actor understands.
+// self(this) can send only messages that the actor understands.
 // expect-error: account
 // expect-error: withdraw
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An actor that lists its messages is held to the list.
+// An actor that lists its messages accepts no others.
 // expect-error: account
 // expect-error: deposit
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An actor gets only messages that it has a handler for; the error names both types.
+// An actor can be sent only messages for which it has a handler. The error names both types.
 // expect-error: account
 // expect-error: withdraw
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A string literal is no std::string, although it converts.
+// A string literal is not a std::string, although it converts to one.
 // expect-error: greeter
 // expect-error: const char ?\*
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GCC 12 destroys an aggregate twice that is built from braces within a co_await.
+// GCC 12 destroys an aggregate twice if it is built from braces within a co_await.
 // expect-error: build_the_message_in_place
 // expect-error: letter
 #include <string>

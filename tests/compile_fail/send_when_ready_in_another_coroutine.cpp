@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Only a handler can wait: another kind of coroutine has no turn in which it could go on.
+// Only a handler can wait. Another kind of coroutine has no turn in which it could resume.
 // expect-error: sending
 #include <coroutine>
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As with wrong ones: the error names the actor.
+// As for arguments of the wrong type, the error names the actor.
 // expect-error: actor_is_not_constructible_from
 // expect-error: account
 #include <troupe/troupe.hpp>

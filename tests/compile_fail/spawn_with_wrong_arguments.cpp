@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// spawn() takes what the actor's constructor takes; the error names the actor and the arguments.
+// spawn() takes the arguments of the actor's constructor. The error names the actor and the
+// arguments.
 // expect-error: account
 // expect-error: owner
 #include <troupe/troupe.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who subscribes to a topic has a handler for its messages.
+// A subscriber of a topic needs a handler for its messages.
 // expect-error: board
 // expect-error: trade
 #include <troupe/supervision/topic.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who wants to be told of a name has a handler for name_registered.
+// An actor that waits for a name needs a handler for name_registered.
 // expect-error: deaf
 // expect-error: name_registered
 #include <troupe/supervision/names.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the page of the chat sends to the server, and what it gets back for it.
+// Messages from the page of the chat to the server, and their replies.
 
 #include "examples/chat/protocol.hpp"
 
@@ -37,7 +37,8 @@ json check_event(const chat::event& e, const char* type) {
   return object;
 }
 
-// A request is sent as JSON again, and comes back; then it goes to the page in the events it leads to.
+// A request survives a round trip through JSON. Then it goes to the page in the events that it
+// causes.
 void check(const chat::join_request& r) {
   check_name(r.room, chat::room_characters_max);
   check_name(r.name, chat::name_characters_max);

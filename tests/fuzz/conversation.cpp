@@ -38,7 +38,7 @@ http::options options() {
 }
 
 http::response echo(const http::request& asked) {
-  // Of its own, so that what is sent back does not look like another response.
+  // Begins with its own text, so that an echo does not look like another response.
   std::string text = "echo: " + asked.body();
   if (const auto name = asked.parameter("name")) text += *name;
   http::response r = http::response::text(std::move(text));
@@ -115,7 +115,7 @@ class conversation::inside {
   inside& operator=(const inside&) = delete;
 
   void say(std::string_view bytes) {
-    // The other end may be closed already.
+    // The other end may already be closed.
     if (client_ >= 0) (void)::send(client_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     run();
   }
@@ -131,7 +131,7 @@ class conversation::inside {
     run();
   }
 
-  // All that follows without time passing.
+  // Runs everything that follows without time passing.
   void run() {
     std::size_t done;
     do {

@@ -12,32 +12,33 @@
 
 namespace troupe::fuzz {
 
-/// One client and one connection of the server, as it is in programs: with its own stages and
-/// parsers, a route for each kind of answer, and sessions. What is not as there: the socket is one of a
-/// pair, and all of it runs in a simulation, on this thread and in virtual time.
+/// One client and one connection of the server, set up as in programs: with its own stages and
+/// parsers, a route for each kind of response, and sessions. There are two differences: the socket
+/// is one of a pair, and everything runs in a simulation, on this thread and in virtual time.
 ///
-/// There are "/echo", a handler for GET and POST that answers with what it was sent; "/page", bytes of
-/// the program; "/files/", a folder; and "/chat", a WebSocket whose session sends all back.
+/// The routes are "/echo", a handler for GET and POST that responds with the request's body;
+/// "/page", bytes of the program; "/files/", a folder; and "/chat", a WebSocket whose session
+/// echoes every message.
 class conversation {
  public:
-  // So small that short inputs reach them.
+  // Small enough for short inputs to reach them.
   static constexpr std::size_t header_bytes_max = 512;
   static constexpr std::size_t body_bytes_max = 256;
   static constexpr std::size_t message_bytes_max = 160;
 
-  /// The seed decides in which order the actors have their turns.
+  /// The seed determines the order in which actors are scheduled.
   explicit conversation(std::uint64_t seed);
   ~conversation();
   conversation(const conversation&) = delete;
   conversation& operator=(const conversation&) = delete;
 
-  /// Sends that, and lets happen what it leads to at once. What cannot be sent is lost.
+  /// Sends the bytes, and runs everything that follows at once. Bytes that cannot be sent are lost.
   void say(std::string_view bytes);
   void hang_up();
-  /// Lets so much time pass.
+  /// Lets this much virtual time pass.
   void wait(std::chrono::seconds time);
 
-  /// All that has come from the server.
+  /// All bytes received from the server.
   [[nodiscard]] const std::string& heard() const noexcept;
 
   struct message {
@@ -50,13 +51,13 @@ class conversation {
     std::string reason;
     friend bool operator==(const closing&, const closing&) = default;
   };
-  /// What the session was sent, in order.
+  /// The messages that the session received, in order.
   [[nodiscard]] const std::vector<message>& messages() const noexcept;
   [[nodiscard]] const std::vector<closing>& closings() const noexcept;
 
   // ── The connection ──────────────────────────────────────────────────────────────────────────
   [[nodiscard]] bool is_over() const noexcept;
-  /// What an actor has thrown; empty if none has.
+  /// The text of an exception that an actor has thrown; empty without one.
   [[nodiscard]] const std::string& failure() const noexcept;
   [[nodiscard]] http::statistics statistics() const noexcept;
 

@@ -10,14 +10,15 @@
 #include <string>
 #include <string_view>
 
-// What fuzz targets are written with. See README.md.
+// Common functions of the fuzz targets. See README.md.
 
-/// What each target defines: one input, and all that has to be true of it.
+/// Defined by each target: runs one input, and checks all required properties.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace troupe::fuzz {
 
-/// Ends the process if that is not so: the fuzzer then keeps the input, and a replay fails.
+/// Ends the process if the property does not hold. The fuzzer then keeps the input, and a replay
+/// fails.
 inline void require(bool holds, const char* promise,
                     std::source_location where = std::source_location::current()) {
   if (holds) return;
@@ -26,19 +27,20 @@ inline void require(bool holds, const char* promise,
   std::abort();
 }
 
-/// Not copied: where a view of it ends AddressSanitizer sees who reads on.
+/// Not copied, so that AddressSanitizer detects reads beyond the end of a view.
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) noexcept {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// Cuts off what lies before the next line feed; all of it if there is none.
+/// Cuts off and returns the text before the next line feed, or all of it without one.
 inline std::string_view take_line(std::string_view& from) noexcept {
   const std::string_view line = from.substr(0, from.find('\n'));
   from.remove_prefix(std::min(from.size(), line.size() + 1));
   return line;
 }
 
-/// Of the same input the same: for what an input decides without saying so. FNV-1a.
+/// Derives decisions from an input that does not state them: the same input always has the same
+/// hash. FNV-1a.
 inline std::uint64_t hash_of(std::string_view input) noexcept {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
   for (const char c : input) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
@@ -62,7 +64,7 @@ inline bool is_control(char c) noexcept {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
-/// As RFC 3629 has it: nothing overlong, no surrogates, nothing beyond U+10FFFF.
+/// As RFC 3629 defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 inline bool is_utf8(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {

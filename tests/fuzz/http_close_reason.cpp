@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What goes into a WebSocket's close frame. An input is the code, two bytes, and
-// the reason.
+// The content of a WebSocket's close frame. An input is the code, in two bytes, and the reason.
 
 #include "http/frames.hpp"
 

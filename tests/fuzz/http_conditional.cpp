@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whether a client has a content already, or expects other content, by its headers If-None-Match
-// and If-Modified-Since, If-Match and If-Unmodified-Since: a line for tags and one for a date.
-// Where the first character of a line is a minus there is no such header.
+// Whether a client already has the content, or expects other content, according to its headers
+// If-None-Match and If-Modified-Since, If-Match and If-Unmodified-Since. An input has a line for
+// tags and one for a date. If the first character of a line is a minus, that header is missing.
 
 #include "http/conditional.hpp"
 
@@ -37,7 +37,7 @@ void check_tags(std::string_view tags, const headers& sent) {
   }
 }
 
-// What must not be changed by somebody else: by its tag, or by its date.
+// Content that only an expected version may replace, identified by its tag or its date.
 void check_expectation(std::string_view tags, std::string_view since) {
   const auto is = [](const headers& sent, std::optional<date> modified) {
     return condition_of(*make_request("/", sent), etag, modified) == condition::failed;
@@ -59,7 +59,7 @@ void check_expectation(std::string_view tags, std::string_view since) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view rest = text_of(data, size);
-  // As the parser of HTTP hands them on.
+  // In the form in which the parser of HTTP passes them on.
   const std::string_view tags = trimmed(take_line(rest));
   const std::string_view since = trimmed(take_line(rest));
   check_expectation(tags, since);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a client of HTTP sends, and what it gets for it: an input is all the bytes of one connection.
+// The requests of an HTTP client, and their responses. An input is all the bytes of one connection.
 
 #include <algorithm>
 #include <vector>
@@ -15,15 +15,15 @@ using namespace std::chrono_literals;
 
 struct response {
   unsigned status = 0;
-  std::string_view text;  // all of it
+  std::string_view text;  // the whole response
 };
 
-/// Takes what it expects off its front.
+/// Takes each expected element off the front of the bytes.
 class response_reader {
  public:
   explicit response_reader(std::string_view all) : rest_(all) {}
 
-  /// All responses, but for those that ask to go on. What follows a 101 is no longer HTTP.
+  /// All responses except the interim ones. Bytes after a 101 are no longer HTTP.
   std::vector<response> read() {
     std::vector<response> all;
     while (!rest_.empty()) {
@@ -61,8 +61,8 @@ class response_reader {
     }
   }
 
-  // No body here begins as a response does, so where one does it is that of the next request, and this
-  // one was HEAD.
+  // No body here begins like a response. If the next bytes do, they are the next response, and this
+  // request was HEAD.
   void read_body() {
     if (rest_.empty() || rest_.starts_with("HTTP/1.")) return;
     require(rest_.size() >= length_ && length_ > 0, "a body has its length");
@@ -96,11 +96,11 @@ struct outcome {
   bool is_websocket = false;
 };
 
-/// Says it in so many pieces, and then no more.
+/// Sends the input in this many pieces, and then nothing more.
 outcome hold(std::string_view input, std::size_t pieces, std::uint64_t by, end how) {
   conversation one(by);
   for (std::size_t left = pieces; left > 0; --left) {
-    // Anywhere, not only in the middle.
+    // Cut anywhere, not only in the middle.
     const std::size_t size = left == 1 ? input.size() : (by >> (left * 7)) % (input.size() + 1);
     one.say(input.substr(0, size));
     input.remove_prefix(size);
@@ -141,7 +141,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (by % 4 == 0) (void)hold(input, 1 + by % 3, by, end::hanging_up);
   const outcome whole = hold(input, 1, by, end::silence);
   const outcome split = hold(input, 2 + by % 5, by, end::silence);
-  // What comes ahead of a WebSocket's beginning is refused; the same bytes a little later are frames.
+  // Bytes ahead of a WebSocket's opening are refused; the same bytes a little later are frames.
   if (whole.is_websocket || split.is_websocket) return 0;
   require(whole.answers == split.answers, "in pieces it is answered as in one");
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The content type of a file, by a name that a client has asked for.
+// The content type of a file, for a name that a client has requested.
 
 #include "http/content_type.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Dates of HTTP: those that come in headers, and those of files, which go out in them.
+// Dates of HTTP: those in headers, and those of files, which are written into headers.
 
 #include "http/date.hpp"
 
@@ -22,10 +22,10 @@ void check_reading(std::string_view text) {
   if (!when) return;
   require(std::string_view{"Sun Mon Tue Wed Thu Fri Sat"}.find(text.substr(0, 3)) % 4 == 0,
           "a date begins with a day of the week");
-  if (text.find(":60") != text.npos) return;  // a leap second is written as the one behind it
+  if (text.find(":60") != text.npos) return;  // a leap second is written as the second after it
   const std::string again = to_http_date(*when);
   require(parse_http_date(again) == when, "what is written is read again");
-  if (text.size() != size_of_date || text[3] != ',') return;  // one of the obsolete forms
+  if (text.size() != size_of_date || text[3] != ',') return;  // one of the obsolete formats
   require(again.substr(3) == text.substr(3),
           "but for the day of the week there is one way to write it");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The way of a request target to a file: taken apart, to a folder that is served, and there to a file
-// or to none, whichever way the kernel resolves the name.
+// The path from a request target to a file: the target is parsed, assigned to a served folder, and
+// resolved there to a file or to nothing, with each way in which the kernel resolves names.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -63,7 +63,7 @@ void check_file(const file_root::file& file, std::string_view asked, const fs::p
 }
 
 void check_both_ways(const served& all, std::string_view path) {
-  // What was before must not matter.
+  // An earlier error must not matter.
   errno = EAGAIN;
   const auto one = all.by_the_kernel.open(path);
   errno = EAGAIN;
@@ -77,7 +77,7 @@ void check_both_ways(const served& all, std::string_view path) {
       require(!path.empty() && !path.ends_with('/'), "a folder lacks its slash");
     }
   }
-  // Stepwise it follows no link, and does not go up.
+  // One component at a time, it follows no link and does not go up.
   if (std::holds_alternative<file_root::not_there>(other)) {
     const auto* file = std::get_if<file_root::file>(&one);
     if (file == nullptr) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The frames of a WebSocket. An input is all the bytes that come from the other end; the first says which
-// end it is.
+// The frames of a WebSocket. An input is all the bytes from the other end; the first byte selects
+// the end.
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From which pages a browser may open a WebSocket. An input is a line each for the header Origin, the
-// header Host and an origin that is allowed.
+// The origins from which a browser may open a WebSocket. An input has a line each for the header
+// Origin, the header Host and an allowed origin.
 
 #include "http/origin.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 using namespace troupe::fuzz;
 using troupe::http::detail::origin_policy;
 
-// In another way than the code that is tested: by all hosts that mean the same.
+// A second implementation: by all hosts with the same meaning.
 bool is_same_host(std::string_view origin, std::string_view host) {
   const std::size_t at = origin.find("://");
   if (at == std::string_view::npos || at == 0) return false;
@@ -37,7 +37,7 @@ void check_own_host(std::string_view origin, std::string_view host) {
   const std::string_view name = origin.substr(std::min(origin.size(), origin.find("://") + 3));
   const bool is_plain = !lower(origin).starts_with("https://");
   if (is_plain && allowed) {
-    // "localhost", "x.localhost", "127.0.0.1", "[::1]": not what somebody else could name.
+    // "localhost", "x.localhost", "127.0.0.1", "[::1]": names that an attacker cannot control.
     require(name.starts_with('[') || lower(name).find("localhost") != std::string::npos ||
                 name.find_first_not_of("0123456789.:") == std::string_view::npos,
             "without TLS a name counts only if nobody can have it resolve to the server");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a handler sees of a request: target, parameters, headers. An input is a line for the target, one
-// for the name of a parameter, and one for each header.
+// The request as a handler sees it: target, parameters, headers. An input has a line for the
+// target, one for the name of a parameter, and one for each header.
 
 #include <optional>
 #include <sstream>
@@ -26,8 +26,8 @@ std::optional<std::string> form_decoded(std::string_view text) {
 }
 
 void check_parameter(const request& asked, std::string_view name) {
-  // In another way than the code that is tested, but what is not there has no name in both: "a&" is one
-  // parameter, "a&&b" are three.
+  // A second implementation. In both, an empty last part has no name: "a&" is one parameter, "a&&b"
+  // are three.
   std::istringstream query{std::string{asked.query()}};
   std::optional<std::string> expected;
   for (std::string pair; !expected && std::getline(query, pair, '&');) {

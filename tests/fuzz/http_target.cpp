@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A request target, as it stands in the request line, and percent-encoding.
+// A request target of a request line, and percent-encoding.
 
 #include "http/target.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// TLS: a server's engine that is sent anything in place of a handshake; and two that have met, between which somebody
-// changes what is sent.
+// TLS: a server's engine that receives arbitrary bytes in place of a handshake; and two connected
+// engines whose traffic a third party changes.
 
 #include <memory>
 #include <span>
@@ -66,7 +66,7 @@ void hear(tls_engine& who, std::string& bytes) {
   bytes.erase(0, bytes.size() - in.size());
 }
 
-/// `changes`: pairs of a place and what is done to the byte there.
+/// `changes`: pairs of a position and the change of the byte there.
 void check_talking(std::string_view changes) {
   tls_engine client(both().client, "localhost"), server(both().server);
   std::string to_client, to_server;

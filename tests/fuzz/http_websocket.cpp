@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a client of a WebSocket sends: an input is all the bytes of one connection after the upgrade.
+// The bytes of a WebSocket client. An input is all the bytes of one connection after the upgrade.
 
 #include "conversation.hpp"
 #include "fuzz.hpp"

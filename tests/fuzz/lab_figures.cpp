@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the programs that the lab compares have printed.
+// The output of the programs that the lab compares.
 
 #include "lab/frame/figures.hpp"
 

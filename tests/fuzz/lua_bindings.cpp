@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What scripts can call, with odd arguments, in odd orders, from odd places. An input is lines: how, a function's name, and
-// arguments, which are names of odd values, results of earlier lines (r1, r2, …), numbers or texts. `upgrade` as the first line
-// has another version take over in the end.
+// The functions that scripts can call, with odd arguments, in odd orders, from odd places. An input
+// is lines: the way of calling, a function's name, and arguments, which are names of odd values,
+// results of earlier lines (r1, r2, …), numbers or texts. With `upgrade` as the first line, another
+// version takes over in the end.
 
 #include "lua/program.hpp"
 
@@ -23,7 +24,8 @@ using namespace troupe;
 using namespace troupe::fuzz;
 using namespace troupe::lua::detail;
 
-// Every function that a script can reach is in `functions` by its name, whoever has added it.
+// Every function that a script can reach is in `functions` by its name, whichever code has added
+// it.
 constexpr const char* main_lua = R"(
 local load, pcall, xpcall, error, type, pairs, tostring, tonumber, setmetatable =
   load, pcall, xpcall, error, type, pairs, tostring, tonumber, setmetatable
@@ -173,7 +175,7 @@ lua::shared_limits small_limits() {
   return small;
 }
 
-/// An instance without an actor: what would come later is called by the input's end.
+/// An instance without an actor. The end of the input calls everything that would come later.
 class around final : public surroundings, public tasks::observer {
  public:
   struct asked {
@@ -269,7 +271,7 @@ std::shared_ptr<const application_version> version(unsigned number) {
       R"({"a":1})");
 }
 
-/// What has been promised of a program between two messages.
+/// The promised properties of a program between two messages.
 void check(program& its) {
   its.tidy();
   require(lua_gettop(its.its_state().main()) == 0, "nothing is left on the stack");
@@ -278,7 +280,7 @@ void check(program& its) {
   require(!its.its_state().governor().killed(), "what was killed is over");
 }
 
-// Timers, and answers: those that there are, and some that come of them.
+// Delivers pending timers and replies, and some that these cause.
 void go_on(program& its, around& world) {
   const auto is_over = [&] {
     return world.due.empty() && world.asks.empty() && world.news.empty() &&
@@ -352,5 +354,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           "runs end in their time");
   return 0;
 } catch (const lua::application_error&) {
-  return 0;  // main.lua itself was out of time: the machine is busy
+  return 0;  // main.lua itself exceeded its time: the host is busy
 }

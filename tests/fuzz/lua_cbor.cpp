@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CBOR from clients and scripts, as values of Lua. An input is what came.
+// CBOR from clients and scripts, as values of Lua. An input is the received bytes.
 
 #include "fuzz.hpp"
 #include "lua_values.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Patterns of Lua: a line with one, a line with a replacement, and a text.
+// Patterns of Lua. An input is a line with a pattern, a line with a replacement, and a text.
 
 #include <lua.hpp>
 #include <memory>
@@ -14,7 +14,8 @@ namespace {
 using namespace troupe::fuzz;
 using namespace troupe::lua::detail;
 
-// Lua's own matching cannot be ended: what takes ours longer than that is not given to it.
+// Lua's own matching cannot be interrupted, so patterns that take ours more steps are not passed to
+// it.
 constexpr std::size_t steps_max = 20'000;
 
 struct too_long {};
@@ -25,7 +26,7 @@ void count(void* self, std::size_t steps) {
   left -= steps;
 }
 
-// Looks for the pattern everywhere, and checks what is said of each match.
+// Searches for the pattern everywhere, and checks each reported match.
 bool ends(std::string_view subject, std::string_view pattern) {
   std::size_t left = steps_max;
   pattern_matcher matcher(subject, pattern, {count, &left});
@@ -57,7 +58,7 @@ bool ends(std::string_view subject, std::string_view pattern) {
   return true;
 }
 
-// What the body of a function returns for them, or the error.
+// The result of a function with this body for these arguments, or the error.
 std::string answer(lua_State* from, const char* body, std::string_view subject,
                    std::string_view pattern, std::string_view replacement) {
   lua_settop(from, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a client sends to an application in Lua. An input is frames, each behind a byte: '{' for JSON and a line of text, else
-// for CBOR, up to the next line feed.
+// The messages of a client to an application in Lua. An input is frames, each after a byte: '{' for
+// JSON and a line of text, any other byte for CBOR up to the next line feed.
 
 #include "lua/rpc.hpp"
 
@@ -28,7 +28,7 @@ void check_answer(lua_State* lua, encoding as, const rpc_message& wrong) {
   lua_pop(lua, 1);
 }
 
-// With its value on top of the stack.
+// Expects its value on top of the stack.
 void check_again(lua_State* lua, encoding as, const rpc_message& got) {
   std::string frame;
   switch (got.what) {

@@ -23,10 +23,11 @@ class lua_values {
 
   [[nodiscard]] lua_State* main() const noexcept { return lua_; }
 
-  /// Whatever it is, it is read as a value, which can be written and read again, or refused with a reason.
+  /// Any input is either read as a value, which can be written and read again, or refused with a
+  /// reason.
   void check(std::string_view given, encoding as) {
     lua_settop(lua_, 0);
-    // Less than usual, so that short inputs come to the limits.
+    // Lower than usual, so that short inputs reach the limits.
     const codec_limits allowed{.depth = 8, .bytes = 4096, .elements = 500};
     if (const auto wrong = push_decoded(lua_, given, as, allowed)) {
       require(lua_gettop(lua_) == 0, "what is refused leaves nothing on the stack");
@@ -68,7 +69,7 @@ class lua_values {
            holds_all(b, a);
   }
 
-  // Whether all of one table is in the other.
+  // Whether one table contains all entries of the other.
   bool holds_all(int in, int of) {
     luaL_checkstack(lua_, 8, nullptr);
     bool all = true;

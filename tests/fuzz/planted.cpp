@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A target with a bug in it, to see that a replay finds it.
+// A target with a planted bug, to verify that a replay finds it.
 
 #include "fuzz.hpp"
 

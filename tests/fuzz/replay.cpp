@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The main() of a fuzz target where there is no fuzzer: every file of the folders it is given goes
-// through the target once. Exits with 1 if a folder is missing or empty.
+// The main() of a fuzz target without a fuzzer: every file of the given folders goes through the
+// target once. It exits with 1 if a folder is missing or empty.
 
 #include <algorithm>
 #include <cstdio>
@@ -29,12 +29,12 @@ std::vector<fs::path> files_of(const fs::path& folder) {
 }
 
 void replay(const fs::path& file) {
-  // Before it runs: the last line of a test that fails says with what.
+  // Printed before the run, so that the last line of a failed test names the input.
   std::printf("%s\n", file.c_str());
   std::fflush(stdout);
   std::ifstream in(file, std::ios::binary);
   if (!in) throw std::runtime_error(file.string() + " cannot be read");
-  // Of exactly this size, as the fuzzer's.
+  // Exactly this size, like the fuzzer's.
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A replay finds what is planted, and no folder passes because nothing is in it.
+"""Checks that a replay finds the planted bug, and that an empty folder does not pass.
 
 usage: replay_test.py FUZZ_PLANTED
 """

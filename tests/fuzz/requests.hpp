@@ -13,8 +13,8 @@ namespace troupe::fuzz {
 
 using headers = std::vector<std::pair<std::string_view, std::string_view>>;
 
-/// As a connection makes it of what it has read; nothing if the target cannot be served.
-/// The method is GET, and the peer "peer".
+/// A request as a connection creates it from the bytes it has read. Nothing if the target is
+/// invalid. The method is GET, and the peer "peer".
 [[nodiscard]] std::optional<http::request> make_request(std::string_view target,
                                                         const headers& all = {},
                                                         std::string body = {});

@@ -12,7 +12,7 @@
 
 namespace troupe::fuzz {
 
-/// A folder of files to be served, and beside it one that must not be. Removed at the end.
+/// A folder of files to be served, beside one that must not be served. Both are removed at the end.
 class served_folder {
  public:
   static constexpr std::string_view secret = "secret";

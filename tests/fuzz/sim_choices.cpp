@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A log of a simulation's choices, as it is read from the file TROUPE_SIM_LOG, and the seed in
+// A log of a simulation's choices, as read from the file named by TROUPE_SIM_LOG, and the seed in
 // TROUPE_SIM_SEED.
 
 #include <troupe/sim/choices.hpp>
@@ -32,7 +32,7 @@ auto read(const Read& from, std::string_view mentions) -> std::optional<decltype
 void check_replay(const choice_log& log) {
   choices by(log);
   require(by.seed() == log.seed, "a replay has the log's seed");
-  // Where there is only one nothing is chosen; a log that says so was not made by a run.
+  // With one alternative there is no choice, so a log with such a choice does not come from a run.
   if (std::none_of(log.choices.begin(), log.choices.end(),
                    [](const auto& each) { return each.count < 2; })) {
     for (const auto& each : log.choices) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the object of `troupe lab … --json` has to look like."""
+"""The required form of the object that `troupe lab … --json` writes."""
 
 import math
 

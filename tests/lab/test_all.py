@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `troupe lab all` promises: a file for each experiment, what it does with a folder that has some already, and
-that it can be interrupted."""
+"""The promises of `troupe lab all`: a file for each experiment, its behaviour with a folder that
+already has some, and its behaviour when interrupted."""
 
 import json
 import os
@@ -97,7 +97,7 @@ class All(unittest.TestCase):
         self.assertEqual(self.read("ring.json")["failures"], [])
 
     def test_one_that_fails_does_not_stop_the_others(self):
-        # It waits for two seconds.
+        # The experiment waits for two seconds.
         run = self.all("--only", "asleep", "--only", "ring", "--timeout", "1", "--repeat", "1",
                        extent="--full")
         self.assertEqual(run.returncode, 1, run.stderr)
@@ -130,7 +130,7 @@ class All(unittest.TestCase):
             command = [TROUPE, "lab", "all", "--full", "--folder", self.folder, "--fresh", "--only", "ask",
                        "--only", "asleep", "--repeat", "1"]
             with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-                first = run.stderr.readline()  # the other one takes two seconds at least
+                first = run.stderr.readline()  # the other experiment takes at least two seconds
                 self.assertRegex(first, "^1 of 2: ask, ")
                 run.send_signal(number)
                 out, errors = run.communicate()

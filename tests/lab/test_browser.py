@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `troupe lab report` as people see it, in headless Chromium.
+"""The page of `troupe lab report` in headless Chromium, as its users see it.
 
 Needs Debian's chromium, chromium-driver and python3-selenium.
 
@@ -19,14 +19,14 @@ from selenium.webdriver.chrome.service import Service
 TROUPE = sys.argv.pop(1)
 SCHEMES = ("light", "dark")
 
-# Of each chart: whether something is drawn on it.
+# For each chart: whether anything is drawn on it.
 DRAWN = """
     return [...document.querySelectorAll("canvas")].filter(canvas => canvas.checkVisibility()).map(canvas => {
       const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
       return pixels.some(value => value !== 0);
     });"""
 
-# The texts with less contrast than 4.5.
+# Texts with a contrast of less than 4.5.
 PALE = """
     const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d");
     const rgb = colour => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
@@ -82,7 +82,7 @@ class Page(unittest.TestCase):
         return self.browser.execute_script(script)
 
     def test_draws_every_chart_and_says_nothing_to_the_console(self):
-        self.browser.get_log("browser")  # what was before is not ours
+        self.browser.get_log("browser")  # discard entries from before this test
         for scheme in SCHEMES:
             self.show(1280, scheme)
             drawn = self.run_script(DRAWN)
@@ -94,7 +94,7 @@ class Page(unittest.TestCase):
         unfolded = self.run_script(DRAWN)
         self.assertGreater(len(unfolded), len(drawn))
         self.assertTrue(all(unfolded), unfolded)
-        # "rendering" is advice about how this test looks at the pixels.
+        # "rendering" entries are advice about the way in which this test reads pixels.
         self.assertEqual([one for one in self.browser.get_log("browser") if one["source"] != "rendering"], [])
 
     def test_nothing_scrolls_sideways_from_a_telephone_to_a_large_screen(self):

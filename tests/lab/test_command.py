@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line promises: exit statuses, one line for wrong usage, what goes where."""
+"""The promises of the command line: exit codes, one line for wrong usage, and the destinations of
+its output."""
 
 import json
 import os
@@ -108,7 +109,7 @@ class Command(unittest.TestCase):
             run = troupe("lab", "advise", "--smoke", "--rounds", "1", "--json", advice,
                          "--write", file)
             self.assertEqual(run.returncode, 0, run.stderr)
-            # Whether the best other value gains or loses is for one round's chance to say.
+            # In a single round, chance decides whether the best other value gains or loses.
             for what in "waking a thread", "turn_messages", "recommended:", "the default: the best other value":
                 self.assertIn(what, run.stdout)
             with open(advice, encoding="utf-8") as text:
@@ -119,7 +120,7 @@ class Command(unittest.TestCase):
         names = [each["setting"] for each in found["advice"]]
         self.assertEqual(names, ["workers", "turn_messages", "search_rounds", "max_messages"])
         for each in found["advice"]:
-            # One round is none that anybody should trust.
+            # A single round is not enough for a recommendation.
             self.assertEqual(each["recommended"], each["default"])
             self.assertTrue(all(one["noise"] for one in each["tried"]))
             self.assertIn(f"# {each['setting']} = {each['default']}", written)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How `troupe lab peers` builds and starts other engines, with tools that only look like theirs."""
+"""How `troupe lab peers` builds and starts other engines, with stand-ins for their tools."""
 
 import json
 import os

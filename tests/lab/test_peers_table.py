@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/peers-table makes of a run, and what it refuses.
+"""The table that scripts/peers-table writes for a run, and the files that it refuses.
 
 usage: test_peers_table.py ROOT
 """

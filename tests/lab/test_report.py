@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `troupe lab report` promises: one page that needs nothing else and hides nothing, and one line for what is wrong.
+"""The promises of `troupe lab report`: one self-contained page that hides nothing, and one line for
+each error.
 
 usage: test_report.py TROUPE
 """
@@ -99,7 +100,7 @@ class Page(Report):
         page = self.page(self.file("one.json", RESULT))
         self.assertNotRegex(page, r"<(link|img|iframe)\b|<script[^>]*\bsrc=|@import|url\(")
         self.assertIn("default-src 'none'", page)
-        self.assertIn("Permission is hereby granted", page)  # of Chart.js
+        self.assertIn("Permission is hereby granted", page)  # the licence of Chart.js
         self.assertIn("prefers-color-scheme: dark", page)
 
     def test_stdout_is_a_minus(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`troupe lab ws`: who takes part, the ratios, and the bars."""
+"""`troupe lab ws`: the participants, the ratios, and the bars."""
 
 import json
 import os

@@ -47,10 +47,10 @@ ROWS = [
 HEIGHT = {layer: height for height, row in enumerate(ROWS) for layer in row}
 CORE = {layer for layer, height in HEIGHT.items() if height <= HEIGHT["sim"]}
 
-# Programs about the library, from the lowest to the highest. They may include all that lies lower.
+# Programs that use the library, from the lowest to the highest. They may include all lower layers.
 TOOLS = ["lab", "cli"]
 
-# Likewise, though above it.
+# The same rule holds for testkit, although it lies above the core.
 PLAIN = CORE | {"testkit"}
 BINDING = "troupe/testkit/gtest.hpp"
 
@@ -110,7 +110,7 @@ class Include:
 
 
 def without_comments(text: str) -> str:
-    """Blanks comments out; what stands in a string is no comment. Line numbers stay."""
+    """Blanks out comments, but not text within strings. Line numbers stay the same."""
 
     def blank(token: re.Match) -> str:
         return "\n" * token[0].count("\n") if token[0].startswith("/") else token[0]
@@ -245,7 +245,7 @@ class Check:
                     else f"{layer} uses only the C++ standard library and Linux, but for <{BINDING}>")
 
     def target_of(self, path: Path, include: Include) -> Optional[Path]:
-        """The file of this project that is included, if it is one."""
+        """The included file, if it belongs to this project."""
         folders = [self.root / "include"]
         if include.quoted:
             folders = [path.parent, self.root / "src"] + folders

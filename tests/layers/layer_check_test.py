@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants violations in a small tree and sees that each is found, and nothing else."""
+"""Plants violations in a small tree, and checks that each is found, and nothing else."""
 
 import subprocess
 import sys

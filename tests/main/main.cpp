@@ -10,7 +10,7 @@
 int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
   troupe::test::watch_tests();
-  // Actors, groups of mailboxes and systems check their accounts when they end, whatever the test is about.
+  // Actors, groups of mailboxes and systems check their counts when they terminate, in every test.
   troupe::detail::unsettled_account = [](const char* account, std::int64_t left) {
     ADD_FAILURE() << account << ": " << left << " left where nothing should be";
   };

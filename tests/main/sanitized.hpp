@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Whether this is a build with a sanitizer: what repeats the same many times repeats it less often there.
-// GCC has macros for it, Clang 16 a question.
+// Whether this is a build with a sanitizer. Tests with many repetitions repeat less often there.
+// GCC has macros for it, and Clang 16 has __has_feature.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define TROUPE_TEST_SANITIZED 1
 #elif defined(__has_feature)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A Python test that hangs ends with the stacks of its threads."""
+"""Checks that a hanging Python test ends with the stacks of its threads."""
 
 import os
 import subprocess

@@ -42,10 +42,12 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// One thread at a time writes its stack down, in the handler of the signal, each in a place of its own.
+// Each thread records its stack in the handler of the signal, one thread at a time, each in its own
+// place.
 std::array<std::array<void*, 64>, 512> stacks;
 std::atomic<std::size_t> whose{0};
 std::atomic<int> depth{0};
+std::atomic<bool> is_watching{false};
 
 std::array<void*, 64>& stack_of(std::size_t which) { return stacks[which % stacks.size()]; }
 
@@ -56,8 +58,9 @@ TROUPE_TEST_NO_TSAN void write_down_stack(int) {
 
 int signal_for_stacks() { return SIGRTMAX - 1; }
 
-// ThreadSanitizer's sigaction() puts a signal off until the thread calls something that it intercepts, which a thread
-// that waits in a futex does not. So the kernel is told directly.
+// ThreadSanitizer's sigaction() delays a signal until the thread calls a function that it
+// intercepts, which a thread that waits in a futex does not do. So the handler is installed by a
+// direct system call.
 bool handle_signals() {
   struct sigaction action {};
   action.sa_handler = write_down_stack;
@@ -90,7 +93,7 @@ std::string name_of(const std::filesystem::path& task) {
   return name;
 }
 
-// By addr2line, which comes with the compiler; without it the addresses have to do.
+// Uses addr2line, which comes with the compiler. Without it, only addresses are printed.
 void write_names(const std::vector<std::string>& offsets) {
   std::vector<std::string> words{"addr2line", "-Cfpise", "/proc/self/exe"};
   words[2] = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -154,7 +157,7 @@ TROUPE_TEST_NO_TSAN void write_stack_of(pid_t thread, const std::string& name) {
   std::_Exit(70);
 }
 
-/// Never destroyed: its thread looks at it to the very end.
+/// Never destroyed, because its thread uses it until the process ends.
 struct watched_tests {
   std::chrono::seconds limit{};
   std::string name;
@@ -170,16 +173,20 @@ class watchdog : public testing::EmptyTestEventListener {
  public:
   explicit watchdog(std::chrono::seconds limit) {
     watched_tests::here().limit = limit;
-    // The first call loads a library.
+    // The first call loads a library, so it is made in advance.
     (void)::backtrace(stack_of(0).data(), 1);
     if (!handle_signals()) std::fprintf(stderr, "the watchdog of the tests sees no stacks\n");
-    // Signals are for the threads of the tests.
+    // Signals are delivered to the threads of the tests.
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     std::thread(watch).detach();
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    // A test may fork at once. If the thread were still starting, the child would never get the locks that the start
+    // holds: unlike glibc, the sanitizers' runtimes do not release them in the child. Once the thread watches, it holds
+    // no locks.
+    is_watching.wait(false);
   }
 
  private:
@@ -196,12 +203,14 @@ class watchdog : public testing::EmptyTestEventListener {
   static void watch() {
     const watched_tests& all = watched_tests::here();
     ::pthread_setname_np(::pthread_self(), "watchdog");
+    is_watching.store(true);
+    is_watching.notify_one();
     for (;;) {
       std::this_thread::sleep_for(200ms);
       const auto begun = all.begun.load(std::memory_order_acquire);
       if (begun == 0) continue;
       if (clock::now() - clock::time_point(clock::duration(begun)) < all.limit) continue;
-      // That test may have ended meanwhile; then it is over time all the same.
+      // That test may have ended meanwhile, but it has exceeded its time in any case.
       give_up(all.name.c_str(), all.limit);
     }
   }

@@ -3,8 +3,9 @@
 
 namespace troupe::test {
 
-/// Aborts the program when one test lasts longer than TROUPE_TEST_SECONDS (60 if that is not set): writes the name
-/// of the test and the stacks of all threads first. So a program can run many tests without a process for each.
+/// Aborts the program if a test lasts longer than TROUPE_TEST_SECONDS (60 by default). First it
+/// prints the name of the test and the stacks of all threads. A program can therefore run many
+/// tests without a process for each.
 ///
 /// Call it once, before RUN_ALL_TESTS().
 void watch_tests();

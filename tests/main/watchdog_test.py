@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A test that does not end is named, with the stacks of all threads.
+"""Checks that a test that does not end is named, with the stacks of all threads.
 
 usage: watchdog_test.py PROGRAM
 """

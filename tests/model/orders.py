@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Weakens every memory order of the code that the library is made of, one at a time, and runs the checks.
+"""Weakens every memory order of the library's code, one at a time, and runs the checks.
 
 usage: orders.py PROGRAM ROOT [--only PART] [--jobs N] [--all] [--hints FILE [--write-hints]]
 
-PROGRAM is a test program of the model checker, ROOT the folder of the code whose orders are tried.
-Prints a table: each order, what it was weakened to, and the check that found it. Exits with 1 if one
-was not found. Not tried, but with --all, are those whose comment says why no check can find them:
+PROGRAM is a test program of the model checker, ROOT the folder of the code whose orders are
+tried. Prints a table: each order, its weaker replacement, and the check that found it. Exits
+with 1 if one was not found. Without --all, it skips orders whose comment says why no check can
+find them:
 
-  [unchecked]  the order is needed for what the checker does not show
-  [spare]      something weaker would do, and it is better as it is
+  [unchecked]  the order is needed for an effect that the checker does not show
+  [spare]      a weaker order would suffice, but this one is better
 
-FILE says which check found an order the last time. That one is tried first, and then all the others: it saves time,
-and decides nothing.
+FILE records which check found each order the last time. That check is tried first, and then all
+the others. This saves time and does not affect the result.
 
-The mark stands in the comment above the statement or behind it; [spare: failure] marks one of a line's
-operations (load, store, change, failure).
+The mark is in the comment above the statement or after it; [spare: failure] marks one of a
+line's operations (load, store, change, failure).
 """
 
 import argparse
@@ -42,13 +43,14 @@ WEAKER = {
 }
 
 
-# Seconds. Most orders are missed by a check that takes no longer than the first.
+# Seconds. For most orders, the check that misses them takes no longer than this.
 QUICK = 0.3
 SLOW = 2.0
 
 
 def sites(program, root, environment, jobs):
-    """{(file, line, operation, order): the checks that pass it} of every order, and {check: its seconds}."""
+    """For all orders {(file, line, operation, order): the checks that execute it}, and {check: its
+    seconds}."""
     found = {}
     seconds = {}
 
@@ -66,7 +68,8 @@ def sites(program, root, environment, jobs):
             for text in listed.splitlines():
                 place, operation, order, check = text.rsplit(" ", 3)
                 file, line = place.rsplit(":", 1)
-                # A build that does not depend on its folder says where a file is from the root on.
+                # A build that does not depend on its folder records file names relative to the
+                # root.
                 path = root / file
                 if path.is_relative_to(root) and not {"tests", "lab"} & set(path.relative_to(root).parts):
                     found.setdefault((file, int(line), operation, order), []).append(check)
@@ -74,7 +77,8 @@ def sites(program, root, environment, jobs):
 
 
 def found_by(program, environment, stages, file, line, operation, weaker):
-    """The check that fails, or None. Each stage is a list of checks; only those that pass the order can notice."""
+    """The check that fails, or None. Each stage is a list of checks; only checks that execute the
+    order can find it."""
     for checks in stages:
         if not checks:
             continue
@@ -90,7 +94,8 @@ def found_by(program, environment, stages, file, line, operation, weaker):
 
 
 def names_of(tries, root):
-    """For each what it is called in the hints: lines move, so its number among those that are alike in its file."""
+    """The name of each order in the hints. Lines move, so it has a number among equal orders of its
+    file."""
     seen = {}
     names = []
     for file, _, operation, order, weaker in tries:
@@ -101,7 +106,8 @@ def names_of(tries, root):
 
 
 def mark(file, line, operation):
-    """[unchecked], [spare], or nothing: from the operation's line up to the end of what comes before."""
+    """[unchecked], [spare], or nothing: searches from the line of the operation up to the previous
+    statement."""
     lines = Path(file).read_text(encoding="utf-8").splitlines()
     text = lines[line - 1]
     for above in reversed(lines[:line - 1]):
@@ -159,13 +165,13 @@ def main():
 
     if arguments.hints and arguments.write_hints:
         found_again = {name: found for name, found in zip(names, results) if "." in found and " " not in found}
-        if arguments.only:  # what was not tried is as it was
+        if arguments.only:  # results of orders not tried stay as they were
             found_again = hints | found_again
         arguments.hints.write_text("".join(f"{name} {check}\n" for name, check in sorted(found_again.items())),
                                    encoding="utf-8")
 
     print(f"{'order':<58} {'weakened to':<12} found by")
-    # Those that were not found come last: the end of a long log is what is looked at.
+    # Orders that were not found come last, because the end of a long log is what readers look at.
     for (file, line, operation, order, weaker), found in sorted(zip(tries, results), key=lambda row: row[1] == "NOT FOUND"):
         place = f"{(root / file).relative_to(root)}:{line} {operation} {order}"
         print(f"{place:<58} {weaker:<12} {found}")

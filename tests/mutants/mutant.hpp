@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which mutation is active, in the copy of the source tree that run.py makes.
+// Selects the active mutation, in the copy of the source tree that run.py makes.
 #pragma once
 
-// What is planted stands on one line.
+// Planted code is on one line.
 #pragma GCC diagnostic ignored "-Wdangling-else"
 #pragma GCC diagnostic ignored "-Wempty-body"
 #pragma GCC diagnostic ignored "-Wmisleading-indentation"
@@ -23,7 +23,7 @@
 
 namespace troupe::mutants {
 
-// FNV-1a: an identifier does not depend on what else is in the list.
+// FNV-1a, so that an identifier does not depend on the other entries of the list.
 constexpr std::uint64_t id_of(const char* name) noexcept {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325ULL;
   for (; *name != 0; ++name) {
@@ -35,7 +35,7 @@ constexpr std::uint64_t id_of(const char* name) noexcept {
 struct settings {
   std::uint64_t active = 0;  // TROUPE_MUTANT: the name of the mutation
   const char* sites =
-      nullptr;  // TROUPE_MUTANT_SITES: the file to which the names of what is reached are added
+      nullptr;  // TROUPE_MUTANT_SITES: the file to which the names of reached places are appended
 };
 
 inline const settings& here() noexcept {
@@ -48,7 +48,7 @@ inline const settings& here() noexcept {
   return all;
 }
 
-// Each name once for each process.
+// Writes each name once per process.
 [[gnu::cold, gnu::noinline]] inline void note(std::uint64_t id, const char* name) noexcept {
   constexpr std::size_t size = 4096;
   static std::atomic<std::uint64_t> seen[size];

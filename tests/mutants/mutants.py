@@ -3,16 +3,16 @@
 
 mutant(name, pattern, what it breaks, original, mutated[, reason])
 
-The original text occurs exactly once in its file; white space counts as one space. Between « and » is what is
-replaced, if that is not all of it. A text that ends with ; or } is one or more statements, any other is an
-expression. A mutation that no test can see has a reason.
+The original text occurs exactly once in its file; any white space matches one space. « and »
+enclose the replaced part, if it is not the whole text. A text that ends with ; or } is one or
+more statements, any other is an expression. A mutation that no test can see has a reason.
 
 Patterns:
   crossed   two features meet
   after     the state after an event
-  refusal   what was taken before a refusal or an error is given back
-  negative  the negative answer is given although the positive one is due
-  third     a third party uses what was freed, or what was published before
+  refusal   resources taken before a refusal or an error are returned
+  negative  the result is negative although the positive one is due
+  third     a third party uses freed resources, or an earlier publication
   plain     none of these
 """
 
@@ -133,7 +133,7 @@ mutant("waiter_list_has_no_back_link", "third", "a suspended sender that leaves 
 mutant("waits_for_one_of_two", "after", "an actor that filled two mailboxes is resumed when one has room",
        "if (link(entry, *entry.others[--entry.left], along)) return true;", "entry.left = 0;")
 
-# ── Restarts and ends ───────────────────────────────────────────────────────────────────────────
+# ── Restart and termination ─────────────────────────────────────────────────────────────────────
 
 in_file("src/actor/incarnations.cpp")
 mutant("restart_keeps_watches", "crossed", "the next object gets a `down` that the one before had asked for",
@@ -251,7 +251,7 @@ mutant("shutdown_now_restarts", "crossed", "shutdown_now() lets supervised actor
 mutant("end_of_pump_restarts", "crossed", "a supervised actor is restarted on a pump that has ended",
        "if (&block.runs_on() != &pump) return; «block.ends_for_good();»", "")
 
-# ── Turns ───────────────────────────────────────────────────────────────────────────────────────
+# ── Scheduling of turns ─────────────────────────────────────────────────────────────────────────
 
 in_file("src/actor/turn.cpp")
 mutant("stash_leaves_the_limit", "crossed", "a stashed message does not count for the limit of its type",

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants the mutations of mutants.py into a copy of the source tree, one build for all, and runs the tests on each.
+"""Plants the mutations of mutants.py into a copy of the source tree, with one build for all, and
+runs the tests on each.
 
 usage: run.py [--only PART] [--jobs N] [--minutes M] [--write-hints] [--list] [--build-only]
 
-Prints a table: each mutation, what it breaks, and the test that found it. Exits with 1 if one was not found that has
-no reason not to be. README.md beside this file says how it works.
+Prints a table: each mutation, the promise that it breaks, and the test that found it. Exits with
+1 if one was not found and has no reason. README.md beside this file describes how it works.
 """
 
 import argparse
@@ -26,7 +27,7 @@ ROOT = HERE.parent.parent
 HINTS = HERE / "mutants.hints"
 WORK = ROOT / "build" / "mutants"
 TREE = WORK / "tree"
-BUILD = TREE / "build" / "release"  # as in any clone: so the compiler cache has what is not mutated
+BUILD = TREE / "build" / "release"  # as in any clone, so that the compiler cache has all code without mutations
 HEADER = "include/troupe/base/mutant.hpp"
 
 OPTIONS = ["-DTROUPE_BENCHMARKS=OFF", "-DTROUPE_LAB=OFF", "-DTROUPE_DOCUMENT_TESTS=OFF", "-DTROUPE_EXAMPLES=OFF",
@@ -35,7 +36,7 @@ LAYERS = ["base", "sync", "memory", "time", "message", "mailbox", "scheduler", "
           "testkit", "http", "lua", "server"]
 PROGRAMS = [f"{layer}_test" for layer in LAYERS] + ["model_structures_test"]
 
-# Seconds. A test that takes longer than all of these has hung.
+# Seconds, more than any test needs. A longer test has hung.
 LONGEST = 30
 QUICK = 0.3
 SLOW = 2.0
@@ -49,13 +50,14 @@ from mutants import MUTANTS  # noqa: E402
 
 
 def pattern_of(text):
-    """A regular expression for a text, in which white space is any white space."""
+    """A regular expression for a text, in which any white space matches any other."""
     words = [re.escape(word) for word in text.split()]
     return r"\s+".join(words)
 
 
 def found_in(source, mutant):
-    """(begin, end) of what is replaced. Exits if it is not there, or more than once."""
+    """(begin, end) of the replaced part. Exits if the text does not occur, or occurs more than
+    once."""
     original = mutant["original"]
     if "«" in original:
         before, rest = original.split("«")
@@ -70,7 +72,7 @@ def found_in(source, mutant):
         sys.exit(f"mutants: {mutant['name']}: the original text occurs {len(hits)} times in {mutant['file']}, "
                  f"not once:\n  {original}")
     begin, end = hits[0].span(1)
-    # Else what is made of it does not compile, and the compiler's message says little.
+    # Otherwise the planted code would not compile, and the compiler's message would say little.
     for text in (source[begin:end], mutant["mutated"]):
         if any(text.count(one) != text.count(other) for one, other in ("()", "{}")):
             sys.exit(f"mutants: {mutant['name']}: a part with brackets of which one is missing:\n  {text}")
@@ -78,7 +80,7 @@ def found_in(source, mutant):
 
 
 def planted(source, mutants):
-    """The source with a choice in each place."""
+    """The source, with a choice planted in each place."""
     places = {}
     for mutant in mutants:
         places.setdefault(found_in(source, mutant), []).append(mutant)
@@ -103,7 +105,7 @@ def planted(source, mutants):
 
 
 def make_tree():
-    """Copies what has changed, so that a build after it compiles no more than that."""
+    """Copies the changed files only, so that the next build compiles no more than these."""
     files = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "-z"], check=True,
                            capture_output=True).stdout.decode().split("\0")
     of_file = {}
@@ -149,7 +151,7 @@ class outcome:
 
 
 def run_tests(program, tests, limit, **environment):
-    """The first of these tests that fails, and why; or nothing."""
+    """The first of these tests that fails, with the reason; or nothing."""
     began = time.monotonic()
     process = subprocess.Popen(
         [str(BUILD / "bin" / program), "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + ":".join(tests)],
@@ -237,7 +239,7 @@ class result:
 
 
 def attempt(mutant, tests, hint, until, each_most):
-    """Runs the tests that reach the mutation, first the one that found it the last time."""
+    """Runs the tests that reach the mutation, beginning with the one that found it last time."""
     began = time.monotonic()
     name = mutant["name"]
     layer = mutant["file"].split("/")[-2]
@@ -276,12 +278,13 @@ def attempt(mutant, tests, hint, until, each_most):
                 break
             if len(left) == 1 and ran.failed not in [test for _, test, _ in left]:
                 ran.failed = left[0][1]
-            if ran.failed not in [test for _, test, _ in left]:  # it died without saying where
+            if ran.failed not in [test for _, test, _ in left]:  # it crashed without naming a test
                 half = len(left) // 2
                 first = run_tests(program, [test for _, test, _ in left[:half]], limit, TROUPE_MUTANT=name)
                 left = left[half:] if first.failed is None else left[:half]
                 continue
-            # A test that fails without the mutation as well, or never again with it, says nothing.
+            # A test proves nothing if it also fails without the mutation, or if it does not fail
+            # again with it.
             again = [run_tests(program, [ran.failed], limit, TROUPE_MUTANT=name).failed]
             while again[-1] is None and len(again) < 3:
                 again.append(run_tests(program, [ran.failed], limit, TROUPE_MUTANT=name).failed)

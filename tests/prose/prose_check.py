@@ -18,7 +18,7 @@ from pathlib import Path
 STRICT = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/", "include/"]
 
 # Findings in all other files together. It only goes down.
-CEILING = 653
+CEILING = 9
 
 HABITS = [
     ("a person where code is meant", r"\b(no|some|every)body\b|\b(he|his|him|himself)\b"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that talks the protocol, in a thread, for tests of clients."""
+"""A server for the protocol, in a thread, for tests of clients."""
 
 import asyncio
 import sys
@@ -21,7 +21,7 @@ SUBPROTOCOLS = ["troupe.rpc.json", "troupe.rpc.cbor"]
 class Server:
     def __init__(self):
         self.loop = asyncio.new_event_loop()
-        self.told = []          # by notifications
+        self.told = []          # the notifications received
         ready = threading.Event()
         self.thread = threading.Thread(target=self.run, args=(ready,))
         self.thread.start()

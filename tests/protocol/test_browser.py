@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The JavaScript client in headless Chromium: it agrees with vectors.json, and talks with a server.
+"""The JavaScript client in headless Chromium: it agrees with vectors.json, and communicates with a
+server.
 
 Needs Debian's chromium, chromium-driver and python3-selenium.
 """
@@ -49,7 +50,7 @@ class Browser(unittest.TestCase):
         WebDriverWait(self.browser, 30, 0.03).until(lambda browser: browser.execute_script("return 'troupe' in window"))
 
     def run_script(self, body, *arguments):
-        """The body of an async function of `given`; what it throws is a failure."""
+        """Runs the body of an async function of `given`; an exception of it is a failure."""
         self.browser.set_script_timeout(30)
         said = self.browser.execute_async_script(
             "const given = arguments[0], done = arguments[1];"

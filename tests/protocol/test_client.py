@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python client talks with a server."""
+"""The Python client communicates with a server."""
 
 import asyncio
 import unittest

@@ -18,7 +18,7 @@ VECTORS = json.loads((HERE / "vectors.json").read_text(encoding="utf-8"))
 
 
 def forms_of(vector):
-    """(encoding, frame) of each way in which it is written."""
+    """(encoding, frame) for each form in which it may be written."""
     for name, text in vector.items():
         if name == "json":
             yield "json", text

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The JavaScript client and vectors.json agree: check(vectors) gives a line for each that they do not about.
+// Compares the JavaScript client with vectors.json: check(vectors) returns a line for each
+// difference.
 
 import {MalformedMessage, RpcError, cbor, connect, read, write} from "../../clients/javascript/troupe.js";
 
@@ -13,7 +14,7 @@ function* formsOf(vector) {
   for (const hex of cbor === undefined ? also_cbor : [cbor, ...also_cbor]) yield ["cbor", bytesOf(hex)];
 }
 
-// With the names in order, and what JSON does not have.
+// A text with sorted names, and with values that JSON lacks.
 function shown(value) {
   return JSON.stringify(value, (name, one) => {
     if (typeof one === "bigint") return `${one}n`;
@@ -48,7 +49,7 @@ export function check(vectors) {
     const value = encoding === "json" ? JSON.parse(frame) : cbor.decode(frame);
     same(name, shown(value), vector.big ? `"${vector.json}n"` : shown(JSON.parse(vector.json)));
     same(`${name}, again`, shown(cbor.decode(cbor.encode(value))), shown(value));
-    // Floats without a fraction are integers here.
+    // JavaScript writes floats without a fraction as integers.
     if (vector.order !== false && !/^-?[0-9]+\.0$|e\+/.test(vector.json)) {
       same(`${name}, written`, hexOf(cbor.encode(Object.is(value, -0) ? 0 : value)), vector.cbor);
     }

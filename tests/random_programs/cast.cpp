@@ -71,7 +71,7 @@ constexpr std::array<const char*, operation_count> operation_names{"nothing",
 
 class walking;
 
-/// Who does an operation from outside.
+/// The executor of operations from outside.
 struct outsider {
   static constexpr bool is_actor = false;
   [[nodiscard]] int index() const noexcept { return -1; }
@@ -112,7 +112,7 @@ ref<machine> lock_machine(part& p) {
   return locked;
 }
 
-/// Calls f with the handle of that actor; false if it has none.
+/// Calls f with the handle of that actor; returns false if it has none.
 template <class F>
 bool with(int other, F&& f) {
   part& p = world::here().at(other);
@@ -125,7 +125,7 @@ bool with(int other, F&& f) {
   return false;
 }
 
-// ── At once ───────────────────────────────────────────────────────────────────────────────────
+// ── Immediate operations ──────────────────────────────────────────────────────────────────────
 
 template <class M>
 M build(int id, int number) {
@@ -150,7 +150,7 @@ void send_letters(const Me& me, int to, int number, int count) {
           const delivery said = h.send(std::move(m));
           w.sent(id, said);
         } catch (const on_purpose&) {
-          // It was not sent.
+          // The message was not sent.
         }
       }
     }
@@ -308,7 +308,7 @@ void publish(const Me& me, int number) {
   if (became.paused != 0) w.happens(me.index(), feature::is_suspended);
 }
 
-/// Asks for what `number` says, and gives the asking and its value to f.
+/// Makes the request that `number` selects, and passes the asking and the value to f.
 template <class F>
 void with_request(int other, int number, duration limit, F&& f) {
   with(other, [&](const auto& h) {
@@ -337,7 +337,8 @@ void ask_and_get(const Me& me, int other, int number) {
       auto asking = ask();
       one.result(asking.get());
     } catch (const std::logic_error&) {
-      one.none();  // it could not end well: a member of its own group, say
+      one.none();  // it could not complete, for example because the responder is a member of the
+                   // same group
     }
   });
 }
@@ -543,7 +544,7 @@ void do_at_once(Me& me, const order& a) {
   }
 }
 
-// ── In a handler that is a coroutine ──────────────────────────────────────────────────────────
+// ── Operations in a handler that is a coroutine ───────────────────────────────────────────────
 
 template <class Me>
 void goes_on(const Me& me) {
@@ -648,7 +649,7 @@ task<> await_name(Me& me, int number) {
   }
 }
 
-/// The rest of a slow operation, in the turn in which it goes on.
+/// The rest of a slow operation, in the turn in which it resumes.
 template <class Me>
 task<> do_slowly(Me& me, order a, feature as) {
   world& w = world::here();
@@ -703,7 +704,7 @@ task<> do_slowly(Me& me, order a, feature as) {
   waits.over();
 }
 
-/// While it lives, an exclusive handler runs or is suspended.
+/// While it exists, an exclusive handler is running or suspended.
 struct exclusive_scope {
   explicit exclusive_scope(part& of) : p(of) { ++p.exclusive; }
   exclusive_scope(const exclusive_scope&) = delete;
@@ -716,7 +717,7 @@ struct exclusive_scope {
   part& p;
 };
 
-// ── What all classes do with a message ────────────────────────────────────────────────────────
+// ── Message handling of all classes ───────────────────────────────────────────────────────────
 
 template <class Me, class M>
 void take(Me& me, const M& m) {
@@ -922,7 +923,7 @@ void machine::on(const name_registered& n) { told_of_name(*this, n); }
 
 namespace {
 
-/// A function's object is there as long as this is.
+/// While it exists, the object of a function exists.
 class presence {
  public:
   explicit presence(int index) noexcept : index_(index) {}
@@ -937,7 +938,7 @@ class presence {
   int index_;
 };
 
-/// A function as do_at_once() and do_slowly() see it.
+/// A function in the form that do_at_once() and do_slowly() expect.
 class walking {
  public:
   static constexpr bool is_actor = true;
@@ -971,7 +972,7 @@ struct walker {
     walking me(self, index);
     for (int i = 0;; ++i) {
       if (i % 4 == 3) {
-        // What else comes waits.
+        // All other messages wait.
         const auto only = co_await self.receive<urgent, tick>(std::chrono::milliseconds(1));
         if (only) std::visit([&](const auto& m) { take(me, m); }, *only);
       }

@@ -14,10 +14,10 @@
 
 namespace troupe::random_programs {
 
-/// What one operation of a program is. The plainest is that nothing is done.
+/// One operation of a program. The simplest one does nothing.
 enum class operation : std::uint8_t {
   nothing,
-  // By an actor at once, or from outside.
+  // By an actor, immediately, or from outside.
   send_parcels,
   send_urgent,
   send_heavy,
@@ -41,7 +41,7 @@ enum class operation : std::uint8_t {
   receive_from_channel,
   lock,
   spawn,
-  // By an actor at once.
+  // By an actor, immediately.
   fail,
   fail_constructor,
   fail_on_stop,
@@ -86,7 +86,7 @@ inline constexpr auto operation_count = static_cast<std::size_t>(operation::coun
   return what >= operation::sleep && what <= operation::await_name;
 }
 
-/// What an actor holds, and lists for the search for cycles.
+/// A reference that an actor holds, and lists for the search for cycles.
 struct held {
   std::vector<ref<player>> players;
   std::vector<ref<machine>> machines;
@@ -122,7 +122,7 @@ class player : public actor {
   void on(const down& d);
   void on(const name_registered& n);
 
-  // What the operations use.
+  // Used by the operations.
   using actor::link;
   using actor::system;
   using actor::unlink;
@@ -196,11 +196,11 @@ class machine : public state_machine<machine> {
   const int index_;
 };
 
-/// An actor that is a function.
+/// Spawns an actor that is a function.
 [[nodiscard]] walker_handle spawn_walker(troupe::system& in, const spawn_options& options,
                                          int index);
 
-/// An operation from outside, on this thread.
+/// Executes an operation from outside, on this thread.
 void do_outside(order what);
 
 }  // namespace troupe::random_programs

@@ -9,20 +9,21 @@
 
 namespace troupe::random_programs {
 
-/// What can be active on an actor. A state lasts, and an event happens at one moment; see feature_set.
+/// A feature that can be active on an actor. A state lasts, and an event happens at one moment; see
+/// feature_set.
 enum class feature : std::uint8_t {
   spawns,             // event: it has spawned a child
   stopped,            // event: it is told to stop()
   stopped_now,        // event: it is told to stop_now()
-  restarted,          // event: its supervisor makes its next object
-  constructor_fails,  // event: the constructor of its next object throws
+  restarted,          // event: its supervisor creates its next incarnation
+  constructor_fails,  // event: the constructor of its next incarnation throws
   on_stop_fails,      // event: on_stop() throws
   linked,             // state: it has a link
-  watched,            // state: an actor watches it
-  watches,            // state: it watches an actor
-  unwatches,          // event: it has taken a watch back
+  watched,            // state: an actor monitors it
+  watches,            // state: it monitors an actor
+  unwatches,          // event: it has cancelled a monitor
   named,              // state: it has a name
-  awaits_name,        // state: it waits for a name, in a handler or to be told
+  awaits_name,        // state: it waits for a name, in a handler or for a notification
   subscribed,         // state: it is subscribed to a topic
   publishes,          // event: it has published
   asks,               // state: it has made a request that has no result yet
@@ -47,11 +48,11 @@ enum class feature : std::uint8_t {
   state_limit,        // event: the time limit of a state has come
   in_group,           // event: it handles a message in a turn of a serial group
   on_dispatcher,      // event: it handles a message on a dispatcher of its own
-  searched,           // event: the search for cycles has looked at what it holds
+  searched,           // event: the search for cycles has examined its references
   locked,             // event: a weak_ref to it was locked
   high_priority,      // event: it handles a message of high priority
   batch,              // event: it handles several messages together
-  function,           // event: a function has received a message, or what it waited for
+  function,           // event: a function has received a message, or the result that it waited for
   awaits_end,         // state: one of its handlers is in end_of()
   shutdown,           // event: shutdown() finds messages in its mailbox
   shutdown_now,       // event: shutdown_now() finds messages in its mailbox
@@ -64,10 +65,10 @@ inline constexpr std::size_t feature_count = static_cast<std::size_t>(feature::c
 using features = std::bitset<feature_count>;
 
 [[nodiscard]] const char* to_string(feature f) noexcept;
-/// Why the two are never active on one actor; null: they can be.
+/// Why the two are never active on one actor; null if they can be.
 [[nodiscard]] const char* impossible(feature one, feature other) noexcept;
 
-/// Which pairs one run has had on one actor.
+/// The pairs that one run has had on one actor.
 class pairs {
  public:
   void add(feature f, const features& with) noexcept { with_[static_cast<std::size_t>(f)] |= with; }
@@ -79,12 +80,13 @@ class pairs {
   std::array<features, feature_count> with_{};
 };
 
-/// What is active on one actor.
+/// The active features of one actor.
 ///
-/// Two states are a pair when they last at the same time; a state and an event, when the event happens in the state; two
-/// events, when both happen in the life of the actor. A state that ended with an object is active until the next
-/// object has started: so a restart meets what it ends. An exclusive handler is active until the first message behind it
-/// has been handled, which it has held up.
+/// Two states are a pair if they last at the same time; a state and an event, if the event happens
+/// during the state; two events, if both happen in the life of the actor. A state that ended with
+/// an incarnation counts as active until the next incarnation has started, so a restart is paired
+/// with the states that it ends. An exclusive handler counts as active until the first message
+/// after it, which it has delayed, has been handled.
 class feature_set {
  public:
   void happens(feature f, pairs& in) noexcept {
@@ -97,7 +99,7 @@ class feature_set {
     now_.set(at);
     ++lasting_[at];
   }
-  /// `with_object`: because its object ends.
+  /// `with_object`: the state ends because its incarnation ends.
   void ends(feature f, bool with_object) noexcept {
     const auto at = static_cast<std::size_t>(f);
     if (with_object) lately_.set(at);
@@ -105,7 +107,7 @@ class feature_set {
     now_.reset(at);
   }
   void next_object_started() noexcept { lately_.reset(); }
-  /// It is as if the state lasted, or not any more.
+  /// Counts the state as lasting, or no longer so.
   void counts_as_lasting(feature f, bool does) noexcept {
     lately_.set(static_cast<std::size_t>(f), does);
   }
@@ -117,7 +119,8 @@ class feature_set {
   std::array<std::uint16_t, feature_count> lasting_{};
 };
 
-/// In how many runs each pair was active, of all processes that were forked after it was made.
+/// The number of runs in which each pair was active, in all processes that were forked after the
+/// matrix was created.
 class matrix {
  public:
   matrix();
@@ -129,7 +132,7 @@ class matrix {
   [[nodiscard]] std::uint32_t count(std::size_t f, std::size_t g) const noexcept;
   /// A table with a row and a column for each feature.
   [[nodiscard]] std::string text() const;
-  /// The pairs that can be and have not been, a line for each; empty: none.
+  /// The possible pairs that have not occurred, one per line; empty if all have.
   [[nodiscard]] std::string missing() const;
 
  private:

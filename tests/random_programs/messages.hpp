@@ -16,24 +16,24 @@ namespace troupe::random_programs {
 
 class world;
 
-/// What a handler, a constructor or a move throws because the program says so.
+/// Thrown by a handler, a constructor or a move because the program requires it.
 class on_purpose : public std::runtime_error {
  public:
   on_purpose() : std::runtime_error("on purpose") {}
 };
 
-/// The kinds of messages whose fate is known one by one, and of those that are only counted.
+/// The kinds of messages whose fate is tracked one by one, and of those that are only counted.
 enum class kind : std::uint8_t {
   parcel,
-  urgent,   // of high priority
+  urgent,   // with high priority
   heavy,    // owns bytes
-  limited,  // at most two of them wait
+  limited,  // at most two of them may wait
   fragile,  // its move may throw
   item,     // handled in batches
-  tick,     // of a timer
+  tick,     // sent by a timer
   last_letter = tick,
-  note,   // of a topic, shared by its subscribers
-  chirp,  // of a topic, a copy for each subscriber
+  note,   // published on a topic, shared by its subscribers
+  chirp,  // published on a topic, a copy for each subscriber
   request,
   other,
   count
@@ -41,18 +41,19 @@ enum class kind : std::uint8_t {
 inline constexpr std::size_t kinds = static_cast<std::size_t>(kind::count);
 inline constexpr std::size_t letter_kinds = static_cast<std::size_t>(kind::last_letter) + 1;
 
-/// A state machine that is locked defers them.
+/// A locked state machine defers these.
 [[nodiscard]] constexpr bool is_deferred(kind what) noexcept {
   return what == kind::parcel || what == kind::urgent || what == kind::limited;
 }
 
-/// The identity of one message. It moves with the message; whoever destroys it decides the message's fate.
+/// The identity of one message. It moves with the message. Its destruction decides the message's
+/// fate.
 class token {
  public:
   token() = default;
   explicit token(int id) noexcept;
   token(token&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
-  /// Another message, of the same timer.
+  /// Creates another message of the same timer.
   token(const token& other);
   token& operator=(token other) noexcept {
     std::swap(id_, other.id_);
@@ -60,9 +61,9 @@ class token {
   }
   ~token();
 
-  /// -1: it has been moved from.
+  /// -1 if it has been moved from.
   [[nodiscard]] int id() const noexcept { return id_; }
-  /// Throws if the message has been moved as often as it can be.
+  /// Throws if the message has been moved as often as allowed.
   void before_move(int moves_left) const;
 
  private:
@@ -108,27 +109,27 @@ struct chirp {
   int number;
 };
 
-/// Requests: of a value, which is answered by the next one.
+/// Requests with a value; the reply is the next value.
 struct question {
   int value;
 };
-struct slow_question {  // its handler waits before it answers
+struct slow_question {  // its handler waits before it replies
   int value;
 };
-struct later_question {  // its reply is kept
+struct later_question {  // its reply is kept for later
   int value;
 };
 
-/// What a program tells an actor to do; see operations.hpp.
+/// An operation that a program orders an actor to execute; see cast.hpp.
 struct order {
   int what;
   int other;
   int number;
-  int then = 0;  // of a slow one: what it does at once when it goes on
+  int then = 0;  // for a slow operation: the immediate operation when it resumes
 };
-struct act : order {};    // at once
+struct act : order {};    // immediately
 struct slow : order {};   // in a handler that is a coroutine
-struct alone : order {};  // in an exclusive one
+struct alone : order {};  // in an exclusive handler
 
 struct flip {};  // a state machine changes its state
 

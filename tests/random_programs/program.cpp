@@ -25,7 +25,7 @@ namespace {
 
 using policy = overload::policy;
 
-// ── Two features that are to meet ─────────────────────────────────────────────────────────────
+// ── Combining two features ────────────────────────────────────────────────────────────────────
 
 using focus = std::array<feature, 2>;
 
@@ -66,7 +66,7 @@ bool can_be(shape s, const focus& of) noexcept {
 constexpr int by_any = -2;
 constexpr int by_outside = -1;
 
-/// An operation that makes a feature active on actor 0; -2: any.
+/// An operation that makes a feature active on actor 0; -2 stands for any actor.
 struct recipe {
   operation what;
   int by;
@@ -219,7 +219,7 @@ class program {
 
   // ── The system ──────────────────────────────────────────────────────────────────────────────
 
-  /// Told of the ends, and of what a machine defers.
+  /// Notified of terminations, and of the messages that a machine defers.
   class onlooker final : public observer {
    public:
     explicit onlooker(world& of) noexcept : of_(of) {}
@@ -425,7 +425,7 @@ class program {
     return made;
   }
 
-  // To another one of the class that was made before, or is made for it.
+  // Redirects to another actor of the class, which already exists or is created for this.
   void redirect(part& p, spawn_options& made) {
     part* target = nullptr;
     for (part& each : world_.parts()) {
@@ -497,7 +497,8 @@ class program {
         const auto& those = wanted[static_cast<std::size_t>(drawn % 2)];
         const auto which = static_cast<std::size_t>(
             choose(static_cast<int>(those.size()), "how two features meet"));
-        // One that ends the first actor is to come behind what it is to meet.
+        // An operation that ends the first actor comes after the one that it is to be combined
+        // with.
         if (!ends_an_actor(those[which].what) || one_in(8, "whether an actor ends")) {
           do_one(those[which].what, those[which].by, those[which].other);
         }
@@ -509,7 +510,7 @@ class program {
     world_.throw_if_broken();
   }
 
-  // A handler is to wait before something happens to its actor.
+  // A handler has to wait before the other feature affects its actor.
   [[nodiscard]] std::size_t first_of_two(std::size_t otherwise) const noexcept {
     static constexpr std::array waiting{
         feature::sends_when_ready, feature::uses_channel, feature::awaits_end, feature::awaits_name,
@@ -529,13 +530,13 @@ class program {
   void do_all(const std::vector<recipe>& those) {
     for (const recipe& each : those) {
       do_one(each.what, each.by, each.other);
-      // It is to sleep before its mailbox is filled.
+      // The actor has to be suspended before its mailbox is filled.
       int turns = 8;
       if (each.by == 1) (void)sim_.run_until([&] { return turns-- <= 0; }, 1us);
     }
   }
 
-  // Those that end an actor are rare.
+  // Operations that end an actor are rare.
   operation drawn_operation() {
     const auto drawn =
         static_cast<operation>(choose(static_cast<int>(operation_count), "what is done"));
@@ -577,7 +578,7 @@ class program {
     }
   }
 
-  // What a slow operation does when it goes on.
+  // The operation that a slow one executes when it resumes.
   operation what_then(int by) {
     if (by == 0 && is_in_focus(feature::exclusive)) {
       const auto those = recipes_of(its_[0] == feature::exclusive ? its_[1] : its_[0]);
@@ -672,7 +673,7 @@ class program {
     }
   }
 
-  // ── The end ─────────────────────────────────────────────────────────────────────────────────
+  // ── The end of a run ────────────────────────────────────────────────────────────────────────
 
   void end(troupe::system& system) {
     int how = choose(4, "how it ends");
@@ -699,7 +700,7 @@ class program {
     if (how == 2) check_end(system, system.shutdown_now(60s));
   }
 
-  // Also if something is thrown: no reference outlives the system.
+  // Even after an exception, no reference outlives the system.
   struct references_go_first {
     program& of;
     ~references_go_first() {
@@ -712,7 +713,8 @@ class program {
     }
   };
 
-  // Until nothing happens any more: an actor may have been told often to stop, and be restarted each time.
+  // Runs until nothing happens any more. An actor may have been told several times to stop, and is
+  // restarted each time.
   void settle(troupe::system& system) {
     std::uint64_t before = 0;
     for (int rounds = 0;; ++rounds) {
@@ -732,7 +734,7 @@ class program {
     world_.settled();
   }
 
-  // Who has nothing to do has all of its room.
+  // The limits of an idle actor are fully available.
   void probe() {
     for (std::size_t i = 0; i < world_.parts().size(); ++i) {
       part& p = world_.at(static_cast<int>(i));
@@ -759,7 +761,8 @@ class program {
 
   void note_backlog(feature what) {
     for (part& each : world_.parts()) {
-      const std::uint32_t idle = each.policy == policy::drop_oldest ? 0 : 1;  // they weigh nothing
+      const std::uint32_t idle = each.policy == policy::drop_oldest ? 0 : 1;  // such messages do
+                                                                              // not count
       const bool waits = (each.as_player && load_of(each.as_player) > idle) ||
                          (each.as_machine && load_of(each.as_machine) > idle) ||
                          (each.as_function && load_of(each.as_function) > idle);

@@ -9,11 +9,12 @@
 
 namespace troupe::random_programs {
 
-/// The program of the simulation's seed: makes it, runs it, and throws what was found not to be true.
+/// Generates and runs the program of the simulation's seed, and throws a description of the first
+/// broken property.
 ///
-/// All that is random in it is chosen by the simulation, so that a program that fails can be made simpler by
-/// sim::explore(). The seed itself names two features, which the program tries to bring together on one actor.
-/// `verbose`: each operation is a line on stderr.
+/// The simulation makes all random choices, so sim::explore() can simplify a failing program. The
+/// seed itself selects two features, which the program tries to combine on one actor. With
+/// `verbose`, each operation prints a line on stderr.
 void run_program(sim::simulation& sim, matrix& into, bool verbose = false);
 
 }  // namespace troupe::random_programs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs over all features of actors, each made by a seed; see README.md.
+// Random programs that use all features of actors; each is generated from a seed. See README.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TEST(random_programs, keep_the_contract_and_bring_all_features_together) {
          .options = {.trace_lines = 400}},
         [&](sim::simulation& sim) { run_program(sim, met, verbose); });
     ASSERT_TRUE(all) << all.text();
-    if (all.runs < part) return;  // one that the environment asks for
+    if (all.runs < part) return;  // a run requested by an environment variable
     done += part;
   }
   std::printf("%s%llu programs, from seed %llu on; the next one is %llu\n", met.text().c_str(),

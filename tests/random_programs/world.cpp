@@ -51,7 +51,7 @@ bead::~bead() { --world::here().beads; }
 
 world::world(sim::simulation& in) : sim(in) { the_one = this; }
 world::~world() {
-  channels.clear();  // their values count themselves
+  channels.clear();  // the values count themselves
   the_one = nullptr;
 }
 world& world::here() noexcept { return *the_one; }
@@ -99,7 +99,7 @@ void world::object_made(int index, const address& where) {
     if (p.constructors_to_fail > 0) {
       --p.constructors_to_fail;
       happens(p, feature::constructor_fails);
-      end_subscriptions(p);  // as with an object
+      end_subscriptions(p);  // as when an incarnation ends
       log("the constructor of actor " + std::to_string(index) + " fails");
       throw on_purpose();
     }
@@ -150,7 +150,7 @@ void world::object_ends(int index) {
   end_subscriptions(p);
   for (timer_entry& each : timers) {
     if (each.from != index || each.to != index || each.is_over || each.is_cancelled) continue;
-    // The next object gets nothing of what this one has armed for itself.
+    // The next incarnation does not get the timers that this one has armed for itself.
     each.is_cancelled = true;
     each.since_cancelled = 1;
     p.active.ends(feature::timed, true);
@@ -175,7 +175,7 @@ void world::ended(const address& who, exit_reason why) {
     require(!is_abnormal(why) && !p->is_always_restarted,
             "a child is restarted as its supervisor says");
   }
-  end_subscriptions(*p);  // of one that waited for its next object
+  end_subscriptions(*p);  // of an actor that waited for its next incarnation
   if (why == exit_reason::unreachable) {
     require(!p->as_player && !p->as_machine && !p->as_function,
             "an actor that is referenced from outside does not end as unreachable");
@@ -222,7 +222,7 @@ kind world::kind_named(std::string_view type) {
     if (name == type.data()) return what;
   }
   kind found = kind::other;
-  // A machine says the name without its namespace.
+  // A machine reports the name without its namespace.
   const auto is = [&](std::string_view name, kind what) {
     if (type == name || type == name.substr(name.rfind(':') + 1)) found = what;
   };
@@ -328,7 +328,7 @@ bool world::is_locked(int index) noexcept { return index >= 0 && at(index).is_lo
 
 void world::destroyed(int id) noexcept {
   --tokens_;
-  is_undecided_ = false;  // of the last one: it would have been told at once
+  is_undecided_ = false;  // the previous message: its notification would have come at once
   letter& it = letter_at(id);
   if (it.end != fate::none) return;
   auto& due = expected_[static_cast<std::size_t>(it.what)];
@@ -355,7 +355,7 @@ void world::destroyed(int id) noexcept {
       it.end = fate::gone_with_end;
       return;
     }
-    --due[static_cast<std::size_t>(fate::ignored)];  // on_unhandled() is told behind this
+    --due[static_cast<std::size_t>(fate::ignored)];  // on_unhandled() is called after this
     it.end = fate::ignored;
     return;
   }
@@ -381,7 +381,7 @@ void world::heard(part& by, kind what, int publisher, int number) {
   log("actor " + std::to_string(by.index) + " hears " + std::to_string(number) + " of " +
       std::to_string(publisher));
   if (by.is_target) return;
-  // With drop_oldest a message takes the place of one that was dropped, before a retained one.
+  // With drop_oldest, a message replaces one that was dropped, before a retained one.
   if (by.policy == overload::policy::drop_oldest && what == kind::note) return;
   letter key;
   key.what = what;
@@ -402,7 +402,7 @@ void world::received(int bead) {
   received_[static_cast<std::size_t>(bead)] = true;
 }
 
-// ── Watches, links, timers ────────────────────────────────────────────────────────────────────
+// ── Monitors, links, timers ───────────────────────────────────────────────────────────────────
 
 void world::watched(int by, int of, bool by_address, const troupe::monitor& which) {
   watch_entry& fresh = watches_.emplace_back();
@@ -500,12 +500,13 @@ void world::fired(int timer, int to) {
   at(of.to).active.ends(feature::timed, false);
 }
 
-// A tick of send_every() that is in the mailbox may still come, unless it is the receiver that cancels.
+// A tick of send_every() that is already in the mailbox may still arrive, unless the receiver
+// cancels.
 void world::cancel(int timer, int by) {
   timer_entry& of = timers[static_cast<std::size_t>(timer)];
   if (of.is_cancelled) return;
   const bool before = of.is_over;
-  // What it destroys is cancelled.
+  // Ticks that cancel() destroys count as cancelled.
   of.is_cancelled = true;
   const bool did = of.handle.cancel();
   require(!(did && before), "a timer that is over is not cancelled");
@@ -604,9 +605,9 @@ void pending::result(const ask_result<int>& got) {
   }
 }
 
-// ── The end ───────────────────────────────────────────────────────────────────────────────────
+// ── The end of a run ──────────────────────────────────────────────────────────────────────────
 
-// Actors that nobody holds, directly or through others, have been collected.
+// Actors that are not reachable from any holder, directly or through others, have been collected.
 void world::check_reachable() {
   std::vector<bool> seen_part(parts_.size(), false);
   std::vector<int> open;
@@ -640,7 +641,7 @@ void world::settled() {
   require(now.senders_paused == 0, "no sender is suspended");
   require(now.handlers_waiting == 0, "no handler waits in send_when_ready()");
   require(now.overdraft_bytes == 0, "the overdraft is given back");
-  // A supervisor may still have the one that looks after its children.
+  // A supervisor may still have the timer of its own that checks its children.
   require(now.timers_armed <= supervisors, "no timer is armed");
   require(asking == 0, "each request has its result");
   for (const budget& each : budgets) require(each.used() == 0, "the budgets are given back");

@@ -32,7 +32,7 @@ using walker_handle = recipient<act, slow, parcel, urgent, heavy, fragile, tick>
 
 enum class shape : std::uint8_t { player, machine, function };
 
-/// What became of a message.
+/// The fate of a message.
 enum class fate : std::uint8_t {
   none,
   handled,
@@ -41,27 +41,27 @@ enum class fate : std::uint8_t {
   dropped,        // by a limit
   ignored,        // by the state of a machine
   unsent,         // moving it threw in send()
-  torn,           // moving it threw behind send()
-  failed,         // in a batch whose handler was not reached, because another one threw
-  gone_with_end,  // its sender ended in send_when_ready()
-  cancelled,      // of a timer that was cancelled, or ended with its receiver
+  torn,           // moving it threw after send()
+  failed,         // in a batch, and its handler was not reached because another one threw
+  gone_with_end,  // its sender terminated in send_when_ready()
+  cancelled,      // its timer was cancelled, or ended with its receiver
 };
 [[nodiscard]] const char* to_string(fate f) noexcept;
 
 struct letter {
   kind what = kind::other;
   fate end = fate::none;
-  bool in_line = false;     // in send_when_ready()
-  bool has_thrown = false;  // when it was moved
+  bool in_line = false;     // waits in send_when_ready()
+  bool has_thrown = false;  // a move of it has thrown
   bool was_taken = false;   // send() has accepted it
   int from = -1;
   int to = -1;
-  int number = 0;  // of those from the one to the other of this kind
+  int number = 0;  // counts messages of this kind between these two actors
   int timer = -1;
   int sender_object = 0;
 };
 
-/// One actor, as the oracle sees it.
+/// One actor, from the oracle's point of view.
 struct part {
   int index = 0;
   shape is = shape::player;
@@ -69,34 +69,35 @@ struct part {
   std::size_t max_messages = no_limit;
   bool is_supervised = false;
   bool is_always_restarted = false;
-  bool stops_between = false;  // it was told to stop_now() between two objects
-  bool is_target = false;      // others redirect to it
+  bool stops_between = false;  // it was told to stop_now() between two incarnations
+  bool is_target = false;      // other actors redirect to it
   int redirects_to = -1;
   bool is_charged = false;
   bool is_grouped = false;
   bool is_dispatched = false;
 
   address where;
-  ref<player> as_player;  // held from outside; empty: it is not
+  ref<player> as_player;  // held from outside; empty if not held
   ref<machine> as_machine;
   walker_handle as_function;
   weak_ref<player> weak_player;
   weak_ref<machine> weak_machine;
 
-  int objects = 0;  // alive
+  int objects = 0;  // existing incarnations
   int objects_made = 0;
   int objects_ended = 0;
-  int stops_run = 0;         // on_stop() of the present object
-  bool fails_first = false;  // the constructor of its first object
+  int stops_run = 0;         // calls of on_stop() of the current incarnation
+  bool fails_first = false;  // the constructor of its first incarnation fails
   bool has_ended = false;
   exit_reason reason = exit_reason::unknown;
   int failures = 0;
 
   int constructors_to_fail = 0;
   bool on_stop_is_to_fail = false;
-  bool is_locked = false;    // a machine that defers
-  int exclusive = 0;         // its exclusive handlers that are running or suspended
-  int behind_exclusive = 0;  // 1: one is over; 2: and the first message behind it is handled
+  bool is_locked = false;    // a machine that defers messages
+  int exclusive = 0;         // number of exclusive handlers that are running or suspended
+  int behind_exclusive = 0;  // 1: an exclusive handler has ended; 2: the first message after it has
+                             // been handled too
   std::vector<int> holds;
   feature_set active;
 };
@@ -115,8 +116,8 @@ struct link_entry {
   int one = -1;
   int other = -1;
   bool is_open = true;
-  int must_end = -1;  // this actor, or its object
-  int after = 0;      // so many of its objects had ended
+  int must_end = -1;  // this actor or its incarnation must end
+  int after = 0;      // number of its incarnations that had ended before
   int told = 0;
 };
 
@@ -126,7 +127,7 @@ struct timer_entry {
   int to = -1;
   bool repeats = false;
   bool is_cancelled = false;
-  bool is_over = false;  // fired, or ended with its actor
+  bool is_over = false;  // it has fired, or ended with its actor
   int since_cancelled = 0;
   time_point due;
 };
@@ -148,9 +149,9 @@ class bead {
   int number_;
 };
 
-/// What has happened in one run, and what must be true of it.
+/// The events of one run, and its required properties.
 ///
-/// Threads: one: that of the simulation.
+/// Threads: only that of the simulation.
 class world {
  public:
   explicit world(sim::simulation& in);
@@ -174,7 +175,7 @@ class world {
   void happens(int index, feature f) noexcept {
     if (index >= 0) happens(at(index), f);
   }
-  /// What is active whenever it handles something.
+  /// Records the features that are active whenever an actor handles a message.
   void handles(part& p);
 
   // ── Messages ────────────────────────────────────────────────────────────────────────────────
@@ -193,13 +194,13 @@ class world {
   }
   void published(kind what, const publication& became);
   void heard(part& by, kind what, int publisher, int number);
-  /// It was not handled.
+  /// The message was not handled.
   void lost(kind what) noexcept { ++heard_[static_cast<std::size_t>(what)]; }
-  /// A value of a channel, once.
+  /// Records that a value of a channel was received, which may happen once.
   void received(int bead);
 
   // ── The oracle ──────────────────────────────────────────────────────────────────────────────
-  /// The first thing that was found not to be true.
+  /// Reports a broken property. Only the first one is kept.
   void broken(const std::string& what);
   void require(bool holds, const char* what) {
     if (!holds) broken(what);
@@ -217,8 +218,8 @@ class world {
   void fired(int timer, int to);
   void cancel(int timer, int by);
 
-  void settled();   // nothing is left to do
-  void finished();  // the system has ended
+  void settled();   // checks that nothing is left to do
+  void finished();  // checks the state after the end of the system
 
   sim::simulation& sim;
   pairs seen;
@@ -230,10 +231,10 @@ class world {
   std::vector<std::pair<int, subscription>> subscriptions;
   std::vector<channel<bead>> channels;
   std::vector<timer_entry> timers;
-  std::map<std::string, int, std::less<>> holders;  // of names
+  std::map<std::string, int, std::less<>> holders;  // holders of names
   std::map<std::string, std::vector<int>, std::less<>> told_of_names;
 
-  // Counted, to be compared with the system's statistics.
+  // Counted here, for comparison with the system's statistics.
   std::uint64_t dead_letters = 0;
   std::uint64_t refused = 0;
   std::uint64_t dropped = 0;
@@ -252,9 +253,9 @@ class world {
   std::int64_t beads = 0;
   int beads_made = 0;
   int topic_numbers = 0;
-  bool has_retained = false;  // the topic of notes
+  bool has_retained = false;  // for the topic of notes
   std::uint64_t supervisors = 0;
-  std::uint64_t handlers = 0;  // that have run
+  std::uint64_t handlers = 0;  // handlers that have run
   std::uint64_t objects_made = 0;
 
  private:
@@ -266,21 +267,23 @@ class world {
   std::deque<part> parts_;
   std::deque<letter> letters_;
   std::int64_t tokens_ = 0;
-  // The last one to be destroyed has been ignored, or it was in the line of a handler that ended.
+  // The message destroyed last was ignored, or was in the queue of a handler that ended.
   bool is_undecided_ = false;
   std::string broken_;
   std::vector<std::pair<const void*, kind>> kinds_;
   std::array<std::array<std::int64_t, 16>, kinds> expected_{};
   std::array<std::int64_t, kinds> published_{};
   std::array<std::int64_t, kinds> heard_{};
-  std::unordered_map<std::uint64_t, int> numbers_;  // given, by sender, receiver and kind
-  std::unordered_map<std::uint64_t, int> last_;     // handled
+  std::unordered_map<std::uint64_t, int> numbers_;  // last number given, by sender, receiver and
+                                                    // kind
+  std::unordered_map<std::uint64_t, int> last_;     // last number handled
   std::vector<bool> received_;
   std::vector<watch_entry> watches_;
   std::vector<link_entry> links_;
 };
 
-/// A state of an actor for as long as this lives: in the frame of a handler, whose end may be that of the object.
+/// A state of an actor during the lifetime of this object. It is in the frame of a handler, which
+/// may end together with the incarnation.
 class lasting {
  public:
   lasting(int whose, feature what) : whose_(whose), what_(what) {
@@ -298,17 +301,18 @@ class lasting {
   bool is_over_ = false;
 };
 
-/// A request, which has one result.
+/// A request, which must get exactly one result.
 class pending {
  public:
-  /// `calls_back`: the result comes to a callback, which is told of the end of its own actor too.
+  /// `calls_back`: the result goes to a callback, which is also notified of the termination of its
+  /// own actor.
   pending(int by, int of, duration limit, int value, bool calls_back = false);
   pending(pending&& other) noexcept;
   pending(const pending&) = delete;
   pending& operator=(const pending&) = delete;
   ~pending();
   void result(const ask_result<int>& got);
-  /// There is none, because waiting for it was refused.
+  /// There is no result, because waiting for it was refused.
   void none() noexcept;
 
  private:

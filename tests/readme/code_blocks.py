@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the programs out of Markdown files, so that they can be compiled and run.
+"""Extracts the programs from Markdown files, so that they can be compiled and run.
 
 usage: code_blocks.py FOLDER ROOT FILE...
 
-A block that begins with ```cpp is a whole program. That of line 12 of ROOT/docs/a-page.md becomes
-FOLDER/docs_a_page_12.cpp, whose errors point to the page. What has not changed is not written again;
-what is no longer there is removed. A program that does not end by itself begins with ```cpp no-run and
-becomes docs_a_page_12_no_run.cpp. A fragment begins with ```c++ instead; quotes.py looks after those.
+A block that begins with ```cpp is a whole program. The one at line 12 of ROOT/docs/a-page.md
+becomes FOLDER/docs_a_page_12.cpp, whose errors refer to the page. Unchanged programs are not
+written again; programs that no longer exist are removed. A program that does not end by itself
+begins with ```cpp no-run and becomes docs_a_page_12_no_run.cpp. A fragment begins with ```c++
+instead; quotes.py checks those.
 
-Prints the names of the programs, one a line.
+Prints the names of the programs, one per line.
 """
 
 import re
@@ -20,7 +21,7 @@ FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^`\n]*)$")
 
 
 def blocks_in(path: Path):
-    """Gives (line of the first line of code, what stands behind the fence, code) of each block."""
+    """Yields (line of the first line of code, text after the fence, code) of each block."""
     begin, code, opening = 0, [], None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         match = FENCE.match(line)
@@ -41,7 +42,7 @@ def is_program(info: str) -> bool:
 
 
 def programs_in(path: Path):
-    """Gives (line of the first line of code, whether it ends by itself, code) of each program."""
+    """Yields (line of the first line of code, whether it ends by itself, code) of each program."""
     for line, info, code in blocks_in(path):
         if is_program(info):
             yield line, info.split() == ["cpp"], code

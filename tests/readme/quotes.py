@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sees that the C++ in Markdown files is either a program that is compiled or a quotation.
+"""Checks that the C++ in Markdown files is either a program that is compiled or a quotation.
 
 usage: quotes.py ROOT FILE...
 
-Programs are what code_blocks.py writes out. Any other block of C++ is to occur, line by line, in a file
-that its page links to, or in a source beside it if the page links to a folder; only how far it is
-indented may differ.
+Programs are the blocks that code_blocks.py extracts. Any other block of C++ must occur, line by
+line, in a file that its page links to, or in a source file of a folder that the page links to.
+Only the indentation may differ.
 
-Prints each block that does not, and says 1 if there is one.
+Prints each block that does not, and exits with 1 if there is one.
 """
 
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants wrong quotations in a page and sees that each is found, and nothing else."""
+"""Plants wrong quotations in a page, and checks that each is found, and nothing else."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #   cmake -D SCRIPT=<run_and_match.cmake> -P run_and_match_test.cmake
 
-# expect(<what it says, or passes> <shell command> <expression>...)
+# expect(<message, or "passes"> <shell command> <expression>...)
 function(expect outcome shell)
   set(expressions)
   set(i 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A server as `troupe serve`, with a session in C++ beside the applications: at /native it says everything back.
+// A server like `troupe serve`, with a session in C++ beside the applications: /native echoes every
+// message.
 //
 //   beside serve troupe.toml
 

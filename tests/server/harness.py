@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of `troupe serve` share: a folder for applications, and the running server.
+"""The common code of the tests of `troupe serve`: a folder for applications, and the running
+server.
 
 The executable is the first argument of a test file, or the variable TROUPE.
 """
@@ -23,7 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import stuck_python  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DEADLINE = 20.0         # seconds for anything that should happen at once, on a machine that is busy with something else
+DEADLINE = 20.0         # seconds for anything that should happen at once, on a host that is busy with other work
 
 
 def executable():
@@ -34,7 +35,8 @@ def executable():
 
 
 def main():
-    """Runs the calling file's tests; the first argument that is no option is the executable."""
+    """Runs the tests of the calling file; the first argument that is not an option is the
+    executable."""
     if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
         os.environ["TROUPE"] = sys.argv.pop(1)
     executable()
@@ -47,7 +49,7 @@ def troupe(*arguments, **options):
 
 
 def until(condition, what, seconds=DEADLINE):
-    """Waits for a condition outside of this process, which nothing announces."""
+    """Polls for a condition outside of this process, of which no notification exists."""
     end = time.monotonic() + seconds
     while not (result := condition()):
         if time.monotonic() > end:
@@ -100,7 +102,7 @@ class Server:
         return f"{'wss' if self.is_secure else 'ws'}://127.0.0.1:{self.port}{path}"
 
     def get(self, path):
-        """(status, body). Certificates are not looked at."""
+        """(status, body). Certificates are not verified."""
         if self.is_secure:
             connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=DEADLINE,
                                                      context=ssl._create_unverified_context())
@@ -113,7 +115,8 @@ class Server:
         return answer.status, body
 
     def says(self, text, since=0):
-        """Waits for a line of the log with that, from that one on, and returns it."""
+        """Waits for a line of the log that contains this text, searching from the given line, and
+        returns it."""
         return until(lambda: next((line for line in list(self.log)[since:] if text in line), None),
                      f"a line with {text!r}")
 
@@ -139,7 +142,7 @@ class Server:
         """For addCleanup: ends the process if it still runs."""
         if self.process.returncode is not None:
             return
-        if not self.told_to_end:                            # a second signal would cut the draining short
+        if not self.told_to_end:                            # a second signal would cut the drain short
             self.signal()
         try:
             code = self.wait()
@@ -151,7 +154,7 @@ class Server:
 
 
 class WithFolder:
-    """For test cases: a folder of its own with what is written there."""
+    """For test cases: a folder of its own with the files that the test writes."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="troupe-server-")
@@ -165,7 +168,7 @@ class WithFolder:
         return path
 
     def certify(self, name, certificate, key, days=90, algorithm="ec"):
-        """Writes a certificate of 127.0.0.1 that has signed itself, and its key."""
+        """Writes a self-signed certificate of 127.0.0.1, and its key."""
         kind = ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"] if algorithm == "ec" else ["rsa:2048"]
         subprocess.run(["openssl", "req", "-x509", "-newkey", *kind, "-nodes", "-days", str(days),
                         "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",

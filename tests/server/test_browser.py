@@ -51,7 +51,7 @@ class Browser(WithFolder, unittest.TestCase):
         WebDriverWait(self.browser, DEADLINE, 0.03).until(lambda _: condition(), f"not in time: {what}")
 
     def shown(self):
-        """What the page shows, taken in one step: it may change meanwhile."""
+        """The contents of the page, read in one step, because it may change meanwhile."""
         return self.browser.execute_script(
             "return [...document.querySelectorAll('button')].map(each => each.innerText.split(/\\s+/).filter(word => word))")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line of `troupe serve` and `troupe new` promises: test_command.py path/to/troupe"""
+"""The promises of the command line of `troupe serve` and `troupe new`: test_command.py
+path/to/troupe"""
 
 import os
 import subprocess
@@ -104,7 +105,7 @@ class Check(Command):
         self.write("echo/main.lua", ECHO)
         self.write("troupe.toml", "[applications.one]\nfrom = 'echo'\n")
         self.assertEqual(self.run_here("serve", "--check").stdout, "one: raw, ok\n")
-        # What the command line names goes without it.
+        # Applications named on the command line need no configuration file.
         self.assertEqual(self.run_here("serve", "--check", "echo").stdout, "echo: raw, ok\n")
         both = self.run_here("serve", "--check", "--config", "troupe.toml", "echo")
         self.assertEqual(both.stdout, "one: raw, ok\necho: raw, ok\n")

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that a client or a script does stops another application.
+"""No client and no script can stop another application.
 
-One server has an application that misbehaves in every way of a list, and beside it an honest one and a session in C++.
-While the one has its way, the others are sent a message every 2 ms, and every answer must come. How long each takes is
-printed, and no test:
+One server has an application that misbehaves in every way of a list, and beside it an honest
+application and a session in C++. While the first misbehaves, the others get a message every 2
+ms, and every reply must arrive. The latencies are printed, but not tested:
 
     test_containment.py path/to/beside                          each way for half a second
-    test_containment.py path/to/beside --seconds 5 [--workers N] [--run-time 1s] [WAY...]      for docs/performance.md
+    test_containment.py path/to/beside --seconds 5 [--workers N] [--run-time 1s] [WAY...]
+                                                                for docs/performance.md
 """
 
 import argparse
@@ -33,7 +34,7 @@ CONTINUATION, TEXT, BINARY, CLOSE = 0, 1, 2, 8
 
 
 class Client:
-    """A WebSocket without any library between, which can be ruder than one."""
+    """A WebSocket without a library, which can be ruder than one."""
 
     def __init__(self, port, path, protocol=None, receive_buffer=None):
         self.socket = socket.socket()
@@ -77,13 +78,13 @@ class Client:
             head += struct.pack("!Q", size)
         elif size >= 126:
             head += struct.pack("!H", size)
-        return head + b"\0\0\0\0" + data                 # a mask of zeros masks nothing
+        return head + b"\0\0\0\0" + data                 # a mask of zeros leaves the data as it is
 
     def say(self, data):
         self.socket.sendall(self.frame(*((TEXT, data.encode()) if isinstance(data, str) else (BINARY, data))))
 
     def hear(self):
-        """The next message; the code if the server closes."""
+        """The next message, or the code if the server closes."""
         while True:
             opcode, size = self._take(2)
             opcode &= 15
@@ -104,11 +105,11 @@ class Client:
         self.socket.close()
 
 
-# ── Who is honest, and is measured ────────────────────────────────────────────────────────────────
-# In a process of its own, so that this one's work is not in the figures.
+# ── The honest clients, which are measured ────────────────────────────────────────────────────────
+# They run in a process of their own, so that the work of this process does not affect the figures.
 
 def measure(port, paths):
-    """Sends to each path every 2 ms until the standard input ends; prints all times in ms."""
+    """Sends to each path every 2 ms until the standard input ends. Prints all latencies in ms."""
     took, stop = {path: [] for path in paths}, threading.Event()
 
     def ask(path):
@@ -151,11 +152,12 @@ class Honest:
         return result
 
 
-# ── Who is not ────────────────────────────────────────────────────────────────────────────────────
+# ── Misbehaving clients and scripts ───────────────────────────────────────────────────────────────
 
 TIME, MEMORY, ERROR, SLOW_TEXT = "ran for more than", "memory", "an error of the script", "took too long to become a text"
 
-# name: (the handler's body, what each one ends with; None: it ends well). Who needs memory may be out of time before.
+# name: (the body of the handler, the end of each run; None: it ends well). A script that needs much
+# memory may exceed its time first.
 SCRIPTS = {
     "endless loop": ("while true do end", TIME),
     "in pcall": ("while true do pcall(function() while true do end end) end", TIME),
@@ -226,7 +228,8 @@ def ignore_hang_ups(work):
 
 
 class Ways:
-    """What clients do: each is a function that is called again and again until the time is over."""
+    """Misbehaviours of clients: each is a function that is called repeatedly until the time is
+    over."""
 
     def __init__(self, port):
         self.port = port
@@ -241,7 +244,7 @@ class Ways:
             client.close()
 
     def flood(self):
-        """Sends as much as it is let, and reads all."""
+        """Sends as much as it is allowed to, and reads everything."""
         client = self.client("/echoes")
         frames = client.frame(TEXT, b"x" * 100) * 200
 
@@ -252,7 +255,7 @@ class Ways:
         return work
 
     def flood_unread(self):
-        """Sends as much as it is let, reads nothing, and comes back when it is closed."""
+        """Sends as much as it is allowed to, reads nothing, and reconnects when it is closed."""
         state = {}
 
         @ignore_hang_ups
@@ -322,7 +325,7 @@ class Ways:
         return work
 
     def restarts(self):
-        """Has an instance fill its memory until it is made anew, and comes back."""
+        """Makes an instance fill its memory until it is replaced, and reconnects."""
         @ignore_hang_ups
         def work():
             client = Client(self.port, "/hoarder")
@@ -382,7 +385,7 @@ class Containment(WithFolder, unittest.TestCase):
         self.table = []
 
     def failures(self):
-        """How often each kind is in the log; and how much is there."""
+        """How often each kind of failure is in the log, and the size of the log."""
         with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as file:
             text = file.read()
         lines = re.findall(r"error +abuser.*", text)
@@ -394,7 +397,7 @@ class Containment(WithFolder, unittest.TestCase):
             return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) * 1024
 
     def contain(self, name, work, check=lambda rounds: None):
-        """Has `work` done again and again, while the honest ones are asked."""
+        """Runs `work` repeatedly, while requests are sent to the honest applications."""
         honest = Honest(self.server.port, ["/honest", "/native"])
         end, rounds = time.monotonic() + SECONDS, 0
         try:
@@ -429,7 +432,7 @@ class Containment(WithFolder, unittest.TestCase):
                     self.contain(name.replace("_", " "), getattr(ways, name)())
                     ways.end()
         self.assertEqual(self.server.get("/readyz")[0], 200)
-        # Who has misbehaved is still there, too.
+        # The misbehaving application is still available too.
         client = Client(self.server.port, "/abuser")
         self.assertEqual(client.ask("ping"), "pong")
         client.close()
@@ -441,7 +444,7 @@ class Containment(WithFolder, unittest.TestCase):
         def work():
             client.say(name)
             client.say("ping")
-            while client.hear() != "pong":                  # broadcasts come as well
+            while client.hear() != "pong":                  # broadcasts arrive as well
                 pass
 
         def check(rounds):

@@ -72,7 +72,7 @@ class Examples(WithFolder, unittest.IsolatedAsyncioTestCase):
 
             entered = await ada.call("enter", "ada", timeout=DEADLINE)
             self.assertEqual((entered["names"], entered["visits"]), (["ada"], 1))
-            async with troupe_rpc.connect(url, "troupe.rpc.cbor") as bob:  # of the other instance
+            async with troupe_rpc.connect(url, "troupe.rpc.cbor") as bob:  # belongs to the other instance
                 now = await bob.call("enter", "bob", timeout=DEADLINE)
                 self.assertEqual((now["names"], now["visits"]), (["ada", "bob"], 2))
                 bob_is = {"id": now["you"], "name": "bob"}

@@ -79,7 +79,7 @@ class Outgoing(WithFolder, unittest.IsolatedAsyncioTestCase):
         """)
 
     def peer(self, context=None):
-        """A server of HTTP; returns its port."""
+        """An HTTP server; returns its port."""
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
         if context:
@@ -92,7 +92,8 @@ class Outgoing(WithFolder, unittest.IsolatedAsyncioTestCase):
         return server.server_address[1]
 
     def certificate(self):
-        """For localhost, signed by itself; returns a server's context, and the file that trusts it."""
+        """A self-signed certificate for localhost; returns a server's context, and the file that
+        trusts it."""
         file = os.path.join(self.folder, "certificate.pem")
         key = os.path.join(self.folder, "key.pem")
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGHUP: what takes effect, what waits for a restart, and what a broken file does: test_reloading.py path/to/troupe"""
+"""SIGHUP: the changes that take effect, those that wait for a restart, and a broken file:
+test_reloading.py path/to/troupe"""
 
 import asyncio
 import os
@@ -38,7 +39,7 @@ class Reloading(WithFolder, unittest.TestCase):
             before = len(server.log)
             server.signal(signal.SIGHUP)
             server.says("limits.idle_time is now 2m, but stays 1m until a restart", before)
-        self.configure(level="info")                        # said, since it is the new level that counts
+        self.configure(level="info")                        # logged, because the new level applies
         server.signal(signal.SIGHUP)
         server.says('log.level is now "info", was "warning"')
         self.assertEqual(server.get("/readyz")[0], 200)

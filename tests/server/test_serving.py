@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Applications as their clients see them, through Python's websockets, from start to end: test_serving.py path/to/troupe"""
+"""Applications as seen by their clients, through Python's websockets, from start to end:
+test_serving.py path/to/troupe"""
 
 import asyncio
 import contextlib
@@ -132,7 +133,7 @@ class Ending(WithEcho):
                     self.assertEqual(await ask(sockets[which], "x"), "x")
                     counts[which] += 1
             except websockets.ConnectionClosed as closed:
-                self.assertEqual(closed.rcvd.code, 1001)    # in order, and none was cut
+                self.assertEqual(closed.rcvd.code, 1001)    # an orderly close, and none was cut
         loads = [asyncio.create_task(load(which)) for which in range(len(sockets))]
         while min(counts) < 10:
             await asyncio.sleep(0)
@@ -151,9 +152,9 @@ class Ending(WithEcho):
         self.assertEqual(server.get("/readyz"), (200, "ready\n"))
         server.signal()
         until(lambda: server.get("/readyz") == (503, "draining\n"), "it says that it drains")
-        async with connect(server, "/echo") as socket:      # everybody is still let in
+        async with connect(server, "/echo") as socket:      # new clients are still admitted
             self.assertEqual(await ask(socket, "x"), "x")
-        server.signal()                                     # the second one ends it at once
+        server.signal()                                     # the second signal ends it at once
         self.assertEqual(server.wait(), -signal.SIGTERM)
 
     async def test_an_application_that_does_not_stop_is_named_and_the_exit_code_is_1(self):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""TLS as clients see it: Python's ssl and websockets, curl, and openssl's own: test_tls.py path/to/troupe"""
+"""TLS as seen by clients: Python's ssl and websockets, curl, and openssl's own client: test_tls.py
+path/to/troupe"""
 
 import asyncio
 import os
@@ -103,7 +104,7 @@ class Serving(WithTls):
         run = self.curl(server, "/healthz", scheme="http")
         self.assertIn("400 Bad Request: this port speaks TLS; use https://", run.stdout)
         with socket.create_connection(("127.0.0.1", server.port), DEADLINE):
-            self.assertEqual(server.get("/healthz"), (200, "ok\n"))      # with one that says nothing
+            self.assertEqual(server.get("/healthz"), (200, "ok\n"))      # while another client sends nothing
 
     async def test_to_begin_again_is_refused(self):
         server = self.served()
@@ -111,7 +112,7 @@ class Serving(WithTls):
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as client:
             client.stdin.write("R\n")
             client.stdin.flush()
-            client.wait(2 * DEADLINE)                       # by itself, since it is refused
+            client.wait(2 * DEADLINE)                       # the server closes it, because it is refused
             said = client.stdout.read()
         self.assertIn("RENEGOTIATING", said)
         self.assertIn("no renegotiation", said)
@@ -131,7 +132,7 @@ class Serving(WithTls):
         client = self.trust().wrap_socket(socket.create_connection(("127.0.0.1", server.port)), server_hostname="localhost")
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")
         self.assertIn(b"200 OK", client.recv(4096))
-        client.close()                                      # Python says nothing here
+        client.close()                                      # Python sends no close_notify here
         until(lambda: "troupe_http_tls_truncated_total 1" in server.get("/metrics")[1], "the count")
 
 
@@ -153,7 +154,7 @@ class Memory(WithTls):
             client.sendall(request)
             self.assertIn(b" 101 ", client.recv(4096))
             return client
-        clients = [open_one() for _ in range(20)]           # what is made once
+        clients = [open_one() for _ in range(20)]           # memory that is allocated once
         before, count = resident(), 300
         clients += [open_one() for _ in range(count)]
         each = (resident() - before) // count

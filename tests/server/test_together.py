@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `make run` serves: a chat in C++ and a poll in Lua, on one port and one page: test_together.py path/to/together"""
+"""The server of `make run`: a chat in C++ and a poll in Lua, on one port and one page:
+test_together.py path/to/together"""
 
 import asyncio
 import json

@@ -19,7 +19,7 @@ using shared::greeting;
 
 constexpr auto patience = 30s;
 
-/// There is one in each library, and they are two classes.
+/// Each library has its own, and the two are different classes.
 class private_class : public troupe::actor {
  public:
   void on(const greet&) {}
@@ -36,7 +36,7 @@ struct asks {
   troupe::ref<greeter> whom;
 };
 
-/// Asks in a handler of this library's own, with the coroutine that was compiled here.
+/// Sends a request in a handler of this library, with the coroutine that was compiled here.
 class asker : public troupe::actor {
  public:
   troupe::task<std::string> on(asks m) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with Troupe in it, and two libraries that it loads: hidden symbols, RTLD_LOCAL. Each has its own copies of what
-// the shared header compiles to, and all agree on which class and which message something is.
+// A program that contains Troupe, and two libraries that it loads: hidden symbols, RTLD_LOCAL. Each
+// has its own copies of the code of the shared header, and all agree on the identity of classes and
+// messages.
 #include <dlfcn.h>
 
 #include <stdexcept>
@@ -105,7 +106,7 @@ TEST(a_library, may_be_unloaded_when_the_system_is_gone) {
     EXPECT_EQ(::dlclose(handle), 0);
     EXPECT_EQ(::dlopen(from_bin(TROUPE_TEST_THIRD).c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr)
         << "it is unloaded";
-    // What this thread kept of its memory is used again.
+    // The memory that this thread has cached is used again.
     const troupe::system system({.workers = 1});
   }
 }

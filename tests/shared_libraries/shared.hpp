@@ -6,7 +6,8 @@
 #include <troupe/supervision/child.hpp>
 #include <troupe/troupe.hpp>
 
-// What the program and both libraries compile: each has its own copy of the records that are made of it.
+// Compiled into the program and both libraries: each has its own copy of the records that the
+// compiler creates.
 
 namespace shared {
 
@@ -19,7 +20,7 @@ struct greeting {
 struct knock {};
 struct was_sender_known {};
 
-/// Answers, and knows who has sent it something.
+/// Replies, and knows the sender of a message.
 class greeter : public troupe::actor {
  public:
   using messages = troupe::messages<greet, knock, was_sender_known>;
@@ -34,7 +35,7 @@ class greeter : public troupe::actor {
   bool was_sender_known_ = false;
 };
 
-/// Takes the overflow of a greeter.
+/// Takes the messages that overflow a greeter's mailbox.
 class stand_in : public troupe::actor {
  public:
   std::string on(const greet& m) { return "a stand-in greets " + m.name; }
@@ -42,18 +43,19 @@ class stand_in : public troupe::actor {
   bool on(was_sender_known) { return false; }
 };
 
-/// What a library can do.
+/// The functions of a library.
 struct library {
   /// Spawns "greeter of NAME" and "private to NAME", and subscribes to "greetings".
   void (*begin)(troupe::system& system);
-  /// Finds a greeter by its name, asks it in a handler, and returns what it says.
+  /// Finds a greeter by its name, asks it in a handler, and returns the reply.
   std::string (*ask)(troupe::system& system, const char* whom);
-  /// Asks it on this thread.
+  /// Asks the greeter on this thread.
   std::string (*ask_on_this_thread)(troupe::ref<greeter> whom);
   bool (*is_seen_as_sender)(troupe::system& system, troupe::ref<greeter> by);
   void (*publish)(troupe::system& system, const char* text);
-  std::string (*hear)();  // waits for what has been published
-  /// Whether the actor of this name has the class that both libraries have in a namespace without a name.
+  std::string (*hear)();  // waits for a published message
+  /// Whether the actor of this name has the class that each library defines in an unnamed
+  /// namespace.
   bool (*finds_its_private_class)(troupe::system& system, const char* whom);
   void (*end)();
 };

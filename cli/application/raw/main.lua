@@ -1,4 +1,4 @@
--- A room in which everybody hears what anybody says.
+-- A room in which every client receives all messages.
 local app = {}
 
 local everybody = troupe.room("everybody")

@@ -1,4 +1,4 @@
--- It has no clients, and does something from time to time.
+-- An application without clients, which does something at intervals.
 local app = {}
 
 local ticks = 0

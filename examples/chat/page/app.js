@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page of the chat: it joins a room over one WebSocket, shows what is said there, and comes back by itself when the
-// connection is lost. Three things have to hold whatever happens to the connection:
-//   - no message is shown twice, and where some may be missing the page says so (`receive`);
-//   - nothing that was typed is lost, and nothing is sent twice (`say`, `confirm`, `giveBack`);
-//   - what others write is only ever put into the page as text (`element`).
+// The page of the chat. It joins a room over one WebSocket, shows its messages, and reconnects by
+// itself when the connection is lost. Three promises hold whatever happens to the connection:
+// - no message is shown twice, and where some may be missing the page says so (`receive`);
+// - no typed text is lost, and none is sent twice (`say`, `confirm`, `giveBack`);
+// - text of others is only ever put into the page as text (`element`).
 
 const $ = id => document.getElementById(id);
 
-// ---- The connection: one WebSocket that comes back by itself ----------------------------------------------------------
+// ---- The connection: one WebSocket that reconnects by itself ------------------------------------
 
 const CONNECT_WITHIN = 10_000;                      // milliseconds, like all times here
 const FIRST_WAIT = 1_000, LONGEST_WAIT = 30_000;
@@ -16,7 +16,8 @@ const FIRST_WAIT = 1_000, LONGEST_WAIT = 30_000;
 class Connection {
   #url; #events; #socket = null; #timer = 0; #failures = 0;
 
-  /// Events: opened(), received(message), broken(), changed(state, seconds) to closed, connecting, open or waiting.
+  /// Events: opened(), received(message), broken(), and changed(state, seconds) to closed,
+  /// connecting, open or waiting.
   constructor(url, events) {
     this.#url = url;
     this.#events = events;
@@ -25,7 +26,7 @@ class Connection {
   get isOpen() { return this.#socket?.readyState === WebSocket.OPEN; }
   get isWaiting() { return !this.#socket && this.#timer !== 0; }
 
-  /// Connects now, whatever was planned.
+  /// Connects now, even if an attempt is scheduled for later.
   open() {
     this.#forget();
     this.#socket = new WebSocket(this.#url);
@@ -42,8 +43,8 @@ class Connection {
 
   send(message) { this.#socket.send(JSON.stringify(message)); }
 
-  /// Nothing comes through any more: connects again after a while that doubles with each failure, with jitter, so that
-  /// a thousand pages do not come back at the same moment.
+  /// The connection is lost. Reconnects after a delay that doubles with each failure, with jitter,
+  /// so that a thousand pages do not reconnect at the same moment.
   lost() {
     this.#forget();
     const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.#failures++) * (0.5 + Math.random() / 2);
@@ -57,7 +58,7 @@ class Connection {
     tick();
   }
 
-  /// The connection does what it is for: the next loss is a first one.
+  /// The connection works, so the next loss counts as the first failure.
   proven() { this.#failures = 0; }
 
   close() {
@@ -65,7 +66,8 @@ class Connection {
     this.#events.changed("closed");
   }
 
-  // The old socket may take minutes to notice that it is dead; we do not wait for it and no longer listen to it.
+  // The old socket may take minutes to notice that it is dead; we do not wait for it and no longer
+  // listen to it.
   #forget() {
     clearTimeout(this.#timer);
     this.#timer = 0;
@@ -83,20 +85,21 @@ const connection = new Connection(`${location.protocol.replace("http", "ws")}//$
   changed: showState,
 });
 
-// ---- What we know -----------------------------------------------------------------------------------------------------
+// ---- State --------------------------------------------------------------------------------------
 
 const REJOIN_TRIES = 40, REJOIN_EVERY = 500;        // while our old connection may still hold our name
 const CONFIRM_WITHIN = 10_000;
 
-let wanted = null;          // {room, name} that the user wants to be in, null on the form
-let joined = false;         // the server has us there, on this connection
-let rejoins = 0;            // how often a rejoin that is refused is tried again
+let wanted = null;          // {room, name} that the user wants to be in; null on the form
+let joined = false;         // the server has admitted us, on this connection
+let rejoins = 0;            // how often a refused rejoin is repeated
 let rejoinTimer = 0;
 let people = [];
-const pending = [];         // sent and not confirmed yet: {text, bubble}, oldest first
-let seen = new Set();       // the messages that are shown, as `id@time`: a server that forgot begins again at id 1
-let next = null;            // the id that the next message should have, null if any may come
-let unread = 0;             // messages below what is visible
+const pending = [];         // sent and not yet confirmed: {text, bubble}, oldest first
+let seen = new Set();       // the messages that are shown, as `id@time`: a restarted server begins
+                            // again at id 1
+let next = null;            // the expected id of the next message; null if any may come
+let unread = 0;             // messages below the visible part
 
 function join(room, name, tries = 0) {
   wanted = { room, name };
@@ -115,7 +118,8 @@ function askToJoin() {
 function leave() {
   if (joined) {
     connection.send({ type: "leave" });             // `left_room` closes the connection
-    pending.splice(0).forEach(item => item.bubble.remove());              // all of it was sent before
+    pending.splice(0).forEach(item => item.bubble.remove());              // all of it was already
+                                                                          // sent
   } else {
     connection.close();
   }
@@ -133,13 +137,13 @@ function say(text) {
   setTimeout(() => { if (joined && pending.includes(item)) connection.lost(); }, CONFIRM_WITHIN);
 }
 
-/// What we sent has come back as a message.
+/// A text that we sent has come back as a message.
 function confirm(text) {
   const index = pending.findIndex(item => item.text === text);
   if (index >= 0) pending.splice(index, 1)[0].bubble.remove();
 }
 
-/// What was not taken goes back where it was typed, before what has been typed since.
+/// Text that was not accepted returns to the input field, before any text typed since.
 function giveBack(items, why) {
   items.forEach(item => item.bubble.remove());
   $("text").value = [...items.map(item => item.text), $("text").value].filter(text => text).join("\n");
@@ -147,7 +151,7 @@ function giveBack(items, why) {
   fitText();
 }
 
-/// Shows a message, from the history or fresh, unless it is there already.
+/// Shows a message, from the history or new, unless it is already shown.
 function receive(message) {
   const key = `${message.id}@${message.at}`;
   if (seen.has(key)) return;
@@ -198,7 +202,8 @@ const handlers = {
     if (!wanted) connection.close();
   },
 
-  // Each thing that we send has one answer, in order: an error while we are in a room is about the oldest pending message.
+  // Each message that we send has one reply, in order: an error while we are in a room is about the
+  // oldest pending message.
   error({ reason }) {
     if (joined) {
       giveBack(pending.splice(0, 1), reason);
@@ -214,9 +219,9 @@ const handlers = {
   },
 };
 
-// ---- What we show -----------------------------------------------------------------------------------------------------
+// ---- Display ------------------------------------------------------------------------------------
 
-/// A new element with text in it, never HTML.
+/// A new element that contains text, never HTML.
 function element(tag, className, text = "", testid = "") {
   const result = document.createElement(tag);
   result.className = className;
@@ -225,7 +230,7 @@ function element(tag, className, text = "", testid = "") {
   return result;
 }
 
-/// The colour of a name, as a hue: the same for everyone, everywhere.
+/// The colour of a name, as a hue: the same for all users and on all pages.
 function withHue(target, name) {
   let hash = 0x811c9dc5;                            // FNV-1a
   for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0), 0x01000193);
@@ -294,7 +299,8 @@ function showPeople(names) {
   }));
 }
 
-/// The banner counts down; the word in the header changes, and is read out, only with the state.
+/// The banner counts down. The word in the header changes, and is read out, only when the state
+/// changes.
 function showState(state, seconds) {
   if (state !== "open") joined = false;
   const cause = navigator.onLine ? "The connection is lost." : "This device is offline.";
@@ -317,7 +323,7 @@ function showReady() {
   $("text").placeholder = joined ? "Say something" : "What you type is kept until we are back";
   const joining = wanted !== null && !joined;
   $("join-button").textContent = joining ? "Joining …" : "Join";
-  $("join-button").disabled = joining && connection.isOpen;           // the answer is on its way
+  $("join-button").disabled = joining && connection.isOpen;           // the reply is on its way
 }
 
 function showForm(error = "") {
@@ -353,17 +359,18 @@ function forgetRoom() {
   showReady();
 }
 
-// The log follows what is said only while the user is at its end; else a button says that there is more.
+// The log scrolls with new messages only while the user is at its end; otherwise a button announces
+// them.
 
 let following = true;
 
-/// Before something is added: a scroll event may come too late.
+/// Called before an addition, because a scroll event may come too late.
 function seeWhere() {
   const { scrollHeight, scrollTop, clientHeight } = $("scroller");
   following = scrollHeight - scrollTop - clientHeight < 40;
 }
 
-/// After something was added.
+/// Called after an addition.
 function follow() {
   if (following) toBottom();
   $("new-messages").hidden = following || unread === 0;
@@ -382,7 +389,7 @@ function fitText() {
   $("text").style.height = `${$("text").scrollHeight + 2}px`;
 }
 
-// ---- What the user does -----------------------------------------------------------------------------------------------
+// ---- User input ---------------------------------------------------------------------------------
 
 const fields = { name: $("name"), room: $("room") };
 
@@ -436,13 +443,13 @@ document.addEventListener("visibilitychange", () => {
   if (connection.isWaiting) connection.open();
   if (!$("chat").hidden) follow();
 });
-addEventListener("hashchange", () => {              // somebody followed a link to another room
+addEventListener("hashchange", () => {              // the user has followed a link to another room
   if (roomInAddress() === (wanted?.room ?? "")) return;
   fields.room.value = roomInAddress();
   if (wanted) leave();
 });
 
-// A tab that is loaded again goes on where it was; another one asks.
+// A tab that is reloaded returns to its room; a new one shows the form.
 fields.name.value = localStorage.getItem("name") ?? "";
 fields.room.value = roomInAddress() || localStorage.getItem("room") || "lobby";
 const before = JSON.parse(sessionStorage.getItem("chat"));

@@ -1,4 +1,4 @@
--- Says everything back. Try it: troupe serve examples/lua/echo
+-- Sends every message back. Try it: troupe serve examples/lua/echo
 local app = {}
 
 function app.on_message(client, data, binary)

@@ -1,4 +1,5 @@
--- A live poll: who votes sees at once how all who are here have. Clients talk the rpc protocol (docs/protocol.md).
+-- A live poll: a client that votes sees at once the votes of all connected clients. Clients use the
+-- rpc protocol (docs/protocol.md).
 local app, room = { rpc = {} }, troupe.room("poll")
 local question = troupe.config.question or "Tea or coffee?"
 local choices = troupe.config.choices or troupe.array({ "tea", "coffee" })
@@ -6,7 +7,7 @@ local function result()
   local counts = {}
   for _, choice in ipairs(choices) do counts[choice] = 0 end
   for _, client in ipairs(room:members()) do
-    local choice = client.data.choice -- it stays when another version takes over
+    local choice = client.data.choice -- it survives an upgrade to another version
     if counts[choice] then counts[choice] = counts[choice] + 1 end
   end
   return { question = question, counts = counts, watching = room:count() }

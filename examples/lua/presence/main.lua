@@ -1,11 +1,11 @@
--- Who is in the lobby, on whichever instance: with `instances = 4`, clients of all four see each other. They talk the
--- rpc protocol (docs/protocol.md).
+-- Shows who is in the lobby, on any instance: with `instances = 4`, clients of all four see each
+-- other. They use the rpc protocol (docs/protocol.md).
 local app = { rpc = {} }
 local lobby = troupe.topic("lobby") -- clients of all instances
-local here = troupe.room("lobby") -- those of this one
+local here = troupe.room("lobby") -- clients of this instance
 local visits = troupe.metrics.counter("visits", "Names that have entered the lobby.")
 
--- Each instance is told of each change, and tells its own clients.
+-- Each instance is notified of each change, and notifies its own clients.
 local function tell(method)
   return function(who) here:notify(method, { id = who.id, name = who.meta.name }) end
 end

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads in acto. Written against its published interface, and not yet run.
+// The workloads in acto. They are written against its published interface, and have not run yet.
 //
-// Choices: handlers are lambdas, which both forms of its interface take. acto decides itself how many
-// threads it runs: --workers has no effect.
+// Choices: handlers are lambdas, which both forms of its interface accept. acto chooses its number
+// of threads: --workers has no effect.
 
 #include <acto.h>
 
@@ -150,8 +150,9 @@ class consumer : public acto::actor {
   std::uint64_t left_;
 };
 
-// Sends a batch in a turn and then itself a message, so that others get turns too. The consumer comes
-// last: spawn() takes a reference in front for the new actor's parent.
+// Sends a batch in a turn and then a message to itself, so that others are scheduled too. The
+// consumer is the last parameter, because spawn() inserts a reference to the new actor's parent
+// before it.
 class producer : public acto::actor {
  public:
   producer(std::uint64_t number, std::uint64_t count, actor_ref to) : to_(std::move(to)) {

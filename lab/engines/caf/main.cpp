@@ -2,11 +2,11 @@
 
 // The workloads in CAF 0.17: event-based actors on its scheduler.
 //
-// Choices: messages are integers, which CAF knows without registration and keeps inside the element
-// of the mailbox; actors are classes, the form with the least indirection. The policy is the
-// default, work stealing, but for wall and spawn, where one worker has tens of thousands of actors
-// waiting: to steal one, CAF walks the whole queue under its locks, and the program seems to hang.
-// They use work sharing.
+// Choices: messages are integers, which CAF supports without registration and keeps inside the
+// element of the mailbox. Actors are classes, the form with the least indirection. The policy is
+// the default, work stealing, except for wall and spawn, where one worker has tens of thousands of
+// actors waiting: to steal one, CAF traverses the whole queue under its locks, and the program
+// seems to hang. These two use work sharing.
 
 #include <caf/all.hpp>
 #include <chrono>
@@ -86,7 +86,7 @@ caf::behavior teller() {
   return {[](std::uint64_t value) { return value + 1; }};
 }
 
-// One question after the other, each with a time-out.
+// One request at a time, each with a time-out.
 class client : public caf::event_based_actor {
  public:
   client(caf::actor_config& config, caf::actor to, std::uint64_t questions, latch& done)
@@ -177,7 +177,7 @@ double wall_of_players(caf::actor_system& system, const sizes& s) {
 
 // ── fanin ─────────────────────────────────────────────────────────────────────────────────────
 
-// A message is the producer's number and its own: two integers.
+// A message consists of the producer's number and its own: two integers.
 class consumer : public caf::event_based_actor {
  public:
   consumer(caf::actor_config& config, std::uint64_t expected, std::uint64_t& sum, latch& done)
@@ -196,7 +196,7 @@ class consumer : public caf::event_based_actor {
   latch& done_;
 };
 
-// Sends a batch in a turn and then itself a message, so that others get turns too.
+// Sends a batch in a turn and then a message to itself, so that others are scheduled too.
 class producer : public caf::event_based_actor {
  public:
   producer(caf::actor_config& config, caf::actor to, std::uint64_t number, std::uint64_t count)
@@ -240,7 +240,8 @@ class short_lived : public caf::event_based_actor {
  public:
   using event_based_actor::event_based_actor;
 
-  // What a handler returns goes to the sender. Nobody keeps the actor: it ends by itself.
+  // The result of a handler goes to the sender. No reference keeps the actor, so it terminates by
+  // itself.
   caf::behavior make_behavior() override {
     return {[](std::uint64_t value) { return value; }};
   }
@@ -314,7 +315,7 @@ double started(const sizes& s) {
   caf::actor_system_config config;
   config.set("scheduler.max-threads", s.workers);
   if (Policy == policy::sharing) config.set("scheduler.policy", caf::atom("sharing"));
-  // Never destroyed: it would wait for actors that refer to each other.
+  // Never destroyed: the destructor would wait for actors that refer to each other.
   return Run(*new caf::actor_system(config), s);
 }
 

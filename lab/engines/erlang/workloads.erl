@@ -4,12 +4,13 @@
 %%
 %%   erl … -s workloads main -extra WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
 %%
-%% One line: `METRIC UNIT VALUE`. The number of schedulers is a flag of erl's, and who starts it gives
-%% that too: see peers/engines.cpp.
+%% It prints one line: `METRIC UNIT VALUE`. The number of schedulers is a flag of erl, which its
+%% caller passes as well: see peers/engines.cpp.
 %%
-%% Choices: players are bare processes, and who is asked is a gen_server, called with a time-out, as
-%% users do it. Who gets very many messages keeps them off his heap, so that they are not copied when
-%% it is collected. Integers of more than 60 bits are slow, so the wall's random number is two halves.
+%% Choices: players are bare processes. The responder is a gen_server, called with a time-out, as
+%% users do it. Processes that receive very many messages keep them off their heap, so that garbage
+%% collections do not copy them. Integers of more than 60 bits are slow, so the wall's random number
+%% consists of two halves.
 -module(workloads).
 -behaviour(gen_server).
 
@@ -81,7 +82,7 @@ client(Teller, Questions, Done) ->
     Questions = ask_on(Teller, 0, Questions),
     Done ! done.
 
-%% One question after the other, each with a time-out.
+%% One request at a time, each with a time-out.
 ask_on(_, Value, 0) -> Value;
 ask_on(Teller, Value, Left) -> ask_on(Teller, gen_server:call(Teller, Value, 1000), Left - 1).
 
@@ -239,7 +240,7 @@ main() ->
             halt(2)
     end.
 
-%% Halts without waiting for processes that never end. A process that fails takes this one along.
+%% Halts without waiting for processes that never end. If a process fails, this one fails too.
 measure(Run, What, #sizes{workers = Workers} = Sizes) ->
     try
         Online = erlang:system_info(schedulers_online),

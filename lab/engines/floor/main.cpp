@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads on the least that could be done (sketch.hpp): how far below us the floor is. It is no
-// way to build an actor library: no references, failures, counters, timers, limits or shutdown.
+// The workloads on a minimal implementation (sketch.hpp): the lower bound of the cost. It is not a
+// way to build an actor library: it has no references, failures, counters, timers, limits or
+// shutdown.
 
 #include <chrono>
 #include <cstdint>
@@ -128,7 +129,7 @@ struct consumer final : actor {
   std::uint64_t sum = 0;
 };
 
-// Sends a batch in a turn and then itself a message, so that others get turns too.
+// Sends a batch in a turn and then a message to itself, so that others are scheduled too.
 struct producer final : actor {
   producer(actor* receiver, std::uint64_t n) : to(receiver), count(n) {}
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The least that could be done to pass messages between actors: to show where the floor is, not how to
-// build an actor library.
+// A minimal implementation of messages between actors. It shows the lower bound of the cost, and
+// not how to build an actor library.
 //
 //   mailbox   a Treiber stack whose head also says idle or scheduled; drained whole, then reversed
 //   memory    nodes of 32 bytes from thread-local free lists, which exchange batches of 512
-//   worker    a private slot for the actor that was sent to last, a ring others steal from, and one
-//             queue for all with a mutex, for foreign threads and what does not fit in a ring
-//   sleep     a futex that counts the tickets of those who shall wake up
+//   worker    a private slot for the latest recipient, a ring from which others steal, and one
+//             queue for all with a mutex, for foreign threads and for actors that do not fit into a
+//             ring
+//   sleep     a futex that counts the tickets of the workers to wake
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -47,7 +48,7 @@ struct alignas(32) node {
 
 inline constexpr std::size_t batch_size = 512;
 
-// Batches that a thread had too many of.
+// Surplus batches of threads.
 inline std::mutex depot_mutex;
 inline std::vector<node*> depot;
 
@@ -97,7 +98,7 @@ class free_list {
 
   node* current_ = nullptr;
   std::size_t count_ = 0;
-  node* spare_ = nullptr;  // a whole batch, or nothing
+  node* spare_ = nullptr;  // a whole batch, or null
 };
 
 inline constinit thread_local free_list nodes;
@@ -125,13 +126,14 @@ inline void send(actor* to, message m) {
   node* head = to->inbox.load(memory_order_relaxed);
   do {
     n->next = head == &idle_mark ? nullptr : head;
-    // [inbox] release: who drains the stack sees the message.
+    // [inbox] release: the thread that drains the stack sees the message.
   } while (!to->inbox.compare_exchange_weak(head, n, memory_order_release, memory_order_relaxed));
   if (head == &idle_mark) schedule(to);
 }
 
 inline void run(actor* a) {
-  // [inbox] acquire: the messages; and what the actor did in its last turn, perhaps elsewhere.
+  // [inbox] acquire: the messages; and the effects of the actor's last turn, perhaps on another
+  // thread.
   node* newest = a->inbox.exchange(nullptr, memory_order_acquire);
   node* oldest = nullptr;
   while (newest != nullptr) oldest = std::exchange(newest, std::exchange(newest->next, oldest));
@@ -151,14 +153,14 @@ inline void run(actor* a) {
 
 // ── Workers ───────────────────────────────────────────────────────────────────────────────────
 
-// First in, first out; only the owner puts actors in.
+// First in, first out; only the owner adds actors.
 class ring {
  public:
   bool put(actor* a) {
     const std::uint64_t tail = tail_.load(memory_order_relaxed);
     if (tail - head_.load(memory_order_acquire) == size) return false;
     slots_[tail % size].store(a, memory_order_relaxed);
-    // [ring] release: who takes the actor sees it. seq_cst: [sleep].
+    // [ring] release: the thread that takes the actor sees it. seq_cst: [sleep].
     tail_.store(tail + 1, memory_order_seq_cst);
     return true;
   }
@@ -181,7 +183,7 @@ class ring {
   }
 
  private:
-  static constexpr std::uint64_t size = 65'536;  // room for all actors of pairs and wall
+  static constexpr std::uint64_t size = 65'536;  // space for all actors of pairs and wall
   alignas(64) std::atomic<std::uint64_t> head_{0};
   alignas(64) std::atomic<std::uint64_t> tail_{0};
   alignas(64) std::array<std::atomic<actor*>, size> slots_{};
@@ -199,8 +201,9 @@ inline std::mutex shared_mutex;
 inline std::deque<actor*> shared;
 inline std::atomic<std::size_t> shared_length{0};
 
-// [sleep] A worker counts itself in `sleeping` and then looks at all queues; who puts an actor into
-// one looks at `sleeping` after that. All of it is seq_cst, so one of the two sees the other.
+// [sleep] A worker counts itself in `sleeping` and then checks all queues; a thread that adds an
+// actor to a queue checks `sleeping` afterwards. All of it is seq_cst, so one of the two sees the
+// other.
 alignas(64) inline std::atomic<std::uint32_t> sleeping{0};
 alignas(64) inline std::atomic<std::uint32_t> tickets{0};
 
@@ -233,7 +236,7 @@ inline void schedule(actor* a) {
   if (actor* before = std::exchange(me->slot, a)) put_ready(before);
 }
 
-// One actor to run now, and a share of the rest into the ring.
+// Takes one actor to run now, and a share of the rest for the ring.
 inline actor* take_shared() {
   if (shared_length.load(memory_order_seq_cst) == 0) return nullptr;
   const std::lock_guard lock(shared_mutex);
@@ -246,7 +249,7 @@ inline actor* take_shared() {
   return first;
 }
 
-// The same from another worker: half of what it has.
+// The same from another worker: takes half of its actors.
 inline actor* steal() {
   for (auto& victim : workers) {
     if (victim.get() == me) continue;
@@ -266,7 +269,7 @@ inline actor* next(unsigned turn) {
   if (turn % 64 == 0) {
     if (actor* a = take_shared()) return a;
   }
-  // The slot may not keep those in the ring waiting for ever.
+  // The slot must not keep the actors in the ring waiting forever.
   if (turn % 32 == 0 && me->slot != nullptr && me->ready.length() != 0) {
     put_ready(std::exchange(me->slot, nullptr));
   }
@@ -284,13 +287,14 @@ inline void work(worker& self) {
       sleeping.fetch_add(1, memory_order_seq_cst);  // [sleep]
       a = next(1);
       if (a != nullptr) {
-        // If nobody is counted any more, a ticket is on its way; the next to sleep will use it up.
+        // If no worker is counted any more, a ticket is on its way; the next worker that sleeps
+        // consumes it.
         std::uint32_t n = sleeping.load(memory_order_relaxed);
         while (n != 0 && !sleeping.compare_exchange_weak(n, n - 1, memory_order_relaxed)) {
         }
         break;
       }
-      // [ticket] acquire: what wake_one() was called for.
+      // [ticket] acquire: the event for which wake_one() was called.
       std::uint32_t n = tickets.load(memory_order_acquire);
       while (n == 0 || !tickets.compare_exchange_weak(n, n - 1, memory_order_acquire)) {
         if (n != 0) continue;

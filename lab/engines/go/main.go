@@ -4,13 +4,14 @@
 //
 //	workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
 //
-// One line: `METRIC UNIT VALUE`.
+// It prints one line: `METRIC UNIT VALUE`.
 //
-// A channel has room for what can wait in it: one token in pingpong and ring, both balls of a pair,
-// every ball for the wall, one message for an actor that gets one. So nobody blocks in a send,
-// which keeps two actors that send to each other from deadlocking, and saves switches. A player of
-// the wall could in theory get all balls; it has room for 8, which is almost never too little, and
-// the wall may wait for it, because it never waits for the wall.
+// A channel has space for all messages that can wait in it: one token in pingpong and ring, both
+// balls of a pair, every ball for the wall, one message for an actor that gets one. So no send
+// blocks. This prevents a deadlock of two actors that send to each other, and saves switches. A
+// player of the wall could in theory get all balls. It has space for 8, which almost always
+// suffices. The wall may block on a send to a player, because a player never blocks on a send to
+// the wall.
 package main
 
 import (
@@ -90,7 +91,7 @@ func teller(questions <-chan asked) {
 	}
 }
 
-// One question after the other, without a time-out, and always with the same channel for the answer.
+// One request at a time, without a time-out, and always with the same channel for the reply.
 func ask(s sizes) float64 {
 	questions := make(chan asked, 1)
 	go teller(questions)
@@ -127,7 +128,7 @@ func wall(hits <-chan hit, players []chan hit, left int, done *sync.WaitGroup) {
 		left--
 		if left == 0 {
 			done.Done()
-			return // nobody blocks: the channel has room for all balls
+			return // no send blocks: the channel has space for all balls
 		}
 		random ^= random << 13
 		random ^= random >> 7
@@ -207,7 +208,7 @@ func shortLived(questions <-chan question) {
 	q.to <- q.value
 }
 
-// The collector's channel has room for every answer: it reads only after it has started all.
+// The collector's channel has space for every reply: it reads only after it has started all actors.
 func collector(answers chan uint64, count int, done *sync.WaitGroup) {
 	for i := 0; i < count; i++ {
 		questions := make(chan question, 1)

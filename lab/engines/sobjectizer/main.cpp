@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads in SObjectizer 5.8. Written against its published interface, and not yet run.
+// The workloads in SObjectizer 5.8. They are written against its published interface, and have not
+// run yet.
 //
-// Choices: an actor is an agent in a cooperation of its own, because it is the cooperation that ends;
-// messages go to direct mailboxes, which have one receiver. With one worker the dispatcher is
-// one_thread, with more thread_pool. In the bounded form of fanin a message chain with a limit stands
-// between the producers and the consumer, which is the main thread: an agent's own queue has no limit
-// that makes a sender wait.
+// Choices: an actor is an agent in a cooperation of its own, because cooperations are the unit that
+// ends. Messages go to direct mailboxes, which have one receiver. The dispatcher is one_thread with
+// one worker, and thread_pool with more. In the bounded form of fanin, a message chain with a limit
+// is between the producers and the consumer, which is the main thread: an agent's own queue has no
+// limit that suspends a sender.
 
 #include <chrono>
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace {
 
 using workloads::latch, workloads::seconds_since, workloads::sizes;
 
-// Where agents live.
+// The environment of the agents.
 class place {
  public:
   explicit place(const sizes& s)
@@ -203,8 +204,8 @@ class consumer final : public so_5::agent_t {
   latch& done_;
 };
 
-// Sends a batch in a turn and then itself a signal, so that others get turns too. Target is a mailbox
-// or a message chain.
+// Sends a batch in a turn and then a signal to itself, so that others are scheduled too. Target is
+// a mailbox or a message chain.
 template <class Target>
 class producer final : public so_5::agent_t {
  public:

@@ -20,7 +20,7 @@ class teller : public actor {
   std::uint64_t on(question q) { return q.value + 1; }
 };
 
-// One question after the other, each with a time-out.
+// One request at a time, each with a time-out.
 class client : public actor {
  public:
   client(ref<teller> to, std::latch& done) : to_(std::move(to)), done_(done) {}

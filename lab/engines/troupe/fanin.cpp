@@ -33,8 +33,8 @@ class consumer : public actor {
   std::latch& done_;
 };
 
-// Sends a batch and then itself a message, so that others get turns too. When the consumer is full it
-// lets it catch up: its next turn comes when there is room.
+// Sends a batch and then a message to itself, so that others are scheduled too. If the consumer's
+// mailbox is full, the producer is suspended: its next turn comes when there is space.
 class producer : public actor {
  public:
   struct step {};

@@ -14,7 +14,7 @@ struct ball {
   std::uint64_t left;
 };
 
-// Sends each ball on until it has flown far enough.
+// Forwards each ball until it has made enough hops.
 class player : public actor {
  public:
   struct meet {
@@ -39,7 +39,7 @@ class player : public actor {
   ref<player> other_;
 };
 
-// Players who refer to each other would never end.
+// Players that refer to each other would never stop.
 void part(const std::vector<ref<player>>& players) {
   for (const auto& each : players) each.send(player::forget{});
 }

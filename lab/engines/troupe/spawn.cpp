@@ -20,7 +20,7 @@ struct question {
 
 class short_lived : public actor {
  public:
-  void on(question q) { q.to.send(answer{q.value}); }  // nobody keeps it: it ends by itself
+  void on(question q) { q.to.send(answer{q.value}); }  // no reference keeps it: it stops by itself
 };
 
 class collector : public actor {
@@ -30,7 +30,7 @@ class collector : public actor {
   collector(std::uint64_t count, std::uint64_t& sum, std::latch& done)
       : count_(count), sum_(sum), done_(done) {}
 
-  // Some in a turn, so that it hears their answers in between.
+  // Spawns a part in each turn, so that it receives their replies in between.
   void on(spawn_more) {
     const std::uint64_t end = std::min(count_, spawned_ + batch);
     for (; spawned_ < end; ++spawned_) {

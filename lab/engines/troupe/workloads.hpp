@@ -4,8 +4,8 @@
 #include "lab/frame/sizes.hpp"
 #include "lab/frame/trial.hpp"
 
-// The workloads by which actor libraries are compared, on Troupe. Each is one run: it measures from
-// the first message to the last and reports `rate`, or `bytes_per_actor`.
+// The workloads that compare actor libraries, on Troupe. Each is one run: it measures from the
+// first message to the last and reports `rate`, or `bytes_per_actor`.
 namespace troupe::lab::workloads {
 
 void pingpong(trial& t);
@@ -19,12 +19,12 @@ void ask(trial& t);
 void spawn(trial& t);
 void idle(trial& t);
 
-/// The size that all of them have.
+/// The size that all of them share.
 inline constexpr size_option workers{"workers", "worker threads", 2, 2, 1, 1024};
 
-/// What others reached on 2 virtual cores of a Xeon at 2.6 GHz in 2026: CAF 1.1.0, SObjectizer 5.8.4
-/// on a pool of 2 threads, acto 0.9, tokio 1.54, Go 1.26. Of another machine than this, and so for
-/// orientation: `troupe lab peers` measures them here.
+/// The results of others on 2 virtual cores of a Xeon at 2.6 GHz in 2026: CAF 1.1.0, SObjectizer
+/// 5.8.4 on a pool of 2 threads, acto 0.9, tokio 1.54, Go 1.26. They are from another host, and so
+/// only for orientation: `troupe lab peers` measures them here.
 inline constexpr const char* measured_2026 = "2026, 2 cores";
 
 }  // namespace troupe::lab::workloads

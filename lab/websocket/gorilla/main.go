@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The echo server of `troupe lab ws` on gorilla/websocket: its own example, with a goroutine for each
-// connection and the buffers of net/http. Prints its port and serves until it is killed.
+// The echo server of `troupe lab ws` on gorilla/websocket: its own example, with a goroutine for
+// each connection and the buffers of net/http. It prints its port and serves until it is killed.
 package main
 
 import (
@@ -18,7 +18,7 @@ var upgrader = websocket.Upgrader{}
 func echo(w http.ResponseWriter, r *http.Request) {
 	connection, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return // it has been answered
+		return // the error response has been sent
 	}
 	defer connection.Close()
 	for {

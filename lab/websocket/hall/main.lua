@@ -1,4 +1,4 @@
--- What one says, all hear: the other side of a broadcast of `troupe lab ws`.
+-- Sends each message to all clients: the server of the broadcast of `troupe lab ws`.
 local app = {}
 local room = troupe.room("hall")
 function app.on_open(client)

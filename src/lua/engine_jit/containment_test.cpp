@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What holds of a script's bounds with LuaJIT, and what there is of its libraries.
+// The guarantees about a script's limits with LuaJIT, and the available libraries.
 
 #include <stdexcept>
 
@@ -116,7 +116,7 @@ TEST_F(hungry, garbage_goes_when_there_is_much_of_it) {
 
 // ── Errors ────────────────────────────────────────────────────────────────────────────────────
 
-// Counts those that there are.
+// Counts the existing objects.
 struct counted {
   counted() { ++alive; }
   ~counted() { --alive; }
@@ -127,7 +127,7 @@ struct counted {
 
 int raise_above(lua_State* in) {
   const counted one;
-  const std::string other(100, 'x');  // a leak is seen by AddressSanitizer
+  const std::string other(100, 'x');  // AddressSanitizer reports a leak
   return luaL_error(in, "no %d %s", counted::alive, other.substr(0, 1).c_str());
 }
 
@@ -160,7 +160,7 @@ TEST_F(script, errors_unwind_what_lies_between) {
   EXPECT_EQ(counted::alive, 0);
 }
 
-// ── What is there, and what is not ────────────────────────────────────────────────────────────
+// ── Available and unavailable functions ───────────────────────────────────────────────────────
 
 TEST_F(script, what_gets_out_of_the_state_is_not_there) {
   for (const char* name : {"io",         "debug",        "package",     "require",    "dofile",

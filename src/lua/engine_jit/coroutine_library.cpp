@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A function of C++ cannot go on after it has waited, so resume and wrap are in Lua.
+// A C++ function cannot continue after a wait here, so resume and wrap are written in Lua.
 
 #include <lua.hpp>
 
@@ -10,7 +10,8 @@
 namespace troupe::lua::detail {
 namespace {
 
-// What a coroutine yields that waits. Scripts have no light userdata, and so no such value.
+// The value that a waiting coroutine yields. Scripts have no light userdata, so they cannot produce
+// this value.
 const char wait_mark = 0;
 
 constexpr char library[] = R"(

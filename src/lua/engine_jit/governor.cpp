@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What holds for scripts that are trusted: memory holds; the time of a run where the interpreter is at work, where memory
-// is asked for, and where steps are spent. A loop that was compiled, and does neither, is not seen.
+// The limits for trusted scripts. Memory is always limited. The time of a run is checked in the
+// interpreter, at allocations, and where steps are spent. A compiled loop that does none of these
+// is not interrupted.
 
 #include "lua/governor.hpp"
 
@@ -14,14 +15,15 @@
 namespace troupe::lua::detail {
 namespace {
 
-// What a look counts for in a simulation.
+// The time that a check counts as in a simulation.
 constexpr duration simulated_look = std::chrono::microseconds(100);
 
-// So many bytes may be gone through in the time of one step.
+// The number of bytes that can be traversed in the time of one step.
 constexpr std::size_t bytes_per_step = 64;
 
-// What is refused is this many times the hard bound. Below that the run is killed instead: where compiled code is refused
-// memory, LuaJIT 2.1.0-beta3 may read a frame that is not there.
+// Allocations are refused above this multiple of the hard bound. Below that the run is killed
+// instead: when compiled code is refused memory, LuaJIT 2.1.0-beta3 may read a frame that does not
+// exist.
 constexpr std::size_t refused_above = 2;
 
 void on_count(lua_State* in, lua_Debug*) { governor::of(in).counted(in); }
@@ -53,15 +55,15 @@ void* governor::allocate(void* self, void* block, std::size_t old_bytes,
   const bool was_little = my.used_ <= my.bounds_.memory_soft;
   my.used_ = my.used_ - had + bytes;
   my.peak_ = std::max(my.peak_, my.used_);
-  // LuaJIT does not collect because memory lacks, but when there is so and so much more than last time. This only says that now
-  // is the time; it collects in steps of its own.
+  // LuaJIT does not collect when memory runs out, but when it has grown by a certain factor since
+  // the last collection. This call only starts a collection now; it proceeds in steps.
   if (was_little && my.used_ > my.bounds_.memory_soft && my.main_ != nullptr) {
     lua_gc(my.main_, LUA_GCRESTART, 0);
   }
   return got;
 }
 
-// The hook is one for all coroutines.
+// All coroutines share one hook.
 void governor::govern(lua_State* main) noexcept {
   main_ = main;
   lua_sethook(main, on_count, LUA_MASKCOUNT, look_each);
@@ -69,8 +71,8 @@ void governor::govern(lua_State* main) noexcept {
 
 void governor::watch(lua_State*) noexcept {}
 
-// In the midst of an allocation nothing can be raised. But a hook can be set, and the collector told to begin: compiled code
-// is left where it collects.
+// No error can be raised during an allocation. But a hook can be set and a collection started:
+// compiled code is left when it collects.
 bool governor::has_time_for(std::size_t bytes) noexcept {
   if (verdict_ != verdict::none) return false;
   const std::size_t steps = bytes / bytes_per_step;
@@ -111,18 +113,19 @@ void governor::look(lua_State* by, std::size_t) {
   raise_if_killed(by);
 }
 
-// Its collector works before memory lacks; see allocate().
+// The collector runs before memory runs out; see allocate().
 void governor::make_room(lua_State*, std::size_t) {}
 
-// The hook is one for all coroutines, and stays on.
+// All coroutines share one hook, which stays enabled.
 bool governor::was_killed(lua_State*) noexcept { return false; }
 
-// LuaJIT's own pcall catches it; from now on a hook is called at each instruction, and so who has caught it is ended too.
+// LuaJIT's own pcall catches this error. From now on a hook is called at each instruction, so code
+// that caught the error is stopped too.
 void governor::raise(lua_State* in) {
   lua_sethook(main_, on_count, LUA_MASKCOUNT, 1);
   lua_pushliteral(in, "killed");
   lua_error(in);
-  std::abort();  // it does not return
+  std::abort();  // unreachable
 }
 
 }  // namespace troupe::lua::detail

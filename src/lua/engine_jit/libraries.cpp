@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// LuaJIT's own libraries, for scripts that are trusted: nothing counts their steps. What is left out is what gets at files,
-// other processes, memory (ffi, debug), or takes bytecode, which is not checked.
+// LuaJIT's own libraries, for trusted scripts: their steps are not counted. Excluded are functions
+// that access files, other processes or memory (ffi, debug), and functions that accept bytecode,
+// which is not verified.
 
 #include "lua/libraries.hpp"
 
@@ -11,7 +12,7 @@
 namespace troupe::lua::detail {
 namespace {
 
-// load(chunk [, name [, mode [, env]]]), of text alone. The original is the upvalue.
+// load(chunk [, name [, mode [, env]]]): accepts text only. The original is the upvalue.
 int load(lua_State* in) {
   if (lua_gettop(in) < 3) lua_settop(in, 3);
   lua_pushliteral(in, "t");
@@ -22,7 +23,7 @@ int load(lua_State* in) {
   return lua_gettop(in);
 }
 
-// table.pack(…), which Lua 5.1 has not.
+// table.pack(…), which Lua 5.1 lacks.
 int pack(lua_State* in) {
   const int count = lua_gettop(in);
   lua_createtable(in, count, 1);
@@ -59,7 +60,7 @@ void open_libraries(lua_State* of) {
   lua_pushcfunction(of, pack);
   lua_setfield(of, -2, "pack");
   open(of, LUA_BITLIBNAME, luaopen_bit, {});
-  // It also makes the compiler ready.
+  // This also initialises the compiler.
   open(of, LUA_JITLIBNAME, luaopen_jit, {"attach"});
   lua_pop(of, 6);
   open_coroutine(of);

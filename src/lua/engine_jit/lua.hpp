@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// LuaJIT's own lua.hpp has Lua 5.1. This one stands before it in the path, and adds what the rest of the layer uses of
-// Lua 5.4, as 5.4 has it. A number is an integer here if it has no fraction and is one that a double counts exactly.
+// LuaJIT's own lua.hpp provides Lua 5.1. This file precedes it in the include path and adds what
+// the rest of the layer uses of Lua 5.4, with the same meaning. A number counts as an integer here
+// if it has no fraction and its absolute value is at most 2^53, so that a double represents it
+// exactly.
 
 #include <cmath>
 #include <cstddef>
@@ -10,7 +12,7 @@
 #include <limits>
 
 extern "C" {
-// clang-format off: the first one is what the others need
+// clang-format off: the other headers need the first one
 #include <lauxlib.h>
 #include <lua.h>
 #include <luajit.h>
@@ -25,7 +27,7 @@ using lua_KFunction = int (*)(lua_State*, int, lua_KContext);
 inline constexpr lua_Integer LUA_MAXINTEGER = std::numeric_limits<lua_Integer>::max();
 inline constexpr lua_Integer LUA_MININTEGER = std::numeric_limits<lua_Integer>::min();
 
-// ── What 5.1 has under another name, or not ───────────────────────────────────────────────────
+// ── Missing from 5.1, or under another name there ─────────────────────────────────────────────
 
 inline int lua_absindex(lua_State* in, int index) {
   return index > 0 || index <= LUA_REGISTRYINDEX ? index : lua_gettop(in) + index + 1;
@@ -47,7 +49,7 @@ inline void lua_rawsetp(lua_State* in, int table, const void* key) {
   lua_rawset(in, table);
 }
 
-// There is one user value: the userdata's environment is a table that has it.
+// Supports one user value: it is kept in a table that becomes the userdata's environment.
 inline void* lua_newuserdatauv(lua_State* in, std::size_t bytes, int values) {
   void* const made = lua_newuserdata(in, bytes);
   if (values > 0) {
@@ -72,7 +74,7 @@ inline int lua_setiuservalue(lua_State* in, int index, int which) {
   return 1;
 }
 
-// What `open` returns is not always the library.
+// The return value of `open` is not always the library.
 inline void luaL_requiref(lua_State* in, const char* name, lua_CFunction open, int) {
   lua_pushcfunction(in, open);
   lua_pushstring(in, name);
@@ -80,10 +82,10 @@ inline void luaL_requiref(lua_State* in, const char* name, lua_CFunction open, i
   lua_getglobal(in, name);
 }
 
-// Whose values are not closed, since there are none that are; it stays dead.
+// There are no to-be-closed variables to close. The coroutine stays dead.
 inline int lua_resetthread(lua_State*) { return LUA_OK; }
 
-// ── What 5.1 has with other arguments ─────────────────────────────────────────────────────────
+// ── Other arguments in 5.1 ────────────────────────────────────────────────────────────────────
 
 inline int lua_resume(lua_State* which, lua_State*, int arguments, int* results) {
   const int status = lua_resume(which, arguments);
@@ -91,7 +93,7 @@ inline int lua_resume(lua_State* which, lua_State*, int arguments, int* results)
   return status;
 }
 
-// Collecting may make a table of strings anew, and fail.
+// Collecting may rebuild the table of strings, which can fail.
 inline int lua_gc(lua_State* in, int what) {
   const auto collect = [](lua_State* inside) {
     lua_gc(inside, static_cast<int>(reinterpret_cast<std::intptr_t>(lua_touserdata(inside, 1))), 0);
@@ -103,7 +105,7 @@ inline int lua_gc(lua_State* in, int what) {
   return status;
 }
 
-// ── What 5.1 has with other results ───────────────────────────────────────────────────────────
+// ── Other results in 5.1 ──────────────────────────────────────────────────────────────────────
 
 namespace troupe::lua::engine {
 
@@ -115,7 +117,7 @@ inline int rawget(lua_State* in, int index) {
   lua_rawget(in, index);
   return lua_type(in, -1);
 }
-// There it is an int.
+// In 5.1 the parameter is an int.
 inline bool is_int(lua_Integer which) noexcept {
   return which >= std::numeric_limits<int>::min() && which <= std::numeric_limits<int>::max();
 }
@@ -137,10 +139,10 @@ inline void rawseti(lua_State* in, int index, lua_Integer which) {
   lua_rawset(in, index);
 }
 
-/// 2^53: up to there a double counts each.
+/// 2^53: a double represents every integer up to this number.
 inline constexpr lua_Number integer_most = 9'007'199'254'740'992.0;
 
-/// False also for -0, which an integer could not say.
+/// Also returns false for -0, which an integer cannot represent.
 inline bool is_integral(lua_Number value) noexcept {
   return std::fabs(value) <= integer_most && std::trunc(value) == value &&
          !(value == 0 && std::signbit(value));
@@ -165,7 +167,7 @@ inline lua_Integer optinteger(lua_State* in, int argument, lua_Integer otherwise
   return lua_isnoneornil(in, argument) ? otherwise : checkinteger(in, argument);
 }
 
-/// What tostring() gives.
+/// Returns the text that tostring() gives.
 const char* to_string(lua_State* in, int index, std::size_t* size);
 
 }  // namespace troupe::lua::engine

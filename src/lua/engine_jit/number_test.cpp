@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// All numbers are doubles: which of them are integers outside.
+// All numbers are doubles in LuaJIT. These tests check which of them become integers outside of
+// Lua.
 
 #include "lua/codec_test.hpp"
 

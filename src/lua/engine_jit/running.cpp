@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How LuaJIT calls a handler: in a function of Lua's, since nothing can wait that has C++ below it.
+// How LuaJIT calls a handler: from a Lua function, because code with a C++ frame below it cannot
+// wait.
 
 #include <exception>
 #include <lua.hpp>
@@ -15,10 +16,10 @@
 namespace troupe::lua::detail {
 namespace {
 
-// Its address is the key of the function that each coroutine begins with.
+// Its address is the registry key of the function with which each coroutine begins.
 const char caller_key = 0;
 
-// begin() gives the handler and its arguments, or nothing; finish() takes the results.
+// begin() returns the handler and its arguments, or nothing; finish() takes the results.
 constexpr char caller[] = R"(
 local begin, finish = ...
 local function call(handler, ...)
@@ -34,8 +35,8 @@ struct tasks::launch {
   pushing* push;
 };
 
-// Where most of the memory is garbage, there is none for what `work` is to do: LuaJIT does not collect because memory
-// lacks.
+// Collects first, because LuaJIT does not collect when memory runs out: if most of it is garbage,
+// `work` would have no memory.
 bool tasks::protect(lua_State* in, pushing work) noexcept {
   const governor& bounds = governor::of(in);
   if (bounds.memory() > bounds.allowed().memory_soft) lua_gc(in, LUA_GCCOLLECT);
@@ -86,7 +87,7 @@ int tasks::begin(lua_State* in) {
   return 0;
 }
 
-// What it is resumed with is pushed elsewhere: nothing catches an error on a coroutine that waits.
+// The results are first pushed elsewhere: an error on a waiting coroutine would not be caught.
 tasks::outcome tasks::resume(std::uint64_t what, pushing push) {
   const auto found = waiting_.find(what);
   if (found == waiting_.end()) return outcome::done;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The utf8 library of Lua 5.4, which Lua 5.1 has not: without `lax`, and so of characters up to U+10FFFF that are no
-// surrogates.
+// The utf8 library of Lua 5.4, which Lua 5.1 lacks. It has no `lax` mode: characters go up to
+// U+10FFFF, without surrogates.
 
 #include <lua.hpp>
 #include <optional>
@@ -26,7 +26,7 @@ struct character {
   std::size_t bytes;
 };
 
-// The one that begins there.
+// Returns the character that begins at `at`.
 std::optional<character> read(std::string_view text, std::size_t at) noexcept {
   if (at >= text.size()) return std::nullopt;
   const auto first = static_cast<unsigned char>(text[at]);
@@ -44,7 +44,7 @@ std::optional<character> read(std::string_view text, std::size_t at) noexcept {
   return character{code, bytes};
 }
 
-// Counted from the end if it is negative.
+// A negative position counts from the end.
 lua_Integer place(lua_Integer given, std::size_t size) noexcept {
   return given >= 0 ? given : given + static_cast<lua_Integer>(size) + 1;
 }
@@ -99,7 +99,7 @@ int codepoint(lua_State* in) {
   return results;
 }
 
-// utf8.len(s [, i [, j]]): or nil, and where there is none
+// utf8.len(s [, i [, j]]): returns the length; or nil and the position of the first invalid byte.
 int len(lua_State* in) {
   const std::string_view text = check_string(in, 1);
   const auto size = static_cast<lua_Integer>(text.size());
@@ -158,11 +158,11 @@ int offset(lua_State* in) {
   return 1;
 }
 
-// (string, where the last one began) → where the next one begins, and what it is
+// (string, start of the previous character) → start of the next character, and its code
 int next_code(lua_State* in) {
   const std::string_view text = check_string(in, 1);
   auto at =
-      static_cast<std::size_t>(luaL_checkinteger(in, 2));  // behind the first byte of the last one
+      static_cast<std::size_t>(luaL_checkinteger(in, 2));  // after the previous one's first byte
   while (at < text.size() && at > 0 && continues(text[at])) ++at;
   if (at >= text.size()) return 0;
   const auto one = read(text, at);

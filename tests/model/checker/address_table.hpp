@@ -22,13 +22,13 @@ class address_table {
     nodes_.clear();
   }
 
-  /// The last one at this address, in use or not. Null: none.
+  /// The last object at this address, in use or not; null if there was never one.
   [[nodiscard]] Object* find(const void* at) const noexcept {
     const auto it = last_at_.find(at);
     return it == last_at_.end() ? nullptr : it->second;
   }
 
-  /// It is in use from now on, and takes the place of one that was there.
+  /// Puts an object in use at this address, in place of an earlier one.
   void put(const void* at, Object& object) {
     last_at_[at] = &object;
     std::uint32_t& head = heads_.try_emplace(granule(at), none).first->second;
@@ -41,7 +41,7 @@ class address_table {
     head = static_cast<std::uint32_t>(nodes_.size() - 1);
   }
 
-  /// Calls `fn(object)` for those in use in this range, until it returns true.
+  /// Calls `fn(object)` for the objects in use in this range, until it returns true.
   template <class Function>
   void for_each(const void* begin, std::size_t bytes, Function&& fn) const {
     if (bytes == 0) return;
@@ -55,7 +55,7 @@ class address_table {
     }
   }
 
-  /// Calls `fn(object)` for those in use in this range. They are not in use any more.
+  /// Calls `fn(object)` for the objects in use in this range. They are no longer in use afterwards.
   template <class Function>
   void take(const void* begin, std::size_t bytes, Function&& fn) {
     if (bytes == 0) return;

@@ -6,7 +6,7 @@
 
 #include "engine.hpp"
 
-// The value of an atomic, as it lies in memory.
+// The value of an atomic, as stored in memory.
 
 namespace troupe::model {
 

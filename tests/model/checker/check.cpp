@@ -26,7 +26,7 @@ struct row {
   outcome found;
 };
 
-// Prints what was checked, once all tests have run.
+// Prints the checks once all tests have run.
 class table final : public testing::EmptyTestEventListener {
  public:
   static table& of_this_program() {
@@ -60,7 +60,7 @@ class table final : public testing::EmptyTestEventListener {
   std::vector<row> rows_;
 };
 
-// TROUPE_MODEL_RUN: a long run looks further; a short one, for builds that are slow, less far.
+// TROUPE_MODEL_RUN: a long run searches further; a short run, for slow builds, less far.
 bool run_is(std::string_view wanted) {
   const char* const run = std::getenv("TROUPE_MODEL_RUN");
   return run != nullptr && run == wanted;

@@ -12,8 +12,8 @@
 #include "plain.hpp"
 #include "sync.hpp"
 
-// The checker's face. A body is run over and over, each time with another interleaving of its
-// threads and with other choices where the memory model leaves one, until all are done or one
+// The interface of the checker. A body is run over and over, each time with another interleaving of
+// its threads and with other choices where the memory model leaves one, until all are done or one
 // fails:
 //
 //   TEST(flag, hands_over_what_was_written_before) {
@@ -28,12 +28,12 @@
 //     });
 //   }
 //
-// The body begins anew each time: what it uses it makes. It must do the same whenever the same
-// things happen to it: no clocks, no random numbers, no addresses in its decisions.
+// The body starts afresh each time, so it creates everything that it uses. It must be
+// deterministic: no clocks, no random numbers, and no decisions that depend on addresses.
 
 namespace troupe::model {
 
-/// A promise that the body makes; if it is broken, the execution fails.
+/// A promise of the body. If it is broken, the execution fails.
 void require(bool holds, std::string_view promise,
              std::source_location where = std::source_location::current());
 
@@ -55,23 +55,24 @@ void name(const T& what, std::string_view called) {
 }
 
 struct options {
-  /// How often a thread that could go on may be interrupted. All executions with fewer are tried
+  /// How often a runnable thread may be preempted. All executions with fewer preemptions are tried
   /// before one with more.
   std::uint32_t preemptions = 3;
-  /// 0: all of them, up to `preemptions`. Otherwise that many at random, by the PCT algorithm
-  /// (Burckhardt, Kothari, Musuvathi, Nagarakatti, «A Randomized Scheduler with Probabilistic
-  /// Guarantees of Finding Bugs», 2010) with this many changes of priority in each.
+  /// 0 searches all executions, up to `preemptions`. Otherwise this many are chosen at random, by
+  /// the PCT algorithm (Burckhardt, Kothari, Musuvathi, Nagarakatti, «A Randomized Scheduler with
+  /// Probabilistic Guarantees of Finding Bugs», 2010), with `priority_changes` changes of priority
+  /// in each.
   std::uint64_t random = 0;
   std::uint32_t priority_changes = 3;
   std::uint64_t seed = 1;
-  /// The search is cut off after that many, and says so.
+  /// After this many, the search stops and is reported as incomplete.
   std::uint64_t executions_max = 1'000'000;
-  std::chrono::milliseconds time_max{60'000};  // of the processor
-  /// Steps in one execution; more is a livelock.
+  std::chrono::milliseconds time_max{60'000};  // processor time
+  /// Maximum steps in one execution. More count as a livelock.
   std::uint32_t steps_max = 5'000;
-  /// For no reason: weak compare-exchanges that fail, futexes that wake.
+  /// How many weak compare-exchanges may fail, and futex waits may return, without a reason.
   std::uint32_t spurious = 1;
-  /// Deadlines that pass while others could go on.
+  /// How many deadlines may pass while other threads can run.
   std::uint32_t timeouts = 1;
   /// The labels that seen() must note, each in one execution at least.
   std::vector<std::string_view> sees = {};
@@ -80,11 +81,11 @@ struct options {
 struct outcome {
   bool failed = false;
   bool complete = false;  // nothing was cut off
-  std::string what;       // why it failed
+  std::string what;       // the reason for the failure
   std::string trace;
   std::string replay;  // for TROUPE_MODEL_REPLAY
   std::uint64_t executions = 0;
-  std::uint64_t states = 0;  // different ones at which threads were chosen
+  std::uint64_t states = 0;  // different states in which a thread was chosen
   std::uint32_t preemptions = 0;
   double seconds = 0;
   /// Declared by options::sees or varies(), and shown by no execution. Empty if one has failed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checked types call, and what takes the place of operator new.
+// The functions that the checked types call, and the replacements of operator new and delete.
 #include "engine.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct inside_scope {
   ~inside_scope() { --execution::inside; }
 };
 
-// Calls `within` on the execution that runs, or else `outside`.
+// Calls `within` for the active execution or, without one, `outside`.
 template <class Within, class Outside>
 auto on_execution(Within&& within, Outside&& outside) {
   if (!running()) return outside();
@@ -34,7 +34,7 @@ void on_execution(Within&& within) {
   on_execution(within, [] {});
 }
 
-// The object under this key: of a thread, of the execution, or of the process outside of one.
+// The object under this key: of a thread, of the execution or, outside of one, of the process.
 template <class Objects, class Make>
 void* find_or_make(const Objects& in, const void* key, Make&& make) {
   const auto found =
@@ -241,7 +241,7 @@ void deallocate(void* at) noexcept {
   if (at == nullptr) return;
   if (running()) {
     const inside_scope scope;
-    // Its memory stays till the execution is over.
+    // Its memory stays until the execution is over.
     if (execution::active->released(at)) return;
   }
   std::free(at);
@@ -250,7 +250,7 @@ void deallocate(void* at) noexcept {
 }  // namespace
 }  // namespace troupe::model::detail
 
-// In the place of src/base/assert.cpp: a broken contract is a failure like others.
+// Replaces src/base/assert.cpp: a broken contract is a failure like any other.
 void troupe::detail::contract_broken(const char* file, int line, const char* condition,
                                      const char* text) noexcept {
   model::source_line where;
@@ -259,7 +259,7 @@ void troupe::detail::contract_broken(const char* file, int line, const char* con
   model::detail::fail(std::string(text) + " (" + condition + ")", where);
 }
 
-// Every block that checked code makes is watched.
+// Every block that checked code allocates is watched.
 using troupe::model::detail::allocate;
 using troupe::model::detail::deallocate;
 

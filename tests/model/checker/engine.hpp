@@ -10,19 +10,19 @@
 
 #include "memory.hpp"
 
-// What the checked atomics, threads and the like call. Everything here belongs to the execution
-// that runs at the moment; outside of one, operations act on the object alone.
+// The functions that the checked atomics, threads and similar types call. They act on the active
+// execution. Without one, an operation acts on the object alone.
 
 namespace troupe::model::detail {
 
-/// True on a fibre of an execution.
+/// Returns true on a fibre of an execution.
 [[nodiscard]] bool running() noexcept;
 
 // ── Atomics ───────────────────────────────────────────────────────────────────────────────────
 
 enum class change : std::uint8_t { exchange, add, subtract, bit_and, bit_or, bit_xor };
 
-/// Where an atomic's value lies; it holds the newest in modification order.
+/// The location of an atomic's value, which is the newest in modification order.
 struct cell {
   void* at;
   std::size_t bytes;
@@ -39,7 +39,7 @@ void name(const void* of, std::string_view called);
 
 // ── Waiting ───────────────────────────────────────────────────────────────────────────────────
 
-/// Returns true if the deadline passed; never if there is none.
+/// Returns true if the deadline passed; never if there is no deadline.
 bool futex_wait(cell of, bits expected, bool has_deadline, source_line where) noexcept;
 void futex_wake(const void* of, std::uint32_t count, source_line where) noexcept;
 void yield(source_line where) noexcept;
@@ -57,10 +57,10 @@ void join(thread_index thread, source_line where) noexcept;
 [[nodiscard]] thread_index this_thread() noexcept;
 void name_this_thread(std::string_view name) noexcept;
 
-/// The calling thread's own object under this key, made at the first call.
+/// The calling thread's own object under this key, created by the first call.
 void* own(const void* key, void* (*make)(), void (*destroy)(void*));
 
-/// The execution's own object under this key, made at the first call.
+/// The execution's own object under this key, created by the first call.
 void* shared(const void* key, void* (*make)(), void (*destroy)(void*));
 
 // ── Plain memory ──────────────────────────────────────────────────────────────────────────────
@@ -68,22 +68,23 @@ void* shared(const void* key, void* (*make)(), void (*destroy)(void*));
 void plain_born(const void* at, source_line where) noexcept;
 void plain_read(const void* at, source_line where) noexcept;
 void plain_write(const void* at, source_line where) noexcept;
-// The same for an access that cannot say where it stands: it stands where these return to.
+// The same for an access without a source location: its location is the return address of the call.
 void plain_read_here(const void* at) noexcept;
 void plain_write_here(const void* at) noexcept;
 
-/// What lies there is not to be used any more, though the memory stays.
+/// The memory there must no longer be used, although it stays allocated.
 void given_back(const void* begin, std::size_t bytes) noexcept;
 
 // ── Verdicts ──────────────────────────────────────────────────────────────────────────────────
 
-/// Ends the execution, or, outside of one, the process.
+/// Ends the execution or, outside of one, the process.
 [[noreturn]] void fail(std::string what, source_line where);
 
-/// Fails the execution at its end, when there is no fibre any more.
+/// Fails the execution at its end, after all fibres have completed.
 void leaked(std::string what) noexcept;
 
-/// While it lives, memory is not watched for leaks and for use after its end.
+/// While an object of this class exists, memory is watched neither for leaks nor for use after
+/// free.
 class untracked {
  public:
   untracked() noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads, and whose turn it is. What they do then is in operations.cpp, waiting.cpp and watching.cpp.
+// Threads and their scheduling. Their operations are in operations.cpp, waiting.cpp and
+// watching.cpp.
 #include "execution.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::size_t stack_bytes = 512 * 1024;
 
-// Fibres are used again, and never destroyed: one that has been abandoned cannot be.
+// Fibres are reused and never destroyed: an abandoned fibre cannot be destroyed.
 struct fibre_store {
   std::vector<fibre*> free;
   std::vector<fibre*> abandoned;
@@ -127,7 +128,7 @@ void execution::destroy_own(thread_state& of) {
     --inside;
     last.destroy(last.object);
     ++inside;
-    // Making it anew in a destructor would find it here.
+    // A destructor that creates it again would otherwise find it here.
     std::erase_if(of.own, [&](const own_object& each) { return each.object == last.object; });
   }
 }
@@ -140,7 +141,7 @@ void* execution::make_shared(const void* key, void* (*make)(), void (*destroy)(v
   return fresh;
 }
 
-// The last thread is over; what is left of it acts.
+// The last thread is over. The destructors of the shared objects run.
 void execution::destroy_shared() {
   if (failure_) return;
   finishing_ = true;
@@ -166,7 +167,7 @@ void execution::join(thread_index other, source_line where) {
   if (traced_) tell(where, "joins ", describe_thread(other));
 }
 
-// ── Whose turn ────────────────────────────────────────────────────────────────────────────────
+// ── Scheduling ────────────────────────────────────────────────────────────────────────────────
 
 void execution::point(source_line where) {
   if (finishing_) return;
@@ -212,7 +213,7 @@ bool execution::may_go_on(const thread_state& t) const {
   return false;
 }
 
-// Those who spin go on when there is nobody else, and those whose deadline may pass last of all.
+// Spinning threads run when no other thread can, and threads whose deadline may pass come last.
 void execution::find_candidates(bool current_goes_on) {
   candidates_.clear();
   const auto consider = [&](auto&& wanted) {
@@ -232,7 +233,7 @@ void execution::find_candidates(bool current_goes_on) {
   }
 }
 
-// Something has changed that a spinning thread may be waiting for.
+// A change has occurred that a spinning thread may be waiting for.
 void execution::progress() {
   for (thread_index t = 0; t < threads_.size(); ++t) {
     if (t != current_) threads_[t].yielded = false;
@@ -277,7 +278,7 @@ void execution::abandon(std::string what) {
   for (;;) me().runs_on->suspend();
 }
 
-// ── Telling ───────────────────────────────────────────────────────────────────────────────────
+// ── Reporting ─────────────────────────────────────────────────────────────────────────────────
 
 std::string execution::describe_thread(thread_index t) const {
   const std::string& name = threads_[t].name;

@@ -18,36 +18,37 @@
 
 namespace troupe::model {
 
-/// Decides what an execution leaves open, and keeps what it has decided.
+/// Makes the choices that an execution leaves open, and records them.
 class chooser {
  public:
   virtual ~chooser() = default;
 
-  /// Which of `count` outcomes, two at least. 0 is the ordinary one.
+  /// Chooses one of `count` outcomes, at least two. 0 is the ordinary one.
   virtual std::uint32_t pick(std::uint32_t count) = 0;
 
-  /// Which of these threads goes on, two at least. If `preempts`, the first is the one that just
-  /// ran and could go on.
+  /// Chooses which of these threads runs, at least two. If `preempts`, the first is the thread that
+  /// just ran and could continue.
   virtual std::uint32_t pick_thread(std::span<const thread_index> candidates, bool preempts) = 0;
 
-  /// The execution is in this state, and a choice of threads is next.
+  /// The execution is in this state, and a thread is to be chosen next.
   virtual void arrive(std::uint64_t /*state*/) {}
   virtual void thread_begins(thread_index) {}
   virtual void thread_yields(thread_index) {}
 };
 
 struct limits {
-  std::uint32_t steps = 20'000;  // in one execution; more is a livelock
-  std::uint32_t spurious = 1;    // weak compare-exchanges and futex waits that fail for no reason
-  std::uint32_t timeouts = 1;    // deadlines that pass though others could go on
+  std::uint32_t steps = 20'000;  // in one execution; more count as a livelock
+  std::uint32_t spurious = 1;    // weak compare-exchanges and futex waits that fail without a
+                                 // reason
+  std::uint32_t timeouts = 1;    // deadlines that pass although other threads could run
 };
 
 struct failure {
   std::string what;
-  std::string trace;  // if it was asked for
+  std::string trace;  // if it was requested
 };
 
-/// What a thread's history is made of.
+/// The elements of a thread's history.
 enum event : std::uint64_t {
   began,
   made,
@@ -77,11 +78,12 @@ class execution {
 
   [[nodiscard]] std::uint32_t steps() const noexcept { return steps_; }
 
-  // ── For engine.cpp, which calls the one that runs ───────────────────────────────────────────
+  // ── For engine.cpp, which calls the active execution ────────────────────────────────────────
 
   static inline execution* active = nullptr;
 
-  /// Calls of the checker that are under way: while there are, memory is its own.
+  /// The number of nested calls of the checker. While it is positive, allocations belong to the
+  /// checker.
   static inline int inside = 0;
 
   enum class waits : std::uint8_t { for_nothing, for_mutex, for_futex, for_join, is_over };
@@ -94,17 +96,17 @@ class execution {
   struct repeated_read {
     const location* at;
     const store* from;
-    std::uint32_t times;       // that it was read though there was a newer one
-    std::uint32_t behind = 0;  // changes in a row that were put before the newest
+    std::uint32_t times;       // how often it was read although a newer one existed
+    std::uint32_t behind = 0;  // consecutive changes that were placed before the newest
   };
   struct thread_state {
     std::string name;
     fibre* runs_on = nullptr;
     vector_clock clock;
     std::uint64_t history = 0;
-    std::uint32_t made = 0;  // objects, for their names
+    std::uint32_t made = 0;  // number of objects created, for their names
     waits what = waits::for_nothing;
-    const void* on = nullptr;  // the mutex, the futex word
+    const void* on = nullptr;  // the mutex or the futex word
     thread_index joins = 0;
     bool timed = false;
     bool woken = false;
@@ -138,7 +140,7 @@ class execution {
   void destroy_shared();
   thread_state& me() noexcept { return threads_[current_]; }
 
-  // ── Whose turn ──────────────────────────────────────────────────────────────────────────────
+  // ── Scheduling ──────────────────────────────────────────────────────────────────────────────
   void point(source_line where);
   [[nodiscard]] thread_index choose_next(bool current_goes_on);
   void switch_to(thread_index chosen);
@@ -195,13 +197,13 @@ class execution {
   void allocated(void* at, std::size_t bytes);
   void leaked(std::string what);
   void forget(const void* begin, std::size_t bytes, moment now);
-  bool released(void* at);  // false: not one of ours
+  bool released(void* at);  // false: not allocated by the checker
   block* find_block(const void* inside) noexcept;
   void check_leaks();
   void check_mutexes();
   void free_blocks();
 
-  // ── Telling ─────────────────────────────────────────────────────────────────────────────────
+  // ── Reporting ───────────────────────────────────────────────────────────────────────────────
   template <class... Parts>
   void tell(source_line where, const Parts&... parts) {
     trace_ += trace_line(steps_, current_, describe_thread(current_), where, concatenate(parts...));

@@ -32,7 +32,8 @@
 
 namespace troupe::model {
 
-// The stack comes from malloc, so that what an abandoned one refers to is not taken for a leak.
+// The stack comes from malloc, so that memory that an abandoned stack refers to is not reported as
+// leaked.
 fibre::fibre(std::size_t stack_bytes)
     : stack_(boost::context::fixedsize_stack(stack_bytes).allocate()) {
 #ifdef TROUPE_MODEL_TSAN

@@ -8,22 +8,22 @@
 
 namespace troupe::model {
 
-/// A stack on which one body after another runs, until it suspends itself or is over.
+/// A stack that runs one body after another. A body runs until it suspends itself or returns.
 ///
-/// Threads: all of a process's fibres belong to one. resume() is called from outside of them.
+/// Threads: all fibres of a process belong to one thread. resume() is called from outside of them.
 class fibre {
  public:
   explicit fibre(std::size_t stack_bytes);
   fibre(const fibre&) = delete;
   fibre& operator=(const fibre&) = delete;
 
-  /// Gives it a body for the next resume(). It must have none, or be done with it.
+  /// Sets the body for the next resume(). The previous body, if any, must have returned.
   void start(std::function<void()> body);
 
-  /// Goes on with the body until it suspends or is over.
+  /// Runs the body until it suspends itself or returns.
   void resume();
 
-  /// Returns to who called resume(); from within the body.
+  /// Returns to the caller of resume(). Called from within the body.
   void suspend();
 
   [[nodiscard]] bool busy() const noexcept { return static_cast<bool>(body_); }
@@ -35,18 +35,18 @@ class fibre {
   void leave_begins(void** fake_stack);
 
   boost::context::stack_context stack_;
-  boost::context::fiber inside_;   // where resume() goes on; empty while it runs
-  boost::context::fiber outside_;  // where suspend() goes on
+  boost::context::fiber inside_;   // where resume() continues; empty while the body runs
+  boost::context::fiber outside_;  // where suspend() continues
   std::function<void()> body_;
 
-  // What the C++ runtime keeps for each thread of exceptions that are being handled.
+  // The C++ runtime's state of each thread for exceptions that are being handled.
   struct {
     void* caught = nullptr;
     unsigned int uncaught = 0;
   } exceptions_;
   void swap_exceptions() noexcept;
 
-  // For the sanitizers, which must be told of every change of stacks.
+  // For the sanitizers, which must be notified of every switch of stacks.
   [[maybe_unused]] const void* outside_bottom_ = nullptr;
   [[maybe_unused]] std::size_t outside_bytes_ = 0;
   [[maybe_unused]] void* outside_fake_stack_ = nullptr;

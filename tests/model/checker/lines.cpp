@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lines instructions stand for. Only for what is printed: a run that finds nothing never asks.
+// Maps instructions to source lines. Used only for output: a run without findings never calls it.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view before = "code 0x";
 
-// The program's file, and where it is loaded.
+// The program's file, and its load address.
 struct image {
   std::string file;
   std::uintptr_t begin = 0;
@@ -35,7 +35,8 @@ image image_of(std::uintptr_t instruction) {
           reinterpret_cast<std::uintptr_t>(info.dli_fbase)};
 }
 
-// "/a/b.cpp:12 (discriminator 2)" → "b.cpp:12"; empty if it is none, or one of the checker's own.
+// "/a/b.cpp:12 (discriminator 2)" → "b.cpp:12"; empty if the text is not a line, or one in the
+// checker itself.
 std::string short_line(std::string_view text) {
   text = text.substr(0, text.find_first_of(" \n"));
   const std::size_t slash = text.rfind('/');
@@ -47,15 +48,15 @@ std::string short_line(std::string_view text) {
   return std::string(text);
 }
 
-// One call of addr2line for all. It prints the address first, then the chain of what was inlined there, the innermost
-// first: the first that is not the checker's is the user's.
+// One call of addr2line for all addresses. It prints each address, followed by the chain of
+// functions inlined there, innermost first. The first one outside the checker is the user's line.
 std::map<std::uintptr_t, std::string> lines_of(const std::map<std::uintptr_t, std::string>& all) {
   std::map<std::uintptr_t, std::string> found;
   if (all.empty()) return found;
   const image of = image_of(all.begin()->first);
   if (of.file.empty() || of.file.find('\'') != std::string::npos) return found;
   std::string command = "addr2line -aie '" + of.file + "'";
-  std::map<std::uintptr_t, std::uintptr_t> whose;  // by what addr2line calls it
+  std::map<std::uintptr_t, std::uintptr_t> whose;  // by the form that addr2line prints
   for (const auto& [instruction, text] : all) {
     whose[instruction - of.begin] = instruction;
     command += " " + hexadecimal(instruction - of.begin);
@@ -86,7 +87,7 @@ std::size_t end_of_hexadecimal(const std::string& text, std::size_t at) {
 }  // namespace
 
 std::string with_lines(std::string text) {
-  std::map<std::uintptr_t, std::string> all;  // and what the text calls each
+  std::map<std::uintptr_t, std::string> all;  // with the form in the text
   for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at)) {
     const std::size_t digits = at + before.size();
     const std::size_t end = end_of_hexadecimal(text, digits);
@@ -98,7 +99,7 @@ std::string with_lines(std::string text) {
     for (std::size_t at = text.find(called); at != std::string::npos; at = text.find(called, at)) {
       std::size_t replaced = called.size();
       std::string with = line;
-      // In the column of a trace the width stays.
+      // In the column of a trace, the width is kept.
       if (text.substr(at + replaced, 1) == " ") {
         if (with.size() < replaced) with.append(replaced - with.size(), ' ');
         while (replaced < with.size() && text.substr(at + replaced, 2) == "  ") ++replaced;

@@ -102,7 +102,7 @@ const location* memory::find_unordered(const void* begin, std::size_t bytes,
   return found;
 }
 
-// ── What may happen ───────────────────────────────────────────────────────────────────────────
+// ── Possible outcomes ─────────────────────────────────────────────────────────────────────────
 
 std::uint32_t memory::floor(const location& at, const vector_clock& clock) noexcept {
   std::uint32_t lowest = 0;
@@ -133,7 +133,8 @@ bool memory::permits(const location& at, const vector_clock& clock, const store*
   return true;
 }
 
-// Before it in S is what happens before it; on both sides, what the modification order says.
+// In S it comes after the operations that happen before it. The modification order restricts it on
+// both sides.
 void memory::find_neighbours(const location& at, const vector_clock& clock, std::uint32_t lowest,
                              std::uint32_t highest, neighbours& found) const {
   const std::size_t count = words();
@@ -143,7 +144,7 @@ void memory::find_neighbours(const location& at, const vector_clock& clock, std:
     for (std::size_t w = 0; w < count; ++w) found.before[w] |= precede_[i][w];
     add(found.before, i);
   };
-  // A thread's last one that is known is enough: the thread's others precede that one.
+  // The last known operation of each thread suffices: the thread's earlier operations precede it.
   for (std::size_t t = 0; t < threads_max; ++t) {
     const auto& own = of_thread_[t];
     const auto unknown = std::upper_bound(
@@ -158,7 +159,7 @@ void memory::find_neighbours(const location& at, const vector_clock& clock, std:
   }
 }
 
-// ── What happens ──────────────────────────────────────────────────────────────────────────────
+// ── Effects ───────────────────────────────────────────────────────────────────────────────────
 
 void memory::note_read(location& at, moment by, const store& from) {
   at.reads[by.thread].push_back({by.stamp, &from});
@@ -185,7 +186,7 @@ void memory::note_seq_cst(location& at, moment by, const vector_clock& clock, co
                           const store* written) {
   const auto index = static_cast<std::uint32_t>(ordered_.size());
   const ordered fresh{by, &at, read, written};
-  const std::size_t count = words();  // without the new one
+  const std::size_t count = words();  // without the new operation
   find_neighbours(at, clock, fresh.lowest(), fresh.highest(), scratch_);
   ordered_.push_back(fresh);
   of_thread_[by.thread].push_back(index);
@@ -195,7 +196,7 @@ void memory::note_seq_cst(location& at, moment by, const vector_clock& clock, co
   if (std::all_of(scratch_.after.begin(),
                   scratch_.after.begin() + static_cast<std::ptrdiff_t>(count),
                   [](std::uint64_t word) { return word == 0; })) {
-    return;  // it is the last of all: most are
+    return;  // the operation is the last of all, as most are
   }
   for (std::uint32_t i = 0; i < index; ++i) {
     bool comes_after = contains(scratch_.after, i);

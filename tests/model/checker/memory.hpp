@@ -13,14 +13,16 @@
 
 #include "address_table.hpp"
 
-// The memory model: what a load may read, and where in an object's modification order a store may
-// go. It is that of C++20 without what README.md in this folder lists.
+// The memory model: which store a load may read, and where in an object's modification order a
+// store may be placed. It is that of C++20, except for the differences listed in README.md of this
+// folder.
 //
-// Executions are built operation by operation, in an order in which every load comes after the
-// store that it reads. What a load may read is decided by coherence and happens-before (vector
-// clocks); a store goes anywhere in the modification order that coherence leaves open, not only at
-// its end. The order S of all seq_cst operations is not fixed to be that of the execution: a graph
-// of its constraints is kept, and what would close a circle in it is not permitted.
+// An execution is built operation by operation, in an order in which every load comes after the
+// store that it reads. Coherence and happens-before (vector clocks) decide which store a load may
+// read. A store may be placed anywhere in the modification order that coherence leaves open, not
+// only at its end. The order S of all seq_cst operations need not be the order of the execution: a
+// graph of its constraints is kept, and an operation that would close a cycle in it is not
+// permitted.
 
 namespace troupe::model {
 
@@ -57,8 +59,8 @@ struct source_line {
   source_line() = default;
   source_line(const std::source_location& at) noexcept : file(at.file_name()), line(at.line()) {}
 
-  /// Of an instruction: what has no argument for a location, as a conversion or an assignment, is known only by where
-  /// it returns to. with_lines() finds the line.
+  /// A line that is known only by a return address, for operators that cannot take a location
+  /// argument, such as a conversion or an assignment. with_lines() finds the line.
   [[nodiscard]] static source_line returning_to(const void* code) noexcept {
     source_line at;
     at.file = static_cast<const char*>(code);
@@ -73,7 +75,7 @@ struct source_line {
   static constexpr std::uint32_t of_an_instruction = std::numeric_limits<std::uint32_t>::max();
 };
 
-/// Who acts, and when: a moment in one thread's life.
+/// A moment in one thread's history.
 struct moment {
   thread_index thread = 0;
   std::uint32_t stamp = 0;
@@ -85,21 +87,21 @@ struct store {
   bits value = 0;
   moment made;
   std::uint64_t identity = 0;  // the same whatever other threads did meanwhile
-  vector_clock released;       // what an acquire that reads this learns
-  bool is_rmw = false;         // reads its predecessor: nothing comes in between
-  std::uint32_t position = 0;  // in the modification order
+  vector_clock released;       // the clock that an acquire load of this store joins
+  bool is_rmw = false;         // reads its predecessor; no store comes in between
+  std::uint32_t position = 0;  // position in the modification order
 };
 
 /// An atomic object.
 struct location {
   const void* at = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t name = 0;  // for hashes
+  std::uint64_t name = 0;  // used in hashes
   std::uint32_t number = 0;
   moment born;
   bool is_freed = false;
   moment freed;
-  vector_clock wakes;  // what futex_wake() on it has seen
+  vector_clock wakes;  // the clock of the futex_wake() calls on it
 
   struct read {
     std::uint32_t stamp;
@@ -111,58 +113,59 @@ struct location {
   std::uint64_t order_hash = 0;
 };
 
-/// A piece of memory that is no atomic, as far as it is watched.
+/// A piece of watched memory that is not atomic.
 struct plain_cell {
   source_line born;
   bool is_written = false;
   moment written;
-  std::array<moment, threads_max> read{};  // stamp 0: not since
+  std::array<moment, threads_max> read{};  // stamp 0: not read since
   bool is_freed = false;
   moment freed;
 };
 
 class memory {
  public:
-  /// Forgets everything.
+  /// Removes all objects.
   void reset();
 
   // ── Objects ─────────────────────────────────────────────────────────────────────────────────
   location* find(const void* at) noexcept;
-  /// `known_to_all` for an object that was there before the execution began.
+  /// `known_to_all` is for an object that existed before the execution began.
   location& make(const void* at, std::size_t bytes, bits initial, std::uint64_t name, moment by,
                  bool known_to_all);
   plain_cell* find_plain(const void* at) noexcept;
   plain_cell& make_plain(const void* at, source_line born);
-  /// The memory of these is given back. Returns a plain cell that somebody uses meanwhile, if any.
+  /// The memory in this range is given back. Returns a plain cell that another thread uses
+  /// concurrently, if any.
   const plain_cell* free(const void* begin, std::size_t bytes, moment by, const vector_clock& clock,
                          const moment** other);
 
-  /// An atomic among these that somebody uses meanwhile, if any. Comes before free().
+  /// An atomic in this range that another thread uses concurrently, if any. Call it before free().
   [[nodiscard]] const location* find_unordered(const void* begin, std::size_t bytes,
                                                const vector_clock& clock) const;
 
-  // ── What may happen ─────────────────────────────────────────────────────────────────────────
+  // ── Possible outcomes ───────────────────────────────────────────────────────────────────────
   /// The first store in modification order that a thread with this clock may read.
   [[nodiscard]] static std::uint32_t floor(const location& at, const vector_clock& clock) noexcept;
-  /// False if the construction of `at` does not happen before.
+  /// Returns false if the construction of `at` does not happen before.
   [[nodiscard]] static bool is_known(const location& at, const vector_clock& clock) noexcept {
     return clock.covers(at.born.thread, at.born.stamp);
   }
-  /// Whether S permits a seq_cst operation that reads `read` (null: a plain store), and then writes
-  /// behind `behind` (null: a plain load).
+  /// Whether S permits a seq_cst operation that reads `read` (null: a plain store) and then writes
+  /// after `behind` (null: a plain load).
   [[nodiscard]] bool permits(const location& at, const vector_clock& clock, const store* read,
                              const store* behind);
 
-  // ── What happens ────────────────────────────────────────────────────────────────────────────
+  // ── Effects ─────────────────────────────────────────────────────────────────────────────────
   void note_read(location& at, moment by, const store& from);
   store& insert(location& at, const store& behind, bits value, moment by, std::uint64_t identity,
                 bool is_rmw);
   void note_seq_cst(location& at, moment by, const vector_clock& clock, const store* read,
                     const store* written);
 
-  /// Of all modification orders.
+  /// A hash of all modification orders.
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
-  /// Whether S has no room for another operation.
+  /// Whether S has no space for another operation.
   [[nodiscard]] bool is_full() const noexcept { return ordered_.size() + 1 >= seq_cst_max; }
 
   template <class Function>
@@ -174,8 +177,8 @@ class memory {
   static constexpr std::size_t seq_cst_max = 4096;
   using set = std::array<std::uint64_t, seq_cst_max / 64>;
 
-  // One operation in S. Its keys say where in the modification order it stands: 4p+1 for a load of
-  // the store at p, 4p for the store itself, 4p+2 for one that is about to be inserted behind p.
+  // One operation in S. Its keys give its position in the modification order: 4p+1 for a load of
+  // the store at p, 4p for the store itself, 4p+2 for one that is about to be inserted after p.
   struct ordered {
     moment by;
     const location* at;
@@ -188,7 +191,8 @@ class memory {
       return written != nullptr ? 4 * written->position : 4 * read->position + 1;
     }
   };
-  // What a new operation would come between: all before it, and those at its location after it.
+  // The neighbours of a new operation: all operations before it, and those at its location after
+  // it.
   struct neighbours {
     set before;
     set after;
@@ -213,7 +217,7 @@ class memory {
   std::size_t plain_used_ = 0;
 
   std::vector<ordered> ordered_;  // in the order of execution
-  // [i]: those that come before i in S, whatever they are known by
+  // [i]: the operations known to come before i in S, for any reason
   std::vector<set> precede_;
   std::array<std::vector<std::uint32_t>, threads_max> of_thread_;
   neighbours scratch_;

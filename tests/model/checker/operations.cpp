@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operations of atomics do: what may be read, where a store may go, what follows from it.
+// The effects of atomic operations: which store may be read, where a store may be placed, and the
+// consequences.
 #include <algorithm>
 
 #include "cell.hpp"
@@ -25,14 +26,14 @@ moment execution::tick(source_line where) {
   return {current_, ++self.clock.at[current_], where};
 }
 
-// Adds to the thread's history; what it returns names the event.
+// Adds to the thread's history. The result names the event.
 std::uint64_t execution::happened(std::uint64_t kind, std::uint64_t with) {
   return me().history = mix(mix(me().history, kind), with);
 }
 
 void execution::make_location(detail::cell of, source_line where) {
   names_.erase(of.at);
-  if (making_shared_) {  // whoever comes first: all others know of it
+  if (making_shared_) {  // whichever thread creates it, all others know of it
     memory_.make(of.at, of.bytes, raw_value(of), mix(made, ++shared_made_), {0, 0, where}, true);
     return;
   }
@@ -47,7 +48,7 @@ location& execution::locate(detail::cell of, source_line where) {
     if (const block* in = find_block(of.at); in != nullptr && in->is_freed) {
       abandon("use after free: an atomic in a block that was given back by " + describe(in->freed));
     }
-    // It was there before the execution, so its address is a name.
+    // It existed before the execution, so its address is a name.
     found = &memory_.make(of.at, of.bytes, raw_value(of), reinterpret_cast<std::uintptr_t>(of.at),
                           {0, 0, where}, true);
   }
@@ -67,12 +68,13 @@ location& execution::locate(detail::cell of, source_line where) {
   return *found;
 }
 
-// Whether the next store was made by a read-modify-write that read this one.
+// Whether the next store is a read-modify-write that read this one.
 bool execution::is_bound(const location& at, std::uint32_t position) const {
   return position + 1 < at.order.size() && at.order[position + 1]->is_rmw;
 }
 
-// Reading the same stale store over and over leads nowhere: stores become visible some time.
+// Reading the same stale store over and over leads nowhere, because stores become visible
+// eventually.
 bool execution::is_repeated(const location& at, const store& from) {
   for (const repeated_read& each : me().last_reads) {
     if (each.at == &at) return each.from == &from && each.times > 1;
@@ -111,7 +113,8 @@ store& execution::write_behind(location& at, const store& behind, bits value,
   return fresh;
 }
 
-// Whether S permits what this order asks for; what is read by an acquire is known then.
+// Whether S permits an operation of this order. An acquire also knows what the store it reads has
+// released.
 bool execution::is_permitted(const location& at, std::memory_order order, const store* read,
                              const store* behind) {
   if (!is_seq_cst(order)) return true;
@@ -164,7 +167,7 @@ void execution::write(detail::cell of, bits value, std::memory_order order, sour
          remark_on_store(at, made));
 }
 
-// Nor does changing it again and again where all others have moved on.
+// Changing it again and again, where all others have moved on, leads nowhere either.
 bool execution::is_left_behind(const location& at) {
   for (const repeated_read& each : me().last_reads) {
     if (each.at == &at) return each.behind > 1;
@@ -222,7 +225,7 @@ bool execution::compare_exchange(detail::cell of, bits& expected, bits desired,
       consider(from, false);
     }
   }
-  const std::size_t spurious_from = readable_.size();  // equal, but fails all the same
+  const std::size_t spurious_from = readable_.size();  // equal, but fails without a reason
   if (weak && spurious_left_ > 0) {
     for (std::uint32_t p = static_cast<std::uint32_t>(at.order.size()); p-- > floor;) {
       if (at.order[p]->value == expected) consider(*at.order[p], false);

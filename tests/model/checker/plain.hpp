@@ -9,8 +9,8 @@
 namespace troupe {
 namespace model {
 
-/// Plain memory that is watched: an access that does not happen before or after another one, of
-/// which one writes, is a data race.
+/// Plain memory that is watched. Two concurrent accesses, one of which writes, are a data race:
+/// neither happens before the other.
 template <class T>
 class plain {
   using where = std::source_location;
@@ -22,7 +22,7 @@ class plain {
   }
   plain(const plain& other) : plain(other.get()) {}
   ~plain() { detail::given_back(&value_, 1); }
-  // Inline, so that what they call returns to the line that uses them.
+  // Inlined, so that the functions they call return to the line that uses them.
   [[gnu::always_inline]] inline plain& operator=(const plain& other) {
     T value = other;
     return *this = std::move(value);

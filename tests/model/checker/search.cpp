@@ -19,11 +19,11 @@ namespace {
 
 using choices = std::vector<std::uint32_t>;
 
-// "0*12 1 0*3": what a chooser has chosen, one after the other.
+// "0*12 1 0*3": the sequence of choices.
 std::string to_string(const choices& made) {
   std::string text;
   std::size_t last = made.size();
-  while (last > 0 && made[last - 1] == 0) --last;  // what is missing is 0
+  while (last > 0 && made[last - 1] == 0) --last;  // missing choices are 0
   for (std::size_t i = 0; i < last;) {
     std::size_t same = i;
     while (same < last && made[same] == made[i]) ++same;
@@ -47,7 +47,7 @@ choices parse(const std::string& text) {
   return made;
 }
 
-/// Does as it was done before.
+/// Repeats recorded choices.
 class replaying final : public chooser {
  public:
   explicit replaying(choices made) : made_(std::move(made)) {}
@@ -67,10 +67,10 @@ class replaying final : public chooser {
   std::size_t at_ = 0;
 };
 
-/// Depth first through all choices, with no more than so many preemptions. Two executions that
-/// lead to the same state — the same operations with the same results in every thread, and the
-/// same modification orders — go on alike: the second is not followed further. (So do CHESS and
-/// its «happens-before caching»: Musuvathi and Qadeer, 2007.)
+/// Depth first through all choices, with a limited number of preemptions. Two executions that lead
+/// to the same state — the same operations with the same results in every thread, and the same
+/// modification orders — continue alike, so the second is not followed further. (CHESS does the
+/// same with «happens-before caching»: Musuvathi and Qadeer, 2007.)
 class exhaustive final : public chooser {
  public:
   explicit exhaustive(std::uint32_t preemptions) : preemptions_(preemptions) {}
@@ -81,7 +81,7 @@ class exhaustive final : public chooser {
     branching_ = true;
   }
 
-  /// Makes the next execution another one; false if there is none.
+  /// Selects the next execution; returns false if none is left.
   bool advance() {
     path_.resize(std::min(path_.size(), depth_));
     while (!path_.empty() && path_.back().chosen + 1 >= path_.back().count) path_.pop_back();
@@ -117,7 +117,7 @@ class exhaustive final : public chooser {
     for (std::size_t i = 0; i < depth_; ++i) all.push_back(path_[i].chosen);
     return all;
   }
-  /// Whether there are executions with more preemptions.
+  /// Whether executions with more preemptions exist.
   [[nodiscard]] bool was_bounded() const { return was_bounded_; }
   [[nodiscard]] std::uint64_t states() const { return seen_.size(); }
 
@@ -141,8 +141,9 @@ class exhaustive final : public chooser {
   boost::unordered_flat_map<std::uint64_t, std::uint8_t> seen_;
 };
 
-/// By the PCT algorithm: each thread has a priority, the highest goes on, and at a few steps chosen
-/// beforehand the one that runs falls behind all others. What a load reads is mostly the newest.
+/// The PCT algorithm: each thread has a priority, and the thread with the highest runs. At a few
+/// steps chosen beforehand, the running thread gets the lowest priority. A load mostly reads the
+/// newest store.
 class random_priorities final : public chooser {
  public:
   random_priorities(std::uint64_t seed, std::uint32_t changes, std::uint32_t length)
@@ -190,7 +191,8 @@ class random_priorities final : public chooser {
   choices made_;
 };
 
-// The time of this process alone: how far a search goes must not depend on what else its host does.
+// The processor time of this process: the extent of a search must not depend on the host's other
+// work.
 struct clock {
   using duration = std::chrono::microseconds;
   using rep = duration::rep;
@@ -210,7 +212,7 @@ void keep_failure(outcome& result, const failure& what, const choices& made, con
   result.replay = to_string(made);
   replaying again(made);
   const auto repeated = execution(again, within, true).run(body);
-  // Names may differ: those of the repetition are better.
+  // Names may differ; those of the repetition are better.
   const auto kind = [](const std::string& text) { return text.substr(0, text.find(':')); };
   if (repeated && kind(repeated->what) == kind(what.what)) {
     result.what = repeated->what;

@@ -36,15 +36,15 @@ std::memory_order parse_order(const std::string& text) {
   return std::memory_order_relaxed;
 }
 
-// A build that does not depend on its folder says where a file is from the root on. What comes
-// through the compiler cache has "../../" before that. One binary may have both.
+// A build that does not depend on its folder records file names relative to the root. Those from
+// the compiler cache have "../../" before that. One binary may contain both.
 std::string_view from_root(std::string_view file) {
   while (file.starts_with("../")) file.remove_prefix(3);
   return file;
 }
 
-// Places are compared by the addresses of their file names, which are literals: cheap, and at worst
-// one place is seen twice.
+// Places are compared by the addresses of their file names, which are literals. This is cheap, and
+// at worst one place is recorded twice.
 struct place {
   const char* file;
   std::uint32_t line;
@@ -89,7 +89,7 @@ class listed {
 
 struct weakening {
   std::string file;
-  std::uint32_t line = 0;  // 0: none
+  std::uint32_t line = 0;  // 0 means unknown
   std::string what;
   std::memory_order order = std::memory_order_relaxed;
 
@@ -111,7 +111,7 @@ struct weakening {
   }
 };
 
-// Null if nobody wants them.
+// Null if they are not recorded.
 listed* sites() {
   static const char* const to = std::getenv("TROUPE_MODEL_SITES");
   if (to == nullptr) return nullptr;

@@ -7,12 +7,12 @@
 
 #include "memory.hpp"
 
-// Where in the checked code memory orders stand, and what happens if one of them is weaker.
+// The places of memory orders in the checked code, and the effect of weakening one of them.
 //
-// TROUPE_MODEL_SITES=file writes all that were passed, and by which check, a line each:
-// `file:line operation order check`.
-// TROUPE_MODEL_WEAKEN='file:line operation order' has one of them use that order instead. Whoever
-// checks a structure wants each of these to be found: an order whose weakening breaks nothing is
+// TROUPE_MODEL_SITES=file writes each place that was executed, and the check that executed it, one
+// per line: `file:line operation order check`.
+// TROUPE_MODEL_WEAKEN='file:line operation order' makes one of them use that order instead. The
+// checks of a structure should find each of these: an order whose weakening breaks nothing is
 // either not needed or not tested. orders.py tries them all.
 
 namespace troupe::model {
@@ -24,10 +24,10 @@ enum class operation : std::uint8_t {
   failure,  // compare-exchange that fails
 };
 
-/// What passes an order from here on belongs to this check.
+/// Places executed from here on belong to this check.
 void begin_check(std::string name);
 
-/// The order that is to be used at this place.
+/// The order to use at this place.
 [[nodiscard]] std::memory_order order_at(source_line where, operation what,
                                          std::memory_order written);
 

@@ -18,8 +18,7 @@
 
 #include "engine.hpp"
 
-// What takes the place of the headers in include/troupe/sync in code that is checked. The names and
-// their meaning are those.
+// Replaces the headers in include/troupe/sync in checked code. Names and meaning are the same.
 
 namespace troupe {
 inline namespace checked {
@@ -34,8 +33,8 @@ class atomic {
   using value_type = T;
   static constexpr bool is_always_lock_free = true;
 
-  // Without a place: Clang 16 does not take current() as a default argument here, where a constructor
-  // that the compiler writes calls this one for the elements of an array.
+  // Without a location: Clang 16 does not accept current() as a default argument here, where a
+  // constructor that the compiler generates calls this one for the elements of an array.
   constexpr atomic() noexcept
     requires std::is_default_constructible_v<T>
       : atomic(T{}, where{}) {}
@@ -110,7 +109,7 @@ class atomic {
     return change(model::detail::change::bit_xor, to_bits(by), order, at);
   }
 
-  /// Where the value lies: for the functions below.
+  /// The location of the value, for the functions below.
   [[nodiscard]] model::detail::cell cell() const noexcept {
     return {const_cast<T*>(&value_), sizeof(T)};
   }
@@ -157,7 +156,7 @@ inline void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected
   (void)model::detail::futex_wait(word.cell(), expected, false, at);
 }
 
-/// Any deadline may pass at any time, but the end of time.
+/// Any deadline may pass at any time, except time_point::max().
 [[nodiscard]] inline bool futex_wait_until(
     const atomic<std::uint32_t>& word, std::uint32_t expected, time_point deadline,
     std::source_location at = std::source_location::current()) noexcept {
@@ -253,7 +252,7 @@ inline void name_this_thread(std::string_view name) noexcept {
   return static_cast<std::uint32_t>(model::detail::this_thread()) + 1;
 }
 
-/// One T for each thread, made when the thread first asks for it.
+/// One T for each thread, created when the thread first uses it.
 template <class T, class Tag = T>
 class per_thread {
  public:
@@ -266,7 +265,7 @@ class per_thread {
   static constinit inline char key_ = 0;
 };
 
-/// One T in the execution, made when it is first asked for, and destroyed when all threads are over.
+/// One T in each execution, created when it is first used, and destroyed after all threads.
 template <class T, class Tag = T>
 class per_process {
  public:

@@ -10,7 +10,7 @@
 namespace troupe::model {
 namespace {
 
-// The instruction before the one that is returned to.
+// The instruction before the return address.
 std::string name_of_instruction(const void* returns_to) {
   return "code " + hexadecimal(reinterpret_cast<std::uintptr_t>(returns_to) - 1);
 }
@@ -28,7 +28,7 @@ std::string to_string(source_line at) {
 
 namespace {
 
-// The program says where a source is from the root on; it lies somewhere below that root itself.
+// The program records a source's path relative to the root, below which the program lies itself.
 std::ifstream open_source(std::string_view file) {
   std::ifstream source{std::string(file)};
   while (file.starts_with("../")) file.remove_prefix(3);

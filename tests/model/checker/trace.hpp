@@ -8,27 +8,29 @@
 
 #include "memory.hpp"
 
-// How executions are told to people.
+// Readable output of executions.
 
 namespace troupe::model {
 
-/// file:line, without the folders; of an instruction what with_lines() replaces.
+/// file:line, without the folders. For an instruction, a placeholder that with_lines() replaces.
 [[nodiscard]] std::string to_string(source_line at);
 
-/// The text with the lines of the instructions in it, as far as addr2line of the compiler's tools can tell them.
+/// The text with the placeholders replaced by lines, as far as the toolchain's addr2line can find
+/// them.
 [[nodiscard]] std::string with_lines(std::string text);
 
-/// The name of what is declared there, if the source is at hand; file:line otherwise.
+/// The name of the variable declared there, if the source is available; file:line otherwise.
 [[nodiscard]] std::string name_at(source_line at);
 
-/// What an atomic is called where it is used: what stands there before `.load(` and the like. Empty
-/// if that cannot be told.
+/// The name of an atomic where it is used: the expression before `.load(` and similar calls. Empty
+/// if it cannot be determined.
 [[nodiscard]] std::string name_in_use(source_line at);
 
 [[nodiscard]] std::string order_name(std::memory_order order);
 [[nodiscard]] std::string hexadecimal(std::uint64_t value);
 
-/// One operation: its step, its thread, in a column of its own for each, where, and what.
+/// One operation: its step, its thread, which has a column of its own, its place, and its
+/// description.
 [[nodiscard]] std::string trace_line(std::uint32_t step, std::size_t column,
                                      std::string_view thread, source_line where,
                                      std::string_view what);

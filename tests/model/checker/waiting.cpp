@@ -6,8 +6,8 @@
 
 namespace troupe::model {
 
-// The kernel compares under a lock that futex_wake() takes as well: what came before a wake that
-// came too early for this sleeper, it sees.
+// The kernel compares under a lock that futex_wake() takes as well. So a wake that came too early
+// for this sleeper still makes everything before it visible.
 bool execution::futex_wait(detail::cell of, bits expected, bool timed, source_line where) {
   point(where);
   location& at = locate(of, where);
@@ -50,7 +50,7 @@ bool execution::futex_wait(detail::cell of, bits expected, bool timed, source_li
   return true;
 }
 
-// The address is all that is used.
+// Only the address is used.
 void execution::futex_wake(const void* of, std::uint32_t count, source_line where) {
   point(where);
   tick(where);
@@ -72,7 +72,7 @@ void execution::futex_wake(const void* of, std::uint32_t count, source_line wher
   progress();
 }
 
-// Not chosen before another thread has changed something.
+// The thread is not chosen again before another thread has changed a value.
 void execution::yield(source_line where) {
   me().yielded = true;
   decides_.thread_yields(current_);

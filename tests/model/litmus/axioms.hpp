@@ -12,15 +12,16 @@
 #include "program.hpp"
 
 // All results that a small program may have, straight from the text of the C++20 standard and by
-// brute force: every choice of what each operation reads and every modification order is written
-// down, and then judged. Nothing here is shared with the checker, which builds executions step by
-// step and leaves out what it cannot extend.
+// brute force: every choice of the store that each operation reads, and every modification order,
+// is enumerated and then judged. No code is shared with the checker, which builds executions step
+// by step and drops those that it cannot extend.
 //
-// Sections and numbers are those of N4861: [intro.races] is 6.9.2.1, [atomics.order] 31.4.
+// Section numbers are those of N4861: [intro.races] is 6.9.2.1, [atomics.order] 31.4.
 
 namespace troupe::model::axioms {
 
-/// The rules, each of which can be left out: a test that does not miss it tests nothing.
+/// The rules. A test can leave out each of them: if no result changes, the programs do not test the
+/// rule.
 struct rules {
   // [intro.races]/15 to 18
   bool write_write_coherence = true;
@@ -35,10 +36,10 @@ struct rules {
   // [atomics.order]/3 and 4
   bool s_after_happens_before = true;
   bool s_after_coherence = true;
-  // Happens-before as a whole, as C++11 had it and the checker has it. C++20 asks it of «strongly
-  // happens before» alone, which is less.
+  // S is consistent with the whole of happens-before, as in C++11 and in the checker. C++20
+  // requires this of «strongly happens before» alone, which is weaker.
   bool s_after_all_that_happens_before = true;
-  // Nothing is read before it is written, in program order. C++ does not say so.
+  // In program order, no value is read before it is written. C++ does not require this.
   bool no_load_buffering = true;
 };
 
@@ -127,7 +128,7 @@ class enumerator {
     }
   }
 
-  // ── What is open ────────────────────────────────────────────────────────────────────────────
+  // ── Open choices ────────────────────────────────────────────────────────────────────────────
   void choose_sources(std::size_t next) {
     while (next < events_.size() && !events_[next].reads()) ++next;
     if (next == events_.size()) return judge_sources();
@@ -157,7 +158,7 @@ class enumerator {
     choose_orders(0);
   }
 
-  // The construction comes first: it happens before all else. The others come in any order.
+  // The construction comes first, because it happens before all else. The others come in any order.
   void choose_orders(std::size_t location) {
     if (location == orders_.size()) return judge();
     std::vector<std::size_t>& order = orders_[location];
@@ -168,8 +169,8 @@ class enumerator {
     } while (std::next_permutation(order.begin() + 1, order.end()));
   }
 
-  // Values go from what is written to what is read. What reads its own value by way of others, or
-  // what was not written, is none.
+  // Values flow from stores to loads. A value that depends on itself, or that was never written, is
+  // not possible.
   bool find_values() {
     std::size_t unknown = 0;
     for (event& each : events_) {
@@ -206,7 +207,7 @@ class enumerator {
     }
   }
 
-  // ── What is permitted ───────────────────────────────────────────────────────────────────────
+  // ── Permitted executions ────────────────────────────────────────────────────────────────────
   void judge() {
     const relation synchronizes = synchronizes_with();
     relation happens_before = sequenced_before();
@@ -276,7 +277,7 @@ class enumerator {
     for_each_pair([&](std::size_t a, std::size_t b) {
       const event& first = events_[a];
       const event& then = events_[b];
-      // [intro.races]/14: what is read does not happen after.
+      // [intro.races]/14: a read store does not happen after the load.
       if (then.reads() && then.source == a && happens_before.has(b, a)) holds = false;
       if (first.location != then.location || !happens_before.has(a, b)) return;
       const auto reads_at = [&](const event& e) { return events_[e.source].position; };
@@ -336,8 +337,8 @@ class enumerator {
     return strongly;
   }
 
-  // [atomics.order]/4: whether there is an order S. It is built: first comes whatever nothing that
-  // is left has to precede.
+  // [atomics.order]/4: whether an order S exists. It is built step by step: next comes any
+  // operation that no remaining operation has to precede.
   [[nodiscard]] bool has_s(const relation& before) const {
     const relation coherence = coherence_ordered_before();
     std::vector<std::size_t> left;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random small programs: the checker has to find exactly the results that the axioms of the standard
-// permit. TROUPE_MODEL_SEED in the environment begins with another program; a program's own seed is
-// printed with it.
+// Random small programs: the checker has to find exactly the results that the axioms of the
+// standard permit. TROUPE_MODEL_SEED in the environment selects the first program. Each program's
+// own seed is printed with it.
 #include "axioms.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ std::uint64_t how_many(std::uint64_t ordinarily) {
 
 // ── Under the checker ─────────────────────────────────────────────────────────────────────────
 
-/// Returns what it reads.
+/// Returns the value that it reads.
 int perform(const operation& does, atomic<int>& on) {
   int expected = does.expected;
   switch (does.what) {
@@ -60,7 +60,7 @@ int perform(const operation& does, atomic<int>& on) {
   return 0;
 }
 
-/// Adds to `total` what it took.
+/// Adds its executions to `total`.
 std::set<values> results_of_checker(const program& of, outcome& total) {
   std::set<values> all;
   const outcome found = explore({.preemptions = 100, .spurious = 0}, [&] {
@@ -135,8 +135,8 @@ TEST(axioms, random_programs_have_the_results_that_the_standard_permits) {
   report(total, std::to_string(results) + " results");
 }
 
-// The example of P0668, with what reads the released value in three forms: what C++20 permits on
-// POWER, and C++11 and the checker do not.
+// The example of P0668, with the read of the released value in three forms. C++20 permits this
+// result on POWER; C++11 and the checker do not.
 TEST(axioms, mixed_orders_have_a_result_that_only_cpp20_permits) {
   constexpr std::size_t x = 0;
   constexpr std::size_t y = 1;
@@ -162,7 +162,7 @@ TEST(axioms, mixed_orders_have_a_result_that_only_cpp20_permits) {
   report(total, "the claimed results");
 }
 
-// A rule that the programs do not need would not be tested by them.
+// If the programs do not need a rule, they do not test it.
 TEST(axioms, no_rule_can_be_left_out) {
   struct rule {
     const char* name;

@@ -10,7 +10,7 @@
 
 namespace troupe::model {
 
-/// What the threads of one execution have seen, as digits.
+/// The values that the threads of one execution have read, as digits.
 using result = std::string;
 
 template <class... Values>

@@ -37,8 +37,8 @@ TEST(independent_reads, seq_cst_they_agree) {
   EXPECT_FALSE(all.contains("1010"));
   EXPECT_EQ(all.size(), 15u);
 }
-// C++20: a seq_cst load that reads a store comes, in S, behind one that does not see it yet, however
-// the store was made.
+// C++20: in S, a seq_cst load that reads a store comes after a seq_cst load that does not see it
+// yet, whatever the order of the store.
 TEST(independent_reads, seq_cst_loads_of_relaxed_stores_agree) {
   const auto all = results(independent_reads<relaxed, seq_cst>);
   EXPECT_FALSE(all.contains("1010"));
@@ -48,7 +48,8 @@ TEST(independent_reads, seq_cst_stores_do_not_help_acquire_loads) {
   EXPECT_TRUE(results(independent_reads<seq_cst, acquire>).contains("1010"));
 }
 
-// Write to read causality: what the second thread saw, the third sees if it sees the second's store.
+// Write-to-read causality: if the third thread sees the second thread's store, it sees everything
+// that the second thread saw.
 template <std::memory_order Store, std::memory_order Load>
 result causality() {
   atomic<int> x{0};
@@ -77,7 +78,7 @@ TEST(causality, release_and_acquire_keep_it) {
   EXPECT_EQ(all.size(), 7u);
 }
 
-// ISA2: a chain of two hand-overs.
+// ISA2: a chain of two releases and acquires.
 template <std::memory_order Store, std::memory_order Load>
 result two_hand_overs() {
   atomic<int> value{0};

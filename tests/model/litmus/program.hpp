@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-// Small programs as data: threads that do a few operations each on a few atomic ints, all 0 at
-// first.
+// Small programs as data: threads that do a few operations each on a few atomic ints, all of which
+// are initially 0.
 
 namespace troupe::model::axioms {
 
@@ -17,7 +17,7 @@ enum class action : std::uint8_t { load, store, add, exchange, compare_exchange 
 struct operation {
   action what = action::load;
   std::size_t location = 0;
-  int value = 0;     // what is stored, added or desired
+  int value = 0;     // the value to store or add, or the desired value
   int expected = 0;  // by a compare-exchange
   std::memory_order order = std::memory_order_relaxed;
   std::memory_order failing = std::memory_order_relaxed;  // of a compare-exchange
@@ -30,7 +30,7 @@ struct program {
   std::vector<std::vector<operation>> threads;
 };
 
-/// What the operations that read have read, thread by thread, and then the last value of each
+/// The values that the operations have read, thread by thread, and then the last value of each
 /// location.
 using values = std::vector<int>;
 

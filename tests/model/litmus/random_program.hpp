@@ -17,10 +17,10 @@ namespace troupe::model::axioms {
 
 inline constexpr std::size_t locations_max = 3;
 inline constexpr std::size_t threads_most = 4;
-inline constexpr std::size_t operations_max = 3;  // in one thread
+inline constexpr std::size_t operations_max = 3;  // for each thread
 inline constexpr std::size_t operations_of_all = 7;
 
-/// Makes the same program from the same seed, with any compiler.
+/// Generates the same program from the same seed, with any compiler.
 class random_program {
  public:
   explicit random_program(std::uint64_t seed) : random_(seed) {}
@@ -65,9 +65,10 @@ class random_program {
     }
   }
 
-  // Each thread meets the next one at one location, and the last one the first: what the memory
-  // model forbids is a circle (Alglave, Maranget, Tautschnig, «Herding Cats», 2014). A thread with
-  // two operations goes from one location to the next, one with a single operation stays.
+  // Each thread shares one location with the next, and the last one with the first: the results
+  // that a memory model forbids are cycles (Alglave, Maranget, Tautschnig, «Herding Cats», 2014). A
+  // thread with two operations goes from one location to the next; one with a single operation
+  // stays.
   void place_in_a_ring(program& fresh) {
     std::vector<bool> stays;
     std::size_t moves = 0;
@@ -114,7 +115,7 @@ class random_program {
     }
   }
 
-  // What a compare-exchange may meet: the initial value, or one that somebody stores there.
+  // A value that a compare-exchange may find: the initial value, or one that a thread stores there.
   int make_expected(const program& of, std::size_t location) {
     std::vector<int> some{0, 0};
     for (const std::vector<operation>& each : of.threads) {

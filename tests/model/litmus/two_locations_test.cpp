@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two threads and two locations. The names are those of the literature: Alglave, Maranget, Tautschnig,
-// «Herding Cats», 2014; the results those of the C++20 standard.
+// Two threads and two locations. The names are those of the literature: Alglave, Maranget,
+// Tautschnig, «Herding Cats», 2014. The results are those of the C++20 standard.
 #include "litmus.hpp"
 
 namespace troupe::model {
 namespace {
 
-// Each thread stores to one and loads the other: who is late for both?
+// Each thread stores to one location and loads the other: may both loads miss the stores?
 template <std::memory_order Store, std::memory_order Load>
 result store_buffering() {
   atomic<int> x{0};
@@ -64,7 +64,7 @@ TEST(store_buffering, seq_cst_exchanges_are_in_one_order) {
   expect_results({"01", "10", "11"}, store_buffering_by_exchange<seq_cst>);
 }
 
-// A value, and then a flag that says that it is there.
+// A value, and then a flag that announces it.
 template <std::memory_order Store, std::memory_order Load>
 result message_passing() {
   atomic<int> value{0};
@@ -124,7 +124,7 @@ TEST(two_plus_two_writes, seq_cst_they_are_not) {
   expect_results({"12", "21", "22"}, two_plus_two_writes<seq_cst>);
 }
 
-// S: a thread that has seen the other's second store writes over its first one.
+// S: a thread that has seen the other's second store overwrites its first one.
 template <std::memory_order Store, std::memory_order Load>
 result store_after_seeing() {
   atomic<int> x{0};
@@ -148,7 +148,7 @@ TEST(store_after_seeing, release_and_acquire_order_it_behind) {
   expect_results({"01", "02", "11"}, store_after_seeing<release, acquire>);
 }
 
-// R: who is last on y has stored to x before, and the other one loads it.
+// R: the thread whose store to y is the last has stored to x before, and the other thread loads x.
 template <std::memory_order Order, std::memory_order Load>
 result store_order_and_load() {
   atomic<int> x{0};
@@ -172,8 +172,8 @@ TEST(store_order_and_load, seq_cst_it_does_not) {
   expect_results({"10", "11", "21"}, store_order_and_load<seq_cst, seq_cst>);
 }
 
-// S need not be the order in which things become visible: a relaxed store may be seen before the
-// seq_cst one that precedes it.
+// S need not be the order in which stores become visible: a relaxed store may be seen before the
+// seq_cst store that precedes it.
 TEST(seq_cst, what_follows_a_seq_cst_store_may_be_seen_before_it) {
   expect_results({"00", "01", "10", "11"}, [] {
     atomic<int> x{0};
@@ -192,7 +192,7 @@ TEST(seq_cst, what_follows_a_seq_cst_store_may_be_seen_before_it) {
   });
 }
 
-// Outside of what is claimed: C++ permits it, and no execution here shows it (README.md).
+// Outside of the checker's guarantees: C++ permits it, and no execution here shows it (README.md).
 TEST(load_buffering, is_not_shown) {
   expect_results({"00", "01", "10"}, [] {
     atomic<int> x{0};

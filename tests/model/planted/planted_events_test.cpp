@@ -4,8 +4,8 @@
 #include <checker/check.hpp>
 #include <cstdint>
 
-// Bugs planted for the checker to find: what is waited for. A structure is written once, and its
-// parameter says which line of it is broken. What is whole must hold, so that what is found means
+// Bugs planted for the checker to find: events. A structure is written once, and its parameter
+// selects the line that is broken. The unbroken structure must hold, so that a finding means
 // something.
 
 namespace troupe {
@@ -17,12 +17,12 @@ namespace gate {
 
 enum class fault { none, wakes_one_only };
 
-// Many wait till it opens.
+// Many threads wait until it opens.
 template <fault planted>
 class gate {
  public:
   void wait() {
-    while (open_.load(acquire) == 0) futex_wait(open_, 0);  // [open] what came before it
+    while (open_.load(acquire) == 0) futex_wait(open_, 0);  // [open] the work before it opened
   }
   void open() {
     open_.store(1, release);  // [open]
@@ -139,13 +139,13 @@ namespace one_shot_event {
 
 enum class fault { none, reads_itself_after_it_is_set };
 
-// The waiter may destroy it as soon as wait() is over.
+// The waiter may destroy it as soon as wait() has returned.
 template <fault planted>
 class one_shot_event {
  public:
   int wait() {
     std::uint32_t before = unset;
-    // [result] relaxed when nothing is set yet. Acquire on failure: the result.
+    // [result] relaxed if nothing is set yet. Acquire on failure: the result.
     if (state_.compare_exchange_strong(before, waited_for, relaxed, acquire)) before = waited_for;
     // [result] acquire
     for (; before != set; before = state_.load(acquire)) futex_wait(state_, waited_for);
@@ -157,7 +157,7 @@ class one_shot_event {
     result_ = result;
     // [result] release
     const std::uint32_t before = state_.exchange(set, release);
-    // From here on the event may be gone: its address is all that is used.
+    // From here on the event may be destroyed, so only its address is used.
     if (before == waited_for) futex_wake(state_, 1);
     return planted == fault::reads_itself_after_it_is_set ? result_.get() : result;
   }

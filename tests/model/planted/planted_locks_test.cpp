@@ -4,8 +4,9 @@
 #include <checker/check.hpp>
 #include <cstdint>
 
-// Bugs planted for the checker to find: locks. A structure is written once, and its parameter says
-// which line of it is broken. What is whole must hold, so that what is found means something.
+// Bugs planted for the checker to find: locks. A structure is written once, and its parameter
+// selects the line that is broken. The unbroken structure must hold, so that a finding means
+// something.
 
 namespace troupe {
 namespace {
@@ -23,7 +24,7 @@ class spinlock {
   void unlock() { taken_.store(false, unlocking); }
 
  private:
-  // [taken] release and acquire: the next holder sees what this one did.
+  // [taken] release and acquire: the next holder sees the work of this one.
   static constexpr auto locking = planted == fault::locked_relaxed ? relaxed : acquire;
   static constexpr auto unlocking = planted == fault::unlocked_relaxed ? relaxed : release;
 
@@ -33,7 +34,7 @@ class spinlock {
       taken_.store(true, relaxed);
       return true;
     }
-    // Relaxed on failure: nothing has been learnt.
+    // Relaxed on failure: nothing was acquired.
     bool expected = false;
     return taken_.compare_exchange_strong(expected, true, locking, relaxed);
   }
@@ -92,12 +93,12 @@ class peterson_lock {
     }
     while (wants_[other].load(loading) && turn_.load(loading) == other) cpu_relax();
   }
-  // [inside] release: the other one's acquire, which is in its seq_cst, sees what was done inside.
+  // [inside] release: the other thread's acquire, part of its seq_cst, sees the work done inside.
   void unlock(int self) { wants_[self].store(false, release); }
 
  private:
-  // [wish] seq_cst: of two that wish to go in, one sees the other's wish. With less, both may read
-  // what was there before.
+  // [wish] seq_cst: of two threads that want to enter, one sees the other's wish. With a weaker
+  // order, both may read the old value.
   static constexpr auto storing = planted == fault::acquire_and_release_only ? release : seq_cst;
   static constexpr auto loading = planted == fault::acquire_and_release_only ? acquire : seq_cst;
 
@@ -146,7 +147,7 @@ class futex_lock {
  public:
   void lock() {
     std::uint32_t expected = free;
-    // [state] acquire: what the last holder did.
+    // [state] acquire: the work of the last holder.
     if (state_.compare_exchange_strong(expected, taken, acquire, relaxed)) return;
     while (state_.exchange(waited_for, acquire) != free) {
       futex_wait(state_, waited_for);
@@ -158,7 +159,7 @@ class futex_lock {
   }
 
   void unlock() {
-    // [state] release: what this holder did.
+    // [state] release: the work of this holder.
     const std::uint32_t before = state_.exchange(free, release);
     if (before == waited_for && planted != fault::unlocks_without_a_wake) futex_wake(state_, 1);
   }
@@ -257,12 +258,12 @@ namespace corridor {
 
 enum class fault { none, both_step_aside };
 
-// Two who meet and step aside until they can pass.
+// Two threads meet, and step aside until they can pass.
 template <fault planted>
 class corridor {
  public:
   void pass(int self) {
-    // [side] relaxed: nothing is handed over.
+    // [side] relaxed: publishes nothing.
     while (sides_[self].load(relaxed) == sides_[1 - self].load(relaxed)) {
       if (self == 0 || planted == fault::both_step_aside) {
         sides_[self].store(!sides_[self].load(relaxed), relaxed);
@@ -287,7 +288,7 @@ TEST(planted_corridor, is_passed_when_one_steps_aside) {
 }
 
 TEST(planted_corridor, where_both_step_aside_is_never_passed) {
-  // Nothing in this case is long: a hundred steps are a livelock.
+  // All executions are short here, so a hundred steps are a livelock.
   model::expect_fails("livelock: more than 100 steps", {.steps_max = 100},
                       two_meet<fault::both_step_aside>);
 }

@@ -5,7 +5,8 @@
 #include <utility>
 
 // Bugs planted for the checker to find: a mailbox. A structure is written once, and its parameter
-// says which line of it is broken. What is whole must hold, so that what is found means something.
+// selects the line that is broken. The unbroken structure must hold, so that a finding means
+// something.
 
 namespace troupe {
 namespace {
@@ -19,24 +20,25 @@ struct message {
   model::plain<int> value{1};
 };
 
-// Null means: empty, and its reader is at work. The marker means: empty, and nobody is at work.
+// Null means that the mailbox is empty and its reader is active. The marker means that it is empty
+// and has no active reader.
 template <fault planted>
 class mailbox {
  public:
-  /// Returns true if nobody was at work: the caller is to see to it that somebody is.
+  /// Returns true if no reader was active: the caller must then start one.
   [[nodiscard]] bool push(message& fresh) {
-    // [newest] relaxed: the exchange looks again.
+    // [newest] relaxed: checked by the exchange.
     message* before = newest_.load(relaxed);
     do {
       fresh.next = before == idle() ? nullptr : before;
-      // [newest] release: the message. What was read before it was idle comes with it.
+      // [newest] release: the message, and the state that the last reader left when it became idle.
     } while (!newest_.compare_exchange_weak(before, &fresh, release, relaxed));
     return before == idle();
   }
 
-  /// All that there is, the newest first. For the reader, until it has become idle.
+  /// Takes all messages, the newest first. For the reader, until it has become idle.
   [[nodiscard]] message* take_all() {
-    // [newest] acquire: the messages, and what the last reader did.
+    // [newest] acquire: the messages, and the work of the last reader.
     return newest_.exchange(nullptr, planted == fault::taken_relaxed ? relaxed : acquire);
   }
 
@@ -47,7 +49,7 @@ class mailbox {
       return true;
     }
     message* nothing = nullptr;
-    // [newest] release: what was read. Relaxed on failure: take_all() follows.
+    // [newest] release: the work of this reader. Relaxed on failure: take_all() follows.
     return newest_.compare_exchange_strong(nothing, idle(), release, relaxed);
   }
 

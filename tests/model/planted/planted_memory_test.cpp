@@ -4,8 +4,8 @@
 #include <checker/check.hpp>
 
 // Bugs planted for the checker to find: memory that is given back too early, twice or never. A
-// structure is written once, and its parameter says which line of it is broken. What is whole must
-// hold, so that what is found means something.
+// structure is written once, and its parameter selects the line that is broken. The unbroken
+// structure must hold, so that a finding means something.
 
 namespace troupe {
 namespace {
@@ -18,7 +18,7 @@ struct object {
   model::plain<int> value{42};
 };
 
-// Belongs to two; the last one to drop it deletes it.
+// Has two owners. The last owner to drop it deletes it.
 template <fault planted>
 class shared_object {
  public:
@@ -29,14 +29,14 @@ class shared_object {
   }
 
  private:
-  // Returns how many are left.
+  // Returns the number of remaining owners.
   int count_down() {
     if constexpr (planted == fault::looks_then_stores) {
       const int left = owners_.load(acquire) - 1;
       owners_.store(left, release);
       return left;
     }
-    // [owners] acq_rel: it is deleted after all have used it.
+    // [owners] acq_rel: deletion comes after every use.
     const int left =
         owners_.fetch_sub(1, planted == fault::dropped_relaxed ? relaxed : acq_rel) - 1;
     return planted == fault::counts_then_looks ? owners_.load(acquire) : left;
@@ -79,14 +79,14 @@ namespace slot {
 
 enum class fault { none, looks_then_clears };
 
-// Keeps one block for the next who needs one.
+// Keeps one block for the next thread that needs one.
 template <fault planted>
 class slot {
  public:
   explicit slot(int* first) : kept_(first) {}
 
   int* take() {
-    // [kept] relaxed: it was there before there were threads.
+    // [kept] relaxed: it was set before the threads started.
     if constexpr (planted == fault::looks_then_clears) {
       int* const it = kept_.load(relaxed);
       kept_.store(nullptr, relaxed);
@@ -123,21 +123,21 @@ struct values {
   model::plain<int> both;
 };
 
-// Read without a lock while they are replaced, as RCU does: what was replaced is deleted once
-// nobody reads. One reader, one writer.
+// Settings that are read without a lock while they are replaced, as with RCU: the replaced object
+// is deleted once no reader uses it. One reader, one writer.
 template <fault planted>
 class settings {
  public:
   settings() = default;
   settings(const settings&) = delete;
   settings& operator=(const settings&) = delete;
-  // [current] relaxed: those who read have been joined.
+  // [current] relaxed: the readers have been joined.
   ~settings() { delete current_.load(relaxed); }
 
   [[nodiscard]] int read() {
     reads_.store(true, entering);
     const int value = current_.load(reading)->both;
-    // [reads] release: what was read may be deleted.
+    // [reads] release: the object read before may be deleted.
     reads_.store(false, release);
     return value;
   }
@@ -152,7 +152,7 @@ class settings {
   }
 
  private:
-  // [current] release and acquire: who sees the pointer sees the values.
+  // [current] release and acquire: a thread that sees the pointer sees the values.
   // [reads, current] seq_cst: either the reader sees the new values, or the writer sees the reader.
   static constexpr auto publishing = planted == fault::published_relaxed ? relaxed : seq_cst;
   static constexpr auto reading = planted == fault::read_relaxed ? relaxed : seq_cst;
@@ -204,24 +204,24 @@ struct node {
 };
 
 // M. M. Michael, «Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects», 2004: a reader
-// announces what it reads, and looks again whether it is still there.
+// announces the node that it reads, and checks again that the node is still current.
 template <fault planted>
 class cell {
  public:
   cell() = default;
   cell(const cell&) = delete;
   cell& operator=(const cell&) = delete;
-  // [current] relaxed: those who read have been joined.
+  // [current] relaxed: the readers have been joined.
   ~cell() { delete current_.load(relaxed); }
 
   [[nodiscard]] int read() {
     node* seen = nullptr;
     do {
-      seen = current_.load(acquire);  // [current] what is in the node
+      seen = current_.load(acquire);  // [current] the contents of the node
       announced_.store(seen, planted == fault::announced_release ? release : seq_cst);
     } while (planted != fault::no_second_look && current_.load(seq_cst) != seen);
     const int value = seen->value;
-    // [announced] release: what was read may be deleted.
+    // [announced] release: the node read before may be deleted.
     announced_.store(nullptr, release);
     return value;
   }
@@ -233,8 +233,8 @@ class cell {
   }
 
  private:
-  // [announced, current] seq_cst: either the reader sees that the node is gone, or the writer that
-  // it is announced.
+  // [announced, current] seq_cst: either the reader sees that the node has been replaced, or the
+  // writer sees that it is announced.
   atomic<node*> announced_{nullptr};
   atomic<node*> current_{new node};
 };

@@ -4,8 +4,9 @@
 #include <checker/check.hpp>
 #include <cstdint>
 
-// Bugs planted for the checker to find: queues. A structure is written once, and its parameter says
-// which line of it is broken. What is whole must hold, so that what is found means something.
+// Bugs planted for the checker to find: queues. A structure is written once, and its parameter
+// selects the line that is broken. The unbroken structure must hold, so that a finding means
+// something.
 
 namespace troupe {
 namespace {
@@ -14,7 +15,7 @@ namespace ring {
 
 enum class fault { none, tail_relaxed, head_relaxed, full_one_too_late };
 
-// One pushes and one pops.
+// One thread pushes and one pops.
 template <fault planted>
 class ring {
  public:
@@ -103,17 +104,18 @@ struct message {
   atomic<message*> next{nullptr};
 };
 
-// D. Vyukov, «Intrusive MPSC node-based queue», 2010. Many push, one pops.
+// D. Vyukov, «Intrusive MPSC node-based queue», 2010. Many threads push, one pops.
 template <fault planted>
 class linked_queue {
  public:
   void push(message& fresh) {
-    // [link] relaxed: nobody else has it yet.
+    // [link] relaxed: no other thread has the message yet.
     fresh.next.store(nullptr, relaxed);
-    // [entry] acq_rel: who comes next may write to this one, and this one to who came before.
+    // [entry] acq_rel: the next pusher may write to this message, and this pusher to the one
+    // before.
     message* const before =
         newest_.exchange(&fresh, planted == fault::entered_relaxed ? relaxed : acq_rel);
-    // [link] release: who follows the link sees the message.
+    // [link] release: a thread that follows the link sees the message.
     before->next.store(&fresh, planted == fault::linked_relaxed ? relaxed : release);
   }
 
@@ -126,7 +128,7 @@ class linked_queue {
       next = oldest->next.load(acquire);  // [link]
     }
     if (next == nullptr) {
-      // The last one may not go while it is the newest: the stub takes its place.
+      // The last message must not leave while it is the newest: the stub takes its place.
       // [entry] relaxed: only compared.
       const bool push_is_under_way = oldest != newest_.load(relaxed);
       if (push_is_under_way && planted != fault::stub_pushed_twice) return nullptr;
@@ -196,8 +198,8 @@ namespace deque {
 
 enum class fault { none, pushed_relaxed, popped_release, stolen_acquire, last_one_without_asking };
 
-// D. Chase and Y. Lev, «Dynamic Circular Work-Stealing Deque», 2005, as long as it does not wrap
-// around, and with seq_cst in place of fences. The owner pushes and pops, thieves steal.
+// D. Chase and Y. Lev, «Dynamic Circular Work-Stealing Deque», 2005, without wrapping around, and
+// with seq_cst in place of fences. The owner pushes and pops, thieves steal.
 template <fault planted>
 class deque {
  public:
@@ -208,7 +210,7 @@ class deque {
     const int bottom = bottom_.load(relaxed);
     // [item] relaxed: ordered by the bottom.
     items_[bottom].store(item, relaxed);
-    // [bottom] release: who sees this bottom sees the item below it.
+    // [bottom] release: a thread that sees this bottom sees the item below it.
     bottom_.store(bottom + 1, planted == fault::pushed_relaxed ? relaxed : release);
   }
 
@@ -225,7 +227,7 @@ class deque {
     // [item] relaxed: it is this thread's own.
     const int item = items_[bottom].load(relaxed);
     if (top < bottom || planted == fault::last_one_without_asking) return item;
-    // [top] relaxed: a thief may be after it as well; one of the two exchanges fails.
+    // [top] relaxed: a thief may want it as well; one of the two exchanges fails.
     const bool mine = top_.compare_exchange_strong(top, top + 1, relaxed, relaxed);
     // [bottom] relaxed: there is no item.
     bottom_.store(bottom + 1, relaxed);
@@ -244,8 +246,8 @@ class deque {
 
  private:
   // [top, bottom] seq_cst in pop() and steal(): either the owner sees that the thief has moved the
-  // top, or the thief that the owner has moved the bottom. With less, both may have missed it, and
-  // neither asks.
+  // top, or the thief sees that the owner has moved the bottom. With a weaker order, both may miss
+  // it, and both take the same item.
   atomic<int> top_{0};
   atomic<int> bottom_{0};
   atomic<int> items_[4];

@@ -4,9 +4,9 @@
 #include <checker/check.hpp>
 #include <cstdint>
 
-// Bugs planted for the checker to find: those who sleep, and those who wake them. A structure is
-// written once, and its parameter says which line of it is broken. What is whole must hold, so that
-// what is found means something.
+// Bugs planted for the checker to find: threads that sleep, and threads that wake them. A structure
+// is written once, and its parameter selects the line that is broken. The unbroken structure must
+// hold, so that a finding means something.
 
 namespace troupe {
 namespace {
@@ -24,7 +24,7 @@ enum class fault {
   any_wake_will_do
 };
 
-// One parks, another one notifies.
+// One thread parks, another one notifies.
 template <fault planted>
 class parker {
  public:
@@ -55,7 +55,7 @@ class parker {
  private:
   enum state : std::uint32_t { awake = 0, token = 1, asleep = 0xffff'ffff };
 
-  // [wake] release and acquire: who is notified sees what came before.
+  // [wake] release and acquire: the notified thread sees the work before the notification.
   static constexpr auto giving = planted == fault::notified_relaxed ? relaxed : release;
   static constexpr auto taking = planted == fault::parked_relaxed ? relaxed : acquire;
 
@@ -122,24 +122,24 @@ enum class fault {
   no_new_epoch
 };
 
-// Lets those sleep who wait for what an atomic says, and costs nothing while nobody sleeps.
+// Lets threads sleep until an atomic has a certain value, at no cost while none sleeps.
 template <fault planted>
 class event_count {
  public:
-  /// Comes before the look that decides whether to wait().
+  /// Call it before the check that decides whether to wait().
   [[nodiscard]] std::uint32_t prepare() {
     sleepers_.fetch_add(1, counting);
-    // [epoch] acquire: after a new epoch, the second look sees the event that made it.
+    // [epoch] acquire: after a new epoch, the second check sees the event that caused it.
     return epoch_.load(planted == fault::epoch_relaxed ? relaxed : acquire);
   }
   void wait(std::uint32_t since) {
     futex_wait(epoch_, planted == fault::epoch_read_too_late ? epoch_.load(acquire) : since);
     forget();
   }
-  // [sleepers] relaxed: one too many wakes in vain.
+  // [sleepers] relaxed: one too many only causes a useless wake.
   void forget() { sleepers_.fetch_sub(1, relaxed); }
 
-  /// Comes after what makes the event.
+  /// Call it after the event.
   void notify() {
     if (sleepers_.load(counting) == 0) return;
     // [epoch] release: the event.
@@ -148,8 +148,8 @@ class event_count {
   }
 
  private:
-  // [sleepers] seq_cst, as the event: either the notifier counts the sleeper, or the sleeper's
-  // second look sees the event. With less, both may miss it.
+  // [sleepers] seq_cst, as for the event: either the notifier counts the sleeper, or the sleeper's
+  // second check sees the event. With a weaker order, both may miss it.
   static constexpr auto counting = planted == fault::sleepers_counted_relaxed ? relaxed : seq_cst;
 
   atomic<std::uint32_t> epoch_{0};
@@ -217,14 +217,14 @@ class semaphore {
       // [waiters] seq_cst: see post().
       waiters_.fetch_add(1, seq_cst);
       if (count_.load(seq_cst) == 0) futex_wait(count_, 0);
-      // [waiters] relaxed: one too many wakes in vain.
+      // [waiters] relaxed: one too many only causes a useless wake.
       waiters_.fetch_sub(1, relaxed);
     }
   }
 
   void post() {
     if constexpr (planted == fault::wakes_before_it_counts) wake_one();
-    // [waiters] seq_cst: either this sees the waiter, or the waiter sees what is counted here.
+    // [waiters] seq_cst: either this sees the waiter, or the waiter sees the new count.
     const std::uint32_t before = count_.fetch_add(1, seq_cst);
     if (planted == fault::wakes_from_zero_only && before != 0) return;
     if constexpr (planted != fault::wakes_before_it_counts) wake_one();
@@ -232,9 +232,9 @@ class semaphore {
 
  private:
   bool try_take() {
-    std::uint32_t count = count_.load(relaxed);  // the exchange looks again
+    std::uint32_t count = count_.load(relaxed);  // checked by the exchange
     while (count > 0) {
-      // [count] acquire: what came before the post.
+      // [count] acquire: the work before the post.
       if (count_.compare_exchange_strong(count, count - 1, acquire, relaxed)) return true;
     }
     return false;

@@ -4,8 +4,9 @@
 #include <checker/check.hpp>
 #include <cstdint>
 
-// Bugs planted for the checker to find: stacks. A structure is written once, and its parameter says
-// which line of it is broken. What is whole must hold, so that what is found means something.
+// Bugs planted for the checker to find: stacks. A structure is written once, and its parameter
+// selects the line that is broken. The unbroken structure must hold, so that a finding means
+// something.
 
 namespace troupe {
 namespace {
@@ -26,8 +27,8 @@ struct node {
   model::plain<int> value{1};
 };
 
-// R. K. Treiber, «Systems Programming: Coping with Parallelism», 1986. What was popped is deleted
-// when nobody uses the stack any more.
+// R. K. Treiber, «Systems Programming: Coping with Parallelism», 1986. Popped nodes are deleted
+// when no thread uses the stack any more.
 template <fault planted>
 class treiber_stack {
  public:
@@ -40,7 +41,7 @@ class treiber_stack {
 
   void push() {
     node* fresh = new node;
-    node* next = top_.load(relaxed);  // the exchange looks again
+    node* next = top_.load(relaxed);  // checked by the exchange
     for (;;) {
       fresh->next = next;
       if (top_.compare_exchange_weak(next, fresh, pushing, relaxed)) return;
@@ -54,14 +55,14 @@ class treiber_stack {
       if (one != nullptr) top_.store(one->next, relaxed);
       return one;
     }
-    // [top] relaxed: what is in the node has been seen.
+    // [top] relaxed: the contents of the node have been seen.
     while (one != nullptr && !top_.compare_exchange_weak(one, one->next, relaxed, popping)) {
     }
     return one;
   }
 
  private:
-  // [top] release and acquire: who sees the node sees what is in it.
+  // [top] release and acquire: a thread that sees the node sees its contents.
   static constexpr auto pushing = planted == fault::pushed_relaxed ? relaxed : release;
   static constexpr auto popping = planted == fault::popped_relaxed ? relaxed : acquire;
 
@@ -128,26 +129,26 @@ enum class fault { none, changes_not_counted };
 
 constexpr std::int16_t nobody = -1;
 
-// A Treiber stack of places, which come back to it.
+// A Treiber stack of places, which are returned to it.
 template <fault planted>
 class free_list {
  public:
   std::int16_t take() {
-    head now = head_.load(acquire);  // [head] what its last holder did
+    head now = head_.load(acquire);  // [head] the work of its last holder
     for (;;) {
       if (now.first == nobody) return nobody;
       // [next] relaxed: ordered by the head.
       const std::int16_t next = next_[now.first].load(relaxed);
-      // [head] relaxed: that has been seen. Acquire on failure: it is another holder's.
+      // [head] relaxed: that has been seen. Acquire on failure: the new head is another holder's.
       if (head_.compare_exchange_weak(now, after(now, next), relaxed, acquire)) return now.first;
     }
   }
 
   void give(std::int16_t place) {
-    head now = head_.load(relaxed);  // the exchange looks again
+    head now = head_.load(relaxed);  // checked by the exchange
     for (;;) {
       next_[place].store(now.first, relaxed);  // [next]
-      // [head] release: what this holder did.
+      // [head] release: the work of this holder.
       if (head_.compare_exchange_weak(now, after(now, place), release, relaxed)) return;
     }
   }
@@ -155,7 +156,7 @@ class free_list {
  private:
   struct head {
     std::int16_t first;
-    std::uint16_t changes;  // so that a head that is back is not the one that was there before
+    std::uint16_t changes;  // distinguishes a head that returned from the earlier one (ABA)
   };
   static head after(head now, std::int16_t first) {
     const int by = planted == fault::changes_not_counted ? 0 : 1;

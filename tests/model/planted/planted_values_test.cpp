@@ -5,8 +5,8 @@
 #include <cstdint>
 
 // Bugs planted for the checker to find: values that threads share. A structure is written once, and
-// its parameter says which line of it is broken. What is whole must hold, so that what is found
-// means something.
+// its parameter selects the line that is broken. The unbroken structure must hold, so that a
+// finding means something.
 
 namespace troupe {
 namespace {
@@ -54,7 +54,7 @@ enum class fault { none, raised_relaxed, seen_relaxed };
 
 template <fault planted>
 void one_hands_over_to_another() {
-  // [full] release and acquire: who sees the flag sees the value.
+  // [full] release and acquire: a thread that sees the flag sees the value.
   constexpr auto raising = planted == fault::raised_relaxed ? relaxed : release;
   constexpr auto seeing = planted == fault::seen_relaxed ? relaxed : acquire;
   model::plain<int> value{0};
@@ -92,14 +92,14 @@ struct thing {
   model::plain<int> value{42};
 };
 
-// Double-checked: the lock is only for those who come before there is a thing.
+// Double-checked locking: only threads that come before the value exists take the lock.
 template <fault planted>
 class lazy_value {
  public:
   lazy_value() = default;
   lazy_value(const lazy_value&) = delete;
   lazy_value& operator=(const lazy_value&) = delete;
-  // [made] relaxed: those who used it have been joined.
+  // [made] relaxed: the threads that used it have been joined.
   ~lazy_value() { delete made_.load(relaxed); }
 
   thing& get() {
@@ -116,7 +116,7 @@ class lazy_value {
   }
 
  private:
-  // [made] release and acquire: who sees the pointer sees the thing.
+  // [made] release and acquire: a thread that sees the pointer sees the value.
   static constexpr auto first_look = planted == fault::first_look_relaxed ? relaxed : acquire;
   static constexpr auto publishing = planted == fault::published_relaxed ? relaxed : release;
 
@@ -155,21 +155,22 @@ namespace seqlock {
 
 enum class fault { none, written_relaxed, read_relaxed, finished_relaxed };
 
-// One writer. What it guards are atomics: a reader may see them change, and then reads in vain.
+// A sequence lock with one writer. The guarded values are atomics: a reader may see them change,
+// and then discards what it has read.
 template <fault planted>
 class seqlock {
  public:
   void write(int value) {
     // [version] relaxed: only the writer writes it.
     const std::uint32_t before = version_.load(relaxed);
-    // [version] relaxed: the halves' release shows it.
+    // [version] relaxed: the release of the halves publishes it.
     version_.store(before + 1, relaxed);
     left_.store(value, writing);
     right_.store(value, writing);
     version_.store(before + 2, finishing);
   }
 
-  /// Returns false if a write was under way.
+  /// Returns false if a write was in progress.
   bool read(int& left, int& right) const {
     // [version] acquire: an even version comes with the halves of that version.
     const std::uint32_t before = version_.load(acquire);
@@ -181,7 +182,7 @@ class seqlock {
   }
 
  private:
-  // [half] release and acquire: who reads a new half sees that the version has changed.
+  // [half] release and acquire: a thread that reads a new half sees that the version has changed.
   static constexpr auto writing = planted == fault::written_relaxed ? relaxed : release;
   static constexpr auto reading = planted == fault::read_relaxed ? relaxed : acquire;
   static constexpr auto finishing = planted == fault::finished_relaxed ? relaxed : release;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers that wait for a channel, in a whole system: what meets the end of their actor, or of their
-// time, is not lost and comes once.
+// Handlers that wait for a channel, in a whole system. A value that coincides with the termination
+// of their actor, or with their time-out, is not lost and arrives once.
 #include <gtest/gtest.h>
 
 #include <utility>

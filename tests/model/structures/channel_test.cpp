@@ -18,8 +18,8 @@ using model::require;
 using model::varies;
 using progress = channel_core::progress;
 
-// A channel without the handles, which does not lie on the heap: several are locked in the order of their
-// addresses, and these are the same in each execution.
+// A channel without the handles, and not on the heap. Several channels are locked in the order of
+// their addresses, and these are then the same in each execution.
 struct small_channel {
   explicit small_channel(std::size_t capacity)
       : core(operations_of<int>, capacity, overload::policy::pause_senders) {

@@ -21,7 +21,7 @@ using model::plain;
 using model::require;
 using model::varies;
 
-// What a block starts with. The pool leaves it alone while the block is free.
+// The first words of a block. The pool leaves them alone while the block is free.
 struct block {
   plain<int> construction{1};
   plain<int> holders{0};
@@ -40,7 +40,7 @@ constexpr slab_shape slabs{.bytes = cache_line_bytes + 4 * 64,
 static_assert(sizeof(block) <= shape.link_offset);
 static_assert(is_well_formed(shape));
 
-// A depot never gives its slabs back; this one ends with the execution.
+// A real depot never gives its slabs back; this one ends with the execution.
 struct test_depot {
   depot all{shape, slabs};
 
@@ -61,12 +61,12 @@ struct test_depot {
   [[nodiscard]] std::size_t slab_count() const { return all.bytes() / slabs.bytes; }
 };
 
-// A batch, as it comes out of a depot and goes into it.
+// A batch, in the form in which a depot gives and takes it.
 std::vector<void*> take_batch(test_depot& from) {
   std::array<void*, batch_max> got;
   const std::size_t count = from.all.take(got);
   for (std::size_t i = 0; i < count; ++i) {
-    unpoison(got[i], shape.bytes);  // as who takes it from a thread's cache does
+    unpoison(got[i], shape.bytes);  // like a thread that takes it from its cache
     static_cast<block*>(got[i])->take();
   }
   return std::vector<void*>(got.data(), got.data() + count);

@@ -51,7 +51,7 @@ TEST(event, may_end_as_soon_as_its_waiter_is_awake) {
   });
 }
 
-// What is waited for is a word with relaxed orders: the event count adds what is missing.
+// The waited-for word has relaxed orders. The event count adds the missing ordering.
 class flag_behind_events {
  public:
   void wait() {

@@ -15,11 +15,11 @@ using model::plain;
 using model::require;
 using model::varies;
 
-// Counts what it is asked for, and is scheduled when the count leaves zero.
+// Counts its pending turns, and is scheduled when the count leaves zero.
 struct task : runnable {
   atomic<int> asked{0};
   plain<int> done{0};
-  int last = 0;  // it ends with this piece
+  int last = 0;  // the number of its last piece
   executor* runs_on = nullptr;
 
   void poke() {
@@ -37,7 +37,7 @@ struct task : runnable {
   }
 };
 
-// What a pump does, as far as it is its executor's business.
+// The part of a pump that concerns its executor.
 class test_pump final : public pump_executor {
  public:
   void pump() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tick of a timer: its actor or who cancels it has the message, and the entry is used again when the actor is
-// through with it.
+// The tick of a timer: either its actor or the cancelling thread gets the message, and the entry is
+// reused when the actor is done with it.
 #include <gtest/gtest.h>
 
 #include <actor/handled_ticks.hpp>
@@ -19,11 +19,11 @@ using model::varies;
 
 constexpr dispatch nothing{.run = nullptr, .discard = nullptr, .message = "nothing"};
 
-/// An entry whose tick has been delivered, and what its actor looks at.
+/// An entry whose tick has been delivered, and the state that its actor examines.
 struct queued_timer {
   queued_timer() { (void)entry.begin_tick(nothing); }
 
-  // As in timer_service::handle_once(). True: has the message.
+  // As in timer_service::handle_once(). Returns true if it gets the message.
   bool handle(handled_ticks& to) {
     require(looked_at == 0, "nobody uses it again yet");
     const bool has = entry.claim();
@@ -97,7 +97,7 @@ TEST(handled_ticks, who_has_pushed_himself_finds_it) {
       for (const envelope* each = handled.take_all(); each != nullptr; each = each->next) ++back;
     };
     {
-      // The end of an actor, between others that arm.
+      // The termination of an actor, between others that arm timers.
       jthread ends([&] {
         (void)one.handle(handled);
         take();

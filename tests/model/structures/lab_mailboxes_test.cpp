@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lab's mailboxes, so that what is measured is right.
+// Checks the mailboxes of the lab, so that its measurements are of correct code.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -65,7 +65,7 @@ using boxes = testing::Types<two_stacks<note>, vyukov<note>, segments<note, few_
                              arena<note, 4 * sizeof(unit)>>;
 TYPED_TEST_SUITE(lab_mailbox, boxes, name_of_box);
 
-// What one sender sends is handled in order, by one reader at a time.
+// The messages of each sender are handled in order, by one reader at a time.
 template <class Box>
 struct reader {
   explicit reader(std::size_t limit = no_limit) : box(limit) {}

@@ -18,10 +18,10 @@ using model::plain;
 using model::require;
 using model::varies;
 
-// A slot and what its actor keeps in it, as far as references are concerned.
+// A slot with the state that its actor keeps in it, as far as references are concerned.
 struct slot {
   lifeline line;
-  parker last_reference;  // handed over to the turn: there is one at most
+  parker last_reference;  // passed on to the turn: there is at most one
   plain<int> incarnation{0};
   plain<bool> is_there{false};
 
@@ -41,7 +41,8 @@ struct slot {
     if (line.let_go()) free();
   }
 
-  // The actor's turns, until it has ended: nobody else is to touch the object any more.
+  // The turns of the actor, until it has terminated. From then on no other thread may touch the
+  // object.
   void turns() {
     do {
       last_reference.park();
@@ -160,8 +161,8 @@ TEST(lifeline, who_holds_to_the_end_sees_all_of_it) {
       (void)actor.line.begin_end();
       last_words = 1;
       actor.line.end();
-      actor.let_go();  // the turn's
-      actor.let_go();  // the spawner's
+      actor.let_go();  // held by the turn
+      actor.let_go();  // held by the spawner
     }
   });
 }
@@ -184,7 +185,7 @@ TEST(lifeline, who_holds_to_the_end_sees_all_of_one_that_ends_alone) {
         }
       });
       actor.line.begin_end();
-      (void)actor.line.let_go();  // the spawner's
+      (void)actor.line.let_go();  // held by the spawner
       last_words = 1;
       if (varies(actor.line.try_end_alone(), "it ends alone")) {
         watchers = watchers + 1;
@@ -198,8 +199,8 @@ TEST(lifeline, who_holds_to_the_end_sees_all_of_one_that_ends_alone) {
   });
 }
 
-// Its last turn finds a message, and holds the slot again until it is discarded; somebody who stops all
-// actors comes by.
+// Its last turn finds a message, and holds the slot again until it is discarded. Meanwhile a thread
+// that stops all actors visits it.
 TEST(lifeline, who_comes_by_one_that_has_ended_alone_finds_its_mailbox_closed) {
   expect_holds([] {
     slot actor;
@@ -268,7 +269,8 @@ TEST(lifeline, one_that_ends_at_once_ends_after_all_and_before_the_next_in_its_s
   });
 }
 
-// A system that shuts down passes by all slots, with no word from who opens them.
+// A system that shuts down visits all slots, without synchronization with the thread that opens
+// them.
 TEST(lifeline, who_passes_by_finds_an_actor_that_is_complete) {
   expect_holds([] {
     slot actor;
@@ -305,8 +307,8 @@ TEST(lifeline, a_slot_is_freed_after_all_that_was_done_in_it) {
   });
 }
 
-// [end-side]: who arms a timer makes the side block and then looks whether the actor has ended; the
-// last turn says that it has and then looks for a side block.
+// [end-side]: a thread that arms a timer creates the side block and then checks whether the actor
+// has terminated. The last turn sets that state and then checks for a side block.
 TEST(lifeline, a_timer_armed_at_the_end_is_seen_by_one_of_the_two) {
   expect_holds([] {
     lifeline line;
@@ -331,7 +333,7 @@ TEST(lifeline, a_timer_armed_at_the_end_is_seen_by_one_of_the_two) {
 
 // ── By address, without a reference ───────────────────────────────────────────────────────────
 
-// A slot with its mailbox, whose actors have one message each, which ends them.
+// A slot with its mailbox. Each of its actors gets one message, which ends it.
 struct slot_with_mailbox {
   slot_head head;
   mailbox_list list;
@@ -348,7 +350,7 @@ struct slot_with_mailbox {
   void rest_or_read(envelope& answer) {
     if (!box().rest()) turn(answer);
   }
-  // What is no answer is the end.
+  // Any message other than the reply is the end.
   void turn(envelope& answer) {
     do {
       while (envelope* const message = box().pop()) {
@@ -360,7 +362,7 @@ struct slot_with_mailbox {
   }
   void end() {
     head.life.begin_end();
-    (void)head.life.let_go();  // the spawner's
+    (void)head.life.let_go();  // held by the spawner
     require(head.life.try_end_alone(), "nobody holds it");
     for (const envelope* each = box().close_alone().messages; each != nullptr; each = each->next) {
       require(false, "nobody sends to it who does not hold it");
@@ -396,7 +398,7 @@ TEST(lifeline, an_answer_by_address_reaches_who_has_asked_or_nobody) {
       jthread who_answers([&] { slot.bring(answer); });
       for (std::uint32_t i = 0; i < 2; ++i) {
         if (slot.box().push(ends[i]) == mailbox::pushed::to_idle) slot.turn(answer);
-        // Where the other thread reads, that one ends it, sooner or later.
+        // If the other thread is the reader, it ends the actor, sooner or later.
         if (slot.head.life.now_after_others().generation() != i + 1) break;
         if (i == 1) break;
         slot.open(1);
@@ -409,12 +411,12 @@ TEST(lifeline, an_answer_by_address_reaches_who_has_asked_or_nobody) {
 
 // ── The search for cycles ─────────────────────────────────────────────────────────────────────
 
-// An actor that is idle and holds itself; whoever ends it does so in a turn that the search has begun.
+// An idle actor that holds itself. It is ended in a turn that the search has begun.
 struct idle_slot : slot {
   explicit idle_slot() { open(1); }
   void last_turn() {
     is_there = false;
-    let_go_of_one();  // what its object held
+    let_go_of_one();  // held by its object
     line.end();
     let_go();
   }
@@ -441,7 +443,7 @@ TEST(lifeline, who_locks_while_the_search_decides_has_the_actor_or_finds_it_ende
   });
 }
 
-// Two that hold each other, and somebody who comes by one of them.
+// Two actors that hold each other, and a thread that visits one of them.
 void end_both_or_none(bool visits_first) {
   idle_slot one;
   idle_slot other;
@@ -535,7 +537,7 @@ TEST(lifeline, the_search_comes_after_what_was_done_through_references_that_are_
   });
 }
 
-// A system that shuts down passes by all slots, whatever is being decided.
+// A system that shuts down visits all slots, whatever is being decided.
 TEST(lifeline, who_passes_by_while_the_search_decides_does_not_disturb_it) {
   expect_holds([] {
     idle_slot actor;

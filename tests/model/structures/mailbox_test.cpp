@@ -24,7 +24,7 @@ struct note : envelope {
   plain<int> number{0};
 };
 
-// An actor as far as its mailbox is concerned: what it keeps is touched by its reader alone.
+// The part of an actor that concerns its mailbox. Only its reader touches its state.
 struct reader {
   whole_mailbox box;
   plain<int> turns{0};
@@ -228,8 +228,9 @@ TEST(mailbox, a_sender_finds_room_only_after_it_was_made) {
   });
 }
 
-// A sender to a full mailbox waits as pauses.cpp has it: he is on the list before he leaves his mark,
-// both under one mutex, and whoever finds the mark looks at the list. If he is not told he hangs.
+// A sender to a full mailbox waits as in pauses.cpp: it joins the list before it leaves its mark,
+// both under one mutex, and a thread that finds the mark checks the list. If the sender is not
+// notified, the test hangs.
 struct bounded_reader {
   whole_mailbox box;
   mutex guard;
@@ -306,9 +307,9 @@ TEST(mailbox, who_waits_for_room_is_told_when_it_closes) {
   });
 }
 
-// A message that waits for room, as send_when_ready.cpp has it: under one mutex it comes into the mailbox
-// or to the end of the line. Where there is a line the mailbox is marked, or its reader is on his way
-// to let in as many as there is room for. Who is forgotten stays in the line.
+// A message that waits for space, as in send_when_ready.cpp: under one mutex it enters either the
+// mailbox or the end of the line. If there is a line, either the mailbox is marked, or its reader
+// is about to admit as many messages as fit. A message that is forgotten stays in the line.
 struct reader_with_line {
   whole_mailbox box;
   mutex guard;

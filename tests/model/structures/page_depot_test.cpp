@@ -22,7 +22,7 @@ using model::plain;
 using model::require;
 using model::varies;
 
-// What its user keeps in a block while he has it.
+// The contents of a block while it is in use.
 struct content {
   explicit content(int of) : owner(of) {}
   plain<int> owner;
@@ -40,7 +40,7 @@ struct listener final : surplus_listener {
   atomic<int> asked{0};
 };
 
-// Who is left when it ends has to have given everything back: the checker finds what leaks.
+// A user that is left at its end must have given everything back: the checker finds leaks.
 struct test_depot {
   surplus_signal signal;
   page_depot all{shape, layout, 2 * 64, signal};
@@ -54,7 +54,7 @@ struct test_depot {
     require(all.used().resident == 0, "all memory goes back");
   }
 
-  // As pool_trim() does it; one thread at a time.
+  // Like pool_trim(); one thread at a time.
   bool round() {
     signal.lower();
     const bool later = all.look();
@@ -142,7 +142,7 @@ TEST(page_depot, what_was_needed_since_the_last_look_stays) {
   });
 }
 
-// Somebody who sleeps until he is told, and does what he is told, is left with nothing to give back.
+// A thread that sleeps until it is notified, and then trims, leaves nothing to give back.
 TEST(page_depot, a_surplus_is_told_to_who_sleeps) {
   expect_holds([] {
     struct sleeper final : surplus_listener {

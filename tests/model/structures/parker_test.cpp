@@ -89,7 +89,7 @@ TEST(parker, says_at_the_deadline_whether_it_was_notified) {
     if (varies(p.park_until(time_point{}), "it is notified in time")) {
       require(value == 1, "a notification brings what was written before it");
     } else {
-      p.park();  // it is still to come
+      p.park();  // the notification is still to come
       require(value == 1, "a notification after the deadline is kept");
     }
   });

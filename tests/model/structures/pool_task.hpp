@@ -6,11 +6,11 @@
 #include <troupe/scheduler/runnable.hpp>
 #include <troupe/sync/parker.hpp>
 
-// What the checks of pools give turns to.
+// The tasks that the checks of pools schedule.
 
 namespace troupe::detail {
 
-// Runs once, then tells who waits.
+// Runs once, then notifies the waiter.
 struct pool_task : runnable {
   model::plain<int> turns{0};
   parker* done = nullptr;

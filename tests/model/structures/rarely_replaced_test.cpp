@@ -13,7 +13,7 @@ using model::expect_holds;
 using model::plain;
 using model::require;
 
-// Its destructor writes what each use reads.
+// Its destructor writes the memory that each use reads.
 struct value {
   explicit value(int initial) : at(std::make_unique<plain<int>>(initial)) {}
   value(value&&) = default;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that goes from one thread to another in the middle of a turn: what it has is had by one of them.
+// A worker that passes from one thread to another in the middle of a turn. Each of its tasks
+// belongs to exactly one of them.
 #include <troupe/scheduler/worker_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -65,7 +66,7 @@ TEST(replacing, a_turn_that_waits_for_what_comes_from_outside_gets_it) {
   });
 }
 
-// Whether the worker is taken away or not, and in which step: each has its turn, and one.
+// Whether the worker is taken away or not, and in any step: each task has exactly one turn.
 TEST(replacing, a_turn_that_comes_back_meanwhile_keeps_its_worker_or_has_lost_it) {
   expect_holds({.random = 20'000, .timeouts = 8}, [] {
     std::array<parker, 3> done;
@@ -81,7 +82,8 @@ TEST(replacing, a_turn_that_comes_back_meanwhile_keeps_its_worker_or_has_lost_it
   });
 }
 
-// With no thread to be had what waits goes to the other worker, and the thread has its worker back.
+// If no thread is available, the waiting tasks go to the other worker, and the thread gets its
+// worker back.
 TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it_from_another_worker) {
   expect_holds({.random = 10'000, .timeouts = 6}, [] {
     std::array<parker, 2> done;
@@ -121,9 +123,9 @@ TEST(replacing, a_turn_that_comes_back_meanwhile_has_its_worker) {
   });
 }
 
-// ── By an idle worker, for what waits in the slot ─────────────────────────────────────────────
+// ── Stealing from the slot by an idle worker ──────────────────────────────────────────────────
 
-// Nobody looks after the turns but the other worker.
+// Only the other worker watches the turns.
 TEST(stealing_from_a_slot, what_waits_there_gets_its_turn_while_the_one_before_lasts) {
   expect_holds({.random = 10'000, .timeouts = 6}, [] {
     parker done;
@@ -142,7 +144,7 @@ TEST(stealing_from_a_slot, what_waits_there_gets_its_turn_while_the_one_before_l
   });
 }
 
-// Whether it is taken or not, and in which step of a turn that goes on filling the slot.
+// Whether a task is taken or not, in any step of a turn that keeps filling the slot.
 TEST(stealing_from_a_slot, each_has_one_turn_wherever_it_is_given) {
   expect_holds({.random = 20'000, .timeouts = 8}, [] {
     std::array<parker, 3> done;
@@ -158,7 +160,7 @@ TEST(stealing_from_a_slot, each_has_one_turn_wherever_it_is_given) {
   });
 }
 
-// The one that looks out takes what waits in one slot; another one looks after the other slot.
+// The lookout takes the task that waits in one slot. Another worker then watches the other slot.
 TEST(stealing_from_a_slot, of_three_workers_the_next_one_looks_out) {
   expect_holds({.random = 10'000, .timeouts = 8}, [] {
     std::array<parker, 2> done;
@@ -182,7 +184,7 @@ TEST(stealing_from_a_slot, of_three_workers_the_next_one_looks_out) {
   });
 }
 
-// All were at rest for so long that nobody looks any more: whoever fills the slot wakes one.
+// All workers have been idle so long that none looks out. The thread that fills the slot wakes one.
 TEST(stealing_from_a_slot, the_lookout_is_woken_by_the_first_to_fill_one) {
   expect_holds({.random = 10'000, .timeouts = 12}, [] {
     parker first;

@@ -115,7 +115,7 @@ TEST(semaphore, a_post_after_a_deadline_that_met_another_wakes_who_waits) {
       permits.post();
       varies(permits.try_wait(), "it is not taken yet");
     }
-    // One of the two has taken it. From here on it is as new.
+    // One of the two threads has taken it. From here on the semaphore is as new.
     require(!permits.try_wait(), "it was taken");
     jthread patient("patient", [&] { (void)permits.wait(); });
     permits.post();

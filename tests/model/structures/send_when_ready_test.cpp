@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handlers that wait for room, in a whole system: they are served, and their frames end with their
-// actor, whoever is first.
+// Handlers that wait for space, in a whole system. They are served, and their frames end with their
+// actor, in any order of events.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>

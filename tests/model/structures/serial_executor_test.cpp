@@ -16,19 +16,19 @@ using model::expect_holds;
 using model::plain;
 using model::require;
 
-// What the members of a group share without a lock.
+// The state that the members of a group share without a lock.
 struct shared {
   plain<int> turns{0};
 };
 
-// Counts what it is asked for, and is scheduled when the count leaves zero.
+// Counts its pending turns, and is scheduled when the count leaves zero.
 struct member : runnable {
   atomic<int> asked{0};
   executor* runs_on = nullptr;
   shared* with = nullptr;
   std::function<void()> also;
-  parker* done = nullptr;  // told by each turn
-  bool is_last = false;    // its first turn is its last one
+  parker* done = nullptr;  // notified by each turn
+  bool is_last = false;    // its first turn is also its last
 
   void poke() {
     if (asked.fetch_add(1, acq_rel) == 0) runs_on->schedule(*this);

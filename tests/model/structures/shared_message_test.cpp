@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message to many: who has the last reference may take it apart, and it is freed once, after all reads.
+// A message to many recipients. The holder of the last reference may move from it. It is freed
+// once, after all reads.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -24,7 +25,7 @@ void read(message& it) {
   let_go(it);
 }
 
-// As a handler that takes a value of its own.
+// Like a handler that takes its argument by value.
 void take(message& it) {
   require(it.value.value == 7, "nobody has taken it apart");
   if (varies(is_last(it), "it is the last one")) it.value.value = 0;

@@ -8,11 +8,11 @@
 
 #include "base/accounts.hpp"
 
-// What the checks of whole systems have in common.
+// Common definitions of the checks of whole systems.
 
 namespace troupe {
 
-/// Actors, groups of mailboxes and systems check their accounts when they end, in every body.
+/// Actors, groups of mailboxes and systems check their counts when they terminate, in every body.
 inline const bool accounts_are_checked = [] {
   detail::unsettled_account = [](const char* account, std::int64_t left) {
     model::require(false, std::string(account) + ": " + std::to_string(left) + " left");
@@ -20,8 +20,8 @@ inline const bool accounts_are_checked = [] {
   return true;
 }();
 
-/// A system whose end waits for ever for its actors: any other deadline may pass at any time. Nobody looks after its
-/// workers: replacing_test.cpp does that for a pool alone.
+/// A system whose destruction waits forever for its actors, because any other deadline may pass at
+/// any time. Its workers are not watched: replacing_test.cpp checks that for a pool alone.
 inline system_options small(unsigned workers = 1) {
   system_options options;
   options.workers = workers;
@@ -34,7 +34,7 @@ struct add {
   int by;
 };
 
-/// What an actor has done, for others to look at once they come after it.
+/// The work of an actor, for inspection by code that is ordered after it.
 struct record {
   model::plain<int> sum{0};
   model::plain<int> ends{0};

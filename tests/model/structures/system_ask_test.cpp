@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions in a whole system: each has one result, and what was written before it is seen, whoever of the
-// two ends first.
+// Requests in a whole system. Each has one result, and writes before the result are visible,
+// whichever of the two actors terminates first.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -113,7 +113,7 @@ TEST(ask, a_coroutine_gets_its_answers_or_is_cut_off_by_the_end) {
       from.send(begin{});
     }
     require(got.frames == 0, "nothing is left of it");
-    // The answers are 1 and 2; after an error there are no more.
+    // The replies are 1 and 2. After an error no reply follows.
     const int sum = got.sum;
     const int answers = sum == 3 ? 2 : sum;
     require(answers <= 2, "each question has one result at the most");
@@ -122,7 +122,7 @@ TEST(ask, a_coroutine_gets_its_answers_or_is_cut_off_by_the_end) {
   });
 }
 
-// Its answer meets the redirection of the slot that it was asked with.
+// Its reply meets the redirection of the slot from which the request was sent.
 TEST(ask, a_callback_gets_its_answer_and_what_was_written_before_it) {
   class caller : public actor {
    public:
@@ -215,7 +215,7 @@ TEST(ask, a_reply_that_is_kept_is_fulfilled_or_let_go_of) {
   });
 }
 
-// Passes on what it is asked to who may have ended.
+// Forwards its requests to an actor that may have terminated.
 class clerk : public actor {
  public:
   explicit clerk(ref<oracle> to) : to_(std::move(to)) {}
@@ -243,8 +243,8 @@ TEST(ask, a_question_that_is_passed_on_has_one_result_whoever_ends) {
   });
 }
 
-// Its time-out meets its answer, and the answer finds who asks again. The clock is the real one: a nanosecond is
-// over whenever somebody looks.
+// Its time-out meets its reply, and the reply finds an actor that has sent another request. The
+// clock is the real one: a nanosecond has passed whenever it is read.
 TEST(ask, a_coroutine_whose_time_is_over_never_gets_the_answer_of_before) {
   class impatient : public actor {
    public:

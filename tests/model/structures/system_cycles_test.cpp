@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Actors that hold each other, while the system searches for them and something else happens to them.
+// Actors that hold each other, while the system searches for cycles and other events affect them.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -18,7 +18,7 @@ using model::expect_holds;
 using model::require;
 using model::varies;
 
-// Holds another one, which the one who spawns it sets before it is idle.
+// Holds another actor. The spawning thread sets it before this one is idle.
 class member : public counter {
  public:
   struct holds {
@@ -51,7 +51,7 @@ struct ring {
   record first, second;
   parker first_ended, second_ended;
 
-  // A weak reference to the first one, once both are idle or about to be.
+  // A weak reference to the first actor, once both are idle or about to be.
   weak_ref<member> spawn_in(troupe::system& all) {
     const auto one = all.spawn<member>(first, first_ended);
     const auto other = all.spawn<member>(second, second_ended);
@@ -116,7 +116,7 @@ TEST(cycles, end_once_while_somebody_stops_one_of_them) {
         const ref<member> one = weak.lock();
         if (varies(static_cast<bool>(one), "it has not ended")) one.stop();
       });
-      // Once one of them is stopped, the other one ends because nobody refers to it any more.
+      // Once one of them is stopped, the other one terminates because no reference to it is left.
       (void)all.collect_cycles();
       visitor.join();
       (void)all.collect_cycles();
@@ -141,10 +141,10 @@ TEST(cycles, end_once_while_the_system_shuts_down) {
   });
 }
 
-// ── What arrives while it is undecided whether they end ───────────────────────────────────────
+// ── Events while the search has not decided ─────────────────────────────────────────────────
 //
-// The search has marked the first one. Then both are told of something, and the search finds that the
-// second one has work to do: so both live, and handle what they were told.
+// The search has marked the first actor. Then both get a message, and the search finds that the
+// second one has work to do. So both live, and handle their messages.
 
 struct number_wanted {
   using reply = int;
@@ -154,10 +154,11 @@ class responder : public actor {
   int on(number_wanted) { return 1; }
 };
 
-// Short enough that it is over in some of the executions: the clock is the real one.
+// Short enough to pass in some of the executions: the clock is the real one.
 constexpr std::chrono::microseconds soon{100};
 
-// One of two that hold each other, and that hear of other actors without being referenced by them.
+// One of two actors that hold each other, and that get messages from actors that hold no reference
+// to them.
 class listener : public actor {
  public:
   struct holds {
@@ -302,7 +303,7 @@ TEST(cycles, that_have_armed_a_timer_end_after_it_has_fired) {
   });
 }
 
-// What is left of a request is an alarm, which references nobody, or a reply that comes too late.
+// The remains of a request are an alarm, which references no actor, or a reply that comes too late.
 TEST(cycles, that_have_asked_end_whatever_is_left_of_the_request) {
   expect_holds({.random = 1'500}, [] {
     listening_ring two;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an actor ends in a whole system: by its last reference, by stop_now(), with somebody waiting.
+// The ways in which an actor terminates in a whole system: by its last reference, by stop_now(),
+// and with a thread waiting.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -24,7 +25,7 @@ using model::varies;
 
 // ── The last reference ────────────────────────────────────────────────────────────────────────
 
-// Tells when it has ended: nobody may keep it till the end of the system.
+// Notifies when it has terminated, so that no reference may keep it until the end of the system.
 class mortal : public counter {
  public:
   mortal(record& done, parker& ended) : counter(done), ended_(ended) {}
@@ -171,7 +172,7 @@ TEST(join, says_at_the_deadline_whether_it_has_ended) {
 
 struct handed_out;
 
-// Says who it is, and then fails.
+// Gives out a reference to itself, and then fails.
 class stillborn : public actor {
  public:
   explicit stillborn(handed_out& to);
@@ -209,7 +210,7 @@ TEST(join, returns_when_the_constructor_has_thrown) {
 
 // ── Systems side by side ──────────────────────────────────────────────────────────────────────
 
-// Says which thread it has ended in.
+// Records the thread in which it was destroyed.
 struct belonging {
   explicit belonging(thread_id& ended) : ended_in(ended) {}
   belonging(const belonging&) = delete;
@@ -235,7 +236,7 @@ TEST(system, that_looks_at_its_actors_frees_nothing_of_another_one) {
         last = router<add>(first, workers, by_hash{by_sum{std::make_shared<belonging>(ended_in)}});
       }
       jthread walker([&] { (void)second.overloaded_actors(); });
-      last = {};  // the router's slot, and what it owns
+      last = {};  // the router's slot, and the state that it owns
     }
     require(ended_in == this_thread_id(), "whoever lets go of the last reference frees it");
   });

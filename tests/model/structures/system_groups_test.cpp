@@ -16,7 +16,7 @@ namespace {
 using model::expect_holds;
 using model::require;
 
-// Both write into the same record, which no lock guards.
+// Both write to the same record, which no lock guards.
 TEST(system_groups, members_of_one_do_not_race_and_end_with_their_system) {
   expect_holds({.random = 1'500}, [] {
     record shared;
@@ -48,7 +48,7 @@ TEST(system_groups, a_group_made_while_others_run_on_its_workers_does_not_race) 
   });
 }
 
-/// Tells that it has had its message, so that no end comes before it.
+/// Notifies that it has handled its message, so that its termination cannot come first.
 class receiver : public counter {
  public:
   receiver(record& done, parker& told) : counter(done), told_(told) {}

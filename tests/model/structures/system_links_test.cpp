@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links, and waiting for an end, in a whole system: each is told once, whoever of the two is faster.
+// Links, and waiting for termination, in a whole system. Each actor is notified once, whichever of
+// the two is faster.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -24,7 +25,7 @@ struct unlink_from {
   address other;
 };
 
-// Is told of the end of the other one.
+// Is notified of the termination of the other actor.
 class told : public counter {
  public:
   told(record& done, plain<int>& downs, parker& heard)
@@ -48,7 +49,7 @@ class told : public counter {
   bool unlinked_ = false;
 };
 
-// Ends with the other one.
+// Terminates with the other actor.
 class bound_to_end : public counter {
  public:
   bound_to_end(record& done, parker& ended) : counter(done), ended_(ended) {}
@@ -125,7 +126,7 @@ TEST(link, takes_the_other_one_along_whoever_of_the_two_has_asked_for_it) {
       const auto b = all.spawn<bound_to_end>(other, other_ended);
       a.send(link_with{b.address()});
       b.stop_now();
-      one_ended.park();  // nobody else ends it
+      one_ended.park();  // no other thread ends it
       other_ended.park();
     }
     require(one.ends == 1 && other.ends == 1, "each ends once");
@@ -150,7 +151,7 @@ TEST(link, of_two_that_are_ended_at_the_same_time_ends_each_once) {
   });
 }
 
-// ── Waiting for an end ────────────────────────────────────────────────────────────────────────
+// ── Waiting for termination ───────────────────────────────────────────────────────────────────
 
 struct begin {};
 
@@ -176,7 +177,8 @@ class waiting : public actor {
   parker& over_;
 };
 
-// The clock is the real one: so short a time is over in some of the executions, before or after the end.
+// The clock is the real one: such a short time passes in some of the executions, before or after
+// the termination.
 TEST(end_of, goes_on_once_at_the_end_or_when_its_time_is_over) {
   expect_holds({.random = 1'000}, [] {
     record done;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names in a whole system: who waits for one is told, whoever is first, and a wait that ends leaves nothing.
+// Names in a whole system. An actor that waits for a name is notified, in any order of events, and
+// a wait that ends leaves nothing behind.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Full mailboxes and budgets in a whole system: nobody is left waiting, and what is accepted is
-// handled.
+// Full mailboxes and budgets in a whole system: no sender is left waiting, and accepted messages
+// are handled.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -29,7 +29,7 @@ struct flood {
   int messages;
 };
 
-/// Sends some in a turn and says how many were taken.
+/// Sends several messages in a turn, and reports how many were accepted.
 class flooder : public actor {
  public:
   flooder(ref<counter> to, plain<int>& taken) : to_(std::move(to)), taken_(taken) {}
@@ -121,7 +121,7 @@ struct pass {
   int times;
 };
 
-/// Sends on what it gets, to another one that sends it back.
+/// Forwards its messages to another actor, which sends them back.
 class passer : public actor {
  public:
   explicit passer(record& done) : done_(done) {}
@@ -166,7 +166,7 @@ TEST(pause, two_that_would_wait_for_each_other_go_on) {
 struct question {};
 class asker;
 
-/// Floods the one that asks it, and answers it.
+/// Floods the asking actor, and then replies.
 class late_flooder : public actor {
  public:
   explicit late_flooder(plain<int>& taken) : taken_(taken) {}
@@ -179,7 +179,7 @@ class late_flooder : public actor {
   plain<int>& taken_;
 };
 
-/// Asks, and handles nothing else meanwhile.
+/// Sends a request, and handles nothing else meanwhile.
 class asker : public actor {
  public:
   asker(ref<late_flooder> to, record& done) : to_(std::move(to)), done_(done) {}
@@ -187,7 +187,7 @@ class asker : public actor {
   exclusive_task<> on(pass) {
     const auto answer = co_await to_.ask<question>(no_timeout);
     require(answer.has_value(), "it is answered");
-    to_ = {};  // they hold each other
+    to_ = {};  // the two actors hold each other
   }
 
  private:
@@ -237,7 +237,7 @@ TEST(pause, who_is_paused_for_one_that_ends_goes_on) {
   });
 }
 
-// More than a mailbox can count.
+// More units than a mailbox can count.
 struct freight {
   [[nodiscard]] std::size_t owned_bytes() const noexcept { return 20'000'000; }
 };
@@ -275,7 +275,8 @@ TEST(pause, for_messages_that_a_mailbox_does_not_count_ends_with_their_receiver)
   });
 }
 
-// Each thread counts for itself and settles; what none of them has settled shows in the sum.
+// Each thread counts for itself and settles its count. Amounts that no thread has settled show in
+// the sum.
 TEST(budget, all_that_is_charged_is_released) {
   expect_holds({.random = 1'500, .sees = {"paused"}}, [] {
     record done;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Actors outside of the pool, in a whole system: on a thread of their own, and on a pump's.
+// Actors outside of the pool, in a whole system: on a thread of their own, and on the thread of a
+// pump.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -125,7 +126,7 @@ struct handed_out {
   plain<int> last_words{0};
 };
 
-// Says who it is, and then fails.
+// Gives out a reference to itself, and then fails.
 class stillborn : public actor {
  public:
   explicit stillborn(handed_out& to) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// High messages in a whole system: they are never stuck, never lost, and come before what waits.
+// High messages in a whole system: they never get stuck, are never lost, and overtake waiting
+// messages.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -31,7 +32,7 @@ struct seen {
   plain<int> all{0};
 };
 
-/// Both kinds come in the order of their numbers, from one sender.
+/// From one sender, messages of each priority arrive in the order of their numbers.
 class in_order : public actor {
  public:
   explicit in_order(seen& what) : seen_(what) {}
@@ -89,7 +90,7 @@ TEST(priority, none_is_stuck_in_an_actor_that_sleeps) {
       troupe::system all{small()};
       const auto to = all.spawn<replies>(done);
       jthread other([&] { to.send(normal{1}); });
-      // It waits here for ever if the question is not handled.
+      // If the request is not handled, the test waits here forever.
       require(to.ask<high>(no_timeout, 1).get().has_value(), "it is answered");
     }
     require(done.sum == 2, "all are handled");
@@ -112,7 +113,8 @@ TEST(priority, one_that_is_the_end_of_its_receiver_is_not_told_to_it_later) {
   });
 }
 
-// n2 waits until the other thread has sent: then the high one comes before n3, which waits since before.
+// n2 waits until the other thread has sent. Then the high message comes before n3, which has waited
+// longer.
 TEST(priority, what_is_known_to_be_sent_comes_before_what_waits) {
   struct shared {
     atomic<int> sent{0};
@@ -155,7 +157,7 @@ TEST(priority, what_is_known_to_be_sent_comes_before_what_waits) {
   });
 }
 
-// Two in a row, in the checker.
+// With the checker's tuning, at most two high messages are handled in a row.
 TEST(priority, a_normal_one_is_handled_while_high_ones_go_on) {
   class busy : public actor {
    public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restarts in a whole system: an actor between two objects is decided on once, and the next object comes
-// after all that the one before has done, on whichever thread.
+// Restarts in a whole system. The fate of an actor between two incarnations is decided once, and
+// the next incarnation is ordered after all work of the previous one, on whichever thread.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -29,7 +29,7 @@ using model::varies;
 struct fail {};
 struct count {};
 
-// What the objects leave to each other, and the test to them.
+// State that the incarnations leave to each other, and that the test reads.
 struct past {
   plain<int> alive{0};
   plain<int> made{0};
@@ -38,8 +38,8 @@ struct past {
   atomic<bool> tells{false};
   atomic<bool> is_decided{false};
   mutex guard;
-  bool is_over = false;     // under the mutex
-  bool has_object = false;  // likewise; only for those that come back at once
+  bool is_over = false;     // guarded by the mutex
+  bool has_object = false;  // guarded by the mutex; only for actors that restart at once
 };
 
 class fragile : public actor {
@@ -57,8 +57,8 @@ class fragile : public actor {
   past& past_;
 };
 
-// As a supervisor's record of a child: whoever ends it says so before he tries to decide, and the actor
-// looks after others could decide.
+// Like a supervisor's record of a child. A thread that ends the child records this before it tries
+// to decide, and the actor checks it after the point from which others could decide.
 class again final : public detail::incarnations {
  public:
   explicit again(past& of) : past_(of) {}
@@ -83,7 +83,7 @@ class again final : public detail::incarnations {
   past& past_;
 };
 
-// Comes back by itself until it is stopped.
+// Restarts by itself until it is stopped.
 class at_once final : public detail::incarnations {
  public:
   explicit at_once(past& of) : past_(of) { past_.has_object = true; }
@@ -188,7 +188,7 @@ TEST(restart, what_is_sent_meanwhile_is_handled_by_the_next_object) {
   });
 }
 
-// As the first one, and it writes in itself while it is told.
+// Like `again`, and it also writes to itself while it is notified.
 class again_and_counts final : public detail::incarnations {
  public:
   explicit again_and_counts(past& of) : supervised_(of) {}
@@ -222,7 +222,7 @@ TEST(restart, what_makes_the_objects_stays_until_the_end_of_one_has_been_told) {
   });
 }
 
-// Its second object needs what was prepared before the decision that there shall be one.
+// The second incarnation needs state that was prepared before the decision to restart.
 class again_with_what_is_prepared final : public detail::incarnations {
  public:
   explicit again_with_what_is_prepared(past& of) : supervised_(of), past_(of) {}
@@ -235,7 +235,8 @@ class again_with_what_is_prepared final : public detail::incarnations {
   void ended(exit_reason why, std::string_view what) noexcept override {
     supervised_.ended(why, what);
     if (objects_ > 1) return;
-    // The decision falls into the telling. What comes before it is handed over by the decision alone.
+    // The decision is made during this notification. Only the decision publishes the work before
+    // it.
     past_.tells.store(true, release);
     while (!past_.is_decided.load(relaxed)) cpu_relax();
   }
@@ -269,7 +270,7 @@ TEST(restart, what_came_before_a_decision_comes_before_the_next_object) {
   });
 }
 
-// If it is lost, join() waits for ever.
+// If the stop is lost, join() waits forever.
 TEST(restart, a_stop_is_not_lost_while_the_object_ends_for_another_reason) {
   expect_holds({.random = 5'000}, [] {
     past all;

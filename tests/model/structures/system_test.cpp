@@ -33,7 +33,7 @@ TEST(system, what_two_threads_send_is_handled_before_the_end) {
   });
 }
 
-// A to B, then A to C, and C because of that to B.
+// A to B, then A to C, and C as a consequence to B.
 TEST(system, what_was_sent_because_of_a_message_comes_after_what_was_sent_before_it) {
   class first_one_then_ten : public actor {
    public:
@@ -69,7 +69,7 @@ TEST(system, what_was_sent_because_of_a_message_comes_after_what_was_sent_before
 
 // ── Shutting down ─────────────────────────────────────────────────────────────────────────────
 
-/// Counts how many of its kind are made, in `sum`, and end.
+/// Counts created objects in `sum`, and destroyed ones in `ends`.
 class made_and_ended : public actor {
  public:
   explicit made_and_ended(record& done) : done_(done) { done_.sum = done_.sum + 1; }
@@ -82,7 +82,7 @@ class made_and_ended : public actor {
   record& done_;
 };
 
-// One that is spawned behind the beginning of a shutdown has no object, and has stopped from the start.
+// An actor spawned after the beginning of a shutdown has no object, and is stopped from the start.
 TEST(shutdown, who_is_spawned_meanwhile_ends_too) {
   expect_holds({.random = 5'000}, [] {
     record done;
@@ -99,7 +99,7 @@ TEST(shutdown, who_is_spawned_meanwhile_ends_too) {
   });
 }
 
-// The one is counted by the worker on which it is spawned, and by that on which it ends.
+// The actor is counted by the worker that spawns it, and by the worker on which it terminates.
 TEST(shutdown, whom_an_actor_spawns_meanwhile_ends_too) {
   class parent : public actor {
    public:
@@ -112,7 +112,7 @@ TEST(shutdown, whom_an_actor_spawns_meanwhile_ends_too) {
   };
   expect_holds({.random = 5'000}, [] {
     record done;
-    ref<made_and_ended> kept;  // so that it ends only if it is told to
+    ref<made_and_ended> kept;  // so that it terminates only if it is told to
     troupe::system all{small(2)};
     const ref<parent> one = all.spawn<parent>(done, kept);
     one.send(add{1});

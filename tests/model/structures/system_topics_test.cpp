@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topics in a whole system: what many get is read by some and kept by others, and subscriptions end. Those are kept by
-// std::shared_ptr, whose count the checker does not see: where they end here, the test has them for longer than anybody.
+// Topics in a whole system. Messages to many are read by some and kept by others, and subscriptions
+// end. Some are kept by std::shared_ptr, whose count the checker does not see; where their
+// destruction matters here, the test holds them longer than any actor.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -19,7 +20,7 @@ using model::plain;
 using model::require;
 using model::varies;
 
-// Who moves it out writes to it.
+// An actor that moves from it writes to it.
 struct news {
   explicit news(int of) : value(of) {}
   news(const news& other) : value(other.value.get()) {}

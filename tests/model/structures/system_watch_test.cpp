@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watching in a whole system: one `down` for each watch, behind all else that the ended actor sent.
+// Monitoring in a whole system: one `down` for each monitor, after all other messages of the
+// terminated actor.
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
@@ -22,7 +23,7 @@ struct word {};
 struct seen {
   plain<int> words{0};
   plain<int> downs{0};
-  int expected = 1;  // downs; then who waits is told
+  int expected = 1;  // number of downs; then the waiter is notified
   exit_reason reason = exit_reason::unknown;
   std::size_t unhandled = 0;
   parker watching;
@@ -52,7 +53,7 @@ class watcher : public actor {
   seen& what_;
 };
 
-// Sends what it has to say at its very end.
+// Sends its last messages in its destructor.
 class talker : public actor {
  public:
   explicit talker(const ref<watcher>& to) : to_(to) {}
@@ -137,7 +138,7 @@ TEST(watch, tells_how_many_messages_were_left) {
   });
 }
 
-// The watcher may end first: then nobody is told.
+// If the monitoring actor terminates first, no notification is sent.
 TEST(watch, by_one_that_ends_at_the_same_time_loses_nothing) {
   expect_holds({.random = 3'000, .sees = {"it is told"}}, [] {
     class short_lived : public actor {

@@ -143,7 +143,7 @@ TEST(work_ring, what_was_stolen_may_be_stolen_again) {
   });
 }
 
-// The way in which a sleeper and somebody who brings work must not miss each other.
+// The protocol by which a sleeper and a thread that pushes work must not miss each other.
 TEST(work_ring, who_pushes_sees_the_sleeper_or_the_sleeper_sees_the_item) {
   expect_holds([] {
     ring queue;

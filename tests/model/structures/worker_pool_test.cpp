@@ -65,7 +65,7 @@ TEST(worker_pool, what_waits_for_the_running_gets_its_turn_and_holds_nobody_up) 
   });
 }
 
-// Nobody runs any more, or somebody is about to park.
+// Either no worker runs any more, or one is about to park.
 TEST(worker_pool, what_waits_for_the_running_is_not_left_behind_by_the_last_of_them) {
   expect_holds({.preemptions = 1}, [] {
     std::array<pool_task, 2> tasks;
@@ -124,7 +124,7 @@ TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_it_has_woken) {
     worker_pool pool(2, turn);
     tasks[0].also = [&] {
       pool.schedule(tasks[1]);
-      pool.schedule(tasks[2]);  // into the slot, from where it drives the other one
+      pool.schedule(tasks[2]);  // into the slot, from which it displaces the other task
       second.park();
     };
     pool.schedule(tasks[0]);
@@ -133,7 +133,7 @@ TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_it_has_woken) {
   });
 }
 
-// A turn that waits for one of four that it has scheduled; that one waits for the next.
+// A turn waits for one of four tasks that it has scheduled, and that task waits for the next.
 struct turns_that_wait {
   std::array<pool_task, 4> tasks;
   std::array<parker, 3> done;
@@ -157,7 +157,8 @@ struct turns_that_wait {
   }
 };
 
-// Two workers wait; what the second one has stolen with its own turn is left to the third.
+// Two workers wait. The tasks that the second one has stolen together with its turn are left to the
+// third.
 TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_its_worker_has_stolen) {
   expect_holds({.random = 10'000}, [] {
     turns_that_wait these;
@@ -168,7 +169,8 @@ TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_its_worker_has_stolen)
   });
 }
 
-// One is in the slot, a ring holds some, and half of these and one more go to the shared queue.
+// One task is in the slot, a ring holds some, and half of these and one more go to the shared
+// queue.
 TEST(worker_pool, what_a_turn_schedules_beyond_its_ring_gets_its_turn) {
   expect_holds({.random = 5'000}, [] {
     constexpr std::size_t count = tuning::ring_capacity + 2;
@@ -198,7 +200,7 @@ TEST(worker_pool, what_is_scheduled_together_gets_its_turns) {
 
 // ── With a limit: under the checker each look changes it, every third turn ────────────────────
 
-// Some quick turns one after the other, and then `last`.
+// Some quick turns in sequence, and then `last`.
 struct turns_before {
   std::array<pool_task, 3> quick;
   void start(worker_pool& pool, pool_task& last) {
@@ -290,7 +292,8 @@ TEST(worker_limit, of_three_some_keep_out) {
   });
 }
 
-// What the watcher has taken waits for what it has taken with it: somebody else must watch by then.
+// The watcher's turn waits for another task that the watcher has taken with it. By then another
+// worker must watch.
 TEST(worker_limit, of_three_the_next_one_watches) {
   expect_holds({.random = 10'000}, [] {
     turns_that_wait these;
@@ -317,7 +320,7 @@ TEST(worker_limit, who_keeps_out_is_woken_when_all_the_others_have_parked) {
   });
 }
 
-// What a thread does last of all: its thread-locals end.
+// The last action of a thread: its thread-locals are destroyed.
 struct last_look {
   const plain<int>* at = nullptr;
   ~last_look() {

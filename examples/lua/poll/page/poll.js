@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The page of the poll. The client comes from clients/javascript, which the server has at /client/.
+// The page of the poll. The client comes from clients/javascript, which the server serves at
+// /client/.
 
 import { Client, RpcError } from "/client/troupe.js";
 
@@ -11,7 +12,8 @@ let mine = null;
 
 server.on("changed", show);
 server.onclose = () => { byId("watching").textContent = "not connected"; };
-server.onopen = () => { if (mine !== null) vote(mine); };   // another connection, so another voter
+server.onopen = () => { if (mine !== null) vote(mine); };   // a new connection counts as a new
+                                                            // voter
 
 async function vote(choice) {
   try {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! The workloads in Rust with tokio: an actor is a task and the channel that it reads, unbounded but
-//! for the bounded form of fanin.
+//! The workloads in Rust with tokio: an actor is a task and the channel that it reads, which is
+//! unbounded except in the bounded form of fanin.
 //!
 //!   workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
 //!
-//! One line: `METRIC UNIT VALUE`.
+//! It prints one line: `METRIC UNIT VALUE`.
 //!
-//! Choices: the runtime has neither the I/O nor the time driver, so a worker that sleeps does not
-//! go through epoll. Who gets very many messages takes them in batches. The allocator is the
+//! Choices: the runtime has neither the I/O nor the time driver, so a sleeping worker does not use
+//! epoll. Actors that receive very many messages take them in batches. The allocator is the
 //! system's.
 
 use std::process::exit;
@@ -23,7 +23,7 @@ use tokio::sync::mpsc::{
 };
 use tokio::sync::oneshot;
 
-/// Lets the thread that made it wait until something was counted down to zero.
+/// Lets the thread that created it wait until a count has reached zero.
 struct Latch {
     left: AtomicUsize,
     waits: Thread,
@@ -58,7 +58,7 @@ struct Sizes {
     limit: usize,
 }
 
-// A send fails when the receiver has gone, which happens only as the runtime shuts down.
+// A send fails when the receiver is gone, which happens only while the runtime shuts down.
 
 // ── pingpong, pairs, ring ───────────────────────────────────────────────────────────────────────
 
@@ -72,7 +72,7 @@ async fn player(mut balls: UnboundedReceiver<u64>, other: UnboundedSender<u64>, 
     }
 }
 
-/// Starts players; `next` tells which one each of them sends to.
+/// Starts players; `next` returns the player to which each of them sends.
 fn players(
     runtime: &Runtime,
     count: usize,
@@ -131,7 +131,7 @@ async fn teller(mut questions: UnboundedReceiver<Ask>) {
     }
 }
 
-/// One question after the other, without a time-out.
+/// One request at a time, without a time-out.
 async fn client(to: UnboundedSender<Ask>, questions: u64, done: Arc<Latch>) {
     let mut value = 0;
     for _ in 0..questions {
@@ -157,7 +157,7 @@ fn ask(runtime: &Runtime, s: &Sizes) -> f64 {
 
 struct Hit;
 
-/// What an actor that gets very many messages takes from its channel at once.
+/// The number of messages that an actor with very many of them takes from its channel at once.
 const BATCH: usize = 256;
 
 async fn wall_player(mut hits: UnboundedReceiver<Hit>, wall: UnboundedSender<Hit>) {
@@ -216,7 +216,7 @@ struct Item {
     number: u64,
 }
 
-/// What a producer sends.
+/// The messages of a producer.
 fn items(producer: usize, count: usize) -> impl Iterator<Item = Item> {
     (0..count).map(move |i| Item {
         producer: producer as u64,
@@ -237,7 +237,7 @@ async fn bounded_producer(to: Sender<Item>, producer: usize, count: usize) {
     }
 }
 
-/// Adds up what comes until all producers have ended.
+/// Adds up the messages until all producers have ended.
 async fn unbounded_consumer(mut items: UnboundedReceiver<Item>, sum: Arc<AtomicU64>) {
     let mut batch = Vec::with_capacity(BATCH);
     while items.recv_many(&mut batch, BATCH).await != 0 {
@@ -286,8 +286,8 @@ fn fanin(runtime: &Runtime, s: &Sizes) -> f64 {
 
 // ── spawn ───────────────────────────────────────────────────────────────────────────────────────
 
-/// Yields now and then in a loop that never waits. Or a million tasks, or messages, pile up: this is
-/// faster, and takes less memory.
+/// Yields at intervals in a loop that never waits. Otherwise a million tasks, or messages,
+/// accumulate; this is faster, and takes less memory.
 async fn let_others_run(i: usize) {
     if i % 64 == 63 {
         tokio::task::yield_now().await;
@@ -300,7 +300,7 @@ struct Question {
 }
 
 async fn short_lived(mut questions: UnboundedReceiver<Question>) {
-    // Ends when nobody can send to it any more.
+    // Ends when all senders are gone.
     while let Some(question) = questions.recv().await {
         let _ = question.to.send(question.value);
     }
@@ -414,5 +414,5 @@ fn main() {
         _ => "rate messages/s",
     };
     println!("{what} {value}");
-    exit(0); // without waiting for what is still under way
+    exit(0); // does not wait for work in progress
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The echo server of `troupe lab ws` on tokio-tungstenite: a task for each connection, on one thread, since
-// the server has one core. forward() writes what has been echoed once nothing more is there to be read.
-// Buffers of 4 KiB instead of 128: a connection keeps its own for as long as it is there. Prints its port
-// and serves until it is killed.
+// The echo server of `troupe lab ws` on tokio-tungstenite: a task for each connection, on one
+// thread, because the server has one core. forward() writes the echoed messages when no more data
+// can be read. Buffers have 4 KiB instead of 128, because each connection keeps its own. The
+// program prints its port and serves until it is killed.
 
 use futures_util::{future, StreamExt, TryStreamExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ async fn echo(stream: TcpStream) {
         return;
     };
     let (out, messages) = socket.split();
-    // How a connection ends is of no interest.
+    // The reason for the end of a connection does not matter.
     let _ = messages
         .try_filter(|m| future::ready(m.is_text() || m.is_binary()))
         .forward(out)

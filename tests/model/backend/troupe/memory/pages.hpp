@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <new>
 
-// What include/troupe/memory/pages.hpp promises; the checker watches what is used after it was given
-// back, and what never is.
+// The interface of include/troupe/memory/pages.hpp. The checker finds pages that are used after
+// they were given back, and pages that never are given back.
 
 namespace troupe::detail {
 

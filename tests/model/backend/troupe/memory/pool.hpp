@@ -9,7 +9,7 @@
 #include <troupe/sync/parker.hpp>
 #include <troupe/sync/per_process.hpp>
 
-// What include/troupe/memory/pool.hpp promises, without pooling: the checker watches each block.
+// The interface of include/troupe/memory/pool.hpp without pooling: the checker watches each block.
 
 namespace troupe {
 
@@ -23,7 +23,7 @@ inline void pool_release(void* block, std::size_t, std::size_t align) noexcept {
   ::operator delete(block, std::align_val_t{align});
 }
 
-// A check raises the signal, and waits until somebody trims.
+// A check raises the signal, and waits until a thread trims.
 
 enum class pool_rest : std::uint8_t { nothing, later, now };
 

@@ -10,8 +10,9 @@
 #include <new>
 #include <vector>
 
-// What include/troupe/memory/stable_pool.hpp promises, made anew in each execution. What lies behind
-// the Header of a free slot counts as memory given back; a slot that is not given back is a leak.
+// The interface of include/troupe/memory/stable_pool.hpp, created anew in each execution. The
+// memory after the Header of a free slot counts as given back. A slot that is not given back is a
+// leak.
 
 namespace troupe {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstddef>
 
-// What include/troupe/scheduler/tuning.hpp says, made small.
+// The constants of include/troupe/scheduler/tuning.hpp, made small.
 
 namespace troupe::detail::tuning {
 

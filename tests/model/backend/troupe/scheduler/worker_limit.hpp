@@ -3,8 +3,8 @@
 
 #include <troupe/sync/atomic.hpp>
 
-// What include/troupe/scheduler/worker_limit.hpp says, without a clock: each look changes the limit,
-// between one worker and all.
+// The interface of include/troupe/scheduler/worker_limit.hpp without a clock: each look changes the
+// limit between one worker and all.
 
 namespace troupe::detail {
 

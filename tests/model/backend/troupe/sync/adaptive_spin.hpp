@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <troupe/sync/atomic.hpp>
 
-// What include/troupe/sync/adaptive_spin.hpp promises, with one look and nothing learnt.
+// The interface of include/troupe/sync/adaptive_spin.hpp, with one look and without adaptation.
 
 namespace troupe {
 

@@ -3,8 +3,8 @@
 
 #include <troupe/sync/atomic.hpp>
 
-// What include/troupe/sync/asymmetric.hpp promises, by orders that the checker knows: it is what the code does
-// where the kernel has no barrier for others.
+// The interface of include/troupe/sync/asymmetric.hpp, with memory orders that the checker knows.
+// The code does the same where the kernel has no barrier for other threads.
 
 namespace troupe {
 inline namespace checked {

@@ -3,7 +3,7 @@
 
 namespace troupe {
 
-/// Nothing forks under the checker.
+/// Processes do not fork under the checker.
 inline void at_fork(void (*)(), void (*)(), void (*)()) {}
 
 }  // namespace troupe

@@ -9,18 +9,18 @@
 namespace troupe {
 inline namespace checked {
 
-// What include/troupe/sync/stripe.hpp says, with fewer of them.
+// The interface of include/troupe/sync/stripe.hpp, with fewer stripes.
 inline constexpr std::size_t stripes = 2;
 
 struct threads_numbered {
   atomic<std::size_t> value{0};
 };
 struct number_for_stripes {
-  std::size_t value = 0;  // 0: none yet
+  std::size_t value = 0;  // 0: not numbered yet
 };
 
-/// The one of this thread: less than `stripes`. Threads that start one after another have different
-/// ones.
+/// The stripe of this thread: less than `stripes`. Threads that start one after another have
+/// different stripes.
 ///
 /// Cost: that of a thread_local.
 [[nodiscard]] inline std::size_t this_stripe() noexcept {

@@ -3,7 +3,7 @@
 
 #include <troupe/base/clock.hpp>
 
-// Under the checker whoever is in a turn may be blocked.
+// Under the checker, any thread in a turn may count as blocked.
 
 namespace troupe {
 inline namespace checked {

@@ -20,17 +20,18 @@ import org.apache.pekko.actor.Props;
 import org.apache.pekko.actor.UntypedAbstractActor;
 
 /**
- * The workloads in Pekko: classic actors, which are what typed ones run on.
+ * The workloads in Pekko: classic actors, on which typed actors are built.
  *
  * <pre>workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]</pre>
  *
- * One line: `METRIC UNIT VALUE`.
+ * It prints one line: `METRIC UNIT VALUE`.
  *
- * <p>Choices: one dispatcher with as many threads as workers, and the mailbox for one reader, which is
- * quicker than the default one. Who has much to do does 64 of it in a turn and then sends himself a
- * message. A workload first runs for three seconds with a tenth of the messages, or of the actors that
- * it spawns, so that what is measured has been compiled; idle, which has nothing to compile, does not.
- * Memory, CPU time and switches are those of the whole process, so they include that.
+ * <p>Choices: one dispatcher with as many threads as workers, and the mailbox for one reader, which
+ * is faster than the default one. An actor with much work does 64 units of it in a turn and then
+ * sends itself a message. A workload first runs for three seconds with a tenth of the messages, or
+ * of the actors that it spawns, so that the measured code has been compiled; idle, which has
+ * nothing to compile, does not. Memory, CPU time and switches are those of the whole process, so
+ * they include that.
  */
 public final class Workloads {
   private static final int BATCH = 64;
@@ -39,7 +40,7 @@ public final class Workloads {
   private record Sizes(int workers, int actors, long messages, long limit) {
     Sizes ofTenth(String workload) {
       int some = workload.equals("spawn") ? Math.max(actors / 10, 1) : actors;
-      // At least one round: no ball ends before it was thrown.
+      // At least one round: no ball finishes before it was thrown.
       long few = Math.max(messages / 10, Math.min(messages, 2L * actors));
       return new Sizes(workers, some, few, limit);
     }
@@ -138,9 +139,8 @@ public final class Workloads {
   }
 
   /**
-   * One question after the other, each with a time-out. The form of ask() that returns a
-   * CompletionStage would finish it in Java's common pool, which on two cores makes a thread for
-   * each answer.
+   * One request at a time, each with a time-out. The form of ask() that returns a CompletionStage
+   * would complete it in Java's common pool, which creates a thread for each reply on two cores.
    */
   private static final class Client extends UntypedAbstractActor {
     private final ActorRef to;
@@ -399,7 +399,7 @@ public final class Workloads {
     }
   }
 
-  /** What is resident after a collection, which gives back what is free. */
+  /** Returns the resident memory after a collection, which returns free memory. */
   private static double idle(ActorSystem system, Sizes s) throws Exception {
     CountDownLatch started = new CountDownLatch(s.actors);
     List<ActorRef> all = new ArrayList<>(s.actors);
