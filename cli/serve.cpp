@@ -71,7 +71,7 @@ int check_certificate(const http::tls_options& of) {
   if (!of.is_set()) return 0;
   try {
     const http::tls_certificate is = http::read_certificate(of);
-    const std::string_view worry = http::worry_about(is, wall_clock::now());
+    const std::string_view worry = http::expiry_warning(is, wall_clock::now());
     (worry.empty() ? std::cout : std::cerr)
         << "tls: " << http::to_string(is) << ", " << (worry.empty() ? "ok" : worry) << '\n';
     return 0;

@@ -122,11 +122,11 @@ class teller : public troupe::actor {
       co_await ask_until_answered<deposit>(accounts_[static_cast<std::size_t>(it.to)], it);
     }
     if (book_->begun.erase(m.number) != 0) ++book_->done;
-    if (book_->done == wanted_) std::exchange(who_waits_, {}).fulfil(book_->done);
+    if (book_->done == wanted_) std::exchange(who_waits_, {}).set_value(book_->done);
   }
   void on(all_done m, troupe::reply<int> to) {
     wanted_ = m.transfers;
-    if (book_->done == wanted_) to.fulfil(book_->done);
+    if (book_->done == wanted_) to.set_value(book_->done);
     who_waits_ = std::move(to);
   }
 

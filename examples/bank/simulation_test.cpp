@@ -42,7 +42,7 @@ void run(simulation& sim) {
   sim.always("money is conserved",
              [&] { return all_cents(books) == bank::accounts * bank::cents_each; });
   bank::fail_sometimes = [&sim] {
-    if (sim.strikes(200, "the lights go out")) throw std::runtime_error("the lights went out");
+    if (sim.fault_occurs(200, "the lights go out")) throw std::runtime_error("the lights went out");
   };
   troupe::system system({.on_failure = [](const troupe::failure&) {}});
   const auto it = bank::open(system, books);
@@ -57,7 +57,7 @@ void run(simulation& sim) {
   sim.advance(10s);
   sim.end_faults();
   // An order that fails the teller twice before it is recorded is dropped.
-  sim.must_happen(
+  sim.eventually(
       "what was begun is done", [&] { return books.of_teller->begun.empty(); }, 1min);
 }
 

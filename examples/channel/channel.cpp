@@ -60,7 +60,7 @@ int main() {
   }
   { const auto only_the_workers_send = std::move(squares_in); }
 
-  auto [beats_in, beats] = troupe::channel<beat>(1, troupe::overload::drop_oldest).ends();
+  auto [beats_in, beats] = troupe::channel<beat>(1, troupe::overflow::drop_oldest).ends();
   const auto beats_while_we_work = system.spawn<heart>(std::move(beats_in));
 
   long sum = 0;

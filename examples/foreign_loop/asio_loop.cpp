@@ -47,7 +47,7 @@ void run() {
   troupe::system system;
   troupe::net::asio_pump actors(system, context);
   const auto shows = system.spawn<window>({.where = troupe::bound_to(actors.pump())}, lines,
-                                          [&] { actors.let_run_return(); });
+                                          [&] { actors.release_work(); });
   const auto computes = system.spawn<mathematician>(shows);
 
   const asker asks(context, computes, lines);

@@ -132,7 +132,7 @@ int main() {
                                   .max_backoff = 1s,
                                   .jitter = 0.2};
   auto spec = troupe::child<connection>("connection", where, troupe::recipient<line>(reader));
-  spec.spawned({.where = troupe::own_thread});
+  spec.options({.where = troupe::own_thread});
   const auto top = system.spawn<troupe::supervisor>(rules, std::vector{spec});
 
   // The fourth attempt finds a listening server.

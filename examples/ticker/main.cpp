@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 #include <troupe/troupe.hpp>
 
@@ -94,7 +94,7 @@ class market : public troupe::actor {
     first_ = system().spawn<board>("the board");
     alarm_ = system().spawn<alarm>(430);
     for (const std::string& each : symbols_) {
-      const auto found = troupe::names(system()).find<source>("source/" + each).value();
+      const auto found = troupe::registry(system()).find<source>("source/" + each).value();
       watch(found);
       found.send(begin{});
     }
@@ -120,7 +120,7 @@ class market : public troupe::actor {
 
 int main() {
   troupe::system system;
-  const troupe::names names(system);
+  const troupe::registry names(system);
   // The last quote is retained as long as a topic object exists.
   const troupe::topic<quote> all(system, prices, retaining);
   const std::vector<std::string> symbols{"ACME", "INIT", "UMBR"};

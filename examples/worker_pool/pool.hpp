@@ -37,12 +37,12 @@ class foreman : public troupe::actor {
  public:
   void on(done m) {
     if (!seen_.insert(m.number).second) ++twice_;
-    if (static_cast<int>(seen_.size()) == wanted_) std::exchange(waits_, {}).fulfil(twice_);
+    if (static_cast<int>(seen_.size()) == wanted_) std::exchange(waits_, {}).set_value(twice_);
   }
   void on(wait_for_all m, troupe::reply<int> to) {
     wanted_ = m.jobs;
     if (static_cast<int>(seen_.size()) == wanted_) {
-      to.fulfil(twice_);
+      to.set_value(twice_);
     } else {
       waits_ = std::move(to);
     }

@@ -38,7 +38,7 @@ void run(simulation& sim) {
                              },
                          .traces = true});
   const pool::all it = pool::open(system, [&](int number) {
-    if (sim.strikes(300, "a job fails")) throw std::runtime_error("bad luck");
+    if (sim.fault_occurs(300, "a job fails")) throw std::runtime_error("bad luck");
     ++done[static_cast<std::size_t>(number)];
   });
   sim.inject({.failures_one_in = 500, .pauses_one_in = 100, .pause_max = 50ms});
@@ -51,7 +51,7 @@ void run(simulation& sim) {
   sim.advance(1s);
   sim.end_faults();
   // A job is given up when it has failed twice.
-  sim.must_happen(
+  sim.eventually(
       "each job is done or given up",
       [&] {
         for (std::size_t i = 0; i < jobs; ++i) {

@@ -5,8 +5,8 @@
 
 #include <troupe/actor/actor.hpp>
 #include <troupe/actor/all.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/ask_result.hpp>
-#include <troupe/actor/asking.hpp>
 #include <troupe/actor/blocking.hpp>
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/channel.hpp>
@@ -15,7 +15,7 @@
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/monitor.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/actor/placement.hpp>
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/pump_fd.hpp>

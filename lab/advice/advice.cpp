@@ -41,7 +41,7 @@ std::vector<trying> what_is_tried(unsigned cores, const sizes& usual) {
                            std::move(workers),
                            {"pairs", "wall", "many to one", "actors that compute", "now and then"}},
                           {"turn_messages", {32, 512, 2'048}, {"pairs", "wall", "many to one"}},
-                          {"search_rounds", {1, 16, 256, 1'024}, {"wall", "now and then"}},
+                          {"spin_rounds", {1, 16, 256, 1'024}, {"wall", "now and then"}},
                           {"max_messages", {1'024, 8'192, 131'071}, {"many to one"}}};
   for (trying& each : all) {
     std::sort(each.values.begin(), each.values.end());

@@ -24,8 +24,7 @@ namespace {
 template <void (*Workload)(trial&), std::uint64_t Actors, std::uint64_t Part>
 void run(trial& t) {
   sizes chosen;
-  for (const std::string_view each :
-       {"workers", "turn_messages", "search_rounds", "max_messages"}) {
+  for (const std::string_view each : {"workers", "turn_messages", "spin_rounds", "max_messages"}) {
     chosen.set(each, t[each]);
   }
   chosen.set("actors", Actors);
@@ -103,8 +102,8 @@ experiment settings() {
       .options = {workloads::workers,
                   {"turn_messages", "messages after which a turn ends", usual.turn_messages,
                    usual.turn_messages, 1, 1'000'000},
-                  {"search_rounds", "looks around before a worker sleeps", usual.search_rounds,
-                   usual.search_rounds, 1, 1'000'000},
+                  {"spin_rounds", "looks around before a worker sleeps", usual.spin_rounds,
+                   usual.spin_rounds, 1, 1'000'000},
                   {"max_messages", "of a mailbox", usual.max_messages, usual.max_messages, 1,
                    131'071},
                   {"messages", "messages; fewer where each takes long", 4'000'000, 4'000, 1'000,

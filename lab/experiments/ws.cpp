@@ -136,7 +136,7 @@ void idle(trial& t) {
 template <engine Which, bool Pinged>
 void crowd(trial& t) {
   server_setup how;
-  if (Pinged) how.idle_time = 2 * ms(t["ping_ms"]);
+  if (Pinged) how.idle_timeout = 2 * ms(t["ping_ms"]);
   stage on(t, Which, how, t["crowd"]);
   on.clients().say_once(t["bytes"]);
   // With the published size this is longer than the 10 s that a server gives a client for its first

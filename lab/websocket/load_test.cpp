@@ -64,7 +64,7 @@ TEST(load, a_broadcast_has_reached_all_before_the_next_of_its_place_is_said) {
 
 TEST(load, answers_pings_and_counts_them) {
   for (const server_body serve : {websocket::serve_with_beast, websocket::serve_with_troupe}) {
-    const server_process server(serve, {.idle_time = 2s}, choose_processors().server);
+    const server_process server(serve, {.idle_timeout = 2s}, choose_processors().server);
     load clients(server.port(), false, 3, time_of(server));
     std::uint64_t pings = 0;
     for (int i = 0; i < 100 && pings < 6; ++i) pings += clients.quiet(100ms).messages;

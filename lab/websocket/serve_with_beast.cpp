@@ -75,7 +75,7 @@ class session : public std::enable_shared_from_this<session<Stream>> {
   }
   void accept() {
     auto timeouts = beast::websocket::stream_base::timeout::suggested(beast::role_type::server);
-    timeouts.idle_timeout = how_.idle_time;
+    timeouts.idle_timeout = how_.idle_timeout;
     timeouts.keep_alive_pings = true;
     beast::get_lowest_layer(stream_).expires_never();  // the WebSocket has its own time-outs
     stream_.set_option(timeouts);

@@ -81,7 +81,7 @@ http::options options_of(const server_setup& how) {
   http::options chosen{.port = 0};
   chosen.limits.connections_max = chosen.limits.connections_per_address_max = 100'000;
   chosen.limits.message_bytes = 16 * 1024 * 1024;
-  chosen.limits.idle_time = how.idle_time;
+  chosen.limits.idle_timeout = how.idle_timeout;
   if (how.tls) encrypt(chosen);
   return chosen;
 }

@@ -30,7 +30,7 @@ struct server_setup {
   bool broadcasts = false;  ///< a message of one client goes to all
   bool tls = false;
   /// A client that sends nothing for this time is disconnected. It is pinged after half of it.
-  std::chrono::milliseconds idle_time{std::chrono::hours(1)};
+  std::chrono::milliseconds idle_timeout{std::chrono::hours(1)};
 };
 
 /// A server that is part of this program calls this once it listens.

@@ -86,14 +86,15 @@ TEST(account, of_messages_beyond_the_limit_is_reported) {
 
 TEST(account, of_listeners_monitors_and_links_is_reported) {
   EXPECT_THAT(reported_with([](detail::side_block& its) {
-                its.bonds.listeners = some<detail::end_listener>();
+                its.termination_notices.listeners = some<detail::end_listener>();
               }),
               ElementsAre("listeners to the end of an actor: 1"));
-  EXPECT_THAT(
-      reported_with([](detail::side_block& its) { its.bonds.watchers = some<detail::watch>(); }),
-      ElementsAre("monitors of an actor: 1"));
   EXPECT_THAT(reported_with([](detail::side_block& its) {
-                its.bonds.links = std::make_unique<detail::link_table>();
+                its.termination_notices.watchers = some<detail::watch>();
+              }),
+              ElementsAre("monitors of an actor: 1"));
+  EXPECT_THAT(reported_with([](detail::side_block& its) {
+                its.termination_notices.links = std::make_unique<detail::link_table>();
               }),
               ElementsAre("links of an actor: 1"));
 }
@@ -111,7 +112,7 @@ strings reported_of_a_channel(bool sends) {
   nobody who;
   int value = 0;
   {
-    detail::channel_core core(detail::operations_of<int>, 0, overload::policy::pause_senders);
+    detail::channel_core core(detail::operations_of<int>, 0, overflow::policy::backpressure);
     detail::channel_case one{.of = &core, .sends = sends, .value = &value};
     std::array<detail::channel_case*, 1> cases{&one};
     std::array<detail::channel_core*, 1> locks{};

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "bonds.hpp"
 #include "runtime.hpp"
+#include "termination_notices.hpp"
 #include "watching.hpp"
 
 namespace troupe {

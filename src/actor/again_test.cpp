@@ -51,7 +51,7 @@ class closet : public state_machine<closet> {
 TEST(state_deferral_limits, counts_for_the_limit_of_its_type_until_it_is_handled_and_again) {
   int things = 0;
   pumped_crowd s;
-  const auto to = s.system.spawn<closet>(s.here(100, overload::refuse), things);
+  const auto to = s.system.spawn<closet>(s.here(100, overflow::refuse), things);
   for (int round = 1; round <= 3; ++round) {
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(to.send(thing{}), A);
@@ -69,7 +69,7 @@ TEST(state_deferral_limits, counts_for_the_limit_of_its_type_until_it_is_handled
 TEST(state_deferral_limits, counts_for_the_mailbox_until_it_is_handled_and_again) {
   int things = 0;
   pumped_crowd s;
-  const auto to = s.system.spawn<closet>(s.here(4, overload::refuse), things);
+  const auto to = s.system.spawn<closet>(s.here(4, overflow::refuse), things);
   for (int round = 1; round <= 3; ++round) {
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(to.send(thing{}), A);
@@ -91,12 +91,12 @@ TEST(state_deferral_limits, counts_for_the_mailbox_until_it_is_handled_and_again
 TEST(overload_drop_oldest, bytes_can_be_filled_exactly_and_again) {
   std::vector<int> got;
   pumped_crowd s;
-  const auto measure = s.system.spawn<sink>(s.here(100, overload::drop_oldest), got);
+  const auto measure = s.system.spawn<sink>(s.here(100, overflow::drop_oldest), got);
   const std::uint64_t before = s.system.statistics().message_bytes_waiting;
   measure.send(item{0});
   const std::uint64_t one = s.system.statistics().message_bytes_waiting - before;
   s.play();
-  spawn_options options = s.here(100, overload::drop_oldest);
+  spawn_options options = s.here(100, overflow::drop_oldest);
   options.max_bytes = 3 * one;
   const auto to = s.system.spawn<sink>(options, got);
   for (int round = 1; round <= 3; ++round) {

@@ -297,16 +297,16 @@ TEST_F(allocation, from_a_thread_that_is_paused_again_and_again_is_none) {
 }
 
 TEST_F(allocation, from_a_thread_that_is_refused_is_none) {
-  check_from_a_thread<64>({.max_messages = 32, .when_full = overload::refuse}, 20'000);
+  check_from_a_thread<64>({.max_messages = 32, .on_full = overflow::refuse}, 20'000);
 }
 
 TEST_F(allocation, from_a_thread_that_drops_is_none) {
-  check_from_a_thread<64>({.max_messages = 32, .when_full = overload::drop_newest}, 20'000);
+  check_from_a_thread<64>({.max_messages = 32, .on_full = overflow::drop_newest}, 20'000);
 }
 
 TEST_F(allocation, from_a_thread_with_a_budget_is_none) {
   spawn_options options{.max_messages = 32};
-  options.charged_to = budget{100'000};
+  options.memory_budget = budget{100'000};
   check_from_a_thread<64>(options, 20'000);
 }
 
@@ -348,7 +348,7 @@ TEST_F(allocation, of_handlers_that_wait_again_and_again_is_none) {
     task<> on(int count) {
       const std::array<char, 200> frame_of_some_size{};
       for (int i = 0; i < count; ++i) {
-        if (co_await to_.send_when_ready(item{frame_of_some_size[0]}) != delivery::accepted) break;
+        if (co_await to_.async_send(item{frame_of_some_size[0]}) != delivery::accepted) break;
       }
       if (++ended_ % 4 == 0) done_->set();
     }
@@ -386,7 +386,7 @@ TEST_F(allocation, of_handlers_that_wait_for_channels_is_none) {
    public:
     user(channel<int> with, event*& done) : with_(std::move(with)), done_(done) {}
     task<> on(give m) {
-      for (int i = 0; i < m.count; ++i) (void)co_await with_.send_when_ready(i);
+      for (int i = 0; i < m.count; ++i) (void)co_await with_.async_send(i);
     }
     task<> on(take m) {
       for (int i = 0; i < m.count; i += 2) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/base/assert.hpp>
 
@@ -54,7 +54,7 @@ void look_by(control_block& me, wait_table& table, time_point when) {
 }
 
 // The number of the request that this handler replies to.
-circles::number cause_of(const handler_frame* handler) noexcept {
+request_cycles::number cause_of(const handler_frame* handler) noexcept {
   return handler != nullptr && handler->asked != nullptr ? handler->asked->from.number : 0;
 }
 
@@ -173,7 +173,8 @@ void control_block::look_at_the_time() {
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
-asking_base::asking_base(control_block& to, request& question, duration timeout) : to_(to.where()) {
+ask_future_base::ask_future_base(control_block& to, request& question, duration timeout)
+    : to_(to.where()) {
   const turn_context& here = this_turn();
   try {
     if (here.coroutine != nullptr && here.constructors == 0) {
@@ -183,7 +184,7 @@ asking_base::asking_base(control_block& to, request& question, duration timeout)
                                                              : begin_waiting(*me_, *this, timeout);
       question.from = answers_to(*me_, at_);
       if (here.coroutine->followed) [[unlikely]]
-        number_ = question.from.number = circles::next_number();
+        number_ = question.from.number = request_cycles::next_number();
     } else {
       if (timeout != no_timeout) deadline_ = later(clock::now(), timeout);
       slot_ = &answer_slot::make(to.home());
@@ -198,7 +199,7 @@ asking_base::asking_base(control_block& to, request& question, duration timeout)
   to.send(question);
 }
 
-asking_base::asking_base(asking_base&& other) noexcept
+ask_future_base::ask_future_base(ask_future_base&& other) noexcept
     : waiter(other),
       me_(other.me_),
       slot_(std::exchange(other.slot_, nullptr)),
@@ -209,19 +210,19 @@ asking_base::asking_base(asking_base&& other) noexcept
       number_(other.number_),
       because_(other.because_),
       blocks_(other.blocks_),
-      in_circles_(std::exchange(other.in_circles_, false)) {
+      in_cycle_search_(std::exchange(other.in_cycle_search_, false)) {
   TROUPE_ASSERT(handler == nullptr, "a question was moved while it is awaited");
   if (me_ != nullptr && now == state::waiting) table_of_mine().moved(at_, *this);
   other.now = state::over;
 }
 
-wait_table& asking_base::table_of_mine() const noexcept {
+wait_table& ask_future_base::table_of_mine() const noexcept {
   TROUPE_ASSERT(this_turn().running == me_,
                 "what a handler asks belongs to the turns of its actor");
   return *me_->side_if_any()->waits;
 }
 
-bool asking_base::is_decided_here() {
+bool ask_future_base::is_decided_here() {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
   if (slot_ != nullptr && now == state::waiting) move_to_turn();
   return now != state::waiting;
@@ -229,7 +230,7 @@ bool asking_base::is_decided_here() {
 
 // The request was made where it could have been waited for with get(), and is awaited instead. A
 // reply that has already arrived is delivered like any other.
-void asking_base::move_to_turn() {
+void ask_future_base::move_to_turn() {
   control_block& me = *this_turn().running;
   at_ = begin_waiting(me, *this, deadline_);
   me_ = &me;
@@ -241,12 +242,13 @@ void asking_base::move_to_turn() {
 }
 
 // False: there is no longer an actor in whose turn the reply could be delivered.
-bool asking_base::is_decided_later() {
+bool ask_future_base::is_decided_later() {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
   const turn_context& here = this_turn();
   if (here.running == nullptr || here.constructors != 0) {
     throw std::logic_error(
-        "asking::then() outside of a handler: there is no actor in whose turn the callback could "
+        "ask_future::then() outside of a handler: there is no actor in whose turn the callback "
+        "could "
         "run. Use get(), or, in a constructor, on_start()");
   }
   control_block& me = *here.running;
@@ -266,7 +268,7 @@ bool asking_base::is_decided_later() {
   return true;
 }
 
-void asking_base::shorten(time_point deadline) {
+void ask_future_base::shorten(time_point deadline) {
   if (now != state::waiting) return;
   deadline_ = std::min(deadline_, deadline);
   if (me_ == nullptr) return;
@@ -276,19 +278,19 @@ void asking_base::shorten(time_point deadline) {
 
 // The request is awaited by something that keeps its actor from handling messages, or by a handler
 // that replies to a request with a number.
-void asking_base::others_may_see_it(const handler_frame& who) {
-  if (in_circles_) return;
-  circles& all = me_->home().circles();
-  if (number_ == 0) number_ = circles::next_number();  // it was made elsewhere
+void ask_future_base::others_may_see_it(const handler_frame& who) {
+  if (in_cycle_search_) return;
+  request_cycles& all = me_->home().request_cycles();
+  if (number_ == 0) number_ = request_cycles::next_number();  // it was made elsewhere
   because_ = cause_of(&who);
   blocks_ = who.takes_nothing;
-  in_circles_ = true;
-  const circles::question mine{number_, me_->where(), to_, because_, blocks_};
+  in_cycle_search_ = true;
+  const request_cycles::question mine{number_, me_->where(), to_, because_, blocks_};
   all.begin(mine);
   if (blocks_ || because_ != 0) pauses::begin_blocking(mine);
 }
 
-bool asking_base::wait_here(time_point until) {
+bool ask_future_base::wait_here(time_point until) {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
   if (now != state::waiting) return true;
   if (slot_ == nullptr) {
@@ -307,7 +309,7 @@ bool asking_base::wait_here(time_point until) {
   return true;
 }
 
-void asking_base::wait_for_answer(time_point end) {
+void ask_future_base::wait_for_answer(time_point end) {
   const turn_context& here = this_turn();
   if (here.must_not_wait) {
     throw std::logic_error(
@@ -320,7 +322,7 @@ void asking_base::wait_for_answer(time_point end) {
   }
 }
 
-void asking_base::wait_as_thread(time_point end) {
+void ask_future_base::wait_as_thread(time_point end) {
   runtime& home = slot_->home();
   home.check_threads("no reply can come");
   bound_executor* const pump = this_turn().pumps != 0 ? home.pump_of_this_thread() : nullptr;
@@ -335,7 +337,7 @@ void asking_base::wait_as_thread(time_point end) {
   } else {
     sleep_until_answer(end);
   }
-  if (answer == nullptr) circle_ = home.circles().find({number_, {}, to_, 0, false});
+  if (answer == nullptr) circle_ = home.request_cycles().find({number_, {}, to_, 0, false});
 }
 
 // Throws if the asked actor cannot be scheduled while `me` waits. From here on `me` counts as
@@ -365,7 +367,7 @@ static void begin_to_wait(control_block& me, control_block& asked) {
   }
 }
 
-void asking_base::wait_in_turn(control_block& me, time_point end) {
+void ask_future_base::wait_in_turn(control_block& me, time_point end) {
   if (to_ == me.where())
     refuse_to_wait(me.name(), "would wait for itself: use co_await, or then()");
   struct blocking_here {
@@ -387,9 +389,9 @@ void asking_base::wait_in_turn(control_block& me, time_point end) {
         me.name(),
         "without a time-out could wait forever: give ask() one, or use co_await or then()");
   }
-  circles& all = me.home().circles();
-  if (number_ == 0) number_ = circles::next_number();
-  const circles::question mine{number_, me.where(), to_, 0, true};
+  request_cycles& all = me.home().request_cycles();
+  if (number_ == 0) number_ = request_cycles::next_number();
+  const request_cycles::question mine{number_, me.where(), to_, 0, true};
   all.begin(mine);
   pauses::begin_blocking(mine);
   sleep_until_answer(end);
@@ -397,14 +399,14 @@ void asking_base::wait_in_turn(control_block& me, time_point end) {
   all.end(mine);
 }
 
-void asking_base::sleep_until_answer(time_point end) noexcept {
+void ask_future_base::sleep_until_answer(time_point end) noexcept {
   while ((answer = slot_->look()) == nullptr) {
     if (end != time_point::max() && clock::now() >= end) return;
     slot_->sleep(end);
   }
 }
 
-request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle) noexcept {
+request* ask_future_base::take(ask_error& error, std::unique_ptr<std::string>& cycle) noexcept {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
   request* found = std::exchange(answer, nullptr);
   if (now == state::ended) {
@@ -415,7 +417,7 @@ request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle
     cycle = std::move(circle_);
     if (cycle == nullptr && me_ != nullptr) {
       const handler_frame* const by = this_turn().coroutine;
-      cycle = me_->home().circles().find(
+      cycle = me_->home().request_cycles().find(
           {number_, me_->where(), to_, cause_of(by), by != nullptr && by->takes_nothing});
     }
   } else if (found->holds != request::content::reply) {
@@ -428,9 +430,10 @@ request* asking_base::take(ask_error& error, std::unique_ptr<std::string>& cycle
 }
 
 // Nothing waits for the reply any more.
-void asking_base::leave() noexcept {
-  if (in_circles_) me_->home().circles().end({number_, me_->where(), to_, because_, blocks_});
-  in_circles_ = false;
+void ask_future_base::leave() noexcept {
+  if (in_cycle_search_)
+    me_->home().request_cycles().end({number_, me_->where(), to_, because_, blocks_});
+  in_cycle_search_ = false;
   if (slot_ != nullptr) std::exchange(slot_, nullptr)->leave();
   if (me_ != nullptr && now == state::waiting) (void)table_of_mine().take(at_);
   if (answer != nullptr) answer->how->discard(*std::exchange(answer, nullptr));

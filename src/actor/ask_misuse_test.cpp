@@ -66,7 +66,7 @@ TEST(ask, get_in_a_hook_is_an_error) {
     stage on;
     it = system.spawn<oracle>();
     const auto full = system.spawn<probe>(
-        {.where = own_thread, .max_messages = 1, .when_full = overload::refuse}, log);
+        {.where = own_thread, .max_messages = 1, .on_full = overflow::refuse}, log);
     full.send(call{[&](probe&) {
       begun.set();
       (void)go_on.wait();

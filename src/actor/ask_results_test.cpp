@@ -20,7 +20,7 @@ using ::testing::Each;
 
 TEST(ask, dropped_as_the_newest_it_is_refused) {
   stage on;
-  const auto it = on.spawn<oracle>({.max_messages = 1, .when_full = overload::drop_newest});
+  const auto it = on.spawn<oracle>({.max_messages = 1, .on_full = overflow::drop_newest});
   auto first = it.ask<add>(patience, 1, 2);
   auto second = it.ask<add>(patience, 3, 4);
   EXPECT_EQ(second.get().error(), ask_error::refused);
@@ -29,7 +29,7 @@ TEST(ask, dropped_as_the_newest_it_is_refused) {
 
 TEST(ask, dropped_as_the_oldest_it_is_refused) {
   stage on;
-  const auto it = on.spawn<oracle>({.max_messages = 1, .when_full = overload::drop_oldest});
+  const auto it = on.spawn<oracle>({.max_messages = 1, .on_full = overflow::drop_oldest});
   auto first = it.ask<add>(patience, 1, 2);
   auto second = it.ask<add>(patience, 3, 4);
   EXPECT_EQ(*second.get(), 7);
@@ -39,7 +39,7 @@ TEST(ask, dropped_as_the_oldest_it_is_refused) {
 TEST(ask, a_budget_refuses) {
   stage on;
   spawn_options options;
-  options.charged_to = budget{1};
+  options.memory_budget = budget{1};
   const auto it = on.spawn<oracle>(options);
   EXPECT_EQ(it.ask<add>(patience, 1, 2).get().error(), ask_error::refused);
 }
@@ -121,7 +121,7 @@ class passer : public actor {
 
 TEST(reply, passed_on_to_one_that_is_full_or_has_ended_tells_who_asked) {
   stage on;
-  const auto to = on.spawn<oracle>({.max_messages = 1, .when_full = overload::refuse});
+  const auto to = on.spawn<oracle>({.max_messages = 1, .on_full = overflow::refuse});
   to.send(answer_now{0});
   const auto it = on.system.spawn<passer>(to);
   auto refused = it.ask<who_asks>(patience);

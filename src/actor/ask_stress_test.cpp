@@ -78,7 +78,7 @@ class answerer : public actor {
     auto [of, oldest] = std::move(kept_.front());
     kept_.pop_front();
     if (random_() % 4 == 0) return;  // this one gets no reply
-    (void)oldest.fulfil(of);
+    (void)oldest.set_value(of);
   }
   void on(passed_on m, reply<number> owed) {
     if (const auto to = all_.some(random_)) (void)to.pass_on<at_once>(std::move(owed), m.of);

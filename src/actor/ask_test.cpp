@@ -142,7 +142,7 @@ TEST(ask, a_question_left_in_the_mailbox_is_answered_by_the_end) {
 
 TEST(ask, a_full_mailbox_refuses) {
   stage on;
-  const auto it = on.spawn<oracle>({.max_messages = 1, .when_full = overload::refuse});
+  const auto it = on.spawn<oracle>({.max_messages = 1, .on_full = overflow::refuse});
   auto first = it.ask<add>(patience, 1, 2);
   auto second = it.ask<add>(patience, 1, 2);
   EXPECT_EQ(second.get().error(), ask_error::refused);
@@ -166,7 +166,7 @@ TEST(ask, a_question_that_is_redirected_is_answered_there) {
   stage on;
   const auto target = on.spawn<stand_in>();
   const auto it =
-      on.spawn<desk>({.max_messages = 1, .when_full = overload::redirect_to<desk>(target)});
+      on.spawn<desk>({.max_messages = 1, .on_full = overflow::redirect_to<desk>(target)});
   auto first = it.ask<add>(patience, 1, 2);
   auto second = it.ask<add>(patience, 1, 2);
   auto third = it.ask<who_asks>(patience);
@@ -204,7 +204,7 @@ TEST(ask, questions_of_one_in_a_hurry_are_over_by_the_deadline_that_they_share) 
   on.begin([&on](asker_actor& me) -> task<> {
     for (int i = 0; i < 1'000; ++i) (void)co_await on.it.ask<add>(10s, i, 1);
     auto question = on.silent.ask<add>(10s, 1, 2);
-    question.no_later_than(clock::now() + 5ms);
+    question.with_deadline(clock::now() + 5ms);
     me.log.write(text(co_await std::move(question)));
   });
   ASSERT_TRUE(on.log.wait_for(1));
@@ -387,7 +387,7 @@ TEST(ask, what_has_been_waited_for_can_be_continued) {
 TEST(ask, a_question_outlives_the_pump_that_was_there_when_it_was_asked) {
   troupe::system system;
   const auto it = system.spawn<oracle>();
-  std::optional<asking<int>> question;
+  std::optional<ask_future<int>> question;
   {
     const pump here(system);
     question.emplace(it.ask<answer_later>(patience));
@@ -414,7 +414,7 @@ TEST(ask, asked_in_a_handler_it_is_waited_for_on_the_thread_of_the_pump) {
   journal log;
   stage on;
   const auto it = on.spawn<oracle>();
-  std::optional<asking<int>> question;
+  std::optional<ask_future<int>> question;
   const auto who = on.spawn<probe>(log);
   who.send(call{[&](probe&) {
     question.emplace(it.ask<add>(patience, 1, 2));
@@ -458,7 +458,7 @@ TEST(ask, a_refusal_is_a_callback_too) {
 
 TEST(ask, get_on_the_only_worker_is_answered_on_another_thread) {
   journal log;
-  troupe::system system({.workers = 1, .stuck_after = 0s});
+  troupe::system system({.workers = 1, .blocking_threshold = 0s});
   const auto it = system.spawn<oracle>();
   const auto who = system.spawn<probe>(log);
   who.send(call{[&](probe&) { log.write(text(it.ask<add>(patience, 1, 2).get())); }});

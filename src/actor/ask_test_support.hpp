@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <troupe/actor/all.hpp>
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/reply.hpp>
 #include <troupe/actor/system.hpp>
@@ -49,7 +49,7 @@ class oracle : public actor {
   void on(answer_later, reply<int> owed) { owed_.push_back(std::move(owed)); }
   void on(answer_now m) {
     if (owed_.empty()) return;
-    owed_.back().fulfil(m.with);
+    owed_.back().set_value(m.with);
     owed_.pop_back();
   }
   bool on(who_asks, address sender) { return static_cast<bool>(sender); }

@@ -5,7 +5,7 @@
 #include <troupe/actor/control_block.hpp>
 
 #include "drop_ring.hpp"
-#include "marking.hpp"
+#include "observed_messages.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"

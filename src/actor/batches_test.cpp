@@ -138,7 +138,7 @@ TEST(batch, the_handler_may_move_out_of_its_elements) {
 TEST(batch, each_message_counts_as_one) {
   journal log;
   pumped_crowd c;
-  const auto to = c.system.spawn<gauge>(c.here(10, overload::refuse), log);
+  const auto to = c.system.spawn<gauge>(c.here(10, overflow::refuse), log);
   c.play();
   const auto handled = c.system.statistics().messages_handled;
   for (int round = 1; round <= 3; ++round) {
@@ -162,7 +162,7 @@ class limited : public gauge {
 TEST(batch, makes_room_for_as_many_as_it_had) {
   journal log;
   pumped_crowd c;
-  const auto to = c.system.spawn<gauge>(c.here(10, overload::refuse), log);
+  const auto to = c.system.spawn<gauge>(c.here(10, overflow::refuse), log);
   c.play();
   for (int i = 0; i < 6; ++i) to.send(reading{i});
   to.send(other{6});
@@ -175,9 +175,9 @@ TEST(batch, makes_room_for_as_many_as_it_had) {
 TEST(batch, counts_in_the_limit_of_its_type_and_in_a_budget) {
   journal log;
   pumped_crowd c;
-  spawn_options options = c.here(100, overload::refuse);
+  spawn_options options = c.here(100, overflow::refuse);
   const budget bytes{10'000};
-  options.charged_to = bytes;
+  options.memory_budget = bytes;
   const auto to = c.system.spawn<limited>(options, log);
   c.play();
   for (int round = 0; round < 3; ++round) {
@@ -193,7 +193,7 @@ TEST(batch, counts_in_the_limit_of_its_type_and_in_a_budget) {
 TEST(batch, of_a_mailbox_that_drops_its_oldest_has_what_is_left) {
   journal log;
   pumped_crowd c;
-  const auto to = c.system.spawn<gauge>(c.here(4, overload::drop_oldest), log);
+  const auto to = c.system.spawn<gauge>(c.here(4, overflow::drop_oldest), log);
   c.play();
   for (int i = 1; i <= 6; ++i) to.send(reading{i});
   c.play();
@@ -290,7 +290,7 @@ TEST(batch, of_a_mailbox_that_drops_the_oldest_are_neighbours_all_the_same) {
     troupe::system system(std::move(options));
     pump here(system);
     const auto to = system.spawn<gauge>(
-        {.where = bound_to(here), .max_messages = 4, .when_full = overload::drop_oldest}, log);
+        {.where = bound_to(here), .max_messages = 4, .on_full = overflow::drop_oldest}, log);
     here.run_until_idle();
     for (int i = 1; i <= 6; ++i) to.send(reading{i});
     here.run_until_idle();
@@ -324,7 +324,7 @@ TEST(batch, out_of_a_mailbox_that_drops_the_oldest_takes_no_units_off) {
     void on(std::span<const reading>) { self(this).stop_now(); }
   };
   pumped_crowd c;
-  const auto to = c.system.spawn<ends_in_batch>(c.here(1'000, overload::drop_oldest));
+  const auto to = c.system.spawn<ends_in_batch>(c.here(1'000, overflow::drop_oldest));
   c.play();
   for (int i = 0; i < 8; ++i) to.send(reading{i});
   c.play();

@@ -58,7 +58,7 @@ class sleeper : public actor {
 TEST(blocking, what_a_handler_has_sent_before_is_handled_meanwhile) {
   std::counting_semaphore<> told{0};
   std::counting_semaphore<> go_on{0};
-  troupe::system system({.workers = 1, .stuck_after = 0s});
+  troupe::system system({.workers = 1, .blocking_threshold = 0s});
   const auto other = system.spawn<witness>(told);
   system.spawn<sleeper>(go_on, other, true).send(block{});
   told.acquire();

@@ -119,16 +119,16 @@ struct channel_core::returned_value {
 
 namespace {
 
-std::byte* make_slots(const value_operations& of, std::size_t capacity, overload::policy policy) {
-  if (policy == overload::policy::fail_receiver || policy == overload::policy::redirect ||
-      policy == overload::policy::of_class) {
+std::byte* make_slots(const value_operations& of, std::size_t capacity, overflow::policy policy) {
+  if (policy == overflow::policy::fail_receiver || policy == overflow::policy::redirect ||
+      policy == overflow::policy::of_class) {
     throw std::invalid_argument(
         "a channel has no actor that could fail or redirect, and no actor class: choose "
-        "pause_senders, refuse, "
+        "backpressure, refuse, "
         "drop_newest or drop_oldest");
   }
   if (capacity == 0) {
-    if (policy != overload::policy::drop_oldest) return nullptr;
+    if (policy != overflow::policy::drop_oldest) return nullptr;
     throw std::invalid_argument(
         "a channel of capacity 0 has no oldest value to drop: drop_oldest needs at least 1");
   }
@@ -143,11 +143,8 @@ std::byte* make_slots(const value_operations& of, std::size_t capacity, overload
 }  // namespace
 
 channel_core::channel_core(const value_operations& of, std::size_t capacity,
-                           overload::policy when_full)
-    : of_(of),
-      capacity_(capacity),
-      when_full_(when_full),
-      slots_(make_slots(of, capacity, when_full)) {}
+                           overflow::policy on_full)
+    : of_(of), capacity_(capacity), on_full_(on_full), slots_(make_slots(of, capacity, on_full)) {}
 
 channel_core::~channel_core() {
   expect_settled("waiters in the lines of a channel",
@@ -210,7 +207,7 @@ channel_core::progress channel_core::send(channel_case& c, told_list& told) noex
     return progress::done;
   }
   if (is_full()) {
-    if (when_full_ != overload::policy::drop_oldest) return progress::must_wait;
+    if (on_full_ != overflow::policy::drop_oldest) return progress::must_wait;
     take_oldest(c.dropped);
     c.has_dropped = true;
     ++counts_.dropped;
@@ -312,7 +309,7 @@ channel_core::progress channel_core::try_send(channel_case& c) {
   const std::lock_guard lock(mutex_);
   const progress result = send(c, told);
   if (result == progress::must_wait) {
-    ++(when_full_ == overload::policy::drop_newest ? counts_.dropped : counts_.refused);
+    ++(on_full_ == overflow::policy::drop_newest ? counts_.dropped : counts_.refused);
   }
   return result;
 }
@@ -329,7 +326,7 @@ void channel_core::give_back(channel_case& c) noexcept {
       of_.move(to->value, c.value);
       to->turn = c.turn;
       told.add(*to->who, to);
-    } else if (when_full_ == overload::policy::drop_oldest && is_full()) {
+    } else if (on_full_ == overflow::policy::drop_oldest && is_full()) {
       ++counts_.dropped;  // this value is the dropped one
     } else {
       keep_returned(c);

@@ -63,8 +63,8 @@ TEST(channel_handler_end, who_waits_for_room_leaves_the_line_and_sends_nothing) 
   struct tag {};
   waiting_room r;
   const channel<counted<tag>> out(0);
-  const auto who = r.one_who(
-      [out](asker_actor&) -> task<> { (void)co_await out.send_when_ready(counted<tag>{}); });
+  const auto who =
+      r.one_who([out](asker_actor&) -> task<> { (void)co_await out.async_send(counted<tag>{}); });
   EXPECT_NE(counted<tag>::alive(), 0);
   r.end(who);
   EXPECT_EQ(counted<tag>::alive(), 0);
@@ -127,7 +127,7 @@ TEST(channel_handler_end, who_waits_for_room_gets_it_when_what_was_put_back_is_g
   in.send(2);
   const auto sender = r.on.spawn<asker_actor>(r.log);
   sender.send(work{[in](asker_actor& me) -> task<> {
-    if (co_await in.send_when_ready(3)) me.log.write("sent");
+    if (co_await in.async_send(3)) me.log.write("sent");
   }});
   r.end(who);
   EXPECT_EQ(in.waiting(), 1u);
@@ -150,7 +150,7 @@ TEST(channel_handler_end, a_value_that_is_put_back_goes_to_who_waits) {
 
 TEST(channel_handler_end, a_full_channel_that_drops_the_oldest_drops_what_is_put_back) {
   waiting_room r;
-  const channel<int> in(1, overload::drop_oldest);
+  const channel<int> in(1, overflow::drop_oldest);
   const auto who = r.one_who_takes(in);
   in.send(1);
   in.send(2);
@@ -161,7 +161,7 @@ TEST(channel_handler_end, a_full_channel_that_drops_the_oldest_drops_what_is_put
 
 TEST(channel_handler_end, one_that_drops_the_oldest_drops_what_was_put_back_first) {
   waiting_room r;
-  const channel<int> in(1, overload::drop_oldest);
+  const channel<int> in(1, overflow::drop_oldest);
   const auto who = r.one_who_takes(in);
   in.send(1);
   r.end(who);
@@ -243,8 +243,7 @@ TEST(channel_handler_end, what_was_sent_is_sent) {
   waiting_room r;
   const channel<int> out(1);
   out.send(1);
-  const auto who =
-      r.one_who([out](asker_actor&) -> task<> { (void)co_await out.send_when_ready(2); });
+  const auto who = r.one_who([out](asker_actor&) -> task<> { (void)co_await out.async_send(2); });
   EXPECT_EQ(*out.receive(), 1);
   r.end(who);
   EXPECT_EQ(*out.try_receive(), 2);

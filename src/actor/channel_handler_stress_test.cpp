@@ -74,7 +74,7 @@ class worker : public actor {
   task<int> on(send m) {
     for (int i = m.first; i < m.first + m.count; ++i) {
       const channel<value>& to = i % 2 == 0 ? a_ : b_;
-      auto became = co_await to.send_when_ready(std::make_unique<int>(i));
+      auto became = co_await to.async_send(std::make_unique<int>(i));
       if (!became) refused_.count(became.value());
     }
     co_return m.count;
@@ -162,7 +162,7 @@ TEST(channel_handler_stress, channels_that_are_closed_while_full) {
       recorder told;
       troupe::system system(told.options(2));
       std::vector<ref<worker>> workers;
-      std::vector<asking<int>> sending;
+      std::vector<ask_future<int>> sending;
       for (int w = 0; w < 4; ++w) {
         workers.push_back(system.spawn<worker>(a, b, out, refused));
         for (const int first : {w * 16, w * 16 + 8}) {
@@ -182,7 +182,7 @@ TEST(channel_handler_stress, channels_that_are_closed_while_full) {
       for (std::size_t i = 0; i < sending.size(); ++i) {
         const auto done = sending[i].get();
         if (i / 2 != stopped) {
-          ASSERT_TRUE(done) << done.why();
+          ASSERT_TRUE(done) << done.message();
         }
       }
     }

@@ -205,13 +205,13 @@ TEST(channel_handler, a_function_that_is_an_actor_may_wait_too) {
   EXPECT_EQ(log.lines(), (lines{"1", "2"}));
 }
 
-// ── send_when_ready() ─────────────────────────────────────────────────────────────────────────
+// ── async_send() ─────────────────────────────────────────────────────────────────────────
 
 TEST(channel_handler, send_when_ready_sends_at_once_if_there_is_room) {
   scene s;
   const channel<std::unique_ptr<int>> out(1);
   s.begin([&](asker_actor& me) -> task<> {
-    const auto became = co_await out.send_when_ready(std::make_unique<int>(4));
+    const auto became = co_await out.async_send(std::make_unique<int>(4));
     me.log.write(to_string(became.what()));
   });
   EXPECT_EQ(s.log.lines(), lines{"accepted"});
@@ -223,7 +223,7 @@ TEST(channel_handler, send_when_ready_waits_for_room) {
   const channel<int> out(1);
   out.send(1);
   s.begin([&](asker_actor& me) -> task<> {
-    if (co_await out.send_when_ready(2)) me.log.write("sent");
+    if (co_await out.async_send(2)) me.log.write("sent");
   });
   s.who.send(note{"meanwhile"});
   s.on.play();
@@ -239,7 +239,7 @@ TEST(channel_handler, what_a_closed_channel_does_not_take_comes_back) {
   scene s;
   const channel<std::unique_ptr<int>> out(0);
   s.begin([&](asker_actor& me) -> task<> {
-    auto became = co_await out.send_when_ready(std::make_unique<int>(4));
+    auto became = co_await out.async_send(std::make_unique<int>(4));
     if (became == closed) me.log.write("closed " + std::to_string(*became.value()));
   });
   out.close();
@@ -251,7 +251,7 @@ TEST(channel_handler, what_is_not_taken_in_time_comes_back) {
   scene s;
   const channel<std::unique_ptr<int>> out(0);
   s.begin([&](asker_actor& me) -> task<> {
-    auto became = co_await out.send_when_ready(1ms, std::make_unique<int>(4));
+    auto became = co_await out.async_send(1ms, std::make_unique<int>(4));
     if (became == timed_out) me.log.write("late " + std::to_string(*became.value()));
   });
   ASSERT_TRUE(s.comes(1));
@@ -262,13 +262,13 @@ TEST(channel_handler, what_is_not_taken_in_time_comes_back) {
 
 TEST(channel_handler, other_policies_than_to_pause_decide_at_once) {
   scene s;
-  const channel<int> refuses(1, overload::refuse);
-  const channel<int> drops(1, overload::drop_newest);
-  const channel<int> drops_oldest(1, overload::drop_oldest);
+  const channel<int> refuses(1, overflow::refuse);
+  const channel<int> drops(1, overflow::drop_newest);
+  const channel<int> drops_oldest(1, overflow::drop_oldest);
   for (const auto& each : {refuses, drops, drops_oldest}) each.send(1);
   s.begin([&](asker_actor& me) -> task<> {
     for (const auto& each : {refuses, drops, drops_oldest}) {
-      const auto became = co_await each.send_when_ready(patience, 2);
+      const auto became = co_await each.async_send(patience, 2);
       me.log.write(to_string(became.what()));
     }
   });
@@ -282,7 +282,7 @@ TEST(channel_handler, two_handlers_of_one_actor_hand_over_without_a_place) {
   const channel<int> hand(0);
   s.begin([&](asker_actor& me) { return next_into_log(me, hand); });
   s.begin([&](asker_actor& me) -> task<> {
-    if (co_await hand.send_when_ready(8)) me.log.write("sent");
+    if (co_await hand.async_send(8)) me.log.write("sent");
   });
   EXPECT_EQ(s.log.lines(), (lines{"sent", "8"}));
 }
@@ -369,7 +369,7 @@ TEST(channel_handler, select_says_that_all_are_closed) {
 TEST(channel_handler, a_case_that_has_a_name_can_be_used_again) {
   struct tag {};
   scene s;
-  const channel<counted<tag>> out(1, overload::drop_oldest);
+  const channel<counted<tag>> out(1, overflow::drop_oldest);
   const channel<int> in(4);
   in.close();
   s.begin([&](asker_actor& me) -> task<> {

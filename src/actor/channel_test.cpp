@@ -72,7 +72,7 @@ TEST(channel, full) {
 }
 
 TEST(channel, that_refuses) {
-  const channel<int> c(2, overload::refuse);
+  const channel<int> c(2, overflow::refuse);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(c.send(int{i}), accepted);
   EXPECT_EQ(c.send(2), refused);
   EXPECT_EQ(c.send_until(3, time_point::max()), refused);
@@ -82,7 +82,7 @@ TEST(channel, that_refuses) {
 }
 
 TEST(channel, that_drops_the_newest) {
-  const channel<int> c(2, overload::drop_newest);
+  const channel<int> c(2, overflow::drop_newest);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(c.send(int{i}), accepted);
   EXPECT_EQ(c.send(2), dropped);
   EXPECT_THAT(rest_of(c), ElementsAre(0, 1));
@@ -96,7 +96,7 @@ TEST(channel, that_drops_the_oldest) {
     counted<tag> alive;
   };
   {
-    const channel<item> c(2, overload::drop_oldest);
+    const channel<item> c(2, overflow::drop_oldest);
     for (int i = 0; i < 5; ++i) EXPECT_EQ(c.send(item{i, {}}), accepted);
     EXPECT_EQ(counted<tag>::alive(), 2);
     EXPECT_EQ(c.receive()->number, 3);
@@ -107,12 +107,12 @@ TEST(channel, that_drops_the_oldest) {
 }
 
 TEST(channel, takes_no_policy_that_needs_an_actor) {
-  EXPECT_THROW((channel<int>(2, overload::fail_receiver)), std::invalid_argument);
+  EXPECT_THROW((channel<int>(2, overflow::fail_receiver)), std::invalid_argument);
   journal log;
   stage s;
   const auto other = s.spawn<probe>(log);
-  EXPECT_THROW((channel<int>(2, overload::redirect_to(other))), std::invalid_argument);
-  EXPECT_THROW((channel<int>(0, overload::drop_oldest)), std::invalid_argument);
+  EXPECT_THROW((channel<int>(2, overflow::redirect_to(other))), std::invalid_argument);
+  EXPECT_THROW((channel<int>(0, overflow::drop_oldest)), std::invalid_argument);
   EXPECT_THROW((channel<int>(static_cast<std::size_t>(-1))), std::invalid_argument);
 }
 
@@ -263,7 +263,7 @@ TEST(channel, a_value_may_use_its_channel_when_it_is_destroyed) {
   };
   const channel<int> log(10);
   {
-    const channel<reporter> c(1, overload::drop_oldest);
+    const channel<reporter> c(1, overflow::drop_oldest);
     for (int i = 0; i < 3; ++i) c.send(reporter(&log));
     EXPECT_EQ(log.size(), 2u);
   }
@@ -343,7 +343,7 @@ TEST(channel, waiting_in_a_handler_on_a_shared_thread_is_a_logic_error) {
     EXPECT_EQ(c.try_send(1), accepted);
     EXPECT_EQ(c.try_receive().value(), 1);
     EXPECT_TRUE(select(time_point::min(), from(c, [](int) {})).timed_out());
-    const channel<int> refuses(1, overload::refuse);
+    const channel<int> refuses(1, overflow::refuse);
     EXPECT_EQ(refuses.send(1), accepted) << "it never waits";
   };
   a.send(call{checks});

@@ -60,8 +60,8 @@ std::pair<channel_core::progress, channel_case*> wait_for_one(std::span<channel_
 
 channel_delivery send_one(channel_case& value, time_point deadline) {
   using enum channel_core::progress;
-  const overload::policy when_full = value.of->when_full();
-  const bool waits = when_full == overload::policy::pause_senders && deadline != at_once;
+  const overflow::policy on_full = value.of->on_full();
+  const bool waits = on_full == overflow::policy::backpressure && deadline != at_once;
   std::array<channel_case*, 1> alone{&value};
   std::array<channel_core*, 1> lock;
   switch (waits ? wait_for_one(alone, lock, deadline).first : value.of->try_send(value)) {
@@ -72,16 +72,16 @@ channel_delivery send_one(channel_case& value, time_point deadline) {
     case must_wait:
       break;
   }
-  if (waits || when_full != overload::policy::pause_senders) return not_sent_in_time(value);
+  if (waits || on_full != overflow::policy::backpressure) return not_sent_in_time(value);
   return channel_delivery::refused;
 }
 
 channel_delivery not_sent_in_time(const channel_case& value) {
-  switch (value.of->when_full()) {
-    case overload::policy::pause_senders:
+  switch (value.of->on_full()) {
+    case overflow::policy::backpressure:
       value.of->count_timed_out();
       return channel_delivery::timed_out;
-    case overload::policy::drop_newest:
+    case overflow::policy::drop_newest:
       return channel_delivery::dropped;
     default:
       return channel_delivery::refused;

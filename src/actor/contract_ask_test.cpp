@@ -135,7 +135,7 @@ struct stopping {
 
   journal log;
   stage on;
-  std::optional<asking<int>> within;
+  std::optional<ask_future<int>> within;
   ref<respondent> a;
 };
 

@@ -103,7 +103,7 @@ TEST(contract, send_to_a_restarting_actor_is_handled_by_its_next_object) {
 }
 
 TEST(contract, send_to_a_full_mailbox_of_a_restarting_actor_does_not_fail_its_next_object) {
-  restarting on({.max_messages = 2, .when_full = overload::fail_receiver});
+  restarting on({.max_messages = 2, .on_full = overflow::fail_receiver});
   EXPECT_EQ(on.it.send(note{"one"}), delivery::accepted);
   EXPECT_EQ(on.it.send(note{"two"}), delivery::accepted);
   EXPECT_EQ(on.it.send(note{"too many"}), delivery::refused);

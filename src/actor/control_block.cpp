@@ -10,12 +10,12 @@
 #include <troupe/base/assert.hpp>
 
 #include "base/accounts.hpp"
-#include "bonds.hpp"
-#include "marking.hpp"
+#include "observed_messages.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
+#include "termination_notices.hpp"
 
 namespace troupe::detail {
 
@@ -109,7 +109,7 @@ static std::unique_ptr<side_block> make_side_block(const actor_type& type, const
                                                    const spawn_options* options,
                                                    std::unique_ptr<incarnations> again) {
   auto side = std::make_unique<side_block>();
-  if (options != nullptr || type.when_full != overload_policy::pause_senders) {
+  if (options != nullptr || type.on_full != overflow_policy::backpressure) {
     static const spawn_options as_usual;
     if (options == nullptr) options = &as_usual;
     side->name = options->name;
@@ -132,7 +132,7 @@ control_block& control_block::make(const actor_type& type, runtime& home, execut
                                    std::unique_ptr<incarnations> again) {
   std::unique_ptr<side_block> side;
   if (options != nullptr || type.limited_messages != 0 || again != nullptr ||
-      type.when_full != overload_policy::pause_senders) {
+      type.on_full != overflow_policy::backpressure) {
     side = make_side_block(type, home, options, std::move(again));
   }
   const bool elsewhere = object_is_elsewhere(type);
@@ -179,9 +179,9 @@ static void expect_no_entries(const side_block& its) noexcept {
   expect_settled("bytes of an actor in the overdraft", static_cast<std::int64_t>(its.overdrawn));
   expect_settled("messages that a mailbox does not count",
                  static_cast<std::int64_t>(its.uncounted));
-  expect_settled("listeners to the end of an actor", its.bonds.listeners != nullptr);
-  expect_settled("monitors of an actor", its.bonds.watchers != nullptr);
-  expect_settled("links of an actor", its.bonds.links != nullptr);
+  expect_settled("listeners to the end of an actor", its.termination_notices.listeners != nullptr);
+  expect_settled("monitors of an actor", its.termination_notices.watchers != nullptr);
+  expect_settled("links of an actor", its.termination_notices.links != nullptr);
 }
 
 void control_block::free_slot() noexcept {
@@ -378,7 +378,7 @@ void control_block::link_broken() noexcept {
 bool control_block::has_broken_link() noexcept {
   no_longer(urgent::link_broken);
   side_block& its = *side_if_any();
-  return take_broken_link(its.bonds, its.what);
+  return take_broken_link(its.termination_notices, its.what);
 }
 
 // ── Inspection ────────────────────────────────────────────────────────────────────────────────

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <troupe/actor/actor.hpp>
-#include <troupe/actor/asking.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/ask_future.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/actor/placement.hpp>
 #include <troupe/actor/pump.hpp>
 #include <troupe/actor/ref.hpp>
@@ -50,7 +50,7 @@ class answerer : public actor {
   struct now {};
   void on(question, reply<int> owed) { owed_.push_back(std::move(owed)); }
   void on(now) {
-    for (reply<int>& each : owed_) (void)each.fulfil(1);
+    for (reply<int>& each : owed_) (void)each.set_value(1);
     owed_.clear();
   }
 

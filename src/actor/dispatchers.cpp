@@ -53,9 +53,9 @@ void dispatchers::open(dispatcher_options options, std::int64_t settles_at) {
   one->pool = std::make_unique<worker_pool>(
       pool_options{.workers = workers_of(options),
                    .max_threads = options.max_threads,
-                   .stuck_after = options.stuck_after,
+                   .blocking_threshold = options.blocking_threshold,
                    .turn_messages = std::max(1u, options.turn_messages),
-                   .search_rounds = std::max(1u, options.search_rounds),
+                   .spin_rounds = std::max(1u, options.spin_rounds),
                    .settles_at = settles_at,
                    .listener = one.get(),
                    .name = is_first ? "troupe" : options.name,

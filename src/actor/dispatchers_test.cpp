@@ -17,7 +17,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/blocking.hpp>
 #include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/pump.hpp>
@@ -293,8 +293,9 @@ TEST(dispatchers, whose_workers_are_all_held_up_do_not_hold_up_others) {
   event begun;
   event go_on;
   journal log;
-  system s({.workers = 1,
-            .dispatchers = {{.name = "io", .workers = 1, .stuck_after = 0s, .max_threads = 1}}});
+  system s(
+      {.workers = 1,
+       .dispatchers = {{.name = "io", .workers = 1, .blocking_threshold = 0s, .max_threads = 1}}});
   s.spawn<probe>({.dispatcher = "io"}, log).send(call{[&](probe&) {
     begun.set();
     go_on.wait();

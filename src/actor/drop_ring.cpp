@@ -8,7 +8,7 @@
 
 #include <troupe/memory/pool.hpp>
 
-#include "marking.hpp"
+#include "observed_messages.hpp"
 
 namespace troupe::detail {
 

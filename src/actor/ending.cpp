@@ -6,7 +6,6 @@
 #include <troupe/actor/control_block.hpp>
 
 #include "base/accounts.hpp"
-#include "bonds.hpp"
 #include "drop_ring.hpp"
 #include "handler_frame.hpp"
 #include "kept_message.hpp"
@@ -15,6 +14,7 @@
 #include "pauses.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
+#include "termination_notices.hpp"
 #include "watching.hpp"
 
 namespace troupe::detail {

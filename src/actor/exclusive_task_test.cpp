@@ -87,7 +87,7 @@ class selfish : public actor {
  public:
   explicit selfish(journal& log) : log_(log) {}
   exclusive_task<> on(fill_up) {
-    for (int i = 0; i < 4; ++i) (void)co_await self(this).send_when_ready<note>("self");
+    for (int i = 0; i < 4; ++i) (void)co_await self(this).async_send<note>("self");
     log_.write("over");
   }
   void on(const note& n) { log_.write(n.text); }

@@ -63,7 +63,7 @@ TEST(function_actor, what_it_keeps_counts_in_its_limits) {
   journal log;
   stage on;
   const auto it = on.system.spawn<hello, bye>(
-      {.where = bound_to(on.pump), .max_messages = 3, .when_full = overload::refuse},
+      {.where = bound_to(on.pump), .max_messages = 3, .on_full = overflow::refuse},
       [&log](context& self) -> task<> {
         (void)co_await self.receive<bye>();
         log.write("bye");
@@ -387,18 +387,18 @@ TEST(function_actor, that_waits_for_room_where_one_waits_for_room_in_its_own_mai
   stage s;
   recipient<many, bye> it;
   const auto other = s.spawn<flood>(spawn_options{.max_messages = 2}, it);
-  it = s.system.spawn<many, bye>(
-      spawn_options{.where = bound_to(s.pump), .max_messages = 2},
-      [&log, other](context& self) -> task<> {
-        (void)co_await self.receive<bye>();
-        int accepted = 0;
-        for (int i = 0; i < 3; ++i) {
-          if (co_await other.send_when_ready(many{0}) == delivery::accepted) ++accepted;
-        }
-        log.write(std::to_string(accepted) + " accepted");
-        for (int i = 0; i < 8; ++i) (void)co_await self.receive<many>();
-        log.write("all received");
-      });
+  it = s.system.spawn<many, bye>(spawn_options{.where = bound_to(s.pump), .max_messages = 2},
+                                 [&log, other](context& self) -> task<> {
+                                   (void)co_await self.receive<bye>();
+                                   int accepted = 0;
+                                   for (int i = 0; i < 3; ++i) {
+                                     if (co_await other.async_send(many{0}) == delivery::accepted)
+                                       ++accepted;
+                                   }
+                                   log.write(std::to_string(accepted) + " accepted");
+                                   for (int i = 0; i < 8; ++i) (void)co_await self.receive<many>();
+                                   log.write("all received");
+                                 });
   (void)other.send(many{8});
   s.play();
   EXPECT_EQ(s.system.statistics().senders_paused, 1u);
@@ -417,7 +417,7 @@ TEST(function_actor, that_waits_for_room_in_its_own_mailbox_goes_on) {
   const auto it = s.system.spawn<many>(
       spawn_options{.where = bound_to(s.pump), .max_messages = 2}, [&log](context& self) -> task<> {
         const auto me = self.recipient<many>();
-        for (int i = 0; i < 5; ++i) (void)co_await me.send_when_ready(many{i});
+        for (int i = 0; i < 5; ++i) (void)co_await me.async_send(many{i});
         for (int i = 0; i < 5; ++i) {
           log.write(std::to_string((co_await self.receive<many>()).left));
         }
@@ -435,7 +435,7 @@ TEST(function_actor, that_asks_one_that_waits_for_room_in_its_own_mailbox_is_ans
                                  [&log, other](context& self) -> task<> {
                                    (void)co_await self.receive<bye>();
                                    const auto got = co_await other.ask<bye>(no_timeout);
-                                   log.write(got ? "answered" : got.why());
+                                   log.write(got ? "answered" : got.message());
                                  });
   (void)other.send(many{8});
   s.play();

@@ -13,7 +13,7 @@ struct side_block;
 /// exceptions.
 void resume_held_up();
 
-/// Calls the pending callbacks of asking::then(), in the order in which they were made, because
+/// Calls the pending callbacks of ask_future::then(), in the order in which they were made, because
 /// their actor stops. Rethrows what a callback throws; the remaining ones stay pending.
 void tell_callbacks_of_end(side_block& of);
 

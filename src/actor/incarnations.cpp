@@ -8,15 +8,15 @@
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/system.hpp>
 
-#include "bonds.hpp"
 #include "drop_ring.hpp"
 #include "kept_message.hpp"
-#include "marking.hpp"
+#include "observed_messages.hpp"
 #include "overdraft.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
+#include "termination_notices.hpp"
 #include "watching.hpp"
 
 namespace troupe::detail {
@@ -119,8 +119,8 @@ turn_result control_block::end_incarnation(exit_reason reason, activity& mine) n
   // breaks after that check is urgent again. High-priority messages still go first.
   urgent_.fetch_and(high_pushed, relaxed);
   unwatch_all(its);
-  end_listeners_of_object(its.bonds);
-  forget_broken_links(its.bonds);
+  end_listeners_of_object(its.termination_notices);
+  forget_broken_links(its.termination_notices);
   home().timers().cancel_own(*this);
   const bool has_high = !its.sorted.empty();
   put_all_back();

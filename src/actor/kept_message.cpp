@@ -5,7 +5,7 @@
 
 #include <troupe/memory/pool.hpp>
 
-#include "marking.hpp"
+#include "observed_messages.hpp"
 #include "overdraft.hpp"
 #include "side_block.hpp"
 

@@ -411,7 +411,7 @@ TEST(link, that_was_taken_back_when_it_broke_does_not_hide_what_comes_after_it) 
   event broken;
   const auto other = s.spawn<member>();
   const auto one = s.spawn<member>(
-      spawn_options{.where = own_thread, .max_messages = 2, .when_full = overload::fail_receiver},
+      spawn_options{.where = own_thread, .max_messages = 2, .on_full = overflow::fail_receiver},
       &log);
   one.send(act{[&](member& me) {
     me.link(other);

@@ -8,8 +8,8 @@
 #include <troupe/actor/told_of_ends.hpp>
 #include <troupe/memory/pool.hpp>
 
-#include "bonds.hpp"
 #include "side_block.hpp"
+#include "termination_notices.hpp"
 
 namespace troupe::detail {
 
@@ -41,7 +41,7 @@ message_ptr make_message(control_block& of) {
 }
 
 // Call under the mutex. Throws std::bad_alloc, with nothing added.
-void add(bonds& its, const address& other, message_ptr& told) {
+void add(termination_notices& its, const address& other, message_ptr& told) {
   if (its.links == nullptr) its.links = std::make_unique<link_table>();
   link_end& fresh = *its.links->try_add(other, {}).first;
   fresh.tells = told != nullptr;
@@ -49,7 +49,7 @@ void add(bonds& its, const address& other, message_ptr& told) {
 }
 
 // Call under the mutex.
-message_ptr remove(bonds& its, const address& other) noexcept {
+message_ptr remove(termination_notices& its, const address& other) noexcept {
   link_end* const end = its.find(other);
   if (end == nullptr) return nullptr;
   message_ptr told(end->told);
@@ -89,16 +89,16 @@ std::string broken_by(control_block& who, exit_reason reason, const std::string&
   return "linked with " + name + ", which failed" + (what.empty() ? "" : ": " + what);
 }
 
-link_end* bonds::find(const address& other) noexcept {
+link_end* termination_notices::find(const address& other) noexcept {
   return links != nullptr ? links->find(other) : nullptr;
 }
 
 void link(control_block& me, const address& other, control_block* target) {
   if (other == me.where()) return;
-  bonds& mine = me.side().bonds;
+  termination_notices& mine = me.side().termination_notices;
   message_ptr to_me = make_message(me);
   if (target != nullptr) {
-    bonds& theirs = target->side().bonds;
+    termination_notices& theirs = target->side().termination_notices;
     message_ptr to_it = make_message(*target);
     const std::scoped_lock both(mine.guard, theirs.guard);
     if (mine.find(other) != nullptr) return;
@@ -130,12 +130,12 @@ void unlink(control_block& me, const address& other) noexcept {
   control_block* const target = control_block::hold_to_the_end(other);
   side_block* const of_it = target != nullptr ? target->side_if_any() : nullptr;
   if (of_it != nullptr) {
-    const std::scoped_lock both(its->bonds.guard, of_it->bonds.guard);
-    mine = remove(its->bonds, other);
-    theirs = remove(of_it->bonds, me.where());
+    const std::scoped_lock both(its->termination_notices.guard, of_it->termination_notices.guard);
+    mine = remove(its->termination_notices, other);
+    theirs = remove(of_it->termination_notices, me.where());
   } else {
-    const std::lock_guard lock(its->bonds.guard);
-    mine = remove(its->bonds, other);
+    const std::lock_guard lock(its->termination_notices.guard);
+    mine = remove(its->termination_notices, other);
   }
   if (target != nullptr) target->let_go();
 }
@@ -143,7 +143,7 @@ void unlink(control_block& me, const address& other) noexcept {
 void tell_link(const address& peer, const address& who, const end_cause& why) noexcept {
   control_block* const other = control_block::hold_to_the_end(peer);
   if (other == nullptr) return;
-  bonds& its = other->side_if_any()->bonds;
+  termination_notices& its = other->side_if_any()->termination_notices;
   link_message* told = nullptr;
   bool breaks = false;
   {
@@ -169,7 +169,7 @@ void tell_link(const address& peer, const address& who, const end_cause& why) no
   other->let_go();
 }
 
-bool take_broken_link(bonds& its, std::string& what) noexcept {
+bool take_broken_link(termination_notices& its, std::string& what) noexcept {
   const std::lock_guard lock(its.guard);
   if (its.links == nullptr) return false;
   for (const auto& each : *its.links) {
@@ -184,7 +184,7 @@ bool take_broken_link(bonds& its, std::string& what) noexcept {
   return false;
 }
 
-void forget_broken_links(bonds& its) noexcept {
+void forget_broken_links(termination_notices& its) noexcept {
   const std::lock_guard lock(its.guard);
   if (its.links == nullptr) return;
   for (auto at = its.links->begin(); at != its.links->end();) {
@@ -202,7 +202,7 @@ std::optional<link_down> take_link_down(envelope& message) noexcept {
 
 std::optional<link_down> look_at_link_down(envelope& message) noexcept {
   const message_ptr one(&static_cast<link_message&>(message));
-  bonds& its = this_turn().running->side_if_any()->bonds;
+  termination_notices& its = this_turn().running->side_if_any()->termination_notices;
   {
     const std::lock_guard lock(its.guard);
     if (its.find(one->who) == nullptr) return {};
@@ -219,13 +219,13 @@ std::optional<link_down> look_at_link_down(envelope& message) noexcept {
 }
 
 bool is_to_be_told(const link_down& what) noexcept {
-  bonds& its = this_turn().running->side_if_any()->bonds;
+  termination_notices& its = this_turn().running->side_if_any()->termination_notices;
   const std::lock_guard lock(its.guard);
   return its.find(what.who) != nullptr;
 }
 
 void end_of_telling(const link_down& what) noexcept {
-  bonds& its = this_turn().running->side_if_any()->bonds;
+  termination_notices& its = this_turn().running->side_if_any()->termination_notices;
   const std::lock_guard lock(its.guard);
   if (its.find(what.who) != nullptr) its.links->erase(what.who);
 }

@@ -223,8 +223,7 @@ TEST(observer, is_told_of_a_message_that_waited_for_room) {
    public:
     explicit waits(ref<listener> to) : to_(std::move(to)) {}
     task<> on(begin) {
-      for (int i = 0; i < 4; ++i)
-        EXPECT_EQ(co_await to_.send_when_ready(tell{i}), delivery::accepted);
+      for (int i = 0; i < 4; ++i) EXPECT_EQ(co_await to_.async_send(tell{i}), delivery::accepted);
     }
 
    private:
@@ -287,9 +286,9 @@ TEST(observer, sees_everything_once_while_actors_fail_and_end_and_are_full) {
           const trace_scope scope(thread);
           const auto last = system.spawn<worker_of_all>({.max_messages = 8}, ref<worker_of_all>());
           const auto middle = system.spawn<worker_of_all>(
-              {.max_messages = 8, .when_full = overload::drop_oldest}, last);
-          const auto first = system.spawn<worker_of_all>(
-              {.max_messages = 8, .when_full = overload::refuse}, middle);
+              {.max_messages = 8, .on_full = overflow::drop_oldest}, last);
+          const auto first =
+              system.spawn<worker_of_all>({.max_messages = 8, .on_full = overflow::refuse}, middle);
           for (int i = 0; i < 200; ++i) {
             (void)first.send(tell{i});
             if (i == 150) last.stop_now();

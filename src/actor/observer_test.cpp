@@ -169,7 +169,7 @@ TEST(observer, is_told_of_dead_letters) {
 
 TEST(observer, is_told_of_what_limits_do) {
   watched_stage on(true, false);
-  auto a = on.hopping({.max_messages = 1, .when_full = overload::refuse});
+  auto a = on.hopping({.max_messages = 1, .on_full = overflow::refuse});
   a.send(hop{0});
   a.send(hop{0});
   EXPECT_EQ(on.seen->log.lines().back(), "refused hop");
@@ -253,7 +253,7 @@ TEST(observer, limits_count_a_message_as_they_do_without_one) {
        {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
     watched_stage on(observes, traces);
     const trace_scope scope(7);
-    auto a = on.hopping({.max_bytes = 4'096, .when_full = overload::refuse});
+    auto a = on.hopping({.max_bytes = 4'096, .on_full = overflow::refuse});
     int taken = 0;
     while (a.send(owning{std::string(200, 'x')}) == delivery::accepted) ++taken;
     if (expected == 0) expected = taken;
@@ -399,7 +399,7 @@ TEST(trace, ends_where_a_system_has_none) {
 TEST(trace, goes_through_a_redirection) {
   watched_stage on(false, true);
   auto other = on.hopping();
-  auto full = on.hopping({.max_messages = 1, .when_full = overload::redirect_to(other)});
+  auto full = on.hopping({.max_messages = 1, .on_full = overflow::redirect_to(other)});
   const trace_scope scope(42);
   full.send(hop{0});
   full.send(hop{1});
@@ -409,7 +409,7 @@ TEST(trace, goes_through_a_redirection) {
 
 TEST(trace, goes_through_a_ring) {
   watched_stage on(false, true);
-  auto a = on.hopping({.max_messages = 2, .when_full = overload::drop_oldest});
+  auto a = on.hopping({.max_messages = 2, .on_full = overflow::drop_oldest});
   for (std::uint64_t i = 1; i <= 3; ++i) {
     const trace_scope scope(i);
     a.send(hop{0});

@@ -11,12 +11,12 @@
 
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/control_block.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/actor/trace.hpp>
 
 #include "drop_ring.hpp"
 #include "kept_message.hpp"
-#include "marking.hpp"
+#include "observed_messages.hpp"
 #include "overdraft.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
@@ -97,8 +97,8 @@ constexpr dispatch high_token_dispatch{.run = run_token,
 
 }  // namespace
 
-sending_rules make_rules(std::size_t messages, std::size_t bytes, overload::policy policy) {
-  const std::uint32_t most = policy == overload::policy::pause_senders
+sending_rules make_rules(std::size_t messages, std::size_t bytes, overflow::policy policy) {
+  const std::uint32_t most = policy == overflow::policy::backpressure
                                  ? mailbox_limits::units_max / headroom
                                  : mailbox_limits::units_max;
   check(messages, "max_messages", most);
@@ -120,10 +120,10 @@ sending_rules make_rules(std::size_t messages, std::size_t bytes, overload::poli
 std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
                                                  const actor_type& type, std::size_t messages,
                                                  std::size_t bytes, bool looked_at) {
-  const overload::policy chosen = options.when_full.what();
-  const overload::policy policy = chosen == overload::policy::of_class ? type.when_full : chosen;
-  if (policy == overload::policy::pause_senders && !options.max_messages && !options.max_bytes &&
-      !options.charged_to) {
+  const overflow::policy chosen = options.on_full.what();
+  const overflow::policy policy = chosen == overflow::policy::of_class ? type.on_full : chosen;
+  if (policy == overflow::policy::backpressure && !options.max_messages && !options.max_bytes &&
+      !options.memory_budget) {
     return nullptr;
   }
   auto own = std::make_unique<overload_rules>();
@@ -131,23 +131,23 @@ std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
   bytes = options.max_bytes.value_or(bytes);
   static_cast<sending_rules&>(*own) = make_rules(messages, bytes, policy);
   own->policy = policy;
-  if (options.charged_to) own->budget = budget_access::shared(*options.charged_to);
-  if (policy == overload::policy::drop_oldest) {
+  if (options.memory_budget) own->budget = budget_access::shared(*options.memory_budget);
+  if (policy == overflow::policy::drop_oldest) {
     if (messages == no_limit) {
       throw std::invalid_argument(
-          "troupe: overload::drop_oldest needs max_messages: its places are made at spawn");
+          "troupe: overflow::drop_oldest needs max_messages: its places are made at spawn");
     }
     own->ring = std::make_unique<drop_ring>(messages, bytes, token_dispatch, high_token_dispatch);
   }
-  if (policy == overload::policy::redirect) {
-    own->target = options.when_full.target();
+  if (policy == overflow::policy::redirect) {
+    own->target = options.on_full.target();
     if (own->target->from->identity != type.identity) {
-      throw std::invalid_argument("troupe: overload::redirect_to<" +
+      throw std::invalid_argument("troupe: overflow::redirect_to<" +
                                   std::string(own->target->from->name) + "> was given to a " +
                                   std::string(type.name));
     }
   }
-  own->routes = options.when_full.routes();
+  own->routes = options.on_full.routes();
   own->plain =
       own->budget == nullptr && own->ring == nullptr && own->routes == nullptr && !looked_at;
   own->type = type;
@@ -343,25 +343,25 @@ static void discard_for_room(envelope& message) noexcept {
 delivery control_block::overflow(envelope& message, bool may_redirect) noexcept {
   using kind = overload_event::kind;
   const overload_rules* const own = own_rules();
-  const auto policy = own != nullptr ? own->policy : overload::policy::pause_senders;
+  const auto policy = own != nullptr ? own->policy : overflow::policy::backpressure;
   switch (policy) {
-    case overload::policy::drop_newest:
-    case overload::policy::drop_oldest:  // a budget, or the limit of a type
+    case overflow::policy::drop_newest:
+    case overflow::policy::drop_oldest:  // a budget, or the limit of a type
       tell_overload(kind::dropped, *message.how);
       discard_for_room(message);
       return delivery::dropped;
-    case overload::policy::redirect:
+    case overflow::policy::redirect:
       if (may_redirect) return redirect(*own->target, message);
       break;
-    case overload::policy::fail_receiver:
+    case overflow::policy::fail_receiver:
       fail_for_overload();
       break;
-    case overload::policy::pause_senders:
+    case overflow::policy::backpressure:
       tell_exhausted(message);
       break;
-    case overload::policy::refuse:
-    case overload::policy::route:
-    case overload::policy::of_class:  // no actor has that
+    case overflow::policy::refuse:
+    case overflow::policy::route:
+    case overflow::policy::of_class:  // no actor has that
       break;
   }
   tell_overload(kind::refused, *message.how);

@@ -71,7 +71,7 @@ parcel parcel_of_1000() { return {nullptr, 1'000}; }
 
 TEST(overload_bytes, count_what_messages_own) {
   pumped_crowd s;
-  spawn_options options = s.here(no_limit, overload::refuse);
+  spawn_options options = s.here(no_limit, overflow::refuse);
   options.max_bytes = 100'000;
   const auto check = [&](auto make) {
     const auto full = s.system.spawn<depot>(options);
@@ -91,7 +91,7 @@ TEST(overload_bytes, count_what_messages_own) {
 
 TEST(overload_bytes, of_small_and_large_messages_are_never_exceeded) {
   pumped_crowd s;
-  spawn_options options = s.here(1'000, overload::refuse);
+  spawn_options options = s.here(1'000, overflow::refuse);
   options.max_bytes = 1'000'000;
   const auto full = s.system.spawn<depot>(options);
   for (std::size_t i = 0; i < 2'000; ++i) {
@@ -104,7 +104,7 @@ TEST(overload_bytes, of_small_and_large_messages_are_never_exceeded) {
 
 TEST(overload_bytes, a_message_that_is_larger_than_the_limit_is_refused) {
   pumped_crowd s;
-  spawn_options options = s.here(10, overload::refuse);
+  spawn_options options = s.here(10, overflow::refuse);
   options.max_bytes = 10'000;
   const auto full = s.system.spawn<depot>(options);
   EXPECT_EQ(full.send(parcel{nullptr, 20'000}), R);
@@ -125,7 +125,7 @@ TEST(overload_bytes, no_limit_is_none) {
 
 TEST(overload_types, have_limits_of_their_own) {
   pumped_crowd s;
-  const auto full = s.system.spawn<depot>(s.here(100, overload::refuse));
+  const auto full = s.system.spawn<depot>(s.here(100, overflow::refuse));
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(full.send(reading{i}), A);
     EXPECT_EQ(full.send(reading{3}), R);
@@ -140,10 +140,10 @@ TEST(overload_types, follow_the_policy_of_the_mailbox) {
   event sent;
   journal log;
   pumped_crowd s;
-  const auto drops = s.system.spawn<depot>(s.here(100, overload::drop_newest));
-  const auto spare = s.system.spawn<depot>(s.here(100, overload::refuse));
-  const auto redirects = s.system.spawn<depot>(s.here(100, overload::redirect_to(spare)));
-  const auto fails = s.system.spawn<depot>(s.here(100, overload::fail_receiver));
+  const auto drops = s.system.spawn<depot>(s.here(100, overflow::drop_newest));
+  const auto spare = s.system.spawn<depot>(s.here(100, overflow::refuse));
+  const auto redirects = s.system.spawn<depot>(s.here(100, overflow::redirect_to(spare)));
+  const auto fails = s.system.spawn<depot>(s.here(100, overflow::fail_receiver));
   const auto pauses = s.system.spawn<depot>(s.here(100));
   const auto fourth = [](const ref<depot>& to) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(to.send(reading{i}), A);
@@ -166,7 +166,7 @@ TEST(overload_types, follow_the_policy_of_the_mailbox) {
 
 TEST(overload_types, are_free_again_after_messages_that_were_never_handled) {
   pumped_crowd s;
-  const auto full = s.system.spawn<depot>(s.here(2, overload::refuse));
+  const auto full = s.system.spawn<depot>(s.here(2, overflow::refuse));
   full.send(item{1});
   full.send(item{2});
   // Refused by the mailbox, though the type has room: the place must not stay taken.
@@ -181,7 +181,7 @@ TEST(overload_types, are_free_again_after_messages_that_were_never_handled) {
 TEST(overload_types, hold_when_many_threads_send) {
   atomic<int> taken{0};
   pumped_crowd s;
-  const auto full = s.system.spawn<depot>(s.here(1'000, overload::refuse));
+  const auto full = s.system.spawn<depot>(s.here(1'000, overflow::refuse));
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 4; ++t) {
@@ -207,9 +207,9 @@ TEST(overload_options, that_are_impossible_are_invalid_arguments_that_say_what_i
   };
   EXPECT_THAT(text_of(s.here(0)), AllOf(HasSubstr("0"), HasSubstr("131")));
   EXPECT_THAT(text_of(s.here(131'072)), AllOf(HasSubstr("131072"), HasSubstr("131071")));
-  EXPECT_THAT(text_of(s.here(524'288, overload::refuse)),
+  EXPECT_THAT(text_of(s.here(524'288, overflow::refuse)),
               AllOf(HasSubstr("524288"), HasSubstr("524287")));
-  EXPECT_THAT(text_of(s.here(no_limit, overload::drop_oldest)),
+  EXPECT_THAT(text_of(s.here(no_limit, overflow::drop_oldest)),
               AllOf(HasSubstr("drop_oldest"), HasSubstr("max_messages")));
   spawn_options none = s.here(10);
   none.max_bytes = 0;
@@ -220,7 +220,7 @@ TEST(overload_options, that_are_impossible_are_invalid_arguments_that_say_what_i
 TEST(overload_options, at_the_borders_are_fine) {
   pumped_crowd s;
   EXPECT_NO_THROW(s.system.spawn<depot>(s.here(131'071)));
-  EXPECT_NO_THROW(s.system.spawn<depot>(s.here(524'287, overload::refuse)));
+  EXPECT_NO_THROW(s.system.spawn<depot>(s.here(524'287, overflow::refuse)));
   EXPECT_NO_THROW(s.system.spawn<depot>(s.here(1)));
 }
 
@@ -258,11 +258,11 @@ TEST(overload_options, of_the_system_that_are_impossible_are_invalid_arguments) 
 TEST(overload_budget, is_shared_by_its_group) {
   pumped_crowd s;
   const budget group{10'000};
-  spawn_options options = s.here(1'000, overload::refuse);
-  options.charged_to = group;
+  spawn_options options = s.here(1'000, overflow::refuse);
+  options.memory_budget = group;
   const auto a = s.system.spawn<depot>(options);
   const auto b = s.system.spawn<depot>(options);
-  const auto other = s.system.spawn<depot>(s.here(1'000, overload::refuse));
+  const auto other = s.system.spawn<depot>(s.here(1'000, overflow::refuse));
   EXPECT_EQ(group.limit(), 10'000u);
   EXPECT_EQ(a.send(parcel{nullptr, 6'000}), A);
   EXPECT_GE(group.used(), 6'000u);
@@ -279,8 +279,8 @@ TEST(overload_budget, is_shared_by_its_group) {
 TEST(overload_budget, is_given_back_however_an_actor_ends) {
   pumped_crowd s;
   const budget group{100'000};
-  spawn_options options = s.here(100, overload::refuse);
-  options.charged_to = group;
+  spawn_options options = s.here(100, overflow::refuse);
+  options.memory_budget = group;
   const auto fill = [&](bool explodes) {
     auto one = s.system.spawn<depot>(options);
     if (explodes) {
@@ -305,18 +305,18 @@ TEST(overload_budget, is_given_back_however_an_actor_ends) {
   EXPECT_EQ(group.used(), 0u) << "nothing of what an ended actor refuses";
 }
 
-class budget_of : public ::testing::TestWithParam<overload> {};
+class budget_of : public ::testing::TestWithParam<overflow> {};
 
 INSTANTIATE_TEST_SUITE_P(overload, budget_of,
-                         ::testing::Values(overload::pause_senders, overload::refuse,
-                                           overload::drop_newest, overload::drop_oldest));
+                         ::testing::Values(overflow::backpressure, overflow::refuse,
+                                           overflow::drop_newest, overflow::drop_oldest));
 
 TEST_P(budget_of, a_group_is_never_exceeded_and_all_given_back) {
   pumped_crowd s;
   const budget group{20'000};
   {
-    spawn_options options{.max_messages = 50, .when_full = GetParam()};
-    options.charged_to = group;
+    spawn_options options{.max_messages = 50, .on_full = GetParam()};
+    options.memory_budget = group;
     std::vector<ref<depot>> all;
     for (int i = 0; i < 3; ++i) all.push_back(s.system.spawn<depot>(options));
     std::vector<std::jthread> threads;
@@ -341,10 +341,10 @@ TEST(overload_budget, may_outlive_the_system_and_be_outlived_by_the_caller) {
   journal log;
   auto group = std::make_unique<budget>(std::size_t{10'000});
   pumped_crowd s;
-  spawn_options options = s.here(100, overload::refuse);
-  options.charged_to = *group;
+  spawn_options options = s.here(100, overflow::refuse);
+  options.memory_budget = *group;
   const auto a = s.system.spawn<depot>(options);
-  options.charged_to.reset();
+  options.memory_budget.reset();
   group.reset();
   EXPECT_EQ(a.send(parcel{nullptr, 6'000}), A);
   EXPECT_EQ(a.send(parcel{nullptr, 6'000}), R);
@@ -427,11 +427,11 @@ TEST(overloaded_actors, are_listed_with_their_names_and_counts) {
   std::vector<int> got;
   pumped_crowd s;
   EXPECT_THAT(s.system.overloaded_actors(), IsEmpty());
-  spawn_options options = s.here(1, overload::refuse);
+  spawn_options options = s.here(1, overflow::refuse);
   options.name = "small";
   const auto refuses = s.system.spawn<sink>(options, got);
-  const auto drops = s.system.spawn<sink>(s.here(1, overload::drop_oldest), got);
-  const auto fine = s.system.spawn<sink>(s.here(100, overload::refuse), got);
+  const auto drops = s.system.spawn<sink>(s.here(1, overflow::drop_oldest), got);
+  const auto fine = s.system.spawn<sink>(s.here(100, overflow::refuse), got);
   for (const auto& each : {refuses, drops, fine}) send_items(each, 3);
   auto all = s.system.overloaded_actors();
   ASSERT_THAT(all, SizeIs(2));
@@ -451,7 +451,7 @@ TEST(overloaded_actors, have_clean_counts_in_a_slot_that_is_used_again) {
   std::vector<int> got;
   pumped_crowd s;
   for (int i = 0; i < 10; ++i) {
-    auto one = s.system.spawn<sink>(s.here(1, overload::refuse), got);
+    auto one = s.system.spawn<sink>(s.here(1, overflow::refuse), got);
     send_items(one, 3);
     EXPECT_THAT(s.system.overloaded_actors(), SizeIs(1));
     EXPECT_EQ(s.system.overloaded_actors()[0].counts, (overload_counts{.refused = 2}));

@@ -14,7 +14,7 @@ struct reading {};
 
 class gauge : public actor {
  public:
-  static constexpr auto when_full = overload_policy::refuse;
+  static constexpr auto on_full = overflow_policy::refuse;
   explicit gauge(int& handled) : handled_(handled) {}
   void on(reading) { ++handled_; }
 
@@ -42,9 +42,9 @@ TEST(overload_class, its_policy_holds_where_spawn_names_none) {
 TEST(overload_class, spawn_overrides_its_policy) {
   pumped s;
   const auto drops = s.system.spawn<gauge>(
-      {.where = bound_to(s.pump), .when_full = overload::drop_newest}, s.handled);
+      {.where = bound_to(s.pump), .on_full = overflow::drop_newest}, s.handled);
   const auto pauses = s.system.spawn<gauge>(
-      {.where = bound_to(s.pump), .when_full = overload::pause_senders}, s.handled);
+      {.where = bound_to(s.pump), .on_full = overflow::backpressure}, s.handled);
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(drops.send(reading{}), delivery::accepted);
     EXPECT_EQ(pauses.send(reading{}), delivery::accepted);
@@ -57,7 +57,7 @@ TEST(overload_class, spawn_overrides_its_policy) {
 
 class one_that_waits : public actor {
  public:
-  static constexpr auto when_full = overload_policy::drop_newest;
+  static constexpr auto on_full = overflow_policy::drop_newest;
   one_that_waits(event& begun, event& go_on) : begun_(begun), go_on_(go_on) {}
   void on(reading) {
     begun_.set();

@@ -94,34 +94,34 @@ class taker_with_sender : public actor {
   tally& all_;
 };
 
-enum class kind { pause_senders, refuse, drop_newest, drop_oldest, redirect_same, redirect_other };
-constexpr std::array kinds{"pause_senders", "refuse",        "drop_newest",
-                           "drop_oldest",   "redirect_same", "redirect_other"};
+enum class kind { backpressure, refuse, drop_newest, drop_oldest, redirect_same, redirect_other };
+constexpr std::array kinds{"backpressure", "refuse",        "drop_newest",
+                           "drop_oldest",  "redirect_same", "redirect_other"};
 
 class any_message : public ::testing::TestWithParam<kind> {
  protected:
   [[nodiscard]] ref<taker> limited(std::size_t most) {
-    const auto with = [&](overload when_full) {
+    const auto with = [&](overflow on_full) {
       return s.system.spawn<taker>(
-          spawn_options{.max_messages = most, .max_bytes = no_limit, .when_full = when_full}, all);
+          spawn_options{.max_messages = most, .max_bytes = no_limit, .on_full = on_full}, all);
     };
     switch (GetParam()) {
-      case kind::pause_senders:
-        return with(overload::pause_senders);
+      case kind::backpressure:
+        return with(overflow::backpressure);
       case kind::refuse:
-        return with(overload::refuse);
+        return with(overflow::refuse);
       case kind::drop_newest:
-        return with(overload::drop_newest);
+        return with(overflow::drop_newest);
       case kind::drop_oldest:
-        return with(overload::drop_oldest);
+        return with(overflow::drop_oldest);
       case kind::redirect_same:
-        return with(overload::redirect_to(with(overload::refuse)));
+        return with(overflow::redirect_to(with(overflow::refuse)));
       case kind::redirect_other:
         break;
     }
     const auto other = s.system.spawn<taker_with_sender>(
-        spawn_options{.max_messages = most, .when_full = overload::refuse}, all);
-    return with(overload::redirect_to<taker>(other));
+        spawn_options{.max_messages = most, .on_full = overflow::refuse}, all);
+    return with(overflow::redirect_to<taker>(other));
   }
 
   // When all has terminated: the handled, refused and dropped messages add up to those that were
@@ -141,7 +141,7 @@ class any_message : public ::testing::TestWithParam<kind> {
 };
 
 INSTANTIATE_TEST_SUITE_P(overload, any_message,
-                         ::testing::Values(kind::pause_senders, kind::refuse, kind::drop_newest,
+                         ::testing::Values(kind::backpressure, kind::refuse, kind::drop_newest,
                                            kind::drop_oldest, kind::redirect_same,
                                            kind::redirect_other),
                          [](const auto& chosen) {

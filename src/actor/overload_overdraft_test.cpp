@@ -232,7 +232,7 @@ class party : public actor {
     log_.write(answer ? "answered" : "no answer");
   }
   exclusive_task<> on(explode) {
-    for (int i = 0; i < 20; ++i) EXPECT_EQ(co_await other_.send_when_ready(item{i}), A);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(co_await other_.async_send(item{i}), A);
     log_.write("sent");
   }
 
@@ -306,7 +306,7 @@ class loner : public actor {
   void on(item) {}
   int on(spin) { return 1; }
   exclusive_task<> on(explode) {
-    EXPECT_EQ(co_await other_.send_when_ready(item{0}), A);
+    EXPECT_EQ(co_await other_.async_send(item{0}), A);
     log_.write("sent");
   }
   exclusive_task<> on(go) {
@@ -631,7 +631,7 @@ TEST(overdraft, decides_which_messages_beyond_the_limit_could_ever_be_taken) {
   pump p{s};
   spawn_options options{.where = bound_to(p), .max_bytes = 20'000};
   const auto pauses = s.spawn<scale>(options, got);
-  options.when_full = overload::refuse;
+  options.on_full = overflow::refuse;
   const auto refuses = s.spawn<scale>(options, got);
   const auto could_take = [](const ref<scale>& it, std::size_t bytes) {
     return detail::ref_access::block(it).could_take(bytes);

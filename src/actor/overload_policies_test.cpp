@@ -36,7 +36,7 @@ std::vector<delivery> send_from_a_thread(const To& to, int count, int first = 0)
 TEST(overload_refuse, takes_as_many_as_the_limit_and_none_more) {
   std::vector<int> got;
   pumped_crowd s;
-  const auto full = s.system.spawn<sink>(s.here(3, overload::refuse), got);
+  const auto full = s.system.spawn<sink>(s.here(3, overflow::refuse), got);
   EXPECT_THAT(send_from_a_thread(full, 5), ElementsAre(A, A, A, R, R));
   EXPECT_EQ(s.full.counts(), (overload_counts{.refused = 2}));
   EXPECT_EQ(s.system.statistics().messages_refused, 2u);
@@ -51,7 +51,7 @@ TEST(overload_refuse, does_not_pause_an_actor) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
-  const auto full = s.system.spawn<sink>(s.here(3, overload::refuse), got);
+  const auto full = s.system.spawn<sink>(s.here(3, overflow::refuse), got);
   const auto sender = s.system.spawn<probe>(log);
   sender.send(call{[&](probe&) { EXPECT_THAT(send_items(full, 4), ElementsAre(A, A, A, R)); }});
   sender.send(note{"goes on"});
@@ -62,7 +62,7 @@ TEST(overload_refuse, does_not_pause_an_actor) {
 TEST(overload_drop_newest, drops_what_comes_and_says_so) {
   std::vector<int> got;
   pumped_crowd s;
-  const auto full = s.system.spawn<sink>(s.here(3, overload::drop_newest), got);
+  const auto full = s.system.spawn<sink>(s.here(3, overflow::drop_newest), got);
   EXPECT_THAT(send_from_a_thread(full, 5), ElementsAre(A, A, A, D, D));
   EXPECT_EQ(s.full.counts(), (overload_counts{.dropped = 2}));
   EXPECT_EQ(s.system.statistics().messages_dropped, 2u);
@@ -73,7 +73,7 @@ TEST(overload_drop_newest, drops_what_comes_and_says_so) {
 TEST(overload_drop_oldest, keeps_exactly_the_newest_in_order) {
   std::vector<int> got;
   pumped_crowd s;
-  const auto full = s.system.spawn<sink>(s.here(7, overload::drop_oldest), got);
+  const auto full = s.system.spawn<sink>(s.here(7, overflow::drop_oldest), got);
   EXPECT_THAT(send_from_a_thread(full, 1'000), Each(A));
   EXPECT_EQ(s.system.statistics().messages_waiting, 7u);
   EXPECT_EQ(s.full.counts(), (overload_counts{.dropped = 993}));
@@ -89,7 +89,7 @@ TEST(overload_drop_oldest, keeps_exactly_the_newest_in_order) {
 TEST(overload_drop_oldest, keeps_the_newest_with_a_limit_of_one) {
   std::vector<int> got;
   pumped_crowd s;
-  const auto full = s.system.spawn<sink>(s.here(1, overload::drop_oldest), got);
+  const auto full = s.system.spawn<sink>(s.here(1, overflow::drop_oldest), got);
   send_items(full, 10);
   s.play();
   EXPECT_THAT(got, ElementsAre(9));
@@ -98,7 +98,7 @@ TEST(overload_drop_oldest, keeps_the_newest_with_a_limit_of_one) {
 TEST(overload_drop_oldest, handles_what_is_there_before_a_stop_behind_it) {
   journal log;
   pumped_crowd s;
-  const auto full = s.system.spawn<probe>(s.here(2, overload::drop_oldest), log);
+  const auto full = s.system.spawn<probe>(s.here(2, overflow::drop_oldest), log);
   for (const char* each : {"1", "2", "3"}) full.send(note{each});
   full.stop();
   EXPECT_EQ(full.join(), exit_reason::stopped);
@@ -115,7 +115,7 @@ TEST(overload_drop_oldest, keeps_the_senders_orders_when_several_threads_send) {
   std::vector<int> got;
   crowd s;
   const auto full = s.system.spawn<sink>(
-      spawn_options{.max_messages = 100, .when_full = overload::drop_oldest}, got);
+      spawn_options{.max_messages = 100, .on_full = overflow::drop_oldest}, got);
   {
     std::vector<std::jthread> all;
     for (int t = 0; t < threads; ++t) {
@@ -156,7 +156,7 @@ TEST(overload_drop_oldest, may_be_sent_to_while_a_message_is_asked_for_its_bytes
   };
   std::vector<int> got;
   pumped_crowd s;
-  const auto full = s.system.spawn<keeper>(s.here(3, overload::drop_oldest), got);
+  const auto full = s.system.spawn<keeper>(s.here(3, overflow::drop_oldest), got);
   const recipient<item> itself = full;
   for (int i = 0; i < 10; ++i) (void)full.send(talkative{&itself});
   s.play();
@@ -175,7 +175,7 @@ TEST(overload_drop_oldest, holds_a_limit_of_bytes) {
   };
   std::vector<std::size_t> got;
   pumped_crowd s;
-  spawn_options options = s.here(1'000, overload::drop_oldest);
+  spawn_options options = s.here(1'000, overflow::drop_oldest);
   options.max_bytes = 100'000;
   const auto full = s.system.spawn<texts>(options, got);
   for (std::size_t i = 0; i < 100; ++i) {
@@ -197,7 +197,7 @@ TEST(overload_drop_oldest, a_message_for_which_there_is_never_room_is_not_accept
     void on(const std::string&) {}
   };
   pumped_crowd s;
-  spawn_options options = s.here(10, overload::drop_oldest);
+  spawn_options options = s.here(10, overflow::drop_oldest);
   options.max_bytes = 10'000;
   const auto full = s.system.spawn<texts>(options);
   EXPECT_EQ(full.send(std::string("small")), A);
@@ -208,7 +208,7 @@ TEST(overload_drop_oldest, a_message_for_which_there_is_never_room_is_not_accept
 TEST(overload_drop_oldest, left_over_messages_are_dead_letters) {
   std::vector<int> got;
   pumped_crowd s;
-  const auto full = s.system.spawn<sink>(s.here(3, overload::drop_oldest), got);
+  const auto full = s.system.spawn<sink>(s.here(3, overflow::drop_oldest), got);
   send_items(full, 5);
   full.stop_now();
   EXPECT_EQ(full.join(), exit_reason::stopped_now);
@@ -222,7 +222,7 @@ TEST(overload_drop_oldest, left_over_messages_are_dead_letters) {
 TEST(overload_drop_oldest, an_actor_that_nobody_references_handles_what_is_left) {
   std::vector<int> got;
   pumped_crowd s;
-  send_items(s.system.spawn<sink>(s.here(3, overload::drop_oldest), got), 5);
+  send_items(s.system.spawn<sink>(s.here(3, overflow::drop_oldest), got), 5);
   s.play();
   EXPECT_THAT(got, ElementsAre(2, 3, 4));
   EXPECT_EQ(s.system.statistics().actors_alive, 0u);
@@ -232,7 +232,7 @@ TEST(overload_fail_receiver, ends_the_receiver_as_failed_and_tells_everyone) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
-  const auto full = s.system.spawn<sink>(s.here(3, overload::fail_receiver), got);
+  const auto full = s.system.spawn<sink>(s.here(3, overflow::fail_receiver), got);
   const auto watcher = s.system.spawn<probe>(spawn_options{.where = bound_to(s.pump)}, log);
   watcher.send(call{[&](probe& me) { me.watch(full); }});
   s.play();
@@ -258,7 +258,7 @@ TEST(overload_fail_receiver, ends_it_after_the_message_that_it_is_handling) {
   turnstile gate;
   crowd s;
   const auto full = s.system.spawn<slow_sink>(
-      spawn_options{.where = own_thread, .max_messages = 2, .when_full = overload::fail_receiver},
+      spawn_options{.where = own_thread, .max_messages = 2, .on_full = overflow::fail_receiver},
       gate);
   full.send(item{0});
   ASSERT_TRUE(gate.wait_for_one_after(0));
@@ -270,16 +270,16 @@ TEST(overload_fail_receiver, ends_it_after_the_message_that_it_is_handling) {
 
 // ── What always gets through ────────────────────────────────────────────────────────────────────
 
-class always_through : public ::testing::TestWithParam<overload> {};
+class always_through : public ::testing::TestWithParam<overflow> {};
 
-std::string name_of(const ::testing::TestParamInfo<overload>& chosen) {
-  static constexpr std::array names{"pause_senders", "refuse", "drop_newest", "drop_oldest"};
+std::string name_of(const ::testing::TestParamInfo<overflow>& chosen) {
+  static constexpr std::array names{"backpressure", "refuse", "drop_newest", "drop_oldest"};
   return names[chosen.index];
 }
 
 INSTANTIATE_TEST_SUITE_P(policies, always_through,
-                         ::testing::Values(overload::pause_senders, overload::refuse,
-                                           overload::drop_newest, overload::drop_oldest),
+                         ::testing::Values(overflow::backpressure, overflow::refuse,
+                                           overflow::drop_newest, overflow::drop_oldest),
                          name_of);
 
 // The test's thread pumps the full one, so it fills it and does not wait.

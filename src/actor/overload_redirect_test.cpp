@@ -56,7 +56,7 @@ TEST(overload_redirect, goes_to_another_of_the_same_class) {
   std::vector<int> too_much;
   pumped_crowd s;
   const auto second = s.system.spawn<sink>(s.here(100), too_much);
-  const auto first = s.system.spawn<sink>(s.here(2, overload::redirect_to(second)), got);
+  const auto first = s.system.spawn<sink>(s.here(2, overflow::redirect_to(second)), got);
   EXPECT_THAT(send_items(first, 4), ElementsAre(A, A, A, A));
   EXPECT_EQ(s.full.counts(), (overload_counts{.redirected = 2}));
   EXPECT_EQ(s.system.statistics().messages_redirected, 2u);
@@ -71,7 +71,7 @@ TEST(overload_redirect, goes_to_another_class_with_what_the_message_owns) {
   journal log;
   pumped_crowd s;
   const auto second = s.system.spawn<manager>(s.here(100), log);
-  const auto first = s.system.spawn<clerk>(s.here(1, overload::redirect_to<clerk>(second)), log);
+  const auto first = s.system.spawn<clerk>(s.here(1, overflow::redirect_to<clerk>(second)), log);
   first.send(item{1});
   EXPECT_EQ(first.send(word{std::string(100, 'x')}), A);
   s.play();
@@ -84,8 +84,8 @@ TEST(overload_redirect, keeps_the_sender_for_a_class_that_wants_it) {
   journal log;
   pumped_crowd s;
   const auto second = s.system.spawn<manager>(s.here(100), log);
-  const auto first = s.system.spawn<clerk>(s.here(1, overload::redirect_to<clerk>(second)), log);
-  const auto third = s.system.spawn<manager>(s.here(1, overload::redirect_to(second)), log);
+  const auto first = s.system.spawn<clerk>(s.here(1, overflow::redirect_to<clerk>(second)), log);
+  const auto third = s.system.spawn<manager>(s.here(1, overflow::redirect_to(second)), log);
   const auto sender = s.system.spawn<probe>(spawn_options{.where = bound_to(s.pump)}, log);
   sender.send(call{[&](probe&) {
     for (const int i : {1, 2}) EXPECT_EQ(first.send(item{i}), A);
@@ -102,7 +102,7 @@ TEST(overload_redirect, goes_to_another_class_that_does_not_want_the_sender) {
   pumped_crowd s;
   const auto second = s.system.spawn<clerk>(s.here(100), log);
   const auto first =
-      s.system.spawn<manager>(s.here(1, overload::redirect_to<manager>(second)), log);
+      s.system.spawn<manager>(s.here(1, overflow::redirect_to<manager>(second)), log);
   first.send(item{1});
   EXPECT_EQ(first.send(word{"2"}), A);
   EXPECT_EQ(first.send(item{3}), A);
@@ -115,8 +115,8 @@ TEST(overload_redirect, is_followed_once) {
   std::vector<int> got;
   pumped_crowd s;
   const auto third = s.system.spawn<sink>(s.here(100), got);
-  const auto second = s.system.spawn<sink>(s.here(1, overload::redirect_to(third)), got);
-  const auto first = s.system.spawn<sink>(s.here(1, overload::redirect_to(second)), got);
+  const auto second = s.system.spawn<sink>(s.here(1, overflow::redirect_to(third)), got);
+  const auto first = s.system.spawn<sink>(s.here(1, overflow::redirect_to(second)), got);
   EXPECT_THAT(send_items(first, 3), ElementsAre(A, A, R));
   EXPECT_EQ(s.full.counts().redirected, 2u) << "the third was redirected, then refused";
   EXPECT_EQ(s.full.counts().refused, 1u);
@@ -127,8 +127,8 @@ TEST(overload_redirect, is_followed_once) {
 TEST(overload_redirect, to_a_full_actor_is_refused_by_that_one) {
   std::vector<int> got;
   pumped_crowd s;
-  const auto second = s.system.spawn<sink>(s.here(1, overload::refuse), got);
-  const auto first = s.system.spawn<sink>(s.here(1, overload::redirect_to(second)), got);
+  const auto second = s.system.spawn<sink>(s.here(1, overflow::refuse), got);
+  const auto first = s.system.spawn<sink>(s.here(1, overflow::redirect_to(second)), got);
   EXPECT_THAT(send_items(first, 3), ElementsAre(A, A, R));
   EXPECT_EQ(s.full.counts().refused, 1u);
   const auto last = s.full.lines().back();
@@ -140,7 +140,7 @@ TEST(overload_redirect, to_an_ended_actor_is_refused_and_a_dead_letter) {
   std::vector<int> got;
   pumped_crowd s;
   const auto second = s.system.spawn<sink>(s.here(10), got);
-  const auto first = s.system.spawn<sink>(s.here(1, overload::redirect_to(second)), got);
+  const auto first = s.system.spawn<sink>(s.here(1, overflow::redirect_to(second)), got);
   second.stop();
   second.join();
   EXPECT_THAT(send_items(first, 2), ElementsAre(A, R));
@@ -155,7 +155,7 @@ TEST(overload_redirect, keeps_the_target_alive) {
   pumped_crowd s;
   auto first = [&] {
     const auto second = s.system.spawn<probe>(s.here(10), log);
-    return s.system.spawn<probe>(s.here(1, overload::redirect_to(second)), log);
+    return s.system.spawn<probe>(s.here(1, overflow::redirect_to(second)), log);
   }();
   s.play();
   EXPECT_THAT(log.lines(), IsEmpty());
@@ -169,7 +169,7 @@ TEST(overload_redirect, pauses_the_sender_if_the_target_does) {
   std::vector<int> got;
   pumped_crowd s;
   const auto second = s.system.spawn<sink>(s.here(1), got);
-  const auto first = s.system.spawn<sink>(s.here(1, overload::redirect_to(second)), got);
+  const auto first = s.system.spawn<sink>(s.here(1, overflow::redirect_to(second)), got);
   const auto sender = s.system.spawn<probe>(log);
   sender.send(call{
       [&](probe&) { EXPECT_THAT(send_items(first, 3), ElementsAre(A, A, delivery::paused)); }});
@@ -183,9 +183,9 @@ TEST(overload_redirect, pauses_the_sender_if_the_target_does) {
 TEST(overload_redirect, may_go_from_several_to_one) {
   std::vector<int> got;
   pumped_crowd s;
-  const auto target = s.system.spawn<sink>(s.here(2, overload::drop_newest), got);
-  const auto a = s.system.spawn<sink>(s.here(1, overload::redirect_to(target)), got);
-  const auto b = s.system.spawn<sink>(s.here(1, overload::redirect_to(target)), got);
+  const auto target = s.system.spawn<sink>(s.here(2, overflow::drop_newest), got);
+  const auto a = s.system.spawn<sink>(s.here(1, overflow::redirect_to(target)), got);
+  const auto b = s.system.spawn<sink>(s.here(1, overflow::redirect_to(target)), got);
   EXPECT_THAT(send_items(a, 2), ElementsAre(A, A));
   EXPECT_THAT(send_items(b, 3), ElementsAre(A, A, delivery::dropped));
   EXPECT_EQ(s.full.counts(), (overload_counts{.dropped = 1, .redirected = 3}));
@@ -196,7 +196,7 @@ TEST(overload_redirect, of_another_class_than_the_spawned_one_is_an_invalid_argu
   std::vector<int> got;
   pumped_crowd s;
   const auto target = s.system.spawn<clerk>(s.here(1), log);
-  EXPECT_THROW(s.system.spawn<sink>(s.here(1, overload::redirect_to(target)), got),
+  EXPECT_THROW(s.system.spawn<sink>(s.here(1, overflow::redirect_to(target)), got),
                std::invalid_argument);
 }
 

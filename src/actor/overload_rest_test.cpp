@@ -68,19 +68,19 @@ void expect_nothing_is_left(pumped_crowd& s, ref<store>&& of, const budget& grou
 }
 
 ref<store> spawn_store(pumped_crowd& s, std::size_t max_messages, const budget& group,
-                       overload when_full = overload::pause_senders) {
-  spawn_options options = s.here(max_messages, when_full);
-  options.charged_to = group;
+                       overflow on_full = overflow::backpressure) {
+  spawn_options options = s.here(max_messages, on_full);
+  options.memory_budget = group;
   return s.system.spawn<store>(options);
 }
 
 TEST(overload_rest, of_what_a_budget_refuses_is_nothing) {
-  for (const overload& when_full :
-       {overload{overload::pause_senders}, overload{overload::refuse},
-        overload{overload::drop_newest}, overload{overload::drop_oldest}}) {
+  for (const overflow& on_full :
+       {overflow{overflow::backpressure}, overflow{overflow::refuse},
+        overflow{overflow::drop_newest}, overflow{overflow::drop_oldest}}) {
     pumped_crowd s;
     const budget group{5'000};
-    auto to = spawn_store(s, 100, group, when_full);
+    auto to = spawn_store(s, 100, group, on_full);
     for (int i = 0; i < 3 * places; ++i) EXPECT_NE(to.send(crate{10'000}), A);
     expect_nothing_is_left(s, std::move(to), group);
   }
@@ -98,7 +98,7 @@ TEST(overload_rest, of_what_the_limit_of_a_type_refuses_is_nothing) {
 TEST(overload_rest, of_what_a_full_mailbox_refuses_is_nothing) {
   pumped_crowd s;
   const budget group{50'000};
-  auto to = spawn_store(s, places, group, overload::refuse);
+  auto to = spawn_store(s, places, group, overflow::refuse);
   for (int i = 0; i < places; ++i) EXPECT_EQ(to.send(item{i}), A);
   for (int i = 0; i < 3 * places; ++i) EXPECT_EQ(to.send(crate{10}), R);
   expect_nothing_is_left(s, std::move(to), group);
@@ -157,7 +157,7 @@ class loader : public actor {
       : to_(std::move(to)), became_(became), token_(std::move(token)) {}
   task<> on(load l) {
     for (int i = 0; i < l.count; ++i) {
-      became_.push_back(co_await to_.send_when_ready<crate>(l.size, token_));
+      became_.push_back(co_await to_.async_send<crate>(l.size, token_));
     }
   }
 
@@ -359,12 +359,12 @@ TEST(overload_pause, lasts_until_all_mailboxes_that_a_handler_has_filled_have_ro
   }
 }
 
-TEST(overload_policy, that_fails_the_receiver_ends_one_that_is_suspended) {
+TEST(overflow_policy, that_fails_the_receiver_ends_one_that_is_suspended) {
   const budget group{50'000};
   pumped_crowd apart;
   pumped_crowd s;
   const auto full = spawn_store(apart, 2, group);
-  const auto fragile = s.system.spawn<last_words>(s.here(2, overload::fail_receiver), full, full);
+  const auto fragile = s.system.spawn<last_words>(s.here(2, overflow::fail_receiver), full, full);
   fragile.send(load{5, 0});
   s.play();
   ASSERT_EQ(apart.system.statistics().senders_paused, 1u);

@@ -8,7 +8,7 @@
 
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/sync/atomic.hpp>
 
@@ -43,7 +43,7 @@ class shared_budget {
 
 /// The limits of an actor that has its own, and what happens beyond them.
 struct overload_rules : sending_rules {
-  overload::policy policy = overload::policy::pause_senders;
+  overflow::policy policy = overflow::policy::backpressure;
   actor_type type{};  // that of the class, with these rules
   std::shared_ptr<shared_budget> budget;
   std::shared_ptr<const redirection> target;
@@ -61,13 +61,13 @@ inline const overload_rules* control_block::own_rules() const noexcept {
 
 inline bool control_block::has_backpressure() const noexcept {
   const overload_rules* const own = own_rules();
-  return own == nullptr || own->policy == overload::policy::pause_senders;
+  return own == nullptr || own->policy == overflow::policy::backpressure;
 }
 
 /// The rules for sending to an actor: neither `messages` nor `bytes` is exceeded. Throws
 /// std::invalid_argument, with the allowed values.
 [[nodiscard]] sending_rules make_rules(std::size_t messages, std::size_t bytes,
-                                       overload::policy policy);
+                                       overflow::policy policy);
 
 /// For the spawn of one actor; null if everything is as in the system.
 [[nodiscard]] std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,

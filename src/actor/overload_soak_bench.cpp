@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using troupe::atomic;
 using troupe::delivery;
-using troupe::overload;
+using troupe::overflow;
 using troupe::ref;
 
 using random_source = std::mt19937_64;
@@ -139,23 +139,23 @@ bool send_any(ledger& all, const ref<node>& to, random_source& random) {
   return true;
 }
 
-overload any_policy(random_source& random, const std::vector<ref<node>>& others) {
+overflow any_policy(random_source& random, const std::vector<ref<node>>& others) {
   switch (below(random, 12)) {
     case 0:
-      return overload::refuse;
+      return overflow::refuse;
     case 1:
-      return overload::drop_newest;
+      return overflow::drop_newest;
     case 2:
     case 3:
-      return overload::drop_oldest;
+      return overflow::drop_oldest;
     case 4:
-      return overload::fail_receiver;
+      return overflow::fail_receiver;
     case 5:
     case 6:
-      if (!others.empty()) return overload::redirect_to(others[below(random, others.size())]);
+      if (!others.empty()) return overflow::redirect_to(others[below(random, others.size())]);
       [[fallthrough]];
     default:
-      return overload::pause_senders;
+      return overflow::backpressure;
   }
 }
 
@@ -230,10 +230,10 @@ bool play_round(std::uint64_t seed, std::size_t messages, sums& total) {
     const std::size_t count = 1 + below(random, 30);
     for (std::size_t i = 0; i < count; ++i) {
       troupe::spawn_options how{.max_messages = std::size_t{1} << (3 + below(random, 6)),
-                                .when_full = any_policy(random, nodes)};
+                                .on_full = any_policy(random, nodes)};
       if (below(random, 10) == 0) how.where = troupe::own_thread;
       if (below(random, 3) == 0) how.max_bytes = 10'000 + below(random, 100'000);
-      if (below(random, 4) == 0) how.charged_to = group;
+      if (below(random, 4) == 0) how.memory_budget = group;
       nodes.push_back(s.spawn<node>(how, all, random()));
     }
     for (const auto& from : nodes) {

@@ -89,8 +89,8 @@ struct pumped_crowd : crowd {
   using crowd::crowd;
 
   [[nodiscard]] spawn_options here(std::size_t max_messages,
-                                   overload when_full = overload::pause_senders) {
-    return {.where = bound_to(pump), .max_messages = max_messages, .when_full = when_full};
+                                   overflow on_full = overflow::backpressure) {
+    return {.where = bound_to(pump), .max_messages = max_messages, .on_full = on_full};
   }
   void play() { pump.run_until_idle(); }
 

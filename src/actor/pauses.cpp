@@ -31,7 +31,7 @@ bool pauses::walk::leads_to(control_block& from, const control_block& target) no
   // [suspended] seq_cst: an actor that begins to wait for a reply counts that first, and then
   // checks whether an actor is suspended; here the order is reversed. With a weaker order both
   // could miss the other.
-  if (circles::requests_anywhere() == 0 && all.blocking_in_line == 0) {
+  if (request_cycles::requests_anywhere() == 0 && all.blocking_in_line == 0) {
     // Each actor waits for at most one other, and there is no cycle yet.
     for (const control_block* at = &from; at != &target;) {
       const side_block* const its = at->side_if_any();
@@ -76,7 +76,7 @@ bool pauses::walk::follow(control_block& from, const control_block& target, bool
       if (its->blocking_line != nullptr) add(its->blocking_line->receiver, i);
     }
     asked.clear();
-    at.home().circles().add_asked_by(at.where(), asked);
+    at.home().request_cycles().add_asked_by(at.where(), asked);
     for (const address& each : asked) {
       // Not hold(), which may wait for a decision of the search for reference cycles; try_hold()
       // never waits.
@@ -252,7 +252,7 @@ void pauses::release(control_block& sender, bool is_late) noexcept {
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
-void pauses::begin_blocking(const circles::question& request) noexcept {
+void pauses::begin_blocking(const request_cycles::question& request) noexcept {
   waits_of_all& all = waits_of_all::here();
   // [suspended] seq_cst: see leads_to(). The request has been counted before.
   if (all.suspended.load(seq_cst) == 0) return;

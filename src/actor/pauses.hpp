@@ -10,7 +10,7 @@
 #include <troupe/sync/mutex.hpp>
 #include <troupe/sync/parker.hpp>
 
-#include "circles.hpp"
+#include "request_cycles.hpp"
 
 namespace troupe::detail {
 
@@ -81,7 +81,7 @@ class pauses {
 
   /// From now on an actor waits for the reply to this request without handling anything else. If
   /// that completes a cycle, an actor that is suspended in it is resumed.
-  static void begin_blocking(const circles::question& request) noexcept;
+  static void begin_blocking(const request_cycles::question& request) noexcept;
 
   /// The number of suspended senders, in all systems. Only an estimate.
   [[nodiscard]] static std::uint64_t suspended_anywhere() noexcept;
@@ -100,7 +100,7 @@ class pauses {
   /// The receiver has not taken that message, or has handled it: see release_waiters_of().
   void end_uncounted(control_block& receiver, bool is_locked) noexcept;
 
-  // ── Lines: send_when_ready.cpp ──────────────────────────────────────────────────────────────
+  // ── Lines: async_send.cpp ──────────────────────────────────────────────────────────────
   /// Puts the message into its receiver's mailbox, or at the end of the line: taken::full.
   /// `sender`: the actor that handles nothing until the message leaves the line; null: the sending
   /// actor handles other messages, or a thread waits.

@@ -337,7 +337,7 @@ TEST(priority, what_is_handled_again_does_not_let_newer_ones_before_what_is_sort
   to.send(wait_for_it{});
   p.run_until_idle();
   ASSERT_TRUE(owed);
-  owed->fulfil(1);
+  owed->set_value(1);
   to.send(normal{1});
   to.send(high{1});
   // The high-priority message, which is stashed, and the reply.
@@ -353,7 +353,7 @@ TEST(priority, what_is_handled_again_does_not_let_newer_ones_before_what_is_sort
 TEST(priority, limits_count_both_alike) {
   journal log;
   pumped_crowd c;
-  const auto to = c.system.spawn<reader>(c.here(2, overload::refuse), log);
+  const auto to = c.system.spawn<reader>(c.here(2, overflow::refuse), log);
   c.play();
   EXPECT_EQ(to.send(normal{1}), delivery::accepted);
   EXPECT_EQ(to.send(high{2}), delivery::accepted);
@@ -369,7 +369,7 @@ TEST(priority, limits_count_both_alike) {
 TEST(priority, drop_oldest_drops_high_ones_only_where_no_others_are_left) {
   journal log;
   pumped_crowd c;
-  const auto to = c.system.spawn<reader>(c.here(3, overload::drop_oldest), log);
+  const auto to = c.system.spawn<reader>(c.here(3, overflow::drop_oldest), log);
   c.play();
   for (int i = 1; i <= 3; ++i) EXPECT_EQ(to.send(normal{i}), delivery::accepted);
   EXPECT_EQ(to.send(high{4}), delivery::accepted);  // in the place of n1
@@ -388,7 +388,7 @@ TEST(priority, what_is_dropped_leaves_nothing_behind) {
   journal log;
   pumped_crowd c;
   {
-    const auto to = c.system.spawn<reader>(c.here(2, overload::drop_oldest), log);
+    const auto to = c.system.spawn<reader>(c.here(2, overflow::drop_oldest), log);
     for (int i = 0; i < 50; ++i) {
       to.send(high{i});
       to.send(normal{i + 1});
@@ -404,7 +404,7 @@ TEST(priority, a_redirected_message_keeps_it) {
   journal log;
   pumped_crowd c;
   const auto second = c.system.spawn<reader>(c.here(10), log);
-  const auto first = c.system.spawn<reader>(c.here(1, overload::redirect_to(second)), log);
+  const auto first = c.system.spawn<reader>(c.here(1, overflow::redirect_to(second)), log);
   c.play();
   second.send(normal{1});
   first.send(normal{2});

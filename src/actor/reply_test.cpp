@@ -130,9 +130,8 @@ class leaves_word : public actor {
 TEST(ask, dropped_or_refused_by_what_another_one_sends_as_it_ends_is_refused) {
   stage on;
   const auto drops_oldest =
-      on.spawn<debtor>(spawn_options{.max_messages = 1, .when_full = overload::drop_oldest});
-  const auto full =
-      on.spawn<debtor>(spawn_options{.max_messages = 1, .when_full = overload::refuse});
+      on.spawn<debtor>(spawn_options{.max_messages = 1, .on_full = overflow::drop_oldest});
+  const auto full = on.spawn<debtor>(spawn_options{.max_messages = 1, .on_full = overflow::refuse});
   troupe::system other;
   const auto it = other.spawn<leaves_word>(drops_oldest, full);
   auto passed_on = it.ask<keeps>(patience);
@@ -167,8 +166,8 @@ TEST(reply, says_whether_it_was_owed_and_not_whether_he_still_waits) {
    public:
     explicit giver(bool& fulfilled) : fulfilled_(fulfilled) {}
     void on(keeps, reply<int> owed) {
-      fulfilled_ = owed.fulfil(1);
-      EXPECT_FALSE(owed.fulfil(2)) << "it is empty";
+      fulfilled_ = owed.set_value(1);
+      EXPECT_FALSE(owed.set_value(2)) << "it is empty";
       EXPECT_FALSE(owed.fail());
     }
 

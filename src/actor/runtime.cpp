@@ -63,10 +63,10 @@ std::vector<dispatcher_options> pools_of(system_options& options) {
                                        .workers = options.workers,
                                        .cpus = std::move(options.cpus),
                                        .niceness = options.niceness,
-                                       .stuck_after = options.stuck_after,
+                                       .blocking_threshold = options.blocking_threshold,
                                        .max_threads = options.max_threads,
                                        .turn_messages = options.turn_messages,
-                                       .search_rounds = options.search_rounds}};
+                                       .spin_rounds = options.spin_rounds}};
   std::move(options.dispatchers.begin(), options.dispatchers.end(), std::back_inserter(all));
   return all;
 }
@@ -98,7 +98,7 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
                              options.observer != nullptr || options.traces, options.traces};
   // Throws if they are invalid, before anything has been acquired.
   const sending_rules first =
-      make_rules(bounds.messages, bounds.bytes, overload::policy::pause_senders);
+      make_rules(bounds.messages, bounds.bytes, overflow::policy::backpressure);
   be_told_of_forks();
   {
     spare_runtimes& spare = spares();
@@ -225,7 +225,7 @@ void runtime::start(system_options options) {
     for (auto& event : each.events) event.store(0, relaxed);
   }
   exhausted_told_.store(0, relaxed);
-  circles_.clear();
+  request_cycles_.clear();
   cycles_.start(options.cycle_search);
   budget_.start(bounds_.budget);
   overdraft_.start(overdraft_of(bounds_.budget));
@@ -286,7 +286,7 @@ void runtime::expect_settled() const {
   check("suspended senders", pauses_.waiting());
   check("handlers that wait for room", pauses_.in_lines());
   check("timers", timers_.armed());
-  check("requests whose reply is waited for", circles_.size());
+  check("requests whose reply is waited for", request_cycles_.size());
 }
 
 // A thread that is inside a hook continues with it.

@@ -23,13 +23,13 @@
 #include <troupe/sync/stripe.hpp>
 
 #include "bound_executor.hpp"
-#include "circles.hpp"
 #include "cycle_search.hpp"
 #include "dispatchers.hpp"
 #include "memory_budget.hpp"
 #include "overdraft.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
+#include "request_cycles.hpp"
 #include "stop_reserve.hpp"
 #include "timeline_recorder.hpp"
 #include "timer_service.hpp"
@@ -142,7 +142,7 @@ class runtime : public system_state {
   timer_service& timers() noexcept { return timers_; }
   detail::pauses& pauses() noexcept { return pauses_; }
   [[nodiscard]] overdraft& overdrafts() noexcept { return overdraft_; }
-  detail::circles& circles() noexcept { return circles_; }
+  detail::request_cycles& request_cycles() noexcept { return request_cycles_; }
   cycle_search& cycles() noexcept { return cycles_; }
   [[nodiscard]] std::size_t max_messages() const noexcept { return bounds_.messages; }
   [[nodiscard]] std::size_t max_bytes() const noexcept { return bounds_.bytes; }
@@ -239,7 +239,7 @@ class runtime : public system_state {
   detail::dispatchers dispatchers_{*this};
   mutable timer_service timers_{*this};  // mutable: counting timers takes back handled entries
   detail::pauses pauses_;
-  detail::circles circles_;
+  detail::request_cycles request_cycles_;
   cycle_search cycles_{*this};
   stop_reserve stops_in_reserve_;
   system_bounds bounds_;

@@ -40,7 +40,7 @@ TEST(scheduling, no_wake_up_from_a_foreign_thread_is_lost) {
 // A worker that is woken finds immediately what it was woken for.
 TEST(scheduling, no_wake_up_is_lost_by_workers_that_hardly_look_around) {
   for (const unsigned rounds : {0u, 1u}) {
-    system s{{.workers = 2, .search_rounds = rounds}};
+    system s{{.workers = 2, .spin_rounds = rounds}};
     wake_and_wait(s, sanitized ? 500 : 2'000);
   }
 }
@@ -235,7 +235,8 @@ TEST(scheduling, a_turn_ends_after_as_many_messages_as_it_is_told) {
     std::string text;
     journal log;
     event go_on;
-    system s{{.workers = 1, .stuck_after = duration::zero(), .turn_messages = turn_messages}};
+    system s{
+        {.workers = 1, .blocking_threshold = duration::zero(), .turn_messages = turn_messages}};
     const auto gate = s.spawn<probe>(log);
     gate.send(call{[&](probe&) { go_on.wait(); }});
     const auto a = s.spawn<writer>('a', text);
@@ -290,7 +291,7 @@ TEST(scheduling, a_turn_that_is_asked_to_end_ends_behind_its_message_whatever_th
   const auto written = [](bool with_full) {
     std::string text;
     std::string filled;
-    system s{{.workers = 1, .stuck_after = duration::zero()}};
+    system s{{.workers = 1, .blocking_threshold = duration::zero()}};
     const auto full =
         with_full ? s.spawn<other>(spawn_options{.max_messages = 1}, filled) : ref<other>{};
     const auto a =

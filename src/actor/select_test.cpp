@@ -79,7 +79,7 @@ TEST(select, moves_only_what_it_sends) {
 }
 
 TEST(select, waits_for_room_whatever_a_full_channel_does_to_a_send) {
-  for (const overload& policy : {overload::refuse, overload::drop_newest}) {
+  for (const overflow& policy : {overflow::refuse, overflow::drop_newest}) {
     const channel<int> c(1, policy);
     c.send(1);
     std::jthread other([&] { EXPECT_TRUE(select(into(c, 2))); });
@@ -88,7 +88,7 @@ TEST(select, waits_for_room_whatever_a_full_channel_does_to_a_send) {
     EXPECT_EQ(c.receive().value(), 2);
   }
   struct tag {};
-  const channel<counted<tag>> c(1, overload::drop_oldest);
+  const channel<counted<tag>> c(1, overflow::drop_oldest);
   c.send({});
   EXPECT_TRUE(select(into(c, counted<tag>{})));
   EXPECT_EQ(counted<tag>::alive(), 1) << "the oldest one is gone";

@@ -15,7 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/blocking.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/system.hpp>
@@ -287,7 +287,7 @@ TEST(serial_group, get_for_one_elsewhere_waits_for_it) {
 
 TEST(serial_group, get_by_the_only_thread_of_the_pool_is_an_error_from_a_group_too) {
   journal log;
-  system s({.workers = 1, .stuck_after = 0s, .max_threads = 1});
+  system s({.workers = 1, .blocking_threshold = 0s, .max_threads = 1});
   const serial_group group(s);
   s.spawn<asker>({.group = group}, log, s.spawn<oracle>(), asker::way::gets).send(finish{});
   ASSERT_TRUE(log.wait_for(1));
@@ -298,7 +298,7 @@ TEST(serial_group, one_that_blocks_keeps_its_group_waiting_and_nobody_else) {
   journal log;
   event begun;
   event go_on;
-  system s({.workers = 1, .stuck_after = 0s});
+  system s({.workers = 1, .blocking_threshold = 0s});
   const serial_group group(s);
   const auto first = s.spawn<probe>({.group = group}, log);
   const auto second = s.spawn<probe>({.group = group}, log);

@@ -43,7 +43,7 @@ constexpr std::array<setting, 6> settings{{
     {"workers", 0, 1'024, set_member<&system_options::workers>},
     {"max_threads", 1, detail::tuning::most_threads, set_member<&system_options::max_threads>},
     {"turn_messages", 1, 1'000'000, set_member<&system_options::turn_messages>},
-    {"search_rounds", 1, 1'000'000, set_member<&system_options::search_rounds>},
+    {"spin_rounds", 1, 1'000'000, set_member<&system_options::spin_rounds>},
     {"max_messages", 1, most_messages, set_member<&system_options::max_messages>},
     {"max_bytes", 1, unlimited, set_member<&system_options::max_bytes>},
 }};

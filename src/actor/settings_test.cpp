@@ -46,7 +46,7 @@ TEST_F(settings, each_of_them_is_read) {
   EXPECT_EQ(options.workers, 3U);
   EXPECT_EQ(options.max_threads, 7U);
   EXPECT_EQ(options.turn_messages, 256U);
-  EXPECT_EQ(options.search_rounds, 9U);
+  EXPECT_EQ(options.spin_rounds, 9U);
   EXPECT_EQ(options.max_messages, 1'024U);
   EXPECT_EQ(options.max_bytes, 1'000'000U);
 }
@@ -71,7 +71,7 @@ TEST_F(settings, the_greatest_number_of_messages_is_one_that_a_system_takes) {
 TEST_F(settings, a_line_that_is_wrong_is_named_with_what_is_allowed) {
   EXPECT_EQ(refused("workers = 1\nworker = 2\n"),
             "2: \"worker\" is no setting; there are workers, max_threads, turn_messages, "
-            "search_rounds, max_messages, max_bytes");
+            "spin_rounds, max_messages, max_bytes");
   EXPECT_EQ(refused("workers\n"), "1: \"workers\" is no \"NAME = NUMBER\"");
   EXPECT_EQ(refused("workers = 1\n\nworkers = 1\n"),
             "3: \"workers\" is there twice; leave one of them out");

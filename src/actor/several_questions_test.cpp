@@ -23,7 +23,7 @@ TEST(all, gives_each_answer_in_the_order_of_the_questions) {
     auto [sum, words] = co_await all(patience, it.ask<add>(no_timeout, 1, 2),
                                      it.ask<greet>(no_timeout, std::string("all")));
     me.log.write(std::to_string(*sum) + ' ' + *words);
-    std::vector<asking<int>> many;
+    std::vector<ask_future<int>> many;
     for (int i = 0; i < 3; ++i) many.push_back(it.ask<add>(no_timeout, i, i));
     const auto sums = co_await all(patience, std::move(many));
     me.log.write(std::to_string(*sums[0] + *sums[1] + *sums[2]));

@@ -14,10 +14,10 @@
 #include <troupe/message/envelope.hpp>
 #include <troupe/sync/atomic.hpp>
 
-#include "bonds.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
 #include "sorted_messages.hpp"
+#include "termination_notices.hpp"
 #include "wait_table.hpp"
 
 namespace troupe::detail {
@@ -32,8 +32,8 @@ struct side_block {
   std::unique_ptr<const overload_rules> own;         // the same; null: the system's limits
   std::unique_ptr<atomic<std::uint16_t>[]> of_type;  // waiting messages of each limited type
 
-  detail::bonds bonds;            // the recipients of its termination notice
-  watch* watches = nullptr;       // the watches that it has; the turn's
+  detail::termination_notices termination_notices;  // the recipients of its termination notice
+  watch* watches = nullptr;                         // the watches that it has; the turn's
   std::string what;               // why it failed, or which link broke; the turn's
   timer_entry* timers = nullptr;  // all that are armed for it; under the timer service's mutex
 

@@ -79,7 +79,7 @@ class state_deferral : public ::testing::Test {
   journal log_;
   stage stage_;
   ref<gate> gate_ =
-      stage_.spawn<gate>(spawn_options{.max_messages = 12, .when_full = overload::refuse}, log_);
+      stage_.spawn<gate>(spawn_options{.max_messages = 12, .on_full = overflow::refuse}, log_);
 };
 
 TEST_F(state_deferral, lasts_until_the_next_change_and_keeps_the_order_before_what_is_newer) {
@@ -391,9 +391,9 @@ class account : public state_machine<account> {
     owed_ = std::move(owed);
     return {};
   }
-  void on(owing, settle_it) { owed_.fulfil("settled"); }
+  void on(owing, settle_it) { owed_.set_value("settled"); }
   int on(broken, never_here) { return 0; }
-  void on(std::string&& text, reply<std::size_t> owed) { owed.fulfil(text.size()); }
+  void on(std::string&& text, reply<std::size_t> owed) { owed.set_value(text.size()); }
 
  private:
   int left_ = 10;
@@ -479,7 +479,7 @@ class siren : public state_machine<siren> {
 
 TEST_F(state_deferral, keeps_high_messages_before_newer_ones) {
   for (const auto& options :
-       {spawn_options{}, spawn_options{.max_messages = 8, .when_full = overload::drop_oldest}}) {
+       {spawn_options{}, spawn_options{.max_messages = 8, .on_full = overflow::drop_oldest}}) {
     journal log;
     troupe::system all({.workers = 1});
     const auto it = all.spawn<siren>(options, log);

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/request.hpp>
 #include <troupe/message/envelope.hpp>

@@ -64,13 +64,13 @@ class mixed : public actor {
   task<> on(begin m) {
     const mark local(log_, "local of " + m.text);
     log_.write(m.text + " begins");
-    const delivery became = co_await full_.send_when_ready(item{1});
+    const delivery became = co_await full_.async_send(item{1});
     log_.write(m.text + " goes on: " + std::string(to_string(became)));
   }
   void on(const note& n) { log_.write(n.text); }
   task<> on(fail_later) {
     const mark local(log_, "local of the failing one");
-    (void)co_await full_.send_when_ready(item{2});
+    (void)co_await full_.async_send(item{2});
     throw std::runtime_error("later");
   }
   task<> on(explode) {
@@ -79,7 +79,7 @@ class mixed : public actor {
     co_return;
   }
   task<> on(asked_by, address sender) {
-    (void)co_await full_.send_when_ready(item{3});
+    (void)co_await full_.async_send(item{3});
     log_.write(sender ? "by " + to_string(sender) : "by a thread");
   }
 
@@ -155,7 +155,7 @@ TEST(task, keeps_its_message_for_as_long_as_it_runs) {
    public:
     reader(journal& log, ref<sink> full) : log_(log), full_(std::move(full)) {}
     task<> on(parcel p) {
-      (void)co_await full_.send_when_ready(item{1});
+      (void)co_await full_.async_send(item{1});
       log_.write(p.text + std::to_string(*p.number) + p.list.at(1));
     }
 
@@ -270,7 +270,7 @@ TEST(task, whose_answer_has_come_is_destroyed_all_the_same) {
     blocking(journal& log, ref<sink> full) : log_(log), full_(std::move(full)) {}
     task<> on(begin m) {
       const mark local(log_, m.text);
-      (void)co_await full_.send_when_ready(item{1});
+      (void)co_await full_.async_send(item{1});
       log_.write("goes on");
     }
     void on(const std::function<void()>& f) { f(); }
@@ -310,7 +310,7 @@ TEST(task, whose_local_objects_use_the_actor_finds_it_whole) {
           self(&of).send(note{"never handled"});
         }
       } const local{*this};
-      (void)co_await full_.send_when_ready(item{1});
+      (void)co_await full_.async_send(item{1});
       log_.write(m.text);
     }
     void on(const note& n) { log_.write(n.text); }
@@ -384,7 +384,7 @@ TEST(task, that_hangs_after_it_has_waited_is_named_by_shutdown) {
    public:
     hanging(turnstile& gate, ref<sink> full) : gate_(gate), full_(std::move(full)) {}
     task<> on(begin) {
-      (void)co_await full_.send_when_ready(item{1});
+      (void)co_await full_.async_send(item{1});
       gate_.pass();
     }
 
@@ -424,7 +424,7 @@ TEST(task, begins_with_messages_that_come_in_any_way) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
-  const auto a = s.system.spawn<any>(s.here(3, overload::drop_oldest), got);
+  const auto a = s.system.spawn<any>(s.here(3, overflow::drop_oldest), got);
   const auto other = s.system.spawn<probe>(log);
   a.send(other.address());
   s.play();

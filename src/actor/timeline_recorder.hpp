@@ -12,7 +12,7 @@
 #include <troupe/sync/parker.hpp>
 #include <troupe/sync/thread.hpp>
 
-#include "hot_table.hpp"
+#include "time_profile.hpp"
 #include "trace_file.hpp"
 
 namespace troupe::detail {
@@ -58,7 +58,7 @@ class timeline_recorder {
   const duration interval_;
   timeline lanes_;
   trace_file file_;
-  hot_table hot_;
+  time_profile hot_;
   std::map<unsigned, written> written_;
   std::uint64_t lost_ = 0;
   unsigned running_ = 0;

@@ -18,10 +18,10 @@
 #include <troupe/actor/blocking.hpp>
 #include <troupe/actor/system.hpp>
 
-#include "hot_table.hpp"
 #include "runtime.hpp"
 #include "short_name.hpp"
 #include "test_support.hpp"
+#include "time_profile.hpp"
 #include "trace_file.hpp"
 
 namespace troupe {
@@ -310,9 +310,9 @@ TEST(short_name, is_without_what_is_around_the_type) {
   EXPECT_EQ(short_name("::"), "");
 }
 
-TEST(hot_table, calls_types_of_one_name_by_their_full_ones) {
+TEST(time_profile, calls_types_of_one_name_by_their_full_ones) {
   const time_point now = clock::now();
-  detail::hot_table hot(now);
+  detail::time_profile hot(now);
   const auto add = [&](std::string_view actor, duration time, kind what) {
     hot.add({.begin = now,
              .end = now + time,
@@ -331,9 +331,9 @@ TEST(hot_table, calls_types_of_one_name_by_their_full_ones) {
   EXPECT_THAT(text, HasSubstr("running 66.7, replaced 33.3\n"));
 }
 
-TEST(hot_table, counts_beyond_the_first_thousand_kinds_together) {
+TEST(time_profile, counts_beyond_the_first_thousand_kinds_together) {
   const time_point now = clock::now();
-  detail::hot_table hot(now);
+  detail::time_profile hot(now);
   std::vector<std::string> names;
   for (int i = 0; i < 1500; ++i) names.push_back(std::to_string(i));
   for (const std::string& each : names) {

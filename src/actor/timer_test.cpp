@@ -94,7 +94,7 @@ TEST(timer, fires_while_all_workers_are_in_a_handler) {
     int times_ = 0;
   };
   std::binary_semaphore go_on{0};
-  system s{{.workers = 1, .stuck_after = 0s}};
+  system s{{.workers = 1, .blocking_threshold = 0s}};
   const auto b = s.spawn<blocked>(go_on);
   b.send(block{});
   const auto e = s.spawn<elsewhere>({.where = own_thread}, go_on);

@@ -8,7 +8,7 @@
 #include <troupe/base/clock.hpp>
 
 #include "kept_message.hpp"
-#include "marking.hpp"
+#include "observed_messages.hpp"
 #include "runtime.hpp"
 #include "side_block.hpp"
 #include "timer_service.hpp"

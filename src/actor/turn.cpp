@@ -411,7 +411,7 @@ turn_result control_block::end_for(urgent why, activity& mine) noexcept {
     case urgent::stop:
       return end(exit_reason::stopped, mine);
     case urgent::fail:
-      report_failure("overload", "its mailbox was full, as overload::fail_receiver asks");
+      report_failure("overload", "its mailbox was full, as overflow::fail_receiver asks");
       return end(exit_reason::failed, mine);
     case urgent::unreachable:
       return end(exit_reason::unreachable, mine);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/base/assert.hpp>
 #include <troupe/base/clock.hpp>
 

@@ -81,17 +81,17 @@ void remove_own(side_block& its, watch& one) noexcept {
   if (one.next_own != nullptr) one.next_own->previous_own = one.previous_own;
 }
 
-// Calls `then(bonds&)` under their mutex if the watch is listed. False: it is on its way to the
+// Calls `then(termination_notices&)` under their mutex if the watch is listed. False: it is on its way to the
 // watcher.
 template <class Then>
 bool if_listed(watch& one, Then&& then) noexcept {
   control_block* const watched = control_block::hold_to_the_end(one.watched);
   if (watched == nullptr) return false;
-  bonds& its = watched->side_if_any()->bonds;
+  termination_notices& its = watched->side_if_any()->termination_notices;
   bool listed;
   {
     const std::lock_guard lock(its.guard);
-    listed = its.now != bonds::phase::told;
+    listed = its.now != termination_notices::phase::told;
     if (listed) then(its);
   }
   watched->let_go();
@@ -100,7 +100,7 @@ bool if_listed(watch& one, Then&& then) noexcept {
 
 // True: it now belongs to the caller.
 bool take_back(watch& one) noexcept {
-  return one.in_envelope || if_listed(one, [&](bonds& its) { its.remove(one); });
+  return one.in_envelope || if_listed(one, [&](termination_notices& its) { its.remove(one); });
 }
 
 down what_is_told(watch& one) noexcept {
@@ -128,7 +128,8 @@ watch::watch(control_block& by, const address& other, end_waiter* awaited_by) no
 monitor watch_it(control_block& watcher, const address& watched, control_block* target,
                  end_waiter* handler) {
   side_block& mine = watcher.side();
-  bonds* const theirs = target != nullptr ? &target->side().bonds : nullptr;
+  termination_notices* const theirs =
+      target != nullptr ? &target->side().termination_notices : nullptr;
   watch& one = make(watcher, watched, handler);
   add_own(mine, one);
   const monitor named = monitor_access::make(slot_of(one));
@@ -152,7 +153,7 @@ bool is_on_its_way(const monitor& which) noexcept {
     return false;
   }
   watch& one = watch_in(*slot);
-  return !one.unwatched && !if_listed(one, [](bonds&) {});
+  return !one.unwatched && !if_listed(one, [](termination_notices&) {});
 }
 
 bool unwatch(control_block& watcher, const monitor& which) {

@@ -10,7 +10,7 @@
 #include <troupe/actor/monitor.hpp>
 #include <troupe/sync/atomic.hpp>
 
-#include "bonds.hpp"
+#include "termination_notices.hpp"
 
 namespace troupe::detail {
 
@@ -26,7 +26,7 @@ struct alignas(16) watch_slot {
 
 /// One watch, and at the same time the `down` that is sent for it.
 ///
-/// listed       in the bonds of the watched actor, under their mutex
+/// listed       in the termination_notices of the watched actor, under their mutex
 /// on its way   in the mailbox of the watcher, or held by the watched actor's last turn
 ///
 /// listed → on its way   in the watched actor's last turn

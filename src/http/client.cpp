@@ -32,16 +32,16 @@ void client::on(fetch&& what, reply<fetched> owed) {
   its->what = std::move(what);
   its->owed = std::move(owed);
   its->keeps = self(this);
-  const auto time = std::clamp(its->what.time, std::chrono::milliseconds(0), detail::time_max);
+  const auto time = std::clamp(its->what.timeout, std::chrono::milliseconds(0), detail::time_max);
   its->due = clock::now() + time;
   pool_->begin(std::move(its));
 }
 
 void client::on(connect_websocket&& what, reply<connected> owed) {
   const auto refuse = [&](client_error error, std::string why) {
-    owed.fulfil({.error = error, .why = std::move(why), .status = 0, .socket = {}});
+    owed.set_value({.error = error, .why = std::move(why), .status = 0, .socket = {}});
   };
-  if (auto problem = what_is_wrong(what)) {
+  if (auto problem = validate(what)) {
     return refuse(client_error::invalid, std::move(*problem));
   }
   if (!what.session) return refuse(client_error::invalid, "there is nobody to serve it");

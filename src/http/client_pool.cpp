@@ -23,23 +23,23 @@ client_options checked(client_options o) {
   positive(o.connections_max > 0, "connections_max");
   positive(o.connections_per_host_max > 0, "connections_per_host_max");
   positive(o.bytes_max > 0, "bytes_max");
-  positive(o.connect_time.count() > 0, "connect_time");
+  positive(o.connect_timeout.count() > 0, "connect_timeout");
   const http::limits& l = o.websocket_limits;
-  positive(l.handshake_time.count() > 0, "websocket_limits.handshake_time");
+  positive(l.handshake_timeout.count() > 0, "websocket_limits.handshake_timeout");
   positive(l.header_bytes > 0, "websocket_limits.header_bytes");
   positive(l.message_bytes > 0, "websocket_limits.message_bytes");
   positive(l.send_queue_bytes > 0, "websocket_limits.send_queue_bytes");
   positive(l.send_queues_bytes > 0, "websocket_limits.send_queues_bytes");
   positive(l.partial_messages_bytes > 0, "websocket_limits.partial_messages_bytes");
   positive(l.receive_window > 0, "websocket_limits.receive_window");
-  positive(l.request_time.count() > 0, "websocket_limits.request_time");
-  positive(l.idle_time.count() > 1, "websocket_limits.idle_time");
-  positive(l.close_time.count() > 0, "websocket_limits.close_time");
+  positive(l.request_timeout.count() > 0, "websocket_limits.request_timeout");
+  positive(l.idle_timeout.count() > 1, "websocket_limits.idle_timeout");
+  positive(l.close_timeout.count() > 0, "websocket_limits.close_timeout");
   if (o.user_agent.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
     throw std::invalid_argument("http::client_options::user_agent does not stand on one line");
   }
-  o.connect_time = std::min(o.connect_time, time_max);
-  o.keep_time = std::clamp(o.keep_time, std::chrono::milliseconds(0), time_max);
+  o.connect_timeout = std::min(o.connect_timeout, time_max);
+  o.keep_alive_timeout = std::clamp(o.keep_alive_timeout, std::chrono::milliseconds(0), time_max);
   return o;
 }
 
@@ -66,7 +66,7 @@ std::optional<std::string> client_pool::forbidden(const url& to) const {
 
 void client_pool::begin(std::shared_ptr<errand> which) {
   ++counts_.requests;
-  if (auto problem = what_is_wrong(which->what)) {
+  if (auto problem = validate(which->what)) {
     return answer(*which, {.error = client_error::invalid, .why = std::move(*problem)});
   }
   which->to = std::get<url>(parse_url(which->what.url, scheme_kind::http));
@@ -100,7 +100,7 @@ void client_pool::answer(errand& which, fetched result) {
   // From here on the share belongs to the response alone. If the response needs more than before
   // because of the strings that hold its headers, and no space is left, those do not count.
   if (result.share) (void)result.share->resize(bytes_of(result));
-  which.owed.fulfil(std::move(result));
+  which.owed.set_value(std::move(result));
 }
 
 void client_pool::finished(std::shared_ptr<errand> which, fetched result) {
@@ -240,7 +240,7 @@ void client_pool::dial(const std::shared_ptr<errand>& which) {
   boost::asio::ssl::context* const with = which->to.is_secure ? &trust() : nullptr;
   auto made = std::make_shared<outgoing_connection>(*this, options_, which->to.origin());
   connections_.reserve(connections_.size() + 1);
-  made->dial(loop_, with, which, std::min(which->due, clock::now() + options_.connect_time));
+  made->dial(loop_, with, which, std::min(which->due, clock::now() + options_.connect_timeout));
   connections_.push_back(std::move(made));
 }
 

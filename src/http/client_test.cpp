@@ -95,7 +95,7 @@ TEST_F(http_client, has_no_more_connections_than_it_may) {
       peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     }
   });
-  std::vector<asking<fetched>> all;
+  std::vector<ask_future<fetched>> all;
   for (int i = 0; i < 20; ++i) {
     fetch what;
     what.url = slow.url();
@@ -122,11 +122,11 @@ TEST_F(http_client, refuses_one_more_than_may_wait) {
   options_.connections_max = 1;
   options_.queue_max = 1;
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
-  std::vector<asking<fetched>> all;
+  std::vector<ask_future<fetched>> all;
   for (int i = 0; i < 3; ++i) {
     fetch what;
     what.url = silent.url();
-    what.time = i < 2 ? 2s : 30s;
+    what.timeout = i < 2 ? 2s : 30s;
     all.push_back(its().ask<fetch>(no_timeout, std::move(what)));
   }
   const fetched third = all[2].get().value();
@@ -153,10 +153,10 @@ TEST_F(http_client, refuses_more_bytes_of_requests_than_it_may_have) {
     what.method = "POST";
     what.url = silent.url();
     what.body.assign(40'000, 'x');
-    what.time = time;
+    what.timeout = time;
     return its().ask<fetch>(no_timeout, std::move(what));
   };
-  std::vector<asking<fetched>> all;
+  std::vector<ask_future<fetched>> all;
   for (int i = 0; i < 3; ++i) all.push_back(post(i < 2 ? 300ms : 30s));
   EXPECT_EQ(problem(all[2].get().value()), too_many_bytes);
   EXPECT_EQ(all[0].get().value().error, client_error::timeout);
@@ -292,11 +292,11 @@ TEST_F(http_client, gives_up_in_time) {
     peer.read_to_end();
   });
   fetch what;
-  what.time = 50ms;
+  what.timeout = 50ms;
   what.url = silent.url();
   EXPECT_EQ(problem(get(what)), "timeout: there was no answer in time");
   what.url = slow.url();
-  what.time = 1s;  // the deadline for the start of the response
+  what.timeout = 1s;  // the deadline for the start of the response
   EXPECT_EQ(problem(get(what)), "timeout: the answer has not come to its end in time");
   EXPECT_EQ(counts().connections, 0u);
 }
@@ -405,7 +405,7 @@ TEST_F(http_client, drops_a_kept_connection_that_is_closed_or_says_something) {
 }
 
 TEST_F(http_client, keeps_a_connection_no_longer_than_it_may) {
-  options_.keep_time = 20ms;
+  options_.keep_alive_timeout = 20ms;
   raw_server peer(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
   EXPECT_EQ(get(peer.url()).body, "ok");
   EXPECT_TRUE(comes_true([&] { return counts().connections == 0; }));

@@ -23,8 +23,8 @@ class asking_client : public served {
  protected:
   // The server of a test terminates with its connections.
   asking_client() {
-    options_.keep_time = 1s;
-    options_.websocket_limits.close_time = 200ms;
+    options_.keep_alive_timeout = 1s;
+    options_.websocket_limits.close_timeout = 200ms;
   }
   ~asking_client() override {
     client_ = {};

@@ -212,7 +212,7 @@ TEST_F(connection_in_memory, offers_what_was_refused_as_soon_as_the_session_has_
     // The loop of the connection also runs the session, so the second message would exceed the
     // mailbox.
     return std::make_unique<session_of<parrot>>(system_.spawn<parrot>(
-        {.where = bound_to(pump_), .max_messages = 1, .when_full = overload::refuse},
+        {.where = bound_to(pump_), .max_messages = 1, .on_full = overflow::refuse},
         std::move(client)));
   });
   exchange(upgrade_to("/small"));

@@ -252,8 +252,8 @@ TEST_F(ending_death, a_second_signal_ends_at_once) {
   const auto hang_and_get_two_signals = [] {
     troupe::system system;
     http::options o = on_free_port();
-    o.limits.drain_time = std::chrono::hours{1};
-    o.limits.close_time = std::chrono::hours{1};
+    o.limits.drain_timeout = std::chrono::hours{1};
+    o.limits.close_timeout = std::chrono::hours{1};
     http::server server{system, o};
     server.websocket<echo>("/echo");
     server.start();

@@ -109,7 +109,7 @@ class flow : public served {
 };
 
 TEST_F(flow, a_reader_that_never_reads_is_closed_and_memory_stays_bounded) {
-  serve({.close_time = 300ms, .send_queue_bytes = 1024 * 1024});
+  serve({.close_timeout = 300ms, .send_queue_bytes = 1024 * 1024});
   const std::size_t before = resident_bytes();
   raw_client c{server_->port(), 4096};
   ASSERT_EQ(c.upgrade("/feed").status, 101u);
@@ -132,7 +132,7 @@ TEST_F(flow, a_reader_that_never_reads_is_closed_and_memory_stays_bounded) {
 }
 
 TEST_F(flow, a_slow_reader_that_wakes_up_reads_1008) {
-  serve({.close_time = 30s, .send_queue_bytes = 256 * 1024});
+  serve({.close_timeout = 30s, .send_queue_bytes = 256 * 1024});
   raw_client c{server_->port(), 4096};
   ASSERT_EQ(c.upgrade("/firehose").status, 101u);
   c.say("go");
@@ -142,7 +142,7 @@ TEST_F(flow, a_slow_reader_that_wakes_up_reads_1008) {
 }
 
 TEST_F(flow, slow_readers_do_not_slow_down_others) {
-  serve({.close_time = 30s, .send_queue_bytes = 64 * 1024});
+  serve({.close_timeout = 30s, .send_queue_bytes = 64 * 1024});
   std::vector<raw_client> slow;
   for (int i = 0; i < 20; ++i) {
     slow.emplace_back(server_->port(), 4096);
@@ -158,7 +158,7 @@ TEST_F(flow, slow_readers_do_not_slow_down_others) {
 }
 
 TEST_F(flow, a_message_larger_than_the_queue_closes) {
-  serve({.message_bytes = 100'000, .close_time = 300ms, .send_queue_bytes = 1000});
+  serve({.message_bytes = 100'000, .close_timeout = 300ms, .send_queue_bytes = 1000});
   raw_client c = open("/echo");
   c.say(std::string(900, 'x'));
   EXPECT_EQ(c.hear().size(), 900u);
@@ -201,7 +201,7 @@ TEST_F(flow, a_flood_stops_the_reading_until_the_session_has_caught_up) {
 }
 
 TEST_F(flow, a_paused_client_is_not_taken_for_silent) {
-  serve({.idle_time = 300ms, .receive_window = 1});
+  serve({.idle_timeout = 300ms, .receive_window = 1});
   raw_client c = open("/hesitant");
   c.say("first");
   ASSERT_TRUE(comes_true([&] { return statistics().receive_pauses == 1; }));

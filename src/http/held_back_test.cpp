@@ -128,7 +128,7 @@ TEST_F(held_back, by_a_full_mailbox_until_the_session_has_caught_up) {
 
 TEST_F(held_back, by_the_budget_of_a_group_until_it_has_room) {
   const budget group{10 * kib};
-  serve({.charged_to = group}, wide_window);
+  serve({.memory_budget = group}, wide_window);
   raw_client c = flood("/slow", 40, 3 * kib);
   ASSERT_TRUE(is_held_back());
   raw_client other = open("/echo");
@@ -153,7 +153,7 @@ TEST_F(held_back, by_messages_and_not_by_what_the_session_keeps) {
 }
 
 TEST_F(held_back, is_offered_again_after_longer_and_longer) {
-  serve({.charged_to = budget{3 * kib}}, wide_window);
+  serve({.memory_budget = budget{3 * kib}}, wide_window);
   const time_point begin = clock::now();
   raw_client c = flood("/slow", 3, 2 * kib);
   // After waits of 1, 2, 4, … 128 ms.
@@ -165,7 +165,7 @@ TEST_F(held_back, is_offered_again_after_longer_and_longer) {
 }
 
 TEST_F(held_back, never_for_a_message_that_no_room_suffices_for) {
-  serve({.max_bytes = 1000, .when_full = overload::refuse}, wide_window);
+  serve({.max_bytes = 1000, .on_full = overflow::refuse}, wide_window);
   raw_client c = flood("/slow", 1, 16 * kib);
   EXPECT_EQ(c.read_close().code(), 1009u);
   EXPECT_EQ(statistics().messages_too_large, 1u);
@@ -173,7 +173,7 @@ TEST_F(held_back, never_for_a_message_that_no_room_suffices_for) {
 }
 
 TEST_F(held_back, never_for_a_message_that_is_larger_than_the_budget) {
-  serve({.charged_to = budget{10 * kib}}, wide_window);
+  serve({.memory_budget = budget{10 * kib}}, wide_window);
   raw_client c = flood("/slow", 1, 16 * kib);
   EXPECT_EQ(c.read_close().code(), 1009u);
 }
@@ -231,7 +231,7 @@ class held_back_either_way : public held_back, public testing::WithParamInterfac
   void serve_either(http::limits l = wide_window) {
     spawn_options slow;
     if (in_hand()) {
-      slow.charged_to = budget{10 * kib};
+      slow.memory_budget = budget{10 * kib};
     } else {
       slow.max_messages = 2;
     }
@@ -258,7 +258,7 @@ TEST_P(held_back_either_way, a_client_that_has_gone_is_noticed_behind_its_last_m
 
 TEST_P(held_back_either_way, a_client_is_not_taken_for_silent) {
   http::limits l = wide_window;
-  l.idle_time = 300ms;
+  l.idle_timeout = 300ms;
   serve_either(l);
   raw_client c = flooding();
   ASSERT_TRUE(is_held_back());

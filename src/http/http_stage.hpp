@@ -11,11 +11,11 @@
 #include "beast.hpp"
 #include "body_budget.hpp"
 #include "body_decoder.hpp"
+#include "connection_stage.hpp"
 #include "metered_stream.hpp"
 #include "read_buffer.hpp"
 #include "request_parser.hpp"
 #include "respond.hpp"
-#include "stage.hpp"
 
 namespace troupe::http::detail {
 
@@ -48,7 +48,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void start() {
     since_ = clock::now();
     began_ = since_;
-    handshake_due_ = since_ + this->limits().handshake_time;
+    handshake_due_ = since_ + this->limits().handshake_timeout;
     await_request();
   }
 

@@ -27,14 +27,14 @@ void http_stage<Stream>::await_request() {
   }
   if (draining_) return finish();
   since_ = clock::now();
-  enter(phase::waiting, is_first() ? handshake_due_ : since_ + this->limits().idle_time);
+  enter(phase::waiting, is_first() ? handshake_due_ : since_ + this->limits().idle_timeout);
   read();
 }
 
 template <class Stream>
 void http_stage<Stream>::begin_request() {
   began_ = clock::now();
-  request_due_ = began_ + this->limits().request_time;
+  request_due_ = began_ + this->limits().request_timeout;
   enter(phase::reading, std::min(request_due_, handshake_due_));
   parser_.emplace(this->limits().header_bytes);
 }
@@ -250,7 +250,7 @@ void http_stage<Stream>::tell(unsigned status, std::uint64_t bytes) {
 template <class Stream>
 void http_stage<Stream>::linger() {
   since_ = clock::now();
-  enter(phase::lingering, since_ + this->limits().close_time);
+  enter(phase::lingering, since_ + this->limits().close_timeout);
   async_linger(socket(), this->template then<&http_stage::on_lingered>());
 }
 
@@ -273,7 +273,7 @@ void http_stage<Stream>::finish() {
 template <class Stream>
 time_point http_stage<Stream>::writing_due() noexcept {
   const http::limits& l = this->limits();
-  return since_ + (base::is_secured(socket()) ? l.idle_time : l.handshake_time);
+  return since_ + (base::is_secured(socket()) ? l.idle_timeout : l.handshake_timeout);
 }
 
 // Compares with the last check. Any progress at all would not suffice: a client that reads a few
@@ -282,7 +282,7 @@ template <class Stream>
 bool http_stage<Stream>::is_read_fast_enough() noexcept {
   const http::limits& l = this->limits();
   const auto taken = static_cast<double>(stream_.meter().written - written_before_);
-  const auto seconds = std::chrono::duration<double>(l.idle_time).count();
+  const auto seconds = std::chrono::duration<double>(l.idle_timeout).count();
   return base::is_secured(socket()) &&
          taken >= std::max(1.0, static_cast<double>(l.read_bytes_per_second) * seconds);
 }
@@ -293,7 +293,7 @@ time_point http_stage<Stream>::tick(time_point now) {
   time_point due = time_point::max();
   switch (phase_) {
     case phase::waiting:
-      due = is_first() ? handshake_due_ : since_ + l.idle_time;
+      due = is_first() ? handshake_due_ : since_ + l.idle_timeout;
       if (now < due) return due;
       (is_first() ? this->counts().requests_timed_out : this->counts().idle_closed).add();
       finish();
@@ -317,7 +317,7 @@ time_point http_stage<Stream>::tick(time_point now) {
       base::cut(socket());
       break;
     case phase::lingering:
-      due = since_ + l.close_time;
+      due = since_ + l.close_timeout;
       if (now < due) return due;
       this->counts().close_timed_out.add();
       finish();

@@ -189,7 +189,7 @@ TEST_F(limit, connections_max) {
 }
 
 TEST_F(limit, refused_connections_do_not_pile_up) {
-  serve({.connections_max = 1, .close_time = 60s});
+  serve({.connections_max = 1, .close_timeout = 60s});
   raw_client inside = connect();
   ASSERT_EQ(inside.get("/hello").status, 200u);
   // Each gets a response and stays open on its own side. Beyond a number they are just closed.
@@ -226,14 +226,14 @@ TEST_F(limit, connections_per_address_max) {
 }
 
 TEST_F(limit, handshake_time_ends_who_says_nothing) {
-  serve({.handshake_time = 200ms});
+  serve({.handshake_timeout = 200ms});
   raw_client c = connect();
   EXPECT_EQ(c.read_to_end(), "");
   EXPECT_EQ(statistics().requests_timed_out, 1u);
 }
 
 TEST_F(limit, handshake_time_ends_who_speaks_slowly) {
-  serve({.handshake_time = 300ms});
+  serve({.handshake_timeout = 300ms});
   raw_client c = connect();
   c.send("GET /hello HTTP/1.1\r\n");
   // Header lines follow each other forever. The response comes all the same.
@@ -243,7 +243,7 @@ TEST_F(limit, handshake_time_ends_who_speaks_slowly) {
 }
 
 TEST_F(limit, request_time_holds_for_bodies_and_later_requests) {
-  serve({.request_time = 1s});  // the time for a whole request
+  serve({.request_timeout = 1s});  // the time for a whole request
   raw_client body = connect();
   body.send(post(1000));
   while (!body.readable_within(20ms)) body.send_some("x");
@@ -257,7 +257,7 @@ TEST_F(limit, request_time_holds_for_bodies_and_later_requests) {
 }
 
 TEST_F(limit, idle_time_ends_a_kept_connection) {
-  serve({.idle_time = 200ms});
+  serve({.idle_timeout = 200ms});
   raw_client c = connect();
   EXPECT_EQ(c.get("/hello").status, 200u);
   EXPECT_EQ(c.read_to_end(), "");
@@ -266,7 +266,7 @@ TEST_F(limit, idle_time_ends_a_kept_connection) {
 }
 
 TEST_F(limit, idle_time_ends_an_answer_that_nobody_reads) {
-  serve({.idle_time = 300ms});
+  serve({.idle_timeout = 300ms});
   raw_client c{server_->port(), 4096};
   c.send("GET /large HTTP/1.1\r\nHost: here\r\n\r\n");
   EXPECT_TRUE(comes_true([&] { return statistics().idle_closed == 1; }));
@@ -275,7 +275,7 @@ TEST_F(limit, idle_time_ends_an_answer_that_nobody_reads) {
 }
 
 TEST_F(limit, read_bytes_per_second_ends_an_answer_that_is_read_all_the_time_but_slowly) {
-  serve({.idle_time = 300ms, .read_bytes_per_second = 90 * 1024 * 1024});
+  serve({.idle_timeout = 300ms, .read_bytes_per_second = 90 * 1024 * 1024});
   raw_client c{server_->port(), 64 * 1024};
   c.send("GET /large HTTP/1.1\r\nHost: here\r\n\r\n");
   // At most 16 KiB in a millisecond. The socket makes progress all the time.
@@ -288,7 +288,7 @@ TEST_F(limit, read_bytes_per_second_ends_an_answer_that_is_read_all_the_time_but
 }
 
 TEST_F(limit, idle_time_pings_and_then_cuts_a_silent_websocket) {
-  serve({.idle_time = 400ms});
+  serve({.idle_timeout = 400ms});
   raw_client c = open("/obey");
   EXPECT_EQ(c.read_frame().opcode, raw_client::ping);
   EXPECT_EQ(c.read_to_end(), "");
@@ -300,7 +300,7 @@ TEST_F(limit, idle_time_pings_and_then_cuts_a_silent_websocket) {
 }
 
 TEST_F(limit, a_websocket_that_answers_pings_stays) {
-  serve({.idle_time = 2s});
+  serve({.idle_timeout = 2s});
   raw_client c = open("/obey");
   for (int i = 0; i < 3; ++i) {
     const ws_frame f = c.read_frame();
@@ -313,7 +313,7 @@ TEST_F(limit, a_websocket_that_answers_pings_stays) {
 }
 
 TEST_F(limit, request_time_ends_a_websocket_message_that_comes_slowly) {
-  serve({.request_time = 300ms});
+  serve({.request_timeout = 300ms});
   const auto expect_closed = [&](raw_client& c, const std::string& begin, const std::string& more) {
     c.send(begin);
     while (!c.readable_within(10ms)) c.send_some(more);
@@ -361,8 +361,8 @@ class talkative : public actor {
 
 TEST_F(limit, idle_time_ends_a_websocket_that_reads_next_to_nothing) {
   http::options o = on_free_port();
-  o.limits.idle_time = 300ms;
-  o.limits.close_time = 200ms;
+  o.limits.idle_timeout = 300ms;
+  o.limits.close_timeout = 200ms;
   o.limits.send_queue_bytes = 16 * 1024 * 1024;
   start(std::move(o), [](http::server& s) { s.websocket<talkative>("/talk"); });
   raw_client c{server_->port(), 4096};
@@ -378,7 +378,7 @@ TEST_F(limit, idle_time_ends_a_websocket_that_reads_next_to_nothing) {
 }
 
 TEST_F(limit, close_time_cuts_who_does_not_close_as_well) {
-  serve({.close_time = 300ms});
+  serve({.close_timeout = 300ms});
   raw_client c = open("/obey");
   c.say("close");
   EXPECT_EQ(c.hear(), "bye");
@@ -405,11 +405,11 @@ TEST(limits, none_may_be_nothing) {
   refuses({.limits = {.message_bytes = 0}});
   refuses({.limits = {.connections_max = 0}});
   refuses({.limits = {.connections_per_address_max = 0}});
-  refuses({.limits = {.handshake_time = 0ms}});
-  refuses({.limits = {.request_time = 0ms}});
-  refuses({.limits = {.idle_time = 0ms}});
-  refuses({.limits = {.close_time = 0ms}});
-  refuses({.limits = {.drain_time = 0ms}});
+  refuses({.limits = {.handshake_timeout = 0ms}});
+  refuses({.limits = {.request_timeout = 0ms}});
+  refuses({.limits = {.idle_timeout = 0ms}});
+  refuses({.limits = {.close_timeout = 0ms}});
+  refuses({.limits = {.drain_timeout = 0ms}});
   refuses({.limits = {.send_queue_bytes = 0}});
   refuses({.limits = {.send_queues_bytes = 0}});
   refuses({.limits = {.partial_messages_bytes = 0}});

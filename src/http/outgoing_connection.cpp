@@ -238,7 +238,7 @@ void outgoing_connection::answered() {
   // A server may wrongly send a body after the response to HEAD. It would be taken for the next
   // response.
   const bool may_go_on = parser_->keep_alive() && written_ == to_write_ && buffer_.size() == 0 &&
-                         options_.keep_time.count() > 0 && errand_->what.method != "HEAD";
+                         options_.keep_alive_timeout.count() > 0 && errand_->what.method != "HEAD";
   auto answer = parser_->release();
   parser_.reset();
   fetched result;
@@ -257,7 +257,7 @@ void outgoing_connection::answered() {
   const std::shared_ptr<outgoing_connection> stays = shared_from_this();
   pool* const in = pool_;
   if (may_go_on) {
-    in->call_by(kept_since_ + options_.keep_time);
+    in->call_by(kept_since_ + options_.keep_alive_timeout);
     read();
   }
   in->finished(std::exchange(errand_, nullptr), std::move(result));
@@ -297,7 +297,7 @@ time_point outgoing_connection::tick(time_point now) {
            heard_ ? "the answer has not come to its end in time" : "there was no answer in time");
       break;
     case phase::kept: {
-      const time_point due = kept_since_ + options_.keep_time;
+      const time_point due = kept_since_ + options_.keep_alive_timeout;
       if (now < due) return due;
       close();
       pool_->changed();

@@ -176,7 +176,7 @@ std::string_view fetched::header(std::string_view name) const noexcept {
   return found == nullptr ? std::string_view{} : std::string_view{*found};
 }
 
-std::optional<std::string> what_is_wrong(const fetch& with) {
+std::optional<std::string> validate(const fetch& with) {
   if (!detail::is_token(with.method) || with.method.size() > 32) {
     return "a method is a word as GET or POST";
   }
@@ -186,7 +186,7 @@ std::optional<std::string> what_is_wrong(const fetch& with) {
   return detail::wrong_headers(with.headers, false);
 }
 
-std::optional<std::string> what_is_wrong(const connect_websocket& with) {
+std::optional<std::string> validate(const connect_websocket& with) {
   const auto parsed = detail::parse_url(with.url, detail::scheme_kind::websocket);
   if (const auto* problem = std::get_if<std::string>(&parsed)) return *problem;
   for (const std::string& each : with.protocols) {

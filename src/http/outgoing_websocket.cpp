@@ -11,7 +11,7 @@
 
 namespace troupe::http::detail {
 
-static_assert(greeting::read_bytes <= read_buffer::small_bytes);
+static_assert(client_handshake::read_bytes <= read_buffer::small_bytes);
 
 namespace {
 
@@ -39,19 +39,19 @@ outgoing_websocket::~outgoing_websocket() {
   if (dialing_) dialing_->abandon();
   if (greeting_) greeting_->abandon();
   if (stage_) stage_->abandon();
-  if (owed_) owed_.fulfil({.error = client_error::stopped, .why = "the client has ended"});
+  if (owed_) owed_.set_value({.error = client_error::stopped, .why = "the client has ended"});
 }
 
 // After abandon() no completion handler calls back, so they may capture `this`.
 void outgoing_websocket::on_start() {
   const time_point now = clock::now();
-  const auto time =
-      std::min(what_.time.count() > 0 ? what_.time : on_->limits().handshake_time, time_max);
+  const auto time = std::min(
+      what_.timeout.count() > 0 ? what_.timeout : on_->limits().handshake_timeout, time_max);
   due_ = now + time;
   set_alarm(due_);
   boost::asio::ssl::context* const trust = to_.is_secure ? &pool_->trust() : nullptr;
   dialing_ = std::make_shared<dialing>(
-      pool_->loop(), to_, trust, std::min(due_, now + pool_->options().connect_time),
+      pool_->loop(), to_, trust, std::min(due_, now + pool_->options().connect_timeout),
       dialing::told{.call_by = [this](time_point by) { set_alarm(by); },
                     .done = [this](dialed result) { dialed_as(std::move(result)); }});
   dialing_->begin();
@@ -60,13 +60,13 @@ void outgoing_websocket::on_start() {
 void outgoing_websocket::dialed_as(dialed result) {
   dialing_.reset();
   if (!result.stream) return fail(result.error, std::move(result.why));
-  greeting_ = std::make_shared<greeting>(std::move(result.stream), what_, to_,
-                                         pool_->options().user_agent, on_->limits().header_bytes,
-                                         [this](greeted answer) { greeted_as(std::move(answer)); });
+  greeting_ = std::make_shared<client_handshake>(
+      std::move(result.stream), what_, to_, pool_->options().user_agent, on_->limits().header_bytes,
+      [this](client_handshake_result answer) { greeted_as(std::move(answer)); });
   greeting_->begin();
 }
 
-void outgoing_websocket::greeted_as(greeted result) {
+void outgoing_websocket::greeted_as(client_handshake_result result) {
   greeting_.reset();
   if (!result.stream) return fail(result.error, std::move(result.why), result.status);
   try {
@@ -76,7 +76,7 @@ void outgoing_websocket::greeted_as(greeted result) {
   }
 }
 
-void outgoing_websocket::open(greeted result) {
+void outgoing_websocket::open(client_handshake_result result) {
   upgrade with{.asked = request_of(what_, to_),
                .session = &what_.session,
                .protocol = std::move(result.protocol),
@@ -86,11 +86,12 @@ void outgoing_websocket::open(greeted result) {
   stage_ = std::make_shared<websocket_stage<outgoing_stream>>(*this, on_, std::move(stream),
                                                               std::move(with), std::move(me));
   stage_->begin(result.ahead);
-  owed_.fulfil({.error = client_error::none, .why = {}, .status = 101, .socket = stage_->handle()});
+  owed_.set_value(
+      {.error = client_error::none, .why = {}, .status = 101, .socket = stage_->handle()});
 }
 
 void outgoing_websocket::fail(client_error what, std::string why, unsigned status) {
-  owed_.fulfil({.error = what, .why = std::move(why), .status = status, .socket = {}});
+  owed_.set_value({.error = what, .why = std::move(why), .status = status, .socket = {}});
   stop();
 }
 

@@ -11,9 +11,9 @@
 
 #include "alarm.hpp"
 #include "channel.hpp"
+#include "client_handshake.hpp"
 #include "client_pool.hpp"
 #include "dialing.hpp"
-#include "greeting.hpp"
 #include "outgoing_stream.hpp"
 #include "site.hpp"
 #include "websocket_stage.hpp"
@@ -23,7 +23,7 @@ namespace troupe::http::detail {
 class outgoing_websocket;
 
 template <>
-struct end_of<outgoing_stream> {
+struct connection_end<outgoing_stream> {
   using owner = outgoing_websocket;
   static constexpr role as = role::client;
 };
@@ -32,10 +32,10 @@ struct end_of<outgoing_stream> {
 /// counterpart of a server's connection. Like basic_connection, it gives these steps the abilities
 /// of an actor.
 ///
-///   dialing ──▶ greeting ──▶ stage ──▶ over
+///   dialing ──▶ client_handshake ──▶ stage ──▶ over
 ///
 /// Threads:   bound to the loop. Completion handlers are called between turns.
-/// Invariant: the requester gets one reply, within limits::handshake_time. The actor stops itself
+/// Invariant: the requester gets one reply, within limits::handshake_timeout. The actor stops itself
 ///            when all is over.
 class outgoing_websocket : public actor {
  public:
@@ -67,8 +67,8 @@ class outgoing_websocket : public actor {
 
  private:
   void dialed_as(dialed result);
-  void greeted_as(greeted result);
-  void open(greeted result);
+  void greeted_as(client_handshake_result result);
+  void open(client_handshake_result result);
   void fail(client_error what, std::string why, unsigned status = 0);
 
   const std::shared_ptr<client_pool> pool_;
@@ -80,7 +80,7 @@ class outgoing_websocket : public actor {
   time_point due_;  // until it is open
   alarm alarm_;
   std::shared_ptr<dialing> dialing_;
-  std::shared_ptr<greeting> greeting_;
+  std::shared_ptr<client_handshake> greeting_;
   std::shared_ptr<websocket_stage<outgoing_stream>> stage_;
 };
 

@@ -14,11 +14,11 @@
 #include <troupe/net/signals.hpp>
 #include <troupe/sync/mutex.hpp>
 
+#include "access_logged_session.hpp"
 #include "gate.hpp"
 #include "metrics.hpp"
 #include "site.hpp"
 #include "text.hpp"
-#include "told_session.hpp"
 
 namespace troupe::http {
 namespace {
@@ -37,11 +37,11 @@ http::options checked(http::options o) {
   positive(l.message_bytes > 0, "message_bytes");
   positive(l.connections_max > 0, "connections_max");
   positive(l.connections_per_address_max > 0, "connections_per_address_max");
-  positive(l.handshake_time.count() > 0, "handshake_time");
-  positive(l.request_time.count() > 0, "request_time");
-  positive(l.idle_time.count() > 1, "idle_time");
-  positive(l.close_time.count() > 0, "close_time");
-  positive(l.drain_time.count() > 0, "drain_time");
+  positive(l.handshake_timeout.count() > 0, "handshake_timeout");
+  positive(l.request_timeout.count() > 0, "request_timeout");
+  positive(l.idle_timeout.count() > 1, "idle_timeout");
+  positive(l.close_timeout.count() > 0, "close_timeout");
+  positive(l.drain_timeout.count() > 0, "drain_timeout");
   positive(l.send_queue_bytes > 0, "send_queue_bytes");
   positive(l.send_queues_bytes > 0, "send_queues_bytes");
   positive(l.partial_messages_bytes > 0, "partial_messages_bytes");
@@ -113,7 +113,8 @@ void server::add_websocket(std::string path, websocket_options how, detail::sess
   if (const auto& on_access = state_->site->options.on_access) {
     make = [&on_access, made = std::move(make)](http::websocket client) {
       const http::websocket same = client;
-      return std::make_unique<detail::told_session>(made(std::move(client)), same, on_access);
+      return std::make_unique<detail::access_logged_session>(made(std::move(client)), same,
+                                                             on_access);
     };
   }
   state_->routes().add(std::move(path), std::move(make), std::move(how));
@@ -191,7 +192,7 @@ int server::run(const std::function<void()>& serving) {
   } const at_the_end{*state_};
   if (!state_->gate) start();
   if (serving) serving();
-  if (state_->waiting->wait()) drain(state_->site->limits().drain_time);
+  if (state_->waiting->wait()) drain(state_->site->limits().drain_timeout);
   return 0;
 }
 

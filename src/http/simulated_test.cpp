@@ -235,7 +235,7 @@ TEST(simulated_server, the_time_of_a_message_ends_with_it) {
   const std::string rest = frame.substr(7);
   one.say(begin);
   for (int i = 0; i < 5; ++i) {
-    (void)w.sim.advance(20s);  // limits::request_time is 30 s
+    (void)w.sim.advance(20s);  // limits::request_timeout is 30 s
     one.say(rest + begin);
   }
   (void)w.sim.advance(20s);

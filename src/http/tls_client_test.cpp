@@ -189,7 +189,7 @@ TEST_F(tls_client, says_that_there_is_no_TLS) {
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   fetch what;
   what.url = to(silent, "localhost");
-  what.time = 1s;  // the time for connecting
+  what.timeout = 1s;  // the time for connecting
   EXPECT_EQ(problem(get(what)), "timeout: localhost has not shaken hands for TLS in time");
 }
 

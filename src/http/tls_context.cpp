@@ -295,7 +295,7 @@ std::string to_string(const tls_certificate& of) {
   return of.subject + ", until " + std::string(date, size);
 }
 
-std::string_view worry_about(const tls_certificate& of, wall_clock::time_point when) {
+std::string_view expiry_warning(const tls_certificate& of, wall_clock::time_point when) {
   if (when < of.not_before) return "it is not valid yet";
   if (when > of.not_after) return "it has expired";
   if (when > of.not_after - soon) return "it expires within two weeks";

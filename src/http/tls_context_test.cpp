@@ -44,10 +44,10 @@ TEST_F(certificates, a_pair_that_fits_is_taken_and_described) {
   EXPECT_EQ(made->certificate().subject, "CN=localhost");
   EXPECT_EQ(made->certificate().issuer, "CN=localhost");
   EXPECT_EQ(
-      worry_about(made->certificate(), made->certificate().not_before - std::chrono::hours{1}),
+      expiry_warning(made->certificate(), made->certificate().not_before - std::chrono::hours{1}),
       "it is not valid yet");
-  EXPECT_EQ(worry_about(made->certificate(), wall_clock::now()), "it expires within two weeks");
-  EXPECT_EQ(worry_about(made->certificate(), wall_clock::now() + std::chrono::hours{25}),
+  EXPECT_EQ(expiry_warning(made->certificate(), wall_clock::now()), "it expires within two weeks");
+  EXPECT_EQ(expiry_warning(made->certificate(), wall_clock::now() + std::chrono::hours{25}),
             "it has expired");
 }
 
@@ -55,7 +55,7 @@ TEST_F(certificates, rsa_is_as_good) {
   const test_certificate rsa({.name = "rsa.example", .is_rsa = true, .days_to = 365});
   const tls_certificate is = read_certificate(folder_.write("rsa", rsa));
   EXPECT_EQ(is.subject, "CN=rsa.example");
-  EXPECT_EQ(worry_about(is, wall_clock::now()), "");
+  EXPECT_EQ(expiry_warning(is, wall_clock::now()), "");
   EXPECT_THAT(to_string(is),
               testing::MatchesRegex("CN=rsa.example, until 20..-..-.. ..:..:.. UTC"));
 }
@@ -72,7 +72,7 @@ TEST_F(certificates, those_that_signed_it_come_with_it) {
 
 TEST_F(certificates, an_expired_one_is_taken_and_says_so) {
   const test_certificate old({.days_from = -10, .days_to = -1});
-  EXPECT_EQ(worry_about(read_certificate(folder_.write("old", old)), wall_clock::now()),
+  EXPECT_EQ(expiry_warning(read_certificate(folder_.write("old", old)), wall_clock::now()),
             "it has expired");
 }
 

@@ -120,7 +120,7 @@ TEST_F(secured, holds_what_a_client_does_not_read_yet) {
 
 TEST_F(secured, closes_a_client_that_reads_too_slowly) {
   http::options o = with_tls();
-  o.limits.close_time = 200ms;
+  o.limits.close_timeout = 200ms;
   serve(o);
   tls_raw_client c = secure_open("/pour");
   c.say("300");
@@ -228,7 +228,7 @@ TEST_F(secured, counts_by_what_handshakes_fail) {
 
 TEST_F(secured, a_handshake_that_does_not_go_on_is_cut_and_holds_nobody_up) {
   http::options o = with_tls();
-  o.limits.handshake_time = 2s;  // the time for the other handshakes
+  o.limits.handshake_timeout = 2s;  // the time for the other handshakes
   serve(o);
   std::vector<raw_client> silent;
   for (int i = 0; i < 10; ++i) {
@@ -243,7 +243,7 @@ TEST_F(secured, a_handshake_that_does_not_go_on_is_cut_and_holds_nobody_up) {
 
 TEST_F(secured, one_that_is_refused_but_stays_is_cut_too) {
   http::options o = with_tls();
-  o.limits.handshake_time = 1s;  // the time for its response
+  o.limits.handshake_timeout = 1s;  // the time for its response
   serve(o);
   raw_client c = connect();
   c.send("GET / HTTP/1.1\r\n\r\n");
@@ -254,7 +254,7 @@ TEST_F(secured, one_that_is_refused_but_stays_is_cut_too) {
 TEST_F(secured, tells_by_tls_that_there_is_no_room) {
   http::options o = with_tls();
   o.limits.connections_max = 1;
-  o.limits.handshake_time = 2s;  // the time for the other handshakes
+  o.limits.handshake_timeout = 2s;  // the time for the other handshakes
   serve(o);
   tls_raw_client first = secure_connect();
   EXPECT_EQ(first.get("/hello").status, 200u);
@@ -326,7 +326,7 @@ TEST_F(secured, the_system_may_go_first) {
 
 TEST_F(secured, pings_and_cuts_the_idle) {
   http::options o = with_tls();
-  o.limits.idle_time = 400ms;
+  o.limits.idle_timeout = 400ms;
   serve(o);
   tls_raw_client w = secure_open("/obey");
   EXPECT_EQ(w.read_frame().opcode, raw_client::ping);
@@ -340,7 +340,7 @@ TEST_F(secured, pings_and_cuts_the_idle) {
 
 TEST_F(secured, a_late_request_is_told_so) {
   http::options o = with_tls();
-  o.limits.request_time = 200ms;
+  o.limits.request_timeout = 200ms;
   serve(o);
   tls_raw_client c = secure_connect();
   c.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n12345");

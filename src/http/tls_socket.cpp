@@ -38,7 +38,7 @@ static_assert(answer_to_plain_http.size() - answer_to_plain_http.find("\r\n\r\n"
 
 /// The state that exists as long as an operation of the socket is outstanding.
 ///
-///   greeting ──handshake done──▶ open ──────────────▶ broken
+///   client_handshake ──handshake done──▶ open ──────────────▶ broken
 ///      │                                                ▲
 ///      └──failed──▶ refusing ──last word said, and the client has closed
 ///
@@ -83,7 +83,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   void close(net::error_code& error) {
     error = {};
     if (std::exchange(is_closed_, true)) return;
-    if (phase_ == phase::greeting && counts_ != nullptr) counts_->cut.add();
+    if (phase_ == phase::client_handshake && counts_ != nullptr) counts_->cut.add();
     if (!is_cut_ && engine_) {
       engine_->close();
       say_at_once();
@@ -112,7 +112,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   }
 
  private:
-  enum class phase : std::uint8_t { greeting, open, refusing, broken };
+  enum class phase : std::uint8_t { client_handshake, open, refusing, broken };
 
   /// Completes an operation of the socket: it takes a step, or reports that none will follow.
   template <void (core::*Step)(net::error_code, std::size_t)>
@@ -161,7 +161,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   // ── Next steps ──────────────────────────────────────────────────────────────────────────────
   void go_on() {
     if (is_closed_) return cancel();
-    if (phase_ == phase::greeting) greet();
+    if (phase_ == phase::client_handshake) greet();
     if (phase_ == phase::open) decrypt();
     send();
     if (phase_ == phase::refusing) refuse();
@@ -265,7 +265,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   // The first error counts. Pending output is still sent.
   void break_with(net::error_code error) {
     if (phase_ == phase::broken) return;
-    if (phase_ == phase::greeting && counts_ != nullptr) counts_->gone.add();
+    if (phase_ == phase::client_handshake && counts_ != nullptr) counts_->gone.add();
     phase_ = phase::broken;
     error_ = error;
   }
@@ -274,7 +274,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
 
   // Takes up to this much of the data to be written, with small pieces combined in one record.
   std::size_t take(std::span<const boost::asio::const_buffer> from) {
-    const std::size_t most = phase_ == phase::greeting ? record_bytes : write_bytes_max;
+    const std::size_t most = phase_ == phase::client_handshake ? record_bytes : write_bytes_max;
     std::array<char, record_bytes> piece;
     std::size_t filled = 0, taken = 0;
     for (const boost::asio::const_buffer& each : from) {
@@ -368,7 +368,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   ending* ready_ = nullptr;  // set within a completion handler
   net::error_code end_;      // how reading from the socket has ended
   net::error_code error_;    // the reason for broken or refusing
-  phase phase_ = phase::greeting;
+  phase phase_ = phase::client_handshake;
   bool needs_input_ = false;
   bool is_reading_ = false;
   bool is_writing_ = false;

@@ -201,7 +201,7 @@ TEST_F(websocket_client, believes_no_extension_and_no_other_subprotocol) {
 TEST_F(websocket_client, gives_up_in_time) {
   raw_server silent([](raw_client& p, int) { p.read_to_end(); });
   connect_websocket what = to(silent.websocket_url());
-  what.time = 1s;  // the time for connecting
+  what.timeout = 1s;  // the time for connecting
   EXPECT_EQ(problem(open(std::move(what))),
             "timeout: 127.0.0.1 has not agreed to a WebSocket in time");
 }
@@ -291,7 +291,7 @@ TEST_F(websocket_client, answers_pings_and_a_close) {
 }
 
 TEST_F(websocket_client, pings_a_silent_peer_and_gives_it_up) {
-  options_.websocket_limits.idle_time = 500ms;
+  options_.websocket_limits.idle_timeout = 500ms;
   std::atomic<unsigned> heard{0};
   EXPECT_EQ(end_with([&](raw_client& p, int) {
               heard = raw_server::read_masked(p).opcode;
@@ -341,7 +341,7 @@ TEST_F(websocket_client, holds_a_peer_back_that_floods) {
 
 TEST_F(websocket_client, a_peer_that_does_not_read_is_closed) {
   options_.websocket_limits.send_queue_bytes = 64 * 1024;
-  options_.websocket_limits.close_time = 50ms;
+  options_.websocket_limits.close_timeout = 50ms;
   raw_server deaf([](raw_client& p, int) {
     raw_server::agree(p);
     p.readable_within(60s);  // and does not read more than that

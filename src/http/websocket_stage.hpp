@@ -10,13 +10,13 @@
 
 #include "byte_share.hpp"
 #include "channel.hpp"
+#include "connection_stage.hpp"
 #include "frame_parser.hpp"
 #include "gathered_frames.hpp"
 #include "mask_keys.hpp"
 #include "metered_stream.hpp"
 #include "read_buffer.hpp"
 #include "respond.hpp"
-#include "stage.hpp"
 
 namespace troupe::http::detail {
 
@@ -33,8 +33,8 @@ namespace troupe::http::detail {
 /// was refused by the mailbox or by a budget. That message and the data that was read after it stay
 /// in `in_`. The message is offered again.
 ///
-/// A message must arrive within limits::request_time, and 64 KiB must be written within
-/// limits::idle_time. So neither a client that sends a byte now and then nor one that reads a byte
+/// A message must arrive within limits::request_timeout, and 64 KiB must be written within
+/// limits::idle_timeout. So neither a client that sends a byte now and then nor one that reads a byte
 /// now and then stays.
 ///
 /// While closing, each side sends one close frame; one of them began it. Then the stage lingers
@@ -70,7 +70,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   enum class held : std::uint8_t { no, by_window, by_mailbox, by_refusal };
   enum class asked : std::uint8_t { no, waiting, told };
 
-  static constexpr role side = end_of<Stream>::as;
+  static constexpr role side = connection_end<Stream>::as;
 
   Stream& socket() noexcept { return stream_.next_layer(); }
   void enter(phase next, time_point due) {

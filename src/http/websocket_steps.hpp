@@ -46,7 +46,7 @@ websocket_stage<Stream>::websocket_stage(typename base::owner_type& owner,
 
 template <class Stream>
 void websocket_stage<Stream>::accept(std::string_view answer) {
-  enter(phase::accepting, clock::now() + this->limits().handshake_time);
+  enter(phase::accepting, clock::now() + this->limits().handshake_timeout);
   out_.add(answer);
   write_some();
 }
@@ -72,7 +72,7 @@ void websocket_stage<Stream>::open() {
   this->counts().upgraded.add();
   this->counts().websockets.add();
   counted_ = true;
-  enter(phase::open, clock::now() + this->limits().idle_time / 2);
+  enter(phase::open, clock::now() + this->limits().idle_timeout / 2);
   open_session();
   if (draining_) drain();
 }
@@ -158,7 +158,7 @@ void websocket_stage<Stream>::time_message() {
   if (phase_ != phase::open || !has_begun) {
     message_due_ = time_point::max();
   } else if (message_due_ == time_point::max()) {
-    message_due_ = clock::now() + this->limits().request_time;
+    message_due_ = clock::now() + this->limits().request_timeout;
     this->owner().set_alarm(message_due_);
   }
 }
@@ -339,7 +339,7 @@ void websocket_stage<Stream>::write() {
   gather();
   if (out_.is_empty()) return;
   const auto parts = static_cast<duration::rep>(out_.bytes() / gathered_frames::write_bytes + 1);
-  written_due_ = clock::now() + parts * duration(this->limits().idle_time);
+  written_due_ = clock::now() + parts * duration(this->limits().idle_timeout);
   this->owner().set_alarm(written_due_);
   write_some();
 }
@@ -419,7 +419,7 @@ void websocket_stage<Stream>::on_written(net::error_code error, std::size_t byte
   } else if (phase_ == phase::open && this->has_outstanding()) {
     // The client may have sent its reason before it left. Reading finds that, or the end as well.
     mute_ = true;
-    this->owner().set_alarm(due_ = clock::now() + this->limits().close_time);
+    this->owner().set_alarm(due_ = clock::now() + this->limits().close_timeout);
   } else {
     lost(error);
   }
@@ -465,7 +465,7 @@ void websocket_stage<Stream>::close(closed as) {
 template <class Stream>
 void websocket_stage<Stream>::begin_closing(closed as) {
   as_ = std::move(as);
-  enter(phase::closing, clock::now() + this->limits().close_time);
+  enter(phase::closing, clock::now() + this->limits().close_timeout);
   message_due_ = written_due_ = time_point::max();  // the phase has its own deadline
   let_go();
   // The frames that are being written must stay; the others are no longer needed.
@@ -550,10 +550,10 @@ time_point websocket_stage<Stream>::watch(time_point now) {
     }
     // A client that is not read from cannot be heard.
     const time_point heard = held_ != held::no || draining_ ? now : stream_.meter().heard;
-    if (now < heard + l.idle_time / 2) return heard + l.idle_time / 2;
-    if (now < heard + l.idle_time) {
+    if (now < heard + l.idle_timeout / 2) return heard + l.idle_timeout / 2;
+    if (now < heard + l.idle_timeout) {
       ping_once_since(heard, now);
-      return heard + l.idle_time;
+      return heard + l.idle_timeout;
     }
     this->counts().idle_closed.add();
     as_ = {.code = close_code::abnormal,

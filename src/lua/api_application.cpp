@@ -5,7 +5,7 @@
 #include <lua.hpp>
 #include <string>
 
-#include "linear.hpp"
+#include "metered_functions.hpp"
 #include "program.hpp"
 #include "value_codec.hpp"
 

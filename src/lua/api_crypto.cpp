@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "api_arguments.hpp"
-#include "linear.hpp"
+#include "metered_functions.hpp"
 #include "program.hpp"
 
 namespace troupe::lua::detail {

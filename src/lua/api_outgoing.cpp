@@ -128,14 +128,14 @@ void read_request(program& whose, lua_State* in, int at, http::fetch& into) {
   const auto most = static_cast<lua_Integer>(whose.its_state().governor().allowed().memory_hard);
   std::size_t redirects = 0;
   read_headers(in, at, into.headers);
-  read_seconds(in, at, "timeout", into.time);
+  read_seconds(in, at, "timeout", into.timeout);
   read_number(in, at, "max_bytes", most, into.body_bytes);
   read_number(in, at, "redirects", 20, redirects);
   into.redirects = static_cast<unsigned>(redirects);
 }
 
 int fetch(program& whose, lua_State* in, http::fetch what) {
-  if (const auto wrong = http::what_is_wrong(what)) return luaL_error(in, "%s", wrong->c_str());
+  if (const auto wrong = http::validate(what)) return luaL_error(in, "%s", wrong->c_str());
   whose.around().fetch(std::move(what), whose.its_tasks().announce_wait(in));
   return tasks::wait(in);
 }
@@ -201,9 +201,9 @@ int connect(program& whose, lua_State* in) {
   lua_settop(in, 2);
   check_options(in, 2, {"protocols", "headers", "timeout", "on_message", "on_close"});
   read_headers(in, 2, what.headers);
-  read_seconds(in, 2, "timeout", what.time);
+  read_seconds(in, 2, "timeout", what.timeout);
   read_texts(in, 2, "protocols", what.protocols);
-  if (const auto wrong = http::what_is_wrong(what)) return luaL_error(in, "%s", wrong->c_str());
+  if (const auto wrong = http::validate(what)) return luaL_error(in, "%s", wrong->c_str());
 
   // The connection is added first. If a later step fails, the connection is collected and
   // forgotten.
@@ -322,7 +322,7 @@ std::string lowered(std::string_view text) {
 int push_fetched(lua_State* to, const ask_result<http::fetched>& got) {
   if (!got || !*got) {
     const std::string why =
-        got ? std::string(http::to_string(got->error)) + ": " + got->why : got.why();
+        got ? std::string(http::to_string(got->error)) + ": " + got->why : got.message();
     lua_pushnil(to);
     lua_pushlstring(to, why.data(), why.size());
     return 2;
@@ -355,7 +355,7 @@ int push_fetched(lua_State* to, const ask_result<http::fetched>& got) {
 }
 
 std::string why_not_connected(const ask_result<http::connected>& got) {
-  return got ? std::string(http::to_string(got->error)) + ": " + got->why : got.why();
+  return got ? std::string(http::to_string(got->error)) + ": " + got->why : got.message();
 }
 
 void open_outgoing(lua_State* in, program& whose) {

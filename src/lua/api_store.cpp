@@ -201,7 +201,7 @@ void set_store(lua_State* in, program& whose, shared_store& which, const char* n
 }  // namespace
 
 void open_store(lua_State* in, program& whose) {
-  participation& shared = whose.around().shared();
+  instance_memberships& shared = whose.around().shared();
   set_store(in, whose, shared.store(), "store");
   set_store(in, whose, shared.all().store(), "shared_store");
 }

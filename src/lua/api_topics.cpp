@@ -78,7 +78,7 @@ std::string_view check_topic(lua_State* in) {
   return name;
 }
 
-crowds& all_crowds(program& whose) { return whose.around().shared().all().crowds(); }
+topic_members& all_crowds(program& whose) { return whose.around().shared().all().topic_members(); }
 std::string crowd_of(program& whose, lua_State* in) {
   return whose.around().shared().crowd(check_topic(in));
 }
@@ -95,13 +95,13 @@ int topic(program&, lua_State* in) {
 }
 
 // Pushes whether the place was new; or nil and the limit that was reached.
-int push_place(lua_State* in, participation::outcome what) {
-  if (what == participation::outcome::full) return push_why(in, "full");
-  if (what == participation::outcome::too_many) {
+int push_place(lua_State* in, instance_memberships::outcome what) {
+  if (what == instance_memberships::outcome::full) return push_why(in, "full");
+  if (what == instance_memberships::outcome::too_many) {
     return luaL_error(in, "the client is in %d topics already, which is the limit",
-                      static_cast<int>(participation::topics_max));
+                      static_cast<int>(instance_memberships::topics_max));
   }
-  lua_pushboolean(in, what == participation::outcome::done);
+  lua_pushboolean(in, what == instance_memberships::outcome::done);
   return 1;
 }
 
@@ -141,7 +141,7 @@ int count(program& whose, lua_State* in) {
 template <class Send>
 int to_all(program& whose, lua_State* in, std::uint64_t except, Send send) {
   lua_Integer reached = 0;
-  if (const crowds::followers all = all_crowds(whose).all(crowd_of(whose, in))) {
+  if (const topic_members::followers all = all_crowds(whose).all(crowd_of(whose, in))) {
     for (const follower& each : *all) {
       if (each.client == except || send(each) != delivery::accepted) continue;
       whose.around().sent_one();
@@ -204,7 +204,7 @@ int track(program& whose, lua_State* in) {
   const std::uint64_t who = check_here(whose, in, 2).id;
   lua_settop(in, 3);
   std::string meta;
-  encode(in, 3, encoding::cbor, meta, {.bytes = participation::meta_bytes_max});
+  encode(in, 3, encoding::cbor, meta, {.bytes = instance_memberships::meta_bytes_max});
   governor::of(in).spend(in, steps_of_a_change);
   return push_place(in, whose.around().shared().track(name, who, std::move(meta)));
 }
@@ -219,7 +219,7 @@ int untrack(program& whose, lua_State* in) {
 
 // topic:list(): returns {id = …, instance = …, meta = …} for each present client.
 int list(program& whose, lua_State* in) {
-  const crowds::attendees all = all_crowds(whose).present(crowd_of(whose, in));
+  const topic_members::attendees all = all_crowds(whose).present(crowd_of(whose, in));
   governor::of(in).spend(in, all.size() + 1);
   lua_newtable(in);
   lua_Integer i = 0;

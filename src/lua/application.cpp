@@ -14,7 +14,7 @@
 #include "application_state.hpp"
 #include "community_state.hpp"
 #include "instance.hpp"
-#include "participation.hpp"
+#include "instance_memberships.hpp"
 #include "program.hpp"
 #include "rpc.hpp"
 #include "session.hpp"
@@ -29,11 +29,12 @@ using detail::instance;
 constexpr duration start_margin = 5s;
 
 /// The environment of a program that is only checked: its calls have no effect.
-class nowhere final : public detail::surroundings, public detail::tasks::observer {
+class nowhere final : public detail::program_host, public detail::tasks::observer {
  public:
   explicit nowhere(const application_options& of)
       : name_(of.name),
-        shared_(std::make_shared<detail::commons>(nullptr, shared_limits{}), of.name, 0, of.store,
+        shared_(std::make_shared<detail::shared_state>(nullptr, shared_limits{}), of.name, 0,
+                of.store,
                 std::make_shared<const std::function<void(std::uint64_t)>>([](std::uint64_t) {}),
                 [](const detail::shared_topics::topic&) { return subscription{}; }) {}
 
@@ -45,7 +46,7 @@ class nowhere final : public detail::surroundings, public detail::tasks::observe
   std::vector<std::uint64_t> client_ids() const override { return {}; }
   void sent_one() noexcept override {}
   detail::rooms& all_rooms() noexcept override { return rooms_; }
-  detail::participation& shared() noexcept override { return shared_; }
+  detail::instance_memberships& shared() noexcept override { return shared_; }
   void ask(detail::outgoing, duration, std::uint64_t) override {}
   delivery send(detail::outgoing) override { return delivery::accepted; }
   void fetch(http::fetch, std::uint64_t) override {}
@@ -56,7 +57,7 @@ class nowhere final : public detail::surroundings, public detail::tasks::observe
  private:
   const std::string& name_;
   detail::rooms rooms_;
-  detail::participation shared_;
+  detail::instance_memberships shared_;
 };
 
 }  // namespace
@@ -107,7 +108,7 @@ class application::state {
     const time_point by = later(clock::now(), deadline);
     core_->among()->remove(core_->options().name);
     // on_stop may wait.
-    std::vector<asking<bool>> farewells;
+    std::vector<ask_future<bool>> farewells;
     for (const auto& each : instances_) {
       farewells.push_back(each.ask<detail::wind_up>(deadline));
     }
@@ -132,8 +133,8 @@ class application::state {
       how.max_messages = its.limits.mailbox_messages;
       how.max_bytes = its.limits.mailbox_bytes;
       children.push_back(child<instance>(its.name + "/" + std::to_string(i), core_, i)
-                             .starts_within(2 * its.limits.run_time + start_margin)
-                             .spawned(std::move(how)));
+                             .start_timeout(2 * its.limits.run_timeout + start_margin)
+                             .options(std::move(how)));
     }
     supervision rules;
     rules.max_restarts = supervision::unlimited;
@@ -173,8 +174,8 @@ class application::state {
   }
 
   std::string prepare_all() {
-    const duration most = latest_->limits.upgrade_time;
-    std::vector<asking<detail::upgraded>> checks;
+    const duration most = latest_->limits.upgrade_timeout;
+    std::vector<ask_future<detail::upgraded>> checks;
     for (const auto& each : instances_) {
       checks.push_back(each.ask<detail::prepare>(most, latest_));
     }
@@ -186,22 +187,22 @@ class application::state {
         why_not = got->why_not;
       } else {
         why_not = got.error() == ask_error::timeout
-                      ? "on_start and self_test have not returned within upgrade_time"
-                      : std::string("it could not be started: ").append(got.why());
+                      ? "on_start and self_test have not returned within upgrade_timeout"
+                      : std::string("it could not be started: ").append(got.message());
       }
     }
     return why_not;
   }
 
   std::string take_over_all() {
-    const time_point until = later(clock::now(), latest_->limits.upgrade_time);
+    const time_point until = later(clock::now(), latest_->limits.upgrade_timeout);
     const duration spare =
-        4 * std::max(latest_->limits.run_time, running_->limits.run_time) + start_margin;
+        4 * std::max(latest_->limits.run_timeout, running_->limits.run_timeout) + start_margin;
     for (std::size_t i = 0; i < instances_.size(); ++i) {
       // The instance refuses a request that comes too late, and its reply says so.
       const auto got =
           instances_[i].ask<detail::take_over>(later(until, spare) - clock::now(), until).get();
-      std::string why_not = got ? got->why_not : std::string(got.why());
+      std::string why_not = got ? got->why_not : std::string(got.message());
       if (why_not.empty()) continue;
       for (std::size_t k = i; k < instances_.size(); ++k) instances_[k].send(detail::abandon{});
       if (i > 0) {
@@ -216,7 +217,7 @@ class application::state {
 
   // Waits until all instances have started or one has failed.
   void await_start() {
-    const duration most = 4 * core_->options().limits.run_time + start_margin;
+    const duration most = 4 * core_->options().limits.run_timeout + start_margin;
     const std::string why = core_->await_starts(later(clock::now(), most));
     if (why.empty()) return;
     top_.stop();

@@ -55,10 +55,10 @@ limits checked_limits(const std::string& application, const limits& its) {
     }
   };
   at_least("memory_bytes", its.memory_bytes, std::size_t{256 * 1024});
-  at_least("run_time in ms", its.run_time.count(), std::int64_t{1});
+  at_least("run_timeout in ms", its.run_timeout.count(), std::int64_t{1});
   at_least("mailbox_messages", its.mailbox_messages, std::size_t{1});
   at_least("mailbox_bytes", its.mailbox_bytes, std::size_t{1'024});
-  at_least("upgrade_time in ms", its.upgrade_time.count(), std::int64_t{1});
+  at_least("upgrade_timeout in ms", its.upgrade_timeout.count(), std::int64_t{1});
   return its;
 }
 

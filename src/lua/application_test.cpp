@@ -73,7 +73,7 @@ TEST_F(running_application, an_error_fails_one_message) {
 }
 
 TEST_F(running_application, an_endless_loop_fails_one_message) {
-  options_.limits.run_time = std::chrono::milliseconds(20);
+  options_.limits.run_timeout = std::chrono::milliseconds(20);
   start(
       "return {on_message = function(client, data) while data == 'loop' do end client:send(data) "
       "end}");
@@ -86,7 +86,7 @@ TEST_F(running_application, an_endless_loop_fails_one_message) {
 }
 
 TEST_F(running_application, each_endless_loop_is_ended) {
-  options_.limits.run_time = std::chrono::milliseconds(20);
+  options_.limits.run_timeout = std::chrono::milliseconds(20);
   start(
       "return {on_message = function(client, data) "
       "local x <close> = setmetatable({}, {__close = function() while data == 'close' do end end}) "
@@ -453,7 +453,7 @@ TEST_F(rpc_application, calls_that_wait_for_their_channel_are_bounded_in_bytes) 
 }
 
 TEST_F(rpc_application, a_method_that_does_not_end_is_killed_and_answered) {
-  options_.limits.run_time = std::chrono::milliseconds(20);
+  options_.limits.run_timeout = std::chrono::milliseconds(20);
   start("return {rpc = {loop = function() while true do end end}}");
   raw_client client = open_rpc();
   client.say(R"({"id": 1, "method": "loop"})");

@@ -6,7 +6,7 @@
 
 #include "governor.hpp"
 #include "libraries.hpp"
-#include "linear.hpp"
+#include "metered_functions.hpp"
 #include "weak_tables.hpp"
 
 namespace troupe::lua::detail {

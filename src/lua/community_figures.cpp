@@ -53,7 +53,7 @@ void add_applications(figure_list& to, const std::vector<counted>& all) {
       const std::uint64_t limits = its.out_of_time + its.out_of_memory;
       const std::uint64_t errors = its.failures - std::min(its.failures, limits);
       failures.add(errors, {{"application", application}, {"reason", "error"}});
-      failures.add(its.out_of_time, {{"application", application}, {"reason", "run_time"}});
+      failures.add(its.out_of_time, {{"application", application}, {"reason", "run_timeout"}});
       failures.add(its.out_of_memory, {{"application", application}, {"reason", "memory"}});
     }
   }

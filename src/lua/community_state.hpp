@@ -14,7 +14,7 @@
 #include <troupe/sync/mutex.hpp>
 #include <troupe/troupe.hpp>
 
-#include "commons.hpp"
+#include "shared_state.hpp"
 
 namespace troupe::lua {
 
@@ -33,14 +33,16 @@ class community::state {
   state(troupe::system& on, log_sink log, const shared_limits& allowed)
       : system_(on),
         log_(std::move(log)),
-        shared_(std::make_shared<detail::commons>(&on, allowed)) {}
+        shared_(std::make_shared<detail::shared_state>(&on, allowed)) {}
 
   [[nodiscard]] troupe::system& system() const noexcept { return system_; }
   void log(const log_line& line) const noexcept {
     if (log_) log_(line);
   }
 
-  [[nodiscard]] const std::shared_ptr<detail::commons>& shared() const noexcept { return shared_; }
+  [[nodiscard]] const std::shared_ptr<detail::shared_state>& shared() const noexcept {
+    return shared_;
+  }
 
   /// Includes the statistics of an application in the figures as long as it exists.
   void show(std::weak_ptr<const detail::application_core> which);
@@ -55,7 +57,7 @@ class community::state {
  private:
   troupe::system& system_;
   const log_sink log_;
-  const std::shared_ptr<detail::commons> shared_;
+  const std::shared_ptr<detail::shared_state> shared_;
   mutable mutex mutex_;  // guards the members below
   std::map<std::string, finder, std::less<>> known_;
   std::vector<std::weak_ptr<const detail::application_core>> shown_;

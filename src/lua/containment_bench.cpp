@@ -70,7 +70,7 @@ double run(const script& which, std::chrono::milliseconds limit, const std::stri
     for (auto at = text.find('%'); at != text.npos; at = text.find('%')) text.replace(at, 1, bytes);
     return text;
   };
-  state scripts({.run_time = limit});
+  state scripts({.run_timeout = limit});
   lua_State* const lua = scripts.main();
   const std::string prepare = with_size(which.prepare);
   const std::string loop = with_size(which.loop);

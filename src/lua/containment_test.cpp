@@ -117,7 +117,7 @@ TEST_F(script, a_killed_run_leaves_memory_for_what_is_made_between_runs) {
 // ── How soon the clock is checked ─────────────────────────────────────────────────────────────
 
 struct looked_at : script {
-  looked_at() : script({.run_time = std::chrono::seconds(1)}) {
+  looked_at() : script({.run_timeout = std::chrono::seconds(1)}) {
     lua_pushcfunction(state_.main(), [](lua_State* in) {
       lua_pushinteger(in, lua_gethookcount(in));
       return 1;
@@ -183,7 +183,7 @@ struct hungry : script {
   hungry()
       : script({.memory_soft = 1'000'000,
                 .memory_hard = 2'000'000,
-                .run_time = std::chrono::minutes(1)}) {}
+                .run_timeout = std::chrono::minutes(1)}) {}
 };
 
 TEST_F(hungry, more_than_the_hard_bound_fails) {
@@ -261,7 +261,7 @@ TEST_F(script, bytecode_is_refused) {
 }
 
 struct unhurried : script {
-  unhurried() : script({.run_time = std::chrono::seconds(1)}) {}
+  unhurried() : script({.run_timeout = std::chrono::seconds(1)}) {}
 };
 
 TEST_F(unhurried, finalisers_are_refused) {

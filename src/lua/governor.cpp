@@ -182,7 +182,7 @@ void governor::look(lua_State* by, std::size_t steps) {
 }
 
 void governor::begin(time_point now) noexcept {
-  over_at_ = later(now, bounds_.run_time);
+  over_at_ = later(now, bounds_.run_timeout);
   now_ = now;
   verdict_ = verdict::none;
   unlooked_ = window_ = window();

@@ -21,7 +21,7 @@ struct bounds {
   std::size_t memory_soft = 48 * 1024 * 1024;
   std::size_t memory_hard = 64 * 1024 * 1024;
   /// Time of one run: from the moment a script is entered until it returns or waits.
-  duration run_time = std::chrono::seconds(1);
+  duration run_timeout = std::chrono::seconds(1);
 };
 
 /// Limits what the scripts of one Lua state consume. It is the allocator of the state, and it

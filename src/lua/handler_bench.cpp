@@ -76,7 +76,7 @@ class written final : public ending {
 
 int main(int argc, char** argv) {
   const bool smoke = argc > 1 && std::string_view(argv[1]) == "--smoke";
-  state its({.run_time = std::chrono::minutes(1)});
+  state its({.run_timeout = std::chrono::minutes(1)});
   lua_State* const lua = its.main();
   open_codecs(lua);
   strict failures;

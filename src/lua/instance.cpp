@@ -87,13 +87,13 @@ class instance::owed_answer final : public ending {
     answer its;
     lua_settop(in, first);  // one result, the default is nil
     encode(in, first, encoding::cbor, its.value);
-    owed_.fulfil(std::move(its));
+    owed_.set_value(std::move(its));
   }
-  void failed(const failure& why) noexcept override { owed_.fulfil(answer::error(why.text)); }
+  void failed(const failure& why) noexcept override { owed_.set_value(answer::error(why.text)); }
   void not_begun() noexcept override {
     by_.counts_.malformed.add();
-    owed_.fulfil(answer::error("'" + std::string(by_.application()) + "' has no '" + method_ +
-                               "' in its calls"));
+    owed_.set_value(answer::error("'" + std::string(by_.application()) + "' has no '" + method_ +
+                                  "' in its calls"));
   }
 
  private:
@@ -119,8 +119,8 @@ class instance::leaving_client final : public ending {
 class instance::last_words final : public ending {
  public:
   explicit last_words(reply<bool> owed) noexcept : owed_(std::move(owed)) {}
-  void returned(lua_State*, int) override { owed_.fulfil(true); }
-  void failed(const failure&) noexcept override { owed_.fulfil(false); }
+  void returned(lua_State*, int) override { owed_.set_value(true); }
+  void failed(const failure&) noexcept override { owed_.set_value(false); }
 
  private:
   reply<bool> owed_;
@@ -146,7 +146,7 @@ instance::instance(std::shared_ptr<application_core> of, unsigned number)
       programs_(load(core_->version(number))) {}
 
 std::unique_ptr<program> instance::load(std::shared_ptr<const application_version> which) try {
-  // `surroundings` and `observer` are private bases, which make_unique cannot access.
+  // `program_host` and `observer` are private bases, which make_unique cannot access.
   return std::unique_ptr<program>(new program(*this, std::move(which), *this));
 } catch (const std::exception& e) {
   core_->started(e.what());
@@ -193,7 +193,7 @@ void instance::on(const detail::wind_up&, reply<bool> owed) {
   close_all(1001, "the server is going away");
   wound_up_ = true;
   if (!current().has(handler::stop)) {
-    owed.fulfil(true);
+    owed.set_value(true);
     return;
   }
   current().call(
@@ -384,7 +384,7 @@ void instance::ask(outgoing what, duration timeout, std::uint64_t wait) {
         if (got) {
           programs_.answered(wait, got->ok, got->value);
         } else {
-          programs_.answered(wait, false, got.why());
+          programs_.answered(wait, false, got.message());
         }
         handled();
       });

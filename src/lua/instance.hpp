@@ -13,11 +13,11 @@
 
 #include "application_state.hpp"
 #include "byte_allowance.hpp"
+#include "instance_memberships.hpp"
 #include "messages.hpp"
-#include "participation.hpp"
+#include "program_host.hpp"
 #include "rooms.hpp"
 #include "succession.hpp"
-#include "surroundings.hpp"
 #include "tasks.hpp"
 
 namespace troupe::lua::detail {
@@ -28,7 +28,7 @@ namespace troupe::lua::detail {
 /// its supervisor restarts it, in two cases: main.lua or on_start fails, or the Lua state is so
 /// full that no message can be handled. The connections of the failed incarnation are then closed
 /// with 1012.
-class instance final : public actor, private surroundings, private tasks::observer {
+class instance final : public actor, private program_host, private tasks::observer {
  public:
   /// Runs main.lua, on the thread of the first turn. Errors: application_error.
   instance(std::shared_ptr<application_core> of, unsigned number);
@@ -61,7 +61,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   class last_words;
   class running;
 
-  // surroundings
+  // program_host
   std::string_view application() const noexcept override;
   unsigned instance_number() const noexcept override { return number_; }
   void log(severity how, std::string_view text) noexcept override;
@@ -70,7 +70,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   std::vector<std::uint64_t> client_ids() const override;
   void sent_one() noexcept override;
   rooms& all_rooms() noexcept override { return rooms_; }
-  participation& shared() noexcept override { return shared_; }
+  instance_memberships& shared() noexcept override { return shared_; }
   void ask(outgoing what, duration timeout, std::uint64_t wait) override;
   delivery send(outgoing what) override;
   void fetch(http::fetch what, std::uint64_t wait) override;
@@ -83,8 +83,8 @@ class instance final : public actor, private surroundings, private tasks::observ
   [[nodiscard]] program& current() const noexcept { return programs_.current(); }
   std::unique_ptr<program> load(std::shared_ptr<const application_version> which);
   void run();
-  [[nodiscard]] teller tell_me();
-  [[nodiscard]] participation::subscribing subscribe_me();
+  [[nodiscard]] notifier tell_me();
+  [[nodiscard]] instance_memberships::subscribing subscribe_me();
 
   void handled();
   void heard(const client& from, client_said&& m, channel_order::ticket begun);
@@ -97,7 +97,7 @@ class instance final : public actor, private surroundings, private tasks::observ
   const unsigned number_;
   instance_counts& counts_;
   rooms rooms_;
-  participation shared_;
+  instance_memberships shared_;
   byte_allowance waiting_calls_;
   std::unordered_map<std::uint64_t, client> clients_;
   succession programs_;

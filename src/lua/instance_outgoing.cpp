@@ -21,7 +21,7 @@ void instance::fetch(http::fetch what, std::uint64_t wait) {
                              std::to_string(most) + " bytes, which is memory_bytes");
   }
   counts_.fetched.add();
-  asking<http::fetched> asked = core_->client().ask<http::fetch>(no_timeout, std::move(what));
+  ask_future<http::fetched> asked = core_->client().ask<http::fetch>(no_timeout, std::move(what));
   fetching_bytes_ += bytes;
   std::move(asked).then([this, wait, bytes](ask_result<http::fetched> got) {
     fetching_bytes_ -= bytes;

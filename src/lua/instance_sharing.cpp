@@ -6,20 +6,20 @@
 #include <memory>
 
 #include "instance.hpp"
-#include "surely.hpp"
+#include "send_with_retry.hpp"
 
 namespace troupe::lua::detail {
 
-teller instance::tell_me() {
+notifier instance::tell_me() {
   return std::make_shared<const std::function<void(std::uint64_t)>>(
       [me = weak_ref<instance>(self(this))](std::uint64_t what) {
         const ref<instance> to = me.lock();
         if (!to) return;
-        send_surely(to, news{what});
+        send_with_retry(to, news{what});
       });
 }
 
-participation::subscribing instance::subscribe_me() {
+instance_memberships::subscribing instance::subscribe_me() {
   return [this](const shared_topics::topic& to) { return to.subscribe(self(this)); };
 }
 

@@ -13,19 +13,20 @@ namespace troupe::lua::detail {
 
 void instance::on(detail::prepare&& m, reply<upgraded> owed) {
   if (programs_.retired() >= succession::retired_max) {
-    owed.fulfil(upgraded{"handlers of " + std::to_string(succession::retired_max) +
-                         " earlier versions still wait; they end, or fail after upgrade_time"});
+    owed.set_value(
+        upgraded{"handlers of " + std::to_string(succession::retired_max) +
+                 " earlier versions still wait; they end, or fail after upgrade_timeout"});
     return;
   }
   try {
     auto next = std::unique_ptr<program>(new program(*this, std::move(m.version), *this));
     if (next->kind() != current().kind()) {
-      owed.fulfil(upgraded{"it has become another kind of application, which needs a restart"});
+      owed.set_value(upgraded{"it has become another kind of application, which needs a restart"});
       return;
     }
     programs_.prepare(std::move(next), std::move(owed));
   } catch (const std::exception& e) {
-    owed.fulfil(upgraded{e.what()});
+    owed.set_value(upgraded{e.what()});
   }
   handled();
 }
@@ -34,14 +35,14 @@ upgraded instance::on(const detail::take_over& m) {
   if (clock::now() > m.until) {
     programs_.abandon("it came too late");
     handled();
-    return {"the instance has been busy for longer than upgrade_time"};
+    return {"the instance has been busy for longer than upgrade_timeout"};
   }
   const unsigned before = current().its_version()->number;
   upgraded result{programs_.take_over()};
   if (result.why_not.empty()) {
     memory_failures_ = 0;
     core_->set_version(number_, current().its_version());
-    self(this).send_after(current().its_version()->limits.upgrade_time, overdue{before});
+    self(this).send_after(current().its_version()->limits.upgrade_timeout, overdue{before});
     run();
   }
   handled();

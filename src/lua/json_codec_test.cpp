@@ -198,7 +198,7 @@ TEST_F(small_codec, has_limits_when_it_reads) {
 struct quick_codec : codec {
   quick_codec()
       : codec({.bytes = 100'000'000, .elements = 100'000'000},
-              {.run_time = std::chrono::milliseconds(50)}) {}
+              {.run_timeout = std::chrono::milliseconds(50)}) {}
 };
 
 constexpr auto out_of_time = "killed: ran for more than 50 ms without waiting";

@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
 // ── Calls that may take long ──────────────────────────────────────────────────────────────────
 
 struct ten_seconds : script {
-  ten_seconds() : script({.run_time = std::chrono::seconds(10)}) {}
+  ten_seconds() : script({.run_timeout = std::chrono::seconds(10)}) {}
 };
 
 TEST_F(ten_seconds, a_megabyte_of_text_is_worked_on) {

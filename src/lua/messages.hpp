@@ -62,7 +62,7 @@ struct wake {
   std::uint64_t what = 0;
 };
 
-/// Something happened to what applications share: see teller.
+/// Something happened to what applications share: see notifier.
 struct news {
   std::uint64_t what = 0;
 };

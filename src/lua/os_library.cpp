@@ -9,7 +9,7 @@
 #include <troupe/base/clock.hpp>
 
 #include "libraries.hpp"
-#include "linear.hpp"
+#include "metered_functions.hpp"
 
 namespace troupe::lua::detail {
 namespace {

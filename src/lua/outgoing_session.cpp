@@ -6,13 +6,13 @@
 
 #include "instance.hpp"
 #include "messages.hpp"
-#include "surely.hpp"
+#include "send_with_retry.hpp"
 
 namespace troupe::lua::detail {
 
 outgoing_session::outgoing_session(http::websocket socket, ref<instance> to, std::uint64_t id)
     : to_(std::move(to)), id_(id), socket_(std::move(socket)) {
-  send_surely(to_, connection_opened{.id = id_, .socket = socket_});
+  send_with_retry(to_, connection_opened{.id = id_, .socket = socket_});
 }
 
 void outgoing_session::on(http::text&& m) {
@@ -31,7 +31,7 @@ void outgoing_session::say(connection_said&& m) {
 }
 
 void outgoing_session::on(http::closed&& m) {
-  send_surely(to_, connection_closed{.id = id_, .code = m.code, .reason = std::move(m.reason)});
+  send_with_retry(to_, connection_closed{.id = id_, .code = m.code, .reason = std::move(m.reason)});
 }
 
 }  // namespace troupe::lua::detail

@@ -10,7 +10,7 @@
 #include <random>
 #include <string>
 
-#include "beside_lua.hpp"
+#include "lua_comparison.hpp"
 
 namespace troupe::lua::detail {
 namespace {
@@ -217,7 +217,7 @@ TEST(pattern, it_finds_what_lua_finds) {
       given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
   std::printf("TROUPE_SEED=%llu\n", static_cast<unsigned long long>(seed));
   generator next(seed);
-  beside_lua both;
+  lua_comparison both;
   const std::string gmatch =
       "local all = {} for a, b, c in string.gmatch(...) do "
       "all[#all + 1] = tostring(a) .. '|' .. tostring(b) .. '|' .. tostring(c) end "

@@ -8,7 +8,7 @@
 
 namespace troupe::lua::detail {
 
-bool presence_box::put(presence_event what, to_be_told& whom) {
+bool presence_box::put(presence_event what, pending_notifications& whom) {
   const bool leaves = what.what == presence_change::left;
   const std::lock_guard lock(mutex_);
   if (!leaves && events_.size() - leaves_ >= most_) return false;

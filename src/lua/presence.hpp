@@ -11,7 +11,7 @@
 
 #include <troupe/sync/mutex.hpp>
 
-#include "telling.hpp"
+#include "notifier.hpp"
 
 namespace troupe::lua::detail {
 
@@ -39,10 +39,10 @@ struct presence_event {
 ///            most `most` joins and updates; a leave always has room.
 class presence_box {
  public:
-  /// The number with which a teller announces this box.
+  /// The number with which a notifier announces this box.
   static constexpr std::uint64_t told = 0;
 
-  presence_box(std::uint64_t id, teller whom, std::size_t most)
+  presence_box(std::uint64_t id, notifier whom, std::size_t most)
       : id_(id), whom_(std::move(whom)), most_(most) {}
 
   /// Ids are never reused.
@@ -50,7 +50,7 @@ class presence_box {
 
   /// Returns false if there is no room. The caller notifies the receivers in `whom` after it has
   /// released its locks.
-  bool put(presence_event what, to_be_told& whom);
+  bool put(presence_event what, pending_notifications& whom);
 
   /// Takes the oldest `most` changes. Sets `more` if others remain; the program is then notified
   /// again.
@@ -58,7 +58,7 @@ class presence_box {
 
  private:
   const std::uint64_t id_;
-  const teller whom_;
+  const notifier whom_;
   const std::size_t most_;
   mutex mutex_;  // guards the members below
   std::deque<presence_event> events_;

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, handlers> names = {"on_start", "on_open",
 bounds bounds_of(const limits& allowed) noexcept {
   return {.memory_soft = allowed.memory_warning_bytes,
           .memory_hard = allowed.memory_bytes,
-          .run_time = allowed.run_time};
+          .run_timeout = allowed.run_timeout};
 }
 
 // Adds a traceback to the error on top of the stack.
@@ -34,7 +34,7 @@ std::string_view to_string(handler which) noexcept {
   return names[static_cast<std::size_t>(which)];
 }
 
-program::program(surroundings& around, std::shared_ptr<const application_version> made_of,
+program::program(program_host& around, std::shared_ptr<const application_version> made_of,
                  tasks::observer& told)
     : around_(around),
       version_(std::move(made_of)),

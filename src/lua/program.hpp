@@ -14,9 +14,9 @@
 #include <troupe/troupe.hpp>
 
 #include "connections.hpp"
+#include "program_host.hpp"
 #include "sharing.hpp"
 #include "state.hpp"
-#include "surroundings.hpp"
 #include "tasks.hpp"
 #include "version.hpp"
 
@@ -34,7 +34,7 @@ inline constexpr std::size_t handlers = 9;
 class program {
  public:
   /// Runs main.lua. Errors: application_error.
-  program(surroundings& around, std::shared_ptr<const application_version> made_of,
+  program(program_host& around, std::shared_ptr<const application_version> made_of,
           tasks::observer& told);
   ~program();
 
@@ -89,7 +89,7 @@ class program {
   [[nodiscard]] static program& of(lua_State* in) noexcept {
     return *static_cast<program*>(lua_touserdata(in, lua_upvalueindex(1)));
   }
-  [[nodiscard]] surroundings& around() noexcept { return around_; }
+  [[nodiscard]] program_host& around() noexcept { return around_; }
   [[nodiscard]] tasks& its_tasks() noexcept { return tasks_; }
   [[nodiscard]] connections& its_connections() noexcept { return connections_; }
   [[nodiscard]] state& its_state() noexcept { return state_; }
@@ -124,7 +124,7 @@ class program {
   int take_table(lua_State* in, const char* name);
   static bool push_function(lua_State* to, int table, std::string_view name);
 
-  surroundings& around_;
+  program_host& around_;
   const std::shared_ptr<const application_version> version_;
   connections connections_;  // the finalisers of Lua's closing access it
   state state_;

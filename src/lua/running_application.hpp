@@ -23,7 +23,7 @@ class running_application : public http::test::served {
  protected:
   running_application() {
     options_.name = "app";
-    options_.limits.run_time = std::chrono::seconds(20);  // a busy host needs time
+    options_.limits.run_timeout = std::chrono::seconds(20);  // a busy host needs time
   }
   ~running_application() override {
     server_.reset();
@@ -57,7 +57,7 @@ class running_application : public http::test::served {
   /// Returns the reason why an application cannot start.
   std::string problem(const std::string& main) {
     options_.from = write("app", main);
-    options_.limits.run_time = std::chrono::milliseconds(50);
+    options_.limits.run_timeout = std::chrono::milliseconds(50);
     try {
       application_ = std::make_unique<application>(among_, options_);
     } catch (const application_error& e) {

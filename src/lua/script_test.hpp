@@ -16,7 +16,7 @@ namespace troupe::lua::detail {
 /// Gives each test its own state for scripts.
 class script : public testing::Test {
  protected:
-  explicit script(const bounds& allowed = {.run_time = std::chrono::milliseconds(50)})
+  explicit script(const bounds& allowed = {.run_timeout = std::chrono::milliseconds(50)})
       : state_(allowed) {}
 
   /// Runs a text as one run, and returns its results as tostring() shows them: "1, true, nil". A

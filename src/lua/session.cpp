@@ -6,7 +6,7 @@
 
 #include "instance.hpp"
 #include "messages.hpp"
-#include "surely.hpp"
+#include "send_with_retry.hpp"
 
 namespace troupe::lua::detail {
 
@@ -17,7 +17,7 @@ session::session(http::websocket client, std::shared_ptr<application_core> of)
       id_(core_->next_client()),
       client_(std::move(client)) {
   core_->counts(number_).assigned.add();
-  send_surely(to_, client_opened{.id = id_, .socket = client_});
+  send_with_retry(to_, client_opened{.id = id_, .socket = client_});
 }
 
 session::~session() { core_->counts(number_).assigned.subtract(); }
@@ -38,7 +38,7 @@ void session::say(client_said&& m) {
 }
 
 void session::on(http::closed&& m) {
-  send_surely(to_, client_closed{.id = id_, .code = m.code, .reason = std::move(m.reason)});
+  send_with_retry(to_, client_closed{.id = id_, .code = m.code, .reason = std::move(m.reason)});
 }
 
 }  // namespace troupe::lua::detail

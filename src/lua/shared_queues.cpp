@@ -46,7 +46,7 @@ shared_queues::opened shared_queues::open(std::string_view name,
 }
 
 shared_queues::pushed shared_queues::push(id to, std::string item, std::string_view application) {
-  to_be_told whom;
+  pending_notifications whom;
   {
     const std::lock_guard lock(mutex_);
     queue* const its = find(to);
@@ -100,7 +100,7 @@ shared_queues::taken shared_queues::take_unpromised(id from) {
 }
 
 void shared_queues::put_back(id to, taken item) {
-  to_be_told whom;
+  pending_notifications whom;
   {
     const std::lock_guard lock(mutex_);
     queue* const its = find(to);
@@ -119,9 +119,9 @@ void shared_queues::put_back(id to, taken item) {
 
 // ── The line ──────────────────────────────────────────────────────────────────────────────────
 
-std::optional<shared_queues::ticket> shared_queues::line_up(id at, const teller& whom,
+std::optional<shared_queues::ticket> shared_queues::line_up(id at, const notifier& whom,
                                                             std::uint64_t what) {
-  to_be_told now;
+  pending_notifications now;
   ticket mine = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -150,7 +150,7 @@ shared_queues::taken shared_queues::take_told(id from, ticket which) {
 }
 
 void shared_queues::leave(id from, ticket which) {
-  to_be_told whom;
+  pending_notifications whom;
   {
     const std::lock_guard lock(mutex_);
     queue* const its = find(from);
@@ -163,7 +163,7 @@ void shared_queues::leave(id from, ticket which) {
   whom.tell();
 }
 
-void shared_queues::tell_who_can(queue& its, to_be_told& whom) {
+void shared_queues::tell_who_can(queue& its, pending_notifications& whom) {
   while (!its.untold.empty() && (its.closed || its.told.size() < its.items.size())) {
     whom.reserve_one();
     auto next = its.untold.extract(its.untold.begin());
@@ -181,7 +181,7 @@ std::size_t shared_queues::count(id of) const {
 }
 
 bool shared_queues::close(id which) {
-  to_be_told whom;
+  pending_notifications whom;
   {
     const std::lock_guard lock(mutex_);
     queue* const its = find(which);

@@ -13,8 +13,8 @@
 
 #include <troupe/sync/mutex.hpp>
 
+#include "notifier.hpp"
 #include "shares.hpp"
-#include "telling.hpp"
 
 namespace troupe::lua::detail {
 
@@ -83,7 +83,7 @@ class shared_queues {
 
   /// Joins the line. `whom` is notified with `what`, possibly at once. Returns nothing if the queue
   /// no longer exists.
-  std::optional<ticket> line_up(id at, const teller& whom, std::uint64_t what);
+  std::optional<ticket> line_up(id at, const notifier& whom, std::uint64_t what);
   /// For a notified consumer. It leaves the line if it gets an item or the queue is closed.
   taken take_told(id from, ticket which);
   void leave(id from, ticket which);
@@ -99,7 +99,7 @@ class shared_queues {
 
  private:
   struct consumer {
-    teller whom;
+    notifier whom;
     std::uint64_t what = 0;
   };
   struct queued {
@@ -123,7 +123,7 @@ class shared_queues {
   // All of these require the mutex.
   [[nodiscard]] queue* find(id which);
   taken take_first(id from, queue& its);
-  void tell_who_can(queue& its, to_be_told& whom);
+  void tell_who_can(queue& its, pending_notifications& whom);
   void end_if_done(id which, queue& its);
 
   mutable mutex mutex_;  // guards the members below

@@ -26,7 +26,7 @@ using testing::IsEmpty;
 
 class queues_of_a_test : public testing::Test {
  protected:
-  teller telling_me() {
+  notifier telling_me() {
     return std::make_shared<const std::function<void(std::uint64_t)>>(
         [this](std::uint64_t what) { told_.push_back(what); });
   }

@@ -170,7 +170,7 @@ bool shared_store::make_room(std::size_t bytes, std::size_t entries, const std::
                              time_point now) {
   while (!has_room(bytes, entries)) {
     if (free_one_expired(now)) continue;
-    if (bounds_.when_full == when_full::refuse || bytes > bounds_.bytes) return false;
+    if (bounds_.on_full == on_full::refuse || bytes > bounds_.bytes) return false;
     if (recent_.empty() || recent_.back() == but) return false;
     take_out(entries_.find(*recent_.back()));
     ++counts_.evicted;

@@ -41,8 +41,8 @@ std::string read(shared_store& from, std::string_view key, time_point now = star
   return got ? *got->value : "none";
 }
 
-store_options bounds(std::size_t bytes, std::size_t entries, when_full policy = when_full::refuse) {
-  return {.bytes = bytes, .entries = entries, .when_full = policy};
+store_options bounds(std::size_t bytes, std::size_t entries, on_full policy = on_full::refuse) {
+  return {.bytes = bytes, .entries = entries, .on_full = policy};
 }
 
 TEST(shared_store, has_what_was_set_until_it_is_removed) {
@@ -171,7 +171,7 @@ TEST(shared_store, refuses_what_there_is_no_room_for) {
 }
 
 TEST(shared_store, evicts_what_was_not_used_for_longest) {
-  shared_store s(bounds(3 * (shared_store::entry_bytes + 2), 10, when_full::evict));
+  shared_store s(bounds(3 * (shared_store::entry_bytes + 2), 10, on_full::evict));
   for (const char* key : {"a", "b", "c"}) s.set(key, text("1"), never, start);
   EXPECT_EQ(read(s, "a"), "1");
   EXPECT_EQ(s.set("d", text("1"), never, start), written::done);
@@ -194,7 +194,7 @@ TEST(shared_store, keys_come_in_order_and_in_pages) {
 }
 
 TEST(shared_store, a_stampede_counts_right_and_stays_within_its_bounds) {
-  shared_store s(bounds(200 * (shared_store::entry_bytes + 8), 100, when_full::evict));
+  shared_store s(bounds(200 * (shared_store::entry_bytes + 8), 100, on_full::evict));
   constexpr int each = 2'000;
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -216,7 +216,7 @@ TEST(shared_store, a_stampede_counts_right_and_stays_within_its_bounds) {
 
 class cbor_integers : public script {
  protected:
-  cbor_integers() : script({.run_time = std::chrono::minutes(1)}) {}
+  cbor_integers() : script({.run_timeout = std::chrono::minutes(1)}) {}
 };
 
 TEST_F(cbor_integers, are_as_the_codec_writes_them) {

@@ -66,8 +66,8 @@ void push_attendee(lua_State* to, const attendee& who) {
 
 // ── Start and end ─────────────────────────────────────────────────────────────────────────────
 
-sharing::sharing(participation& in, tasks& running, lua_State* main, std::size_t subscriptions_max,
-                 std::size_t events_max)
+sharing::sharing(instance_memberships& in, tasks& running, lua_State* main,
+                 std::size_t subscriptions_max, std::size_t events_max)
     : in_(in),
       tasks_(running),
       main_(main),
@@ -90,7 +90,7 @@ void sharing::unsubscribe_all() {
   // Topics whose subscription could not be completed for lack of memory.
   for (const auto& [topic, none] : values_) in_.unsubscribe(topic);
   for (const auto& [topic, none] : watched_) {
-    in_.all().crowds().unwatch(in_.crowd(topic), box_->id());
+    in_.all().topic_members().unwatch(in_.crowd(topic), box_->id());
   }
   values_.clear();
   watched_.clear();
@@ -129,7 +129,7 @@ std::optional<std::uint64_t> sharing::watch(lua_State* in, const std::string& to
   check_room(in);
   if (!box_) box_ = std::make_shared<presence_box>(next_box(), in_.telling(), events_max_);
   const auto [found, is_new] = watched_.try_emplace(topic);
-  if (is_new && !in_.all().crowds().watch(in_.crowd(topic), box_)) {
+  if (is_new && !in_.all().topic_members().watch(in_.crowd(topic), box_)) {
     watched_.erase(found);
     return std::nullopt;
   }
@@ -158,7 +158,7 @@ bool sharing::cancel(std::uint64_t which) {
     others |= !each.empty();
   }
   if (others) return true;
-  in_.all().crowds().unwatch(in_.crowd(its.topic), box_->id());
+  in_.all().topic_members().unwatch(in_.crowd(its.topic), box_->id());
   watched_.erase(found);
   return true;
 }

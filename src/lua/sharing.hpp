@@ -13,7 +13,7 @@
 
 #include <troupe/troupe.hpp>
 
-#include "participation.hpp"
+#include "instance_memberships.hpp"
 #include "presence.hpp"
 #include "tasks.hpp"
 
@@ -45,7 +45,7 @@ class item_on_its_way {
 /// Threads: the instance's turns.
 class sharing {
  public:
-  sharing(participation& in, tasks& running, lua_State* main, std::size_t subscriptions_max,
+  sharing(instance_memberships& in, tasks& running, lua_State* main, std::size_t subscriptions_max,
           std::size_t events_max);
   ~sharing();
 
@@ -92,7 +92,7 @@ class sharing {
   void presence_changed();
   void call(std::uint64_t which, pushing argument);
 
-  participation& in_;
+  instance_memberships& in_;
   tasks& tasks_;
   lua_State* const main_;
   const std::size_t subscriptions_max_;

@@ -710,7 +710,7 @@ TEST_F(sharing, a_store_that_is_full_refuses_or_evicts) {
   options_.store.entries = 2;
   shared_limits evicts;
   evicts.store.entries = 2;
-  evicts.store.when_full = when_full::evict;
+  evicts.store.on_full = on_full::evict;
   allow(evicts);
   start(raw);
   raw_client c = open();

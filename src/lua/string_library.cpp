@@ -11,7 +11,7 @@
 
 #include "governor.hpp"
 #include "libraries.hpp"
-#include "linear.hpp"
+#include "metered_functions.hpp"
 #include "string_matching.hpp"
 #include "text_buffer.hpp"
 

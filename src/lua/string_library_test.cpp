@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "beside_lua.hpp"
+#include "lua_comparison.hpp"
 #include "script_test.hpp"
 
 namespace troupe::lua::detail {
@@ -128,7 +128,7 @@ TEST_F(script, numbers_are_read_from_strings) {
 }
 
 TEST(string_library, it_does_what_lua_s_own_does) {
-  beside_lua both;
+  lua_comparison both;
   for (const char* text : {"", "x", "abc", "hello world"}) {
     for (lua_Integer i = -4; i < 6; ++i) {
       for (const char* separator : {"", ",", "--"}) {

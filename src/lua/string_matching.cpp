@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "governor.hpp"
-#include "linear.hpp"
+#include "metered_functions.hpp"
 #include "pattern.hpp"
 #include "text_buffer.hpp"
 

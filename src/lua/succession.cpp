@@ -105,7 +105,7 @@ void succession::check(handler which) {
 void succession::go_on() {
   while (next_ && progress_->ended) {
     if (!progress_->why_not.empty()) {
-      owed_.fulfil(upgraded{progress_->why_not});
+      owed_.set_value(upgraded{progress_->why_not});
       abandon({});
     } else if (progress_->at == step::starting) {
       progress_->at = step::testing;
@@ -113,14 +113,14 @@ void succession::go_on() {
     } else {
       progress_->at = step::ready;
       progress_->ended = false;
-      owed_.fulfil(upgraded{});
+      owed_.set_value(upgraded{});
     }
   }
 }
 
 void succession::abandon(const std::string& why) {
   if (!next_) return;
-  if (progress_->at != step::ready && !why.empty()) owed_.fulfil(upgraded{why});
+  if (progress_->at != step::ready && !why.empty()) owed_.set_value(upgraded{why});
   finished_.push_back(std::move(next_));
   progress_.reset();
   early_.clear();

@@ -45,7 +45,7 @@ class succession {
   void due(std::uint64_t what);
   /// As program::answered().
   void answered(std::uint64_t what, bool ok, const std::string& value);
-  /// Something shared has changed: see teller. Only the current program is notified of presence.
+  /// Something shared has changed: see notifier. Only the current program is notified of presence.
   void told(std::uint64_t what);
   void forget(std::uint64_t client);
   /// As tasks::resume().

@@ -9,7 +9,7 @@
 
 #include "governor.hpp"
 #include "libraries.hpp"
-#include "linear.hpp"
+#include "metered_functions.hpp"
 #include "table_sorting.hpp"
 #include "text_buffer.hpp"
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "beside_lua.hpp"
+#include "lua_comparison.hpp"
 #include "script_test.hpp"
 
 namespace troupe::lua::detail {
@@ -129,12 +129,12 @@ TEST(table_library, it_does_what_lua_s_own_does) {
       "local function ran(ok, ...) if ok and type((...)) == 'table' then return shown(ok, "
       "select(2, ...)) end "
       "return shown(ok, ...) end ";
-  beside_lua both;
+  lua_comparison both;
   for (int i = 0; i < 1'500 && !testing::Test::HasFailure(); ++i) {
     const lua_Integer size = between(0, 8);
-    const beside_lua::values table{size, between(0, 3),
-                                   size + (between(0, 3) == 0 ? between(-2, 2) : 0)};
-    const auto compare = [&](const std::string& call, const beside_lua::values& more) {
+    const lua_comparison::values table{size, between(0, 3),
+                                       size + (between(0, 3) == 0 ? between(-2, 2) : 0)};
+    const auto compare = [&](const std::string& call, const lua_comparison::values& more) {
       auto all = table;
       all.insert(all.end(), more.begin(), more.end());
       both.compare(with_table + "return ran(pcall(" + call + "))", all);
@@ -156,7 +156,8 @@ TEST(table_library, it_does_what_lua_s_own_does) {
     compare("table.pack, t, select(4, ...)", {a, b});
     // The order of a sort's operations is not specified; the comparison function never receives
     // nil.
-    if (table[1] != beside_lua::value{lua_Integer{2}} && table[2] == beside_lua::value{size}) {
+    if (table[1] != lua_comparison::value{lua_Integer{2}} &&
+        table[2] == lua_comparison::value{size}) {
       compare("table.sort, t", {});
       compare("table.sort, t, function(x, y) return x > y end", {});
     }

@@ -2,7 +2,7 @@
 
 #include "table_sorting.hpp"
 
-#include "linear.hpp"
+#include "metered_functions.hpp"
 
 namespace troupe::lua::detail {
 

@@ -106,12 +106,12 @@ TEST_F(upgrading, what_does_not_start_is_refused) {
 }
 
 TEST_F(upgrading, what_starts_too_slowly_is_refused) {
-  options_.limits.upgrade_time = 50ms;
+  options_.limits.upgrade_timeout = 50ms;
   start(old_one);
   raw_client client = open();
   EXPECT_EQ(upgrade("return {on_start = function() troupe.sleep(100) end, "
                     "on_message = function(client, data) client:send('new') end}"),
-            "on_start and self_test have not returned within upgrade_time");
+            "on_start and self_test have not returned within upgrade_timeout");
   EXPECT_EQ(ask(client, "1"), "old 1");
   EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().waiting == 0; }));
 }
@@ -150,7 +150,7 @@ TEST_F(upgrading, what_waits_ends_in_the_version_that_it_began_in) {
 }
 
 TEST_F(upgrading, what_waits_too_long_fails) {
-  options_.limits.upgrade_time = 1s;
+  options_.limits.upgrade_timeout = 1s;
   start(
       "return {on_message = function(client, data) local held <close> = setmetatable({}, {__close "
       "= function() print('let go') end}) client:send('waits') troupe.sleep(1000) end}");
@@ -261,14 +261,14 @@ TEST_F(upgrading, configuration_and_limits_change_with_it) {
   raw_client client = open();
   EXPECT_EQ(ask(client, ""), "hello");
   limits allowed;
-  allowed.run_time = 20ms;
+  allowed.run_timeout = 20ms;
   EXPECT_EQ(application_->upgrade(allowed, R"({"greeting": "hi"})"), "");
   EXPECT_EQ(ask(client, ""), "hi");
   client.say("work");
   EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().out_of_time == 1; }));
-  allowed.run_time = 0ms;
+  allowed.run_timeout = 0ms;
   EXPECT_EQ(application_->upgrade(allowed, "{}"),
-            "application 'app': run_time in ms is 0; the least is 1");
+            "application 'app': run_timeout in ms is 0; the least is 1");
   EXPECT_THAT(application_->upgrade(limits{}, "{"), HasSubstr("the configuration is no JSON"));
   EXPECT_EQ(ask(client, ""), "hi");
 }
@@ -356,8 +356,8 @@ TEST_F(upgrading, what_runs_goes_on_with_its_own_configuration) {
 }
 
 TEST_F(upgrading, a_hand_over_that_has_begun_in_time_is_waited_for) {
-  options_.limits.upgrade_time = 100ms;
-  options_.limits.run_time = 1min;  // 0.4 s of processor time can be much more of real time
+  options_.limits.upgrade_timeout = 100ms;
+  options_.limits.run_timeout = 1min;  // 0.4 s of processor time can be much more of real time
   start(
       "return {on_save = function() local till = os.clock() + 0.4 while os.clock() < till do end "
       "end, on_message = function(client) client:send('old') end}");

@@ -37,7 +37,8 @@ std::string reason(governor::verdict why, const bounds& allowed) {
     case governor::verdict::out_of_time:
       return "ran for more than " +
              std::to_string(
-                 std::chrono::duration_cast<std::chrono::milliseconds>(allowed.run_time).count()) +
+                 std::chrono::duration_cast<std::chrono::milliseconds>(allowed.run_timeout)
+                     .count()) +
              " ms without waiting";
     case governor::verdict::out_of_memory:
       return "needed more than " + std::to_string(allowed.memory_hard) + " bytes of memory";

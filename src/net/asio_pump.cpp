@@ -56,7 +56,7 @@ class rounds : public std::enable_shared_from_this<rounds> {
   /// Returns the io_context if it still exists.
   asio::io_context* pump_ends();
   void context_ends();
-  void let_run_return();
+  void release_work();
 
  private:
   template <class T>
@@ -139,7 +139,7 @@ void rounds::context_ends() {
   context_ = nullptr;
 }
 
-void rounds::let_run_return() {
+void rounds::release_work() {
   const std::lock_guard lock(mutex_);
   stays_.reset();
 }
@@ -187,6 +187,6 @@ asio_pump::~asio_pump() {
   }
 }
 
-void asio_pump::let_run_return() { rounds_->let_run_return(); }
+void asio_pump::release_work() { rounds_->release_work(); }
 
 }  // namespace troupe::net

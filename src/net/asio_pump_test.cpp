@@ -142,7 +142,7 @@ TEST(asio_pump, a_busy_actor_does_not_keep_timers_waiting) {
   const auto busy = s.spawn<spinner>();
   boost::asio::steady_timer timer{*s.context, 1ms};
   timer.async_wait([&](const auto&) { busy.stop_now(); });
-  s.pump->let_run_return();
+  s.pump->release_work();
   s.context->run();
   EXPECT_EQ(busy.join(), exit_reason::stopped_now);
 }
@@ -159,7 +159,7 @@ TEST(asio_pump, run_returns_when_it_may_and_actors_only_wait) {
   asio_stage s;
   const auto a = s.spawn<counter>(handled);
   a.send(1);
-  s.pump->let_run_return();
+  s.pump->release_work();
   s.context->run();
   EXPECT_EQ(handled, 1);
   a.send(2);
@@ -172,7 +172,7 @@ TEST(asio_pump, run_returns_when_it_may_and_actors_only_wait) {
 TEST(asio_pump, let_run_return_ends_a_run_that_stays) {
   asio_stage s;
   const auto a = s.spawn<doer>();
-  a.send(doer::call{[&](doer&) { s.pump->let_run_return(); }});
+  a.send(doer::call{[&](doer&) { s.pump->release_work(); }});
   s.context->run();
   EXPECT_TRUE(s.context->stopped());
 }
@@ -261,7 +261,7 @@ TEST(asio_pump, whose_context_ends_first_ends_its_actors_later) {
   s.context.reset();
   EXPECT_FALSE(ended);
   EXPECT_EQ(a.send(doer::call{[](doer&) { ADD_FAILURE() << "likewise"; }}), delivery::accepted);
-  s.pump->let_run_return();
+  s.pump->release_work();
   s.pump.reset();
   EXPECT_TRUE(ended);
   EXPECT_EQ(a.join(), exit_reason::stopped_now);
@@ -281,7 +281,7 @@ TEST(asio_pump, of_another_system_shares_the_context) {
 TEST(asio_pump, is_the_only_pump_of_its_thread) {
   asio_stage s;
   EXPECT_THROW((asio_pump{s.system, *s.context}), std::logic_error);
-  s.pump->let_run_return();
+  s.pump->release_work();
   s.context->run();
 }
 

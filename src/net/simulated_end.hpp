@@ -184,7 +184,7 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
   }
 
   void send(std::string bytes) {
-    if (in_.strikes(in_.options().resets_one_in, "a connection is reset")) {
+    if (in_.fault_occurs(in_.options().resets_one_in, "a connection is reset")) {
       ++in_.counts.resets;
       in_.note(number_, "is reset");
       fail(asio::error::connection_reset);
@@ -192,7 +192,7 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
     }
     in_.counts.bytes += bytes.size();
     on_its_way_ += bytes.size();
-    if (bytes.size() > 1 && in_.strikes(in_.options().splits_one_in, "a piece comes in two")) {
+    if (bytes.size() > 1 && in_.fault_occurs(in_.options().splits_one_in, "a piece comes in two")) {
       ++in_.counts.splits;
       const std::size_t first = 1 + in_.choose(bytes.size() - 1, "where it is split");
       std::string rest = bytes.substr(first);
@@ -202,7 +202,7 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
     }
     send_piece(std::move(bytes));
     if (is_client_ && !sends_no_more_ &&
-        in_.strikes(in_.options().half_closes_one_in, "who has connected sends no more")) {
+        in_.fault_occurs(in_.options().half_closes_one_in, "who has connected sends no more")) {
       ++in_.counts.half_closes;
       in_.note(number_, "gets nothing more from who has connected");
       end_sending();

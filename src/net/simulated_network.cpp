@@ -170,7 +170,7 @@ class listening final : public simulated_acceptor, public waiting_on_context {
 void end::arrives_at_listener() {
   if (!connecting_ || peer_ != nullptr) return;  // cancelled meanwhile, or a second arrival
   const auto found = in_.listeners.find(remote_.port());
-  const bool refused = in_.strikes(in_.options().refuses_one_in, "a connection is refused");
+  const bool refused = in_.fault_occurs(in_.options().refuses_one_in, "a connection is refused");
   std::shared_ptr<end> other;
   if (found != in_.listeners.end() && !refused) {
     other = std::make_shared<end>(in_, found->second->context());
@@ -188,7 +188,7 @@ void end::arrives_at_listener() {
   accepted_by(other, ++in_.counts.connected);
   is_client_ = true;
   in_.note(number_, "of " + text_of(local_) + " to " + text_of(remote_));
-  if (in_.strikes(in_.options().slow_readers_one_in, "who connects reads slowly")) {
+  if (in_.fault_occurs(in_.options().slow_readers_one_in, "who connects reads slowly")) {
     ++in_.counts.slow_readers;
     in_.note(number_, "reads slowly");
     reads_slowly_ = true;

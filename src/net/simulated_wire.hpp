@@ -76,7 +76,9 @@ class simulated_network::state final : public troupe::detail::chore {
     return options_.latency_min + (options_.latency_max - options_.latency_min) * chosen /
                                       static_cast<duration::rep>(latency_steps - 1);
   }
-  [[nodiscard]] bool strikes(unsigned one_in, const char* of) { return by_->strikes(one_in, of); }
+  [[nodiscard]] bool fault_occurs(unsigned one_in, const char* of) {
+    return by_->fault_occurs(one_in, of);
+  }
   [[nodiscard]] std::size_t choose(std::size_t count, const char* of) {
     return by_->choose(count, of);
   }

@@ -10,9 +10,9 @@
 
 namespace troupe::detail {
 
-void pool_monitor::start(duration stuck_after) {
-  if (stuck_after <= duration::zero()) return;
-  stuck_after_ = std::max<duration>(stuck_after, tuning::stuck_after_least);
+void pool_monitor::start(duration blocking_threshold) {
+  if (blocking_threshold <= duration::zero()) return;
+  stuck_after_ = std::max<duration>(blocking_threshold, tuning::stuck_after_least);
   seen_.resize(pool_.size());
   thread_ = start_thread(pool_.thread_name("monitor"), [this] { run(); });
 }

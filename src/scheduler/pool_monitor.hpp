@@ -23,15 +23,15 @@ class worker_thread;
 /// over the worker.
 ///
 /// Threads: wake() from any thread; start() and stop() from the pool's owner.
-/// Cost:    one thread that takes four samples per `stuck_after`. When no worker has run for forty
+/// Cost:    one thread that takes four samples per `blocking_threshold`. When no worker has run for forty
 ///          samples, it sleeps until a worker leaves work to another one.
 class pool_monitor {
  public:
   explicit pool_monitor(worker_pool& pool) noexcept : pool_(pool) {}
 
-  /// Starts the monitor thread. A handler that runs for longer than `stuck_after` counts as stuck;
+  /// Starts the monitor thread. A handler that runs for longer than `blocking_threshold` counts as stuck;
   /// zero disables the monitor. Throws std::system_error.
-  void start(duration stuck_after);
+  void start(duration blocking_threshold);
   void stop() noexcept;
 
   /// Wakes the monitor. Called by a thread that leaves work to a running worker and finds in

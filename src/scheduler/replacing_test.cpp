@@ -105,7 +105,7 @@ TEST(stuck_worker, is_given_to_another_thread_with_what_its_turn_has_woken) {
   blocker slow;
   signal in_slot;
   signal in_ring;
-  worker_pool pool({.workers = 1, .stuck_after = 2ms, .listener = &tells}, turn);
+  worker_pool pool({.workers = 1, .blocking_threshold = 2ms, .listener = &tells}, turn);
   const auto blocks = slow.does;
   slow.does = [&] {
     pool.schedule(in_ring);
@@ -129,7 +129,7 @@ TEST(stuck_worker, is_given_to_another_thread_with_what_its_turn_has_woken) {
 TEST(stuck_worker, is_given_away_for_what_comes_from_outside) {
   blocker slow;
   signal from_outside;
-  worker_pool pool({.workers = 1, .stuck_after = 2ms}, turn);
+  worker_pool pool({.workers = 1, .blocking_threshold = 2ms}, turn);
   pool.schedule(slow);
   slow.begun.acquire();
   pool.schedule(from_outside);
@@ -144,7 +144,7 @@ TEST(stuck_worker, is_given_away_for_what_waits_behind_another_worker) {
   atomic<bool> is_over{false};
   std::array<job, 2> busy;  // alternate on one worker: one of them always waits in its ring
   std::counting_semaphore<2> ended{0};
-  worker_pool pool({.workers = 2, .stuck_after = 2ms, .listener = &tells}, turn);
+  worker_pool pool({.workers = 2, .blocking_threshold = 2ms, .listener = &tells}, turn);
   pool.schedule(slow);
   slow.begun.acquire();
   for (job& each : busy) {
@@ -167,7 +167,7 @@ TEST(stuck_worker, is_given_away_for_what_waits_behind_another_worker) {
 TEST(stuck_worker, stays_where_it_is_while_nobody_waits) {
   told tells;
   blocker slow;
-  worker_pool pool({.workers = 1, .stuck_after = 1ms, .listener = &tells}, turn);
+  worker_pool pool({.workers = 1, .blocking_threshold = 1ms, .listener = &tells}, turn);
   pool.schedule(slow);
   slow.begun.acquire();
   const time_point until = clock::now() + 30ms;
@@ -180,7 +180,7 @@ TEST(stuck_worker, stays_where_it_is_while_nobody_waits) {
 TEST(stuck_worker, one_handler_after_the_other_blocks_and_all_others_go_on) {
   constexpr std::size_t count = 20;
   std::array<blocker, count> slow;
-  worker_pool pool({.workers = 2, .stuck_after = 1ms}, turn);
+  worker_pool pool({.workers = 2, .blocking_threshold = 1ms}, turn);
   for (blocker& each : slow) pool.schedule(each);
   for (blocker& each : slow) each.begun.acquire();
   const worker_pool::population now = pool.threads();
@@ -194,7 +194,8 @@ TEST(stuck_worker, has_no_other_thread_beyond_the_limit_and_goes_on_when_one_com
   told tells;
   std::array<blocker, 3> slow;
   signal last;
-  worker_pool pool({.workers = 1, .max_threads = 3, .stuck_after = 1ms, .listener = &tells}, turn);
+  worker_pool pool({.workers = 1, .max_threads = 3, .blocking_threshold = 1ms, .listener = &tells},
+                   turn);
   for (blocker& each : slow) {
     pool.schedule(each);
     each.begun.acquire();
@@ -212,7 +213,7 @@ TEST(stuck_worker, has_no_other_thread_beyond_the_limit_and_goes_on_when_one_com
 
 TEST(stuck_worker, its_thread_rests_and_is_used_again_or_ends) {
   told tells;
-  worker_pool pool({.workers = 1, .stuck_after = 1ms, .listener = &tells}, turn);
+  worker_pool pool({.workers = 1, .blocking_threshold = 1ms, .listener = &tells}, turn);
   for (int i = 0; i < 3; ++i) {
     blocker slow;
     signal other;
@@ -326,7 +327,7 @@ TEST(stuck_worker, what_a_turn_wakes_after_it_has_lost_its_worker_gets_its_turn)
   signal before;
   std::array<signal, 3> after;
   int turns = 0;  // outlives the second turn
-  worker_pool pool({.workers = 1, .stuck_after = 1ms}, turn);
+  worker_pool pool({.workers = 1, .blocking_threshold = 1ms}, turn);
   slow.does = [&] {
     if (++turns == 2) return turn_result::ended;
     pool.schedule(before);
@@ -381,7 +382,7 @@ TEST(stuck_worker, leaves_what_waits_to_other_workers_if_there_is_no_other_threa
   blocker slow;
   signal in_slot;
   signal in_ring;
-  worker_pool pool({.workers = 2, .max_threads = 2, .stuck_after = 1ms}, turn);
+  worker_pool pool({.workers = 2, .max_threads = 2, .blocking_threshold = 1ms}, turn);
   const auto blocks = slow.does;
   slow.does = [&] {
     pool.schedule(in_ring);
@@ -480,7 +481,7 @@ TEST(worker_pool_at_rest, has_no_thread_that_wakes_up) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer has a thread of its own that wakes up";
 #endif
-  worker_pool pool({.workers = 3, .stuck_after = 1ms}, turn);
+  worker_pool pool({.workers = 3, .blocking_threshold = 1ms}, turn);
   signal one;
   pool.schedule(one);
   one.done.acquire();
@@ -589,7 +590,7 @@ TEST(stuck_worker, under_load_nobody_is_lost_or_run_twice_at_once) {
   std::array<player, count> players;
   troupe::atomic<int> twice{0};
   std::counting_semaphore<count> over{0};
-  worker_pool pool({.workers = 2, .stuck_after = 1ms}, turn);
+  worker_pool pool({.workers = 2, .blocking_threshold = 1ms}, turn);
   for (int i = 0; i < count; ++i) {
     player& me = players[static_cast<std::size_t>(i)];
     me.random = static_cast<unsigned>(i) + 1;

@@ -37,7 +37,7 @@ void report(const char* what, std::vector<duration> waited) {
 }
 
 void measure(const char* what, int rounds, duration computes, duration rests) {
-  worker_pool pool({.workers = 2, .stuck_after = 10ms}, task::turn);
+  worker_pool pool({.workers = 2, .blocking_threshold = 10ms}, task::turn);
   std::vector<duration> waited;
   time_point woken{};
   std::binary_semaphore both{0};

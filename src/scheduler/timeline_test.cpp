@@ -280,7 +280,7 @@ TEST(worker_pool, draws_who_runs_is_parked_and_is_replaced) {
   blocker slow;
   blocker behind;
   {
-    worker_pool pool({.workers = 1, .stuck_after = 2ms, .draws = &all}, blocker::turn);
+    worker_pool pool({.workers = 1, .blocking_threshold = 2ms, .draws = &all}, blocker::turn);
     while (pool.parked() != 1) std::this_thread::yield();
     pool.schedule(slow);
     slow.begun.acquire();

@@ -45,7 +45,7 @@ namespace troupe::detail {
 worker_pool::worker_pool(const pool_options& options, turn_function turn)
     : max_threads_(std::max(options.workers, std::min(options.max_threads, tuning::most_threads))),
       turn_messages_(options.turn_messages),
-      search_rounds_(options.search_rounds),
+      search_rounds_(options.spin_rounds),
       settles_at_(options.settles_at),
       listener_(options.listener),
       name_(options.name),
@@ -70,7 +70,7 @@ worker_pool::worker_pool(const pool_options& options, turn_function turn)
       threads_[i]->start();
       threads_[i]->give(*workers_[i]);
     }
-    monitor_->start(options.stuck_after);
+    monitor_->start(options.blocking_threshold);
   } catch (...) {
     stop();
     throw;

@@ -113,7 +113,7 @@ struct application_server::state {
         also(std::move(added)),
         again(std::move(reader)),
         log(what.log),
-        system(with_events_logged(what.system, what.stop_time, log, dead_letters)),
+        system(with_events_logged(what.system, what.stop_timeout, log, dead_letters)),
         community(
             system, [this](const lua::log_line& line) { log.write(line); }, what.shared),
         server(system, within_descriptors(with_access_log(what.http, log), what, log)) {}
@@ -190,31 +190,31 @@ void application_server::state::add_routes() {
 // True if on_stop has returned in all of them, within the time that they have together.
 bool application_server::state::stop_applications() {
   const std::lock_guard lock(reload_mutex);
-  const time_point due = clock::now() + what.stop_time;
+  const time_point due = clock::now() + what.stop_timeout;
   bool all = true;
   for (lua::application& each : applications) {
     if (each.stop(std::max(duration{0}, due - clock::now()))) continue;
     all = false;
     log.write(severity::error, "application " + each.name() + " has not stopped within " +
-                                   detail::duration_text(what.stop_time) +
-                                   "; shutdown.stop_time sets how long it may take");
+                                   detail::duration_text(what.stop_timeout) +
+                                   "; shutdown.stop_timeout sets how long it may take");
   }
   return all;
 }
 
 void application_server::state::wait_unready() {
   std::unique_lock lock(run_mutex);
-  if (what.unready_time.count() == 0) return;
-  run_changed.wait_for(lock, what.unready_time, [&] { return stopped; });
+  if (what.unready_delay.count() == 0) return;
+  run_changed.wait_for(lock, what.unready_delay, [&] { return stopped; });
 }
 
 bool application_server::state::end() {
   now.store(phase::ending, relaxed);  // [phase]
   log.write(severity::info, "draining");
   wait_unready();
-  if (!server.drain(what.http.limits.drain_time)) {
+  if (!server.drain(what.http.limits.drain_timeout)) {
     log.write(severity::warning,
-              "connections were cut that were still there after shutdown.drain_time");
+              "connections were cut that were still there after shutdown.drain_timeout");
   }
   const bool in_time = stop_applications();
   log.write(severity::info, in_time ? "stopped" : "stopped, but not in order");
@@ -252,7 +252,7 @@ command_result application_server::state::take_over(const configuration& next) {
 void application_server::state::tell_of_certificate() {
   const http::tls_certificate is = server.certificate();
   log.write(severity::info, "TLS: new connections get the certificate of " + http::to_string(is));
-  if (const auto worry = http::worry_about(is, wall_clock::now()); !worry.empty()) {
+  if (const auto worry = http::expiry_warning(is, wall_clock::now()); !worry.empty()) {
     log.write(severity::warning, "the certificate of " + http::to_string(is) +
                                      " will not do: " + std::string(worry) +
                                      "; put a newer one there and send SIGHUP");

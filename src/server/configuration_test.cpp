@@ -84,24 +84,24 @@ request_bodies_bytes = "32 MiB"
 message_bytes = "1 GiB"
 connections_max = 1_000
 connections_per_address_max = 10
-handshake_time = "1s"
-request_time = "2s"
-idle_time = "3s"
+handshake_timeout = "1s"
+request_timeout = "2s"
+idle_timeout = "3s"
 read_bytes_per_second = "5 KiB"
-close_time = "4s"
+close_timeout = "4s"
 send_queue_bytes = "2 MiB"
 send_queues_bytes = "20 MiB"
 partial_messages_bytes = "30 MiB"
 receive_window = 3
 [shutdown]
-unready_time = "15s"
-drain_time = "1m"
-stop_time = "250ms"
+unready_delay = "15s"
+drain_timeout = "1m"
+stop_timeout = "250ms"
 [system]
 workers = 3
 max_threads = 7
 turn_messages = 256
-search_rounds = 9
+spin_rounds = 9
 max_messages = 1_024
 max_bytes = 1000000
 [log]
@@ -126,7 +126,7 @@ application_percent = 16
 [shared.store]
 bytes = "1 MiB"
 entries = 17
-when_full = "evict"
+on_full = "evict"
 [applications.one]
 from = "apps/one"
 route = "/first"
@@ -141,7 +141,7 @@ config = { greeting = "hello", list = [1, 2.5, true], deep = { none = {} } }
 [applications.one.limits]
 memory_bytes = "32 MiB"
 memory_warning_bytes = "16 MiB"
-run_time = "50ms"
+run_timeout = "50ms"
 mailbox_messages = 5
 mailbox_bytes = "6 MiB"
 waiting = 7
@@ -152,7 +152,7 @@ metrics = 10
 [applications.one.store]
 bytes = "2 MiB"
 entries = 18
-when_full = "evict"
+on_full = "evict"
 )");
   EXPECT_EQ(all.http.address, "::");
   EXPECT_EQ(all.http.port, 0);
@@ -169,22 +169,22 @@ when_full = "evict"
   EXPECT_EQ(all.http.limits.message_bytes, 1'073'741'824u);
   EXPECT_EQ(all.http.limits.connections_max, 1'000u);
   EXPECT_EQ(all.http.limits.connections_per_address_max, 10u);
-  EXPECT_EQ(all.http.limits.handshake_time, 1s);
-  EXPECT_EQ(all.http.limits.request_time, 2s);
-  EXPECT_EQ(all.http.limits.idle_time, 3s);
+  EXPECT_EQ(all.http.limits.handshake_timeout, 1s);
+  EXPECT_EQ(all.http.limits.request_timeout, 2s);
+  EXPECT_EQ(all.http.limits.idle_timeout, 3s);
   EXPECT_EQ(all.http.limits.read_bytes_per_second, 5'120u);
-  EXPECT_EQ(all.http.limits.close_time, 4s);
+  EXPECT_EQ(all.http.limits.close_timeout, 4s);
   EXPECT_EQ(all.http.limits.send_queue_bytes, 2'097'152u);
   EXPECT_EQ(all.http.limits.send_queues_bytes, 20'971'520u);
   EXPECT_EQ(all.http.limits.partial_messages_bytes, 31'457'280u);
   EXPECT_EQ(all.http.limits.receive_window, 3u);
-  EXPECT_EQ(all.http.limits.drain_time, 1min);
-  EXPECT_EQ(all.unready_time, 15s);
-  EXPECT_EQ(all.stop_time, 250ms);
+  EXPECT_EQ(all.http.limits.drain_timeout, 1min);
+  EXPECT_EQ(all.unready_delay, 15s);
+  EXPECT_EQ(all.stop_timeout, 250ms);
   EXPECT_EQ(all.system.workers, 3u);
   EXPECT_EQ(all.system.max_threads, 7u);
   EXPECT_EQ(all.system.turn_messages, 256u);
-  EXPECT_EQ(all.system.search_rounds, 9u);
+  EXPECT_EQ(all.system.spin_rounds, 9u);
   EXPECT_EQ(all.system.max_messages, 1'024u);
   EXPECT_EQ(all.system.max_bytes, 1'000'000u);
   EXPECT_EQ(all.log.level, lua::severity::debug);
@@ -205,7 +205,7 @@ when_full = "evict"
   EXPECT_EQ(all.shared.application_percent, 16u);
   EXPECT_EQ(all.shared.store.bytes, 1024u * 1024);
   EXPECT_EQ(all.shared.store.entries, 17u);
-  EXPECT_EQ(all.shared.store.when_full, lua::when_full::evict);
+  EXPECT_EQ(all.shared.store.on_full, lua::on_full::evict);
   ASSERT_EQ(all.applications.size(), 1u);
   const served_application& one = all.applications.front();
   EXPECT_EQ(one.options.name, "one");
@@ -218,7 +218,7 @@ when_full = "evict"
   EXPECT_EQ(one.options.config, R"({"deep":{"none":{}},"greeting":"hello","list":[1,2.5,true]})");
   EXPECT_EQ(one.options.limits.memory_bytes, 33'554'432u);
   EXPECT_EQ(one.options.limits.memory_warning_bytes, 16'777'216u);
-  EXPECT_EQ(one.options.limits.run_time, 50ms);
+  EXPECT_EQ(one.options.limits.run_timeout, 50ms);
   EXPECT_EQ(one.options.limits.mailbox_messages, 5u);
   EXPECT_EQ(one.options.limits.mailbox_bytes, 6'291'456u);
   EXPECT_EQ(one.options.limits.waiting, 7u);
@@ -232,7 +232,7 @@ when_full = "evict"
   EXPECT_EQ(one.options.limits.metrics, 10u);
   EXPECT_EQ(one.options.store.bytes, 2'097'152u);
   EXPECT_EQ(one.options.store.entries, 18u);
-  EXPECT_EQ(one.options.store.when_full, lua::when_full::evict);
+  EXPECT_EQ(one.options.store.on_full, lua::on_full::evict);
 
   // Every key of the list occurs above, with a value other than its default.
   std::vector<std::string> unchanged;
@@ -304,11 +304,12 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"limits.header_bytes = -5",
        "t.toml:1:23: limits.header_bytes is -5; allowed are bytes, or texts as \"64 KiB\", from "
        "256 B to 1 MiB"},
-      {"limits.idle_time = 10",
-       "t.toml:1:20: limits.idle_time is 10; allowed are texts as \"10s\" or \"500ms\", from 10ms "
+      {"limits.idle_timeout = 10",
+       "t.toml:1:20: limits.idle_timeout is 10; allowed are texts as \"10s\" or \"500ms\", from "
+       "10ms "
        "to 24h"},
-      {"limits.idle_time = '1ms'",
-       "t.toml:1:20: limits.idle_time is \"1ms\"; allowed are 10ms to 24h"},
+      {"limits.idle_timeout = '1ms'",
+       "t.toml:1:20: limits.idle_timeout is \"1ms\"; allowed are 10ms to 24h"},
       {"log.level = 'loud'",
        "t.toml:1:13: log.level is \"loud\"; allowed are \"debug\", \"info\", \"warning\", "
        "\"error\""},
@@ -344,8 +345,8 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "applications.one.instances?"},
       {one + "limits.memory = 2",
        "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
-       "memory_warning_bytes, run_time, mailbox_messages, mailbox_bytes, waiting, timers, "
-       "connections, subscriptions, metrics, upgrade_time"},
+       "memory_warning_bytes, run_timeout, mailbox_messages, mailbox_bytes, waiting, timers, "
+       "connections, subscriptions, metrics, upgrade_timeout"},
 
       {one + "outgoing = 'all'",
        "t.toml:3:12: applications.one.outgoing is \"all\"; allowed are true, false, hosts as "
@@ -398,8 +399,8 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {one + "config = { a = [nan] }",
        "t.toml:3:10: applications.one.config has a number in it that is none; scripts are given "
        "JSON, write a text"},
-      {one + "limits.run_time = '2h'",
-       "t.toml:3:19: applications.one.limits.run_time is \"2h\"; allowed are 1ms to 1h"},
+      {one + "limits.run_timeout = '2h'",
+       "t.toml:3:19: applications.one.limits.run_timeout is \"2h\"; allowed are 1ms to 1h"},
       {one + "limits.memory_warning_bytes = '65 MiB'",
        "t.toml:3:31: applications.one.limits.memory_warning_bytes is 65 MiB, more than "
        "applications.one.limits.memory_bytes, 64 MiB"},
@@ -478,16 +479,16 @@ TEST_F(configuration_of, what_differs_is_named_with_both_values) {
   const std::string one = "[applications.one]\nfrom = 'apps/one'\n";
   const configuration before = read("log.level = 'debug'\n" + one + "config.a = 1");
   const configuration now =
-      read("limits.idle_time = '90s'\n" + one + "[applications.two]\nfrom = 'apps/two'\n");
+      read("limits.idle_timeout = '90s'\n" + one + "[applications.two]\nfrom = 'apps/two'\n");
   std::vector<std::string> said;
   for (const difference& each : differences(before, now)) {
     said.push_back(each.name + ": " + each.before + " -> " + each.now +
                    (each.reloads ? ", at once" : ""));
   }
-  EXPECT_THAT(
-      said, ElementsAre("limits.idle_time: 1m -> 90s", "log.level: \"debug\" -> \"info\", at once",
-                        "applications.one.config: {\"a\":1} -> {}, at once",
-                        "applications.two: not served -> there"));
+  EXPECT_THAT(said, ElementsAre("limits.idle_timeout: 1m -> 90s",
+                                "log.level: \"debug\" -> \"info\", at once",
+                                "applications.one.config: {\"a\":1} -> {}, at once",
+                                "applications.two: not served -> there"));
 }
 
 }  // namespace

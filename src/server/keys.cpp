@@ -184,9 +184,9 @@ auto own_store(Member member) {
 }
 
 template <class Owner, class Way>
-setting<Owner> when_full(std::string name, Way way) {
+setting<Owner> on_full(std::string name, Way way) {
   return word<Owner>(std::move(name), way,
-                     {{"refuse", lua::when_full::refuse}, {"evict", lua::when_full::evict}});
+                     {{"refuse", lua::on_full::refuse}, {"evict", lua::on_full::evict}});
 }
 
 std::vector<setting<configuration>> make_server_keys() {
@@ -216,28 +216,27 @@ std::vector<setting<configuration>> make_server_keys() {
       number<of>("limits.connections_max", http_limit(&limits::connections_max), 1, 1'000'000),
       number<of>("limits.connections_per_address_max",
                  http_limit(&limits::connections_per_address_max), 1, 1'000'000),
-      time<of>("limits.handshake_time", http_limit(&limits::handshake_time), 10ms, 24h),
-      time<of>("limits.request_time", http_limit(&limits::request_time), 10ms, 24h),
-      time<of>("limits.idle_time", http_limit(&limits::idle_time), 10ms, 24h),
+      time<of>("limits.handshake_timeout", http_limit(&limits::handshake_timeout), 10ms, 24h),
+      time<of>("limits.request_timeout", http_limit(&limits::request_timeout), 10ms, 24h),
+      time<of>("limits.idle_timeout", http_limit(&limits::idle_timeout), 10ms, 24h),
       size<of>("limits.read_bytes_per_second", http_limit(&limits::read_bytes_per_second), 1, GiB),
-      time<of>("limits.close_time", http_limit(&limits::close_time), 10ms, 24h),
+      time<of>("limits.close_timeout", http_limit(&limits::close_timeout), 10ms, 24h),
       size<of>("limits.send_queue_bytes", http_limit(&limits::send_queue_bytes), KiB, GiB),
       size<of>("limits.send_queues_bytes", http_limit(&limits::send_queues_bytes), KiB, 1024 * GiB),
       size<of>("limits.partial_messages_bytes", http_limit(&limits::partial_messages_bytes), KiB,
                1024 * GiB),
       number<of>("limits.receive_window", http_limit(&limits::receive_window), 1, 65'536),
 
-      time<of>("shutdown.unready_time", at(&of::unready_time), 0ms, 1h),
-      time<of>("shutdown.drain_time", http_limit(&limits::drain_time), 10ms, 24h),
-      time<of>("shutdown.stop_time", at(&of::stop_time), 10ms, 24h),
+      time<of>("shutdown.unready_delay", at(&of::unready_delay), 0ms, 1h),
+      time<of>("shutdown.drain_timeout", http_limit(&limits::drain_timeout), 10ms, 24h),
+      time<of>("shutdown.stop_timeout", at(&of::stop_timeout), 10ms, 24h),
 
       number<of>("system.workers", system_option(&system_options::workers), 0, 1'024),
       number<of>("system.max_threads", system_option(&system_options::max_threads), 1,
                  troupe::detail::tuning::most_threads),
       number<of>("system.turn_messages", system_option(&system_options::turn_messages), 1,
                  1'000'000),
-      number<of>("system.search_rounds", system_option(&system_options::search_rounds), 1,
-                 1'000'000),
+      number<of>("system.spin_rounds", system_option(&system_options::spin_rounds), 1, 1'000'000),
       number<of>("system.max_messages", system_option(&system_options::max_messages), 1,
                  most_messages),
       size<of>("system.max_bytes", system_option(&system_options::max_bytes), 1, 1024 * GiB),
@@ -246,8 +245,7 @@ std::vector<setting<configuration>> make_server_keys() {
                1024 * GiB),
       number<of>("shared.store.entries", shared(&shared_limits::store, &store_options::entries), 1,
                  1'000'000'000),
-      when_full<of>("shared.store.when_full",
-                    shared(&shared_limits::store, &store_options::when_full)),
+      on_full<of>("shared.store.on_full", shared(&shared_limits::store, &store_options::on_full)),
       number<of>("shared.topics", shared(&shared_limits::topics), 1, 100'000'000),
       number<of>("shared.presence", shared(&shared_limits::presence), 1, 100'000'000),
       size<of>("shared.presence_bytes", shared(&shared_limits::presence_bytes), KiB, 1024 * GiB),
@@ -297,7 +295,7 @@ std::vector<setting<served_application>> make_application_keys() {
       reloading(size<of>("limits.memory_bytes", lua_limit(&limits::memory_bytes), MiB, 64 * GiB)),
       reloading(size<of>("limits.memory_warning_bytes", lua_limit(&limits::memory_warning_bytes),
                          MiB, 64 * GiB)),
-      reloading(time<of>("limits.run_time", lua_limit(&limits::run_time), 1ms, 1h)),
+      reloading(time<of>("limits.run_timeout", lua_limit(&limits::run_timeout), 1ms, 1h)),
       number<of>("limits.mailbox_messages", lua_limit(&limits::mailbox_messages), 1, most_messages),
       size<of>("limits.mailbox_bytes", lua_limit(&limits::mailbox_bytes), KiB, 64 * GiB),
       reloading(number<of>("limits.waiting", lua_limit(&limits::waiting), 1, 1'000'000)),
@@ -306,11 +304,11 @@ std::vector<setting<served_application>> make_application_keys() {
       reloading(
           number<of>("limits.subscriptions", lua_limit(&limits::subscriptions), 1, 1'000'000)),
       reloading(number<of>("limits.metrics", lua_limit(&limits::metrics), 1, 1'000'000)),
-      reloading(time<of>("limits.upgrade_time", lua_limit(&limits::upgrade_time), 10ms, 1h)),
+      reloading(time<of>("limits.upgrade_timeout", lua_limit(&limits::upgrade_timeout), 10ms, 1h)),
 
       size<of>("store.bytes", own_store(&store_options::bytes), KiB, 1024 * GiB),
       number<of>("store.entries", own_store(&store_options::entries), 1, 1'000'000'000),
-      when_full<of>("store.when_full", own_store(&store_options::when_full)),
+      on_full<of>("store.on_full", own_store(&store_options::on_full)),
   };
 }
 

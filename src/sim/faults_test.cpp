@@ -163,8 +163,8 @@ TEST(faults, a_full_mailbox_does_what_it_was_told_to) {
   simulation sim(1);
   system s;
   std::vector<int> got;
-  const auto refusing = s.spawn<list>({.when_full = overload::refuse}, got);
-  const auto dropping = s.spawn<list>({.when_full = overload::drop_newest}, got);
+  const auto refusing = s.spawn<list>({.on_full = overflow::refuse}, got);
+  const auto dropping = s.spawn<list>({.on_full = overflow::drop_newest}, got);
   const auto usual = s.spawn<list>(got);
   sim.inject({.full_mailboxes_one_in = 1});
   EXPECT_EQ(refusing.send(number{1}), delivery::refused);
@@ -282,7 +282,7 @@ TEST(faults, a_timer_that_is_always_late_fires_all_the_same) {
   const auto it = s.spawn<list>(got);
   sim.inject({.late_timers_one_in = 1, .timer_late_max = 100ms});
   it.send_after(1s, number{0});
-  sim.must_happen(
+  sim.eventually(
       "it fires", [&] { return !got.empty(); }, 1200ms);
 }
 
@@ -345,7 +345,7 @@ TEST(faults, end_when_they_are_told_to) {
   sim.inject({.failures_one_in = 1, .full_mailboxes_one_in = 1, .pauses_one_in = 1});
   sim.end_faults();
   for (int i = 0; i < 10; ++i) it.send(number{i});
-  sim.must_happen(
+  sim.eventually(
       "all are there", [&] { return got.size() == 10; }, 1s);
   EXPECT_EQ(sim.faults_so_far(), 0u);
 }
@@ -355,7 +355,7 @@ TEST(faults, what_must_happen_and_does_not_breaks_the_run) {
   const system s;
   (void)sim.choose(5, "something");
   try {
-    sim.must_happen(
+    sim.eventually(
         "somebody answers", [] { return false; }, 5s);
     FAIL();
   } catch (const broken_invariant& e) {
@@ -399,11 +399,11 @@ TEST(faults, a_shrunk_run_has_as_few_as_will_do) {
   const explored all = explore({.seeds = 200, .processes = 2}, [](simulation& sim) {
     system s({.on_failure = [](const failure&) {}});
     std::vector<int> got;
-    const auto it = s.spawn<list>({.when_full = overload::refuse}, got);
+    const auto it = s.spawn<list>({.on_full = overflow::refuse}, got);
     sim.inject({.full_mailboxes_one_in = 4, .pauses_one_in = 4});
     for (int i = 0; i < 20; ++i) (void)it.send(number{i});
     sim.advance(1min);
-    sim.must_happen(
+    sim.eventually(
         "all are there", [&] { return got.size() == 20; }, 1min);
   });
   ASSERT_FALSE(all);

@@ -25,7 +25,7 @@
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/sim/simulation.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 
 namespace troupe::sim {
 namespace {
@@ -203,14 +203,14 @@ TEST(layout, does_not_change_what_is_said_of_who_is_gone) {
 
 class waits_for_name : public actor {
  public:
-  void on_start() { names(system()).tell("it", self(this)); }
+  void on_start() { registry(system()).notify_on_register("it", self(this)); }
   void on(const name_registered&) {}
 };
 
 class awaits_name : public actor {
  public:
   task<> on(begin) {
-    (void)co_await names(system()).wait<nobody>("it", std::chrono::seconds(5));
+    (void)co_await registry(system()).wait<nobody>("it", std::chrono::seconds(5));
     self(this).send(7);
   }
   void on(int) {}
@@ -228,7 +228,7 @@ TEST(layout, does_not_change_the_order_in_which_those_are_told_who_wait_for_a_na
     }
     sim.run_until_idle();
     const auto it = system.spawn<nobody>();
-    (void)names(system).add("it", it);
+    (void)registry(system).add("it", it);
     sim.run_until_idle();
     return std::string();
   });

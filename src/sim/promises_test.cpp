@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/serial_group.hpp>
 #include <troupe/actor/system.hpp>
@@ -209,7 +209,7 @@ void play(simulation& sim, const faults& what_goes_wrong = {}) {
     sim.end_faults();
     // Checked before the players are stopped: a request of a stopped player ends with it, so a
     // missing result would not be noticed.
-    sim.must_happen(
+    sim.eventually(
         "each question is over", [&] { return all.asked == all.answered + all.given_up; }, 10s);
     const std::vector<ref<player>> those = std::exchange(everybody, {});
     for (const auto& each : those) each.stop();

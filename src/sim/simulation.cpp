@@ -95,7 +95,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   [[nodiscard]] std::size_t choose(std::size_t count, const char* of) noexcept override {
     return choices_.choose(count, of);
   }
-  [[nodiscard]] bool strikes(unsigned one_in, const char* of) noexcept override {
+  [[nodiscard]] bool fault_occurs(unsigned one_in, const char* of) noexcept override {
     if (one_in == 0 || faults_are_over_) return false;
     // The plainest choice is that the fault does not occur. One in one: it always occurs.
     if (one_in != 1 && choices_.choose(one_in, of) != one_in - 1) return false;
@@ -128,7 +128,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   [[nodiscard]] bool allocation_fails() noexcept override {
     detail::control_block* const running = detail::this_turn().running;
     if (running == nullptr || running->handling() == nullptr) return false;
-    if (!strikes(for_all_.failed_allocations_one_in, "an allocation fails")) return false;
+    if (!fault_occurs(for_all_.failed_allocations_one_in, "an allocation fails")) return false;
     recorder_->write(running->where(), running->name(), "finds no memory");
     return true;
   }
@@ -136,9 +136,10 @@ class simulation::world final : public detail::thread_host, public detail::condu
   [[nodiscard]] detail::fate fate_of(detail::control_block* from,
                                      detail::control_block& to) noexcept override {
     const faults& may = faults_of(from, to);
-    if (strikes(may.full_mailboxes_one_in, "a mailbox is full")) return detail::fate::finds_it_full;
+    if (fault_occurs(may.full_mailboxes_one_in, "a mailbox is full"))
+      return detail::fate::finds_it_full;
     late_by_ = duration::zero();
-    if (strikes(may.late_messages_one_in, "a message is late")) {
+    if (fault_occurs(may.late_messages_one_in, "a message is late")) {
       late_by_ = part_of(may.message_late_max, "how late a message is");
       return detail::fate::is_late;
     }
@@ -158,12 +159,12 @@ class simulation::world final : public detail::thread_host, public detail::condu
         throw injected_fault("a fault of the simulation, at the message that was chosen");
       }
     }
-    if (strikes(faults_of(of).failures_one_in, "a handler fails")) {
+    if (fault_occurs(faults_of(of).failures_one_in, "a handler fails")) {
       throw injected_fault("a fault of the simulation");
     }
   }
   [[nodiscard]] duration lateness() noexcept override {
-    if (!strikes(for_all_.late_timers_one_in, "a timer fires late")) return {};
+    if (!fault_occurs(for_all_.late_timers_one_in, "a timer fires late")) return {};
     return part_of(for_all_.timer_late_max, "how late a timer fires");
   }
 
@@ -198,8 +199,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
     look_at_invariants();
   }
 
-  void must_happen(const std::string& name, const std::function<bool()>& condition,
-                   duration limit) {
+  void eventually(const std::string& name, const std::function<bool()>& condition, duration limit) {
     if (run_until(condition, limit)) return;
     recorder_->keep_no_more();
     const double seconds = std::chrono::duration<double>(limit).count();
@@ -294,7 +294,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
   [[nodiscard]] bool pauses(const turn_to_give& one) noexcept {
     auto& block = static_cast<detail::control_block&>(*one.to);
     const faults& may = faults_of(block);
-    if (!strikes(may.pauses_one_in, "an actor pauses")) return false;
+    if (!fault_occurs(may.pauses_one_in, "an actor pauses")) return false;
     const time_point until = now_ + part_of(may.pause_max, "how long an actor pauses");
     recorder_->write(block.where(), block.name(), "gets no turn for a while");
     paused_.emplace(until, one)->second.has_paused = true;
@@ -450,9 +450,9 @@ void simulation::always(std::string name, std::function<bool()> holds) {
   world_->always(std::move(name), std::move(holds));
 }
 void simulation::check() { world_->check(); }
-void simulation::must_happen(const std::string& name, const std::function<bool()>& condition,
-                             duration limit) {
-  world_->must_happen(name, condition, limit);
+void simulation::eventually(const std::string& name, const std::function<bool()>& condition,
+                            duration limit) {
+  world_->eventually(name, condition, limit);
 }
 void simulation::inject(const faults& those) { world_->inject(those); }
 void simulation::inject(const address& into, const faults& those) { world_->inject(into, those); }
@@ -463,7 +463,9 @@ void simulation::fail_at_one_of(const address& whom, std::size_t messages) {
   world_->fail_at_one_of(whom, messages);
 }
 void simulation::end_faults() { world_->end_faults(); }
-bool simulation::strikes(unsigned one_in, const char* of) { return world_->strikes(one_in, of); }
+bool simulation::fault_occurs(unsigned one_in, const char* of) {
+  return world_->fault_occurs(one_in, of);
+}
 std::size_t simulation::choose(std::size_t count, const char* of) {
   return world_->choose(count, of);
 }

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/blocking.hpp>
 #include <troupe/actor/channel.hpp>
 #include <troupe/actor/pump.hpp>
@@ -19,7 +19,7 @@
 #include <troupe/actor/serial_group.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/actor/task.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/supervisor.hpp>
 
 #include "recorder.hpp"
@@ -352,7 +352,7 @@ TEST(simulation, a_channel_is_received_from_by_the_thread) {
    public:
     explicit source(channel<int> to) : to_(std::move(to)) {}
     task<> on(begin) {
-      for (int i = 0; i < 10; ++i) (void)co_await to_.send_when_ready(i);
+      for (int i = 0; i < 10; ++i) (void)co_await to_.async_send(i);
       to_.close();
     }
 
@@ -369,16 +369,16 @@ TEST(simulation, a_channel_is_received_from_by_the_thread) {
 TEST(simulation, a_thread_waits_for_a_name_in_its_time) {
   class late : public actor {
    public:
-    void on(begin) { (void)names(system()).add("late", self(this)); }
+    void on(begin) { (void)registry(system()).add("late", self(this)); }
   };
   simulation sim(1);
   troupe::system system;
   const time_point began = clock::now();
-  EXPECT_FALSE(names(system).wait_for<late>("late", began + 1h));
+  EXPECT_FALSE(registry(system).wait_for<late>("late", began + 1h));
   EXPECT_EQ(clock::now(), began + 1h);
   const auto it = system.spawn<late>();
   it.send_after(1min, begin{});
-  EXPECT_TRUE(names(system).wait_for<late>("late", began + 2h));
+  EXPECT_TRUE(registry(system).wait_for<late>("late", began + 2h));
   EXPECT_GE(clock::now(), began + 61min);
   EXPECT_LT(clock::now(), began + 62min);
 }

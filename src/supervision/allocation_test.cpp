@@ -74,7 +74,7 @@ class brief : public actor {};
 
 TEST_F(allocation, of_a_restart_after_stop_is_none) {
   auto spec = child<brief>("brief");
-  spec.restarted(restart::always).spawned(on_this_thread);
+  spec.restart_policy(restart::always).options(on_this_thread);
   const auto top = all.spawn<supervisor>(
       on_this_thread,
       supervision{.max_restarts = supervision::unlimited, .min_backoff = {}, .max_backoff = {}},

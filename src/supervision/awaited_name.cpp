@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <troupe/memory/pool.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 
 #include "actor/side_block.hpp"
 #include "actor/wait_table.hpp"
@@ -55,7 +55,7 @@ name_told& make_message(std::string_view name, awaited_name& by) {
 void awaited_name::wait(handler_frame& who) {
   me_ = this_turn().running;
   name_told& message = make_message(name_, *this);
-  registry_.tell(name_, *me_, {&message, &message.content}, this);
+  registry_.notify_on_register(name_, *me_, {&message, &message.content}, this);
   message_ = &message;
   if (until_ != time_point::max()) {
     at_ = begin_waiting(*me_, *this, until_);
@@ -76,7 +76,7 @@ bool awaited_name::leave() noexcept {
   end_time();
   if (name_told* const message = std::exchange(message_, nullptr)) {
     // If the waiter is no longer in the table, its message is in the mailbox already.
-    if (!registry_.stop_telling(name_, me_->where(), this)) message->awaited = nullptr;
+    if (!registry_.cancel_notification(name_, me_->where(), this)) message->awaited = nullptr;
   }
   return is_told_;
 }

@@ -84,8 +84,8 @@ class vault : public state_machine<vault> {
 TEST(restart, that_forgets_the_mailbox_forgets_what_a_timer_brought_and_the_object_kept) {
   for (const bool forgets : {true, false}) {
     clinic<vault> on;
-    auto spec = child<vault>("a", std::ref(on.does)).spawned({.where = bound_to(on.pump)});
-    if (forgets) spec.forgets_mailbox();
+    auto spec = child<vault>("a", std::ref(on.does)).options({.where = bound_to(on.pump)});
+    if (forgets) spec.clear_mailbox();
     on.open_spec(spec);
     (void)on.it.send_after(0ms, say{"kept"});  // the test's own timer: a restart does not cancel it
     ASSERT_TRUE(time_passes(on.system));
@@ -107,10 +107,10 @@ TEST(restart, that_forgets_the_mailbox_has_room_before_the_next_object_begins) {
   supervision rules = at_once;
   rules.min_backoff = rules.max_backoff = 10h;
   on.school::open(rules, child<pupil>("a", std::ref(on.does))
-                             .forgets_mailbox()
-                             .spawned({.where = bound_to(on.pump),
+                             .clear_mailbox()
+                             .options({.where = bound_to(on.pump),
                                        .max_messages = places,
-                                       .when_full = overload::refuse}));
+                                       .on_full = overflow::refuse}));
   on.it = on.find("a");
   on.it.send(fail{"why not"});
   for (int i = 1; i < places; ++i) EXPECT_EQ(on.it.send(say{"forgotten"}), delivery::accepted);
@@ -152,8 +152,8 @@ struct watched_witness : clinic<witness> {
     const address where = gone;
     gone.stop_now();
     play();
-    auto spec = child<witness>("a", std::ref(does), where).spawned({.where = bound_to(pump)});
-    if (forgets) spec.forgets_mailbox();
+    auto spec = child<witness>("a", std::ref(does), where).options({.where = bound_to(pump)});
+    if (forgets) spec.clear_mailbox();
     open_spec(spec);
     play();
   }
@@ -221,8 +221,8 @@ TEST(restart, that_forgets_the_mailbox_resumes_its_senders_whichever_message_fai
     const auto head = s.spawn<supervisor>(
         at_once,
         child_spec(child<pupil>("a", std::ref(does))
-                       .forgets_mailbox()
-                       .spawned({.where = own_thread, .max_messages = failing_flood::most})));
+                       .clear_mailbox()
+                       .options({.where = own_thread, .max_messages = failing_flood::most})));
     const auto it = head.ask<find_child<pupil>>(patience, "a").get().value();
     const auto from = s.spawn<failing_flood>(it);
     from.send(failing);
@@ -255,7 +255,7 @@ TEST(redelivery, belongs_to_the_trace_of_its_message) {
   pump here(s);
   const auto head = s.spawn<supervisor>(
       {.where = bound_to(here)}, at_once,
-      child_spec(child<traced>("a", std::ref(does)).spawned({.where = bound_to(here)})));
+      child_spec(child<traced>("a", std::ref(does)).options({.where = bound_to(here)})));
   here.run_until_idle();
   auto found = head.ask<find_child<traced>>(patience, "a");
   here.run_until_idle();
@@ -300,7 +300,7 @@ TEST(restart, of_one_child_does_not_wait_for_another_that_is_starting) {
   recorder told;
   troupe::system system(told.options());
   const auto alone = [](script& does) {
-    return child_spec(child<pupil>(does.name, std::ref(does)).spawned({.where = own_thread}));
+    return child_spec(child<pupil>(does.name, std::ref(does)).options({.where = own_thread}));
   };
   const auto head = system.spawn<supervisor>(at_once, alone(a), alone(b));
   const auto find = [&](const char* name) {
@@ -320,8 +320,9 @@ TEST(restart, of_one_child_does_not_wait_for_another_that_is_starting) {
 TEST(restart, does_not_follow_shutdown_now_and_the_child_has_been_stopped_now) {
   for (const auto when : {troupe::restart::always, troupe::restart::on_failure}) {
     clinic<pupil> on;
-    on.open_spec(
-        child<pupil>("a", std::ref(on.does)).restarted(when).spawned({.where = bound_to(on.pump)}));
+    on.open_spec(child<pupil>("a", std::ref(on.does))
+                     .restart_policy(when)
+                     .options({.where = bound_to(on.pump)}));
     (void)on.system.shutdown_now(patience);
     EXPECT_EQ(on.it.join(), exit_reason::stopped_now);
   }
@@ -333,7 +334,7 @@ TEST(restart, does_not_follow_the_end_of_a_pump_on_which_the_object_had_not_begu
   troupe::system system(told.options());
   auto pump = std::make_unique<troupe::pump>(system);
   const auto head = system.spawn<supervisor>(
-      at_once, child_spec(child<pupil>("a", std::ref(a)).spawned({.where = bound_to(*pump)})));
+      at_once, child_spec(child<pupil>("a", std::ref(a)).options({.where = bound_to(*pump)})));
   // Not on this thread, which would pump while it waits.
   std::thread([&] {
     auto children = head.ask<list_children>(patience).get();
@@ -375,10 +376,10 @@ TEST(restart, does_not_follow_if_the_supervisor_has_ended_the_child_for_good_mea
   troupe::system system(told.options());
   const auto head = system.spawn<supervisor>(
       at_once,
-      child_spec(child<pupil>("a", std::ref(a)).stops_within(1h).spawned({.where = own_thread})),
+      child_spec(child<pupil>("a", std::ref(a)).stop_timeout(1h).options({.where = own_thread})),
       child_spec(child<lingering>("b", std::ref(goes), std::ref(may_go))
-                     .stops_within(1ms)
-                     .spawned({.where = own_thread})));
+                     .stop_timeout(1ms)
+                     .options({.where = own_thread})));
   const auto lingers = head.ask<find_child<lingering>>(patience, "b").get().value();
   lingers.send(fail{"why not"});
   ASSERT_TRUE(goes.wait());
@@ -404,8 +405,8 @@ TEST(dynamic_supervisor, is_not_confused_by_the_end_of_a_child_that_it_has_left_
   const auto start = [&](script& does, duration most) {
     return head
         .ask<start_child<pupil>>(patience, child_spec(child<pupil>(does.name, std::ref(does))
-                                                          .stops_within(most)
-                                                          .spawned({.where = own_thread})))
+                                                          .stop_timeout(most)
+                                                          .options({.where = own_thread})))
         .get()
         .value();
   };

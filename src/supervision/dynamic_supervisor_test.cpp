@@ -26,7 +26,7 @@ struct crowd : stage {
   explicit crowd(const supervision& rules = at_once)
       : head(spawn<dynamic_supervisor<pupil>>(rules)) {}
   child_spec pupil_of(script& does) {
-    return child<pupil>(does.name, std::ref(does)).spawned({.where = bound_to(pump)});
+    return child<pupil>(does.name, std::ref(does)).options({.where = bound_to(pump)});
   }
   ref<pupil> start(const child_spec& spec) {
     auto answer = head.ask<start_child<pupil>>(patience, spec);
@@ -179,7 +179,7 @@ TEST(dynamic_supervisor, one_that_does_not_stop_is_left_behind_and_named) {
       head.ask<start_child<pupil>>(
               patience,
               child_spec(
-                  child<pupil>("a", std::ref(a)).stops_within(1ms).spawned({.where = own_thread})))
+                  child<pupil>("a", std::ref(a)).stop_timeout(1ms).options({.where = own_thread})))
           .get()
           .value();
   hangs.send(std::function<void(pupil&)>([&](pupil&) {
@@ -205,11 +205,11 @@ TEST(dynamic_supervisor, a_child_that_does_not_start_is_its_failure) {
   const auto start = [&](const child_spec& spec) {
     return head.ask<start_child<pupil>>(patience, spec).get().value();
   };
-  const auto first = start(child<pupil>("a", std::ref(a)).spawned({.where = own_thread}));
+  const auto first = start(child<pupil>("a", std::ref(a)).options({.where = own_thread}));
   const auto hangs = start(child<pupil>("b", std::ref(b))
-                               .starts_within(1ms)
-                               .stops_within(1ms)
-                               .spawned({.where = own_thread}));
+                               .start_timeout(1ms)
+                               .stop_timeout(1ms)
+                               .options({.where = own_thread}));
   EXPECT_EQ(head.join(), exit_reason::failed);
   EXPECT_THAT(told.failures().back().what,
               HasSubstr("its child \"b\" has not started within 1 ms"));

@@ -14,7 +14,7 @@
 #include <troupe/actor/end_listener.hpp>
 #include <troupe/actor/extension.hpp>
 #include <troupe/base/cache_line.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/sync/event_count.hpp>
 #include <troupe/sync/mutex.hpp>
 
@@ -43,7 +43,7 @@ struct name_entry final : end_listener {
   bool in_table = false;  // under the mutex of its part
 };
 
-/// Identifies a waiter for a name: an actor that called names::tell(), or one of its handlers.
+/// Identifies a waiter for a name: an actor that called registry::notify_on_register(), or one of its handlers.
 struct name_waiter_key {
   address who;
   const awaited_name* handler = nullptr;
@@ -87,7 +87,7 @@ struct name_hash {
 
 /// The names of one system, divided into parts so that lookups do not contend.
 ///
-/// Threads: any thread. Lock order: the mutex of a part, then that of an actor's bonds.
+/// Threads: any thread. Lock order: the mutex of a part, then that of an actor's termination_notices.
 class name_registry final : public system_extension {
  public:
   explicit name_registry(system& of) noexcept : system_(of) {}
@@ -109,10 +109,10 @@ class name_registry final : public system_extension {
   /// Throws std::logic_error if the actor belongs to another system.
   void check_home(control_block& of) const;
 
-  /// Registers a waiter, as names::tell() does. Takes ownership of the notice, even if it throws.
-  void tell(std::string_view name, control_block& whom, name_notice notice,
-            const awaited_name* handler);
-  bool stop_telling(std::string_view name, const address& whom, const awaited_name* handler);
+  /// Registers a waiter, as registry::notify_on_register() does. Takes ownership of the notice, even if it throws.
+  void notify_on_register(std::string_view name, control_block& whom, name_notice notice,
+                          const awaited_name* handler);
+  bool cancel_notification(std::string_view name, const address& whom, const awaited_name* handler);
 
   void release(name_entry& ended) noexcept;
   void release(name_waiter& ended) noexcept;

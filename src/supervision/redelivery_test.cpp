@@ -148,8 +148,8 @@ TEST(redelivery, comes_also_to_a_forgotten_mailbox) {
   on.open_spec(child<retrying>("a", std::ref(on.does), std::function<void(int)>([&](int) {
                                  if (on.failures++ == 0) throw std::runtime_error("why not");
                                }))
-                   .forgets_mailbox()
-                   .spawned({.where = bound_to(on.pump)}));
+                   .clear_mailbox()
+                   .options({.where = bound_to(on.pump)}));
   for (int i = 1; i <= 3; ++i) on.it.send(job{i});
   on.play();
   EXPECT_THAT(on.does.log.lines(), ElementsAre("job 1", "job 1", "done 1"));
@@ -173,7 +173,7 @@ TEST(redelivery, what_would_come_again_to_one_that_ends_is_a_dead_letter) {
           child<retrying>("a", std::ref(does), std::function<void(int)>([](int) {
                             throw std::runtime_error("why not");
                           }))
-              .spawned({.where = bound_to(on.pump)}));
+              .options({.where = bound_to(on.pump)}));
   const auto it = on.find<retrying>("a");
   on.tell(it, job{1});
   on.head.stop();

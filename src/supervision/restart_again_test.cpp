@@ -26,7 +26,7 @@ TEST(restart, with_others_does_not_change_by_which_rule_a_child_ends_the_next_ti
   script a("a");
   script b("b");
   school on;
-  on.open(all_at_once(), on.pupil_of(a), on.pupil_of(b).restarted(troupe::restart::never));
+  on.open(all_at_once(), on.pupil_of(a), on.pupil_of(b).restart_policy(troupe::restart::never));
   const auto first = on.find("a");
   const auto second = on.find("b");
   for (int i = 2; i <= 3; ++i) {
@@ -59,8 +59,8 @@ TEST(restart, of_a_group_is_as_late_as_that_of_the_one_that_failed) {
 TEST(restart, leaves_no_timer_that_holds_a_child_that_has_ended) {
   clinic<pupil> on;
   on.open_spec(child<pupil>("a", std::ref(on.does))
-                   .restarted(troupe::restart::on_failure)
-                   .spawned({.where = bound_to(on.pump)}));
+                   .restart_policy(troupe::restart::on_failure)
+                   .options({.where = bound_to(on.pump)}));
   const address was = on.it.address();
   const std::uint64_t before = on.system.statistics().timers_armed;  // the supervisor's own
   on.let_it([](pupil& p) {

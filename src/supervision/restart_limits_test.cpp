@@ -32,8 +32,8 @@ TEST(restart, limits_hold_while_there_is_no_object) {
   script a("a");
   school on;
   on.open({.min_backoff = 10h, .max_backoff = 10h},
-          on.pupil_of(a).spawned(
-              {.where = bound_to(on.pump), .max_messages = 3, .when_full = overload::refuse}));
+          on.pupil_of(a).options(
+              {.where = bound_to(on.pump), .max_messages = 3, .on_full = overflow::refuse}));
   const ref<pupil> it = on.find("a");
   it.send(fail{"why not"});
   on.play();
@@ -45,9 +45,9 @@ TEST(restart, a_forgotten_mailbox_makes_room) {
   clinic<pupil> on;
   on.open_spec(
       child<pupil>("a", std::ref(on.does))
-          .forgets_mailbox()
-          .spawned(
-              {.where = bound_to(on.pump), .max_messages = 4, .when_full = overload::drop_oldest}));
+          .clear_mailbox()
+          .options(
+              {.where = bound_to(on.pump), .max_messages = 4, .on_full = overflow::drop_oldest}));
   on.it.send(fail{"why not"});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(on.it.send(say{"forgotten"}), delivery::accepted);
   on.play();
@@ -73,9 +73,9 @@ TEST(restart, what_was_dropped_before_the_mailbox_is_forgotten_is_counted_once) 
   clinic<with_priorities> on;
   on.open_spec(
       child<with_priorities>("a", std::ref(on.does))
-          .forgets_mailbox()
-          .spawned(
-              {.where = bound_to(on.pump), .max_messages = 4, .when_full = overload::drop_oldest}));
+          .clear_mailbox()
+          .options(
+              {.where = bound_to(on.pump), .max_messages = 4, .on_full = overflow::drop_oldest}));
   on.let_it([&](pupil&) {
     for (int i = 0; i < 4; ++i) on.it.send(say{"forgotten"});
     on.it.send(urgent{});  // replaces the oldest of these

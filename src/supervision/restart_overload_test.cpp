@@ -43,13 +43,13 @@ class storekeeper : public pupil {
 
 struct warehouse : clinic<storekeeper> {
   explicit warehouse(bool forgets, std::size_t max_messages = places,
-                     overload when_full = overload::refuse) {
+                     overflow on_full = overflow::refuse) {
     storekeeper::crates = storekeeper::numbers = 0;
     spawn_options options{
-        .where = bound_to(pump), .max_messages = max_messages, .when_full = when_full};
-    options.charged_to = group;
-    auto spec = child<storekeeper>("a", std::ref(does)).spawned(options);
-    if (forgets) spec.forgets_mailbox();
+        .where = bound_to(pump), .max_messages = max_messages, .on_full = on_full};
+    options.memory_budget = group;
+    auto spec = child<storekeeper>("a", std::ref(does)).options(options);
+    if (forgets) spec.clear_mailbox();
     open_spec(spec);
   }
 
@@ -110,7 +110,7 @@ class flooder : public actor {
 };
 
 TEST(restart, that_forgets_the_mailbox_resumes_who_was_suspended_by_it) {
-  warehouse on(true, places, overload::pause_senders);
+  warehouse on(true, places, overflow::backpressure);
   const auto from = on.spawn<flooder>(on.it);
   from.send(number{20});
   on.play();
@@ -121,7 +121,7 @@ TEST(restart, that_forgets_the_mailbox_resumes_who_was_suspended_by_it) {
 }
 
 TEST(restart, that_forgets_the_mailbox_forgets_what_that_does_not_count) {
-  warehouse on(true, 100'000, overload::pause_senders);
+  warehouse on(true, 100'000, overflow::backpressure);
   const auto from = on.spawn<flooder>(on.it);
   from.send(number{600'000});
   on.play();
@@ -153,8 +153,9 @@ TEST(restart, by_a_broken_link_names_that_link_and_none_before) {
 TEST(restart, follows_the_end_of_a_system_that_is_told_to_shut_down_now_never) {
   for (const auto when : {troupe::restart::always, troupe::restart::on_failure}) {
     clinic<pupil> on;
-    on.open_spec(
-        child<pupil>("a", std::ref(on.does)).restarted(when).spawned({.where = bound_to(on.pump)}));
+    on.open_spec(child<pupil>("a", std::ref(on.does))
+                     .restart_policy(when)
+                     .options({.where = bound_to(on.pump)}));
     (void)on.system.shutdown_now(patience);
     EXPECT_EQ(on.does.objects, 1);
     EXPECT_EQ(on.system.statistics().restarts, 0u);

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 #include <troupe/actor/observer.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/supervisor.hpp>
 #include <troupe/supervision/topic.hpp>
 #include <troupe/troupe.hpp>
@@ -35,7 +35,7 @@ struct answer_now {
 class oracle : public actor {
  public:
   void on(late_question, reply<int> to) { owed_ = std::move(to); }
-  void on(answer_now m) { std::exchange(owed_, {}).fulfil(m.number); }
+  void on(answer_now m) { std::exchange(owed_, {}).set_value(m.number); }
 
  private:
   reply<int> owed_;
@@ -294,9 +294,9 @@ TEST(restart, links_stay) {
 TEST(restart, its_name_stays) {
   clinic<pupil> on;
   on.open();
-  ASSERT_TRUE(names(on.system).add("somebody", on.it));
+  ASSERT_TRUE(registry(on.system).add("somebody", on.it));
   on.tell(fail{"why not"});
-  EXPECT_EQ(names(on.system).find<pupil>("somebody").value(), on.it);
+  EXPECT_EQ(registry(on.system).find<pupil>("somebody").value(), on.it);
 }
 
 class reader : public pupil {
@@ -321,7 +321,7 @@ TEST(restart, on_a_thread_of_its_own) {
   recorder told;
   troupe::system system(told.options());
   const auto head = system.spawn<supervisor>(
-      at_once, child_spec(child<pupil>("a", std::ref(a)).spawned({.where = own_thread})));
+      at_once, child_spec(child<pupil>("a", std::ref(a)).options({.where = own_thread})));
   const auto it = head.ask<find_child<pupil>>(patience, "a").get().value();
   it.send(fail{"why not"});
   EXPECT_EQ(it.ask<which_object>(patience).get().value(), 2);
@@ -355,7 +355,7 @@ TEST(restart, is_told_to_an_observer_when_the_next_object_has_started) {
   troupe::pump pump(system);
   const spawn_options here{.where = bound_to(pump)};
   const auto head = system.spawn<supervisor>(
-      here, at_once, child_spec(child<pupil>("a", std::ref(a)).spawned(here)));
+      here, at_once, child_spec(child<pupil>("a", std::ref(a)).options(here)));
   pump.run_until_idle();
   auto answer = head.ask<find_child<pupil>>(patience, "a");
   pump.run_until_idle();
@@ -373,7 +373,8 @@ TEST(restart, is_told_to_an_observer_when_the_next_object_has_started) {
 
 struct fails_to_stop : clinic<pupil> {
   void open(restart when) {
-    open_spec(child<pupil>("a", std::ref(does)).spawned({.where = bound_to(pump)}).restarted(when));
+    open_spec(
+        child<pupil>("a", std::ref(does)).options({.where = bound_to(pump)}).restart_policy(when));
     does.at_stop = [this] {
       if (does.objects == 1) throw std::runtime_error("on_stop failed");
     };

@@ -170,7 +170,7 @@ TEST(router, a_worker_that_has_ended_leaves_the_rotation_and_with_the_last_one_s
 TEST(router, send_says_what_the_worker_s_limits_say) {
   journal log;
   stage s;
-  const auto workers = make_workers(s, 2, log, {.max_messages = 1, .when_full = overload::refuse});
+  const auto workers = make_workers(s, 2, log, {.max_messages = 1, .on_full = overflow::refuse});
   const router<job> all(s.system, workers, round_robin{});
   EXPECT_EQ(all.send(job{0}), delivery::accepted);
   EXPECT_EQ(all.send(job{1}), delivery::accepted);
@@ -200,7 +200,7 @@ TEST(router, timers_and_waiting_for_room_go_to_a_worker) {
     patient(recipient<job> to, journal& log) : to_(std::move(to)), log_(log) {}
     task<> on(int count) {
       for (int i = 0; i < count; ++i) {
-        const delivery became = co_await to_.send_when_ready(job{i});
+        const delivery became = co_await to_.async_send(job{i});
         if (became != delivery::accepted) log_.write("not accepted");
       }
       log_.write("all sent");

@@ -72,7 +72,7 @@ TEST_P(children_of_one_group, are_restarted_in_its_turns) {
     for (int i = 0; i < children; ++i) {
       all.push_back(child<clerk>(std::to_string(i), [&left, at = book.get()] {
                       return clerk(*at, left);
-                    }).spawned({.group = group}));
+                    }).options({.group = group}));
     }
     const auto above = s.spawn<supervisor>(
         supervision{.max_restarts = supervision::unlimited, .min_backoff = 0ms, .max_backoff = 0ms},

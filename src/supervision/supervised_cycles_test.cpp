@@ -24,7 +24,7 @@ TEST(cycles, of_supervised_actors_are_held_by_their_supervisor) {
   troupe::system all({.workers = 1, .cycle_search = duration::zero()});
   pump here(all);
   const spawn_options bound{.where = bound_to(here)};
-  auto head = all.spawn<supervisor>(bound, supervision{}, child<loner>("loner").spawned(bound));
+  auto head = all.spawn<supervisor>(bound, supervision{}, child<loner>("loner").options(bound));
   here.run_until_idle();
   auto found = head.ask<find_child<loner>>(patience, "loner");
   here.run_until_idle();

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <troupe/base/clock.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/supervisor.hpp>
 #include <troupe/supervision/topic.hpp>
 #include <troupe/sync/atomic.hpp>
@@ -107,12 +107,12 @@ void watching(troupe::system& in, troupe::pump& pump, std::size_t times) {
 
 void naming(troupe::system& in, troupe::pump& pump, std::size_t times) {
   const auto whom = in.spawn<other>(troupe::spawn_options{.where = bound_to(pump)});
-  const troupe::names all(in);
+  const troupe::registry all(in);
   (void)all.add("bank/alice", whom);
-  report("names::find()", measure(times, [&] {
+  report("registry::find()", measure(times, [&] {
            for (std::size_t i = 0; i < times; ++i) (void)all.find<other>("bank/alice");
          }));
-  report("names::add() and remove()", measure(times, [&] {
+  report("registry::add() and remove()", measure(times, [&] {
            for (std::size_t i = 0; i < times; ++i) {
              (void)all.add("bank/bob", whom);
              (void)all.remove("bank/bob", whom);
@@ -181,7 +181,7 @@ class fragile : public troupe::actor {
 // Restarts one child by a supervisor on the same thread: notification, decision, and construction.
 void restarting(troupe::system& in, troupe::pump& pump, std::size_t times) {
   auto spec = troupe::child<fragile>("fragile");
-  spec.restarted(troupe::restart::always).spawned({.where = bound_to(pump)});
+  spec.restart_policy(troupe::restart::always).options({.where = bound_to(pump)});
   const auto top = in.spawn<troupe::supervisor>(
       {.where = bound_to(pump)},
       troupe::supervision{

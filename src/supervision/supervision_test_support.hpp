@@ -99,7 +99,7 @@ class pupil : public actor {
 /// A supervisor and its children, all on the test's thread.
 struct school : stage {
   child_spec pupil_of(script& does) {
-    return child<pupil>(does.name, std::ref(does)).spawned({.where = bound_to(pump)});
+    return child<pupil>(does.name, std::ref(does)).options({.where = bound_to(pump)});
   }
   template <class... Children>
   ref<supervisor> open(const supervision& rules, const Children&... children) {
@@ -147,7 +147,7 @@ template <class A, class Script = script>
 struct clinic : clinic_scripts<A, Script>, school {
   template <class... More>
   void open(const More&... more) {
-    open_spec(child<A>("a", std::ref(this->does), more...).spawned({.where = bound_to(pump)}));
+    open_spec(child<A>("a", std::ref(this->does), more...).options({.where = bound_to(pump)}));
   }
   void open_spec(const child_spec& spec) {
     school::open(at_once, spec);

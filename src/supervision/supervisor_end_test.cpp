@@ -89,7 +89,7 @@ TEST(supervisor, the_end_of_the_pump_ends_its_children_for_good) {
   troupe::system system(told.options());
   auto pump = std::make_unique<troupe::pump>(system);
   const auto head = system.spawn<supervisor>(
-      at_once, child_spec(child<pupil>("a", std::ref(a)).spawned({.where = bound_to(*pump)})));
+      at_once, child_spec(child<pupil>("a", std::ref(a)).options({.where = bound_to(*pump)})));
   ASSERT_TRUE(eventually([&] { return pump->run_until_idle(), a.alive == 1; }));
   pump.reset();
   EXPECT_EQ(a.alive, 0);
@@ -105,7 +105,7 @@ TEST(supervisor, a_child_that_does_not_stop_is_left_behind_and_named) {
   troupe::system system(told.options());
   const auto head = system.spawn<supervisor>(
       at_once, child_spec(child<pupil>("a", std::ref(a))),
-      child_spec(child<pupil>("b", std::ref(b)).stops_within(1ms).spawned({.where = own_thread})));
+      child_spec(child<pupil>("b", std::ref(b)).stop_timeout(1ms).options({.where = own_thread})));
   const auto hangs = head.ask<find_child<pupil>>(patience, "b").get().value();
   event hanging;
   hangs.send(std::function<void(pupil&)>([&](pupil&) {
@@ -132,9 +132,9 @@ TEST(supervisor, a_child_that_does_not_start_is_its_failure) {
   troupe::system system(told.options());
   const auto head =
       system.spawn<supervisor>(at_once, child_spec(child<pupil>("a", std::ref(a))
-                                                       .starts_within(1ms)
-                                                       .stops_within(1ms)
-                                                       .spawned({.where = own_thread})));
+                                                       .start_timeout(1ms)
+                                                       .stop_timeout(1ms)
+                                                       .options({.where = own_thread})));
   EXPECT_EQ(head.join(), exit_reason::failed);
   EXPECT_THAT(told.failures().back().what,
               HasSubstr("its child \"a\" has not started within 1 ms"));
@@ -149,7 +149,7 @@ TEST(supervisor, a_child_that_has_been_stopped_is_not_restarted_with_others) {
   rules.strategy = restart_strategy::one_for_all;
   const auto head = system.spawn<supervisor>(
       rules, child_spec(child<pupil>("a", std::ref(a))),
-      child_spec(child<pupil>("b", std::ref(b)).spawned({.where = own_thread})));
+      child_spec(child<pupil>("b", std::ref(b)).options({.where = own_thread})));
   const auto fails = head.ask<find_child<pupil>>(patience, "a").get().value();
   const auto stops = head.ask<find_child<pupil>>(patience, "b").get().value();
   const auto b_now = [&] { return head.ask<list_children>(patience).get().value()[1].now; };
@@ -173,7 +173,7 @@ TEST(supervisor, a_child_that_does_not_stop_for_a_restart_is_left_behind_and_nam
   rules.strategy = restart_strategy::one_for_all;
   const auto head = system.spawn<supervisor>(
       rules, child_spec(child<pupil>("a", std::ref(a))),
-      child_spec(child<pupil>("b", std::ref(b)).stops_within(1ms).spawned({.where = own_thread})));
+      child_spec(child<pupil>("b", std::ref(b)).stop_timeout(1ms).options({.where = own_thread})));
   const auto fails = head.ask<find_child<pupil>>(patience, "a").get().value();
   const auto hangs = head.ask<find_child<pupil>>(patience, "b").get().value();
   event hanging;
@@ -199,7 +199,7 @@ TEST(supervisor, a_supervisor_that_fails_is_restarted_by_its_own) {
   supervision inner = at_once;
   inner.max_restarts = 0;
   auto group = child<supervisor>("group", inner, child_spec(on.pupil_of(a)))
-                   .spawned({.where = bound_to(on.pump)});
+                   .options({.where = bound_to(on.pump)});
   on.open(at_once, group);
   auto answer = on.head.ask<find_child<supervisor>>(patience, "group");
   on.play();
@@ -225,7 +225,7 @@ TEST(supervisor, what_children_of_the_object_before_have_told_is_nothing_to_the_
   script a("a");
   school on;
   auto group = child<supervisor>("group", at_once, child_spec(on.pupil_of(a)))
-                   .spawned({.where = bound_to(on.pump)});
+                   .options({.where = bound_to(on.pump)});
   on.open(at_once, group);
   auto answer = on.head.ask<find_child<supervisor>>(patience, "group");
   on.play();

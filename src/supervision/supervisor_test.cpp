@@ -42,7 +42,7 @@ TEST(supervisor, what_is_sent_before_the_start_waits_for_it) {
   const auto first = child<pupil>("a", [&](const siblings& its) {
                        its.get<pupil>("b").send(say{"sent by a"});
                        return pupil(a);
-                     }).spawned({.where = bound_to(on.pump)});
+                     }).options({.where = bound_to(on.pump)});
   on.open({}, first, second);
   EXPECT_THAT(b.log.lines(), ElementsAre("made", "started", "sent by a"));
 }
@@ -53,7 +53,7 @@ TEST(supervisor, a_sibling_that_is_not_there_is_named) {
   on.open({.max_restarts = 0}, child<pupil>("a", [&](const siblings& its) {
                                  (void)its.get<pupil>("b");
                                  return pupil(a);
-                               }).spawned({.where = bound_to(on.pump)}));
+                               }).options({.where = bound_to(on.pump)}));
   ASSERT_EQ(on.told.failures().size(), 2u);
   EXPECT_THAT(on.told.failures()[0].what, HasSubstr("there is no sibling \"b\""));
 }
@@ -66,7 +66,7 @@ TEST(supervisor, a_sibling_of_another_class_is_named) {
           child<pupil>("a", [&](const siblings& its) {
             (void)its.get<pupil>("p");
             return pupil(a);
-          }).spawned({.where = bound_to(on.pump)}));
+          }).options({.where = bound_to(on.pump)}));
   ASSERT_TRUE(on.play_until([&] { return on.told.failures().size() == 2; }));
   EXPECT_THAT(on.told.failures()[0].what, AllOf(HasSubstr("the sibling \"p\" is a "),
                                                 HasSubstr("probe, not a "), HasSubstr("pupil")));
@@ -132,7 +132,7 @@ TEST(supervisor, the_mailbox_stays_but_for_the_message_that_failed_it) {
 TEST(supervisor, a_forgotten_mailbox_is_dead_letters) {
   script a("a");
   school on;
-  on.open(at_once, on.pupil_of(a).forgets_mailbox());
+  on.open(at_once, on.pupil_of(a).clear_mailbox());
   const ref<pupil> child = on.find("a");
   child.send(fail{"why not"});
   child.send(say{"after"});
@@ -174,7 +174,7 @@ TEST(supervisor, a_child_that_was_stopped_stays_so) {
 TEST(supervisor, restart_always_brings_back_one_that_was_stopped) {
   script a("a");
   school on;
-  on.open(at_once, on.pupil_of(a).restarted(restart::always));
+  on.open(at_once, on.pupil_of(a).restart_policy(restart::always));
   const ref<pupil> child = on.find("a");
   child.stop();
   on.tell(child, say{"again"});
@@ -185,7 +185,7 @@ TEST(supervisor, restart_always_brings_back_one_that_was_stopped) {
 TEST(supervisor, restart_never_lets_one_go_that_failed) {
   script a("a");
   school on;
-  on.open(at_once, on.pupil_of(a).restarted(restart::never));
+  on.open(at_once, on.pupil_of(a).restart_policy(restart::never));
   const ref<pupil> child = on.find("a");
   on.tell(child, fail{"why not"});
   EXPECT_EQ(child.join(), exit_reason::failed);
@@ -227,7 +227,7 @@ TEST(supervisor, on_stop_that_throws_fails_the_child) {
     if (a.objects == 1) throw std::runtime_error("cannot stop");
   };
   school on;
-  on.open(at_once, on.pupil_of(a).restarted(restart::always));
+  on.open(at_once, on.pupil_of(a).restart_policy(restart::always));
   const ref<pupil> child = on.find("a");
   child.stop();
   on.play();
@@ -284,7 +284,7 @@ TEST(supervisor, a_restart_that_becomes_due_while_it_looks_is_not_forgotten) {
   school on;
   on.open(
       {.max_restarts = supervision::unlimited, .min_backoff = 2us, .max_backoff = 2us, .jitter = 1},
-      on.pupil_of(a).starts_within(10h));
+      on.pupil_of(a).start_timeout(10h));
   const ref<pupil> child = on.find("a");
   for (int object = 2; object <= 500; ++object) {
     child.send(fail{"why not"});

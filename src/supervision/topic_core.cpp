@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <troupe/actor/extension.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 
 #include "actor/overload_rules.hpp"
@@ -121,10 +121,10 @@ bool redirects_elsewhere(const control_block& actor) noexcept {
 
 std::shared_ptr<topic_core> topic_core::named(system& of, std::string_view name,
                                               const message_identity& type) {
-  if (name.empty() || name.size() > names::bytes_max) {
+  if (name.empty() || name.size() > registry::bytes_max) {
     throw std::invalid_argument("troupe: the name of a topic has " + std::to_string(name.size()) +
                                 " bytes; it must have between 1 and " +
-                                std::to_string(names::bytes_max));
+                                std::to_string(registry::bytes_max));
   }
   const auto& table = extension_of<topic_registry>(of).table;
   topic_key key{std::string(name), type.type};

@@ -312,9 +312,9 @@ TEST(topic, holds_each_subscriber_to_its_own_limits) {
   stage s;
   const topic<quote> prices;
   const auto full =
-      s.spawn<reader>(spawn_options{.max_messages = 1, .when_full = overload::refuse}, log);
+      s.spawn<reader>(spawn_options{.max_messages = 1, .on_full = overflow::refuse}, log);
   const auto drops =
-      s.spawn<reader>(spawn_options{.max_messages = 1, .when_full = overload::drop_newest}, log);
+      s.spawn<reader>(spawn_options{.max_messages = 1, .on_full = overflow::drop_newest}, log);
   const auto free = s.spawn<reader>(log);
   for (const auto& each : {full, drops, free}) prices.subscribe(each);
   EXPECT_EQ(prices.publish(quote{"A", 1}).accepted, 3u);
@@ -332,7 +332,7 @@ TEST(topic, charges_each_subscriber_for_the_whole_message) {
   stage s;
   const topic<weighed> all;
   const budget mine(15'000);
-  const auto a = s.spawn<reader>(spawn_options{.charged_to = mine}, log);
+  const auto a = s.spawn<reader>(spawn_options{.memory_budget = mine}, log);
   all.subscribe(a);
   EXPECT_EQ(all.publish(weighed(std::string(10'000, 'x'))).accepted, 1u);
   EXPECT_GE(mine.used(), 10'000u);
@@ -368,8 +368,8 @@ TEST(topic, goes_on_to_another_class_where_its_subscriber_redirects) {
   stage s;
   const topic<quote> prices;
   const auto b = s.spawn<reader>(log);
-  const auto a = s.spawn<first>(
-      spawn_options{.max_messages = 1, .when_full = overload::redirect_to<first>(b)});
+  const auto a =
+      s.spawn<first>(spawn_options{.max_messages = 1, .on_full = overflow::redirect_to<first>(b)});
   prices.subscribe(a);
   for (int i = 0; i < 3; ++i) prices.publish(quote{"A", i});
   s.play();
@@ -456,7 +456,7 @@ std::size_t taken_behind(theatre& t, const ref<depot>& d) {
 TEST(topic, a_machine_that_defers_is_charged_for_what_was_in_its_mailbox_itself) {
   theatre t;
   const auto fresh = [&] {
-    return t.spawn<depot>(spawn_options{.max_messages = 3, .when_full = overload::refuse});
+    return t.spawn<depot>(spawn_options{.max_messages = 3, .on_full = overflow::refuse});
   };
   const auto sent = fresh();
   for (int i = 0; i < 2; ++i) sent.send(quote{"A", i});
@@ -577,7 +577,7 @@ TEST(topic, gives_the_last_value_to_a_full_subscriber_too) {
   const topic<quote> prices({.retain_last = true});
   prices.publish(quote{"A", 1});
   const auto a =
-      s.spawn<reader>(spawn_options{.max_messages = 1, .when_full = overload::refuse}, log);
+      s.spawn<reader>(spawn_options{.max_messages = 1, .on_full = overflow::refuse}, log);
   a.send(quote{"B", 1});
   prices.subscribe(a);
   s.play();

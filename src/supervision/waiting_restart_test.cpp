@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/supervisor.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
@@ -31,7 +31,7 @@ class patient : public actor {
   task<> on(wait_for_a_value) { write("value " + std::to_string(*co_await in_.next())); }
   task<> on(wait_for_an_end m) { write(to_string((co_await end_of(m.of)).reason)); }
   task<> on(wait_for_a_name) {
-    const auto found = co_await names(system()).wait<pupil>("a");
+    const auto found = co_await registry(system()).wait<pupil>("a");
     write(found ? "found" : "not found");
   }
   void on(const fail& m) { throw std::runtime_error(m.why); }
@@ -54,7 +54,7 @@ struct records {
 
 struct ward : records, school {
   ward() {
-    open(at_once, child<patient>("p", std::ref(p), in).spawned({.where = bound_to(pump)}));
+    open(at_once, child<patient>("p", std::ref(p), in).options({.where = bound_to(pump)}));
     it = find<patient>("p");
   }
   void fail_and_come_back() {
@@ -113,7 +113,7 @@ TEST(waiting_restart, a_name_that_is_on_its_way_wakes_nobody) {
   on.it.send(wait_for_a_name{});
   on.play();
   on.it.send(fail{"why not"});
-  names(on.system).add("a", on.other);
+  registry(on.system).add("a", on.other);
   on.play();
   EXPECT_EQ(on.p.objects, 2);
   EXPECT_EQ(on.p.log.lines(), lines{});

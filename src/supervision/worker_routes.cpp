@@ -114,8 +114,7 @@ void check_workers(std::size_t count, bool are_alike) {
 }
 
 control_block* spawn_router(system& in, std::shared_ptr<const routes> by) {
-  const spawn_options options{.name = "a router",
-                              .when_full = overload_access::route(std::move(by))};
+  const spawn_options options{.name = "a router", .on_full = overload_access::route(std::move(by))};
   const ref<router_seat> seat = in.spawn<router_seat>(options);
   control_block& block = ref_access::block(seat);
   block.hold();

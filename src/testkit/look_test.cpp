@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/sim/simulation.hpp>
 

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/task.hpp>
 
@@ -171,7 +171,7 @@ TEST(probe, ignores_what_it_is_told_to) {
     till.ref().send(tick{});
     till.expect_nothing(10ms);
     EXPECT_EQ(till.waiting(), 0u);
-    till.heed<tick>();
+    till.unignore<tick>();
     till.ref().send(tick{});
     till.expect<tick>();
   });

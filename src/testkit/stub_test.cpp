@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 
 #include "both_test.hpp"
 
@@ -87,7 +87,7 @@ TEST(stub, answers_later) {
     s.on<in_stock>([&](in_stock, troupe::reply<int> r) { owed = std::move(r); });
     auto asked = s.ref().ask<in_stock>(5s, 6);
     s.expect_calls<in_stock>(1);
-    EXPECT_TRUE(owed.fulfil(8));
+    EXPECT_TRUE(owed.set_value(8));
     EXPECT_EQ(*asked.get(), 8);
   });
 }

@@ -33,7 +33,7 @@ def flood(run, where, per_address):
             run.made, run.refused = made, refused
 
 
-@attack("connections", "flood from one address", "limits.connections_per_address_max, limits.handshake_time")
+@attack("connections", "flood from one address", "limits.connections_per_address_max, limits.handshake_timeout")
 def one_address(run):
     run.seconds = run.scale(1.0, 5.0)
     run.check = lambda: run.expect(count() >= 1, "nobody was refused")
@@ -42,7 +42,7 @@ def one_address(run):
     yield from flood(run, addresses(1), 50)
 
 
-@attack("connections", "flood from many addresses", "limits.connections_max, limits.handshake_time")
+@attack("connections", "flood from many addresses", "limits.connections_max, limits.handshake_timeout")
 def many_addresses(run):
     run.seconds = run.scale(1.0, 5.0)
     run.check = lambda: run.expect(count() >= 1, "nobody was refused")

@@ -38,7 +38,7 @@ def expect_answers(run, *answers):
 
 # ── Slow requests ─────────────────────────────────────────────────────────────────────────────────
 
-@attack("http", "clients that connect and are silent", "limits.handshake_time", persists=True)
+@attack("http", "clients that connect and are silent", "limits.handshake_timeout", persists=True)
 def silent(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} connections, nothing else", run.expect_cut
@@ -48,7 +48,7 @@ def silent(run):
         yield 0.02
 
 
-@attack("http", "slow head", "limits.handshake_time", persists=True)
+@attack("http", "slow head", "limits.handshake_timeout", persists=True)
 def slow_head(run):
     count = run.scale(100, 400)
     run.sent = f"{count} heads, a header line each 50 ms"
@@ -56,7 +56,7 @@ def slow_head(run):
     yield from drip(run, count, b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"X-A: b\r\n")
 
 
-@attack("http", "slow second head", "limits.request_time", persists=True)
+@attack("http", "slow second head", "limits.request_timeout", persists=True)
 def slow_second_head(run):
     count = run.scale(50, 400)
     run.sent = f"{count} whole requests, then heads, a byte each 50 ms"
@@ -64,7 +64,7 @@ def slow_second_head(run):
     yield from drip(run, count, GET + b"GET /", b"x")
 
 
-@attack("http", "slow body", "limits.request_time", persists=True)
+@attack("http", "slow body", "limits.request_timeout", persists=True)
 def slow_body(run):
     count = run.scale(100, 400)
     run.sent = f"{count} bodies of 1,000 bytes, a byte each 50 ms"
@@ -72,7 +72,7 @@ def slow_body(run):
     yield from drip(run, count, BODY + b"Content-Length: 1000\r\n\r\n", b"x")
 
 
-@attack("http", "slow chunks", "limits.request_time", persists=True)
+@attack("http", "slow chunks", "limits.request_timeout", persists=True)
 def slow_chunks(run):
     count = run.scale(100, 400)
     run.sent = f"{count} bodies, a chunk of a byte each 50 ms"
@@ -80,7 +80,7 @@ def slow_chunks(run):
     yield from drip(run, count, CHUNKED, b"1\r\nx\r\n")
 
 
-@attack("http", "slow chunk size", "limits.request_time", persists=True)
+@attack("http", "slow chunk size", "limits.request_timeout", persists=True)
 def slow_chunk_size(run):
     count = run.scale(50, 400)
     run.sent = f"{count} chunks, whose extension has a byte each 50 ms"
@@ -88,7 +88,7 @@ def slow_chunk_size(run):
     yield from drip(run, count, CHUNKED + b"1;", b"x")
 
 
-@attack("http", "bodies that are announced and never sent", "limits.request_time", persists=True)
+@attack("http", "bodies that are announced and never sent", "limits.request_timeout", persists=True)
 def expected_bodies(run):
     count = run.scale(50, 400)
     run.sent = f"{count} times Expect: 100-continue, nothing after the 100"
@@ -96,7 +96,7 @@ def expected_bodies(run):
     yield from drip(run, count, BODY + b"Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n", b"")
 
 
-@attack("http", "kept connections that are idle", "limits.idle_time", persists=True)
+@attack("http", "kept connections that are idle", "limits.idle_timeout", persists=True)
 def idle(run):
     count = run.scale(100, 400)
     run.sent = f"{count} connections, a request on each"
@@ -151,7 +151,7 @@ endless("endless small chunks", "limits.body_bytes", "chunks of a byte without e
         most_read=3 * MIB)
 
 
-@attack("http", "bodies where none is read", "limits.close_time", persists=True)
+@attack("http", "bodies where none is read", "limits.close_timeout", persists=True)
 def unwanted_bodies(run):
     count = run.scale(20, 100)
     run.sent = f"{count} bodies of 1 GiB to a path without a handler, as fast as they are taken"
@@ -235,7 +235,7 @@ SMALL = b"GET /page/small HTTP/1.1\r\nHost: x\r\n\r\n"
 LARGE = b"GET /page/large HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-@attack("http", "large answers that are not read", "limits.idle_time", persists=True, memory=24 * MIB)
+@attack("http", "large answers that are not read", "limits.idle_timeout", persists=True, memory=24 * MIB)
 def unread(run):
     count = run.scale(40, 200)
     run.sent = f"{count} requests for a file of 32 MiB, nothing is read"
@@ -261,7 +261,7 @@ def slowly_read(run):
         yield 0.05
 
 
-@attack("http", "pipelined requests whose answers are not read", "limits.idle_time", persists=True)
+@attack("http", "pipelined requests whose answers are not read", "limits.idle_timeout", persists=True)
 def pipelined(run):
     count = run.scale(20, 100)
     run.sent = f"{count} clients that send requests for 60 KB without end and read nothing"

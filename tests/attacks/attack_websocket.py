@@ -33,7 +33,7 @@ def part(opcode, data=b""):
 
 # ── Incomplete messages ───────────────────────────────────────────────────────────────────────────
 
-@attack("websocket", "half-sent messages", "limits.request_time", persists=True)
+@attack("websocket", "half-sent messages", "limits.request_timeout", persists=True)
 def half_messages(run):
     count = run.scale(100, 400)
     run.sent = f"{count} frames of 60,000 bytes, the first 20"
@@ -41,7 +41,7 @@ def half_messages(run):
     yield from drip(run, count, frame(BINARY, b"x" * 60_000)[:20], b"")
 
 
-@attack("websocket", "half-sent large messages", "limits.partial_messages_bytes, limits.request_time",
+@attack("websocket", "half-sent large messages", "limits.partial_messages_bytes, limits.request_timeout",
         persists=True)
 def half_large_messages(run):
     count = run.scale(100, 400)
@@ -50,28 +50,28 @@ def half_large_messages(run):
     yield from drip(run, count, frame(BINARY, b"x" * 60_000)[:50_000], b"")
 
 
-@attack("websocket", "slow messages", "limits.request_time", persists=True)
+@attack("websocket", "slow messages", "limits.request_timeout", persists=True)
 def slow_messages(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} frames, a byte each 50 ms", lambda: expect_codes(run, 1008)
     yield from drip(run, count, frame(BINARY, b"x" * 60_000)[:20], b"x")
 
 
-@attack("websocket", "half-sent frame heads", "limits.request_time", persists=True)
+@attack("websocket", "half-sent frame heads", "limits.request_timeout", persists=True)
 def half_heads(run):
     count = run.scale(50, 400)
     run.sent, run.check = f"{count} first bytes of a frame", lambda: expect_codes(run, 1008)
     yield from drip(run, count, frame(TEXT, b"x")[:1], b"")
 
 
-@attack("websocket", "fragments without end, slowly", "limits.request_time", persists=True)
+@attack("websocket", "fragments without end, slowly", "limits.request_timeout", persists=True)
 def slow_fragments(run):
     count = run.scale(50, 400)
     run.sent, run.check = f"{count} messages, a part of a byte each 50 ms", lambda: expect_codes(run, 1008)
     yield from drip(run, count, part(TEXT, b"a"), part(CONTINUATION, b"b"))
 
 
-@attack("websocket", "empty fragments without end", "limits.request_time", persists=True)
+@attack("websocket", "empty fragments without end", "limits.request_timeout", persists=True)
 def empty_fragments(run):
     count = run.scale(10, 50)
     run.sent, run.check = f"{count} messages, empty parts as fast as they are taken", run.expect_cut
@@ -85,7 +85,7 @@ def fast_fragments(run):
     yield from drip(run, count, part(BINARY, b"x"), part(CONTINUATION, b"x" * 1024), pause=0)
 
 
-@attack("websocket", "handshakes that are never finished", "limits.handshake_time", persists=True)
+@attack("websocket", "handshakes that are never finished", "limits.handshake_timeout", persists=True)
 def half_handshakes(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} upgrades without the last line", run.expect_cut
@@ -174,7 +174,7 @@ def pings(run):
         yield 0
 
 
-@attack("websocket", "ping flood, pongs are not read", "limits.idle_time", persists=True)
+@attack("websocket", "ping flood, pongs are not read", "limits.idle_timeout", persists=True)
 def unread_pings(run):
     count = run.scale(20, 100)
     run.sent, run.check = f"{count} clients, pings as fast as they are taken", run.expect_cut
@@ -205,7 +205,7 @@ def messages(run):
         yield 0
 
 
-@attack("websocket", "message flood, echoes are not read", "limits.send_queues_bytes, limits.idle_time", persists=True)
+@attack("websocket", "message flood, echoes are not read", "limits.send_queues_bytes, limits.idle_timeout", persists=True)
 def unread_echoes(run):
     count = run.scale(40, 200)
     run.sent, run.check = f"{count} clients, messages of 60 KB as fast as they are taken", run.expect_cut
@@ -232,7 +232,7 @@ def slow_readers(run):
 
 # ── Closing ───────────────────────────────────────────────────────────────────────────────────────
 
-@attack("websocket", "the server's close frame is never answered", "limits.close_time", persists=True)
+@attack("websocket", "the server's close frame is never answered", "limits.close_timeout", persists=True)
 def unanswered_close(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} clients that are closed by their application", lambda: expect_codes(run, 4000)
@@ -245,14 +245,14 @@ def unanswered_close(run):
         yield 0.05
 
 
-@attack("websocket", "sockets that stay open after the close frames", "limits.close_time", persists=True)
+@attack("websocket", "sockets that stay open after the close frames", "limits.close_timeout", persists=True)
 def half_closed(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} clients that close and then stay", lambda: expect_codes(run, 1000)
     yield from drip(run, count, frame(CLOSE, struct.pack("!H", 1000)), b"")
 
 
-@attack("websocket", "WebSockets that answer no ping", "limits.idle_time", persists=True)
+@attack("websocket", "WebSockets that answer no ping", "limits.idle_timeout", persists=True)
 def silent(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} WebSockets, nothing else", run.expect_cut

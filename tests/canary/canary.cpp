@@ -117,7 +117,7 @@ class reader : public troupe::actor {
   letter on(const want_letter& m) { return look_at(m.like), letter{text, {4, 3, 2, 1}, {}}; }
   void on(want_later m, troupe::reply<parcel> owed) {
     look_at(m.like);
-    owed.fulfil(parcel{std::make_unique<std::string>(text), {}});
+    owed.set_value(parcel{std::make_unique<std::string>(text), {}});
   }
   troupe::task<letter> on(want_waiting m) {
     co_await troupe::sleep_for(100us);
@@ -163,23 +163,23 @@ class writer : public troupe::actor {
     return 12;
   }
 
-  troupe::task<int> on(std::string) {  // uses send_when_ready
+  troupe::task<int> on(std::string) {  // uses async_send
     letter named;
     parcel moved = a_parcel();
     note other(text);
     const std::vector<int> numbers{5, 5};
     int sent = 0;
     const auto count = [&](troupe::delivery d) { sent += d == troupe::delivery::accepted ? 1 : 0; };
-    count(co_await to_.send_when_ready(named));
-    count(co_await to_.send_when_ready<letter>());
-    count(co_await to_.send_when_ready<letter>(text, numbers));
-    count(co_await to_.send_when_ready<letter>(std::move(named)));
-    count(co_await to_.send_when_ready<parcel>(std::make_unique<std::string>(text)));
-    count(co_await to_.send_when_ready<parcel>(std::move(moved)));
-    count(co_await to_.send_when_ready(note(text)));
-    count(co_await to_.send_when_ready<note>(text));
-    count(co_await to_.send_when_ready(other));
-    { auto never = to_.send_when_ready(other); }
+    count(co_await to_.async_send(named));
+    count(co_await to_.async_send<letter>());
+    count(co_await to_.async_send<letter>(text, numbers));
+    count(co_await to_.async_send<letter>(std::move(named)));
+    count(co_await to_.async_send<parcel>(std::make_unique<std::string>(text)));
+    count(co_await to_.async_send<parcel>(std::move(moved)));
+    count(co_await to_.async_send(note(text)));
+    count(co_await to_.async_send<note>(text));
+    count(co_await to_.async_send(other));
+    { auto never = to_.async_send(other); }
     co_return sent;
   }
 
@@ -208,14 +208,14 @@ class writer : public troupe::actor {
   troupe::task<int> on(troupe::channel<letter> c) {
     letter named;
     auto moved = letter{};
-    (void)co_await c.send_when_ready(named);
-    (void)co_await c.send_when_ready<letter>(std::move(named));
+    (void)co_await c.async_send(named);
+    (void)co_await c.async_send<letter>(std::move(named));
     (void)co_await troupe::select_when_ready(troupe::into(c, letter_));
     auto taken = troupe::into(c, std::move(moved), [kept = text] { look_at(note(kept)); });
     (void)co_await troupe::select_when_ready(taken);
     int got = 0;
     while (const auto one = co_await c.next(0ms)) look_at(*one), ++got;
-    const auto closed = (c.close(), co_await c.send_when_ready(letter_));
+    const auto closed = (c.close(), co_await c.async_send(letter_));
     check(closed == troupe::channel_delivery::closed, "a closed channel says so");
     co_return got;
   }

@@ -11,9 +11,9 @@ struct letter {
 
 troupe::task<> use(troupe::channel<letter> out, std::string text) {
   letter named{text};
-  (void)co_await out.send_when_ready(named);
-  (void)co_await out.send_when_ready<letter>(std::move(named));
+  (void)co_await out.async_send(named);
+  (void)co_await out.async_send<letter>(std::move(named));
 #ifdef MUST_NOT_COMPILE
-  (void)co_await out.send_when_ready(letter{text});
+  (void)co_await out.async_send(letter{text});
 #endif
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The target of a redirection is an actor, which a class alone cannot name.
-// expect-error: when_full of an actor class is one of
+// expect-error: on_full of an actor class is one of
 #include <troupe/troupe.hpp>
 
 struct reading {};
 
 struct gauge : troupe::actor {
 #ifdef MUST_NOT_COMPILE
-  static constexpr auto when_full = troupe::overload_policy::redirect;
+  static constexpr auto on_full = troupe::overflow_policy::redirect;
 #else
-  static constexpr auto when_full = troupe::overload_policy::drop_newest;
+  static constexpr auto on_full = troupe::overflow_policy::drop_newest;
 #endif
   void on(reading) {}
 };

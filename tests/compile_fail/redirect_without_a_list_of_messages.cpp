@@ -14,9 +14,9 @@ struct savings : troupe::actor {
 };
 
 void use(const troupe::ref<account>& alice, const troupe::ref<savings>& bob) {
-  (void)troupe::overload::redirect_to(alice);
+  (void)troupe::overflow::redirect_to(alice);
 #ifdef MUST_NOT_COMPILE
-  (void)troupe::overload::redirect_to<account>(bob);
+  (void)troupe::overflow::redirect_to<account>(bob);
 #else
   (void)bob;
 #endif

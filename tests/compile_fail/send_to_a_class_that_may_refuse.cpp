@@ -8,7 +8,7 @@
 struct reading {};
 
 struct gauge : troupe::actor {
-  static constexpr auto when_full = troupe::overload_policy::refuse;
+  static constexpr auto on_full = troupe::overflow_policy::refuse;
   void on(reading) {}
 };
 

@@ -18,11 +18,11 @@ class writer : public troupe::actor {
  public:
   troupe::task<> on(std::string text) {
     letter named{text};
-    (void)co_await to_.send_when_ready(named);
-    (void)co_await to_.send_when_ready<letter>(text);
-    (void)co_await to_.send_when_ready<letter>(std::move(named));
+    (void)co_await to_.async_send(named);
+    (void)co_await to_.async_send<letter>(text);
+    (void)co_await to_.async_send<letter>(std::move(named));
 #ifdef MUST_NOT_COMPILE
-    (void)co_await to_.send_when_ready(letter{text});
+    (void)co_await to_.async_send(letter{text});
 #endif
   }
 

@@ -20,9 +20,9 @@ struct other {
 };
 
 other use(const troupe::ref<reader>& to) {
-  (void)to.send_when_ready(1);
+  (void)to.async_send(1);
 #ifdef MUST_NOT_COMPILE
-  (void)co_await to.send_when_ready(1);
+  (void)co_await to.async_send(1);
 #endif
   co_return;
 }

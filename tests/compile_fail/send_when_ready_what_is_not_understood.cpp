@@ -13,9 +13,9 @@ class reader : public troupe::actor {
 class writer : public troupe::actor {
  public:
   troupe::task<> on(int n) {
-    (void)co_await to_.send_when_ready(n);
+    (void)co_await to_.async_send(n);
 #ifdef MUST_NOT_COMPILE
-    (void)co_await to_.send_when_ready(0.5);
+    (void)co_await to_.async_send(0.5);
 #endif
   }
 

@@ -2,7 +2,7 @@
 // An actor that waits for a name needs a handler for name_registered.
 // expect-error: deaf
 // expect-error: name_registered
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/troupe.hpp>
 
 class clerk : public troupe::actor {
@@ -11,10 +11,11 @@ class clerk : public troupe::actor {
 };
 class deaf : public troupe::actor {};
 
-void use(const troupe::names& all, const troupe::ref<clerk>& one, const troupe::ref<deaf>& other) {
-  all.tell("alice", one);
+void use(const troupe::registry& all, const troupe::ref<clerk>& one,
+         const troupe::ref<deaf>& other) {
+  all.notify_on_register("alice", one);
 #ifdef MUST_NOT_COMPILE
-  all.tell("alice", other);
+  all.notify_on_register("alice", other);
 #endif
   (void)other;
 }

@@ -176,7 +176,7 @@ lua::shared_limits small_limits() {
 }
 
 /// An instance without an actor. The end of the input calls everything that would come later.
-class around final : public surroundings, public tasks::observer {
+class around final : public program_host, public tasks::observer {
  public:
   struct asked {
     std::uint64_t wait;
@@ -184,7 +184,7 @@ class around final : public surroundings, public tasks::observer {
   };
 
   around()
-      : shared_(std::make_shared<commons>(nullptr, small_limits()), "fuzzed", 1, small_store,
+      : shared_(std::make_shared<shared_state>(nullptr, small_limits()), "fuzzed", 1, small_store,
                 std::make_shared<const std::function<void(std::uint64_t)>>(
                     [this](std::uint64_t what) { news.push_back(what); }),
                 [](const shared_topics::topic&) { return subscription{}; }) {
@@ -214,7 +214,7 @@ class around final : public surroundings, public tasks::observer {
   }
   void sent_one() noexcept override { ++sent; }
   rooms& all_rooms() noexcept override { return rooms_; }
-  participation& shared() noexcept override { return shared_; }
+  instance_memberships& shared() noexcept override { return shared_; }
   void fetch(http::fetch, std::uint64_t wait) override {
     asks.push_back({wait, {.to = "bad", .key = {}, .method = {}, .value = "connect: nobody"}});
   }
@@ -255,7 +255,7 @@ class around final : public surroundings, public tasks::observer {
   std::vector<std::shared_ptr<http::detail::channel>> channels_;
   rooms rooms_;
   std::uint64_t connections_ = 0;
-  participation shared_;
+  instance_memberships shared_;
 };
 
 std::shared_ptr<const application_version> version(unsigned number) {
@@ -265,7 +265,7 @@ std::shared_ptr<const application_version> version(unsigned number) {
       number, script_folder(folder.path() / "main.lua"),
       lua::limits{.memory_bytes = 2 << 20,
                   .memory_warning_bytes = 1 << 20,
-                  .run_time = std::chrono::milliseconds(40),
+                  .run_timeout = std::chrono::milliseconds(40),
                   .waiting = 8,
                   .timers = 8},
       R"({"a":1})");

@@ -118,7 +118,7 @@ class Command(unittest.TestCase):
                 written = text.read()
         self.assertGreater(found["machine"]["wake_up_ns"], 0)
         names = [each["setting"] for each in found["advice"]]
-        self.assertEqual(names, ["workers", "turn_messages", "search_rounds", "max_messages"])
+        self.assertEqual(names, ["workers", "turn_messages", "spin_rounds", "max_messages"])
         for each in found["advice"]:
             # A single round is not enough for a recommendation.
             self.assertEqual(each["recommended"], each["default"])

@@ -72,14 +72,14 @@ mutant("refused_ask_hears_stopped", "plain", "a request without room hears anoth
 mutant("can_never_be_taken", "negative", "a message that would be taken later is said to be too large",
        "return has_backpressure() && bytes <= home().overdrafts().limit();", "return false;")
 
-in_file("src/actor/send_when_ready.cpp")
-mutant("line_budget_refuses_keeps_place", "crossed", "send_when_ready: a budget refuses, the type's place is kept",
+in_file("src/actor/async_send.cpp")
+mutant("line_budget_refuses_keeps_place", "crossed", "async_send: a budget refuses, the type's place is kept",
        "!budget->charge(bytes)) { «if (how.most != 0) give_place_back(how);» return taken::never;", "")
-mutant("line_full_keeps_place", "refusal", "send_when_ready: the mailbox is full, the type's place is kept",
+mutant("line_full_keeps_place", "refusal", "async_send: the mailbox is full, the type's place is kept",
        "«if (how.most != 0) give_place_back(how);» if (budget != nullptr) budget->release(bytes);", "")
-mutant("line_full_keeps_budget", "crossed", "send_when_ready: the mailbox is full, the budget stays charged",
+mutant("line_full_keeps_budget", "crossed", "async_send: the mailbox is full, the budget stays charged",
        "«if (budget != nullptr) budget->release(bytes);» return pushed ==", "")
-mutant("line_takes_closed_for_full", "negative", "send_when_ready waits for room in a mailbox that is closed",
+mutant("line_takes_closed_for_full", "negative", "async_send waits for room in a mailbox that is closed",
        "pushed == mailbox::pushed::closed ? taken::by_nobody : taken::full", "taken::full")
 mutant("given_up_send_keeps_message", "after", "a handler that is destroyed in a line leaves its message alive",
        "«waits_->message->how->discard(*waits_->message);» waits_->free();", "")
@@ -139,9 +139,9 @@ in_file("src/actor/incarnations.cpp")
 mutant("restart_keeps_watches", "crossed", "the next object gets a `down` that the one before had asked for",
        "«unwatch_all(its);» end_listeners_of_object", "")
 mutant("restart_keeps_subscriptions", "crossed", "the next object gets what the one before had subscribed to",
-       "end_listeners_of_object(its.bonds);", "")
+       "end_listeners_of_object(its.termination_notices);", "")
 mutant("restart_keeps_broken_links", "crossed", "a link that broke the object before breaks the next one too",
-       "forget_broken_links(its.bonds);", "")
+       "forget_broken_links(its.termination_notices);", "")
 mutant("restart_keeps_timers", "crossed", "the next object gets the ticks of the timers of the one before",
        "home().timers().cancel_own(*this);", "")
 mutant("restart_does_not_make_room", "crossed", "a restart does not resume those that wait for room",
@@ -215,10 +215,10 @@ mutant("monitor_has_no_generation", "third", "an old monitor names the watch tha
 mutant("late_watch_has_no_reason", "plain", "who watches an actor that has ended hears no reason",
        "«if (target != nullptr) why.reason = target->reason();» send_down", "")
 mutant("unwatched_is_on_its_way", "after", "a `down` that was taken back is said to be on its way",
-       "return «!one.unwatched && !if_listed(one, [](bonds&) {})»;", "!if_listed(one, [](bonds&) {})",
+       "return «!one.unwatched && !if_listed(one, [](termination_notices&) {})»;", "!if_listed(one, [](termination_notices&) {})",
        "a handler that has taken back its watch does not ask again whether it is on its way")
 
-in_file("src/actor/bonds.cpp")
+in_file("src/actor/termination_notices.cpp")
 mutant("told_watches_stay_listed", "after", "an ended actor still lists the watches that were told of its end",
        "watchers = «std::exchange(its.watchers, nullptr)»;", "its.watchers")
 
@@ -226,7 +226,7 @@ in_file("src/actor/links.cpp")
 mutant("half_a_link", "refusal", "without memory for its second end a link stays half made",
        "(void)remove(mine, other); throw;", "throw;")
 mutant("unlink_takes_one_end", "plain", "after unlink() the other actor is still linked",
-       "theirs = remove(of_it->bonds, me.where());", "")
+       "theirs = remove(of_it->termination_notices, me.where());", "")
 mutant("unlinked_is_told", "third", "a link_down that is on its way is handled after unlink()",
        "if («its.find(one->who) == nullptr») return {};", "false")
 
@@ -354,7 +354,7 @@ mutant("given_back_has_no_turn", "crossed", "a value that is given back twice lo
 mutant("given_back_to_nobody", "crossed", "a value that is given back to a channel without receivers is kept",
        "if («receiving_ends_ == 0») { // It cannot", "false")
 mutant("given_back_beyond_capacity", "crossed", "with drop_oldest a full channel takes what is given back",
-       "} else if («when_full_ == overload::policy::drop_oldest && is_full()») {", "false")
+       "} else if («on_full_ == overflow::policy::drop_oldest && is_full()») {", "false")
 mutant("given_back_in_reverse", "crossed", "of two values that are given back the newer is received first",
        "while (*before != nullptr && «(*before)->turn < c.turn»)", "(*before)->turn > c.turn")
 mutant("given_back_is_counted_on", "after", "a value that was given back and received is still counted",
@@ -370,7 +370,7 @@ mutant("given_back_drop_is_not_counted", "after", "a value given back to a full 
 mutant("waiting_sender_is_not_counted", "after", "who waits to send is not counted as suspended",
        "if (c.sends) ++counts_.paused;", "")
 mutant("dropped_newest_is_refused", "plain", "a dropped value is counted as refused",
-       "++(«when_full_ == overload::policy::drop_newest ? counts_.dropped : counts_.refused»);", "counts_.refused")
+       "++(«on_full_ == overflow::policy::drop_newest ? counts_.dropped : counts_.refused»);", "counts_.refused")
 mutant("decided_is_served_again", "third", "a value goes to who has been served elsewhere, and is lost",
        "if (c->who->decide()) return c;", "(void)c->who->decide(); return c;")
 mutant("line_size_grows", "after", "who has left a channel's line is still counted as waiting",
@@ -405,7 +405,7 @@ mutant("late_reply_is_not_counted", "after", "a reply that comes too late is not
 mutant("let_go_request_stays", "after", "a request that was let go of stays in its actor's table",
        "«if (me_ != nullptr && now == state::waiting) (void)table_of_mine().take(at_);» if (answer", "")
 mutant("request_stays_in_circles", "after", "a request that is over is still part of wait cycles",
-       "if (in_circles_) me_->home().circles().end({number_, me_->where(), to_, because_, blocks_});", "")
+       "if (in_cycle_search_) me_->home().request_cycles().end({number_, me_->where(), to_, because_, blocks_});", "")
 mutant("get_stays_in_circles", "after", "a get() that is over is still part of wait cycles",
        "if (answer == nullptr) circle_ = all.find(mine); «all.end(mine);»", "")
 mutant("refused_get_blocks", "refusal", "a get() that is refused leaves its thread counted as blocked",
@@ -419,7 +419,7 @@ mutant("failed_wait_stays", "refusal", "a wait for which there is no memory stay
 
 # ── Names, topics, supervisors ──────────────────────────────────────────────────────────────────
 
-in_file("src/supervision/names.cpp")
+in_file("src/supervision/registry.cpp")
 mutant("ended_keeps_name", "third", "a name that an ended actor asked for is taken for good",
        "if (!lives) { «here.names.erase(at);» return {outcome::ended, {}};", "")
 mutant("name_without_memory_stays", "refusal", "a name for which there is no memory is taken for good",
@@ -437,7 +437,7 @@ mutant("ending_is_found", "third", "an actor that is ending is found by its name
 mutant("stopped_telling_stays", "third", "who does not want to be told of a name any more is told",
        "name_waiter& one = **at; «group->second.erase(one.key);»", "")
 mutant("removed_name_is_denied", "negative", "remove() of a name says false although it was removed",
-       "if (take_out(one)) own.reset(&one); «return true;» } void names::check_name", "return false;")
+       "if (take_out(one)) own.reset(&one); «return true;» } void registry::check_name", "return false;")
 mutant("timed_wait_misses_name", "negative", "a name that comes with the time-out of a wait is missed",
        "if (is_late) «return hold_if_it_is(look(here, name), name, type, none);»", "return nullptr;",
        reason="as if the time had been over a moment earlier")
@@ -448,8 +448,8 @@ mutant("empty_wait_for_a_name_stays", "after", "a name that nobody waits for any
 
 in_file("src/supervision/awaited_name.cpp")
 mutant("destroyed_handler_is_told_name", "third", "a handler that was destroyed is told of its name",
-       "if (!registry_.stop_telling(name_, me_->where(), this)) message->awaited = nullptr;",
-       "(void)registry_.stop_telling(name_, me_->where(), this);")
+       "if (!registry_.cancel_notification(name_, me_->where(), this)) message->awaited = nullptr;",
+       "(void)registry_.cancel_notification(name_, me_->where(), this);")
 
 in_file("src/supervision/topic_core.cpp")
 mutant("left_subscriber_is_reached", "third", "a second publish goes to who has unsubscribed before",
@@ -756,7 +756,7 @@ mutant("told_loses_place", "third", "a consumer that came too late loses its pla
 mutant("promised_is_taken", "third", "take() takes an item that was promised to another consumer",
        "its->items.size() <= its->told.size()", "its->items.size() < its->told.size()")
 
-in_file("src/lua/crowds.cpp")
+in_file("src/lua/topic_members.cpp")
 mutant("smaller_meta_keeps_bytes", "after", "an attendee whose meta shrinks is charged as before",
        "bytes_.give_back(application, freed - std::min(bytes, freed));", "")
 mutant("untracked_keeps_bytes", "after", "an attendee that has left is still charged",
@@ -775,9 +775,9 @@ in_file("src/lua/presence.cpp")
 mutant("leavings_add_up", "after", "events of leaving that were taken make room for others for good",
        "if (each.what == presence_change::left) --leaves_;", "")
 
-in_file("src/lua/participation.cpp")
+in_file("src/lua/instance_memberships.cpp")
 mutant("gone_client_is_present", "after", "a client that is gone is still present",
-       "if (is.is_present) all_->crowds().untrack(name, client);", "")
+       "if (is.is_present) all_->topic_members().untrack(name, client);", "")
 mutant("subscribed_once", "crossed", "two subscriptions end with the first unsubscribe",
        "++found->second.times;", "")
 

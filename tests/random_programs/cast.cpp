@@ -205,7 +205,7 @@ void use_names(const Me& me, operation what, int other, int number) {
   world& w = world::here();
   if (w.system->is_stopping()) return;
   const std::string name = name_of(number);
-  const names all(me.system());
+  const registry all(me.system());
   const auto holder = w.holders.find(name);
   const int had = holder != w.holders.end() ? holder->second : -1;
   switch (what) {
@@ -258,7 +258,7 @@ void use_names(const Me& me, operation what, int other, int number) {
             those.push_back(other);
             p.active.begins(feature::awaits_name, w.seen);
           }
-          all.tell(name, h);
+          all.notify_on_register(name, h);
         }
       });
       break;
@@ -392,7 +392,7 @@ void reply_to_all(Me& me, bool lets_go) {
         ++world::here().replies_let_go;
         owed = {};
       } else {
-        owed.fulfil(value + 1);
+        owed.set_value(value + 1);
       }
     }
   }
@@ -559,7 +559,7 @@ task<> send_ready(Me& me, Handle h, int to, int number) {
     w.letter_at(id).in_line = true;
     M m = build<M>(id, number);
     lasting in_line(me.index(), feature::sends_when_ready);
-    const delivery said = co_await h.template send_when_ready<M>(std::move(m));
+    const delivery said = co_await h.template async_send<M>(std::move(m));
     goes_on(me);
     in_line.over();
     w.sent(id, said);
@@ -622,7 +622,7 @@ task<> use_channel(Me& me, operation what, int number) {
     if (got) w.received(got->number());
   } else if (what == operation::send_ready_to_channel) {
     bead fresh(++w.beads_made);
-    const auto became = co_await first.template send_when_ready<bead>(limit, std::move(fresh));
+    const auto became = co_await first.template async_send<bead>(limit, std::move(fresh));
     (void)became;
   } else {
     bead fresh(++w.beads_made);
@@ -639,7 +639,7 @@ task<> await_name(Me& me, int number) {
   world& w = world::here();
   const std::string name = name_of(number);
   lasting waits(me.index(), feature::awaits_name);
-  const auto found = co_await names(me.system()).template wait<player>(name, some_time(number));
+  const auto found = co_await registry(me.system()).template wait<player>(name, some_time(number));
   goes_on(me);
   waits.over();
   if (found) {

@@ -41,7 +41,7 @@ enum class feature : std::uint8_t {
   fails_when_full,    // event: its full mailbox fails it
   type_limit,         // event: it handles a message that had a place of its type
   charged,            // event: it handles a message that was charged to its budget
-  sends_when_ready,   // state: one of its handlers is in send_when_ready()
+  sends_when_ready,   // state: one of its handlers is in async_send()
   uses_channel,       // state: one of its handlers waits for channels
   changes_state,      // event: a state machine enters a state
   defers,             // event: a state machine defers a message

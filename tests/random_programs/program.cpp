@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using policy = overload::policy;
+using policy = overflow::policy;
 
 // ── Combining two features ────────────────────────────────────────────────────────────────────
 
@@ -296,7 +296,7 @@ class program {
         break;
       case k::paused:
         ++w.pauses;
-        happens(policy::pause_senders, feature::suspends_senders);
+        happens(policy::backpressure, feature::suspends_senders);
         break;
       case k::wait_cycle:
         ++w.wait_cycles;
@@ -314,7 +314,7 @@ class program {
     world_.notes.emplace(topic_options{.retain_last = true});
     world_.chirps.emplace(system, "chirps");
     world_.channels.emplace_back(1);
-    world_.channels.emplace_back(2, overload::drop_oldest);
+    world_.channels.emplace_back(2, overflow::drop_oldest);
     world_.budgets.emplace_back(std::size_t{700});
     is_group_elsewhere_ = one_in(2, "where the group is");
     const serial_group group =
@@ -366,35 +366,35 @@ class program {
     return can_be(drawn, its_) ? drawn : shape::player;
   }
 
-  static overload rule_of(policy what) {
+  static overflow rule_of(policy what) {
     switch (what) {
       case policy::refuse:
-        return overload::refuse;
+        return overflow::refuse;
       case policy::drop_newest:
-        return overload::drop_newest;
+        return overflow::drop_newest;
       case policy::drop_oldest:
-        return overload::drop_oldest;
+        return overflow::drop_oldest;
       case policy::fail_receiver:
-        return overload::fail_receiver;
+        return overflow::fail_receiver;
       default:
-        return overload::pause_senders;
+        return overflow::backpressure;
     }
   }
 
   policy policy_of(const part& p) {
     if (p.index == 0) {
-      if (is_in_focus(feature::suspends_senders)) return policy::pause_senders;
+      if (is_in_focus(feature::suspends_senders)) return policy::backpressure;
       if (is_in_focus(feature::refuses)) return policy::refuse;
       if (is_in_focus(feature::drops_newest)) return policy::drop_newest;
       if (is_in_focus(feature::drops_oldest)) return policy::drop_oldest;
       if (is_in_focus(feature::redirects)) return policy::redirect;
       if (is_in_focus(feature::fails_when_full)) return policy::fail_receiver;
     }
-    if (p.index == 1) return policy::pause_senders;
+    if (p.index == 1) return policy::backpressure;
     static constexpr std::array all{
-        policy::pause_senders, policy::pause_senders, policy::pause_senders,
-        policy::pause_senders, policy::refuse,        policy::drop_newest,
-        policy::drop_oldest,   policy::redirect,      policy::fail_receiver};
+        policy::backpressure, policy::backpressure, policy::backpressure,
+        policy::backpressure, policy::refuse,       policy::drop_newest,
+        policy::drop_oldest,  policy::redirect,     policy::fail_receiver};
     return all[static_cast<std::size_t>(choose(static_cast<int>(all.size()), "a policy"))];
   }
 
@@ -402,16 +402,16 @@ class program {
     spawn_options made;
     p.policy = policy_of(p);
     if (p.policy == policy::redirect && p.is == shape::function) p.policy = policy::refuse;
-    const bool has_limit = p.index < 2 || p.policy != policy::pause_senders ||
+    const bool has_limit = p.index < 2 || p.policy != policy::backpressure ||
                            one_in(3, "whether a mailbox has a limit");
     if (has_limit) {
       p.max_messages = p.index == 1 ? 2u : 2u + static_cast<std::size_t>(choose(5, "a limit"));
       made.max_messages = p.max_messages;
     }
-    made.when_full = rule_of(p.policy);
+    made.on_full = rule_of(p.policy);
     if (p.policy == policy::redirect) redirect(p, made);
     p.is_charged = (p.index == 0 && is_in_focus(feature::charged)) || one_in(4, "a budget");
-    if (p.is_charged) made.charged_to = world_.budgets.front();
+    if (p.is_charged) made.memory_budget = world_.budgets.front();
     const bool first_in_group = p.index == 0 && is_in_focus(feature::in_group);
     const bool first_elsewhere = p.index == 0 && is_in_focus(feature::on_dispatcher);
     if (first_in_group || (!first_elsewhere && one_in(4, "a group"))) {
@@ -440,8 +440,8 @@ class program {
     }
     target->is_target = true;
     p.redirects_to = target->index;
-    made.when_full = p.is == shape::player ? overload::redirect_to(target->as_player)
-                                           : overload::redirect_to(target->as_machine);
+    made.on_full = p.is == shape::player ? overflow::redirect_to(target->as_player)
+                                         : overflow::redirect_to(target->as_machine);
   }
 
   bool is_supervised(const part& p) {
@@ -456,10 +456,10 @@ class program {
     const std::string name = std::to_string(p.index);
     child_spec made =
         p.is == shape::player ? child<player>(name, p.index) : child<machine>(name, p.index);
-    made.spawned(std::move(chosen));
+    made.options(std::move(chosen));
     p.is_always_restarted = one_in(3, "when it is restarted");
-    made.restarted(p.is_always_restarted ? restart::always : restart::on_failure);
-    if (one_in(4, "whether a child forgets its mailbox")) made.forgets_mailbox();
+    made.restart_policy(p.is_always_restarted ? restart::always : restart::on_failure);
+    if (one_in(4, "whether a child forgets its mailbox")) made.clear_mailbox();
     return made;
   }
 
@@ -786,7 +786,7 @@ class program {
     w.require(now.messages_waiting == 0, "no message is left");
     w.require(now.message_bytes_waiting == 0, "no byte is left");
     w.require(now.senders_paused == 0, "no sender is left suspended");
-    w.require(now.handlers_waiting == 0, "no handler is left in send_when_ready()");
+    w.require(now.handlers_waiting == 0, "no handler is left in async_send()");
     w.require(now.overdraft_bytes == 0, "the overdraft is given back at the end");
     w.require(now.timers_armed == 0, "no timer is left");
     w.require(now.dead_letters == w.dead_letters, "dead letters are counted and told");
@@ -796,7 +796,7 @@ class program {
     w.require(now.pauses == w.pauses, "suspensions are counted and told");
     w.require(now.wait_cycles == w.wait_cycles, "wait cycles are counted and told");
     w.require(now.failures == w.failures, "failures are counted and told");
-    w.require(names(system).count() == 0, "no name is left");
+    w.require(registry(system).count() == 0, "no name is left");
     w.require(w.subscriptions.empty(), "no subscription is left");
     for (const budget& each : w.budgets) {
       w.require(each.used() == 0, "the budgets are given back at the end");

@@ -382,7 +382,7 @@ void world::heard(part& by, kind what, int publisher, int number) {
       std::to_string(publisher));
   if (by.is_target) return;
   // With drop_oldest, a message replaces one that was dropped, before a retained one.
-  if (by.policy == overload::policy::drop_oldest && what == kind::note) return;
+  if (by.policy == overflow::policy::drop_oldest && what == kind::note) return;
   letter key;
   key.what = what;
   key.from = publisher;
@@ -639,7 +639,7 @@ void world::settled() {
   require(now.messages_waiting == 0, "no message waits");
   require(now.message_bytes_waiting == 0, "no bytes wait");
   require(now.senders_paused == 0, "no sender is suspended");
-  require(now.handlers_waiting == 0, "no handler waits in send_when_ready()");
+  require(now.handlers_waiting == 0, "no handler waits in async_send()");
   require(now.overdraft_bytes == 0, "the overdraft is given back");
   // A supervisor may still have the timer of its own that checks its children.
   require(now.timers_armed <= supervisors, "no timer is armed");
@@ -657,7 +657,7 @@ void world::settled() {
             "a link takes effect");
   }
   for (const auto& [name, holder] : holders) {
-    require(names(*system).find_address(name) == at(holder).where, "a name has its holder");
+    require(registry(*system).find_address(name) == at(holder).where, "a name has its holder");
   }
   check_reachable();
 }

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <troupe/sim/simulation.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 #include <troupe/troupe.hpp>
 
@@ -43,7 +43,7 @@ enum class fate : std::uint8_t {
   unsent,         // moving it threw in send()
   torn,           // moving it threw after send()
   failed,         // in a batch, and its handler was not reached because another one threw
-  gone_with_end,  // its sender terminated in send_when_ready()
+  gone_with_end,  // its sender terminated in async_send()
   cancelled,      // its timer was cancelled, or ended with its receiver
 };
 [[nodiscard]] const char* to_string(fate f) noexcept;
@@ -51,7 +51,7 @@ enum class fate : std::uint8_t {
 struct letter {
   kind what = kind::other;
   fate end = fate::none;
-  bool in_line = false;     // waits in send_when_ready()
+  bool in_line = false;     // waits in async_send()
   bool has_thrown = false;  // a move of it has thrown
   bool was_taken = false;   // send() has accepted it
   int from = -1;
@@ -65,7 +65,7 @@ struct letter {
 struct part {
   int index = 0;
   shape is = shape::player;
-  overload::policy policy = overload::policy::pause_senders;
+  overflow::policy policy = overflow::policy::backpressure;
   std::size_t max_messages = no_limit;
   bool is_supervised = false;
   bool is_always_restarted = false;

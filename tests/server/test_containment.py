@@ -376,7 +376,7 @@ class Containment(WithFolder, unittest.TestCase):
             hoarder.from = "hoarder.lua"
             [applications.abuser]
             from = "abuser.lua"
-            limits.run_time = "{RUN_TIME}"
+            limits.run_timeout = "{RUN_TIME}"
             [applications.accomplice]
             from = "accomplice.lua"
             limits.waiting = 100
@@ -416,7 +416,7 @@ class Containment(WithFolder, unittest.TestCase):
         print(f"| {name} | {rounds} | " + " | ".join(f"{x:.1f}" for x in honest[1:] + native[1:]) + " |", flush=True)
 
     def test_each_way(self):
-        print(f"\n{WORKERS} workers, run_time {RUN_TIME}, {SECONDS} s each; ms\n"
+        print(f"\n{WORKERS} workers, run_timeout {RUN_TIME}, {SECONDS} s each; ms\n"
               "| what is done | times | Lua p50 | p99 | max | C++ p50 | p99 | max |\n|---|---|---|---|---|---|---|---|")
         wanted = lambda name: not ONLY or name in ONLY
         if wanted("nothing"):
@@ -471,6 +471,6 @@ if __name__ == "__main__":
     parser.add_argument("--run-time", default=RUN_TIME)
     parser.add_argument("ways", nargs="*")
     given = parser.parse_intermixed_args()
-    SECONDS, WORKERS, RUN_TIME, ONLY = given.seconds, given.workers, given.run_time, given.ways
+    SECONDS, WORKERS, RUN_TIME, ONLY = given.seconds, given.workers, given.run_timeout, given.ways
     sys.argv[1:] = [given.executable]
     harness.main()

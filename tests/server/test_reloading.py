@@ -18,7 +18,7 @@ from harness import ECHO, WithFolder, until
 CONFIGURATION = """
     listen.port = 0
     log.level = "{level}"
-    limits.idle_time = "{idle}"
+    limits.idle_timeout = "{idle}"
     applications.echo.from = "echo"
 """
 
@@ -38,7 +38,7 @@ class Reloading(WithFolder, unittest.TestCase):
         for _ in range(2):
             before = len(server.log)
             server.signal(signal.SIGHUP)
-            server.says("limits.idle_time is now 2m, but stays 1m until a restart", before)
+            server.says("limits.idle_timeout is now 2m, but stays 1m until a restart", before)
         self.configure(level="info")                        # logged, because the new level applies
         server.signal(signal.SIGHUP)
         server.says('log.level is now "info", was "warning"')

@@ -145,7 +145,7 @@ class Ending(WithEcho):
     async def test_it_is_not_ready_any_more_before_it_drains(self):
         self.write("troupe.toml", """
             listen.port = 0
-            shutdown.unready_time = "1h"
+            shutdown.unready_delay = "1h"
             applications.echo.from = "echo"
         """)
         server = self.serve()
@@ -163,7 +163,7 @@ class Ending(WithEcho):
         """)
         self.write("troupe.toml", """
             listen.port = 0
-            shutdown.stop_time = "100ms"
+            shutdown.stop_timeout = "100ms"
             applications.stuck.from = "stuck.lua"
             applications.echo.from = "echo"
         """)

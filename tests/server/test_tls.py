@@ -20,7 +20,7 @@ CONFIGURATION = """
     listen.port = 0
     tls.certificate = "it.pem"
     tls.key = "it.key"
-    limits.idle_time = "10m"
+    limits.idle_timeout = "10m"
     limits.connections_per_address_max = 10000
     {more}
     applications.echo.from = "echo"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 
 #include "shared.hpp"
@@ -41,7 +41,7 @@ class asker : public troupe::actor {
  public:
   troupe::task<std::string> on(asks m) {
     auto got = co_await m.whom.ask<greet>(patience, std::string(TROUPE_TEST_LIBRARY));
-    co_return got ? *got : got.why();
+    co_return got ? *got : got.message();
   }
   troupe::task<bool> on(troupe::ref<greeter> whom) {
     whom.send(shared::knock{});
@@ -59,13 +59,13 @@ void begin(troupe::system& system) {
   mine = system.spawn<greeter>(TROUPE_TEST_LIBRARY);
   own = system.spawn<private_class>();
   hears = system.spawn<listener>();
-  (void)troupe::names(system).add("greeter of " TROUPE_TEST_LIBRARY, *mine);
-  (void)troupe::names(system).add("private to " TROUPE_TEST_LIBRARY, *own);
+  (void)troupe::registry(system).add("greeter of " TROUPE_TEST_LIBRARY, *mine);
+  (void)troupe::registry(system).add("private to " TROUPE_TEST_LIBRARY, *own);
   (void)troupe::topic<greeting>(system, "greetings").subscribe(*hears);
 }
 
 std::string ask(troupe::system& system, const char* whom) {
-  const auto found = troupe::names(system).find<greeter>(whom);
+  const auto found = troupe::registry(system).find<greeter>(whom);
   if (!found) return "not found";
   return system.spawn<asker>().ask<asks>(patience, *found).get().value();
 }
@@ -88,7 +88,7 @@ bool is_seen_as_sender(troupe::system& system, troupe::ref<greeter> to) {
 }
 
 bool finds_its_private_class(troupe::system& system, const char* of) {
-  return static_cast<bool>(troupe::names(system).find<private_class>(of));
+  return static_cast<bool>(troupe::registry(system).find<private_class>(of));
 }
 
 void end() {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 
 #include "from_bin.hpp"
 #include "shared.hpp"
@@ -49,7 +49,7 @@ class shared_libraries : public testing::Test {
 TEST_F(shared_libraries, find_each_others_actors_by_name_and_class) {
   EXPECT_EQ(first.ask(system, "greeter of second"), "second greets first");
   EXPECT_EQ(second.ask(system, "greeter of first"), "first greets second");
-  const auto found = troupe::names(system).find<greeter>("greeter of first");
+  const auto found = troupe::registry(system).find<greeter>("greeter of first");
   ASSERT_TRUE(found);
   EXPECT_EQ(second.ask_on_this_thread(*found), "first greets second");
 }
@@ -78,7 +78,7 @@ TEST_F(shared_libraries, are_redirected_by_what_the_program_has_compiled) {
   const auto full = system.spawn<greeter>(
       troupe::spawn_options{.where = troupe::bound_to(here),
                             .max_messages = 1,
-                            .when_full = troupe::overload::redirect_to<greeter>(relief)},
+                            .on_full = troupe::overflow::redirect_to<greeter>(relief)},
       "program");
   ASSERT_EQ(full.send(greet{"nobody"}), troupe::delivery::accepted);
   EXPECT_EQ(second.ask_on_this_thread(full), "a stand-in greets second");

@@ -62,7 +62,7 @@ constexpr actor_type make_actor_type() noexcept {
                   .object_offset = object_offset(sizeof(A), alignof(A)),
                   .destroy = destroy_actor<A>,
                   .limited_messages = count_limits<A>(),
-                  .when_full = policy_of_class<A>()};
+                  .on_full = policy_of_class<A>()};
   if constexpr (requires(A& a) { a.on_start(); }) type.on_start = start_actor<A>;
   if constexpr (requires(A& a) { a.on_stop(); }) {
     type.on_stop = stop_actor<A>;

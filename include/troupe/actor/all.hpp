@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
 
@@ -28,9 +28,9 @@ namespace troupe {
 ///
 /// Cost: one more coroutine frame.
 template <class... R>
-task<std::tuple<ask_result<R>...>> all(duration timeout, asking<R>... those) {
+task<std::tuple<ask_result<R>...>> all(duration timeout, ask_future<R>... those) {
   const time_point deadline = later(clock::now(), timeout);
-  (those.no_later_than(deadline), ...);
+  (those.with_deadline(deadline), ...);
   // The order matters: an initializer list is evaluated from left to right.
   std::tuple<ask_result<R>...> results{co_await std::move(those)...};
   co_return std::move(results);
@@ -38,9 +38,9 @@ task<std::tuple<ask_result<R>...>> all(duration timeout, asking<R>... those) {
 
 /// As above, for any number of requests with the same type of reply.
 template <class R>
-task<std::vector<ask_result<R>>> all(duration timeout, std::vector<asking<R>> those) {
+task<std::vector<ask_result<R>>> all(duration timeout, std::vector<ask_future<R>> those) {
   const time_point deadline = later(clock::now(), timeout);
-  for (auto& each : those) each.no_later_than(deadline);
+  for (auto& each : those) each.with_deadline(deadline);
   std::vector<ask_result<R>> results;
   results.reserve(those.size());
   for (auto& each : those) results.push_back(co_await std::move(each));
@@ -59,10 +59,10 @@ namespace detail {
 // Resumes when at least one more of the requests is completed.
 template <class R>
 struct next_of {
-  std::vector<asking<R>>* those;
+  std::vector<ask_future<R>>* those;
 
   struct awaited {
-    std::vector<asking<R>>* those;
+    std::vector<ask_future<R>>* those;
     handler_frame* who;
     [[nodiscard]] bool await_ready() const {
       bool ready = false;
@@ -88,9 +88,9 @@ struct next_of {
 ///
 /// Cost: one more coroutine frame.
 template <class R>
-task<first_answer<R>> any(duration timeout, std::vector<asking<R>> those) {
+task<first_answer<R>> any(duration timeout, std::vector<ask_future<R>> those) {
   const time_point deadline = later(clock::now(), timeout);
-  for (auto& each : those) each.no_later_than(deadline);
+  for (auto& each : those) each.with_deadline(deadline);
   first_answer<R> last{0, ask_error::unanswered};
   for (std::size_t left = those.size(); left != 0;) {
     co_await detail::next_of<R>{&those};
@@ -104,9 +104,9 @@ task<first_answer<R>> any(duration timeout, std::vector<asking<R>> those) {
   co_return std::move(last);
 }
 
-template <class R, std::same_as<asking<R>>... More>
-task<first_answer<R>> any(duration timeout, asking<R> one, More... more) {
-  std::vector<asking<R>> those;
+template <class R, std::same_as<ask_future<R>>... More>
+task<first_answer<R>> any(duration timeout, ask_future<R> one, More... more) {
+  std::vector<ask_future<R>> those;
   those.reserve(1 + sizeof...(more));
   those.push_back(std::move(one));
   (those.push_back(std::move(more)), ...);

@@ -52,7 +52,7 @@ class [[nodiscard]] ask_result {
   }
 
   /// Returns the reply.
-  /// Errors: ask_failed, with why() as its text.
+  /// Errors: ask_failed, with message() as its text.
   [[nodiscard]] T& value() & {
     throw_if_none();
     return *std::get_if<0>(&held_);
@@ -74,7 +74,7 @@ class [[nodiscard]] ask_result {
 
   /// Returns the error as text: "timeout", or, if actors wait for each other's replies in a cycle,
   /// "timeout: clerk waits for teller, which waits for clerk". Empty if there is a reply.
-  [[nodiscard]] std::string why() const {
+  [[nodiscard]] std::string message() const {
     const failure* const none = std::get_if<1>(&held_);
     if (none == nullptr) return {};
     std::string text(to_string(none->error));
@@ -95,7 +95,7 @@ class [[nodiscard]] ask_result {
     return answer;
   }
   void throw_if_none() const {
-    if (!has_value()) throw ask_failed(error(), "an ask had no answer: " + why());
+    if (!has_value()) throw ask_failed(error(), "an ask had no answer: " + message());
   }
 
   std::variant<T, failure> held_;

@@ -24,7 +24,7 @@ class blocking_scope {
 ///   void on(load m) { auto text = troupe::blocking([&] { return read_file(m.path); }); … }
 ///
 /// In a handler of an actor on the pool, another thread first takes over the worker and the actors
-/// that wait on it. No actor is delayed, not even for system_options::stuck_after, except for other
+/// that wait on it. No actor is delayed, not even for system_options::blocking_threshold, except for other
 /// members of the handler's serial_group. Elsewhere it is a plain call.
 ///
 /// Threads: any.

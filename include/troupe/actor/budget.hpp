@@ -12,7 +12,7 @@ class shared_budget;
 
 /// A memory budget that the mailboxes of a group of actors share: give the same budget to each of
 /// them at spawn. The receiver's policy decides about a message that would exceed it: it is refused
-/// with pause_senders, and dropped with drop_oldest.
+/// with backpressure, and dropped with drop_oldest.
 ///
 /// It counts messages with their headers and the bytes that they declare to own (owned_bytes). It
 /// does not count the allocator's rounding, nor what handlers store.

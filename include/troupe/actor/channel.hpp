@@ -10,7 +10,7 @@
 #include <troupe/actor/channel_core.hpp>
 #include <troupe/actor/channel_handler.hpp>
 #include <troupe/actor/channel_value.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/base/assert.hpp>
 #include <troupe/base/clock.hpp>
@@ -84,11 +84,11 @@ class channel_handle {
 template <class T, class Self>
 class channel_sends {
  public:
-  /// Sends a value. With pause_senders it waits while the channel is full; waiting senders are
+  /// Sends a value. With backpressure it waits while the channel is full; waiting senders are
   /// served first in, first out. With another policy it behaves as try_send(). A value given as an
   /// rvalue is moved from only if it is accepted.
   ///
-  /// Threads: any, but with pause_senders not in a handler of an actor on the pool or a pump.
+  /// Threads: any, but with backpressure not in a handler of an actor on the pool or a pump.
   /// Errors:  std::logic_error in such a handler. Throws what copying the value throws, with
   ///          nothing sent.
   channel_delivery send(T&& value) const { return send_by(value, time_point::max()); }
@@ -117,12 +117,12 @@ class channel_sends {
     return try_send(T(value));
   }
 
-  /// In a handler that is a coroutine, `co_await out.send_when_ready(value)` sends a value as
+  /// In a handler that is a coroutine, `co_await out.async_send(value)` sends a value as
   /// send() does in a thread; the actor handles other messages while the handler is suspended. It
   /// takes the value; if the value is not accepted, it is in the result. With a time, it gives up
   /// after that time: timed_out.
   ///
-  /// Send an existing aggregate that owns something with send_when_ready<T>(std::move(value)), or
+  /// Send an existing aggregate that owns something with async_send<T>(std::move(value)), or
   /// as a copy: GCC 12 destroys such an object twice if it is built within a co_await.
   ///
   /// Threads: the turns of an actor; elsewhere it does not compile.
@@ -132,11 +132,11 @@ class channel_sends {
   /// Cost:    that of send() if there is room. Otherwise a block from the pool, the mutex again,
   ///          and a message from the actor to itself.
   template <class Named = void, std::convertible_to<T> V = T>
-  [[nodiscard]] sending_value<T> send_when_ready(V&& value) const {
+  [[nodiscard]] sending_value<T> async_send(V&& value) const {
     return send_in_turn<Named>(std::forward<V>(value), time_point::max());
   }
   template <class Named = void, std::convertible_to<T> V = T>
-  [[nodiscard]] sending_value<T> send_when_ready(duration time, V&& value) const {
+  [[nodiscard]] sending_value<T> async_send(duration time, V&& value) const {
     return send_in_turn<Named>(std::forward<V>(value), later(clock::now(), time));
   }
 
@@ -222,7 +222,7 @@ void check_channel_value() {
 /// channel object is a handle: copies refer to the same channel.
 ///
 /// With a capacity of 0, a sender waits until a receiver takes its value. The overload policy
-/// decides about a value that exceeds the capacity, as for a mailbox: pause_senders (senders wait),
+/// decides about a value that exceeds the capacity, as for a mailbox: backpressure (senders wait),
 /// refuse, drop_newest, drop_oldest.
 ///
 /// The channel is closed when no handle that can send is left. It is also closed when no handle
@@ -248,9 +248,9 @@ class channel : public detail::channel_handle<channel<T>>,
   class sender;
   class receiver;
 
-  explicit channel(std::size_t capacity, const overload& when_full = overload::pause_senders)
+  explicit channel(std::size_t capacity, const overflow& on_full = overflow::backpressure)
       : end_(std::make_shared<detail::channel_core>(detail::operations_of<T>, capacity,
-                                                    when_full.what())) {
+                                                    on_full.what())) {
     detail::check_channel_value<T>();
   }
 

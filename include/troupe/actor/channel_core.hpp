@@ -10,7 +10,7 @@
 
 #include <troupe/actor/channel_value.hpp>
 #include <troupe/actor/events.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/base/clock.hpp>
 #include <troupe/sync/atomic.hpp>
 #include <troupe/sync/mutex.hpp>
@@ -120,7 +120,7 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
   enum class progress : std::uint8_t { done, must_wait, closed };
 
   /// Errors: std::invalid_argument for a policy that channels do not have; std::bad_alloc.
-  channel_core(const value_operations& of, std::size_t capacity, overload::policy when_full);
+  channel_core(const value_operations& of, std::size_t capacity, overflow::policy on_full);
   channel_core(const channel_core&) = delete;
   channel_core& operator=(const channel_core&) = delete;
   ~channel_core();
@@ -151,7 +151,7 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
   [[nodiscard]] std::size_t waiting() const;
   [[nodiscard]] bool is_closed() const;
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-  [[nodiscard]] overload::policy when_full() const noexcept { return when_full_; }
+  [[nodiscard]] overflow::policy on_full() const noexcept { return on_full_; }
 
  private:
   class told_list;
@@ -176,7 +176,7 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
 
   const value_operations& of_;
   const std::size_t capacity_;
-  const overload::policy when_full_;
+  const overflow::policy on_full_;
   std::byte* const slots_;
 
   mutable mutex mutex_;  // guards the following members

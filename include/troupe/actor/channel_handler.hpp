@@ -8,10 +8,10 @@
 #include <span>
 #include <utility>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/channel_core.hpp>
 #include <troupe/actor/channel_value.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
 
@@ -114,7 +114,7 @@ class [[nodiscard]] next_value {
   handler_in_one_line wait_;
 };
 
-/// The result of send_when_ready() of a channel; it must be awaited in the same expression.
+/// The result of async_send() of a channel; it must be awaited in the same expression.
 template <class T>
 class [[nodiscard]] sending_value {
  public:
@@ -139,7 +139,7 @@ class [[nodiscard]] sending_value {
 
  private:
   [[nodiscard]] bool waits() const noexcept {
-    return one_.of->when_full() == overload::policy::pause_senders;
+    return one_.of->on_full() == overflow::policy::backpressure;
   }
   bool is_decided() {
     if (waits()) return wait_->is_decided();

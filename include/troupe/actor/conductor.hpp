@@ -80,7 +80,7 @@ class conductor {
 
   /// Returns whether a fault is injected, which happens once in `one_in` times; 0: never. `of`: as
   /// above.
-  [[nodiscard]] virtual bool strikes(unsigned one_in, const char* of) noexcept = 0;
+  [[nodiscard]] virtual bool fault_occurs(unsigned one_in, const char* of) noexcept = 0;
 
   /// Decides about a message that counts towards the limits of its receiver. `from`: null if the
   /// sender is no actor.

@@ -12,7 +12,7 @@
 
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/observer.hpp>
-#include <troupe/actor/overload_policy.hpp>
+#include <troupe/actor/overflow_policy.hpp>
 #include <troupe/actor/sending_rules.hpp>
 #include <troupe/actor/slot_head.hpp>
 #include <troupe/actor/turn_context.hpp>
@@ -62,7 +62,7 @@ struct actor_type {
   const dispatch* on_down = nullptr;       // null: it cannot monitor
   const dispatch* on_link_down = nullptr;  // null: it terminates when a link breaks
   std::uint16_t limited_messages = 0;
-  overload_policy when_full = overload_policy::pause_senders;
+  overflow_policy on_full = overflow_policy::backpressure;
   bool ends_silently = false;            // it has no on_stop, and its destructor does nothing
   bool is_hidden = false;                // the runtime's own: neither visible nor counted
   const sending_rules* rules = nullptr;  // null: the system's
@@ -264,7 +264,7 @@ class control_block : public runnable {
   /// Makes it check for a broken link after the message that is being handled.
   void link_broken() noexcept;
 
-  // ── Waiting for room in a handler: send_when_ready.cpp ──────────────────────────────────────
+  // ── Waiting for room in a handler: async_send.cpp ──────────────────────────────────────
   /// Sends the message, or returns the actor for whose mailbox it has to wait.
   [[nodiscard]] offered offer(envelope& message) noexcept;
   /// Puts the message into the mailbox if that then holds at most `most` units; otherwise the

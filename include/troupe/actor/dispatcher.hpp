@@ -32,10 +32,10 @@ struct dispatcher_options {
   int niceness = 0;
 
   // As in system_options.
-  duration stuck_after = std::chrono::milliseconds(10);
+  duration blocking_threshold = std::chrono::milliseconds(10);
   unsigned max_threads = 512;
   unsigned turn_messages = detail::tuning::turn_messages;
-  unsigned search_rounds = detail::tuning::search_rounds;
+  unsigned spin_rounds = detail::tuning::spin_rounds;
 };
 
 }  // namespace troupe

@@ -25,8 +25,8 @@ class end_listener {
   ~end_listener() = default;
 
  private:
-  friend struct bonds;
-  end_listener* next_ = nullptr;  // under the mutex of the actor's bonds
+  friend struct termination_notices;
+  end_listener* next_ = nullptr;  // under the mutex of the actor's termination_notices
   end_listener* previous_ = nullptr;
   bool listens_ = false;  // under the same mutex
 };

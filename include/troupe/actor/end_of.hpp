@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
 #include <troupe/actor/monitor.hpp>

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include <troupe/actor/actor.hpp>
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/monitor.hpp>
 #include <troupe/actor/recipient.hpp>
 #include <troupe/actor/task.hpp>

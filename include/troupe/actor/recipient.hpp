@@ -82,9 +82,9 @@ class recipient {
     }
   }
 
-  /// As ref::send_when_ready().
+  /// As ref::async_send().
   template <class Named = void, class... Parts>
-  [[nodiscard]] sending send_when_ready(Parts&&... parts) const {
+  [[nodiscard]] sending async_send(Parts&&... parts) const {
     using M = typename detail::sent_message<Named, Parts...>::type;
     if constexpr (!(std::same_as<M, Messages> || ...)) {
       return static_cast<void>(sizeof(actor_does_not_understand_message<recipient, M>)),

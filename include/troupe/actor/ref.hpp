@@ -8,10 +8,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/control_block.hpp>
 #include <troupe/actor/events.hpp>
-#include <troupe/actor/overload_policy.hpp>
+#include <troupe/actor/overflow_policy.hpp>
 #include <troupe/actor/reply.hpp>
 #include <troupe/actor/sending.hpp>
 #include <troupe/actor/timer.hpp>
@@ -54,7 +54,7 @@ class typed_handle {
     return send_any(std::forward<Message>(message));
   }
   /// As above, for messages that the actor's class declares may be refused or dropped, by a limit
-  /// for their type (message_limits) or by its policy (when_full): the compiler warns if the result
+  /// for their type (message_limits) or by its policy (on_full): the compiler warns if the result
   /// is ignored.
   template <class Message, class M = std::remove_cvref_t<Message>>
     requires may_be_refused<A, M>
@@ -63,7 +63,7 @@ class typed_handle {
     return send_any(std::forward<Message>(message));
   }
 
-  /// In a handler that is a coroutine, `co_await to.send_when_ready(message)` sends the message as
+  /// In a handler that is a coroutine, `co_await to.async_send(message)` sends the message as
   /// soon as the receiver's mailbox is below its limit. The handler is suspended until then; no
   /// thread is blocked, and the actor handles other messages meanwhile. It waits without a
   /// time-out, until there is room or one of the two actors terminates. It waits only for receivers
@@ -71,8 +71,8 @@ class typed_handle {
   /// as with send(). A message larger than three and a half times the limit, or for which a budget
   /// or the limit of its type is exhausted, is also refused at once, and counted.
   ///
-  /// `send_when_ready<M>(arguments…)` builds the message from its arguments. Send an aggregate that
-  /// owns something in this way, with send_when_ready<M>(std::move(m)), or as a copy: GCC 12
+  /// `async_send<M>(arguments…)` builds the message from its arguments. Send an aggregate that
+  /// owns something in this way, with async_send<M>(std::move(m)), or as a copy: GCC 12
   /// destroys such an object twice if it is built within a co_await.
   ///
   /// Threads: those of the actor's turns; elsewhere it does not compile.
@@ -84,7 +84,7 @@ class typed_handle {
   /// Cost:    that of send() if there is room. Otherwise a block from the pool, a mutex of the
   ///          receiver's system twice, and a message from the actor to itself.
   template <class Named = void, class... Parts>
-  [[nodiscard]] sending send_when_ready(Parts&&... parts) const {
+  [[nodiscard]] sending async_send(Parts&&... parts) const {
     using M = typename sent_message<Named, Parts...>::type;
     if constexpr (!understands<A, M>) {
       return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>)),
@@ -120,9 +120,9 @@ class typed_handle {
       return static_cast<void>(sizeof(build_the_message_in_place<M>));
     } else {
       using R = reply_of<A, M>;
-      return asking<R>(block(),
-                       make_request<M, R>(request_dispatch_of<A, M>, std::forward<Parts>(parts)...),
-                       timeout);
+      return ask_future<R>(
+          block(), make_request<M, R>(request_dispatch_of<A, M>, std::forward<Parts>(parts)...),
+          timeout);
     }
   }
 

@@ -51,7 +51,7 @@ class reply {
   /// Sends the reply. Returns false if this object is empty. True does not guarantee that the
   /// requester still waits: a reply that arrives too late is counted and destroyed.
   /// Errors: what moving the reply throws; this object then still holds the request.
-  bool fulfil(R answer) {
+  bool set_value(R answer) {
     if (asked_ == nullptr) return false;
     detail::answer_request(*asked_, std::move(answer));
     asked_ = nullptr;

@@ -43,7 +43,7 @@ struct asker {
   std::uint32_t generation = 0;  // of the actor
   std::uint32_t place = 0;       // in the actor's wait_table; or in_a_slot
   std::uint32_t turn = 0;        // of that place
-  std::uint32_t number = 0;      // of the request, if cycle detection follows it: circles.hpp
+  std::uint32_t number = 0;  // of the request, if cycle detection follows it: request_cycles.hpp
 
   [[nodiscard]] address who() const noexcept {
     return place == in_a_slot ? address{} : address_access::make(line, generation);

@@ -18,7 +18,7 @@ struct waiting_send;
 
 /// Never defined. The compiler names it when a coroutine sends an aggregate that it builds in the
 /// same expression: GCC 12 destroys such an object twice. Write
-/// send_when_ready<Message>(arguments…), or send_when_ready<Message>(std::move(named)).
+/// async_send<Message>(arguments…), or async_send<Message>(std::move(named)).
 template <class Message>
 struct build_the_message_in_place;
 
@@ -27,7 +27,7 @@ struct build_the_message_in_place;
 template <class Message, class... Parts>
 struct message_cannot_be_built_from;
 
-/// A message that has been built and not been sent yet: the result of send_when_ready(), which a
+/// A message that has been built and not been sent yet: the result of async_send(), which a
 /// handler that is a coroutine (troupe::task) awaits in the same expression. If it is not awaited,
 /// the message is destroyed.
 ///

@@ -15,7 +15,7 @@ namespace troupe {
 ///     turn_messages = 256
 ///
 /// Each option is on a line of its own, in any order and at most once: `workers`, `max_threads`,
-/// `turn_messages`, `search_rounds`, `max_messages`, `max_bytes`, as in system_options. Digits may
+/// `turn_messages`, `spin_rounds`, `max_messages`, `max_bytes`, as in system_options. Digits may
 /// be grouped: 65_536. A # starts a comment. Such a file is valid TOML.
 ///
 /// Threads: any.

@@ -6,7 +6,7 @@
 #include <string>
 
 #include <troupe/actor/budget.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/actor/placement.hpp>
 #include <troupe/actor/serial_group.hpp>
 
@@ -25,16 +25,16 @@ struct spawn_options {
   std::optional<serial_group> group = {};
 
   /// Limit for the number of messages in the mailbox; empty: the system's limit, see
-  /// system_options. At most 524,287, a quarter of that with pause_senders; or no_limit.
+  /// system_options. At most 524,287, a quarter of that with backpressure; or no_limit.
   std::optional<std::size_t> max_messages = {};
   /// Limit for the bytes of the messages in the mailbox, including 16 bytes of header for each and
   /// the bytes that they declare to own. It is never exceeded. Where small and large messages wait
   /// together, however, their number may count for up to half of it.
   std::optional<std::size_t> max_bytes = {};
-  overload when_full = overload::of_class;
+  overflow on_full = overflow::of_class;
   /// A memory budget that the actor shares with a group, in addition to the limits above; see
   /// budget.
-  std::optional<budget> charged_to = {};
+  std::optional<budget> memory_budget = {};
 };
 
 }  // namespace troupe

@@ -36,8 +36,8 @@ struct statistics {
   std::uint64_t failures = 0;
   std::uint64_t restarts = 0;             // of supervised actors; references stay valid
   std::uint64_t messages_refused = 0;     // by budgets, and by policies that refuse
-  std::uint64_t messages_dropped = 0;     // by overload::drop_newest and drop_oldest
-  std::uint64_t messages_redirected = 0;  // by overload::redirect_to
+  std::uint64_t messages_dropped = 0;     // by overflow::drop_newest and drop_oldest
+  std::uint64_t messages_redirected = 0;  // by overflow::redirect_to
   std::uint64_t pauses = 0;               // how often a full mailbox suspended a sender
   std::uint64_t pauses_timed_out = 0;     // of these, ended by a time-out of the sender
   std::uint64_t wait_cycles = 0;  // senders that continued beyond the limit to resolve a wait cycle
@@ -46,7 +46,7 @@ struct statistics {
   std::uint64_t overdraft_limit = 0;   // bytes; half of memory_budget
   std::uint64_t budget_exhausted = 0;  // reports to on_overload: at most one a second
   std::uint64_t memory_budget = 0;     // bytes; see system_options::memory_budget
-  std::uint64_t handlers_waiting = 0;  // gauge: in send_when_ready()
+  std::uint64_t handlers_waiting = 0;  // gauge: in async_send()
   std::uint64_t answers_late = 0;      // replies to ask() that came after the wait had ended
   std::uint64_t timers_armed = 0;      // gauge
   std::uint64_t ticks_skipped = 0;     // of send_every: the tick before was still waiting

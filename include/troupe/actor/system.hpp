@@ -17,7 +17,7 @@
 #include <troupe/actor/dispatcher.hpp>
 #include <troupe/actor/function_actor.hpp>
 #include <troupe/actor/observer.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/actor/shutdown_report.hpp>
 #include <troupe/actor/spawn_options.hpp>
@@ -44,7 +44,7 @@ struct system_options {
   /// scheduled on the same worker, another thread takes over the worker and runs them. A handler
   /// that is about to block announces this with troupe::blocking(); its worker is then replaced at
   /// once. Zero: only handlers that call blocking() are replaced.
-  duration stuck_after = std::chrono::milliseconds(10);
+  duration blocking_threshold = std::chrono::milliseconds(10);
 
   /// Upper limit for the pool's threads; at least one thread for each worker is always allowed.
   /// Threads that are no longer needed end after one second.
@@ -57,7 +57,7 @@ struct system_options {
   /// How many times a worker without work searches for work, a few pause instructions apart, before
   /// it sleeps. At least one search is always made, because that is how a woken worker finds its
   /// work. A higher value finds new work sooner and burns CPU time meanwhile.
-  unsigned search_rounds = detail::tuning::search_rounds;
+  unsigned spin_rounds = detail::tuning::spin_rounds;
 
   /// CPUs and niceness of the pool's threads; see dispatcher_options.
   std::vector<unsigned> cpus = {};

@@ -42,11 +42,11 @@ struct handler_frame {
   bool goes_on = false;               // immediately: a task begins or ends
   bool exclusive = false;
   bool takes_nothing = false;  // while it is suspended: the handler is exclusive, or a function
-  bool followed = false;       // its requests have a number: circles.hpp
+  bool followed = false;       // its requests have a number: request_cycles.hpp
   bool held_up = false;        // it is ready to continue, but another handler is exclusive
   bool waits_for_messages = false;  // and for nothing else: it does not keep its actor alive
   request* asked = nullptr;         // owned: the request that its return value answers
-  waiter* callback = nullptr;       // of asking::then(): the reply that it waits for
+  waiter* callback = nullptr;       // of ask_future::then(): the reply that it waits for
   const dispatch* how = nullptr;    // of the message that it handles
   handler_frame* next = nullptr;
   handler_frame* previous = nullptr;
@@ -254,7 +254,7 @@ class [[nodiscard]] task : public detail::coroutine_owner<task<T>, T> {
 ///
 /// Only stop_now(), an overload that fails the actor, and a failure can end it early. Two exclusive
 /// handlers that send requests to each other wait until a time-out, which names them
-/// (ask_result::why()).
+/// (ask_result::message()).
 template <class T>
 class [[nodiscard]] exclusive_task : public detail::coroutine_owner<exclusive_task<T>, T> {
  public:

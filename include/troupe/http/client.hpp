@@ -30,7 +30,7 @@ namespace troupe::http {
 ///   what.protocols = {"feed.v1"};
 ///   auto got = co_await client.ask<http::connect_websocket>(no_timeout, std::move(what));
 ///
-/// The reply arrives within limits::handshake_time of client_options, unless `time` is set.
+/// The reply arrives within limits::handshake_timeout of client_options, unless `timeout` is set.
 struct connect_websocket {
   connect_websocket(std::string to, detail::session_factory by)
       : url(std::move(to)), session(std::move(by)) {}
@@ -43,7 +43,7 @@ struct connect_websocket {
   /// The offered subprotocols. If there are any, the other end must choose one of them.
   std::vector<std::string> protocols = {};
   /// The time limit for the reply. 0: the limit of the client's options.
-  std::chrono::milliseconds time{0};
+  std::chrono::milliseconds timeout{0};
   detail::session_factory session;
 
   [[nodiscard]] std::size_t owned_bytes() const noexcept;
@@ -64,7 +64,7 @@ template <session S, class... Args>
 }
 
 /// Checks a connect_websocket without connecting. Returns the problem if it is invalid.
-[[nodiscard]] std::optional<std::string> what_is_wrong(const connect_websocket& with);
+[[nodiscard]] std::optional<std::string> validate(const connect_websocket& with);
 
 /// The result of a connect_websocket.
 struct connected {

@@ -67,9 +67,9 @@ struct client_options {
   std::size_t websockets_max = 1'024;
 
   /// From the start of name resolution to the end of the TLS handshake.
-  std::chrono::milliseconds connect_time{10'000};
+  std::chrono::milliseconds connect_timeout{10'000};
   /// How long a connection without a request is kept; 0: not at all.
-  std::chrono::milliseconds keep_time{30'000};
+  std::chrono::milliseconds keep_alive_timeout{30'000};
 
   /// The trusted certificate authorities for https: PEM files of certificates. Empty: those of the
   /// operating system. Verification cannot be disabled.
@@ -77,9 +77,9 @@ struct client_options {
 
   std::string user_agent = "Troupe";
 
-  /// The limits for WebSockets, as in a server: handshake_time, request_time, message_bytes,
-  /// send_queue_bytes, send_queues_bytes, partial_messages_bytes, receive_window, idle_time,
-  /// close_time and header_bytes. The other members are ignored.
+  /// The limits for WebSockets, as in a server: handshake_timeout, request_timeout, message_bytes,
+  /// send_queue_bytes, send_queues_bytes, partial_messages_bytes, receive_window, idle_timeout,
+  /// close_timeout and header_bytes. The other members are ignored.
   http::limits websocket_limits = {};
 };
 

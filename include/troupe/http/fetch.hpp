@@ -59,7 +59,7 @@ struct fetch {
 
   /// The time limit for the whole request: waiting for a connection, name resolution, all
   /// redirects, until the last byte of the response. At most a day.
-  std::chrono::milliseconds time{30'000};
+  std::chrono::milliseconds timeout{30'000};
   /// Limits of the response: for the status line and headers together, and for the body. Exceeding
   /// one fails as client_error::too_large.
   std::size_t header_bytes = 16 * 1024;
@@ -73,7 +73,7 @@ struct fetch {
 
 /// Checks a fetch without connecting. Returns the problem of a fetch that would fail as
 /// client_error::invalid.
-[[nodiscard]] std::optional<std::string> what_is_wrong(const fetch& with);
+[[nodiscard]] std::optional<std::string> validate(const fetch& with);
 
 /// The result of a fetch: a response of any status, or the reason why there was no response.
 struct fetched {

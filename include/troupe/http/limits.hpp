@@ -28,21 +28,21 @@ struct limits {
 
   /// From the start of the connection to the end of the first request's headers, and from a
   /// WebSocket request to its response. Then 408.
-  std::chrono::milliseconds handshake_time{10'000};
+  std::chrono::milliseconds handshake_timeout{10'000};
   /// From a request's first byte to its last; then 408. From a WebSocket message's first byte to
   /// its last; then 1008.
-  std::chrono::milliseconds request_time{30'000};
+  std::chrono::milliseconds request_timeout{30'000};
   /// Time without any progress on the connection. A WebSocket client is pinged after half of it,
   /// and closed with 1008 if it takes longer than this to read 64 KiB.
-  std::chrono::milliseconds idle_time{60'000};
-  /// The minimum rate at which a client must read a response, averaged over idle_time. Connections
+  std::chrono::milliseconds idle_timeout{60'000};
+  /// The minimum rate at which a client must read a response, averaged over idle_timeout. Connections
   /// of slower clients are reset.
   std::size_t read_bytes_per_second = 1024;
   /// How long a client may take to read the final bytes and close its side. Then the socket is
   /// reset.
-  std::chrono::milliseconds close_time{5'000};
+  std::chrono::milliseconds close_timeout{5'000};
   /// The deadline of a drain that a signal has started.
-  std::chrono::milliseconds drain_time{10'000};
+  std::chrono::milliseconds drain_timeout{10'000};
 
   /// Bytes that the session has sent and the socket has not yet accepted. Beyond it the client is
   /// closed with 1008, because it reads too slowly.

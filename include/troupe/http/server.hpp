@@ -107,7 +107,7 @@ class server {
               [&](const Args&... copied) {
                 return std::make_unique<detail::session_of<Session>>(
                     system->spawn<Session>(how, std::move(client), copied...),
-                    how.charged_to ? how.charged_to->limit() : no_limit);
+                    how.memory_budget ? how.memory_budget->limit() : no_limit);
               },
               args);
         });
@@ -138,7 +138,7 @@ class server {
   /// is called later.
   void stop();
 
-  /// Calls start() if necessary, waits for SIGTERM or SIGINT, and drains for limits::drain_time.
+  /// Calls start() if necessary, waits for SIGTERM or SIGINT, and drains for limits::drain_timeout.
   /// Returns 0, for main() to return. A second signal terminates the process at once.
   ///
   /// `serving` is called when the server listens and signals are caught, for example to report

@@ -27,8 +27,8 @@ struct statistics {
   std::uint64_t headers_too_large = 0;      // 414 and 431
   std::uint64_t bodies_too_large = 0;       // 413
   std::uint64_t bodies_refused = 0;         // request_bodies_bytes: 503
-  std::uint64_t requests_timed_out = 0;     // handshake_time and request_time
-  std::uint64_t idle_closed = 0;            // idle_time
+  std::uint64_t requests_timed_out = 0;     // handshake_timeout and request_timeout
+  std::uint64_t idle_closed = 0;            // idle_timeout
   std::uint64_t messages_too_large = 0;     // 1009
   std::uint64_t messages_without_room = 0;  // partial_messages_bytes: 1013
   std::uint64_t protocol_errors = 0;        // 1002 and 1007
@@ -36,7 +36,7 @@ struct statistics {
   std::uint64_t receive_pauses = 0;         // receive_window
   std::uint64_t mailbox_pauses = 0;         // the session's mailbox was full
   std::uint64_t refusal_pauses = 0;         // a budget or the mailbox refused a message
-  std::uint64_t close_timed_out = 0;        // close_time
+  std::uint64_t close_timed_out = 0;        // close_timeout
   std::uint64_t accept_pauses = 0;          // out of descriptors or memory
   std::uint64_t handler_failures = 0;       // exceptions out of route handlers, unusable responses
 
@@ -48,7 +48,7 @@ struct statistics {
   std::uint64_t tls_alerts = 0;      // rejected by the client, for example its certificate check
   std::uint64_t tls_failed = 0;      // other invalid data from the client
   std::uint64_t tls_gone = 0;        // the client disconnected
-  std::uint64_t tls_cut = 0;         // aborted by this side: handshake_time, drain or stop
+  std::uint64_t tls_cut = 0;         // aborted by this side: handshake_timeout, drain or stop
   std::uint64_t tls_truncated = 0;   // connections that ended without TLS's close_notify
 };
 

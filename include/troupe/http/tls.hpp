@@ -39,7 +39,8 @@ struct tls_certificate {
 
 /// A warning about a certificate that clients refuse at that time or will refuse soon: "it has
 /// expired", "it is not valid yet", "it expires within two weeks". Empty if there is no problem.
-[[nodiscard]] std::string_view worry_about(const tls_certificate& of, wall_clock::time_point when);
+[[nodiscard]] std::string_view expiry_warning(const tls_certificate& of,
+                                              wall_clock::time_point when);
 
 /// Thrown for a certificate or a key that cannot be used. The text is one line that names the file:
 /// "key \"key.pem\" does not belong to certificate \"certificate.pem\"".

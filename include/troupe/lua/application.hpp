@@ -154,13 +154,13 @@ class application {
   /// Each instance loads the new version beside the old one and runs its on_start and self_test.
   /// When these have succeeded in all instances, the instances switch one at a time, between two
   /// messages: the value that on_save of the old version returns is passed to on_upgrade of the new
-  /// one. Suspended handlers of the old version continue, and fail after limits::upgrade_time.
+  /// one. Suspended handlers of the old version continue, and fail after limits::upgrade_timeout.
   ///
   /// Returns the reason in one line if the upgrade failed, and an empty string if it succeeded.
   /// After a failure the old version continues. If on_save or on_upgrade has failed in an instance
   /// other than the first, the instances before it have already switched, and the line says so.
   ///
-  /// Threads: as for the class. It returns after at most 2 x upgrade_time, 4 x run_time and 5 s.
+  /// Threads: as for the class. It returns after at most 2 x upgrade_timeout, 4 x run_timeout and 5 s.
   std::string upgrade();
   /// The same, with new limits for the scripts and a new troupe.config.
   std::string upgrade(const lua::limits& allowed, std::string config);

@@ -37,12 +37,12 @@ struct answer {
 /// as a task.
 template <class A>
 concept callable = requires(const ref<A>& to, call c) {
-  { to.template ask<call>(no_timeout, std::move(c)) } -> std::same_as<asking<answer>>;
+  { to.template ask<call>(no_timeout, std::move(c)) } -> std::same_as<ask_future<answer>>;
 };
 
 /// A callable actor without its class.
 struct call_target {
-  std::function<asking<answer>(duration timeout, call what)> ask;
+  std::function<ask_future<answer>(duration timeout, call what)> ask;
   std::function<delivery(call what)> send;
 
   template <callable A>

@@ -15,7 +15,7 @@ struct limits {
   std::size_t memory_warning_bytes = 48 * 1024 * 1024;
 
   /// The run time of one handler until it returns or is suspended. A handler that exceeds it fails.
-  std::chrono::milliseconds run_time{1'000};
+  std::chrono::milliseconds run_timeout{1'000};
 
   /// Messages waiting in the mailbox, and their bytes. When it is full, its clients are not read
   /// and other senders are suspended.
@@ -37,7 +37,7 @@ struct limits {
 
   /// In an upgrade: the time limit for on_start and self_test of the new version. After the switch:
   /// the time limit for suspended handlers of the old version. Handlers beyond it fail.
-  std::chrono::milliseconds upgrade_time{10'000};
+  std::chrono::milliseconds upgrade_timeout{10'000};
 
   friend bool operator==(const limits&, const limits&) = default;
 };

@@ -7,7 +7,7 @@
 namespace troupe::lua {
 
 /// A store's policy for a new entry when it is full.
-enum class when_full : std::uint8_t {
+enum class on_full : std::uint8_t {
   refuse,  // it is an error in the script
   evict,   // the least recently used entries are removed
 };
@@ -17,7 +17,7 @@ struct store_options {
   /// The bytes of keys and values, plus 128 for each entry.
   std::size_t bytes = 16 * 1024 * 1024;
   std::size_t entries = 100'000;
-  lua::when_full when_full = lua::when_full::refuse;
+  lua::on_full on_full = lua::on_full::refuse;
 };
 
 /// Limits for resources that all applications of a community share. None of them can be unlimited;

@@ -24,7 +24,7 @@ struct at_most {
 ///     void on(reading);
 ///
 /// The policy chosen at spawn decides about a message beyond the limit: it is refused with
-/// pause_senders, and dropped with drop_oldest.
+/// backpressure, and dropped with drop_oldest.
 ///
 /// Cost: an atomic counter for each limited type, in sending and in handling it.
 template <class... Limits>

@@ -29,7 +29,7 @@ class rounds;
 ///            an actor does; then no message is handled or lost. Of the constructor: those of a
 ///            pump, and std::bad_alloc.
 ///
-/// While it lives, run() does not return for lack of work, unless let_run_return() has been called.
+/// While it lives, run() does not return for lack of work, unless release_work() has been called.
 /// If the io_context is stopped, the actors get their turns when it runs again. If it is destroyed
 /// first, they get no more turns; the pump's destructor terminates them.
 class asio_pump {
@@ -45,7 +45,7 @@ class asio_pump {
 
   /// Lets run() return when nothing else is outstanding, even if actors wait for messages. Must be
   /// called on the pump's thread.
-  void let_run_return();
+  void release_work();
 
   /// For bound_to(). Its on_wakeup() must not be set.
   [[nodiscard]] troupe::pump& pump() noexcept { return pump_; }

@@ -22,11 +22,11 @@ inline constexpr unsigned slot_streak_max = 32;
 /// After this number of turns the shared queue is served first, for the same reason.
 inline constexpr unsigned injected_interval = 61;
 
-/// A searching worker makes `search_rounds` rounds before it parks, and pauses `search_pauses`
+/// A searching worker makes `spin_rounds` rounds before it parks, and pauses `search_pauses`
 /// times after each. A round examines `search_victims` other workers, starting with a random one;
 /// after the last round it examines all of them once. So the duration of a search hardly depends on
 /// the number of workers.
-inline constexpr unsigned search_rounds = 64;
+inline constexpr unsigned spin_rounds = 64;
 inline constexpr unsigned search_victims = 4;
 inline constexpr unsigned search_pauses = 8;
 
@@ -63,7 +63,7 @@ inline constexpr std::chrono::milliseconds count_again_after{10};
 inline constexpr std::chrono::microseconds watch_interval{500};
 inline constexpr unsigned watches_stuck = 4;
 
-/// How often the monitor checks a handler within the pool's stuck_after; and after how many checks
+/// How often the monitor checks a handler within the pool's blocking_threshold; and after how many checks
 /// of a pool without turns the monitor sleeps.
 inline constexpr unsigned looks_until_stuck = 4;
 inline constexpr unsigned looks_before_sleep = 40;

@@ -49,10 +49,10 @@ class pool_listener {
 
 struct pool_options {
   unsigned workers = 1;
-  unsigned max_threads = 512;  // at least `workers`, at most tuning::most_threads
-  duration stuck_after{};      // zero: only turns that announce it give up their workers
+  unsigned max_threads = 512;     // at least `workers`, at most tuning::most_threads
+  duration blocking_threshold{};  // zero: only turns that announce it give up their workers
   std::size_t turn_messages = tuning::turn_messages;
-  unsigned search_rounds = tuning::search_rounds;
+  unsigned spin_rounds = tuning::spin_rounds;
   std::int64_t settles_at = activity::never;
   pool_listener* listener = nullptr;
   std::string name = "troupe";  // prefix of the threads' names, before a number

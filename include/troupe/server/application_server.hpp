@@ -50,9 +50,9 @@ class application_server {
   /// Calls start() if necessary, then serves until SIGTERM, SIGINT or stop(). SIGHUP calls
   /// reload().
   ///
-  /// On shutdown the ready path first answers 503, and after shutdown.unready_time no new
-  /// connections are accepted. Connections are then drained for shutdown.drain_time, and
-  /// applications have shutdown.stop_time for on_stop. A second signal terminates the process at
+  /// On shutdown the ready path first answers 503, and after shutdown.unready_delay no new
+  /// connections are accepted. Connections are then drained for shutdown.drain_timeout, and
+  /// applications have shutdown.stop_timeout for on_stop. A second signal terminates the process at
   /// once. Returns the exit code for main(): 0, or 1 if an application did not stop in time.
   ///
   /// `serving` is called when the server listens and signals are caught, for example to report
@@ -68,7 +68,7 @@ class application_server {
   /// certificate is invalid, nothing changes.
   ///
   /// Returns the text that is also logged. Cost: it returns when all upgrades have finished, each
-  /// after at most about 2 x upgrade_time.
+  /// after at most about 2 x upgrade_timeout.
   command_result reload();
 
  private:

@@ -71,9 +71,9 @@ struct configuration {
   admin_paths admin = {};
   /// How long, on shutdown, the server reports that it is not ready while it still accepts
   /// connections.
-  std::chrono::milliseconds unready_time{0};
-  /// The time for on_stop of all applications, after http.limits.drain_time.
-  std::chrono::milliseconds stop_time{5'000};
+  std::chrono::milliseconds unready_delay{0};
+  /// The time for on_stop of all applications, after http.limits.drain_timeout.
+  std::chrono::milliseconds stop_timeout{5'000};
   /// Limits of the resources that all applications share.
   lua::shared_limits shared = {};
   /// Sorted by name.
@@ -102,7 +102,7 @@ struct configuration {
 /// Errors: configuration_error.
 void expect_no_duplicates(const configuration& all);
 
-/// A key of the file, for documentation: its full name, "applications.NAME.limits.run_time", its
+/// A key of the file, for documentation: its full name, "applications.NAME.limits.run_timeout", its
 /// default, and its allowed values.
 struct documented_key {
   std::string name;

@@ -36,7 +36,7 @@ class broken_invariant : public std::runtime_error {
  public:
   broken_invariant(std::string name, const std::string& what)
       : std::runtime_error(what), name_(std::move(name)) {}
-  /// The name passed to always() or must_happen().
+  /// The name passed to always() or eventually().
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
@@ -98,7 +98,7 @@ class simulation {
   /// Runs the actors until `condition` is true. Throws broken_invariant if it is not true within
   /// `limit`, which means that an expected event has not happened. Usually called after
   /// end_faults().
-  void must_happen(const std::string& name, const std::function<bool()>& condition, duration limit);
+  void eventually(const std::string& name, const std::function<bool()>& condition, duration limit);
 
   // ── Faults ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -121,7 +121,7 @@ class simulation {
 
   /// Decides whether a fault of the program's own environment happens now, once in `one_in` times.
   /// False after end_faults(). `of`: a constant that names the fault.
-  [[nodiscard]] bool strikes(unsigned one_in, const char* of);
+  [[nodiscard]] bool fault_occurs(unsigned one_in, const char* of);
   /// Makes any other choice of a test: a number below `count`, where 0 is the simplest. `count`
   /// must not be 0.
   [[nodiscard]] std::size_t choose(std::size_t count, const char* of);

@@ -4,7 +4,7 @@
 #include <coroutine>
 #include <string_view>
 
-#include <troupe/actor/asking.hpp>
+#include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
 

@@ -51,29 +51,29 @@ class child_spec {
     options_.name = std::move(name);
   }
 
-  child_spec& restarted(restart when) noexcept {
+  child_spec& restart_policy(restart when) noexcept {
     when_ = when;
     return *this;
   }
   /// The time limit for its constructor and on_start() together.
-  child_spec& starts_within(duration most) noexcept {
+  child_spec& start_timeout(duration most) noexcept {
     start_most_ = most;
     return *this;
   }
   /// The time limit for its termination after stop(), and again after stop_now(). After both the
   /// supervisor abandons it.
-  child_spec& stops_within(duration most) noexcept {
+  child_spec& stop_timeout(duration most) noexcept {
     stop_most_ = most;
     return *this;
   }
   /// Whenever an incarnation ends, the messages in its mailbox are discarded as dead letters.
-  child_spec& forgets_mailbox() noexcept {
+  child_spec& clear_mailbox() noexcept {
     forgets_mailbox_ = true;
     return *this;
   }
   /// Where the child runs, and its limits. The name in `options` is ignored: the child keeps its
   /// own.
-  child_spec& spawned(spawn_options options) {
+  child_spec& options(spawn_options options) {
     options.name = std::move(options_.name);
     options_ = std::move(options);
     return *this;

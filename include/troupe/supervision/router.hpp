@@ -48,7 +48,7 @@ by_hash(Key) -> by_hash<Key>;
 /// mailbox. There is no actor in between, which would add a queue and a turn, and would break
 /// backpressure. The worker therefore sees the original sender, send() returns the result of the
 /// worker's limits, and a sender is suspended for the chosen worker. This requires that all workers
-/// are of one class. A timer and send_when_ready() choose the worker at the time of the call.
+/// are of one class. A timer and async_send() choose the worker at the time of the call.
 ///
 /// A worker that terminates leaves the rotation; one that a supervisor restarts keeps its place.
 /// When no worker is left, messages are refused, as dead letters of the router. The handle keeps

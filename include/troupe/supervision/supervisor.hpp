@@ -62,7 +62,7 @@ struct look_after_children {};
 /// names and links stay, and monitoring actors are not notified. The operations of the old
 /// incarnation end with it: suspended handlers, requests, its own timers, its watches of others,
 /// and subscriptions. The mailbox stays, with messages that arrive meanwhile, unless
-/// child_spec::forgets_mailbox is set. The message whose handling failed is lost, unless the class
+/// child_spec::clear_mailbox is set. The message whose handling failed is lost, unless the class
 /// lists it for redelivery: `using redelivered = troupe::messages<job>;`.
 ///
 /// An exception from a constructor is a failure like any other. The supervisor itself fails after

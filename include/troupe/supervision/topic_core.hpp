@@ -65,7 +65,7 @@ using subscribers = std::vector<std::shared_ptr<subscriber>>;
 /// iterate over a copy, which the first publisher after a change makes. So a change costs the same
 /// however many subscribers there are, and no lock is held while messages are sent.
 ///
-/// Threads: any. Lock order: this mutex, then that of an actor's bonds.
+/// Threads: any. Lock order: this mutex, then that of an actor's termination_notices.
 class topic_core : public std::enable_shared_from_this<topic_core> {
  public:
   topic_core() = default;

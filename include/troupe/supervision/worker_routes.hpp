@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <troupe/actor/control_block.hpp>
-#include <troupe/actor/overload.hpp>
+#include <troupe/actor/overflow.hpp>
 #include <troupe/actor/system.hpp>
 #include <troupe/sync/atomic.hpp>
 

@@ -126,7 +126,7 @@ class probe {
   }
   /// Ends ignore(): messages of type M that arrive from now on are seen again.
   template <class M>
-  void heed() {
+  void unignore() {
     box_->ignore(named<M>::place, false);
   }
 

@@ -24,7 +24,7 @@ struct question {
 
   /// Sends the reply. False if no requester waits for it: the message was sent and not asked, or
   /// the reply was already sent.
-  bool reply(R answer) { return owed.fulfil(std::move(answer)); }
+  bool reply(R answer) { return owed.set_value(std::move(answer)); }
   /// Fails the request with ask_error::failed. False: as for reply().
   bool fail() noexcept { return owed.fail(); }
 };

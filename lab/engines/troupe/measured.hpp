@@ -17,7 +17,7 @@ using ::workloads::rss_bytes, ::workloads::seconds_since;
 inline system_options system_of(const trial& t) {
   system_options made{.workers = static_cast<unsigned>(t["workers"])};
   made.turn_messages = static_cast<unsigned>(t.get("turn_messages", made.turn_messages));
-  made.search_rounds = static_cast<unsigned>(t.get("search_rounds", made.search_rounds));
+  made.spin_rounds = static_cast<unsigned>(t.get("spin_rounds", made.spin_rounds));
   made.max_messages = t.get("max_messages", made.max_messages);
   return made;
 }

@@ -90,7 +90,7 @@ bool governor::has_time_for(std::size_t bytes) noexcept {
 }
 
 void governor::begin(time_point now) noexcept {
-  over_at_ = later(now, bounds_.run_time);
+  over_at_ = later(now, bounds_.run_timeout);
   unlooked_ = look_each;
   verdict_ = verdict::none;
 }

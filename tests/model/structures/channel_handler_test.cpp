@@ -48,7 +48,7 @@ class waiter : public actor {
   }
   task<> on(give g) {
     const frame here(out_);
-    if (!co_await with_.send_when_ready(g.value)) out_.not_sent = out_.not_sent + g.value;
+    if (!co_await with_.async_send(g.value)) out_.not_sent = out_.not_sent + g.value;
   }
 
  private:

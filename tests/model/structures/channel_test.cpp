@@ -22,7 +22,7 @@ using progress = channel_core::progress;
 // their addresses, and these are then the same in each execution.
 struct small_channel {
   explicit small_channel(std::size_t capacity)
-      : core(operations_of<int>, capacity, overload::policy::pause_senders) {
+      : core(operations_of<int>, capacity, overflow::policy::backpressure) {
     core.open_end(true, true);
   }
 

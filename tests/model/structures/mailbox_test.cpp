@@ -307,7 +307,7 @@ TEST(mailbox, who_waits_for_room_is_told_when_it_closes) {
   });
 }
 
-// A message that waits for space, as in send_when_ready.cpp: under one mutex it enters either the
+// A message that waits for space, as in async_send.cpp: under one mutex it enters either the
 // mailbox or the end of the line. If there is a line, either the mailbox is marked, or its reader
 // is about to admit as many messages as fit. A message that is forgotten stays in the line.
 struct reader_with_line {
@@ -355,7 +355,7 @@ struct reader_with_line {
     } while (!box.rest());
   }
 
-  void send_when_ready(note& one) {
+  void async_send(note& one) {
     mailbox::pushed how = mailbox::pushed::full;
     {
       const std::lock_guard lock(guard);
@@ -376,7 +376,7 @@ TEST(mailbox, who_stands_in_line_is_let_in) {
     actor.box.open_busy();
     {
       jthread sender([&] {
-        for (note& each : notes) actor.send_when_ready(each);
+        for (note& each : notes) actor.async_send(each);
       });
       actor.turn();
     }
@@ -390,7 +390,7 @@ TEST(mailbox, who_stands_in_line_beside_plain_senders_is_let_in) {
     std::array<note, 2> notes;
     actor.box.open_busy();
     {
-      jthread sender([&] { actor.send_when_ready(notes[0]); });
+      jthread sender([&] { actor.async_send(notes[0]); });
       jthread other([&] {
         if (actor.box.push(notes[1], 1, 9) == mailbox::pushed::to_idle) actor.turn();
       });

@@ -24,7 +24,7 @@ pool_options watched_by_monitor(unsigned workers) {
   pool_options options;
   options.workers = workers;
   options.max_threads = workers + 1;
-  options.stuck_after = 1ms;
+  options.blocking_threshold = 1ms;
   return options;
 }
 

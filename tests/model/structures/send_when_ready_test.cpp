@@ -42,7 +42,7 @@ class waiter : public actor {
       ~alive() { out.frames = out.frames - 1; }
     } const frame(out_);
     for (int i = 0; i < g.count; ++i) {
-      const delivery became = co_await to_.send_when_ready(add{1});
+      const delivery became = co_await to_.async_send(add{1});
       plain<int>& count = became == delivery::accepted ? out_.accepted : out_.refused;
       count = count + 1;
     }
@@ -56,7 +56,7 @@ class waiter : public actor {
 
 constexpr std::size_t most = 1;
 
-TEST(send_when_ready, a_handler_that_waits_is_served) {
+TEST(async_send, a_handler_that_waits_is_served) {
   expect_holds({.random = 3'000}, [] {
     record done;
     outcome_of_sends out;
@@ -71,7 +71,7 @@ TEST(send_when_ready, a_handler_that_waits_is_served) {
   });
 }
 
-TEST(send_when_ready, handlers_of_two_actors_are_served) {
+TEST(async_send, handlers_of_two_actors_are_served) {
   expect_holds({.random = 3'000}, [] {
     record done;
     outcome_of_sends out;
@@ -88,7 +88,7 @@ TEST(send_when_ready, handlers_of_two_actors_are_served) {
   });
 }
 
-TEST(send_when_ready, a_receiver_that_ends_refuses_who_waits) {
+TEST(async_send, a_receiver_that_ends_refuses_who_waits) {
   expect_holds({.random = 3'000}, [] {
     record done;
     outcome_of_sends out;
@@ -113,7 +113,7 @@ TEST(send_when_ready, a_receiver_that_ends_refuses_who_waits) {
   });
 }
 
-TEST(send_when_ready, a_sender_that_ends_leaves_the_line) {
+TEST(async_send, a_sender_that_ends_leaves_the_line) {
   expect_holds({.random = 3'000}, [] {
     record done;
     outcome_of_sends out;
@@ -131,7 +131,7 @@ TEST(send_when_ready, a_sender_that_ends_leaves_the_line) {
   });
 }
 
-TEST(send_when_ready, both_end_at_once) {
+TEST(async_send, both_end_at_once) {
   expect_holds({.random = 3'000}, [] {
     record done;
     outcome_of_sends out;

@@ -25,7 +25,7 @@ inline const bool accounts_are_checked = [] {
 inline system_options small(unsigned workers = 1) {
   system_options options;
   options.workers = workers;
-  options.stuck_after = duration::zero();
+  options.blocking_threshold = duration::zero();
   options.shutdown_deadline = duration::max();
   return options;
 }

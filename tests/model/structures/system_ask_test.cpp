@@ -35,7 +35,7 @@ class oracle : public actor {
   void on(later, reply<int> owed) { owed_.emplace(std::move(owed)); }
   void on(answer_now) {
     written_ = 1;
-    if (owed_) owed_->fulfil(2);
+    if (owed_) owed_->set_value(2);
     owed_.reset();
   }
 

@@ -4,7 +4,7 @@
 
 #include <checker/check.hpp>
 #include <chrono>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/sync/parker.hpp>
 #include <troupe/troupe.hpp>
 #include <utility>
@@ -194,7 +194,7 @@ class listener : public actor {
     ready_.notify();
   }
   void on(seeks) {
-    names(system()).tell("it", self(this));
+    registry(system()).notify_on_register("it", self(this));
     ready_.notify();
   }
   void on(arms) { (void)self(this).send_after(soon, tick{}); }
@@ -330,7 +330,8 @@ TEST(cycles, that_wait_for_a_name_are_told_or_end) {
       two.wait();
       {
         const auto z = all.spawn<counter>(named);
-        jthread other([&] { require(static_cast<bool>(names(all).add("it", z)), "it is free"); });
+        jthread other(
+            [&] { require(static_cast<bool>(registry(all).add("it", z)), "it is free"); });
         two.collect_from(all);
       }
     }

@@ -76,7 +76,8 @@ TEST(system_groups, a_message_from_one_dispatcher_to_another_is_handled) {
     parker told;
     {
       system_options options = small(1);
-      options.dispatchers.push_back({.name = "io", .workers = 1, .stuck_after = duration::zero()});
+      options.dispatchers.push_back(
+          {.name = "io", .workers = 1, .blocking_threshold = duration::zero()});
       troupe::system in(options);
       const auto to = in.spawn<receiver>({.dispatcher = "io"}, done, told);
       in.spawn<relay>(to).send(add{1});

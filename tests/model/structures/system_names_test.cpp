@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <checker/check.hpp>
-#include <troupe/supervision/names.hpp>
+#include <troupe/supervision/registry.hpp>
 #include <troupe/troupe.hpp>
 
 #include "small_system.hpp"
@@ -23,7 +23,7 @@ class seeker : public actor {
  public:
   explicit seeker(plain<int>& found) : found_(found) {}
   task<> on(begin) {
-    const auto it = co_await names(system()).wait<counter>("it");
+    const auto it = co_await registry(system()).wait<counter>("it");
     require(static_cast<bool>(it), "without a deadline it waits until it is there");
     found_ = found_ + 1;
     stop();
@@ -41,7 +41,7 @@ TEST(names, a_handler_that_waits_is_told_whoever_is_first) {
     const auto who = all.spawn<seeker>(found);
     who.send(begin{});
     const auto it = all.spawn<counter>(done);
-    require(static_cast<bool>(names(all).add("it", it)), "nobody else has it");
+    require(static_cast<bool>(registry(all).add("it", it)), "nobody else has it");
     require(who.join() == exit_reason::stopped, "it is told, and stops");
     require(found == 1, "once");
   });
@@ -52,8 +52,9 @@ TEST(names, a_thread_that_waits_is_told_whoever_is_first) {
     record done;
     troupe::system all{small(1)};
     const auto it = all.spawn<counter>(done);
-    jthread other([&] { require(static_cast<bool>(names(all).add("it", it)), "it is free"); });
-    require(static_cast<bool>(names(all).wait_for<counter>("it", time_point::max())), "it comes");
+    jthread other([&] { require(static_cast<bool>(registry(all).add("it", it)), "it is free"); });
+    require(static_cast<bool>(registry(all).wait_for<counter>("it", time_point::max())),
+            "it comes");
   });
 }
 
@@ -63,11 +64,12 @@ TEST(names, two_threads_that_wait_for_the_same_are_both_told) {
     troupe::system all{small(1)};
     const auto it = all.spawn<counter>(done);
     const auto waits = [&] {
-      require(static_cast<bool>(names(all).wait_for<counter>("it", time_point::max())), "it comes");
+      require(static_cast<bool>(registry(all).wait_for<counter>("it", time_point::max())),
+              "it comes");
     };
     jthread one(waits);
     jthread other(waits);
-    require(static_cast<bool>(names(all).add("it", it)), "it is free");
+    require(static_cast<bool>(registry(all).add("it", it)), "it is free");
   });
 }
 
@@ -81,7 +83,7 @@ TEST(names, who_ends_while_it_waits_is_not_told_any_more) {
       who.send(begin{});
       const auto it = all.spawn<counter>(done);
       jthread other([&] { who.stop_now(); });
-      (void)names(all).add("it", it);
+      (void)registry(all).add("it", it);
       (void)who.join();
     }
     require(found == 0 || found == 1, "at most once");
@@ -96,11 +98,11 @@ TEST(names, a_name_is_free_when_its_actor_has_ended) {
     troupe::system all{small(1)};
     const auto one = all.spawn<counter>(done);
     const auto other = all.spawn<counter>(done);
-    require(static_cast<bool>(names(all).add("it", one)), "it is free");
+    require(static_cast<bool>(registry(all).add("it", one)), "it is free");
     one.stop();
     (void)one.join();
-    require(static_cast<bool>(names(all).add("it", other)), "it is free again");
-    const auto found = names(all).find<counter>("it");
+    require(static_cast<bool>(registry(all).add("it", other)), "it is free again");
+    const auto found = registry(all).find<counter>("it");
     require(found && *found == other, "it is the other one's");
   });
 }

@@ -12,7 +12,7 @@ inline constexpr std::size_t turn_messages = 2;
 inline constexpr unsigned high_in_a_row = 2;
 inline constexpr unsigned slot_streak_max = 2;
 inline constexpr unsigned injected_interval = 3;
-inline constexpr unsigned search_rounds = 1;
+inline constexpr unsigned spin_rounds = 1;
 inline constexpr unsigned search_victims = 4;
 inline constexpr unsigned search_pauses = 0;
 inline constexpr std::chrono::microseconds lookout_shortest{25};
