@@ -24,19 +24,22 @@ namespace {
 
 void add_run_options(CLI::App& command, lab::run_options& options,
                      const std::set<std::string>& engines) {
-  add_number(command, "--repeat", {1, 1'000}, "how often each runs; the median is shown",
+  add_number(command, "--repeat", {1, 1'000}, "runs of each variant; the median is shown",
              [&](std::uint64_t value) { options.repeat = static_cast<unsigned>(value); })
       ->default_str("3");
-  command.add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?")
+  command.add_flag("--smoke", options.smoke, "tiny sizes, to check that everything works")
       ->disable_flag_override();
-  command.add_option("--json", options.json, "write one JSON object to a file, or to stdout: -")
+  command
+      .add_option("--json", options.json,
+                  "write the results as one JSON object to a file; -: stdout")
       ->check(is_named)
       ->type_name("FILE");
-  command.add_option("--engine", options.engines, "only this one; may be given several times")
+  command
+      .add_option("--engine", options.engines, "run only this engine; may be given several times")
       ->check(one_of("engine", {engines.begin(), engines.end()}))
       ->type_name("NAME")
       ->allow_extra_args(false);
-  add_number(command, "--timeout", {1, 86'400}, "seconds after which a run has failed",
+  add_number(command, "--timeout", {1, 86'400}, "seconds after which a run fails",
              [&](std::uint64_t value) {
                options.limit = std::chrono::seconds(static_cast<std::int64_t>(value));
              })
@@ -54,7 +57,7 @@ void add_input(CLI::App& command, const lab::input_file& input, lab::run_options
       command.add_option("--" + std::string(input.name), options.input, std::string(input.help))
           ->check(is_named)
           ->type_name("FILE");
-  command.add_option("--write", options.write, "write them to a file, and measure nothing")
+  command.add_option("--write", options.write, "write the input to a file without measuring")
       ->check(is_named)
       ->type_name("FILE")
       ->excludes(from);
@@ -76,8 +79,9 @@ void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
   for (const lab::variant& each : which.what.variants) engines.insert(each.engine);
   add_run_options(*command, options, engines);
   command
-      ->add_option("--trace", options.trace,
-                   "record what Troupe's threads do, for ui.perfetto.dev, and print what was hot")
+      ->add_option(
+          "--trace", options.trace,
+          "write a trace of Troupe's threads for ui.perfetto.dev, and print where time was spent")
       ->check(is_named)
       ->type_name("FILE");
   command->callback([&] { result = lab::run_experiment(which, given, options); });
@@ -91,7 +95,9 @@ void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& op
   const std::vector<std::string> all = lab::peer_workloads();
   std::vector<std::string> choices = all;
   choices.emplace_back("all");
-  command->add_option("WORKLOAD", peers.workloads, "one or several; all: a table of Markdown")
+  command
+      ->add_option("WORKLOAD", peers.workloads,
+                   "one or more workloads; all: print a table in Markdown")
       ->required()
       ->check(one_of("workload", choices))
       ->type_name("NAME");
@@ -117,15 +123,18 @@ void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& op
 // `troupe lab advise`
 void add_advise(CLI::App& lab_command, lab::advice_options& options, int& result) {
   CLI::App* command =
-      lab_command.add_subcommand("advise", "Recommends settings of the runtime for this machine");
+      lab_command.add_subcommand("advise", "Recommends settings of the runtime for this host");
   command
       ->add_option("--rounds", options.rounds,
-                   "how often each runs; in fewer than 5 everything counts as noise")
+                   "runs of each setting; with fewer than 5, every difference counts as noise")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_flag("--smoke", options.smoke, "tiny sizes: does all of it still work?");
-  command->add_option("--json", options.json, "write one JSON object to a file, or to stdout: -");
-  command->add_option("--write", options.write, "a file for troupe::read_settings()")
+  command->add_flag("--smoke", options.smoke, "tiny sizes, to check that everything works");
+  command->add_option("--json", options.json,
+                      "write the results as one JSON object to a file; -: stdout");
+  command
+      ->add_option("--write", options.write,
+                   "write the settings to a file for troupe::read_settings()")
       ->check(is_named)
       ->type_name("FILE");
   command->callback([&] { result = lab::advise(options); });
@@ -138,11 +147,11 @@ struct report_options {
 
 // `troupe lab report --html FILE RESULT…`
 void add_report(CLI::App& lab_command, report_options& report, int& result) {
-  CLI::App* command = lab_command.add_subcommand("report", "makes one page of HTML of results");
-  command->add_option("RESULT", report.files, "what --json wrote, and what --trace wrote")
+  CLI::App* command = lab_command.add_subcommand("report", "writes results as one page of HTML");
+  command->add_option("RESULT", report.files, "a file written by --json or --trace")
       ->required()
       ->check(is_named);
-  command->add_option("--html", report.html, "the file for the page; stdout: -")
+  command->add_option("--html", report.html, "the file for the page; -: stdout")
       ->required()
       ->check(is_named)
       ->type_name("FILE");
@@ -168,7 +177,7 @@ struct lab_options {
 std::shared_ptr<void> add_lab(CLI::App& program, int& result) {
   const auto options = std::make_shared<lab_options>();
   CLI::App* lab_command =
-      program.add_subcommand("lab", "measures; without a name it lists the experiments");
+      program.add_subcommand("lab", "runs an experiment; without a name, lists all experiments");
   lab_command->require_subcommand(0, 1);
   lab_command->add_subcommand("list", "lists the experiments");
   for (const lab::catalogue_entry& each : lab::catalogue()) {

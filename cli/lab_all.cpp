@@ -24,25 +24,28 @@ void add_all(CLI::App& lab_command, lab::all_options& options, int& result) {
     for (CLI::Option* other : extents) flag->excludes(other);
     extents.push_back(flag);
   };
-  add_extent("--quick", lab::extent::quick, "small sizes: some four minutes on two cores");
-  add_extent("--full", lab::extent::full, "the published sizes, 5 rounds: figures to publish");
-  add_extent("--smoke", lab::extent::smoke, "tiny sizes, 1 round: does all of it still work?");
+  add_extent("--quick", lab::extent::quick, "small sizes: about four minutes on two cores");
+  add_extent("--full", lab::extent::full, "published sizes, 5 rounds, for figures to publish");
+  add_extent("--smoke", lab::extent::smoke, "tiny sizes, 1 round, to check that everything works");
 
-  command->add_option("--folder", options.folder, "where the results are, a file of JSON for each")
+  command
+      ->add_option("--folder", options.folder,
+                   "folder of the results, one JSON file for each experiment")
       ->check(is_named)
       ->type_name("DIR")
       ->capture_default_str();
-  command->add_flag("--fresh", options.fresh, "measure again what the folder has already")
+  command->add_flag("--fresh", options.fresh, "measure again even if the folder has results")
       ->disable_flag_override();
   std::vector<std::string> names;
   for (const lab::catalogue_entry& each : lab::catalogue()) names.emplace_back(each.name);
-  command->add_option("--only", options.only, "this experiment; may be given several times")
+  command
+      ->add_option("--only", options.only, "run only this experiment; may be given several times")
       ->check(one_of("experiment", names))
       ->type_name("NAME")
       ->allow_extra_args(false);
-  add_number(*command, "--repeat", {1, 1'000}, "how often each runs, instead",
+  add_number(*command, "--repeat", {1, 1'000}, "runs of each experiment; overrides the preset",
              [&options](std::uint64_t value) { options.repeat = static_cast<unsigned>(value); });
-  add_number(*command, "--timeout", {1, 86'400}, "seconds after which a run has failed",
+  add_number(*command, "--timeout", {1, 86'400}, "seconds after which a run fails",
              [&options](std::uint64_t value) {
                options.limit = std::chrono::seconds(static_cast<std::int64_t>(value));
              })

@@ -38,7 +38,7 @@ std::string version() {
 }
 
 int run(int count, char** arguments) {
-  CLI::App program("The Troupe actor runtime's tool", "troupe");
+  CLI::App program("The command-line tool of the Troupe actor runtime", "troupe");
   program.set_version_flag("--version", version());
   program.require_subcommand(1);
 

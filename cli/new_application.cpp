@@ -26,8 +26,8 @@ std::string is_application_name(const std::string& name) {
                   [&](unsigned char c) { return is_fine(c) || c == '-' || c == '_'; });
   if (fits) return {};
   return quoted(name) +
-         " is no name of an application; allowed are letters, digits, '-' and '_', "
-         "64 at most, a letter or a digit first";
+         " is not a valid application name; allowed are at most 64 letters, digits, '-' and '_', "
+         "a letter or a digit first";
 }
 
 void write(const std::filesystem::path& file, std::string_view text) {
@@ -50,15 +50,15 @@ int make(const new_application_options& options) {
   const auto folder = (std::filesystem::path(options.folder) / options.name).lexically_normal();
   std::error_code wrong;
   if (std::filesystem::exists(std::filesystem::symlink_status(folder, wrong))) {
-    throw std::runtime_error(folder.string() + " is there already; choose another name, or --dir");
+    throw std::runtime_error(folder.string() + " exists already; choose another name or --dir");
   }
   if (!std::filesystem::create_directory(folder, wrong)) {
-    throw std::runtime_error("cannot make " + folder.string() + ": " + wrong.message());
+    throw std::runtime_error("cannot create " + folder.string() + ": " + wrong.message());
   }
   for (const application_file& each : application_files(options.kind)) {
     write(folder / each.name, with_name(each.text, options.name));
   }
-  std::cout << "made " << folder.string() << "; try: troupe serve --config "
+  std::cout << "created " << folder.string() << "; try: troupe serve --config "
             << (folder / "troupe.toml").string() << '\n';
   return 0;
 }
@@ -66,19 +66,19 @@ int make(const new_application_options& options) {
 }  // namespace
 
 void add_new(CLI::App& program, new_application_options& options, int& result) {
-  CLI::App* const command = program.add_subcommand("new", "makes something to begin with");
+  CLI::App* const command = program.add_subcommand("new", "creates a new application");
   command->require_subcommand(1);
-  CLI::App* const app = command->add_subcommand("app", "an application in Lua, with a test");
-  app->add_option("NAME", options.name, "of the application, and of its folder")
+  CLI::App* const app = command->add_subcommand("app", "creates an application in Lua with a test");
+  app->add_option("NAME", options.name, "name of the application and of its folder")
       ->required()
       ->check(is_application_name)
       ->type_name("NAME");
   app->add_option("--kind", options.kind,
-                  "raw: messages as they come; rpc: methods; standalone: without clients")
+                  "raw: plain messages; rpc: methods; standalone: no clients")
       ->check(one_of("kind", {"raw", "rpc", "standalone"}))
       ->type_name("KIND")
       ->capture_default_str();
-  app->add_option("--dir", options.folder, "where its folder is made")
+  app->add_option("--dir", options.folder, "where to create its folder")
       ->check(is_folder)
       ->type_name("DIR")
       ->capture_default_str();

@@ -32,9 +32,10 @@ server::configuration read(const serve_options& options) {
   if (options.watch) all.admin.watch = true;
   server::expect_no_duplicates(all);
   if (all.applications.empty()) {
-    throw server::configuration_error(options.config +
-                                      ": there are no applications; add [applications.NAME] with "
-                                      "from = \"FOLDER\"");
+    throw server::configuration_error(
+        options.config +
+        ": no applications are configured; add [applications.NAME] with "
+        "from = \"FOLDER\"");
   }
   return all;
 }
@@ -120,38 +121,40 @@ void add_serve(CLI::App& program, serve_options& options, int& result) {
   CLI::App* const command =
       program.add_subcommand("serve", "serves applications in Lua over WebSocket");
   command
-      ->add_option("APP", options.applications,
-                   "a folder with main.lua, or a file of Lua, served at /NAME; without any, and "
-                   "without --config: what ./troupe.toml says")
+      ->add_option(
+          "APP", options.applications,
+          "a folder with main.lua, or a Lua file, served at /NAME; by default, ./troupe.toml "
+          "is the configuration")
       ->check(is_application);
-  command->add_option("--config", options.config, "a configuration in TOML")
+  command->add_option("--config", options.config, "configuration file in TOML")
       ->check(is_named)
       ->type_name("FILE");
-  command->add_option("--address", options.address, "where to listen, whatever the file says")
-      ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; })
+  command
+      ->add_option("--address", options.address,
+                   "address to listen on; overrides the configuration")
+      ->check([](const std::string& text) { return text.empty() ? "the address is empty" : ""; })
       ->type_name("ADDRESS");
-  add_number(*command, "--port", {0, 65'535}, "likewise; 0: any that is free",
+  add_number(*command, "--port", {0, 65'535},
+             "port to listen on; overrides the configuration; 0: any free port",
              [&options](std::uint64_t value) { options.port = static_cast<std::uint16_t>(value); });
   command
       ->add_option("--control", options.control,
-                   "a socket for commands as troupe reload sends them, whatever the file says")
+                   "path of the control socket for troupe reload; overrides the configuration")
       ->check(is_named)
       ->type_name("PATH");
   command
       ->add_flag("--watch", options.watch,
-                 "applications whose files change are upgraded by themselves: for who writes them")
+                 "upgrade applications when their files change, for development")
       ->disable_flag_override();
-  command
-      ->add_flag("--check", options.check,
-                 "only look whether the configuration and all scripts can be used")
+  command->add_flag("--check", options.check, "check the configuration and all scripts, then exit")
       ->disable_flag_override();
   command->callback([&options, &result] {
     if (options.config.empty() && options.applications.empty()) {
       if (!std::filesystem::exists(usual_file)) {
-        throw CLI::ValidationError(
-            "serve", std::string("there is nothing to serve: name an application, a file with "
-                                 "--config, or write ./") +
-                         usual_file);
+        throw CLI::ValidationError("serve",
+                                   std::string("nothing to serve: name an application, a file with "
+                                               "--config, or write ./") +
+                                       usual_file);
       }
       options.config = usual_file;
     }
@@ -162,14 +165,14 @@ void add_serve(CLI::App& program, serve_options& options, int& result) {
 void add_reload(CLI::App& program, reload_options& options, int& result) {
   CLI::App* const command =
       program.add_subcommand("reload",
-                             "has a server read its configuration, its certificates and its "
-                             "applications' files again, and says what has come of it");
+                             "makes a running server reload its configuration, certificates and "
+                             "application files, and prints the result");
   command
       ->add_option("--config", options.config,
-                   "the configuration that the server has; ./troupe.toml if there is no --control")
+                   "configuration file of the server; ./troupe.toml without --control")
       ->check(is_named)
       ->type_name("FILE");
-  command->add_option("--control", options.control, "the socket that the server has")
+  command->add_option("--control", options.control, "path of the control socket of the server")
       ->check(is_named)
       ->type_name("PATH");
   command->callback([&options, &result] {
@@ -184,7 +187,7 @@ void add_reload(CLI::App& program, reload_options& options, int& result) {
       }
     }
     const server::command_result got = server::send_command(socket, "reload", reload_time);
-    (got.done ? std::cout : std::cerr) << (got.text.empty() ? "nothing has changed\n" : got.text);
+    (got.done ? std::cout : std::cerr) << (got.text.empty() ? "nothing changed\n" : got.text);
     result = got.done ? 0 : 1;
   });
 }

@@ -63,8 +63,8 @@ std::string unknown(const CLI::App& command, const std::string& word) {
            detail::did_you_mean(name, option_names(command));
   }
   const std::vector<std::string> names = command_names(command);
-  if (names.empty()) return who + " takes no " + quoted(word);
-  return who + " has no " + quoted(word) + detail::did_you_mean(word, names);
+  if (names.empty()) return who + " takes no argument " + quoted(word);
+  return who + " has no command " + quoted(word) + detail::did_you_mean(word, names);
 }
 
 // Describes the first word that no command has accepted.
@@ -82,7 +82,7 @@ std::string line_about(const CLI::App& program, const CLI::ParseError& wrong) {
   if (const std::string left = what_is_left(program); !left.empty() && !is_value) return left;
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&wrong) != nullptr) {
     if (text.ends_with(" missing")) return name + " needs a value";
-    if (text.find(": At Most ") != std::string::npos) return name + " is given more than once";
+    if (text.find(": At Most ") != std::string::npos) return name + " must be given only once";
     if (text.ends_with(" flag override")) {
       return "--" + text.substr(0, text.find(' ')) + " takes no value";
     }
@@ -111,7 +111,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, range allowe
             std::uint64_t value = 0;
             if (!is_number(text, allowed, value)) {
               throw CLI::ValidationError(
-                  name, quoted(text) + " is no whole number from " + from + " to " + to);
+                  name, quoted(text) + " is not a whole number from " + from + " to " + to);
             }
             set(value);
           },
@@ -124,18 +124,18 @@ CLI::Validator one_of(const std::string& kind, std::vector<std::string> names) {
       [kind, names = std::move(names)](std::string& word) -> std::string {
         if (std::find(names.begin(), names.end(), word) != names.end()) return {};
         const std::string meant = detail::did_you_mean(word, names);
-        return "there is no " + kind + " " + quoted(word) +
-               (meant.empty() ? ", only " + joined(names) : meant);
+        return "unknown " + kind + " " + quoted(word) +
+               (meant.empty() ? "; the choices are " + joined(names) : meant);
       },
       "");
 }
 
 std::string is_named(const std::string& file) {
-  return file.empty() ? std::string("the name of a file is empty") : std::string();
+  return file.empty() ? std::string("the file name is empty") : std::string();
 }
 
 std::string is_folder(const std::string& path) {
-  return std::filesystem::is_directory(path) ? std::string() : quoted(path) + " is no folder";
+  return std::filesystem::is_directory(path) ? std::string() : quoted(path) + " is not a folder";
 }
 
 std::string what_is_wrong(const CLI::App& program, const CLI::ParseError& wrong) {

@@ -29,7 +29,7 @@ CLI::Validator one_of(const std::string& kind, std::vector<std::string> names);
 /// For CLI::Option::check of a file or a folder.
 std::string is_named(const std::string& file);
 
-/// For CLI::Option::check: "'/nowhere' is no folder"
+/// For CLI::Option::check: "'/nowhere' is not a folder"
 std::string is_folder(const std::string& path);
 
 /// Returns one line that says what could not be parsed, and what to do.

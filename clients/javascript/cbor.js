@@ -93,7 +93,7 @@ export function encode(value) {
       case "number":
         return Number.isSafeInteger(value) && !Object.is(value, -0) ? integer(value) : float(value);
       case "bigint":
-        if (value > INTEGER_MAX || value < -1n - INTEGER_MAX) throw new RangeError("an integer of more than 64 bits");
+        if (value > INTEGER_MAX || value < -1n - INTEGER_MAX) throw new RangeError("the integer does not fit into 64 bits");
         return integer(value);
       case "string":
         return string(3, utf8.encode(value));
@@ -137,7 +137,7 @@ export function decode(given) {
   }
 
   function need(size) {
-    if (size > bytes.length - at) refuse("it ends too early");
+    if (size > bytes.length - at) refuse("unexpected end of data");
   }
 
   function head() {
@@ -147,7 +147,7 @@ export function decode(given) {
     const got = {major: initial >> 5, info: initial & 0x1f, argument: initial & 0x1f, from: at};
     if (got.info < 24) return got;
     if (got.info === INDEFINITE && [2, 3, 4, 5, 7].includes(got.major)) return got;
-    if (got.info > 27) refuse("a length that is not written as one");
+    if (got.info > 27) refuse("an invalid length");
     const size = 1 << (got.info - 24);
     need(size);
     if (size === 8) got.argument = view.getBigUint64(at);
@@ -167,7 +167,7 @@ export function decode(given) {
   }
 
   function integer({major, argument}) {
-    if (argument > INTEGER_MAX) refuse("an integer of more than 64 bits");
+    if (argument > INTEGER_MAX) refuse("the integer does not fit into 64 bits");
     const value = major === 0 ? BigInt(argument) : -1n - BigInt(argument);
     return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   }
@@ -179,7 +179,7 @@ export function decode(given) {
     try {
       return text.decode(content);
     } catch {
-      refuse("text that is not UTF-8");
+      refuse("the text is not valid UTF-8");
     }
   }
 
@@ -189,7 +189,7 @@ export function decode(given) {
     for (;;) {
       const next = head();
       if (isEnd(next)) break;
-      if (next.major !== got.major || next.info === INDEFINITE) refuse("a string with a piece of another kind");
+      if (next.major !== got.major || next.info === INDEFINITE) refuse("a string chunk of another type");
       pieces.push(piece(next));
     }
     return got.major === 3 ? pieces.join("") : Uint8Array.from(pieces.flatMap(one => [...one]));
@@ -202,8 +202,8 @@ export function decode(given) {
       case 25: return half(got.argument);
       case 26: return view.getFloat32(got.from);
       case 27: return view.getFloat64(got.from);
-      case INDEFINITE: return refuse("an end of nothing");
-      default: return refuse("a simple value that has no meaning");
+      case INDEFINITE: return refuse("a break outside of an indefinite-length value");
+      default: return refuse("an unsupported simple value");
     }
   }
 
@@ -239,9 +239,9 @@ export function decode(given) {
     for (let i = 0; !counted || i < got.argument; ++i) {
       const next = head();
       if (!counted && isEnd(next)) break;
-      if (next.major !== 3) refuse("a key that is not text");
+      if (next.major !== 3) refuse("the key is not text");
       const name = string(next);
-      if (Object.hasOwn(all, name)) refuse(`the key "${name.slice(0, 40)}" is there twice`);
+      if (Object.hasOwn(all, name)) refuse(`duplicate key "${name.slice(0, 40)}"`);
       // Not by assignment, because a member may have the name "__proto__".
       Object.defineProperty(all, name, {value: item(depth + 1, false), writable: true, enumerable: true, configurable: true});
     }
@@ -250,6 +250,6 @@ export function decode(given) {
 
   const value = item(0, false);
   begin = at;
-  if (at !== bytes.length) refuse("something follows the value");
+  if (at !== bytes.length) refuse("unexpected data after the value");
   return value;
 }

@@ -32,7 +32,7 @@ const isCode = value => Number.isInteger(value) || typeof value === "bigint";
 
 function valueOf(frame, encoding) {
   if ((typeof frame === "string") !== (encoding === "json")) {
-    throw new MalformedMessage(INVALID_REQUEST, `troupe.rpc.${encoding} has no such frames`);
+    throw new MalformedMessage(INVALID_REQUEST, `troupe.rpc.${encoding} does not use frames of this type`);
   }
   try {
     return encoding === "json" ? JSON.parse(frame) : cbor.decode(frame);
@@ -60,10 +60,10 @@ export function read(frame, encoding) {
   }
   if (has("result") === has("error")) refuse("a message has one of method, result and error");
   if (has("result")) {
-    if (!isId(id)) refuse("id: that of a request");
+    if (!isId(id)) refuse("id: the id of a request");
     return {kind: "result", id, result};
   }
-  if (!has("id") || (id !== null && !isId(id))) refuse("id: that of a request, or null");
+  if (!has("id") || (id !== null && !isId(id))) refuse("id: the id of a request, or null");
   if (!isMap(error)) refuse("error: a map");
   if (!isCode(error.code)) refuse("error.code: an integer");
   if (typeof error.message !== "string") refuse("error.message: a string");

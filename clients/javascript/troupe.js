@@ -75,7 +75,7 @@ export class Client {
 
   constructor(url, {protocol = "troupe.rpc.json", timeout = 0, reconnect = false} = {}) {
     const encoding = {"troupe.rpc.json": "json", "troupe.rpc.cbor": "cbor"}[protocol];
-    if (!encoding) throw new TypeError(`the protocol is troupe.rpc.json or troupe.rpc.cbor, not ${protocol}`);
+    if (!encoding) throw new TypeError(`protocol must be troupe.rpc.json or troupe.rpc.cbor, not ${protocol}`);
     this.#url = url;
     this.#encoding = encoding;
     this.#timeout = timeout;
@@ -115,10 +115,10 @@ export class Client {
   /** Sends a request. Rejects with RpcError, with NoAnswer, or with an error of encoding it. */
   call(method, params, {channel = 0, timeout = this.#timeout} = {}) {
     return new Promise((resolve, reject) => {
-      if (!this.isOpen) throw new NoAnswer("there is no connection");
+      if (!this.isOpen) throw new NoAnswer("the connection is not open");
       const id = ++this.#last;
       this.#send({kind: "request", id, method, params, channel});
-      const giveUp = () => this.#answered(id)?.reject(new NoAnswer(`no answer within ${timeout} ms`));
+      const giveUp = () => this.#answered(id)?.reject(new NoAnswer(`no reply within ${timeout} ms`));
       this.#asked.set(id, {resolve, reject, timer: timeout > 0 ? setTimeout(giveUp, timeout) : 0});
     });
   }
@@ -184,7 +184,7 @@ export class Client {
     };
     try {
       const handler = this.#handlers.get(method);
-      if (!handler) throw new RpcError(NO_SUCH_METHOD, `there is no method ${method}`);
+      if (!handler) throw new RpcError(NO_SUCH_METHOD, `unknown method ${method}`);
       answer({kind: "result", result: await handler(params, {channel})});
     } catch (error) {
       if (!(error instanceof RpcError)) console.error(error);
@@ -199,7 +199,7 @@ export class Client {
   }
 
   #lost(code, reason) {
-    for (const id of [...this.#asked.keys()]) this.#answered(id).reject(new NoAnswer("the connection has ended"));
+    for (const id of [...this.#asked.keys()]) this.#answered(id).reject(new NoAnswer("the connection is closed"));
     let again = null;
     if (this.#reconnect && !this.#ended) again = this.#tryAgain();
     this.onclose({code, reason, again});

@@ -67,7 +67,7 @@ def encode_cbor(value, depth=0):
         return {None: b"\xf6", True: b"\xf5", False: b"\xf4"}[value]
     if isinstance(value, int):
         if not -1 - INTEGER_MAX <= value <= INTEGER_MAX:
-            raise ValueError("an integer of more than 64 bits")
+            raise ValueError("the integer does not fit into 64 bits")
         return head(0, value) if value >= 0 else head(1, -1 - value)
     if isinstance(value, float):
         return encode_float(value)
@@ -82,7 +82,7 @@ def encode_cbor(value, depth=0):
         return head(4, len(value)) + b"".join(encode_cbor(one, depth + 1) for one in value)
     if isinstance(value, dict):
         if not all(isinstance(name, str) for name in value):
-            raise TypeError("a key that is not text")
+            raise TypeError("the key is not text")
         return head(5, len(value)) + b"".join(encode_cbor(name) + encode_cbor(one, depth + 1)
                                               for name, one in value.items())
     raise TypeError(f"cannot encode a {type(value).__name__}")
@@ -102,7 +102,7 @@ class Reader:
 
     def take(self, size):
         if size > len(self.given) - self.at:
-            self.refuse("it ends too early")
+            self.refuse("unexpected end of data")
         self.at += size
         return self.given[self.at - size:self.at]
 
@@ -113,7 +113,7 @@ class Reader:
         if info < 24 or (info == self.INDEFINITE and major in (2, 3, 4, 5, 7)):
             return major, info, info
         if info > 27:
-            self.refuse("a length that is not written as one")
+            self.refuse("an invalid length")
         return major, info, int.from_bytes(self.take(1 << info - 24), "big")
 
     def piece(self, major, size):
@@ -123,7 +123,7 @@ class Reader:
         try:
             return content.decode()
         except UnicodeDecodeError:
-            self.refuse("text that is not UTF-8")
+            self.refuse("the text is not valid UTF-8")
 
     def string(self, major, info, size):
         if info != self.INDEFINITE:
@@ -134,7 +134,7 @@ class Reader:
             if (kind, info) == (7, self.INDEFINITE):
                 return (b"" if major == 2 else "").join(pieces)
             if kind != major or info == self.INDEFINITE:
-                self.refuse("a string with a piece of another kind")
+                self.refuse("a string chunk of another type")
             pieces.append(self.piece(major, size))
 
     def simple(self, info, argument):
@@ -145,7 +145,7 @@ class Reader:
         if info in (25, 26, 27):
             size = 1 << info - 24
             return struct.unpack(">" + "efd"[info - 25], argument.to_bytes(size, "big"))[0]
-        self.refuse("an end of nothing" if info == self.INDEFINITE else "a simple value that has no meaning")
+        self.refuse("a break outside of an indefinite-length value" if info == self.INDEFINITE else "an unsupported simple value")
 
     def value(self, depth=0, may_end=False):
         major, info, argument = self.head()
@@ -153,7 +153,7 @@ class Reader:
             return self.END
         if major in (0, 1):
             if argument > INTEGER_MAX:
-                self.refuse("an integer of more than 64 bits")
+                self.refuse("the integer does not fit into 64 bits")
             return argument if major == 0 else -1 - argument
         if major in (2, 3):
             return self.string(major, info, argument)
@@ -163,7 +163,7 @@ class Reader:
             return self.simple(info, argument)
         counted = info != self.INDEFINITE
         if counted and argument > len(self.given) - self.at:
-            self.refuse("it ends too early")
+            self.refuse("unexpected end of data")
         if depth == DEPTH_MAX:
             self.refuse(f"nested more than {DEPTH_MAX} deep")
         count = argument if counted else math.inf
@@ -185,10 +185,10 @@ class Reader:
             if count == math.inf and (major, info) == (7, self.INDEFINITE):
                 break
             if major != 3:
-                self.refuse("a key that is not text")
+                self.refuse("the key is not text")
             name = self.string(major, info, size)
             if name in found:
-                self.refuse(f'the key "{name[:40]}" is there twice')
+                self.refuse(f'duplicate key "{name[:40]}"')
             found[name] = self.value(depth + 1)
         return found
 
@@ -198,7 +198,7 @@ def decode_cbor(given):
     reader = Reader(bytes(given))
     value = reader.value()
     if reader.at != len(given):
-        raise ValueError(f"byte {reader.at}: something follows the value")
+        raise ValueError(f"byte {reader.at}: unexpected data after the value")
     return value
 
 
@@ -216,11 +216,11 @@ def decode_json(text):
 
     def members(pairs):
         found = dict(pairs)
-        return found if len(found) == len(pairs) else refuse("a key is there twice")
+        return found if len(found) == len(pairs) else refuse("duplicate key")
 
     def integer(digits):
         value = int(digits) if len(digits) <= 20 else INTEGER_MAX + 1
-        return value if -1 - INTEGER_MAX <= value <= INTEGER_MAX else refuse("an integer of more than 64 bits")
+        return value if -1 - INTEGER_MAX <= value <= INTEGER_MAX else refuse("the integer does not fit into 64 bits")
 
     def number(digits):
         value = float(digits)
@@ -261,7 +261,7 @@ def read(frame, encoding):
     kind "notification", "result" or "error". Absent params and data are None. Raises
     MalformedMessage."""
     if isinstance(frame, str) != (encoding == "json"):
-        raise MalformedMessage(INVALID_REQUEST, f"troupe.rpc.{encoding} has no such frames")
+        raise MalformedMessage(INVALID_REQUEST, f"troupe.rpc.{encoding} does not use frames of this type")
     try:
         given = decode_json(frame) if encoding == "json" else decode_cbor(frame)
     except ValueError as error:
@@ -285,9 +285,9 @@ def read(frame, encoding):
         return asks | {"method": method, "params": given.get("params"), "channel": int(channel)}
     require(("result" in given) != ("error" in given), "a message has one of method, result and error")
     if "result" in given:
-        require(has_id, "id: that of a request")
+        require(has_id, "id: the id of a request")
         return {"kind": "result", "id": int(id), "result": given["result"]}
-    require(has_id or id is None, "id: that of a request, or null")
+    require(has_id or id is None, "id: the id of a request, or null")
     error = given["error"]
     require(isinstance(error, dict), "error: a map")
     require(is_integer(error.get("code"), -math.inf, math.inf), "error.code: an integer")
@@ -377,7 +377,7 @@ class Peer:
                 await self.take(frame)
         for future in self.asked.values():
             if not future.done():
-                future.set_exception(ConnectionError("the connection has ended"))
+                future.set_exception(ConnectionError("the connection is closed"))
         for task in self.tasks:
             task.cancel()
 
@@ -407,7 +407,7 @@ class Peer:
             try:
                 handler = self.handlers.get(message["method"])
                 if handler is None:
-                    raise RpcError(NO_SUCH_METHOD, f"there is no method {message['method']}")
+                    raise RpcError(NO_SUCH_METHOD, f"unknown method {message['method']}")
                 result = handler(message["params"])
                 if asyncio.iscoroutine(result):
                     result = await result

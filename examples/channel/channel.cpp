@@ -74,5 +74,5 @@ int main() {
                                 }),
                    troupe::from(beats, [&](beat b) { last_beat = b.number; }));
   }
-  std::printf("the squares of 1 to 100 are %ld together, after %d beats\n", sum, last_beat);
+  std::printf("the sum of the squares of 1 to 100 is %ld, after %d beats\n", sum, last_beat);
 }

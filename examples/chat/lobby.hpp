@@ -28,7 +28,7 @@ class lobby : public troupe::actor {
     if (!there) {
       if (rooms_.size() > rooms_max) {
         rooms_.erase(m.room);
-        m.what.member.send(turned_away{"there are too many rooms already; join one of them"});
+        m.what.member.send(turned_away{"the limit of rooms is reached; join an existing room"});
         return;
       }
       there = system().spawn<room>({.name = "room " + m.room}, m.room);

@@ -20,19 +20,21 @@ int main(int count, char** arguments) {
 
   CLI::App app{"A chat on Troupe."};
   app.option_defaults()->take_last();
-  app.add_option("--address", options.address, "where to listen")->capture_default_str();
-  app.add_option("--port", options.port, "where to listen; 0: any free one")->capture_default_str();
-  app.add_option("--connections", options.limits.connections_max, "at once, of all clients")
+  app.add_option("--address", options.address, "address to listen on")->capture_default_str();
+  app.add_option("--port", options.port, "port to listen on; 0: any free port")
+      ->capture_default_str();
+  app.add_option("--connections", options.limits.connections_max,
+                 "limit of open connections of all clients")
       ->capture_default_str();
   app.add_option("--connections-per-address", options.limits.connections_per_address_max,
-                 "at once, of one address")
+                 "limit of open connections of one address")
       ->capture_default_str();
   app.add_option("--origin", options.allowed_origins,
-                 "a site whose pages may connect besides our own, as https://example.org")
+                 "another origin whose pages may connect, such as https://example.org")
       ->take_all();
   troupe::system_options run;
   app.add_option("--trace", run.timeline.file,
-                 "record what the threads do, for ui.perfetto.dev; FILE.txt says what was hot")
+                 "write a trace of the threads for ui.perfetto.dev, and a summary to FILE.txt")
       ->type_name("FILE");
   try {
     app.parse(count, arguments);
@@ -53,7 +55,7 @@ int main(int count, char** arguments) {
       std::cout << "serving http://" << options.address << ":" << server.port() << std::endl;
     });
   } catch (const std::system_error& e) {
-    std::cerr << "chat: " << e.what() << "; --address, --port and --trace say where else\n";
+    std::cerr << "chat: " << e.what() << "; try another --address, --port or --trace\n";
   } catch (const std::exception& e) {
     std::cerr << "chat: " << e.what() << "\n";
   }

@@ -15,8 +15,8 @@ void member::on(troupe::http::text m) {
 }
 
 void member::handle(join_request r, troupe::http::text) {
-  if (room_) throw bad_request("you are in a room already: leave it before you join another one");
-  if (joining_) throw bad_request("you are about to join a room already");
+  if (room_) throw bad_request("you are in a room already: leave it before you join another");
+  if (joining_) throw bad_request("you are already joining a room");
   joining_ = true;
   lobby_.send(find_room{std::move(r.room), {std::move(r.name), client_, self(this)}});
 }
@@ -27,7 +27,7 @@ void member::handle(say_request r, troupe::http::text origin) {
 }
 
 void member::handle(leave_request, troupe::http::text) {
-  if (!room_) throw bad_request("you are in no room: join one before you leave it");
+  if (!room_) throw bad_request("you are not in a room: join one before you leave it");
   std::exchange(room_, {}).send(leave{});
   client_.send(left_room());
 }

@@ -26,7 +26,7 @@ bool is_blank(const std::string& text) {
 std::string field(const json& object, const char* name, std::size_t characters_max) {
   const auto at = object.find(name);
   if (at == object.end()) throw bad_request(std::string("\"") + name + "\" is missing");
-  if (!at->is_string()) throw bad_request(std::string("\"") + name + "\" must be a text");
+  if (!at->is_string()) throw bad_request(std::string("\"") + name + "\" must be a string");
   std::string text = at->get<std::string>();
   if (is_blank(text)) throw bad_request(std::string("\"") + name + "\" is empty");
   if (const std::size_t length = characters(text); length > characters_max) {
@@ -40,7 +40,7 @@ std::string field(const json& object, const char* name, std::size_t characters_m
 std::string name_field(const json& object, const char* name, std::size_t characters_max) {
   std::string text = field(object, name, characters_max);
   if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; })) {
-    throw bad_request(std::string("\"") + name + "\" has a control character in it");
+    throw bad_request(std::string("\"") + name + "\" contains a control character");
   }
   return text;
 }
@@ -58,9 +58,9 @@ request parse(std::string_view text) {
   try {
     object = json::parse(text);
   } catch (const json::exception& e) {
-    throw bad_request(std::string("this is no JSON: ") + e.what());
+    throw bad_request(std::string("this is not valid JSON: ") + e.what());
   }
-  if (!object.is_object()) throw bad_request("send a JSON object, as {\"type\":\"say\",…}");
+  if (!object.is_object()) throw bad_request("send a JSON object such as {\"type\":\"say\",…}");
   const std::string type = field(object, "type", 4000);
   if (type == "join") {
     return join_request{name_field(object, "room", room_characters_max),
@@ -68,7 +68,7 @@ request parse(std::string_view text) {
   }
   if (type == "say") return say_request{field(object, "text", text_characters_max)};
   if (type == "leave") return leave_request{};
-  throw bad_request("the type " + quoted(type) + " is unknown; there are join, say and leave");
+  throw bad_request("the type " + quoted(type) + " is unknown; the types are join, say and leave");
 }
 
 event joined(std::string_view room, std::string_view name, const std::vector<std::string>& people,

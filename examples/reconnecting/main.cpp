@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 class descriptor {
  public:
   explicit descriptor(int fd) : fd_(fd) {
-    if (fd_ < 0) fail("no socket");
+    if (fd_ < 0) fail("cannot create a socket");
   }
   descriptor(descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   descriptor& operator=(descriptor&& other) noexcept {
@@ -70,7 +70,7 @@ class connection : public troupe::actor {
     char bytes[256];
     const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);
     if (got < 0) fail("cannot read");
-    if (got == 0) throw std::runtime_error("the server has hung up");
+    if (got == 0) throw std::runtime_error("the server has closed the connection");
     to_.send(line{std::string(bytes, static_cast<std::size_t>(got))});
     self(this).send(read_on{});
   }

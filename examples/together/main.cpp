@@ -50,8 +50,9 @@ int main(int count, char** arguments) {
   CLI::App program{"A chat in C++ and applications in Lua, side by side."};
   std::string file;
   std::optional<std::uint16_t> port;
-  program.add_option("CONFIGURATION", file, "as troupe serve has it")->required();
-  program.add_option("--port", port, "where to listen, whatever the file says; 0: any free one");
+  program.add_option("CONFIGURATION", file, "configuration file of troupe serve")->required();
+  program.add_option("--port", port,
+                     "port to listen on; overrides the configuration; 0: any free port");
   try {
     program.parse(count, arguments);
   } catch (const CLI::CallForHelp& e) {

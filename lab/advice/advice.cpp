@@ -90,8 +90,8 @@ std::vector<double> ratios(const measurements& found, const trying& what, std::u
     const auto* usual = values_of(found, usual_values, work, metric);
     const auto* other = values_of(found, label_of(what.name, value), work, metric);
     if (usual == nullptr || other == nullptr || usual->size() != other->size()) {
-      throw std::runtime_error("\"" + work + "\" has failed with " + what.name + " " +
-                               std::to_string(value) + ", so there is nothing to compare");
+      throw std::runtime_error("\"" + work + "\" failed with " + what.name + " " +
+                               std::to_string(value) + ", so no value can be compared");
     }
     result.resize(usual->size());
     for (std::size_t i = 0; i < result.size(); ++i) {
@@ -119,7 +119,7 @@ std::string percent(double gain) {
 // ── Output ────────────────────────────────────────────────────────────────────────────────────
 
 void print(std::ostream& out, const machine& here) {
-  table facts{.head = {"this machine", "ns"}, .rows = {}};
+  table facts{.head = {"this host", "ns"}, .rows = {}};
   facts.rows.push_back({"a cache line to the other core",
                         here.line_ns ? human(*here.line_ns, "ns") : "– (one core)"});
   facts.rows.push_back({"waking a thread that sleeps", human(here.wake_up_ns, "ns")});
@@ -194,7 +194,7 @@ void conclude(setting_advice& of) {
                                        return a.median_gain < b.median_gain;
                                      });
   if (best == of.tried.end()) {
-    of.reason = "the default: there is nothing else to try here";
+    of.reason = "the default: no other value applies on this host";
     return;
   }
   const auto seen = [](const candidate_value& one) {
@@ -243,7 +243,7 @@ int advise(const advice_options& options) {
     written();
   }
   const catalogue_entry* const which = find_experiment("settings");
-  if (which == nullptr) throw std::logic_error("there is no experiment \"settings\"");
+  if (which == nullptr) throw std::logic_error("the experiment \"settings\" does not exist");
   const host where = look_at_host();
   const machine here = look_at_machine();
   sizes usual = choose_sizes(which->what, options.smoke, {});

@@ -155,7 +155,7 @@ void take_over(const results_folder& folder, job& to, const json& like) {
   }
   if (!other.empty()) {
     throw unsuitable_folder((folder.path() / (to.name() + ".json")).string() + " is of " + other +
-                            "; measure all again with --fresh, or take another --folder");
+                            "; measure everything again with --fresh, or choose another --folder");
   }
   to.result = std::move(*found);
   to.was_there = true;
@@ -282,7 +282,7 @@ void print_summary(std::ostream& out, const std::vector<job>& jobs, const result
   }
   out << done << " of " << jobs.size() << " experiments"
       << (there == 0 ? "" : ", " + std::to_string(there) + " of them from before") << "; " << failed
-      << " failed, " << noisy << " with figures that vary (~); " << folder.path().string() << '\n';
+      << " failed, " << noisy << " with varying figures (~); " << folder.path().string() << '\n';
 }
 
 }  // namespace
@@ -297,7 +297,8 @@ int run_all(const all_options& options) {
     print_summary(std::cout, jobs, folder);
     if (signal != 0) {
       std::cerr << "troupe: interrupted; the same command"
-                << (options.fresh ? " without --fresh" : "") << " goes on with what is missing\n";
+                << (options.fresh ? " without --fresh" : "")
+                << " measures the missing experiments\n";
       return 128 + signal;
     }
     return std::all_of(jobs.begin(), jobs.end(),

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 constexpr const char* readme = "README";
 constexpr const char* says =
     "Results of `troupe lab all`: a file for each experiment, as --json writes it.\n"
-    "The same command goes on with what is missing here.\n";
+    "The same command measures the experiments that are missing here.\n";
 
 // Writes a temporary file beside it, and renames that.
 void write_whole(const fs::path& file, const std::string& text) {
@@ -36,11 +36,13 @@ bool is_ours(const fs::path& folder) {
 
 results_folder::results_folder(fs::path folder) : folder_(std::move(folder)) {
   if (fs::exists(folder_) && !fs::is_directory(folder_)) {
-    throw unsuitable_folder(folder_.string() + " is no folder; take another one with --folder");
+    throw unsuitable_folder(folder_.string() +
+                            " is not a folder; choose another one with --folder");
   }
   if (fs::exists(folder_) && !fs::is_empty(folder_) && !is_ours(folder_)) {
-    throw unsuitable_folder(folder_.string() +
-                            " has other files than results in it; take another one with --folder");
+    throw unsuitable_folder(
+        folder_.string() +
+        " contains files that are not results; choose another folder with --folder");
   }
   fs::create_directories(folder_);
   if (!fs::exists(folder_ / readme)) write_whole(folder_ / readme, says);
@@ -55,8 +57,8 @@ std::optional<nlohmann::ordered_json> results_folder::find(const std::string& ex
   if (!in) return std::nullopt;
   auto result = nlohmann::ordered_json::parse(in, nullptr, false);
   if (!result.is_object() || result.value("experiment", "") != experiment) {
-    throw unsuitable_folder(file_of(experiment).string() + " is no result of " + experiment +
-                            "; remove it, or measure all again with --fresh");
+    throw unsuitable_folder(file_of(experiment).string() + " is not a result of " + experiment +
+                            "; remove it, or measure everything again with --fresh");
   }
   return result;
 }

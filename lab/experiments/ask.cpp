@@ -6,10 +6,10 @@ namespace troupe::lab::experiments {
 
 experiment ask() {
   return {
-      .asks = "How long does a question between two actors take until its answer is there?",
+      .asks = "How long does a request between two actors take until its reply arrives?",
       .options = {workloads::workers,
-                  {"messages", "questions, one after the other", 1'000'000, 10'000, 1,
-                   most_by_default, 1'000'000}},
+                  {"messages", "requests, one at a time", 1'000'000, 10'000, 1, most_by_default,
+                   1'000'000}},
       .variants = {{"troupe", "", workloads::ask}},
       .figures = {{"caf", "", "rate", 2.25e6, workloads::measured_2026},
                   {"sobjectizer", "", "rate", 0.56e6, workloads::measured_2026},
@@ -17,9 +17,9 @@ experiment ask() {
                   {"go", "", "rate", 3.15e6, workloads::measured_2026}},
       .peers = {{""}},
       .means =
-          "A question costs two messages and a time limit, and no thread. Ask where you need "
-          "the answer; where you do not, a plain message is cheaper. A thread that asks has "
-          "to be woken by the operating system, which takes far longer.",
+          "A request costs two messages and a time limit, and no thread. Use ask() where you need "
+          "the reply; otherwise, a plain message is cheaper. An asking thread must be woken by the "
+          "operating system, which takes far longer.",
   };
 }
 

@@ -73,16 +73,16 @@ void run(trial& t) {
 
 experiment asleep() {
   return {
-      .asks = "What does a system cost in which nothing happens, and how soon does it wake?",
+      .asks = "What does an idle system cost, and how fast does it wake?",
       .options = {{"workers", "worker threads", 2, 2, 1, 1'024},
                   {"actors", "that wait for messages", 1'000'000, 10'000},
                   {"ms", "milliseconds without a message", 2'000, 100},
-                  {"wakes", "messages from outside, one after the other", 5'000, 100},
+                  {"wakes", "messages from outside, one at a time", 5'000, 100},
                   {"pause", "microseconds before each of them", 200, 200}},
       .variants = {{"troupe", "", run}},
       .means =
-          "Actors that wait cost memory and next to no processor time, so a system may be mostly "
-          "asleep; the first message after a pause pays for waking a thread.",
+          "Waiting actors cost memory and almost no CPU time, so a system may be mostly idle. The "
+          "first message after a pause also pays for waking a thread.",
   };
 }
 

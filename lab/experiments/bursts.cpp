@@ -54,7 +54,8 @@ void run(trial& t) {
       for (std::uint64_t burst = 0; burst < bursts; ++burst) {
         wait_for(read, burst);
         for (std::uint64_t i = 0; i < length; ++i) {
-          TROUPE_EXPECTS(is_taken(box.push(number{i})), "bursts: the queue has no room for one");
+          TROUPE_EXPECTS(is_taken(box.push(number{i})),
+                         "bursts: a burst is larger than the capacity of the queue");
         }
         written.store(burst + 1, release);  // [burst] release: the burst has been pushed
       }
@@ -69,7 +70,7 @@ void run(trial& t) {
   }
   t.report("each", "ns", 1e9 * watch.wall_s() / static_cast<double>(bursts * length));
   if (sum != bursts * (length * (length - 1) / 2)) {
-    throw std::runtime_error("values were lost, or came twice");
+    throw std::runtime_error("values were lost or arrived twice");
   }
 }
 
@@ -120,14 +121,16 @@ experiment bursts() {
   add<locked_deque<number>>(variants, "std", "mutex + deque");
   add<locked_vector<number>>(variants, "std", "mutex + vector");
   return {
-      .asks = "How long may a burst be until two stacks lose against a lock?",
-      .options = {{"values", "64-bit values in all, at least one burst", 4'000'000, 1'000, 1,
+      .asks =
+          "At which burst length does the two-stack mailbox become slower than a queue with a "
+          "lock?",
+      .options = {{"values", "64-bit values in total, at least one burst", 4'000'000, 1'000, 1,
                    1'000'000'000}},
       .variants = std::move(variants),
       .answer = answer,
       .means =
-          "What a mailbox costs depends on how far its reader falls behind. Limits that "
-          "keep queues short keep messages in the cache, whatever the queue is made of.",
+          "The cost of a mailbox depends on how far its reader falls behind. Limits that keep "
+          "queues short keep messages in the cache, whatever the implementation of the queue.",
   };
 }
 

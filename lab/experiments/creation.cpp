@@ -39,7 +39,7 @@ class image {
     if (bytes_ == 0) return;
     void* const at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) refuse(errno, "no memory for the image");
+    if (at == MAP_FAILED) refuse(errno, "cannot allocate the memory image");
     at_ = static_cast<std::byte*>(at);
     // Only a hint: where the kernel does not support it, the figures are those of its default
     // pages.
@@ -107,7 +107,7 @@ void run_posix_spawn(trial& t) {
     char* const arguments[] = {name.data(), nullptr};
     pid_t child = 0;
     const int error = ::posix_spawnp(&child, "true", nullptr, nullptr, arguments, ::environ);
-    if (error != 0) refuse(error, "the program \"true\" cannot be started");
+    if (error != 0) refuse(error, "cannot start the program \"true\"");
     wait_for_process(child);
   });
 }
@@ -115,7 +115,7 @@ void run_posix_spawn(trial& t) {
 void run_vfork(trial& t) {
   measure(t, t["times"], 1, [] {
     const pid_t child = ::vfork();
-    if (child < 0) refuse(errno, "no process can be made");
+    if (child < 0) refuse(errno, "cannot create a process");
     if (child == 0) {
       ::execlp("true", "true", static_cast<char*>(nullptr));
       ::_exit(127);
@@ -187,10 +187,9 @@ constexpr const char* qnx = "QNX 6.2.1, 535 MHz";
 experiment creation() {
   return {
       .asks =
-          "What does it cost to make a process, a thread, a coroutine or an actor that ends at "
-          "once?",
-      .options = {{"times", "of each, one after the other; the median counts", 200, 3, 1,
-                   1'000'000},
+          "What does it cost to create a process, a thread, a coroutine or an actor that "
+          "terminates at once?",
+      .options = {{"times", "of each, one at a time; the median is reported", 200, 3, 1, 1'000'000},
                   {"workers", "worker threads, for actors", 2, 2, 1, 1'024}},
       .variants = {{"fork", "0 MB", run_fork<0, pages::small>},
                    {"fork", "1 MB", run_fork<1, pages::small>},
@@ -219,9 +218,9 @@ experiment creation() {
                   {"thread", "", "each", 147.139, qnx},
                   {"thread", "", "each_cycles", 78'667, qnx}},
       .means =
-          "Make an actor for each thing that lives, such as a connection or a request, and "
-          "do not pool them. Many at a time are far cheaper than one that a thread waits "
-          "for; a process pays for all the memory that its parent has touched.",
+          "Create an actor for each independent thing, such as a connection or a request, and do "
+          "not pool actors. Creating many at a time is far cheaper than creating one and waiting "
+          "for it. A process pays for all the memory that its parent has touched.",
   };
 }
 

@@ -48,7 +48,7 @@ class thread_count {
         return static_cast<unsigned>(std::stoul(line.substr(8))) - 2;
       }
     }
-    throw std::runtime_error("/proc/self/status says nothing of threads");
+    throw std::runtime_error("/proc/self/status does not contain the number of threads");
   }
 
   std::vector<unsigned> seen_;
@@ -145,11 +145,11 @@ std::string answer(const measurements& found) {
   const double many = found.median_of("troupe", "1,000,000 actors", "each");
   if (few == 0 || many == 0) return {};
   std::array<char, 300> text{};
-  std::snprintf(text.data(), text.size(),
-                "With a million actors and as many messages on their way a message takes %.2f "
-                "times what it takes "
-                "with a thousand, and Troupe has %.0f threads, those for timers and time included.",
-                many / few, found.median_of("troupe", "1,000,000 actors", "threads_most"));
+  std::snprintf(
+      text.data(), text.size(),
+      "With a million actors and as many messages in transit, a message takes %.2f times what it "
+      "takes with a thousand, and Troupe has %.0f threads, those for timers and time included.",
+      many / few, found.median_of("troupe", "1,000,000 actors", "threads_most"));
   return text.data();
 }
 
@@ -158,12 +158,11 @@ std::string answer(const measurements& found) {
 experiment crowd() {
   return {
       .asks =
-          "Does a message cost the same with a million actors and messages on their way, and how "
-          "many "
-          "threads does that take?",
+          "Does a message cost the same with a million actors and a million messages in transit, "
+          "and how many threads does that need?",
       .options = {workloads::workers,
-                  {"actors", "at most, whatever the name says", 1'000'000, 1'000, 2, 10'000'000},
-                  {"messages", "messages in all, one for each actor at least", 10'000'000, 10'000,
+                  {"actors", "at most, regardless of the name", 1'000'000, 1'000, 2, 10'000'000},
+                  {"messages", "messages in total, at least one for each actor", 10'000'000, 10'000,
                    1, 1'000'000'000}},
       .variants = {{"troupe", "10 actors", run<10>},
                    {"troupe", "1,000 actors", run<1'000>},
@@ -173,9 +172,8 @@ experiment crowd() {
                    {"troupe", "100,000 actors, of which 20 block", run_blocking}},
       .answer = answer,
       .means =
-          "An actor for each connection, player or device needs no more threads than there "
-          "are cores. Handlers that block are what costs threads: say so by blocking(), or "
-          "use timers.",
+          "An actor for each connection, player or device needs no more threads than cores. Only "
+          "blocking handlers cost threads: mark them with blocking(), or use timers.",
   };
 }
 

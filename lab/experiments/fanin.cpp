@@ -6,10 +6,10 @@ namespace troupe::lab::experiments {
 
 experiment fanin() {
   return {
-      .asks = "How fast can one actor receive from several?",
+      .asks = "How fast can one actor receive from several senders?",
       .options = {workloads::workers,
                   {"actors", "producers", 4, 4, 1, 1024},
-                  {"messages", "messages of 16 bytes in all", 10'000'000, 100'000, 1024,
+                  {"messages", "messages of 16 bytes in total", 10'000'000, 100'000, 1024,
                    most_by_default, 5'000'000}},
       .variants = {{"troupe", "unbounded", workloads::fanin_unbounded},
                    {"troupe", "the default", workloads::fanin_by_default},
@@ -23,9 +23,9 @@ experiment fanin() {
                   {"sobjectizer", "bounded 1024", "rate", 2.5e6, workloads::measured_2026}},
       .peers = {{"unbounded"}, {"bounded 1024", 1024}},
       .means =
-          "A limit holds down the memory of an actor that many write to, and what stays in the "
-          "cache is quicker: keep the default unless you know better. Without a limit the "
-          "backlog grows as long as the writers are ahead.",
+          "A limit bounds the memory of an actor with many senders, and messages that stay in the "
+          "cache are faster: keep the default limit unless you measured a better one. Without a "
+          "limit, the backlog grows as long as the senders are faster than the receiver.",
   };
 }
 

@@ -285,7 +285,7 @@ experiment handoff() {
   add_variants<1>(variants);
   add_variants<0>(variants);
   return {
-      .asks = "What does a message cost when its memory changes hands?",
+      .asks = "What does a message cost when one thread allocates it and another frees it?",
       .options = {{"cycles", "cycles of each thread", 1'000'000, 2'000},
                   {"threads", "threads in the ring",
                    std::max(1u, std::thread::hardware_concurrency()), 2, 1, 1'024,
@@ -302,9 +302,9 @@ experiment handoff() {
                   {"allocs", "shift 0, MSVC", "rate", 23'809'524, msvc},
                   {"assigns", "shift 0", "rate", 266'666'667, msvc}},
       .means =
-          "Memory that one thread takes and another gives back costs the most when they take "
-          "turns for every object. Send copies rather than pointers, and do not have the "
-          "receiver free what the sender took.",
+          "Memory that one thread allocates and another frees costs most when the threads "
+          "alternate for every object. Send copies rather than pointers, and do not let the "
+          "receiver free the sender's memory.",
   };
 }
 

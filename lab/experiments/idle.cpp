@@ -6,7 +6,7 @@ namespace troupe::lab::experiments {
 
 experiment idle() {
   return {
-      .asks = "How much memory does an actor take that waits for messages?",
+      .asks = "How much memory does a waiting actor take?",
       .options = {workloads::workers,
                   {"actors", "actors with 16 bytes of state", 1'000'000, 10'000, 1, most_by_default,
                    1'000'000}},
@@ -18,8 +18,8 @@ experiment idle() {
                   {"go", "", "bytes_per_actor", 2886, workloads::measured_2026}},
       .peers = {{""}},
       .means =
-          "Count on this much memory for each actor that waits, beside your own state, when "
-          "you ask how many a machine can hold.",
+          "To estimate how many actors fit on a host, add this amount of memory for each waiting "
+          "actor to the size of your own state.",
   };
 }
 

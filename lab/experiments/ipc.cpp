@@ -79,7 +79,7 @@ class shared_memory {
   shared_memory() {
     void* const at =
         ::mmap(nullptr, sizeof(both), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) refuse(errno, "no shared memory");
+    if (at == MAP_FAILED) refuse(errno, "cannot map shared memory");
     rings_ = ::new (at) both;
     for (ring& each : *rings_) {
       ::sem_init(&each.free, 1, room);
@@ -101,7 +101,7 @@ class shared_memory {
 // ── Measuring ─────────────────────────────────────────────────────────────────────────────────
 
 void check(const message& one, std::uint64_t expected) {
-  if (one.number != expected) throw std::runtime_error("a message was lost, or came twice");
+  if (one.number != expected) throw std::runtime_error("a message was lost or arrived twice");
 }
 
 void report(trial& t, double round_trips_s, double stream_s) {
@@ -245,7 +245,7 @@ void run_actors(trial& t) {
   other.send(echo::begin{one});
   one.send(asker::go_on{});
   done.wait();
-  if (!result.right) throw std::runtime_error("a message was lost, or came twice");
+  if (!result.right) throw std::runtime_error("a message was lost or arrived twice");
   report(t, result.round_trips_s, result.stream_s);
 }
 
@@ -254,9 +254,9 @@ std::string answer(const measurements& found) {
   if (actors == 0) return {};
   std::array<char, 300> text{};
   std::snprintf(text.data(), text.size(),
-                "There and back takes actors %.0f ns, %.0f times less than processes by a pipe, "
-                "%.0f times less "
-                "than by a socket pair, %.0f times less than by shared memory.",
+                "A round trip takes %.0f ns between actors: %.0f times less than between processes "
+                "through a pipe, %.0f times less than through a socket pair, %.0f times less than "
+                "through shared memory.",
                 actors, found.median_of("processes", "pipe", "round_trip") / actors,
                 found.median_of("processes", "socketpair", "round_trip") / actors,
                 found.median_of("processes", "shared memory", "round_trip") / actors);
@@ -267,10 +267,12 @@ std::string answer(const measurements& found) {
 
 experiment ipc() {
   return {
-      .asks = "What does it cost to talk across processes, against a message between actors?",
-      .options = {{"round_trips", "messages of 64 bytes that come back, one at a time", 100'000,
-                   200, 1, 1'000'000'000},
-                  {"messages", "messages of 64 bytes in one direction, as fast as they go",
+      .asks =
+          "What does communication between processes cost, compared with a message between actors?",
+      .options = {{"round_trips",
+                   "messages of 64 bytes that are sent back and forth, one at a time", 100'000, 200,
+                   1, 1'000'000'000},
+                  {"messages", "messages of 64 bytes in one direction, as fast as possible",
                    1'000'000, 2'000, 1, 1'000'000'000}},
       .variants = {{"processes", "pipe", run_processes<two_pipes>},
                    {"processes", "socketpair", run_processes<socket_pair>},
@@ -279,9 +281,9 @@ experiment ipc() {
                    {"troupe", "2 workers", run_actors<2>}},
       .answer = answer,
       .means =
-          "A message between actors of one process is far cheaper than any way between "
-          "processes. Divide a program into processes for protection, not for order; where "
-          "it must be divided, send many small messages in one.",
+          "A message between actors of one process is far cheaper than any communication between "
+          "processes. Divide a program into processes for protection, not for structure; where you "
+          "must divide it, combine many small messages into one.",
   };
 }
 

@@ -63,7 +63,7 @@ timed_work one_lock(std::uint64_t threads, std::uint64_t steps, milliseconds tim
         return count;
       });
   if (static_cast<double>(inside) != done.operations) {
-    throw std::runtime_error("two threads were inside at once");
+    throw std::runtime_error("two threads held the lock at the same time");
   }
   return done;
 }
@@ -243,7 +243,7 @@ experiment mutex() {
       .asks = "How should a thread wait for a lock?",
       .options = {{"ms", "milliseconds for each case", 200, 10, 2, 60'000},
                   {"steps", "steps in a long section, a nanosecond each", 500, 50},
-                  {"tls_threads", "threads that count a TLS library's references", 16, 4, 1,
+                  {"tls_threads", "threads that count references as a TLS library does", 16, 4, 1,
                    1'024}},
       .variants = {{"troupe", "", run<adaptive_mutex>},
                    {"std", "mutex", run<std::mutex>},
@@ -261,9 +261,9 @@ experiment mutex() {
                   {"cas", "nanosleep 4 ns", "payload_to_std", 0.988, published_2018},
                   {"cas", "nanosleep 4 ns", "payload_cpu_to_std", 0.84, published_2018}},
       .means =
-          "A lock that spins is good only while its owner runs: with more threads than cores "
-          "it burns processor time and falls behind. Take one that spins briefly and then "
-          "sleeps; better still, let one actor own what the lock protects.",
+          "A spinning lock is good only while its owner runs: with more threads than cores, it "
+          "wastes CPU time and is slower. Use a lock that spins briefly and then sleeps; better "
+          "still, let one actor own the protected data.",
   };
 }
 

@@ -112,7 +112,7 @@ void beside(trial& t, duration takes, bool computes) {
     other.stop_now();
     t.report("threads", "1", static_cast<double>(system.statistics().pool_threads));
   }
-  if (hops.empty()) throw std::runtime_error("not one hop in the time given");
+  if (hops.empty()) throw std::runtime_error("no message was handled within the measured time");
   report(t, hops);
 }
 
@@ -190,11 +190,11 @@ void all_block(trial& t) {
 experiment neighbours() {
   return {
       .asks =
-          "How long does a message between two actors take while others are in handlers that last?",
+          "How long does a message between two actors take while other actors run long handlers?",
       .options = {{"workers", "of the pool", 2, 2, 1, 1'024},
                   {"neighbours", "actors that are always in a handler", 1, 1, 1, 65'536},
-                  {"hops", "of the ball, at the most", 5'000'000, 2'000},
-                  {"seconds", "at the most, beside neighbours", 5, 1},
+                  {"hops", "of the ball, at most", 5'000'000, 2'000},
+                  {"seconds", "at most, with neighbours", 5, 1},
                   {"rounds", "in which all workers block", 50, 2}},
       .variants = {{"troupe", "alone", alone},
                    {"troupe", "computing 0.9 ms", computing_short},
@@ -203,9 +203,9 @@ experiment neighbours() {
                    {"troupe", "blocking 50 ms", blocking_long},
                    {"troupe", "all workers block", all_block}},
       .means =
-          "A handler that lasts does not hold up the actors beside it, since others get its "
-          "worker. Who blocks should say so with troupe::blocking(): what is not said is "
-          "found out only after a while.",
+          "A long handler does not delay other actors, because a replacement thread takes over its "
+          "worker. Mark blocking code with troupe::blocking(): unmarked blocking is detected only "
+          "after a while.",
   };
 }
 

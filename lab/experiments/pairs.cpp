@@ -6,11 +6,11 @@ namespace troupe::lab::experiments {
 
 experiment pairs() {
   return {
-      .asks = "What does a message cost when many actors talk at the same time?",
+      .asks = "What does a message cost when many actors communicate at the same time?",
       .options = {workloads::workers,
                   {"actors", "actors, in pairs with two messages each", 50'000, 500, 2,
                    most_by_default, 50'000},
-                  {"messages", "messages in all", 10'000'000, 100'000, 1, most_by_default,
+                  {"messages", "messages in total", 10'000'000, 100'000, 1, most_by_default,
                    10'000'000}},
       .variants = {{"troupe", "", workloads::pairs}},
       .figures = {{"caf", "", "rate", 7.8e6, workloads::measured_2026},
@@ -20,7 +20,7 @@ experiment pairs() {
                   {"go", "", "rate", 12.4e6, workloads::measured_2026}},
       .peers = {{""}},
       .means =
-          "Many actors that talk in pairs share the workers well: messages that stay on one "
+          "Many actors that communicate in pairs use the workers well: messages that stay on one "
           "worker are cheap, and more cores help.",
   };
 }

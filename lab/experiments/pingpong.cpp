@@ -9,7 +9,7 @@ experiment pingpong() {
       .asks = "How long does one message take between two actors?",
       .options = {workloads::workers,
                   {"actors", "actors, in pairs with one message each", 2, 2, 2},
-                  {"messages", "messages in all", 4'000'000, 40'000, 1, most_by_default,
+                  {"messages", "messages in total", 4'000'000, 40'000, 1, most_by_default,
                    4'000'000}},
       .variants = {{"troupe", "", workloads::pingpong}},
       .figures = {{"caf", "", "rate", 4.1e6, workloads::measured_2026},
@@ -19,9 +19,9 @@ experiment pingpong() {
                   {"go", "", "rate", 6.2e6, workloads::measured_2026}},
       .peers = {{""}},
       .means =
-          "One message at a time is the worst case for any runtime: nothing can be done in "
-          "parallel or in batches. Take this as what each step costs in a chain of actors "
-          "that wait for each other.",
+          "One message at a time is the worst case for any runtime: nothing can run in parallel or "
+          "in batches. Use this figure as the cost of each step in a chain of actors that wait for "
+          "each other.",
   };
 }
 

@@ -25,11 +25,11 @@ experiment pipeline() {
   using namespace pipeline;
   return {
       .asks =
-          "How near to what its cores can do comes a server whose requests compute, yield and "
-          "sleep?",
+          "How close does a server whose requests compute, yield and sleep come to the limit of "
+          "its cores?",
       .options = {{"count", "requests, if they are generated", 100'000, 1'000, 100, 10'000'000,
                    4'000},
-                  {"longest", "milliseconds of their longest sleep", 1'000, 20, 1, 60'000},
+                  {"longest", "milliseconds of the longest sleep", 1'000, 20, 1, 60'000},
                   {"cores", "cores of the bound, threads of the first pool, workers of Troupe",
                    std::max(1u, std::thread::hardware_concurrency()), 2, 1, 1'024,
                    std::max(1u, std::thread::hardware_concurrency())},
@@ -50,11 +50,11 @@ experiment pipeline() {
       .figures = {{"std", "a thread each, by 100", "wall_s", 24, published_8},
                   {"std", "pool, one queue, more threads", "wall_s", 3.381, published_8},
                   {"std", "pool, one queue, more threads", "rate", 29'575, published_8}},
-      .input = input_file{"requests", "take the requests from this file", check, write},
+      .input = input_file{"requests", "read the requests from this file", check, write},
       .means =
-          "Let requests begin what they have to wait for before others compute, with timers "
-          "or with threads that are replaced: then the cores are never idle. No number of "
-          "threads in a pool makes up for a bad order.",
+          "Start the waits of requests before other requests compute, with timers or with threads "
+          "that are replaced: then the cores are never idle. No number of threads in a pool "
+          "compensates for a bad order.",
   };
 }
 

@@ -29,7 +29,7 @@ void run(trial& t) {
       t, flow, [](std::uint64_t i) { return i; }, [&](number&& each) { sum += each; });
   const std::uint64_t each = flow.messages / flow.producers;
   if (sum != flow.producers * (each * (each - 1) / 2)) {
-    throw std::runtime_error("values were lost, or came twice");
+    throw std::runtime_error("values were lost or arrived twice");
   }
 }
 
@@ -66,8 +66,8 @@ experiment queue() {
 #endif
 #endif
   return {
-      .asks = "How many values a second pass through the queue of one reader?",
-      .options = {{"values", "64-bit values in all", 10'000'000, 30'000},
+      .asks = "How many values per second pass through a queue with one reader?",
+      .options = {{"values", "64-bit values in total", 10'000'000, 30'000},
                   {"producers", "threads that push; one more reads", 3, 3, 1, 1'024},
                   {"limit", "the most values in the queue, where it has a limit; 0: none", 16'384,
                    1'024, 0, 1'000'000}},
@@ -79,9 +79,8 @@ experiment queue() {
                   {"std", "mutex + vector", "rate", 34e6, measured_2026},
                   {"boost", "lockfree::queue", "rate", 4e6, measured_2026}},
       .means =
-          "The cheapest queue is the one that moves many values at a time. Limits keep "
-          "memory in the cache; without them, whoever pushes faster than is read pays in "
-          "memory.",
+          "The cheapest queue is the one that moves many values at a time. Limits keep memory in "
+          "the cache; without them, memory grows when values are pushed faster than they are read.",
   };
 }
 

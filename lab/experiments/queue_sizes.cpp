@@ -72,7 +72,7 @@ void run(trial& t) {
   std::uint64_t right = 0;
   measure_traffic<Box>(t, flow, M::make, [&](M&& each) { right += each.look(); });
   if (right != flow.messages / flow.producers * flow.producers) {
-    throw std::runtime_error("messages were lost, or arrived damaged");
+    throw std::runtime_error("messages were lost or damaged");
   }
 }
 
@@ -114,7 +114,7 @@ experiment queue_sizes() {
 #endif
   return {
       .asks =
-          "How do large messages, and messages that own memory, pass through the queue of one "
+          "How fast do large messages, and messages that own memory, pass through a queue with one "
           "reader?",
       .options = {{"messages", "messages at most", 3'000'000, 5'000},
                   {"megabytes", "of content at most", 1'000, 4},
@@ -124,8 +124,8 @@ experiment queue_sizes() {
                   {"producers", "threads that push; one more reads", 3, 3, 1, 1'024}},
       .variants = std::move(variants),
       .means =
-          "Small messages are best copied. Large ones, and those that own memory, cost what "
-          "their copying and freeing costs, whatever the queue: share them, or send fewer.",
+          "Copy small messages. The cost of large messages, and of messages that own memory, is "
+          "that of copying and freeing them, whatever the queue: share them, or send fewer.",
   };
 }
 

@@ -45,7 +45,7 @@ class reader : public actor {
   void read(const std::string& content) {
     wrong_ = wrong_ || content.front() != content.back();
     if (++seen_ % in_flight != 0) return;
-    if (wrong_) throw std::runtime_error("a message has changed on its way");
+    if (wrong_) throw std::runtime_error("a message was changed in transit");
     done_.release();
   }
 
@@ -119,10 +119,9 @@ std::string answer(const measurements& found) {
   if (topics == 0) return {};
   std::array<char, 300> text{};
   std::snprintf(text.data(), text.size(),
-                "To a hundred receivers a delivery takes %.0f ns when the message is stored once "
-                "by a topic, %.0f ns "
-                "behind a counted pointer, and %.0f ns with a copy for each; to one receiver %.0f, "
-                "%.0f and %.0f.",
+                "With a hundred receivers, a delivery takes %.0f ns when a topic stores the "
+                "message once, %.0f ns with a shared_ptr, and %.0f ns with a copy for each "
+                "receiver; with one receiver %.0f, %.0f and %.0f.",
                 topics, of("std", "shared_ptr, 100 receivers"),
                 of("copies", "one for each, 100 receivers"), of("troupe", "topic, 1 receiver"),
                 of("std", "shared_ptr, 1 receiver"), of("copies", "one for each, 1 receiver"));
@@ -144,8 +143,8 @@ experiment receivers() {
       .variants = std::move(variants),
       .answer = answer,
       .means =
-          "One copy for each receiver is paid by each of them. A topic stores a message "
-          "once, so publish what many read, and keep copies for what is small.",
+          "A copy for each receiver costs the same for every receiver. A topic stores a message "
+          "once: publish messages with many receivers, and copy small messages.",
   };
 }
 

@@ -6,10 +6,11 @@ namespace troupe::lab::experiments {
 
 experiment ring() {
   return {
-      .asks = "How fast does one message go round many actors?",
+      .asks = "How fast does one message pass around a ring of many actors?",
       .options = {workloads::workers,
                   {"actors", "actors", 10'000, 100, 1, most_by_default, 10'000},
-                  {"messages", "hops in all", 10'000'000, 100'000, 1, most_by_default, 10'000'000}},
+                  {"messages", "hops in total", 10'000'000, 100'000, 1, most_by_default,
+                   10'000'000}},
       .variants = {{"troupe", "", workloads::ring}},
       .figures = {{"caf", "", "rate", 4.3e6, workloads::measured_2026},
                   {"sobjectizer", "", "rate", 1.1e6, workloads::measured_2026},
@@ -18,8 +19,8 @@ experiment ring() {
                   {"go", "", "rate", 4.1e6, workloads::measured_2026}},
       .peers = {{""}},
       .means =
-          "A message that visits many actors costs about as much as between two, as long as "
-          "the actors fit into the cache: chains of small actors are fine.",
+          "A hop through many actors costs about as much as a hop between two, as long as the "
+          "actors fit into the cache: chains of small actors are fine.",
   };
 }
 

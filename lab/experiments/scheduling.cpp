@@ -143,10 +143,10 @@ ticked measure_with_ticks(trial& t, way by, const task_list& what, microseconds 
   // A complete run would take minutes.
   const std::string what_tick = "a tick of " + std::to_string(tick.count()) + " us leaves ";
   t.note(of_each.all < 1 / least
-             ? what_tick + "so little of this processor that the rest is reckoned from 50 ms of it"
+             ? what_tick +
+                   "so little of this CPU that the remaining time is extrapolated from 50 ms"
              : what_tick +
-                   "less than a hundredth of this processor: it takes 100 times as long at "
-                   "the least");
+                   "less than a hundredth of this CPU: the work takes at least 100 times as long");
   const double times = std::min(1 / least, of_each.all);
   return {of_work * times, of_work * of_each.ticks * times / of_each.all};
 }
@@ -233,8 +233,8 @@ std::string answer(const measurements& found) {
   if (against("threads", "no tick") == 0 || against("processes", "no tick") == 0) return {};
   std::array<char, 300> text{};
   std::snprintf(text.data(), text.size(),
-                "Against ten threads, ten processes take %+.1f %% when the clock is left alone and "
-                "%+.1f %% at a tick of 50 us; a tick costs a thread %.0f cycles.",
+                "Compared with ten threads, ten processes take %+.1f %% without a tick and %+.1f "
+                "%% at a tick of 50 us; a tick costs a thread %.0f cycles.",
                 100 * (against("processes", "no tick") / against("threads", "no tick") - 1),
                 100 * (against("processes", "50 us") / against("threads", "50 us") - 1),
                 found.median_of("threads", "50 us", "tick_costs"));
@@ -255,11 +255,10 @@ experiment scheduling() {
   add_branches<in_actors<1>>(variants, "troupe");
   return {
       .asks =
-          "What does it cost to do the same work in many threads, processes or actors, however "
-          "fast the "
-          "clock ticks?",
-      .options = {{"branches", "threads, processes or actors, where the name does not say", 10, 2,
-                   1, 1'000},
+          "What does it cost to do the same work in many threads, processes or actors at different "
+          "tick rates?",
+      .options = {{"branches", "threads, processes or actors, if the name contains no number", 10,
+                   2, 1, 1'000},
                   {"work", "of each, in thousands of loops", 40'000, 20, 1, 100'000'000},
                   {"real_time", "1: the tick has real-time priority, if that is allowed; 0: not", 1,
                    0, 0, 1, 1}},
@@ -267,10 +266,9 @@ experiment scheduling() {
       .figures = figures(),
       .answer = answer,
       .means =
-          "Whether work is shared by threads or by processes makes little difference while "
-          "nobody waits: choose by who may break whom. What counts is how often somebody is "
-          "interrupted, so actors that share one thread do not lose where the clock ticks "
-          "fast.",
+          "Dividing work among threads or among processes makes little difference as long as none "
+          "of them waits: choose by the isolation that you need. The number of interruptions "
+          "matters, so actors that share one thread lose nothing when the clock ticks fast.",
   };
 }
 

@@ -160,11 +160,12 @@ experiment semaphore() {
   variants.push_back({"moodycamel", "LightweightSemaphore", run<moodycamel_semaphore>});
 #endif
   return {
-      .asks = "What does it cost to wait for events, and how late does one wake?",
-      .options = {{"posts", "posts as fast as one thread can", 10'000'000, 20'000},
+      .asks = "What does it cost to wait for events, and how late does a waiting thread wake?",
+      .options = {{"posts", "posts, as fast as one thread can", 10'000'000, 20'000},
                   {"waiters", "threads that wait", 20, 4, 1, 1'024},
-                  {"flood_ms", "the most that these may take; the rest is left out", 3'000, 200},
-                  {"idle_ms", "how long they wait for nothing", 300, 5},
+                  {"flood_ms", "the time limit for these; the remaining events are skipped", 3'000,
+                   200},
+                  {"idle_ms", "how long they wait without an event", 300, 5},
                   {"events", "events at 1,000 a second, five times those at 100", 500, 5, 1,
                    60'000},
                   {"seconds", "events at one a second; 0: none", 2, 0, 0, 3'600}},
@@ -172,8 +173,9 @@ experiment semaphore() {
       .figures = {{"posix", "sem_t", "rate", 10e6 / 9.924, published_2018},
                   {"atomic", "polled, nanosleep 4 ns", "rate", 10e6 / 0.341, published_2018}},
       .means =
-          "Polling looks good in a flood, and burns processor time while nothing happens. Take a "
-          "semaphore that spins briefly and then sleeps, and judge by events as rare as yours.",
+          "Polling looks good under constant load, and wastes CPU time while nothing happens. Use "
+          "a semaphore that spins briefly and then sleeps, and compare at the event rate of your "
+          "program.",
   };
 }
 

@@ -98,15 +98,15 @@ void run_now_and_then(trial& t) {
 experiment settings() {
   const system_options usual;
   return {
-      .asks = "What do the runtime's settings bring, or cost, with different kinds of work?",
+      .asks = "What do the runtime settings gain or cost with different kinds of work?",
       .options = {workloads::workers,
                   {"turn_messages", "messages after which a turn ends", usual.turn_messages,
                    usual.turn_messages, 1, 1'000'000},
-                  {"spin_rounds", "looks around before a worker sleeps", usual.spin_rounds,
+                  {"spin_rounds", "searches for work before a worker sleeps", usual.spin_rounds,
                    usual.spin_rounds, 1, 1'000'000},
                   {"max_messages", "of a mailbox", usual.max_messages, usual.max_messages, 1,
                    131'071},
-                  {"messages", "messages; fewer where each takes long", 4'000'000, 4'000, 1'000,
+                  {"messages", "messages; fewer where each takes longer", 4'000'000, 4'000, 1'000,
                    1'000'000'000}},
       .variants = {{"troupe", "pairs", run<workloads::pairs, 1'000, 1>},
                    {"troupe", "wall", run<workloads::wall, 1'000, 2>},
@@ -114,8 +114,8 @@ experiment settings() {
                    {"troupe", "actors that compute", run_computing},
                    {"troupe", "now and then", run_now_and_then}},
       .means =
-          "The defaults suit most machines. Let troupe lab advise measure others before you "
-          "change them: most of what looks like a gain is noise.",
+          "The defaults suit most hosts. Measure other values with troupe lab advise before you "
+          "change them: most apparent gains are noise.",
   };
 }
 

@@ -105,20 +105,20 @@ void one_pair(trial& t) { with_each(t, workloads::pingpong, 2, t["messages"]); }
 
 experiment sharing() {
   return {
-      .asks = "What do more workers bring, and what do they cost where they bring nothing?",
-      .options = {{"actors", "in pairs, or around the wall", 50'000, 500, 2},
-                  {"messages", "messages in all", 20'000'000, 100'000, 8},
-                  {"computed", "messages in all to actors that compute", 400'000, 2'000, 256},
-                  {"steps", "of computing for each of these, a nanosecond each", 5'000, 1'000}},
+      .asks = "How much do more workers gain, and what do they cost where they gain nothing?",
+      .options = {{"actors", "in pairs or around the wall", 50'000, 500, 2},
+                  {"messages", "messages in total", 20'000'000, 100'000, 8},
+                  {"computed", "messages in total to actors that compute", 400'000, 2'000, 256},
+                  {"steps", "of computing for each of these, one nanosecond each", 5'000, 1'000}},
       .variants = {{"troupe", "actors that compute", computing_actors},
                    {"troupe", "pairs, one ball each", independent_pairs},
                    {"troupe", "pairs, two balls each", pairs},
                    {"troupe", "wall", wall},
                    {"troupe", "one pair", one_pair}},
       .means =
-          "More workers help where actors compute or have nothing to do with each other; a "
-          "single chain of messages, or one actor that all talk to, gains nothing. Leave the "
-          "number of workers to the cores.",
+          "More workers help where actors compute or are independent of each other; a single chain "
+          "of messages, or one actor that receives from all others, gains nothing. Keep the "
+          "default: one worker per core.",
   };
 }
 

@@ -6,7 +6,7 @@ namespace troupe::lab::experiments {
 
 experiment spawn() {
   return {
-      .asks = "How many actors can begin, answer one message and end in a second?",
+      .asks = "How many actors can start, reply to one message and terminate per second?",
       .options = {workloads::workers,
                   {"actors", "actors", 1'000'000, 10'000, 1, most_by_default, 1'000'000}},
       .variants = {{"troupe", "", workloads::spawn}},
@@ -17,8 +17,8 @@ experiment spawn() {
                   {"go", "", "rate", 1.04e6, workloads::measured_2026}},
       .peers = {{""}},
       .means =
-          "Actors are cheap enough to be made for each job and to end with it. A pool of "
-          "actors is seldom worth its complexity.",
+          "Actors are cheap enough to create one for each job and let it terminate with the job. A "
+          "pool of actors is seldom worth its complexity.",
   };
 }
 

@@ -140,7 +140,8 @@ void run_coroutines(trial& t) {
   report(t, began, 2 * static_cast<double>(times));
   one.handle.destroy();
   other.handle.destroy();
-  if (turns != 2 * times) throw std::runtime_error("a coroutine did not have its turns");
+  if (turns != 2 * times)
+    throw std::runtime_error("a coroutine was not resumed as often as required");
 }
 
 struct ball {
@@ -185,8 +186,10 @@ constexpr const char* qnx = "QNX 6.2.1, 535 MHz";
 
 experiment switching() {
   return {
-      .asks = "What does it cost to go over from one to another on the same processor?",
-      .options = {{"times", "that each of the two goes over to the other", 300'000, 500, 1,
+      .asks =
+          "What does it cost to switch between threads, processes, coroutines or actors on one "
+          "CPU?",
+      .options = {{"times", "switches from each of the two to the other", 300'000, 500, 1,
                    1'000'000'000}},
       .variants = {{"processes", "sched_yield", run_processes_that_yield},
                    {"processes", "pipe", run_processes_with_pipes},
@@ -197,9 +200,9 @@ experiment switching() {
       .figures = {{"processes", "sched_yield", "switch", 617, qnx},
                   {"threads", "sched_yield", "switch", 374, qnx}},
       .means =
-          "To change from one actor to another is a matter of a function call and a look "
-          "into a queue; threads and processes go through the kernel. Use threads for what "
-          "blocks, and actors for the rest.",
+          "Switching between actors takes a function call and a queue operation; threads and "
+          "processes go through the kernel. Use threads for blocking code, and actors for the "
+          "rest.",
   };
 }
 

@@ -8,10 +8,10 @@ namespace troupe::lab::experiments {
 // times.
 experiment wall() {
   return {
-      .asks = "How fast is an actor that all others talk to?",
+      .asks = "How fast is an actor that receives from all others?",
       .options = {workloads::workers,
                   {"actors", "players, with a ball each", 50'000, 500, 1, most_by_default, 50'000},
-                  {"messages", "messages in all", 10'000'000, 100'000, 2, most_by_default,
+                  {"messages", "messages in total", 10'000'000, 100'000, 2, most_by_default,
                    10'000'000}},
       .variants = {{"troupe", "", workloads::wall}},
       .figures = {{"acto", "", "rate", 400e3, "2007, Core Duo"},
@@ -24,9 +24,9 @@ experiment wall() {
                   {"go", "", "rate", 2.66e6, workloads::measured_2026}},
       .peers = {{""}},
       .means =
-          "An actor that everybody talks to is handled by one worker at a time, whatever the "
-          "number of cores. If it limits you, split its state, or let it only pass things "
-          "on.",
+          "An actor that receives from all others runs on one worker at a time, whatever the "
+          "number of cores. If it becomes the bottleneck, split its state, or let it only forward "
+          "messages.",
   };
 }
 

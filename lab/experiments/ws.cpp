@@ -47,7 +47,7 @@ class stage {
   stage(trial& t, engine which, const server_setup& how, std::size_t connections) {
     expect_descriptors(connections);
     const two_processors on = choose_processors();
-    if (on.is_one()) t.note("server and clients share the only processor");
+    if (on.is_one()) t.note("server and clients share the only CPU");
     switch (which) {
       case engine::beast:
         server_.emplace(serve_with_beast, how, on.server);
@@ -84,7 +84,7 @@ std::chrono::milliseconds ms(std::uint64_t count) {
 
 void report(trial& t, const window& found) {
   const auto messages = static_cast<double>(found.messages);
-  if (found.messages == 0) throw std::runtime_error("no message came while it was measured");
+  if (found.messages == 0) throw std::runtime_error("no message arrived during the measurement");
   t.report("cpu_per_message", "ns", 1e9 * found.server_cpu_s / messages);
   t.report("rate", "messages/s", messages / found.wall_s);
   t.report("p50", "us", found.took.quantile(0.5) / 1e3);
@@ -247,33 +247,31 @@ std::vector<variant> variants() {
 
 experiment ws() {
   return {
-      .asks = "What does a WebSocket message cost a server, and a connection that says nothing?",
-      .options = {{"connections", "clients of the echo with 1 and with several messages in flight",
-                   100, 4, 1, 100'000, 100},
-                  {"depth", "messages of each in flight, where it is several", 16, 4, 1, 10'000,
-                   16},
-                  {"bytes", "of a message", 64, 64, 1, 1'000'000, 64},
-                  {"many", "clients where they are many, and those of the broadcast", 1'000, 8, 1,
-                   100'000, 200},
-                  {"many_bytes", "of a message where they are many", 512, 512, 1, 1'000'000, 512},
-                  {"idle", "connections that are weighed", 4'000, 64, 1, 100'000, 300},
-                  {"crowd", "connections that say nothing while time is measured", 10'000, 16, 1,
-                   100'000, 300},
-                  {"ms", "milliseconds that are measured, after a quarter of that", 2'000, 40, 1,
-                   3'600'000, 100},
-                  {"quiet_ms", "milliseconds in which nothing is said", 10'000, 100, 1, 3'600'000,
-                   100},
-                  {"ping_ms", "between two pings, where there are any", 5'000, 60'000, 100,
-                   3'600'000, 5'000}},
+      .asks = "What do a WebSocket message and an idle connection cost a server?",
+      .options =
+          {{"connections", "clients of the echo with 1 and with several messages in flight", 100, 4,
+            1, 100'000, 100},
+           {"depth", "messages in flight for each, where there are several", 16, 4, 1, 10'000, 16},
+           {"bytes", "of a message", 64, 64, 1, 1'000'000, 64},
+           {"many", "clients where there are many, and clients of the broadcast", 1'000, 8, 1,
+            100'000, 200},
+           {"many_bytes", "of a message where there are many clients", 512, 512, 1, 1'000'000, 512},
+           {"idle", "connections whose memory is measured", 4'000, 64, 1, 100'000, 300},
+           {"crowd", "idle connections whose CPU time is measured", 10'000, 16, 1, 100'000, 300},
+           {"ms", "milliseconds of the measurement, after a quarter of that as warm-up", 2'000, 40,
+            1, 3'600'000, 100},
+           {"quiet_ms", "milliseconds without messages", 10'000, 100, 1, 3'600'000, 100},
+           {"ping_ms", "between two pings, if pings are enabled", 5'000, 60'000, 100, 3'600'000,
+            5'000}},
       .variants = variants(),
       .against = "beast",
       .bars = bars(),
       .look_for = look_for,
       .answer = answer,
       .means =
-          "Most of what a message costs is the kernel's, once for each call, so it pays to have "
-          "several of them in one: a client that does not wait for each answer, and a server that "
-          "writes together what belongs together. What a script adds is less than that.",
+          "Most of the cost of a message is system calls, so it pays to combine messages: a client "
+          "should not wait for each reply, and a server should write related messages together. A "
+          "script adds less than that.",
   };
 }
 

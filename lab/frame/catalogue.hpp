@@ -23,11 +23,11 @@ const catalogue_entry* find_experiment(std::string_view name);
 /// `troupe lab peers` is not an experiment, but has a name and texts like one.
 inline constexpr std::string_view peers_name = "peers";
 inline constexpr std::string_view peers_asks =
-    "How do other engines do with the same workloads, in the same run?";
+    "How do other engines perform with the same workloads in the same run?";
 inline constexpr std::string_view peers_means =
-    "Read the ratios within a workload: the engines ran in turns, so that what else the "
-    "machine did hit all of them. Choose by the workload that resembles yours; where two "
-    "spreads overlap, there is no difference to choose by. The floor is no engine, but a "
-    "sketch of the least that could be done.";
+    "Compare the ratios within a workload: the engines ran alternately, so that other load on the "
+    "host affected all of them. Choose by the workload that resembles yours; where two ranges "
+    "overlap, the difference is not significant. The floor is not an engine, but a sketch of the "
+    "minimum work.";
 
 }  // namespace troupe::lab

@@ -146,7 +146,7 @@ int run_variant(const std::vector<std::string>& arguments) {
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   try {
     const catalogue_entry* found = arguments.size() < 4 ? nullptr : find_experiment(arguments[0]);
-    if (found == nullptr) throw std::invalid_argument("no such experiment");
+    if (found == nullptr) throw std::invalid_argument("this experiment does not exist");
     sizes chosen;
     for (std::size_t i = 4; i + 1 < arguments.size(); i += 2) {
       chosen.set(arguments[i], std::stoull(arguments[i + 1]));
@@ -159,7 +159,7 @@ int run_variant(const std::vector<std::string>& arguments) {
                 print_notes(one.notes()).c_str());
       return 0;
     }
-    throw std::invalid_argument("no such variant");
+    throw std::invalid_argument("this variant does not exist");
   } catch (const std::exception& why) {
     ::dprintf(STDERR_FILENO, "%s\n", why.what());
     return 1;

@@ -139,7 +139,7 @@ process_outcome run_process(const std::vector<std::string>& command,
                                     .preemptions = static_cast<double>(used.ru_nivcsw)}};
   outcome.failure = failure_of(status, outcome.errors);
   if (how == waited::too_long) {
-    outcome.failure = "no end within " + std::to_string(options.limit.count()) + " s";
+    outcome.failure = "did not terminate within " + std::to_string(options.limit.count()) + " s";
   }
   outcome.stopped = how == waited::stopped;
   return outcome;

@@ -119,7 +119,7 @@ void print_legend(std::ostream& out, const measurements& found) {
                    [](const series& s) { return is_noisy(s.values); })) {
     return;
   }
-  out << "\n~ varies: the greatest and the least are further apart than "
+  out << "\n~ varies: the maximum and the minimum differ by more than "
       << human(100 * noisy_spread, "1") << " % of the median\n";
 }
 

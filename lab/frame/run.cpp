@@ -39,9 +39,9 @@ void list_experiments() {
     all.rows.push_back({std::string(each.name), std::string(each.what.asks)});
   }
   all.rows.push_back({std::string(peers_name), std::string(peers_asks)});
-  all.rows.push_back({"advise", "Recommends settings of the runtime for this machine"});
-  all.rows.push_back({"report", "makes one page of HTML of the results of --json"});
-  all.rows.push_back({"all", "Runs every experiment, and writes the results to a folder"});
+  all.rows.push_back({"advise", "Recommends runtime settings for this host"});
+  all.rows.push_back({"report", "converts the results of --json to one HTML page"});
+  all.rows.push_back({"all", "Runs every experiment and writes the results to a folder"});
   print_text(std::cout, all);
 }
 

@@ -22,16 +22,17 @@ inline void stay_on_one_processor() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   const int here = ::sched_getcpu();
-  if (here < 0) refuse(errno, "the processor is not known");
+  if (here < 0) refuse(errno, "the current CPU cannot be determined");
   CPU_SET(static_cast<std::size_t>(here), &mine);
-  if (::sched_setaffinity(0, sizeof mine, &mine) != 0) refuse(errno, "a thread cannot be pinned");
+  if (::sched_setaffinity(0, sizeof mine, &mine) != 0)
+    refuse(errno, "cannot pin a thread to a CPU");
 }
 
 /// Creates a process that calls `body` and ends.
 template <class Body>
 [[nodiscard]] pid_t make_process(Body&& body) {
   const pid_t child = ::fork();
-  if (child < 0) refuse(errno, "no process can be made");
+  if (child < 0) refuse(errno, "cannot create a process");
   if (child == 0) {
     // An exception must not continue in a copy of this program.
     try {
@@ -48,7 +49,7 @@ template <class Body>
 inline int end_of_process(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) refuse(errno, "the process that was made cannot be waited for");
+    if (errno != EINTR) refuse(errno, "cannot wait for the child process");
   }
   return status;
 }
@@ -57,7 +58,7 @@ inline int end_of_process(pid_t child) {
 inline void wait_for_process(pid_t child) {
   const int status = end_of_process(child);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw std::runtime_error("the process that was made has failed");
+    throw std::runtime_error("the child process failed");
   }
 }
 

@@ -42,7 +42,7 @@ class streams {
       auto left = std::as_writable_bytes(std::span(&one, 1));
       while (!left.empty()) {
         const ssize_t n = ::read(in, left.data(), left.size());
-        if (n == 0) throw std::runtime_error("the other side has ended");
+        if (n == 0) throw std::runtime_error("the other side has closed the stream");
         if (n < 0 && errno != EINTR) refuse(errno, "read");
         if (n > 0) left = left.subspan(static_cast<std::size_t>(n));
       }
@@ -70,7 +70,7 @@ class streams {
 struct two_pipes : streams {
   two_pipes() {
     for (auto& each : ends_) {
-      if (::pipe(each.data()) != 0) refuse(errno, "no pipe");
+      if (::pipe(each.data()) != 0) refuse(errno, "cannot create a pipe");
     }
   }
 };
@@ -79,7 +79,8 @@ struct two_pipes : streams {
 struct socket_pair : streams {
   socket_pair() {
     std::array<int, 2> both{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, both.data()) != 0) refuse(errno, "no socket pair");
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, both.data()) != 0)
+      refuse(errno, "cannot create a socket pair");
     ends_ = {{{both[1], both[0]}, {::dup(both[0]), ::dup(both[1])}}};
   }
 };

@@ -47,9 +47,9 @@ std::string take_priority(bool real_time) {
   const std::string why = real_time ? std::strerror(errno) : "as told";
   ::prctl(PR_SET_TIMERSLACK, 1UL);  // real-time priority does not need it
   if (::setpriority(PRIO_PROCESS, 0, -20) == 0) {
-    return "the tick has niceness -20 instead of real-time priority: " + why;
+    return "the tick uses niceness -20 instead of real-time priority: " + why;
   }
-  return "the tick has no real-time priority, and none above the others: " + why;
+  return "the tick has neither real-time priority nor a raised priority: " + why;
 }
 
 }  // namespace
@@ -78,10 +78,10 @@ void ticker::tick(shared& with, std::chrono::microseconds interval, bool real_ti
 ticker::ticker(std::chrono::microseconds interval, bool real_time) {
   void* const room =
       ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) refuse(errno, "no memory for the tick");
+  if (room == MAP_FAILED) refuse(errno, "cannot allocate memory for the tick");
   shared_ = ::new (room) shared;
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) refuse(errno, "no pipe for the tick");
+  if (::pipe(ends.data()) != 0) refuse(errno, "cannot create a pipe for the tick");
   process_ = make_process([&, maker = ::getpid()] {
     ::close(ends[0]);
     tick(*shared_, interval, real_time, ends[1], maker);

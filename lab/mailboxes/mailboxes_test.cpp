@@ -327,7 +327,7 @@ TYPED_TEST(mailbox_candidate, a_batch_is_taken_in_order_and_may_be_handled_in_pa
     pair.box.drain([&](int&& each) { EXPECT_EQ(each, next++); });
     EXPECT_EQ(next, sent);
   } else {
-    GTEST_SKIP() << "takes no batches";
+    GTEST_SKIP() << "does not support batches";
   }
 }
 

@@ -74,7 +74,7 @@ void measure_traffic(trial& t, const traffic& flow, Make&& make, Look&& look) {
         insist([&] { return to.push_all(some); });
       }
     } else {
-      TROUPE_EXPECTS(false, "this queue takes no batches");
+      TROUPE_EXPECTS(false, "this queue does not support batches");
     }
     if constexpr (requires { to.flush(); }) insist([&] { return to.flush(); });
   };

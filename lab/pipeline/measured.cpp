@@ -94,7 +94,7 @@ void measure(trial& t, processed (*process)(const trial& t, const requests& all)
   if (done.sum != computing.sum()) {
     throw std::runtime_error("the control sum is " + std::to_string(done.sum) + " instead of " +
                              std::to_string(computing.sum()) +
-                             ": results were lost, came twice, or are wrong");
+                             ": results were lost, duplicated or wrong");
   }
   const bounds least = bounds_of(all, computing.wall_s(), cores);
   t.report("rate", "requests/s", static_cast<double>(all.size()) / wall_s);

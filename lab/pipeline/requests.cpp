@@ -53,7 +53,7 @@ class line_reader {
     if (text.empty())
       throw std::runtime_error(std::string("the number of ") + what + " is missing");
     if (error != std::errc() || end != text.data() + text.size() || value == 0 || value > most) {
-      throw std::runtime_error("'" + text + "' is no number of " + what + " from 1 to " +
+      throw std::runtime_error("'" + text + "' is not a valid number of " + what + " from 1 to " +
                                std::to_string(most));
     }
     return value;
@@ -61,7 +61,7 @@ class line_reader {
 
   void expect_end() {
     const std::string rest = word();
-    if (!rest.empty()) throw std::runtime_error("'" + rest + "' is one word too many");
+    if (!rest.empty()) throw std::runtime_error("'" + rest + "' is an unexpected extra word");
   }
 
  private:
@@ -77,7 +77,7 @@ request read_request(const std::string& line) {
   line_reader words(line);
   const std::string kind = words.word();
   if (kind != "compute" && kind != "yield" && kind != "sleep") {
-    throw std::runtime_error("'" + kind + "' is none of compute, yield and sleep");
+    throw std::runtime_error("'" + kind + "' is not compute, yield or sleep");
   }
   request one;
   one.rounds = words.number("rounds", rounds_max);
@@ -151,7 +151,8 @@ requests read_requests(const std::string& file) {
   }
   if (in.bad()) throw std::runtime_error(file + " cannot be read");
   if (all.empty())
-    throw std::runtime_error(file + ":" + std::to_string(number + 1) + ": no request");
+    throw std::runtime_error(file + ":" + std::to_string(number + 1) +
+                             ": the file contains no request");
   return all;
 }
 

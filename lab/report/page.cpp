@@ -38,7 +38,7 @@ std::string for_script(const nlohmann::ordered_json& data) {
 void write(std::ostream& to, const std::string& page, const std::string& name) {
   if (to << page && to.flush()) return;
   throw std::runtime_error(name + " cannot be written: " + std::strerror(errno) +
-                           "; name another file with --html");
+                           "; choose another file with --html");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr const char* expected =
-    "expected is what `troupe lab NAME` wrote with --json FILE or --trace FILE";
+    "expected a file that `troupe lab NAME` wrote with --json FILE or --trace FILE";
 
 struct closing {
   void operator()(std::FILE* file) const { (void)std::fclose(file); }
@@ -45,7 +45,7 @@ void demand_texts(const json& object, const std::string& where,
                   std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const auto found = object.find(name);
-    demand(found != object.end() && found->is_string(), where + name + " is no text");
+    demand(found != object.end() && found->is_string(), where + name + " is not a string");
   }
 }
 
@@ -55,31 +55,32 @@ void check_result(const json& all) {
   const auto has = [&](const char* name, bool (json::*is)() const noexcept) {
     return all.contains(name) && (all[name].*is)();
   };
-  demand(has("host", &json::is_object), "host is no object");
-  demand(!all.contains("options") || has("options", &json::is_object), "options is no object");
-  demand(has("failures", &json::is_array), "failures is no list");
-  for (const json& failure : all["failures"]) demand(failure.is_string(), "a failure is no text");
+  demand(has("host", &json::is_object), "host is not an object");
+  demand(!all.contains("options") || has("options", &json::is_object), "options is not an object");
+  demand(has("failures", &json::is_array), "failures is not a list");
+  for (const json& failure : all["failures"])
+    demand(failure.is_string(), "a failure is not a string");
   if (all.contains("answer")) demand_texts(all, "", {"answer"});
-  demand(!all.contains("notes") || has("notes", &json::is_array), "notes is no list");
+  demand(!all.contains("notes") || has("notes", &json::is_array), "notes is not a list");
   for (const json& note : all.value("notes", json::array())) {
-    demand(note.is_string(), "a note is no text");
+    demand(note.is_string(), "a note is not a string");
   }
-  demand(has("results", &json::is_array), "results is no list");
+  demand(has("results", &json::is_array), "results is not a list");
   std::size_t at = 0;
   for (const json& one : all["results"]) {
     const std::string where = "results[" + std::to_string(at++) + "]";
-    demand(one.is_object(), where + " is no object");
+    demand(one.is_object(), where + " is not an object");
     demand_texts(one, where + ".", {"engine", "variant", "metric", "unit"});
     if (one.contains("workload")) demand_texts(one, where + ".", {"workload"});
     for (const char* name : {"median", "min", "max", "runs"}) {
-      demand(one.contains(name) && one[name].is_number(), where + "." + name + " is no number");
+      demand(one.contains(name) && one[name].is_number(), where + "." + name + " is not a number");
     }
   }
   for (const char* list : {"engines", "left_out"}) {
     if (!all.contains(list)) continue;
-    demand(all[list].is_array(), std::string(list) + " is no list");
+    demand(all[list].is_array(), std::string(list) + " is not a list");
     for (const json& one : all[list]) {
-      demand(one.is_object(), std::string(list) + " has what is no object");
+      demand(one.is_object(), std::string(list) + " contains an element that is not an object");
       demand_texts(one, std::string(list) + ": ",
                    {"engine", std::strcmp(list, "engines") == 0 ? "version" : "why"});
     }
@@ -91,7 +92,7 @@ source parse(const std::string& file, const std::string& text) {
   demand(first != std::string::npos, "the file is empty");
   if (text[first] == '[') return {.file = file, .trace = read_timeline(text)};
   json all = json::parse(text, nullptr, false);
-  demand(!all.is_discarded(), "this is no JSON");
+  demand(!all.is_discarded(), "this is not JSON");
   demand(all.is_object(), "this is JSON, but neither an object nor a list");
   if (all.contains("traceEvents")) return {.file = file, .trace = read_timeline(text)};
   check_result(all);

@@ -271,11 +271,12 @@ timeline read_timeline(const std::string& text) {
     const std::size_t last = text.rfind("},\n");
     all = events();
     if (last == std::string::npos || !parse(text.substr(0, last) + "}]", all, has_events)) {
-      throw std::runtime_error("this is no JSON");
+      throw std::runtime_error("this is not JSON");
     }
     ends_early = true;
   }
-  if (!has_events) throw std::runtime_error("this is a list, but not of a trace's events");
+  if (!has_events)
+    throw std::runtime_error("this is a list, but its elements are not trace events");
   if (all.slices.empty()) throw std::runtime_error("the trace has no slices");
   timeline result = drawing(all).take();
   result.ends_early = ends_early;

@@ -54,7 +54,7 @@ class cas_lock {
     // [cas-lock] release: the work under the lock.
     pthread_t self = ::pthread_self();
     if (!owner_.compare_exchange_strong(self, 0, release, relaxed)) {
-      throw std::system_error(EPERM, std::system_category(), "another thread's lock");
+      throw std::system_error(EPERM, std::system_category(), "the lock is held by another thread");
     }
   }
 

@@ -22,7 +22,7 @@ template <class Made>
 using owned = std::unique_ptr<Made, freeing>;
 
 void expect(bool holds) {
-  if (!holds) throw std::runtime_error("OpenSSL cannot make a certificate");
+  if (!holds) throw std::runtime_error("OpenSSL cannot create a certificate");
 }
 
 template <class Write>

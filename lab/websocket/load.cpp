@@ -60,7 +60,7 @@ void expect(bool holds, const char* what) {
 // ── Connections ───────────────────────────────────────────────────────────────────────────────
 
 load::epoll::epoll() : descriptor_(::epoll_create1(EPOLL_CLOEXEC)) {
-  if (descriptor_ < 0) refuse(errno, "no epoll");
+  if (descriptor_ < 0) refuse(errno, "cannot create an epoll instance");
 }
 
 load::epoll::~epoll() { ::close(descriptor_); }
@@ -88,7 +88,7 @@ void load::upgrade(client& one) {
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
   while (!request.empty()) {
     const std::size_t n = one.line.write(request);
-    expect(n > 0, "the server does not take a request");
+    expect(n > 0, "the server does not read the request");
     request.remove_prefix(n);
   }
   std::string answer;
@@ -111,7 +111,7 @@ void load::watch(std::size_t index, bool writing, bool anew) {
   what.data.u64 = index;
   if (::epoll_ctl(events_.descriptor(), anew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD,
                   clients_[index].line.descriptor(), &what) != 0) {
-    refuse(errno, "a connection cannot be watched");
+    refuse(errno, "a connection cannot be added to epoll");
   }
 }
 
@@ -161,7 +161,7 @@ void load::receive(client& one, const Heard& heard) {
               "the server closes a WebSocket: " + std::to_string(one.parser.code()) + " " +
               std::string(one.parser.payload()));
         case event::violation:
-          throw std::runtime_error("the server breaks the protocol: " +
+          throw std::runtime_error("the server violates the WebSocket protocol: " +
                                    std::string(one.parser.payload()));
       }
     }
@@ -223,10 +223,10 @@ window load::echo(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds
   latencies took;
 
   const auto heard = [&](client& one, std::string_view payload) {
-    expect(payload == message, "the server does not send back what it got");
+    expect(payload == message, "the server does not echo the message that it received");
     if (one.answered++ == 0) now = now_ns();
     const std::uint64_t sent = std::exchange(one.sent[one.oldest], 0);
-    expect(sent != 0, "the server sends more than it got");
+    expect(sent != 0, "the server sends more messages than it received");
     if (is_measured) took.add(now - sent);
     one.oldest = (one.oldest + 1) % depth;
     --in_flight;
@@ -258,7 +258,7 @@ window load::echo(std::size_t bytes, std::size_t depth, std::chrono::nanoseconds
       came_then = came;
       silent_since = at;
     }
-    expect(at < silent_since + patience_ns, "the server does not send back what it got in 20 s");
+    expect(at < silent_since + patience_ns, "the server does not echo a message within 20 s");
     if (!goes_on) continue;
     if (!is_measured && at >= from) {
       is_measured = true;
@@ -292,7 +292,7 @@ window load::broadcast(std::size_t bytes, std::size_t depth, std::chrono::nanose
   latencies took;
 
   const auto heard = [&](client& one, std::string_view payload) {
-    expect(payload == message, "the server sends something else than was said");
+    expect(payload == message, "the server broadcasts a message that no client sent");
     said& which = in_flight[one.answered++ % depth];
     expect(which.missing > 0, "the server sends a message twice");
     now = now_ns();
@@ -313,7 +313,8 @@ window load::broadcast(std::size_t bytes, std::size_t depth, std::chrono::nanose
   for (bool goes_on = true; goes_on || ended < depth;) {
     look(100, heard, [](client&) {});
     const std::uint64_t at = now_ns();
-    expect(at < ended_at + patience_ns, "not everybody gets what one says in 20 s");
+    expect(at < ended_at + patience_ns,
+           "a broadcast message did not reach every client within 20 s");
     if (ended == 0) continue;
     ended_at = at;
     if (!goes_on) continue;
@@ -341,7 +342,7 @@ window load::quiet(std::chrono::nanoseconds measured) {
   const std::uint64_t before = pings_;
   window found = begin_window();
   const auto heard = [](client&, std::string_view) {
-    throw std::runtime_error("the server says something of its own accord");
+    throw std::runtime_error("the server sends an unsolicited message");
   };
   for (std::uint64_t at; (at = now_ns()) < until;) {
     look(static_cast<int>(std::min<std::uint64_t>(100, (until - at) / 1'000'000 + 1)), heard,
@@ -361,10 +362,10 @@ void expect_descriptors(std::size_t connections) {
   rlimit more = now;
   more.rlim_cur = std::min(wanted, now.rlim_max);
   if (::setrlimit(RLIMIT_NOFILE, &more) != 0 || more.rlim_cur < wanted) {
-    throw std::runtime_error(std::to_string(connections) + " connections need " +
-                             std::to_string(wanted) + " descriptors, and " +
-                             std::to_string(now.rlim_max) +
-                             " are allowed: raise the hard limit (ulimit -Hn), or ask for fewer");
+    throw std::runtime_error(
+        std::to_string(connections) + " connections need " + std::to_string(wanted) +
+        " descriptors, and " + std::to_string(now.rlim_max) +
+        " are allowed: raise the hard limit (ulimit -Hn), or use fewer clients");
   }
 }
 

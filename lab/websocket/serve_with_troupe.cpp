@@ -64,7 +64,7 @@ class visitor : public actor {
 // Returns the name of a file in memory, which exists as long as this process.
 [[maybe_unused]] std::string file_of(const std::string& text) {
   const int file = ::memfd_create("pem", MFD_CLOEXEC);
-  if (file < 0) refuse(errno, "no file in memory");
+  if (file < 0) refuse(errno, "cannot create a file in memory");
   if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     refuse(errno, "a file in memory cannot be written");
   }
@@ -80,6 +80,7 @@ void encrypt(http::options& chosen) {
 http::options options_of(const server_setup& how) {
   http::options chosen{.port = 0};
   chosen.limits.connections_max = chosen.limits.connections_per_address_max = 100'000;
+  chosen.limits.tls_handshakes_per_second = 0;  // all clients have one address
   chosen.limits.message_bytes = 16 * 1024 * 1024;
   chosen.limits.idle_timeout = how.idle_timeout;
   if (how.tls) encrypt(chosen);

@@ -29,7 +29,7 @@ constexpr std::chrono::seconds patience{20};
 class two_ends {
  public:
   two_ends() {
-    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) refuse(errno, "no pipe");
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) refuse(errno, "cannot create a pipe");
   }
   two_ends(const two_ends&) = delete;
   two_ends& operator=(const two_ends&) = delete;
@@ -53,7 +53,7 @@ two_processors choose_processors() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   if (::sched_getaffinity(0, sizeof mine, &mine) != 0)
-    refuse(errno, "the processors are not known");
+    refuse(errno, "the available CPUs cannot be determined");
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < CPU_SETSIZE && found.size() < 2; ++i) {
     if (CPU_ISSET(i, &mine)) found.push_back(i);
@@ -65,7 +65,7 @@ void stay_on(std::size_t processor) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(processor, &one);
-  if (::sched_setaffinity(0, sizeof one, &one) != 0) refuse(errno, "a process cannot be pinned");
+  if (::sched_setaffinity(0, sizeof one, &one) != 0) refuse(errno, "cannot pin a process to a CPU");
 }
 
 void announcement::listens_at(std::uint16_t port) const { ::dprintf(to_, "port %u\n", port); }
@@ -88,7 +88,7 @@ void server_process::start(std::size_t processor, Body body) {
   try {
     await_port(line.reading());
     if (const int error = ::clock_getcpuclockid(process_, &clock_); error != 0) {
-      refuse(error, "a server's processor time is not known");
+      refuse(error, "the CPU time of a server cannot be determined");
     }
   } catch (...) {
     ::kill(process_, SIGKILL);
@@ -135,7 +135,8 @@ void server_process::await_port(int from) {
     std::array<char, 512> part;
     const ssize_t n = ::read(from, part.data(), part.size());
     if (n == 0)
-      throw std::runtime_error("a server has ended: " + (said.empty() ? "no word" : said));
+      throw std::runtime_error("a server has terminated: " +
+                               (said.empty() ? "it printed nothing" : said));
     if (n > 0) said.append(part.data(), static_cast<std::size_t>(n));
   }
   unsigned port = 0;
@@ -147,14 +148,14 @@ void server_process::await_port(int from) {
 
 double server_process::cpu_s() const {
   timespec now{};
-  if (::clock_gettime(clock_, &now) != 0) throw std::runtime_error("the server has ended");
+  if (::clock_gettime(clock_, &now) != 0) throw std::runtime_error("the server has terminated");
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 double server_process::resident_bytes() const {
   std::ifstream file("/proc/" + std::to_string(process_) + "/statm");
   double size = 0, resident = 0;
-  if (!(file >> size >> resident)) throw std::runtime_error("the server has ended");
+  if (!(file >> size >> resident)) throw std::runtime_error("the server has terminated");
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 

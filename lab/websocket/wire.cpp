@@ -35,7 +35,7 @@ constexpr timeval patience{.tv_sec = 20, .tv_usec = 0};
 
 client_context make_client_context() {
   client_context made(SSL_CTX_new(TLS_client_method()));
-  if (made == nullptr) refuse_tls("no TLS");
+  if (made == nullptr) refuse_tls("cannot set up TLS");
   SSL_CTX_set_verify(made.get(), SSL_VERIFY_NONE, nullptr);
   SSL_CTX_set_mode(made.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                    SSL_MODE_RELEASE_BUFFERS);
@@ -44,7 +44,7 @@ client_context make_client_context() {
 
 wire::wire(std::uint16_t port, SSL_CTX* context)
     : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  if (socket_ < 0) refuse(errno, "no socket");
+  if (socket_ < 0) refuse(errno, "cannot create a socket");
   try {
     const int on = 1;
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -55,11 +55,11 @@ wire::wire(std::uint16_t port, SSL_CTX* context)
     to.sin_port = htons(port);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
-      refuse(errno, "the server cannot be connected to");
+      refuse(errno, "cannot connect to the server");
     }
     if (context == nullptr) return;
     ssl_.reset(SSL_new(context));
-    if (ssl_ == nullptr || SSL_set_fd(ssl_.get(), socket_) != 1) refuse_tls("no TLS");
+    if (ssl_ == nullptr || SSL_set_fd(ssl_.get(), socket_) != 1) refuse_tls("cannot set up TLS");
     if (SSL_connect(ssl_.get()) != 1) refuse_tls("the server does not speak TLS");
   } catch (...) {
     ssl_.reset();
@@ -78,7 +78,7 @@ wire::~wire() {
 void wire::stop_blocking() {
   const int flags = ::fcntl(socket_, F_GETFL);
   if (flags < 0 || ::fcntl(socket_, F_SETFL, flags | O_NONBLOCK) != 0) {
-    refuse(errno, "a socket cannot be used without blocking");
+    refuse(errno, "cannot make a socket non-blocking");
   }
 }
 
@@ -100,25 +100,25 @@ std::size_t wire::read(std::span<char> into) {
   if (ssl_ != nullptr) {
     ERR_clear_error();
     return outcome_of(SSL_read(ssl_.get(), into.data(), static_cast<int>(into.size())),
-                      "a connection cannot be read");
+                      "cannot read from a connection");
   }
   const ssize_t n = ::recv(socket_, into.data(), into.size(), 0);
   if (n > 0) return static_cast<std::size_t>(n);
   if (n == 0) throw std::runtime_error("the server has closed a connection");
   if (errno == EAGAIN || errno == EINTR) return 0;
-  refuse(errno, "a connection cannot be read");
+  refuse(errno, "cannot read from a connection");
 }
 
 std::size_t wire::write(std::string_view bytes) {
   if (ssl_ != nullptr) {
     ERR_clear_error();
     return outcome_of(SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())),
-                      "a connection cannot be written");
+                      "cannot write to a connection");
   }
   const ssize_t n = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (n >= 0) return static_cast<std::size_t>(n);
   if (errno == EAGAIN || errno == EINTR) return 0;
-  refuse(errno, "a connection cannot be written");
+  refuse(errno, "cannot write to a connection");
 }
 
 }  // namespace troupe::lab

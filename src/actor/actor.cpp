@@ -14,7 +14,8 @@ namespace troupe {
 actor::actor() : block_(std::exchange(detail::this_turn().constructing, nullptr)) {
   if (block_ == nullptr) {
     throw std::logic_error(
-        "an actor was made without system::spawn(): it has no mailbox. Spawn it, and keep a ref");
+        "an actor was constructed without system::spawn() and has no mailbox: spawn it and keep a "
+        "ref");
   }
 }
 
@@ -24,7 +25,7 @@ void actor::check_on_down() const {
   if (block_->type().on_down != nullptr) return;
   throw std::logic_error(
       std::string(block_->type().name) +
-      " watches another actor but cannot be told: give it void on(troupe::down)");
+      " watches another actor but cannot be notified: add the handler void on(troupe::down)");
 }
 
 namespace {

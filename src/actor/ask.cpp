@@ -211,14 +211,14 @@ ask_future_base::ask_future_base(ask_future_base&& other) noexcept
       because_(other.because_),
       blocks_(other.blocks_),
       in_cycle_search_(std::exchange(other.in_cycle_search_, false)) {
-  TROUPE_ASSERT(handler == nullptr, "a question was moved while it is awaited");
+  TROUPE_ASSERT(handler == nullptr, "an ask_future was moved while it is awaited");
   if (me_ != nullptr && now == state::waiting) table_of_mine().moved(at_, *this);
   other.now = state::over;
 }
 
 wait_table& ask_future_base::table_of_mine() const noexcept {
   TROUPE_ASSERT(this_turn().running == me_,
-                "what a handler asks belongs to the turns of its actor");
+                "an ask_future of a handler may be used only in the turns of the same actor");
   return *me_->side_if_any()->waits;
 }
 
@@ -247,9 +247,8 @@ bool ask_future_base::is_decided_later() {
   const turn_context& here = this_turn();
   if (here.running == nullptr || here.constructors != 0) {
     throw std::logic_error(
-        "ask_future::then() outside of a handler: there is no actor in whose turn the callback "
-        "could "
-        "run. Use get(), or, in a constructor, on_start()");
+        "ask_future::then() outside of a handler: no actor could run the callback. Use get(), or "
+        "move the call from the constructor to on_start()");
   }
   control_block& me = *here.running;
   if (me.line().now().ending() || me.is_between()) return false;
@@ -294,7 +293,7 @@ bool ask_future_base::wait_here(time_point until) {
   TROUPE_EXPECTS(now != state::over, "the result of an ask() was taken twice");
   if (now != state::waiting) return true;
   if (slot_ == nullptr) {
-    refuse_to_wait(me_->name(), "that is a coroutine would block it: co_await the question");
+    refuse_to_wait(me_->name(), "that is a coroutine would block its thread: use co_await");
   }
   const time_point end = std::min(until, deadline_);
   answer = slot_->look();
@@ -313,7 +312,8 @@ void ask_future_base::wait_for_answer(time_point end) {
   const turn_context& here = this_turn();
   if (here.must_not_wait) {
     throw std::logic_error(
-        "get() in a hook, or on the thread of the timers, would hold up the system");
+        "get() in a hook or on the timer thread would block the system: ask in a handler or on "
+        "another thread");
   }
   if (here.running == nullptr) {
     wait_as_thread(end);
@@ -324,7 +324,7 @@ void ask_future_base::wait_for_answer(time_point end) {
 
 void ask_future_base::wait_as_thread(time_point end) {
   runtime& home = slot_->home();
-  home.check_threads("no reply can come");
+  home.check_threads("no reply can arrive");
   bound_executor* const pump = this_turn().pumps != 0 ? home.pump_of_this_thread() : nullptr;
   if (pump != nullptr) {
     struct not_any_more {
@@ -351,8 +351,8 @@ static void begin_to_wait(control_block& me, control_block& asked) {
   }
   if (&there == &here && here.is_serial()) {
     refuse_to_wait(me.name(),
-                   "would wait for an actor of the same group, which gets no turn meanwhile: use "
-                   "co_await or then()");
+                   "would wait for an actor of the same group, which cannot be scheduled "
+                   "meanwhile: use co_await or then()");
   }
   // In this order: if the last turns of two pools wait for each other, at least one of them
   // notices.
@@ -362,14 +362,13 @@ static void begin_to_wait(control_block& me, control_block& asked) {
     here.has_blocked();
     refuse_to_wait(
         me.name(),
-        "would wait for an actor of a pool, but all threads that could run it wait or block, and "
-        "there are max_threads: use co_await or then(), or allow more");
+        "would wait for an actor of a pool, but every thread that could run it waits or blocks, "
+        "and max_threads is reached: use co_await or then(), or raise max_threads");
   }
 }
 
 void ask_future_base::wait_in_turn(control_block& me, time_point end) {
-  if (to_ == me.where())
-    refuse_to_wait(me.name(), "would wait for itself: use co_await, or then()");
+  if (to_ == me.where()) refuse_to_wait(me.name(), "would wait for itself: use co_await or then()");
   struct blocking_here {
     executor& of;
     ~blocking_here() { of.has_blocked(); }
@@ -385,9 +384,9 @@ void ask_future_base::wait_in_turn(control_block& me, time_point end) {
   }
   const blocking_here guard{me.runs_on()};
   if (end == time_point::max()) {
-    refuse_to_wait(
-        me.name(),
-        "without a time-out could wait forever: give ask() one, or use co_await or then()");
+    refuse_to_wait(me.name(),
+                   "without a time-out could wait forever: pass a time-out to ask(), or use "
+                   "co_await or then()");
   }
   request_cycles& all = me.home().request_cycles();
   if (number_ == 0) number_ = request_cycles::next_number();

@@ -123,7 +123,7 @@ TEST(get_in_a_handler, is_refused_while_the_other_threads_block_in_blocking) {
   }});
   ASSERT_TRUE(log.wait_for(1));
   go_on.set();
-  EXPECT_THAT(log.lines()[0], HasSubstr("all threads that could run it wait or block"));
+  EXPECT_THAT(log.lines()[0], HasSubstr("every thread that could run it waits or blocks"));
   blocked.stop();
   blocked.join();
   who.send(call{[&](probe&) { log.write(text(it.ask<add>(patience, 1, 2).get())); }});

@@ -50,7 +50,7 @@ TEST(ask, get_in_a_coroutine_is_an_error_that_names_the_actor) {
     me.log.write(text(co_await std::move(asked)));
   });
   ASSERT_TRUE(t.log.wait_for(3));
-  EXPECT_THAT(t.log.lines(), ElementsAre("named", "co_await the question", "value"));
+  EXPECT_THAT(t.log.lines(), ElementsAre("named", "use co_await", "value"));
 }
 
 TEST(ask, get_in_a_hook_is_an_error) {

@@ -106,7 +106,7 @@ TEST(ask, value_throws_the_error_and_says_it) {
     FAIL() << "it has no value";
   } catch (const ask_failed& e) {
     EXPECT_EQ(e.error(), ask_error::stopped);
-    EXPECT_STREQ(e.what(), "an ask had no answer: stopped");
+    EXPECT_STREQ(e.what(), "ask() failed: stopped");
   }
 }
 

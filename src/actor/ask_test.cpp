@@ -479,7 +479,7 @@ TEST(ask, get_on_the_only_thread_that_the_pool_may_have_is_an_error) {
     }
   }});
   ASSERT_TRUE(log.wait_for(1));
-  EXPECT_THAT(log.lines().front(), HasSubstr("max_threads: use co_await or then()"));
+  EXPECT_THAT(log.lines().front(), HasSubstr("max_threads is reached: use co_await or then()"));
 }
 
 }  // namespace

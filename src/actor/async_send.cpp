@@ -175,6 +175,7 @@ void pauses::unlink(message_in_line& one) noexcept {
   count_in(one, -1);
   if (one.blocks == nullptr) return;
   waits_of_all& all = waits_of_all::here();
+  all.parked.remove(one.search);
   std::exchange(one.blocks, nullptr)->side_if_any()->blocking_line = nullptr;
   --all.blocking_in_line;
   all.suspended.fetch_sub(1, relaxed);  // [suspended] relaxed: it no longer waits
@@ -185,10 +186,12 @@ taken pauses::line_up(message_in_line& one, control_block* sender) noexcept {
   side_block& its = *to.side_if_any();
   waits_of_all& all = waits_of_all::here();
   bool is_cycle = false;
+  bool is_parked = false;
   taken how = taken::full;
   {
     walk along;
     const std::lock_guard lock(all.guard);
+    along.begin_slice();
     // If there is a line, the mailbox is marked, or its reader is on its way to let the line in.
     if (its.line == nullptr) {
       how = to.take_in(*one.message, one.bytes, to.rules().soft);
@@ -200,19 +203,24 @@ taken pauses::line_up(message_in_line& one, control_block* sender) noexcept {
     if (sender != nullptr) {
       // [suspended] seq_cst: see leads_to().
       all.suspended.fetch_add(1, seq_cst);
-      is_cycle = along.leads_to(to, *sender);
+      const walk::found what = along.leads_to(to, *sender);
+      is_cycle = what == walk::found::cycle;
       if (is_cycle) {
         all.suspended.fetch_sub(1, relaxed);  // [suspended] relaxed: it does not wait
         how = to.take_in_beyond_limit(*one.message, one.bytes, true);
       } else {
         one.blocks = sender;
+        one.number = ++all.waits_begun;
         sender->side_if_any()->blocking_line = &one;
         ++all.blocking_in_line;
+        is_parked = what == walk::found::unfinished;
+        if (is_parked) all.parked.park(one.search, *sender, one.number);
       }
     }
     if (!is_cycle) append(one, its);
   }
   if (is_cycle) to.count_without_message(overload_event::kind::wait_cycle);
+  if (is_parked) all.parked.go_on(sender->home().conducted_by() != nullptr);
   return how;
 }
 
@@ -291,7 +299,7 @@ void pauses::decided(message_in_line& one, taken how) noexcept {
 
 bool sending::is_decided() noexcept {
   detail::envelope* const message = std::exchange(message_, nullptr);
-  TROUPE_EXPECTS(message != nullptr, "what async_send() returned was awaited twice");
+  TROUPE_EXPECTS(message != nullptr, "the result of async_send() was awaited twice");
   const detail::turn_context& here = detail::this_turn();
   if (detail::control_block* const chosen = to_->routed(*message)) to_ = chosen;
   if (here.running == to_ && here.coroutine->takes_nothing) {

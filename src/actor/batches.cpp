@@ -87,6 +87,7 @@ void control_block::handled_too(const dispatch& how, const handled_messages& cou
   here.after |= after::batch;
   here.handled_too = counts.messages;
   give_back_to_budget(counts.bytes);
+  give_back_to_overdraft(counts.bytes);
   count_gone(*home_, counts.messages, counts.bytes);
   const sending_rules& bounds = rules();
   if (inbox().handled(counts.units, bounds.quantum) && inbox().make_room(bounds.low)) {

@@ -36,13 +36,14 @@ bound_executor::~bound_executor() {
 bound_executor& bound_executor::of(pump& p) noexcept { return *p.executor_; }
 
 void bound_executor::check_caller() const {
-  home().check_threads("a troupe::pump cannot be pumped");
+  home().check_threads("a troupe::pump cannot run");
   if (this_thread_id() != thread_) {
-    throw std::logic_error("a troupe::pump was pumped by another thread than the one that made it");
+    throw std::logic_error("a troupe::pump was run by a thread other than the one that created it");
   }
   if (this_turn().running != nullptr) {
-    throw std::logic_error("a troupe::pump was pumped from inside a handler of " +
-                           std::string(this_turn().running->name()) + ": return, and pump then");
+    throw std::logic_error("a troupe::pump was run inside a handler of " +
+                           std::string(this_turn().running->name()) +
+                           ": return from the handler first");
   }
 }
 

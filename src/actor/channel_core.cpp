@@ -13,6 +13,7 @@
 #include <troupe/sync/per_thread.hpp>
 
 #include "base/accounts.hpp"
+#include "forked.hpp"
 
 // A channel's state is guarded by its mutex. A waiter that cannot proceed stands in the channel's
 // line, with the address of its value, or of room for one. A thread that changes the channel so
@@ -119,12 +120,13 @@ struct channel_core::returned_value {
 
 namespace {
 
+constexpr const char* no_channel = "a troupe::channel cannot be used";
+
 std::byte* make_slots(const value_operations& of, std::size_t capacity, overflow::policy policy) {
   if (policy == overflow::policy::fail_receiver || policy == overflow::policy::redirect ||
       policy == overflow::policy::of_class) {
     throw std::invalid_argument(
-        "a channel has no actor that could fail or redirect, and no actor class: choose "
-        "backpressure, refuse, "
+        "a channel has no receiving actor: its overflow policy must be backpressure, refuse, "
         "drop_newest or drop_oldest");
   }
   if (capacity == 0) {
@@ -133,8 +135,8 @@ std::byte* make_slots(const value_operations& of, std::size_t capacity, overflow
         "a channel of capacity 0 has no oldest value to drop: drop_oldest needs at least 1");
   }
   if (capacity > std::numeric_limits<std::size_t>::max() / of.bytes) {
-    throw std::invalid_argument("a channel allocates all of its capacity, which must not be " +
-                                std::to_string(capacity));
+    throw std::invalid_argument("a channel of capacity " + std::to_string(capacity) +
+                                " is too large: all of its slots are allocated at once");
   }
   return static_cast<std::byte*>(
       ::operator new(capacity* of.bytes, std::align_val_t{of.alignment}));
@@ -264,6 +266,7 @@ std::size_t random_below(std::size_t end) noexcept {
 std::pair<channel_core::progress, channel_case*> channel_core::begin(std::span<channel_case*> cases,
                                                                      std::span<channel_core*> locks,
                                                                      channel_waiter* who) {
+  check_not_forked(no_channel);
   told_list told;
   const all_locked lock(cases, locks);
   std::size_t open = 0;
@@ -298,6 +301,7 @@ std::pair<channel_core::progress, channel_case*> channel_core::begin(std::span<c
 }
 
 void channel_core::leave(std::span<channel_case* const> cases) {
+  if (is_forked_child()) return;
   for (channel_case* c : cases) {
     const std::lock_guard lock(c->of->mutex_);
     if (c->in_line) (c->sends ? c->of->senders_ : c->of->receivers_).remove(*c);
@@ -305,6 +309,7 @@ void channel_core::leave(std::span<channel_case* const> cases) {
 }
 
 channel_core::progress channel_core::try_send(channel_case& c) {
+  check_not_forked(no_channel);
   told_list told;
   const std::lock_guard lock(mutex_);
   const progress result = send(c, told);
@@ -317,7 +322,7 @@ channel_core::progress channel_core::try_send(channel_case& c) {
 // ── Giving back ───────────────────────────────────────────────────────────────────────────────
 
 void channel_core::give_back(channel_case& c) noexcept {
-  {
+  if (!is_forked_child()) {
     told_list told;
     const std::lock_guard lock(mutex_);
     if (receiving_ends_ == 0) {
@@ -355,6 +360,7 @@ void channel_core::keep_returned(channel_case& c) noexcept {
 // ── Closing ───────────────────────────────────────────────────────────────────────────────────
 
 bool channel_core::close() {
+  check_not_forked(no_channel);
   told_list told;
   const std::lock_guard lock(mutex_);
   return close_locked(told);
@@ -381,13 +387,16 @@ void channel_core::close_line(channel_line& line, told_list& told) noexcept {
   }
 }
 
+// In a forked child, the ends are not counted any more: what is left is not destroyed.
 void channel_core::open_end(bool sends, bool receives) {
+  if (is_forked_child()) return;
   const std::lock_guard lock(mutex_);
   if (sends) ++sending_ends_;
   if (receives) ++receiving_ends_;
 }
 
 void channel_core::end_ends(bool sends, bool receives) {
+  if (is_forked_child()) return;
   std::size_t left = 0;
   returned_value* returned = nullptr;
   {
@@ -417,26 +426,31 @@ void channel_core::end_ends(bool sends, bool receives) {
 // ── Inspection ────────────────────────────────────────────────────────────────────────────────
 
 void channel_core::count_timed_out() {
+  check_not_forked(no_channel);
   const std::lock_guard lock(mutex_);
   ++counts_.pauses_timed_out;
 }
 
 overload_counts channel_core::counts() const {
+  check_not_forked(no_channel);
   const std::lock_guard lock(mutex_);
   return counts_;
 }
 
 std::size_t channel_core::size() const {
+  check_not_forked(no_channel);
   const std::lock_guard lock(mutex_);
   return count_ + returned_count_;
 }
 
 std::size_t channel_core::waiting() const {
+  check_not_forked(no_channel);
   const std::lock_guard lock(mutex_);
   return senders_.size() + receivers_.size();
 }
 
 bool channel_core::is_closed() const {
+  check_not_forked(no_channel);
   const std::lock_guard lock(mutex_);
   return closed_;
 }

@@ -17,8 +17,8 @@ void check_may_wait() {
   if (who == nullptr || who->runs_on().may_block()) return;
   throw std::logic_error("waiting for a troupe::channel in a handler of " +
                          std::string(who->name()) +
-                         " would hold up the thread that it shares: use try_send() and "
-                         "try_receive(), or spawn it with own_thread");
+                         " would block a thread that it shares with other actors: use try_send() "
+                         "and try_receive(), or spawn it with own_thread");
 }
 
 class sleeping_thread final : public channel_waiter {

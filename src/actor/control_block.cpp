@@ -10,6 +10,7 @@
 #include <troupe/base/assert.hpp>
 
 #include "base/accounts.hpp"
+#include "forked.hpp"
 #include "observed_messages.hpp"
 #include "overload_rules.hpp"
 #include "pauses.hpp"
@@ -248,6 +249,9 @@ control_block* control_block::hold_in(lifeline& line, const system_state& home) 
 // transferred to the actor. There is only one last reference at a time, so last_reference_ is free.
 // It counts as a reference until nobody_is_left() releases it.
 void control_block::let_go_last() noexcept {
+  // In a forked child the actor cannot terminate: it stays as it is.
+  if (is_forked_child()) [[unlikely]]
+    return;
   // [life-last] acquire: the envelope may have been in the mailbox before; the turn that took it
   // out has released its reference since.
   if (!line().now_after_others().ended() &&
@@ -284,6 +288,7 @@ std::uint64_t control_block::trace_of_sender() const noexcept {
 }
 
 void control_block::stop() {
+  home().check_threads("no actor can stop");
   envelope* message = nullptr;
   try {
     message = ::new (pool_allocate(sizeof(envelope))) envelope{nullptr, &stop_dispatch};
@@ -303,6 +308,7 @@ void control_block::stop_at_shutdown() {
 }
 
 void control_block::stop_now() {
+  home().check_threads("no actor can stop");
   struct held {
     control_block& block;
     ~held() { block.let_go(); }

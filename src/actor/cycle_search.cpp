@@ -25,7 +25,7 @@ void check_is_outside_of_handlers(std::string_view what) {
   if (running == nullptr) return;
   throw std::logic_error(
       "system::" + std::string(what) + "() inside a handler of " + std::string(running->name()) +
-      " would look at actors from within one: call it from a thread that is no actor");
+      " would inspect actors during a turn: call it from a thread that runs no actor");
 }
 
 }  // namespace
@@ -123,7 +123,8 @@ time_point cycle_search::search() noexcept {
 std::size_t cycle_search::end_unreachable(bool& is_over) {
   const std::lock_guard lock(one_at_a_time_);
   const auto suspected = cycle_suspects(home_).find();
-  frozen_actors those(home_);
+  slices pace;
+  frozen_actors those(home_, pace);
   those.freeze(frozen_actors::which::that_list, &suspected);
   const frozen_actors::outcome found = those.end_unreachable();
   collected_.fetch_add(found.ended, relaxed);  // [counter]
@@ -140,7 +141,8 @@ std::size_t cycle_search::collect() {
 std::vector<troupe::system::suspect> cycle_search::suspects() {
   check_is_outside_of_handlers("unreachable_suspects");
   const std::lock_guard lock(one_at_a_time_);
-  frozen_actors those(home_);
+  slices pace;
+  frozen_actors those(home_, pace);
   those.freeze(frozen_actors::which::all);
   return those.suspects();
 }

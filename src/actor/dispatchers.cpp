@@ -36,13 +36,12 @@ void dispatchers::simulate(const std::vector<dispatcher_options>& all) {
 std::unique_ptr<dispatchers::dispatcher> dispatchers::fresh(const dispatcher_options& options) {
   if (options.name.empty()) {
     throw std::invalid_argument(
-        "troupe: one of system_options::dispatchers has no name: give it one, by which actors are "
-        "placed");
+        "troupe: an entry of system_options::dispatchers has no name: set "
+        "dispatcher_options::name");
   }
   if (find(options.name) != nullptr) {
-    throw std::invalid_argument("troupe: there are two dispatchers with the name \"" +
-                                options.name + "\": give one of them another; those so far are " +
-                                names());
+    throw std::invalid_argument("troupe: two dispatchers have the name \"" + options.name +
+                                "\": choose another name; the names in use are " + names());
   }
   return std::make_unique<dispatcher>(home_, options.name);
 }
@@ -100,9 +99,9 @@ worker_pool& dispatchers::named(std::string_view name) const {
 
 void dispatchers::check(std::string_view name) const {
   if (find(name) != nullptr) return;
-  throw std::invalid_argument("troupe: there is no dispatcher \"" + std::string(name) +
-                              "\" in this system: there are " + names() +
-                              "; see system_options::dispatchers");
+  throw std::invalid_argument("troupe: the dispatcher \"" + std::string(name) +
+                              "\" does not exist in this system, which has " + names() +
+                              ": add it to system_options::dispatchers");
 }
 
 // ── Notifying and counting ────────────────────────────────────────────────────────────────────

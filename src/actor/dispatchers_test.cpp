@@ -123,7 +123,7 @@ TEST(dispatchers, do_not_go_with_another_placement) {
   pump p{s};
   for (const placement where : {own_thread, bound_to(p)}) {
     EXPECT_THAT(error_of([&] { (void)s.spawn<resident>({.where = where, .dispatcher = "io"}); }),
-                HasSubstr("\"io\" and another `where` than pool"));
+                HasSubstr("\"io\" and a `where` other than pool"));
   }
 }
 
@@ -365,7 +365,7 @@ TEST(dispatchers, a_system_after_another_one_has_its_own) {
   system s({.workers = 1});
   EXPECT_EQ(s.statistics().dispatchers.size(), 1u);
   EXPECT_THAT(error_of([&] { (void)s.spawn<resident>({.dispatcher = "io"}); }),
-              HasSubstr("there are \"pool\";"));
+              HasSubstr("which has \"pool\":"));
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ control_block& whose_handler_runs() {
   const turn_context& here = this_turn();
   if (here.coroutine != nullptr && here.constructors == 0) return *here.running;
   throw std::logic_error(
-      "end_of() outside of a handler that is a coroutine: nobody could wait. Use watch() and "
-      "on(troupe::down), or, in a thread, join()");
+      "end_of() was called outside of a coroutine handler: use watch() and on(troupe::down), or "
+      "join() on a thread that runs no actor");
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ end_waiter::~end_waiter() {
 }
 
 bool end_waiter::is_decided() const {
-  TROUPE_EXPECTS(!taken_, "what end_of() returned was awaited twice");
+  TROUPE_EXPECTS(!taken_, "the result of end_of() was awaited twice");
   if (got_.has_value()) return true;
   return is_over() && !is_on_its_way(watch_);
 }

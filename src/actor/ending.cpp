@@ -24,7 +24,7 @@ namespace {
 // Never in a mailbox: handling() returns these while they run.
 constexpr dispatch on_stop_dispatch{nullptr, nullptr, "on_stop", false, true};
 constexpr dispatch ending_handlers_dispatch{nullptr, nullptr,
-                                            "the destruction of handlers that waited", false, true};
+                                            "the destruction of suspended handlers", false, true};
 constexpr dispatch destructor_dispatch{nullptr, nullptr, "its destructor", false, true};
 constexpr dispatch discarding_dispatch{nullptr, nullptr, "the discarding of its last messages",
                                        false, true};
@@ -35,10 +35,10 @@ void expect_settled_side(const side_block& its, const actor_type& type) noexcept
   for (std::uint16_t i = 0; its.of_type != nullptr && i < type.limited_messages; ++i) {
     expect_settled("messages of a limited type", its.of_type[i].load(relaxed));  // [place]
   }
-  expect_settled("units of kept messages", its.kept_units);
-  expect_settled("kept messages", its.kept != nullptr);
-  expect_settled("handlers that wait", its.handlers != nullptr);
-  expect_settled("what an actor watches", its.watches != nullptr);
+  expect_settled("units of stashed messages", its.kept_units);
+  expect_settled("stashed messages", its.kept != nullptr);
+  expect_settled("suspended handlers", its.handlers != nullptr);
+  expect_settled("monitors of an actor", its.watches != nullptr);
 }
 
 }  // namespace

@@ -1,59 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that forks while it has a system: the child has none of the threads, and gets errors
 // that say so.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <functional>
+#include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <troupe/actor/channel.hpp>
 #include <troupe/actor/pump.hpp>
+#include <troupe/actor/recipient.hpp>
+#include <troupe/actor/select.hpp>
 #include <troupe/actor/system.hpp>
 
 #include "ask_test_support.hpp"
+#include "forked_test_support.hpp"
 
 namespace troupe::test {
 namespace {
 
 using testing::HasSubstr;
 
-// The result of `run` in a child.
-std::string in_child(const std::function<std::string()>& run) {
-  int ends[2];
-  if (::pipe(ends) != 0) return "no pipe";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(30);  // it must not hang
-    const std::string text = run();
-    const bool is_written = ::write(ends[1], text.data(), text.size()) >= 0;
-    ::_exit(is_written ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string all;
-  char some[256];
-  for (ssize_t got = 0; (got = ::read(ends[0], some, sizeof some)) > 0;) {
-    all.append(some, static_cast<std::size_t>(got));
-  }
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? all : all + " and died";
-}
+class bystander : public actor {
+ public:
+  explicit bystander(journal& log) : log_(log) {}
+  void on(const note& m) { log_.write(m.text); }
 
-template <class Call>
-std::string error_of(Call&& call) {
-  try {
-    std::forward<Call>(call)();
-  } catch (const std::logic_error& e) {
-    return e.what();
-  }
-  return "no error";
-}
+ private:
+  journal& log_;
+};
 
 TEST(forked_child, is_refused_what_it_sends_and_asks) {
   troupe::system system;
@@ -82,10 +61,11 @@ TEST(forked_child, gets_an_error_where_it_would_wait_for_threads_that_it_has_not
                                          [&] { (void)on.pump.drain(); },
                                          [&] { (void)system.statistics(); },
                                          [&] { (void)system.collect_cycles(); },
+                                         [&] { (void)system.unreachable_suspects(); },
+                                         [&] { (void)system.overloaded_actors(); },
                                          [&] { const troupe::system another; }};
   for (const auto& each : calls) {
-    EXPECT_THAT(in_child([&] { return error_of(each); }),
-                HasSubstr("forked while its parent had a troupe::system"));
+    EXPECT_THAT(in_child([&] { return error_of(each); }), HasSubstr(forked_error));
   }
   it.send(answer_now{5});
   EXPECT_EQ(asked.get().value(), 5);
@@ -101,6 +81,102 @@ TEST(forked_child, ends_objects_of_the_parent_without_waiting) {
               return std::string("ended");
             }),
             "ended");
+}
+
+TEST(forked_child, gets_an_error_where_it_would_arm_a_timer_or_stop_an_actor) {
+  journal log;
+  troupe::system system;
+  const auto it = system.spawn<bystander>(log);
+  const recipient<note> same = it;
+  timer once = it.send_after(1h, note{"late"});
+  const std::function<void()> calls[] = {[&] { (void)it.send_after(1ms, note{"in the child"}); },
+                                         [&] { (void)it.send_every(1ms, note{"in the child"}); },
+                                         [&] { (void)same.send_after(1ms, note{"in the child"}); },
+                                         [&] { it.stop(); },
+                                         [&] { it.stop_now(); },
+                                         [&] { same.stop(); },
+                                         [&] { same.stop_now(); }};
+  for (const auto& each : calls) {
+    EXPECT_THAT(in_child([&] { return error_of(each); }), HasSubstr(forked_error));
+  }
+  EXPECT_EQ(in_child([&] { return std::string(once.cancel() ? "cancelled" : "never fires"); }),
+            "never fires");
+  EXPECT_TRUE(once.cancel()) << "in the parent it is armed";
+  (void)it.send_after(1ms, note{"fired"});
+  EXPECT_TRUE(log.wait_for(1)) << "the parent goes on";
+}
+
+TEST(forked_child, releases_the_last_reference_to_an_actor_of_the_parent_without_waiting) {
+  journal log;
+  troupe::system system;
+  auto it = system.spawn<bystander>(log);
+  EXPECT_EQ(in_child([&] {
+              it = {};
+              return std::string("released");
+            }),
+            "released");
+  EXPECT_EQ(it.send(note{"there"}), delivery::accepted);
+  EXPECT_TRUE(log.wait_for(1));
+}
+
+// Its first move waits, under the lock of the channel.
+struct slow_to_move {
+  struct gate {
+    event begun;
+    event go_on;
+  };
+  explicit slow_to_move(gate* of) : at(of) {}
+  slow_to_move(slow_to_move&& other) noexcept : at(std::exchange(other.at, nullptr)) {
+    if (at == nullptr) return;
+    at->begun.set();
+    EXPECT_TRUE(at->go_on.wait());
+    at = nullptr;
+  }
+  slow_to_move& operator=(slow_to_move&&) = delete;
+  gate* at;
+};
+
+TEST(forked_child, gets_an_error_from_a_channel_whose_lock_another_thread_holds) {
+  const troupe::system system;
+  slow_to_move::gate gate;
+  const channel<slow_to_move> its(4);
+  std::optional<channel<slow_to_move>> copy(its);
+  std::thread other([&] { (void)its.try_send(slow_to_move(&gate)); });
+  EXPECT_TRUE(gate.begun.wait());
+  const std::function<void()> calls[] = {
+      [&] { (void)its.send(slow_to_move(nullptr)); },
+      [&] { (void)its.try_send(slow_to_move(nullptr)); },
+      [&] { (void)its.receive(); },
+      [&] { (void)its.try_receive(); },
+      [&] { (void)its.receive_until(clock::now() + 1ms); },
+      [&] { (void)select(from(its, [](slow_to_move) {})); },
+      [&] { (void)its.size(); },
+      [&] { (void)its.counts(); },
+      [&] { (void)its.is_closed(); },
+      [&] { its.close(); },
+  };
+  for (const auto& each : calls) {
+    EXPECT_THAT(in_child([&] { return error_of(each); }), HasSubstr(forked_error));
+  }
+  EXPECT_EQ(in_child([&] {
+              const channel<slow_to_move>::sender end = its;
+              copy.reset();
+              return std::string("released");
+            }),
+            "released");
+  gate.go_on.set();
+  other.join();
+  EXPECT_TRUE(its.try_receive().has_value()) << "the parent goes on";
+}
+
+TEST(forked_child, of_a_process_without_a_system_uses_its_channels) {
+  { const troupe::system before; }
+  const channel<int> its(1);
+  EXPECT_EQ(in_child([&] {
+              (void)its.try_send(3);
+              return std::to_string(its.try_receive().value());
+            }),
+            "3");
 }
 
 TEST(forked_child, of_a_process_without_a_system_makes_its_own) {

@@ -16,24 +16,56 @@
 #include "frozen_actors.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <new>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include <troupe/sync/per_process.hpp>
+
 #include "runtime.hpp"
 #include "side_block.hpp"
 
 namespace troupe::detail {
 
-// Waits as long as the marking of the actors that terminate together takes; that waits for no other
-// thread.
+namespace {
+
+// The undecided actor that a thread waits for, of any system. The search decides about it at the
+// end of its slice: while it marks, the actor lives; when all are marked, the actor ends. If several
+// threads wait, the others ask afterwards.
+struct awaited_decision {
+  [[nodiscard]] static atomic<const lifeline*>& here() noexcept {
+    return per_process<awaited_decision>::here().which;
+  }
+  atomic<const lifeline*> which{nullptr};
+};
+
+}  // namespace
+
+// Waits for the end of a slice of the search. The search waits for no other thread.
 bool lifeline::try_hold_when_decided(std::uint32_t generation) noexcept {
+  // [awaited] relaxed, all of these: the pointer is only compared. The decision shows in the word.
+  struct asking_for {
+    const lifeline* const mine;
+    bool asks = false;
+    void ask() noexcept {
+      atomic<const lifeline*>& place = awaited_decision::here();
+      const lifeline* now = place.load(relaxed);
+      if (now != nullptr) return;
+      if (place.compare_exchange_strong(now, mine, relaxed, relaxed)) asks = true;
+    }
+    ~asking_for() {
+      const lifeline* own = mine;
+      if (asks) awaited_decision::here().compare_exchange_strong(own, nullptr, relaxed, relaxed);
+    }
+  } decision{this};
   while (!try_hold(generation)) {
     const state last = now_after_others();
     if (last.generation() != generation) return false;
     if (last.undecided()) {
+      decision.ask();
       cpu_relax();
       std::this_thread::yield();
     } else if (last.ending()) {
@@ -74,30 +106,58 @@ void list(listed_references& in, control_block& target, const void* handle) {
 void frozen_actors::freeze(which those, const std::vector<const control_block*>* only) {
   if (only != nullptr && only->empty()) return;
   home_.for_each_actor([&](control_block& block) {
+    (void)pace_.took();
     if (those == which::that_list && block.type().references == nullptr) return;
     if (only != nullptr && !std::binary_search(only->begin(), only->end(), &block, std::less<>{}))
       return;
     nodes_.push_back({.block = &block, .references = 0});
     if (!block.try_freeze()) nodes_.pop_back();
   });
-  places_.reserve(nodes_.size());
-  for (const node& each : nodes_) {
-    places_.push_back({each.block, static_cast<std::uint32_t>(&each - nodes_.data())});
-  }
-  std::sort(places_.begin(), places_.end(),
-            [](const place& a, const place& b) { return std::less<>{}(a.block, b.block); });
+  enter_places();
   open_.reserve(nodes_.size());
   listed_references found;
-  for (node& each : nodes_) list_references_of(each, found);
+  for (node& each : nodes_) {
+    list_references_of(each, found);
+    (void)pace_.took(1 + found.all.size());
+    found.all.clear();
+  }
   // After the listing: the references that were listed are counted by then.
-  for (node& each : nodes_) each.references = each.block->line().now().count();
+  for (node& each : nodes_) {
+    each.references = each.block->line().now().count();
+    (void)pace_.took();
+  }
+}
+
+void frozen_actors::enter_places() {
+  if (nodes_.empty()) return;
+  places_.assign(std::bit_ceil(2 * nodes_.size()), 0);
+  for (node& each : nodes_) {
+    std::size_t at = place_of(each.block);
+    while (places_[at] != 0) at = (at + 1) % places_.size();
+    places_[at] = static_cast<std::uint32_t>(&each - nodes_.data()) + 1;
+    (void)pace_.took();
+  }
+}
+
+// The high bits of the product depend on all bits of the address.
+std::size_t frozen_actors::place_of(const control_block* block) const noexcept {
+  const auto key = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block));
+  return ((key * 0x9e37'79b9'7f4a'7c15U) >> 32) % places_.size();
+}
+
+frozen_actors::node* frozen_actors::frozen(const control_block* block) noexcept {
+  if (places_.empty()) return nullptr;
+  for (std::size_t at = place_of(block); places_[at] != 0; at = (at + 1) % places_.size()) {
+    node& one = nodes_[places_[at] - 1];
+    if (one.block == block) return &one;
+  }
+  return nullptr;
 }
 
 void frozen_actors::list_references_of(node& one, listed_references& found) {
   one.first = static_cast<std::uint32_t>(edges_.size());
   const actor_type& type = one.block->type();
   if (type.references == nullptr) return;
-  found.all.clear();
   try {
     reference_visitor visit(found);
     type.references(one.block->object(), visit);
@@ -113,13 +173,10 @@ void frozen_actors::list_references_of(node& one, listed_references& found) {
   const void* last = nullptr;
   for (const listed_references::one& each : found.all) {
     if (std::exchange(last, each.handle) == each.handle) continue;
-    const auto target = std::lower_bound(
-        places_.begin(), places_.end(), each.target,
-        [](const place& a, const control_block* b) { return std::less<>{}(a.block, b); });
-    // it is not frozen
-    if (target == places_.end() || target->block != each.target) continue;
-    edges_.push_back(target->in_nodes);
-    ++nodes_[target->in_nodes].listed;
+    node* const target = frozen(each.target);
+    if (target == nullptr) continue;
+    edges_.push_back(static_cast<std::uint32_t>(target - nodes_.data()));
+    ++target->listed;
   }
 }
 
@@ -129,6 +186,7 @@ void frozen_actors::thaw_living(bool others_too) noexcept {
     if (each.is_done || !(each.lives || others_too)) continue;
     each.is_done = true;
     each.block->thaw();
+    (void)pace_.took();
   }
 }
 
@@ -139,23 +197,29 @@ template <class Lives>
 void frozen_actors::find_living(Lives&& lives) noexcept {
   for (node& each : nodes_) {
     if (!each.lives && lives(each)) let_live(each);
+    (void)pace_.took();
   }
 }
 
-// There is room in open_: each node enters it once.
+void frozen_actors::set_living(node& one) noexcept {
+  if (one.lives) return;
+  one.lives = true;
+  if (std::exchange(one.marked, false)) one.block->line().unmark();
+  // There is room: each node enters it once.
+  open_.push_back(static_cast<std::uint32_t>(&one - nodes_.data()));
+}
+
 void frozen_actors::let_live(node& one) noexcept {
-  const auto add = [this](node& next) {
-    if (next.lives) return;
-    next.lives = true;
-    if (std::exchange(next.marked, false)) next.block->line().unmark();
-    open_.push_back(static_cast<std::uint32_t>(&next - nodes_.data()));
-  };
-  add(one);
+  set_living(one);
   while (!open_.empty()) {
     const std::uint32_t at = open_.back();
     open_.pop_back();
     const std::size_t end = at + 1 < nodes_.size() ? nodes_[at + 1].first : edges_.size();
-    for (std::size_t edge = nodes_[at].first; edge < end; ++edge) add(nodes_[edges_[edge]]);
+    for (std::size_t edge = nodes_[at].first; edge < end; ++edge) {
+      set_living(nodes_[edges_[edge]]);
+      if (!pace_.took()) continue;
+      if (node* const next = awaited()) set_living(*next);
+    }
   }
 }
 
@@ -174,22 +238,44 @@ frozen_actors::outcome frozen_actors::end_unreachable() noexcept {
   for (node& each : nodes_) {
     if (each.lives) continue;
     each.marked = each.block->line().try_mark(each.references);
-    if (each.marked && !each.block->has_something_to_do()) continue;
-    result.again = true;
-    let_live(each);
+    if (!each.marked || each.block->has_something_to_do()) {
+      result.again = true;
+      let_live(each);
+    }
+    if (!pace_.took()) continue;
+    if (node* const next = awaited()) {
+      result.again = true;
+      let_live(*next);
+    }
   }
   // Ends all of them before any is scheduled: the first to terminate releases the others.
   for (node& each : nodes_) {
-    if (each.lives) continue;
-    each.block->line().end_marked();
-    ++result.ended;
+    end_marked(each, result);
+    if (!pace_.took()) continue;
+    if (node* const next = awaited()) end_marked(*next, result);
   }
+  thaw_living(false);
   for (node& each : nodes_) {
     if (each.lives) continue;
     each.is_done = true;
     each.block->end_unreachable();
+    (void)pace_.took();
   }
   return result;
+}
+
+void frozen_actors::end_marked(node& one, outcome& counts) noexcept {
+  if (!std::exchange(one.marked, false)) return;
+  one.block->line().end_marked();
+  ++counts.ended;
+}
+
+// The undecided one of these that a thread waits for. Null: none.
+frozen_actors::node* frozen_actors::awaited() noexcept {
+  const lifeline* const line = awaited_decision::here().load(relaxed);  // [awaited]
+  if (line == nullptr) return nullptr;
+  node* const one = frozen(&control_block::of(const_cast<lifeline&>(*line)));
+  return one != nullptr && one->marked ? one : nullptr;
 }
 
 std::vector<troupe::system::suspect> frozen_actors::suspects() {

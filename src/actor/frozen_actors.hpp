@@ -9,8 +9,11 @@
 #include <troupe/actor/references.hpp>
 #include <troupe/actor/system.hpp>
 
+#include "slices.hpp"
+
 namespace troupe::detail {
 
+class lifeline;
 class runtime;
 
 /// The references that a reference_visitor has recorded for one actor.
@@ -29,13 +32,15 @@ struct listed_references {
 /// Threads:   one thread; at most one object per system at a time.
 /// Invariant: when this is destroyed, every actor that it froze has been thawed or has begun to
 ///            terminate.
-/// Cost:      a search of a sorted array for each reference; 40 bytes for each actor and 4 for each
-///            reference.
+/// Cost:      a look into a hash table for each reference; 44 bytes for each actor and 4 for each
+///            reference. The thread yields its core after each slice. A thread that tries to
+///            reference one of the actors while it is undecided waits for one slice, not for all.
 class frozen_actors {
  public:
   enum class which : std::uint8_t { that_list, all };
 
-  explicit frozen_actors(runtime& home) noexcept : home_(home) {}
+  /// `pace`: outlives this.
+  frozen_actors(runtime& home, slices& pace) noexcept : home_(home), pace_(pace) {}
   frozen_actors(const frozen_actors&) = delete;
   frozen_actors& operator=(const frozen_actors&) = delete;
   ~frozen_actors() { thaw_living(true); }
@@ -62,7 +67,7 @@ class frozen_actors {
     // its first edge in edges_; its edges end where the next node's begin
     std::uint32_t first = 0;
     bool lives = false;
-    bool marked = false;
+    bool marked = false;   // undecided for other threads
     bool is_done = false;  // thawed, or terminating
   };
 
@@ -71,19 +76,21 @@ class frozen_actors {
   template <class Lives>
   void find_living(Lives&& lives) noexcept;
   void let_live(node& one) noexcept;
+  void set_living(node& one) noexcept;
   void thaw_living(bool others_too) noexcept;
+  void enter_places();
+  [[nodiscard]] std::size_t place_of(const control_block* block) const noexcept;
+  [[nodiscard]] node* frozen(const control_block* block) noexcept;
+  [[nodiscard]] node* awaited() noexcept;
+  void end_marked(node& one, outcome& counts) noexcept;
 
   runtime& home_;
-  struct place {
-    const control_block* block;
-    std::uint32_t in_nodes;
-  };
-
+  slices& pace_;
   // in the order of for_each_actor(), in which they also terminate
   std::vector<node> nodes_;
-  std::vector<place> places_;         // by the address of the block
-  std::vector<std::uint32_t> edges_;  // indexes of the referenced nodes
-  std::vector<std::uint32_t> open_;   // living nodes whose references are still to be followed
+  std::vector<std::uint32_t> places_;  // a hash table of indexes of nodes, plus 1; 0: empty
+  std::vector<std::uint32_t> edges_;   // indexes of the referenced nodes
+  std::vector<std::uint32_t> open_;    // living nodes whose references are still to be followed
 };
 
 }  // namespace troupe::detail

@@ -7,8 +7,9 @@
 namespace troupe::detail {
 
 void receives_no_such_message(const char* member, std::string_view actor) {
-  throw std::logic_error("context::" + std::string(member) + "() names a message with which " +
-                         std::string(actor) + " was not spawned: add it to spawn<…>()");
+  throw std::logic_error("context::" + std::string(member) +
+                         "() waits for a message type that was not listed when " +
+                         std::string(actor) + " was spawned: add it to spawn<…>()");
 }
 
 }  // namespace troupe::detail

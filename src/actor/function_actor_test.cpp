@@ -213,7 +213,8 @@ TEST(function_actor, that_waits_for_what_it_cannot_be_sent_fails_and_says_so) {
   on.play();
   ASSERT_EQ(on.told.failures().size(), 1u);
   EXPECT_THAT(on.told.failures()[0].what,
-              ::testing::StartsWith("context::receive() names a message with which "));
+              ::testing::StartsWith(
+                  "context::receive() waits for a message type that was not listed when "));
 }
 
 TEST(function_actor, is_told_of_the_end_of_others) {

@@ -133,7 +133,7 @@ TEST(link, to_one_that_stop_now_ends_ends_the_other) {
   theatre t;
   t.a.stop_now();
   EXPECT_THAT(t.ends(), ElementsAre(exit_reason::stopped_now, exit_reason::link_broken));
-  EXPECT_THAT(t.downs[1].what, HasSubstr("which stop_now() has ended"));
+  EXPECT_THAT(t.downs[1].what, HasSubstr("which stop_now() terminated"));
 }
 
 TEST(link, to_one_that_stops_leaves_the_other) {
@@ -244,7 +244,7 @@ TEST(link, to_one_of_which_nothing_is_known_any_more_is_abnormal) {
   theatre t;
   t.a.send(act{[](member& m) { m.link(address{}); }});
   EXPECT_THAT(t.ends(), ElementsAre(exit_reason::link_broken, exit_reason::link_broken));
-  EXPECT_THAT(t.downs[0].what, HasSubstr("which had ended before"));
+  EXPECT_THAT(t.downs[0].what, HasSubstr("which had already terminated"));
 }
 
 TEST(link, of_one_that_traps_to_one_that_has_ended_tells_once_for_each_call) {

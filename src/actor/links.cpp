@@ -62,7 +62,7 @@ end_cause cause_before(const address& other, control_block* target) {
   end_cause why;
   if (target == nullptr) {
     why.linked = std::make_shared<const std::string>("linked with actor " + to_string(other) +
-                                                     ", which had ended before");
+                                                     ", which had already terminated");
     return why;
   }
   why.reason = target->reason();
@@ -85,7 +85,7 @@ std::string broken_by(control_block& who, exit_reason reason, const std::string&
   // the first cause, for a whole chain of links
   if (reason == exit_reason::link_broken) return what;
   const std::string name = std::string(who.name()) + " (" + to_string(who.where()) + ")";
-  if (reason != exit_reason::failed) return "linked with " + name + ", which stop_now() has ended";
+  if (reason != exit_reason::failed) return "linked with " + name + ", which stop_now() terminated";
   return "linked with " + name + ", which failed" + (what.empty() ? "" : ": " + what);
 }
 

@@ -13,8 +13,9 @@ class control_block;
 /// The bytes that the mailboxes of one system have taken beyond their limits, because a sender with
 /// backpressure is suspended only after its handler.
 ///
-/// Threads: any. Exact, except that a mailbox's share is given back only when the mailbox is half
-///          empty.
+/// Threads: any. A mailbox's share is never less than what it holds beyond its limit. It may be more:
+///          what the actor has handled is subtracted as often as it is reported to the memory budget,
+///          and the rest when the mailbox is half empty.
 class overdraft {
  public:
   /// No thread may charge meanwhile.

@@ -135,16 +135,17 @@ std::unique_ptr<const overload_rules> make_rules(const spawn_options& options,
   if (policy == overflow::policy::drop_oldest) {
     if (messages == no_limit) {
       throw std::invalid_argument(
-          "troupe: overflow::drop_oldest needs max_messages: its places are made at spawn");
+          "troupe: overflow::drop_oldest needs max_messages, because its slots are allocated at "
+          "spawn: set a finite spawn_options::max_messages");
     }
     own->ring = std::make_unique<drop_ring>(messages, bytes, token_dispatch, high_token_dispatch);
   }
   if (policy == overflow::policy::redirect) {
     own->target = options.on_full.target();
     if (own->target->from->identity != type.identity) {
-      throw std::invalid_argument("troupe: overflow::redirect_to<" +
-                                  std::string(own->target->from->name) + "> was given to a " +
-                                  std::string(type.name));
+      throw std::invalid_argument(
+          "troupe: overflow::redirect_to<" + std::string(own->target->from->name) +
+          "> was used to spawn an actor of the class " + std::string(type.name));
     }
   }
   own->routes = options.on_full.routes();
@@ -378,7 +379,8 @@ envelope* control_block::redirected(const redirection& where, envelope& sent) no
     const auto* const entry = std::find_if(where.table, end, [&](const redirected_message& m) {
       return m.from != nullptr && is_same_message(*m.from, *message.how);
     });
-    TROUPE_ASSERT(entry != end, "a message that is not in the list of what its actor understands");
+    TROUPE_ASSERT(entry != end,
+                  "a message whose type is not in the list of its actor's message types");
     if (entry->to == nullptr) {  // a request for which the target's reply has another type
       tell_overload(overload_event::kind::refused, *message.how);
       discard_for_room(message);

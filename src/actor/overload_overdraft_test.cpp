@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <troupe/memory/memory_size.hpp>
@@ -124,6 +125,116 @@ TEST(overdraft, that_is_exhausted_is_told_once_in_a_second) {
   EXPECT_EQ(static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), kind::refused)),
             refused);
   p.run_until_idle();
+}
+
+// ── Mailboxes that are never half empty ───────────────────────────────────────────────────────
+
+struct once_more {
+  std::uint32_t times;
+};
+
+/// Sends each message to itself again. Keeps the highest overdraft that it sees.
+class repeater : public actor {
+ public:
+  struct result {
+    std::uint64_t refused = 0;
+    std::uint64_t overdraft = 0;
+    int ended = 0;
+  };
+  explicit repeater(result& to) : to_(to) {}
+  void on(once_more m) {
+    if (m.times == 0) {
+      ++to_.ended;
+      return;
+    }
+    to_.refused += self(this).send(once_more{m.times - 1}) == R ? 1 : 0;
+    if (m.times % 64 == 0) {
+      to_.overdraft = std::max(to_.overdraft, system().statistics().overdraft_bytes);
+    }
+  }
+
+ private:
+  result& to_;
+};
+
+/// As above, in batches.
+class batch_repeater : public actor {
+ public:
+  explicit batch_repeater(repeater::result& to) : to_(to) {}
+  void on(std::span<once_more> those) {
+    for (const once_more& each : those) {
+      if (each.times == 0) {
+        ++to_.ended;
+      } else {
+        to_.refused += self(this).send(once_more{each.times - 1}) == R ? 1 : 0;
+      }
+    }
+    to_.overdraft = std::max(to_.overdraft, system().statistics().overdraft_bytes);
+  }
+
+ private:
+  repeater::result& to_;
+};
+
+// 4,000 times 64 messages are 8 MB, and the overdraft is 512 KiB.
+template <class Repeater>
+void expect_overdraft_of_what_waits(std::size_t limit, int messages) {
+  SCOPED_TRACE(limit);
+  constexpr std::uint32_t times = 4'000;
+  recorder told;
+  repeater::result got;
+  {
+    troupe::system s{with_budget(told, 1 << 20)};
+    pump p{s};
+    const auto it =
+        s.spawn<Repeater>(spawn_options{.where = bound_to(p), .max_messages = limit}, got);
+    for (int i = 0; i < messages; ++i) EXPECT_NE(it.send(once_more{times}), R);
+    p.run_until_idle();
+    EXPECT_EQ(s.statistics().overdraft_bytes, 0u);
+    EXPECT_EQ(s.statistics().messages_refused, 0u);
+  }
+  EXPECT_EQ(got.refused, 0u);
+  EXPECT_EQ(got.ended, messages);
+  constexpr std::uint64_t envelope_bytes = 32;
+  // The messages of a turn are subtracted at its end, at the latest.
+  EXPECT_LE(got.overdraft, (static_cast<std::uint64_t>(messages) + 128) * envelope_bytes);
+}
+
+TEST(overdraft, of_an_actor_that_keeps_sending_to_itself_is_what_waits_beyond_its_limit) {
+  for (const std::size_t limit : {1u, 2u, 16u, 63u, 64u, 100u}) {
+    expect_overdraft_of_what_waits<repeater>(limit, 1);
+    expect_overdraft_of_what_waits<repeater>(limit, 64);
+    expect_overdraft_of_what_waits<repeater>(limit, 200);
+  }
+}
+
+TEST(overdraft, of_batches_that_an_actor_keeps_sending_to_itself_is_what_waits_beyond_its_limit) {
+  for (const std::size_t limit : {1u, 16u, 64u}) {
+    expect_overdraft_of_what_waits<batch_repeater>(limit, 64);
+    expect_overdraft_of_what_waits<batch_repeater>(limit, 200);
+  }
+}
+
+// A thread with a pump is never suspended. The receiver is as fast as this thread, and never half
+// empty.
+TEST(overdraft, of_a_mailbox_that_stays_full_is_what_waits_beyond_its_limit) {
+  recorder told;
+  std::vector<int> got;
+  troupe::system s{with_budget(told, 64 << 10)};
+  pump p{s};
+  const auto full = s.spawn<sink>(spawn_options{.where = bound_to(p), .max_messages = 8}, got);
+  EXPECT_THAT(send_items(full, 8), Each(A));
+  EXPECT_THAT(send_items(full, 4, 8), Each(P));
+  const std::uint64_t four = s.statistics().overdraft_bytes;
+  constexpr int more = 10'000;
+  for (int i = 12; i < 12 + more; ++i) {
+    EXPECT_EQ(p.drain_at_most(1), 1u);
+    ASSERT_EQ(full.send(item{i}), P);
+    ASSERT_LE(s.statistics().overdraft_bytes, four + four / 4);
+  }
+  p.run_until_idle();
+  EXPECT_EQ(got, numbers(0, 12 + more));
+  EXPECT_EQ(s.statistics().overdraft_bytes, 0u);
 }
 
 // More than a mailbox can count.

@@ -183,8 +183,8 @@ struct sums {
 
 bool expect(bool holds, const char* promise, std::uint64_t seed) {
   if (!holds)
-    std::printf("BROKEN in the round of seed %llu: %s\n", static_cast<unsigned long long>(seed),
-                promise);
+    std::printf("BROKEN in the round with the seed %llu: %s\n",
+                static_cast<unsigned long long>(seed), promise);
   return holds;
 }
 
@@ -254,20 +254,23 @@ bool play_round(std::uint64_t seed, std::size_t messages, sums& total) {
         });
       }
     }
-    good &= expect(s.shutdown(30s).complete(), "shutdown ends everybody", seed);
+    good &= expect(s.shutdown(30s).complete(), "shutdown terminates all actors", seed);
     const troupe::statistics now = s.statistics();
     good &= expect(now.messages_refused >= all.refused, "refusals are counted", seed);
     good &= expect(now.messages_dropped >= all.dropped, "drops are counted", seed);
-    good &= expect(now.pauses >= all.paused, "pauses are counted", seed);
-    good &= expect(now.messages_waiting == 0, "no message waits when all have ended", seed);
-    good &= expect(now.message_bytes_waiting == 0, "no bytes wait when all have ended", seed);
-    good &= expect(now.senders_paused == 0, "nobody is paused when all have ended", seed);
-    good &= expect(group.used() == 0, "a budget is given back", seed);
+    good &= expect(now.pauses >= all.paused, "suspensions of senders are counted", seed);
+    good &= expect(now.messages_waiting == 0, "no message waits after all actors have terminated",
+                   seed);
+    good &= expect(now.message_bytes_waiting == 0, "no bytes wait after all actors have terminated",
+                   seed);
+    good &= expect(now.senders_paused == 0,
+                   "no sender is suspended after all actors have terminated", seed);
+    good &= expect(group.used() == 0, "the memory budget is released", seed);
   }
   good &= expect(all.doubled == 0, "no message is handled twice", seed);
   // Each message that was sent was either handled, or reported as refused, dropped or dead.
   good &= expect(all.attempted == all.handled + all.refused + all.dropped + all.dead,
-                 "every message is handled or told", seed);
+                 "every message is handled or reported", seed);
   if (!good) {
     std::printf(
         "sent %llu, handled %llu, refused %llu, dropped %llu, dead %llu\n",

@@ -100,8 +100,10 @@ TEST(pump_wakeup, that_was_replaced_is_not_called_any_more) {
   stage s;
   const auto a = s.spawn<plain>();
   atomic<bool> enough{false};
+  atomic<bool> is_over{false};
   std::thread sender([&] {
     while (!enough) a.send(1);
+    is_over = true;
   });
   const auto has_worked = [&] { return s.pump.drain() > 0; };
   for (int round = 0; round < 500; ++round) {
@@ -118,6 +120,8 @@ TEST(pump_wakeup, that_was_replaced_is_not_called_any_more) {
     if (HasFailure()) break;
   }
   enough = true;
+  // It may wait for room in the mailbox.
+  EXPECT_TRUE(eventually([&] { return s.pump.drain(), is_over.load(); }));
   sender.join();
 }
 

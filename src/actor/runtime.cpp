@@ -16,6 +16,8 @@
 #include <troupe/sync/at_fork.hpp>
 #include <troupe/sync/per_process.hpp>
 
+#include "forked.hpp"
+#include "pauses_walk.hpp"
 #include "serial_group.hpp"
 
 namespace troupe::detail {
@@ -29,7 +31,6 @@ struct spare_runtimes {
   std::vector<runtime*> all;
   std::size_t made = 0;  // all and with_threads have room for that many
   std::vector<runtime*> with_threads;
-  bool lost_threads = false;  // this process is such a child
 
   ~spare_runtimes() {
     for (runtime* each : all) delete each;
@@ -77,7 +78,7 @@ spare_runtimes& spares() { return per_process<spare_runtimes>::here(); }
 void lose_threads() {
   spare_runtimes& spare = spares();
   for (runtime* each : spare.with_threads) each->is_in_forked_child();
-  spare.lost_threads = spare.lost_threads || !spare.with_threads.empty();
+  threads_are_lost = threads_are_lost || !spare.with_threads.empty();
   spare.guard.unlock();
 }
 
@@ -100,11 +101,7 @@ runtime& runtime::open(troupe::system& owner, system_options options) {
   const sending_rules first =
       make_rules(bounds.messages, bounds.bytes, overflow::policy::backpressure);
   be_told_of_forks();
-  {
-    spare_runtimes& spare = spares();
-    const std::lock_guard lock(spare.guard);
-    if (spare.lost_threads) throw_forked("there can be no further system here");
-  }
+  if (threads_are_lost) throw_forked("no system can be created");
   runtime* home = spare_one(bounds, first);
   if (home == nullptr) {
     home = new runtime(bounds, first);
@@ -242,6 +239,7 @@ void runtime::start(system_options options) {
 
 void runtime::close() {
   cycles_.stop();
+  waits_of_all::here().parked.join();
   timers_.stop();
   dispatchers_.stop();  // until then a listener may be notified, and ask about them
   timers_.end();
@@ -254,7 +252,7 @@ void runtime::close() {
     std::list<std::unique_ptr<thread_executor>> threads;
     const std::lock_guard lock(mutex_);
     TROUPE_EXPECTS(pumps_.empty(),
-                   "a troupe::pump, or what has one (net::loop, http::server), outlives its "
+                   "a troupe::pump or its owner (net::loop, http::server) outlives its "
                    "troupe::system: destroy it before the system");
     threads.swap(threads_);
   }
@@ -284,9 +282,9 @@ void runtime::expect_settled() const {
   check("actors of a system", count_actors().alive());
   check("the overdraft of a system", overdraft_.used());
   check("suspended senders", pauses_.waiting());
-  check("handlers that wait for room", pauses_.in_lines());
+  check("handlers waiting for mailbox space", pauses_.in_lines());
   check("timers", timers_.armed());
-  check("requests whose reply is waited for", request_cycles_.size());
+  check("pending requests", request_cycles_.size());
 }
 
 // A thread that is inside a hook continues with it.
@@ -304,6 +302,7 @@ void runtime::give_back() noexcept {
 
 // Made without the lock: of two that are made concurrently the first one stays.
 system_extension& runtime::extension(make_extension make) {
+  check_threads("its names and topics cannot be used");
   std::unique_ptr<system_extension> fresh;
   for (;;) {
     {
@@ -330,9 +329,14 @@ void runtime::is_in_forked_child() noexcept {
 
 void runtime::throw_forked(const char* what) {
   throw std::logic_error(
-      "troupe: this process was forked while its parent had a troupe::system, and has none of its "
-      "threads; " +
-      std::string(what) + ". Call exec or _exit, or fork before the first system is made");
+      "troupe: this process was forked while its parent had a troupe::system, whose threads do not "
+      "exist here; " +
+      std::string(what) + ". Call exec or _exit, or fork before the first system is created");
+}
+
+void check_not_forked(const char* what) {
+  if (is_forked_child()) [[unlikely]]
+    runtime::throw_forked(what);
 }
 
 // ── Spawning ──────────────────────────────────────────────────────────────────────────────────
@@ -347,14 +351,15 @@ executor& runtime::executor_of(std::string_view dispatcher) const {
 executor& runtime::pool_for(const spawn_options& options) const {
   const bool is_placed = options.where.where() != placement::kind::pool;
   if (options.group && !options.dispatcher.empty()) {
-    throw std::invalid_argument("troupe: spawn_options has the dispatcher \"" + options.dispatcher +
-                                "\" and a group: give the dispatcher to the group");
+    throw std::invalid_argument("troupe: spawn_options has both the dispatcher \"" +
+                                options.dispatcher +
+                                "\" and a group: set the dispatcher of the group instead");
   }
   if (is_placed && (options.group || !options.dispatcher.empty())) {
     throw std::invalid_argument(
         "troupe: spawn_options has " +
         (options.group ? "a group" : "the dispatcher \"" + options.dispatcher + "\"") +
-        " and another `where` than pool: choose one of them");
+        " and a `where` other than pool: choose one of them");
   }
   if (options.group) return serial_group_access::executor_in(*this, *options.group);
   return executor_of(options.dispatcher);
@@ -377,7 +382,7 @@ control_block& runtime::make_actor(const actor_type& type, const spawn_options* 
       runs_on = own.get();
       break;
     case placement::kind::pump:
-      TROUPE_EXPECTS(where.on() != nullptr, "bound_to() was given no pump");
+      TROUPE_EXPECTS(where.on() != nullptr, "bound_to() was called without a pump");
       runs_on = bound = &bound_executor::of(*where.on());
       TROUPE_EXPECTS(&bound->home() == this, "the pump belongs to another system");
       break;
@@ -509,7 +514,7 @@ void runtime::add(bound_executor& pump) {
   const std::lock_guard lock(mutex_);
   for (const bound_executor* each : pumps_) {
     if (pump.is_pumped_by(this_thread_id()) && each->is_pumped_by(this_thread_id())) {
-      throw std::logic_error("this thread has a troupe::pump of this system already: use that one");
+      throw std::logic_error("this thread already has a troupe::pump of this system: use that one");
     }
   }
   pumps_.push_back(&pump);

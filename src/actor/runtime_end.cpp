@@ -30,14 +30,14 @@ void must_not_be_in_handler(const char* what) {
   if (this_turn().running == nullptr) return;
   throw std::logic_error("system::" + std::string(what) + "() inside a handler of " +
                          std::string(this_turn().running->name()) +
-                         " would wait for itself: call it from a thread that is no actor");
+                         " would wait for itself: call it from a thread that runs no actor");
 }
 
 }  // namespace
 
 shutdown_report runtime::shutdown(duration deadline, backlog what) {
   must_not_be_in_handler(what == backlog::handled ? "shutdown" : "shutdown_now");
-  check_threads("no actor can end");
+  check_threads("no actor can terminate");
   const time_point began = clock::now();
   const time_point until = later(began, deadline);
   // [stopping] seq_cst: a spawner opens the slot, counts the actor, and then reads stopping_; this
@@ -86,7 +86,7 @@ bool runtime::tell_all_to_stop(backlog what) noexcept {
 
 bool runtime::join_all(time_point deadline) {
   must_not_be_in_handler("join_all");
-  check_threads("no actor can end");
+  check_threads("no actor can terminate");
   return wait_for_everybody(deadline);
 }
 
@@ -129,9 +129,9 @@ std::string runtime::doing(const control_block& block) const {
   }
   const std::lock_guard lock(mutex_);
   for (const bound_executor* each : pumps_) {
-    if (&block.runs_on() == each) return "waits for its pump, which nobody pumps";
+    if (&block.runs_on() == each) return "waits for its pump, which no thread runs";
   }
-  return block.in_life() == phase::starting ? "has not started" : "waits for a turn";
+  return block.in_life() == phase::starting ? "has not started" : "waits to be scheduled";
 }
 
 }  // namespace troupe::detail

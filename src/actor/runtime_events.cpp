@@ -93,11 +93,11 @@ static void print_exhausted(const overload_event& event, std::size_t budget,
                             std::size_t overdraft) {
   const bool all = event.what == overload_event::kind::budget_exhausted;
   std::fprintf(stderr,
-               "troupe: the %s of %zu bytes is exhausted: a message %.*s to actor %.*s (%s) was "
+               "troupe: the %s of %zu bytes is exhausted: message %.*s to actor %.*s (%s) was "
                "refused. Raise system_options::memory_budget, or lower max_messages or max_bytes\n",
-               all ? "memory budget" : "overdraft beyond the limits of mailboxes",
-               all ? budget : overdraft, static_cast<int>(event.message.size()),
-               event.message.data(), static_cast<int>(event.actor.size()), event.actor.data(),
+               all ? "memory budget" : "mailbox overdraft", all ? budget : overdraft,
+               static_cast<int>(event.message.size()), event.message.data(),
+               static_cast<int>(event.actor.size()), event.actor.data(),
                to_string(event.to).c_str());
 }
 

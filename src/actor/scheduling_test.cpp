@@ -273,7 +273,8 @@ TEST(scheduling, a_turn_that_is_asked_to_end_ends_behind_its_message_whatever_th
         : into_(into), whom_(std::move(whom)), full_(std::move(full)) {}
     void on(begin) {
       for (const char c : {'1', '2', '3'}) self(this).send(c);
-      // It would be suspended here if it did not have work of its own.
+      // The second one is beyond the limit: the actor is suspended after this handler, although it
+      // has messages of its own to handle.
       if (full_) full_.send('f'), full_.send('f');
       whom_.send('o');
       detail::this_turn().counts->ask(detail::activity::turn_over);
@@ -298,6 +299,7 @@ TEST(scheduling, a_turn_that_is_asked_to_end_ends_behind_its_message_whatever_th
         s.spawn<asked_to_end>(spawn_options{.max_messages = 4}, text, s.spawn<other>(text), full);
     a.send(begin{});
     EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
+    EXPECT_EQ(s.statistics().pauses, with_full ? 1u : 0u);
     return text;
   };
   EXPECT_EQ(written(false), "o123");

@@ -15,9 +15,8 @@ struct serial_group_access {
   static detail::serial_executor& executor_in(const detail::runtime& home, const serial_group& of) {
     if (of.home_ != &home || of.epoch_ != home.epoch()) {
       throw std::invalid_argument(
-          "troupe: spawn_options::group is one of another system, or of one that has ended: make "
-          "it "
-          "with the system in which its actors are spawned");
+          "troupe: spawn_options::group belongs to another system, or to one that no longer "
+          "exists: create the group with the system that spawns its actors");
     }
     return *of.shared_;
   }

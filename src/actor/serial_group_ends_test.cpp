@@ -114,10 +114,10 @@ TEST(serial_group_ends, does_not_go_with_another_placement) {
   system s({.workers = 1, .dispatchers = {{.name = "io", .workers = 1}}});
   const serial_group group(s);
   EXPECT_THAT(error_of([&] { (void)s.spawn<oracle>({.where = own_thread, .group = group}); }),
-              HasSubstr("a group and another `where` than pool"));
+              HasSubstr("a group and a `where` other than pool"));
   EXPECT_THAT(
       error_of([&] { (void)s.spawn<oracle>({.dispatcher = "io", .group = group}); }),
-      AllOf(HasSubstr("\"io\" and a group"), HasSubstr("give the dispatcher to the group")));
+      AllOf(HasSubstr("\"io\" and a group"), HasSubstr("set the dispatcher of the group instead")));
 }
 
 TEST(serial_group_ends, of_an_unknown_dispatcher_is_refused) {
@@ -136,7 +136,7 @@ TEST(serial_group_ends, of_another_system_is_refused) {
   }
   system next({.workers = 1});  // possibly with the same memory
   EXPECT_THAT(error_of([&] { (void)next.spawn<oracle>({.group = group}); }),
-              HasSubstr("has ended"));
+              HasSubstr("no longer exists"));
 }
 
 }  // namespace

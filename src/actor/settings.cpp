@@ -75,12 +75,14 @@ class reader {
     text = trimmed(text.substr(0, text.find('#')));
     if (text.empty()) return;
     const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) refuse("is no \"NAME = NUMBER\"", text);
+    if (equals == std::string_view::npos) refuse("is not of the form NAME = NUMBER", text);
     const std::string_view name = trimmed(text.substr(0, equals));
     const auto found = std::find_if(settings.begin(), settings.end(),
                                     [&](const setting& each) { return each.name == name; });
-    if (found == settings.end()) refuse("is no setting; there are " + all_names(), name);
-    if (!seen_.insert(found->name).second) refuse("is there twice; leave one of them out", name);
+    if (name == "search_rounds") refuse("has been renamed to spin_rounds", name);
+    if (found == settings.end())
+      refuse("is not a setting; valid settings are " + all_names(), name);
+    if (!seen_.insert(found->name).second) refuse("is set twice; remove one of the lines", name);
     found->set(into, value_of(*found, trimmed(text.substr(equals + 1))));
   }
 
@@ -92,8 +94,9 @@ class reader {
     const char* const end = digits.data() + digits.size();
     const auto [rest, error] = std::from_chars(digits.data(), end, value);
     if (error != std::errc() || rest != end || value < what.least || value > what.most) {
-      refuse("is no value for " + std::string(what.name) + "; allowed are whole numbers from " +
-                 std::to_string(what.least) + " to " + std::to_string(what.most),
+      refuse("is not a valid value for " + std::string(what.name) +
+                 "; it must be a whole number from " + std::to_string(what.least) + " to " +
+                 std::to_string(what.most),
              text);
     }
     return value;

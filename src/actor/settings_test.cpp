@@ -41,7 +41,7 @@ class settings : public ::testing::Test {
 
 TEST_F(settings, each_of_them_is_read) {
   const auto options = read(
-      "workers = 3\nmax_threads=7\n\tturn_messages = 256 # more than usual\nsearch_rounds = 9\r\n\n"
+      "workers = 3\nmax_threads=7\n\tturn_messages = 256 # more than usual\nspin_rounds = 9\r\n\n"
       "# what follows is room\nmax_messages = 1_024\nmax_bytes = 1000000");
   EXPECT_EQ(options.workers, 3U);
   EXPECT_EQ(options.max_threads, 7U);
@@ -63,24 +63,27 @@ TEST_F(settings, an_empty_file_says_nothing) { EXPECT_EQ(read("").workers, 0U); 
 
 TEST_F(settings, the_greatest_number_of_messages_is_one_that_a_system_takes) {
   const troupe::system made(read("max_messages = 131071"));
-  EXPECT_EQ(
-      refused("max_messages = 131072"),
-      "1: \"131072\" is no value for max_messages; allowed are whole numbers from 1 to 131071");
+  EXPECT_EQ(refused("max_messages = 131072"),
+            "1: \"131072\" is not a valid value for max_messages; it must be a whole number from 1 "
+            "to 131071");
 }
 
 TEST_F(settings, a_line_that_is_wrong_is_named_with_what_is_allowed) {
   EXPECT_EQ(refused("workers = 1\nworker = 2\n"),
-            "2: \"worker\" is no setting; there are workers, max_threads, turn_messages, "
-            "spin_rounds, max_messages, max_bytes");
-  EXPECT_EQ(refused("workers\n"), "1: \"workers\" is no \"NAME = NUMBER\"");
+            "2: \"worker\" is not a setting; valid settings are workers, max_threads, "
+            "turn_messages, spin_rounds, max_messages, max_bytes");
+  EXPECT_EQ(refused("search_rounds = 7"), "1: \"search_rounds\" has been renamed to spin_rounds");
+  EXPECT_EQ(refused("workers\n"), "1: \"workers\" is not of the form NAME = NUMBER");
   EXPECT_EQ(refused("workers = 1\n\nworkers = 1\n"),
-            "3: \"workers\" is there twice; leave one of them out");
-  const std::string allowed = " is no value for workers; allowed are whole numbers from 0 to 1024";
+            "3: \"workers\" is set twice; remove one of the lines");
+  const std::string allowed =
+      " is not a valid value for workers; it must be a whole number from 0 to 1024";
   for (const std::string wrong : {"-1", "1.5", "two", "", "1025", "99999999999999999999", "1 2"}) {
     EXPECT_EQ(refused("workers = " + wrong), "1: \"" + wrong + "\"" + allowed);
   }
   EXPECT_EQ(refused("turn_messages = 0"),
-            "1: \"0\" is no value for turn_messages; allowed are whole numbers from 1 to 1000000");
+            "1: \"0\" is not a valid value for turn_messages; it must be a whole number from 1 to "
+            "1000000");
 }
 
 TEST_F(settings, a_file_that_is_not_there_is_named) {

@@ -45,8 +45,9 @@ struct side_block {
   // The message of its own handler in another actor's line, if it handles nothing meanwhile; same
   // mutex.
   message_in_line* blocking_line = nullptr;
-  // bytes beyond its limit that are charged to the overdraft; same mutex
-  std::size_t overdrawn = 0;
+  // Bytes beyond its limit that are charged to the overdraft. [overdrawn] relaxed: an amount that
+  // publishes no data. Raised under the same mutex; its reader also lowers it without the mutex.
+  atomic<std::size_t> overdrawn{0};
   // messages in its mailbox beyond what the mailbox can count; same mutex
   std::uint64_t uncounted = 0;
   // [line] relaxed: whether there are any. Only a hint: a sender that misses the first one

@@ -9,8 +9,8 @@ namespace troupe::detail {
 void fail_unhandled(std::string_view machine, std::string_view state, std::string_view message) {
   throw std::logic_error(std::string(machine) + " got a " + std::string(message) +
                          " in the state " + std::string(state) +
-                         ", which fails on what it does not handle: give it an on(" +
-                         std::string(state) + ", " + std::string(message) + "), or defer it");
+                         ", which fails on unhandled messages: add on(" + std::string(state) +
+                         ", " + std::string(message) + "), or defer the message");
 }
 
 }  // namespace troupe::detail

@@ -30,13 +30,14 @@ bool system::ends_within(duration deadline, const char* which, bool discards) no
                    static_cast<unsigned long long>(report.discarded));
     }
     if (report.complete()) return true;
-    std::fprintf(stderr, "troupe: %s has passed, %s:\n%s", which,
-                 discards ? "the system cannot end while these actors are there"
+    std::fprintf(stderr, "troupe: %s has passed; %s:\n%s", which,
+                 discards ? "the system waits for these actors to terminate"
                           : "the messages of these actors are discarded",
                  to_string(report).c_str());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr,
-                 "troupe: the system has not ended by its %s, and there is no memory to say why\n",
+                 "troupe: the system has not shut down within its %s; there is no memory to list "
+                 "the remaining actors\n",
                  which);
   }
   return false;
@@ -69,20 +70,22 @@ void system::join_all() { (void)join_all_until(time_point::max()); }
 bool system::join_all_until(time_point deadline) { return runtime_->join_all(deadline); }
 
 statistics system::statistics() const {
-  runtime_->check_threads("nothing can be counted");
+  runtime_->check_threads("statistics are not available");
   return runtime_->statistics();
 }
 
 std::vector<system::overloaded_actor> system::overloaded_actors() const {
+  runtime_->check_threads("nothing can be counted");
   return runtime_->overloaded_actors();
 }
 
 std::size_t system::collect_cycles() {
-  runtime_->check_threads("no actor can end");
+  runtime_->check_threads("no actor can terminate");
   return runtime_->cycles().collect();
 }
 
 std::vector<system::suspect> system::unreachable_suspects() {
+  runtime_->check_threads("no actor can be looked at");
   return runtime_->cycles().suspects();
 }
 
@@ -182,15 +185,15 @@ exit_reason join(control_block& block) {
 std::optional<exit_reason> join_until(control_block& block, time_point deadline) {
   const bool forever = deadline == time_point::max();
   runtime& home = block.home();
-  if (block.in_life() != phase::ended) home.check_threads("no actor can end");
+  if (block.in_life() != phase::ended) home.check_threads("no actor can terminate");
   if (this_turn().running != nullptr) {
     const std::string who(this_turn().running->name());
     if (this_turn().running == &block) {
-      throw std::logic_error(who + " would wait in join() for its own end: use stop()");
+      throw std::logic_error(who + " would wait in join() for its own termination: use stop()");
     }
     if (!this_turn().running->runs_on().may_block()) {
       throw std::logic_error("join() in a handler of " + who +
-                             " would hold up the thread that it shares: use watch()");
+                             " would block a thread that it shares with other actors: use watch()");
     }
   } else if (bound_executor* const mine = home.pump_of_this_thread();
              mine != nullptr && &block.runs_on() == mine) {

@@ -45,7 +45,7 @@ void time_profile::add(const timeline_slice& slice) {
 
 std::string time_profile::text(time_point now) const {
   const auto name = [](const key& of, auto&& part) {
-    return of.first.empty() ? std::string("(nothing that has a name)")
+    return of.first.empty() ? std::string("(no actor)")
                             : std::string(part(of.first)) + ": " + std::string(part(of.second));
   };
   const auto in_short = [&](const key& of) { return name(of, short_name); };

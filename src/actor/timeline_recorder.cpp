@@ -141,11 +141,11 @@ void timeline_recorder::report() noexcept {
     const bool is_written =
         out != nullptr && std::fwrite(table.data(), 1, table.size(), out) == table.size();
     if (out == nullptr || std::fclose(out) != 0 || !is_written) {
-      std::fprintf(stderr, "troupe: the table of what was hot cannot be written to %s: %s\n",
-                   name.c_str(), std::strerror(errno));
+      std::fprintf(stderr, "troupe: the time profile cannot be written to %s: %s\n", name.c_str(),
+                   std::strerror(errno));
     }
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "troupe: no memory for the table of what was hot\n");
+    std::fprintf(stderr, "troupe: no memory for the time profile\n");
   }
   if (file_.failure() != 0) {
     std::fprintf(stderr, "troupe: the timeline %s is not complete: %s\n", file_name_.c_str(),

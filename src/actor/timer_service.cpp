@@ -199,6 +199,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
       if (message != nullptr) message->how->discard(*message);
     }
   } guard{&message};
+  home_.check_threads("no timer can fire");
   const std::uint64_t trace = home_.traces ? this_turn().trace : 0;
   struct free_unless_armed {
     timer_details* details = nullptr;
@@ -253,6 +254,7 @@ timer timer_service::arm(control_block& to, envelope& message, duration delay, d
 }
 
 bool timer_service::cancel(timer_entry& entry, std::uint64_t generation) noexcept {
+  if (home_.is_forked()) return false;  // it never fires here
   remains left;
   {
     const std::lock_guard lock(mutex_);

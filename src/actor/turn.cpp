@@ -130,10 +130,18 @@ void control_block::give_back_to_budget(std::size_t bytes) noexcept {
   }
 }
 
+void control_block::give_back_to_overdraft(std::size_t bytes) noexcept {
+  const side_block* const its = side_if_any();
+  // [overdrawn] relaxed: see side_block. Bytes that are charged meanwhile are for the next call.
+  if (its != nullptr && its->overdrawn.load(relaxed) != 0) [[unlikely]]
+    pauses::no_longer_overdrawn(*this, bytes);
+}
+
 inline void control_block::count(const turn_tally& of, const sending_rules& bounds,
                                  activity& mine) noexcept {
   if (!bounds.plain) [[unlikely]]
     give_back_to_budget(of.bytes);
+  give_back_to_overdraft(of.bytes);
   const bool is_to_settle = mine.count_gone(of.handled, of.bytes);
   if (is_to_settle || home_->settles_each_turn) [[unlikely]]
     settle(*home_, mine);
@@ -411,7 +419,7 @@ turn_result control_block::end_for(urgent why, activity& mine) noexcept {
     case urgent::stop:
       return end(exit_reason::stopped, mine);
     case urgent::fail:
-      report_failure("overload", "its mailbox was full, as overflow::fail_receiver asks");
+      report_failure("overload", "its mailbox was full (overflow::fail_receiver)");
       return end(exit_reason::failed, mine);
     case urgent::unreachable:
       return end(exit_reason::unreachable, mine);
@@ -450,7 +458,7 @@ void control_block::report_failure(std::string_view during) noexcept {
   } catch (const std::exception& e) {
     report_failure(during, e.what());
   } catch (...) {
-    report_failure(during, "an exception that is no std::exception");
+    report_failure(during, "an exception that is not a std::exception");
   }
 }
 

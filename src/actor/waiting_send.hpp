@@ -9,6 +9,8 @@
 #include <troupe/message/envelope.hpp>
 #include <troupe/sync/parker.hpp>
 
+#include "wait_search.hpp"
+
 namespace troupe {
 
 class sending;
@@ -55,6 +57,8 @@ struct message_in_line {
   bool in_line = false;  // under the mutex, like the following members
   // the actor that handles nothing meanwhile; null: its sender continues
   control_block* blocks = nullptr;
+  std::uint64_t number = 0;  // of the wait, if it has `blocks`; no other wait has had it
+  parked_search search;      // for a wait cycle that this wait completes
   message_in_line* later = nullptr;
   message_in_line* earlier = nullptr;
 };

@@ -164,7 +164,7 @@ bool unwatch(control_block& watcher, const monitor& which) {
   }
   if (slot->watcher.load(relaxed) != &watcher) {
     throw std::logic_error(std::string(watcher.name()) +
-                           " gave unwatch() what another actor's watch() had returned");
+                           " called unwatch() with a monitor of another actor");
   }
   watch& one = watch_in(*slot);
   if (one.unwatched) return false;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include <troupe/base/clock.hpp>
@@ -22,18 +21,15 @@ class access_logged_session final : public session_port {
   /// `client` is the WebSocket of the session.
   access_logged_session(std::unique_ptr<session_port> to, const websocket& client,
                         const std::function<void(const access&)>& on_access)
-      : to_(std::move(to)),
-        peer_(client.peer()),
-        target_(client.upgrade_request().target()),
-        on_access_(on_access) {}
+      : to_(std::move(to)), client_(client), on_access_(on_access) {}
 
   handed_over deliver(text&& m) override { return counted(std::move(m)); }
   handed_over deliver(binary&& m) override { return counted(std::move(m)); }
   void deliver(closed&& m) override {
     on_access_({.what = access::kind::websocket,
-                .peer = peer_,
+                .peer = client_.peer(),
                 .method = "GET",
-                .target = target_,
+                .target = client_.upgrade_request().target(),
                 .status = m.code,
                 .bytes = bytes_,
                 .took = clock::now() - began_});
@@ -52,8 +48,7 @@ class access_logged_session final : public session_port {
   }
 
   const std::unique_ptr<session_port> to_;
-  const std::string peer_;
-  const std::string target_;
+  const websocket client_;
   const std::function<void(const access&)>& on_access_;  // the site's
   const time_point began_ = clock::now();
   std::uint64_t bytes_ = 0;

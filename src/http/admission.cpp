@@ -2,39 +2,64 @@
 
 #include "admission.hpp"
 
-#include <algorithm>
+#include <mutex>
 
 #include <troupe/base/assert.hpp>
 
 namespace troupe::http::detail {
-namespace {
-
-admission::address who_counts(const admission::address& from) {
-  if (from.is_v4()) return from;
-  auto bytes = from.to_v6().to_bytes();
-  if (from.to_v6().is_v4_mapped()) {
-    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, from.to_v6());
-  }
-  std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
-  return boost::asio::ip::address_v6{bytes};
-}
-
-}  // namespace
 
 admission::verdict admission::enter(const address& from) {
+  const std::lock_guard lock(mutex_);
   if (all_ >= all_max_) return verdict::full;
-  std::size_t& there = each_[who_counts(from)];
-  if (there >= each_max_) return verdict::too_many_from_there;
-  ++there;
+  if (!enter_each(client_key(from))) return verdict::too_many_from_there;
   ++all_;
   return verdict::yes;
 }
 
 void admission::leave(const address& from) noexcept {
-  const auto there = each_.find(who_counts(from));
+  const std::lock_guard lock(mutex_);
+  leave_each(client_key(from));
+  --all_;
+}
+
+admission::verdict admission::enter_proxy() {
+  const std::lock_guard lock(mutex_);
+  if (all_ >= all_max_) return verdict::full;
+  ++all_;
+  return verdict::yes;
+}
+
+void admission::leave_proxy() noexcept {
+  const std::lock_guard lock(mutex_);
+  --all_;
+}
+
+bool admission::enter_client(const client_key& who) {
+  const std::lock_guard lock(mutex_);
+  return enter_each(who);
+}
+
+void admission::leave_client(const client_key& who) noexcept {
+  const std::lock_guard lock(mutex_);
+  leave_each(who);
+}
+
+std::size_t admission::inside() const {
+  const std::lock_guard lock(mutex_);
+  return all_;
+}
+
+bool admission::enter_each(const client_key& who) {
+  std::size_t& there = each_[who];
+  if (there >= each_max_) return false;
+  ++there;
+  return true;
+}
+
+void admission::leave_each(const client_key& who) noexcept {
+  const auto there = each_.find(who);
   TROUPE_ASSERT(there != each_.end(), "admission: left without having entered");
   if (--there->second == 0) each_.erase(there);
-  --all_;
 }
 
 }  // namespace troupe::http::detail

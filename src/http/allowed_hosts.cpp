@@ -21,7 +21,7 @@ std::uint16_t port_of(const std::string& whole, std::string_view digits) {
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   if (error != std::errc{} || end != digits.data() + digits.size() || port == 0) {
-    refuse(whole, "has a port that is none, from 1 to 65535");
+    refuse(whole, "has an invalid port; allowed are 1 to 65535");
   }
   return port;
 }
@@ -48,7 +48,7 @@ allowed_hosts allowed_hosts::only(const std::vector<std::string>& these) {
       if (end == std::string_view::npos) refuse(each, "has no ']'");
       its.host = rest.substr(1, end - 1);
       rest.remove_prefix(end + 1);
-      if (!rest.empty() && !rest.starts_with(':')) refuse(each, "goes on behind its ']'");
+      if (!rest.empty() && !rest.starts_with(':')) refuse(each, "has unexpected text after ']'");
     } else {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
       its.host = rest.substr(0, colon);
@@ -60,7 +60,7 @@ allowed_hosts allowed_hosts::only(const std::vector<std::string>& these) {
     const bool is_host = its.host.size() > 1 || (its.host.size() == 1 && its.host != ".");
     if (!is_host ||
         !std::all_of(its.host.begin(), its.host.end(), is_ipv6 ? is_of_ipv6 : is_of_host)) {
-      refuse(each, "is no host");
+      refuse(each, "is not a valid host");
     }
     result.patterns_.push_back(std::move(its));
   }

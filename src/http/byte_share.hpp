@@ -12,7 +12,7 @@ namespace troupe::http::detail {
 
 /// The error message of an errand for which no memory is left.
 inline constexpr std::string_view too_many_bytes =
-    "the requests of this client, and their answers, have too many bytes together: bytes_max";
+    "the requests and responses of this client exceed bytes_max";
 
 /// The limit in bytes for all work of a client together, and the bytes in use.
 ///

@@ -22,9 +22,11 @@ std::string_view frame::bytes() const noexcept {
 }
 
 channel::channel(const limits& bounds, request upgrade, recipient<poke> connection,
-                 std::string protocol, std::shared_ptr<byte_gauge> all)
+                 std::string protocol, std::shared_ptr<byte_gauge> all,
+                 std::unique_ptr<byte_share> of_request)
     : bytes_max_(bounds.send_queue_bytes),
       upgrade_(std::move(upgrade)),
+      of_request_(std::move(of_request)),
       protocol_(std::move(protocol)),
       connection_(std::move(connection)) {
   if (all) beyond_own_.emplace(std::move(all));
@@ -191,8 +193,7 @@ delivery websocket::send_binary(std::shared_ptr<const std::string> data) const {
 }
 
 void websocket::close(std::uint16_t code, std::string reason) const {
-  TROUPE_EXPECTS(detail::is_close_code(code),
-                 "http::websocket: this close code is not for sending");
+  TROUPE_EXPECTS(detail::is_close_code(code), "http::websocket: this close code must not be sent");
   channel_->close(code, std::move(reason));
 }
 

@@ -53,9 +53,10 @@ class channel : public std::enable_shared_from_this<channel> {
  public:
   static constexpr std::size_t own_bytes = 16 * 1024;
 
-  /// `all`: of all channels; null: this one is alone.
+  /// `all`: of all channels; null: this one is alone. `of_request`: what the request counts for.
   channel(const limits& bounds, request upgrade, recipient<poke> connection,
-          std::string protocol = {}, std::shared_ptr<byte_gauge> all = nullptr);
+          std::string protocol = {}, std::shared_ptr<byte_gauge> all = nullptr,
+          std::unique_ptr<byte_share> of_request = nullptr);
 
   [[nodiscard]] websocket handle() noexcept { return websocket{shared_from_this()}; }
 
@@ -95,6 +96,7 @@ class channel : public std::enable_shared_from_this<channel> {
 
   const std::size_t bytes_max_;
   const request upgrade_;
+  const std::unique_ptr<byte_share> of_request_;
   const std::string protocol_;
   window window_;
 

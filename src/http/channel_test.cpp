@@ -224,7 +224,7 @@ using channel_death = channel_of_1000_bytes;
 TEST_F(channel_death, a_code_that_may_not_be_sent_is_a_broken_contract) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (const int code : {0, 999, 1004, 1005, 1006, 1015, 2999, 5000}) {
-    EXPECT_DEATH(client_.close(static_cast<std::uint16_t>(code)), "not for sending");
+    EXPECT_DEATH(client_.close(static_cast<std::uint16_t>(code)), "must not be sent");
   }
 }
 

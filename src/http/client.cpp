@@ -44,7 +44,8 @@ void client::on(connect_websocket&& what, reply<connected> owed) {
   if (auto problem = validate(what)) {
     return refuse(client_error::invalid, std::move(*problem));
   }
-  if (!what.session) return refuse(client_error::invalid, "there is nobody to serve it");
+  if (!what.session)
+    return refuse(client_error::invalid, "session is empty: set connect_websocket::session");
   url to = std::get<url>(detail::parse_url(what.url, detail::scheme_kind::websocket));
   if (auto problem = pool_->forbidden(to)) {
     return refuse(client_error::not_allowed, std::move(*problem));
@@ -52,7 +53,7 @@ void client::on(connect_websocket&& what, reply<connected> owed) {
   if (websockets_.size() >= pool_->options().websockets_max) {
     return refuse(client_error::overloaded,
                   std::to_string(websockets_.size()) +
-                      " WebSockets are connected already, which is the limit");
+                      " WebSockets are connected already, which is the limit websockets_max");
   }
   auto share = pool_->share();
   if (!share->resize(sizeof(detail::outgoing_websocket) + what.owned_bytes())) {

@@ -24,7 +24,7 @@ namespace bh = beast::http;
 std::string fresh_key() {
   std::array<unsigned char, 16> bytes;
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-    throw std::runtime_error("OpenSSL has no random numbers for the key of a WebSocket");
+    throw std::runtime_error("OpenSSL cannot generate the key of a WebSocket");
   }
   std::array<unsigned char, 32> base64;  // 24 characters and a zero
   const int length = EVP_EncodeBlock(base64.data(), bytes.data(), static_cast<int>(bytes.size()));
@@ -98,7 +98,7 @@ void client_handshake::write() {
 void client_handshake::on_written(net::error_code error, std::size_t bytes) {
   if (error) {
     return finish({.error = client_error::closed,
-                   .why = "the connection was closed before an answer: " + error.message()});
+                   .why = "the connection was closed before a response: " + error.message()});
   }
   written_ += bytes;
   written_ < request_.size() ? write() : read();
@@ -111,7 +111,7 @@ void client_handshake::read() {
 void client_handshake::on_read(net::error_code error, std::size_t bytes) {
   if (error) {
     return finish({.error = client_error::closed,
-                   .why = "the connection was closed before an answer: " + error.message()});
+                   .why = "the connection was closed before a response: " + error.message()});
   }
   buffer_.commit(bytes);
   while (!parser_.is_header_done()) {
@@ -123,13 +123,13 @@ void client_handshake::on_read(net::error_code error, std::size_t bytes) {
     if (wrong == bh::error::header_limit || used_ > header_bytes_ ||
         (is_more && used_ + buffer_.size() > header_bytes_)) {
       return finish({.error = client_error::too_large,
-                     .why = "the answer's headers have more than " + std::to_string(header_bytes_) +
+                     .why = "the response headers have more than " + std::to_string(header_bytes_) +
                             " bytes"});
     }
     if (is_more) return read();
     if (wrong) {
-      return finish(
-          {.error = client_error::malformed, .why = "the answer is no HTTP: " + wrong.message()});
+      return finish({.error = client_error::malformed,
+                     .why = "the response is not valid HTTP: " + wrong.message()});
     }
   }
   look_at(parser_.get());
@@ -153,29 +153,28 @@ std::optional<client_handshake_result> client_handshake::problem(
     return client_handshake_result{.error = client_error::malformed, .why = std::move(why)};
   };
   if (answer.result_int() != 101) {
-    std::string why = "the answer is " + std::to_string(answer.result_int());
+    std::string why = "the response status is " + std::to_string(answer.result_int());
     return client_handshake_result{.error = client_error::refused,
                                    .why = why.append(" ").append(answer.reason())};
   }
   if (!equal_ignoring_case(answer[bh::field::upgrade], "websocket") ||
       !bh::token_list(answer[bh::field::connection]).exists("upgrade")) {
-    return wrong("the answer is 101, but to no WebSocket");
+    return wrong("the response has status 101 but does not upgrade to a WebSocket");
   }
   if (answer[bh::field::sec_websocket_accept] != websocket_accept(key_)) {
-    return wrong("the answer's Sec-WebSocket-Accept is not that of the key that was sent");
+    return wrong("Sec-WebSocket-Accept in the response does not match the key");
   }
   if (answer.count(bh::field::sec_websocket_extensions) > 0) {
-    return wrong("the answer names an extension, and none was offered");
+    return wrong("the response selects an extension, but none was offered");
   }
   const std::string_view chosen = answer[bh::field::sec_websocket_protocol];
   const auto& offered = what_.protocols;
   if (chosen.empty() && !offered.empty()) {
-    return client_handshake_result{
-        .error = client_error::refused,
-        .why = "the answer chooses none of the subprotocols that were offered"};
+    return client_handshake_result{.error = client_error::refused,
+                                   .why = "the response selects none of the offered subprotocols"};
   }
   if (!chosen.empty() && std::find(offered.begin(), offered.end(), chosen) == offered.end()) {
-    return wrong("the answer chooses a subprotocol that was not offered");
+    return wrong("the response selects a subprotocol that was not offered");
   }
   return std::nullopt;
 }

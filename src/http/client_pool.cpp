@@ -36,7 +36,7 @@ client_options checked(client_options o) {
   positive(l.idle_timeout.count() > 1, "websocket_limits.idle_timeout");
   positive(l.close_timeout.count() > 0, "websocket_limits.close_timeout");
   if (o.user_agent.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
-    throw std::invalid_argument("http::client_options::user_agent does not stand on one line");
+    throw std::invalid_argument("http::client_options::user_agent must be a single line");
   }
   o.connect_timeout = std::min(o.connect_timeout, time_max);
   o.keep_alive_timeout = std::clamp(o.keep_alive_timeout, std::chrono::milliseconds(0), time_max);
@@ -61,7 +61,7 @@ boost::asio::ssl::context& client_pool::trust() {
 std::optional<std::string> client_pool::forbidden(const url& to) const {
   if (options_.allowed.allow(to.host, to.port)) return std::nullopt;
   return "no connection to " + to.host + ":" + std::to_string(to.port) +
-         " is allowed: the list of allowed hosts does not have it";
+         " is allowed: the host is not in the list of allowed hosts";
 }
 
 void client_pool::begin(std::shared_ptr<errand> which) {
@@ -89,7 +89,7 @@ void client_pool::enqueue(std::shared_ptr<errand> which) {
   waiting_.pop_back();
   answer(*last, {.error = client_error::overloaded,
                  .why = std::to_string(options_.queue_max) +
-                        " requests wait for a connection already, which is the limit"});
+                        " requests wait for a connection already, which is the limit queue_max"});
 }
 
 // ── The result of an errand ───────────────────────────────────────────────────────────────────
@@ -141,9 +141,10 @@ bool client_pool::follow(errand& which, fetched& result) {
   const auto* const next = std::get_if<url>(&to);
   const bool elsewhere = next == nullptr || next->origin() != which.to.origin();
   if (!redirect(which.what, result.status, elsewhere)) return false;
-  if (next == nullptr) return fail("a redirect leads nowhere: " + std::get<std::string>(to));
+  if (next == nullptr)
+    return fail("a redirect has an invalid location: " + std::get<std::string>(to));
   if (which.to.is_secure && !next->is_secure) {
-    return fail("a redirect leads from https to " + next->text() + ", where anybody could listen");
+    return fail("a redirect leads from https to " + next->text() + ", which is not encrypted");
   }
   if (++which.redirected > which.what.redirects) {
     return fail("more than " + std::to_string(which.what.redirects) + " redirects, the last to " +
@@ -261,7 +262,7 @@ time_point client_pool::tick(time_point now) {
   }
   for (const auto& each : late) {
     answer(*each, {.error = client_error::timeout,
-                   .why = "no connection was free in time: all that may be made are in use"});
+                   .why = "no connection was free in time: all allowed connections are in use"});
   }
   serve();
   return next;
@@ -275,7 +276,7 @@ void client_pool::abandon() noexcept {
     if (auto its = each->abandon()) left.push_back(std::move(its));
   }
   for (const auto& each : left) {
-    answer(*each, {.error = client_error::stopped, .why = "the client has ended"});
+    answer(*each, {.error = client_error::stopped, .why = "the client has stopped"});
   }
 }
 

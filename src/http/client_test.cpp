@@ -131,7 +131,7 @@ TEST_F(http_client, refuses_one_more_than_may_wait) {
   }
   const fetched third = all[2].get().value();
   EXPECT_EQ(problem(third),
-            "overloaded: 1 requests wait for a connection already, which is the limit");
+            "overloaded: 1 requests wait for a connection already, which is the limit queue_max");
   EXPECT_EQ(all[0].get().value().error, client_error::timeout);
   EXPECT_EQ(all[1].get().value().error, client_error::timeout);
   EXPECT_EQ(counts().failed, 3u);
@@ -141,8 +141,7 @@ TEST_F(http_client, refuses_one_more_than_may_wait) {
 // ── Bytes ─────────────────────────────────────────────────────────────────────────────────────
 
 constexpr auto too_many_bytes =
-    "overloaded: the requests of this client, and their answers, have too many bytes together: "
-    "bytes_max";
+    "overloaded: the requests and responses of this client exceed bytes_max";
 
 TEST_F(http_client, refuses_more_bytes_of_requests_than_it_may_have) {
   options_.bytes_max = 100'000;
@@ -237,9 +236,9 @@ TEST_F(http_client, passes_over_interim_answers) {
   std::string many;
   for (int i = 0; i < 9; ++i) many += "HTTP/1.1 100 Continue\r\n\r\n";
   raw_server endless(answering_once(many));
-  EXPECT_THAT(problem(get(endless.url())), StartsWith("malformed: there are more than 8"));
+  EXPECT_THAT(problem(get(endless.url())), StartsWith("malformed: more than 8 interim responses"));
   raw_server other(answering_once("HTTP/1.1 101 Switching Protocols\r\n\r\n"));
-  EXPECT_THAT(problem(get(other.url())), StartsWith("malformed: the answer changes the protocol"));
+  EXPECT_THAT(problem(get(other.url())), StartsWith("malformed: the response switches protocols"));
 }
 
 TEST_F(http_client, an_answer_to_HEAD_has_no_body) {
@@ -272,7 +271,7 @@ TEST_F(http_client, says_that_nobody_listens) {
 
 TEST_F(http_client, says_that_a_name_is_not_known) {
   EXPECT_THAT(problem(get("http://no-such-host.invalid/")),
-              StartsWith("resolve: the name no-such-host.invalid is not known: "));
+              StartsWith("resolve: the name no-such-host.invalid cannot be resolved: "));
 }
 
 TEST_F(http_client, looks_names_up) {
@@ -294,10 +293,10 @@ TEST_F(http_client, gives_up_in_time) {
   fetch what;
   what.timeout = 50ms;
   what.url = silent.url();
-  EXPECT_EQ(problem(get(what)), "timeout: there was no answer in time");
+  EXPECT_EQ(problem(get(what)), "timeout: no response came in time");
   what.url = slow.url();
   what.timeout = 1s;  // the deadline for the start of the response
-  EXPECT_EQ(problem(get(what)), "timeout: the answer has not come to its end in time");
+  EXPECT_EQ(problem(get(what)), "timeout: the response was not complete in time");
   EXPECT_EQ(counts().connections, 0u);
 }
 
@@ -308,7 +307,7 @@ TEST_F(http_client, refuses_what_is_too_large) {
   const auto expect = [&](const std::string& answer, const std::string& why) {
     raw_server peer(answering_once(answer));
     what.url = peer.url();
-    EXPECT_EQ(problem(get(what)), "too large: the answer's " + why);
+    EXPECT_EQ(problem(get(what)), "too large: the response " + why);
   };
   expect("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n", "body has more than 10 bytes");
   expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n",
@@ -336,7 +335,7 @@ TEST_F(http_client, refuses_what_is_no_HTTP) {
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"}) {
     raw_server peer(answering_once(wrong));
-    EXPECT_THAT(problem(get(peer.url())), StartsWith("malformed: the answer is no HTTP: "))
+    EXPECT_THAT(problem(get(peer.url())), StartsWith("malformed: the response is not valid HTTP: "))
         << wrong;
   }
 }
@@ -345,12 +344,15 @@ TEST_F(http_client, says_that_the_connection_was_closed) {
   raw_server at_once([](raw_client& peer, int) { raw_server::read_head(peer); });
   EXPECT_THAT(problem(get(at_once.url())), StartsWith("closed: the connection was closed before"));
   raw_server within(answering_once("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
-  EXPECT_THAT(problem(get(within.url())), StartsWith("closed: the connection ended within"));
+  EXPECT_THAT(problem(get(within.url())),
+              StartsWith("closed: the connection ended before the response"));
   raw_server within_head(answering_once("HTTP/1.1 200 OK\r\nContent-"));
-  EXPECT_THAT(problem(get(within_head.url())), StartsWith("closed: the connection ended within"));
+  EXPECT_THAT(problem(get(within_head.url())),
+              StartsWith("closed: the connection ended before the response"));
   raw_server within_chunk(
       answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe"));
-  EXPECT_THAT(problem(get(within_chunk.url())), StartsWith("closed: the connection ended within"));
+  EXPECT_THAT(problem(get(within_chunk.url())),
+              StartsWith("closed: the connection ended before the response"));
   raw_server reset([](raw_client& peer, int) {
     raw_server::read_head(peer);
     peer.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
@@ -452,7 +454,7 @@ TEST_F(http_client_redirects, are_followed_and_counted) {
   EXPECT_EQ(problem(endless), "redirects: more than 5 redirects, the last to " + url("/again"));
   EXPECT_EQ(endless.status, 302u);
   EXPECT_THAT(problem(get(following("/nowhere"))),
-              StartsWith("redirects: a redirect leads nowhere"));
+              StartsWith("redirects: a redirect has an invalid location"));
 }
 
 TEST_F(http_client_redirects, become_GET_or_stay_what_they_were) {
@@ -508,21 +510,22 @@ TEST_F(http_client, says_what_is_wrong_with_a_request) {
   EXPECT_THAT(wrong("http://a/\r\nX: y"), StartsWith("invalid: the URL "));
   EXPECT_THAT(wrong("http://a:70000/"), StartsWith("invalid: the URL "));
   EXPECT_THAT(wrong("http://a:0/"), StartsWith("invalid: the URL "));
-  EXPECT_THAT(wrong("http://me:secret@a/"), HasSubstr("has a user's name in it"));
-  EXPECT_THAT(wrong("http://a/", "G T"), HasSubstr("a method is a word"));
+  EXPECT_THAT(wrong("http://me:secret@a/"), HasSubstr("contains a user name"));
+  EXPECT_THAT(wrong("http://a/", "G T"), HasSubstr("the method must be a token"));
   EXPECT_THAT(wrong("http://a/", "CONNECT"), HasSubstr("is for proxies"));
-  EXPECT_THAT(wrong("http://a/", "GET", "Host"), HasSubstr("'Host' is the client's own"));
-  EXPECT_THAT(wrong("http://a/", "GET", "content-length"), HasSubstr("is the client's own"));
-  EXPECT_THAT(wrong("http://a/", "GET", "a b"), HasSubstr("a header's name is"));
-  EXPECT_THAT(wrong("http://a/", "GET", "X", "a\r\nb: c"), HasSubstr("does not stand on one line"));
+  EXPECT_THAT(wrong("http://a/", "GET", "Host"), HasSubstr("'Host' is set by the client itself"));
+  EXPECT_THAT(wrong("http://a/", "GET", "content-length"),
+              HasSubstr("is set by the client itself"));
+  EXPECT_THAT(wrong("http://a/", "GET", "a b"), HasSubstr("a header name must consist of"));
+  EXPECT_THAT(wrong("http://a/", "GET", "X", "a\r\nb: c"), HasSubstr("must be a single line"));
   EXPECT_EQ(counts().connected, 0u);
 }
 
 TEST_F(http_client, goes_only_where_it_may) {
   options_.allowed = allowed_hosts::none();
   EXPECT_EQ(problem(get("http://127.0.0.1:1/")),
-            "not allowed: no connection to 127.0.0.1:1 is allowed: the list of allowed hosts does "
-            "not have it");
+            "not allowed: no connection to 127.0.0.1:1 is allowed: the host is not in the list of "
+            "allowed hosts");
 }
 
 TEST(allowed_hosts, are_those_of_the_list) {
@@ -567,7 +570,7 @@ TEST_F(http_client, answers_when_it_is_stopped) {
   auto asked = its().ask<fetch>(no_timeout, std::move(what));
   EXPECT_TRUE(comes_true([&] { return counts().connected == 1; }));
   client_.stop();
-  EXPECT_EQ(problem(asked.get().value()), "stopped: the client has ended");
+  EXPECT_EQ(problem(asked.get().value()), "stopped: the client has stopped");
 }
 
 TEST_F(http_client, stays_while_a_question_is_open) {

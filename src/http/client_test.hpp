@@ -57,7 +57,7 @@ class asking_client : public served {
   ref<client> client_;
 };
 
-/// Returns text such as "closed: the connection was closed before an answer", for matchers.
+/// Returns text such as "closed: the connection was closed before a response", for matchers.
 inline std::string problem(const fetched& got) {
   return std::string(to_string(got.error)) + ": " + got.why;
 }

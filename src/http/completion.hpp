@@ -12,7 +12,7 @@ namespace troupe::http::detail {
 /// The reason why a connection fails if its operation will never complete.
 class dropped_operation : public std::runtime_error {
  public:
-  dropped_operation() : runtime_error("an operation was dropped before it had completed") {}
+  dropped_operation() : runtime_error("an operation was dropped before it completed") {}
 };
 
 /// Returns the message of an exception; null stands for a dropped_operation.

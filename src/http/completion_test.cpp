@@ -45,7 +45,7 @@ TEST(completion, that_is_dropped_fails_its_object) {
     [[maybe_unused]] const auto second = std::move(first);
   }
   EXPECT_EQ(one->called, 0);
-  EXPECT_EQ(one->failed, "an operation was dropped before it had completed.");
+  EXPECT_EQ(one->failed, "an operation was dropped before it completed.");
 }
 
 TEST(completion, what_leaves_the_call_fails_its_object) {
@@ -61,7 +61,7 @@ TEST(completion, that_is_dropped_by_an_exception_below_fails_its_object) {
     throw std::bad_alloc();
   };
   EXPECT_THROW(operation(handler_of(one)), std::bad_alloc);
-  EXPECT_EQ(one->failed, "an operation was dropped before it had completed.");
+  EXPECT_EQ(one->failed, "an operation was dropped before it completed.");
 }
 
 }  // namespace

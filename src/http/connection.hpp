@@ -10,8 +10,10 @@
 #include <troupe/net/socket.hpp>
 #include <troupe/troupe.hpp>
 
+#include "admission.hpp"
 #include "alarm.hpp"
 #include "channel.hpp"
+#include "client_address.hpp"
 #include "http_stage.hpp"
 #include "respond.hpp"
 #include "site.hpp"
@@ -40,11 +42,11 @@ class basic_connection : public actor {
  public:
   using entry = detail::entry;
 
-  basic_connection(std::shared_ptr<const site> on, Stream stream, std::string peer, entry as)
+  basic_connection(std::shared_ptr<const site> on, Stream stream, const ip_address& peer, entry as)
       : as_(as),
         on_(on),
-        http_(std::make_shared<http_stage<Stream>>(*this, std::move(on), std::move(stream),
-                                                   std::move(peer))) {}
+        http_(std::make_shared<http_stage<Stream>>(*this, std::move(on), std::move(stream), peer)) {
+  }
   ~basic_connection() {
     if (http_) http_->abandon();
     if (websocket_) websocket_->abandon();
@@ -76,11 +78,12 @@ class basic_connection : public actor {
   // ── For the stages ──────────────────────────────────────────────────────────────────────────
   void set_alarm(time_point due) { alarm_.set(due, self(this)); }
 
-  void switch_to_websocket(metered_stream<Stream> stream, upgrade to) {
+  void switch_to_websocket(metered_stream<Stream> stream, upgrade to, const client_key& who,
+                           client_place place) {
     recipient<poke> me = self(this);
     const std::string answer = std::move(to.answer);
-    websocket_ = std::make_shared<websocket_stage<Stream>>(*this, on_, std::move(stream),
-                                                           std::move(to), std::move(me));
+    websocket_ = std::make_shared<websocket_stage<Stream>>(
+        *this, on_, std::move(stream), std::move(to), std::move(me), who, std::move(place));
     http_.reset();  // its completion handler, which calls, still holds it
     websocket_->accept(answer);
     if (leaving_) websocket_->drain();

@@ -90,7 +90,7 @@ class connection_in_memory : public testing::Test {
     memory_stream server{context_, reads_, writes_};
     client_.connect(server);
     connection_ = system_.spawn<connection>({.where = bound_to(pump_)}, site_, std::move(server),
-                                            "in memory", connection::entry::admitted);
+                                            ip_address(), connection::entry::admitted);
   }
 
   ~connection_in_memory() override {
@@ -248,7 +248,7 @@ TEST_F(connection_in_memory, a_read_that_is_dropped_fails_it) {
   *reads_ = fate::dropped;
   exchange("GET /hello HTTP/1.1\r\n");
   EXPECT_EQ(connection_.join(), exit_reason::failed);
-  EXPECT_THAT(failures_, testing::ElementsAre("an operation was dropped before it had completed"));
+  EXPECT_THAT(failures_, testing::ElementsAre("an operation was dropped before it completed"));
 }
 
 TEST_F(connection_in_memory, a_write_that_is_dropped_below_the_codec_fails_it) {
@@ -256,7 +256,7 @@ TEST_F(connection_in_memory, a_write_that_is_dropped_below_the_codec_fails_it) {
   *writes_ = fate::dropped;
   exchange("GET /hello HTTP/1.1\r\nHost: here\r\n\r\n");
   EXPECT_EQ(connection_.join(), exit_reason::failed);
-  EXPECT_THAT(failures_, testing::ElementsAre("an operation was dropped before it had completed"));
+  EXPECT_THAT(failures_, testing::ElementsAre("an operation was dropped before it completed"));
 }
 
 TEST_F(connection_in_memory, a_write_that_is_dropped_fails_a_websocket) {

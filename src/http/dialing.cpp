@@ -77,7 +77,7 @@ void dialing::begin() {
 void dialing::resolved(net::error_code error, const resolver::results_type& found) {
   if (error) {
     return fail(client_error::resolve,
-                "the name " + to_.host + " is not known: " + error.message());
+                "the name " + to_.host + " cannot be resolved: " + error.message());
   }
   for (const auto& each : found) {
     if (left_.size() < addresses_max) left_.push_back(each.endpoint());
@@ -125,14 +125,14 @@ void dialing::shaken_hands(net::error_code error) {
 time_point dialing::tick(time_point now) {
   if (!told_.done) return time_point::max();
   if (now >= due_) {
-    const char* const what = tls_ != nullptr ? " has not shaken hands for TLS in time"
-                             : attempt_ != 0 ? " has not let itself be connected to in time"
-                                             : " could not be looked up in time";
+    const char* const what = tls_ != nullptr ? " did not complete the TLS handshake in time"
+                             : attempt_ != 0 ? " did not accept the connection in time"
+                                             : " could not be resolved in time";
     fail(client_error::timeout, to_.host + what);
     return time_point::max();
   }
   if (now >= attempt_due_) {
-    last_ += "no answer";
+    last_ += "timed out";
     connect();  // the socket of the previous attempt is closed with its stream
   }
   return told_.done ? attempt_due_ : time_point::max();

@@ -153,7 +153,7 @@ TEST_F(ending, stop_cuts_and_every_session_is_told) {
   EXPECT_EQ(c.read_to_end(), "");
   EXPECT_EQ(idle.read_to_end(), "");
   EXPECT_THAT(log_->lines(3),
-              ElementsAre("opened", "closed 1006 the server has cut the connection", "ended"));
+              ElementsAre("opened", "closed 1006 the server closed the connection", "ended"));
   EXPECT_FALSE(accepts());
   server_->stop();                   // a second call does nothing
   EXPECT_TRUE(server_->drain(1ms));  // nothing is left to drain

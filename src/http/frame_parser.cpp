@@ -47,7 +47,7 @@ frame_parser::found frame_parser::read_head(std::span<const char> bytes, head& h
   const auto second = static_cast<std::uint8_t>(bytes[1]);
   if ((first & 0x70) != 0) {
     return wrong(close_code::protocol_error,
-                 "a reserved bit is set, and no extension was agreed on");
+                 "a reserved bit is set although no extension was negotiated");
   }
   h.fin = (first & 0x80) != 0;
   h.what = static_cast<opcode>(first & 0x0f);
@@ -60,14 +60,15 @@ frame_parser::found frame_parser::read_head(std::span<const char> bytes, head& h
   if (size_bytes > 0) {
     h.payload_bytes = big_endian(bytes.subspan(2, size_bytes));
     if (h.payload_bytes <= (size_bytes == 2 ? 125u : 0xffffu)) {
-      return wrong(close_code::protocol_error, "a size in more bytes than it needs");
+      return wrong(close_code::protocol_error,
+                   "the payload length is not encoded in the fewest bytes");
     }
   }
   if (!is_control(h.what) && h.payload_bytes > message_bytes_max_ - message_.size()) {
-    return wrong(close_code::too_large, "a message larger than is taken");
+    return wrong(close_code::too_large, "the message is larger than the limit");
   }
   if ((h.payload_bytes >> 63) != 0) {
-    return wrong(close_code::protocol_error, "a size of 2^63 or more");
+    return wrong(close_code::protocol_error, "the payload length is 2^63 or more");
   }
 
   h.bytes = 2 + size_bytes + (h.masked ? h.key.size() : 0);
@@ -81,25 +82,27 @@ frame_parser::found frame_parser::check_kind(const head& h) noexcept {
   constexpr std::uint16_t code = close_code::protocol_error;
   switch (h.what) {
     case opcode::continuation:
-      if (!within_message_) return wrong(code, "a continuation without a beginning");
+      if (!within_message_)
+        return wrong(code, "a continuation frame without a message to continue");
       break;
     case opcode::text:
     case opcode::binary:
-      if (within_message_) return wrong(code, "a message began before the last had ended");
+      if (within_message_)
+        return wrong(code, "a new message began before the previous one was complete");
       break;
     case opcode::close:
     case opcode::ping:
     case opcode::pong:
-      if (!h.fin) return wrong(code, "a control frame in fragments");
+      if (!h.fin) return wrong(code, "a fragmented control frame");
       if (h.payload_bytes > control_bytes_max) {
         return wrong(code, "a control frame of more than 125 bytes");
       }
       break;
     default:
-      return wrong(code, "a frame of an unknown kind");
+      return wrong(code, "a frame with an unknown opcode");
   }
   if (h.masked == (role_ == role::server)) return found::whole;
-  return wrong(code, h.masked ? "a frame from a server with a mask" : "a frame without a mask");
+  return wrong(code, h.masked ? "a masked frame from a server" : "an unmasked frame from a client");
 }
 
 frame_parser::event frame_parser::next(std::span<char>& bytes) {
@@ -149,13 +152,13 @@ frame_parser::event frame_parser::closing() noexcept {
   if (payload_.empty()) return event::close;
   constexpr std::uint16_t code = close_code::protocol_error;
   if (payload_.size() == 1) {
-    wrong(code, "a close frame with half a code");
+    wrong(code, "a close frame with an incomplete code");
     return event::violation;
   }
   const auto given = static_cast<std::uint16_t>(big_endian({payload_.data(), 2}));
   const std::string_view reason = payload_.substr(2);
   if (!is_close_code(given)) {
-    wrong(code, "a close frame with a code that may not be sent");
+    wrong(code, "a close frame with an invalid code");
     return event::violation;
   }
   if (!is_utf8(reason)) {
@@ -169,7 +172,7 @@ frame_parser::event frame_parser::closing() noexcept {
 
 // ── Messages ──────────────────────────────────────────────────────────────────────────────────
 
-constexpr std::string_view not_utf8 = "a text that is not UTF-8";
+constexpr std::string_view not_utf8 = "a text message that is not valid UTF-8";
 
 frame_parser::event frame_parser::message_at_once(const head& h, std::span<char> payload) noexcept {
   payload_ = view(payload);

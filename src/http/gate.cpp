@@ -11,41 +11,33 @@
 namespace troupe::http::detail {
 namespace {
 
-// What is left of an IPv4 client that comes through an IPv6 socket.
-admission::address plain(const admission::address& from) {
-  namespace ip = boost::asio::ip;
-  if (from.is_v6() && from.to_v6().is_v4_mapped()) {
-    return ip::make_address_v4(ip::v4_mapped, from.to_v6());
-  }
-  return from;
-}
-
 address address_of(const auto& guest) {
   return std::visit([](const auto& who) { return address(who); }, guest);
 }
 
 }  // namespace
 
+// The listener is made here, so that a lack of memory for it is an error of start().
 gate::gate(std::shared_ptr<const site> on, std::vector<net::loop*> loops, net::acceptor acceptor)
     : on_(std::move(on)),
       loops_(std::move(loops)),
-      acceptor_(std::move(acceptor)),
-      admission_(on_->limits()) {}
+      listener_(system().spawn<net::listener>(without_limits(loops_.front()->pump()),
+                                              std::move(acceptor), self(this))) {}
 
 void gate::on_start() {
-  listener_ = system().spawn<net::listener>(without_limits(loops_.front()->pump()),
-                                            std::move(acceptor_), self(this));
-  watch(listener_);
+  watch_the_rest();
   accept_next();
 }
 
+// Needs no memory: nothing else would ask again.
 void gate::accept_next() {
-  listener_.send(net::accept{loops_[next_loop_]});
+  (void)next_.send(listener_, *loops_[next_loop_]);
   next_loop_ = (next_loop_ + 1) % loops_.size();
 }
 
 void gate::on(net::accepted m) {
   if (shut_) return;
+  watch_the_rest();
   try {
     admit(std::move(m));
   } catch (const std::exception&) {
@@ -60,42 +52,75 @@ void gate::admit(net::accepted m) {
   net::error_code error;
   const auto from = m.connection.remote_endpoint(error);
   if (error) return;  // gone already
+  visitor v{.number = ++came_, .who = {}, .from = unmapped(from.address()), .as = entry::admitted};
+  v.is_proxy = on_->proxies.trusts(v.from);
+  if (is_too_frequent(v)) return;
   m.connection.set_option(net::protocol::no_delay(true), error);
-
-  visitor v{.number = ++came_, .who = {}, .from = plain(from.address()), .as = entry::admitted};
   if (!give_place(v)) return;
-  address key;
+  // All that needs memory comes before the connection is there, but for the monitor. The place in the
+  // table has no key until then.
+  decltype(visitors_)::iterator at;
   try {
-    v.who = spawn(std::move(m), v);
-    key = address_of(v.who);
-    visitors_.emplace(key, v);
-    watch(key);
+    at = visitors_.emplace(address{}, v).first;
   } catch (...) {
-    std::visit(
-        [](const auto& who) {
-          if (who) who.stop_now();
-        },
-        v.who);
-    visitors_.erase(key);
     take_place_back(v);
     throw;
   }
+  try {
+    at->second.who = spawn(std::move(m), v);
+  } catch (...) {
+    visitors_.erase(at);
+    take_place_back(v);
+    throw;
+  }
+  auto inside = visitors_.extract(at);
+  inside.key() = address_of(inside.mapped().who);
+  const auto done = visitors_.insert(std::move(inside));
+  if (!done.inserted) return take_place_back(v);  // the system shuts down, and makes no actors
+  visitor& one = done.position->second;
+  one.next_unwatched = std::exchange(unwatched_, &one);
+  watch_the_rest();
+}
+
+// Those that there was no memory to watch before. An actor that has ended meanwhile is reported too.
+void gate::watch_the_rest() noexcept {
+  try {
+    if (!is_listener_watched_) watch(listener_);
+    is_listener_watched_ = true;
+    while (unwatched_ != nullptr) {
+      std::visit([this](const auto& who) { watch(who); }, unwatched_->who);
+      unwatched_ = std::exchange(unwatched_->next_unwatched, nullptr);
+    }
+  } catch (const std::exception&) {
+    // There is no memory now either.
+  }
+}
+
+// A proxy serves many clients. Their connections to it are not known here.
+bool gate::is_too_frequent(const visitor& v) {
+  if (v.is_proxy || !on_->rates.limits(rate::connections)) return false;
+  if (on_->rates.take(rate::connections, client_key(v.from)) == duration{0}) return false;
+  on_->counts.rate_connections.add();
+  return true;
 }
 
 gate::guest gate::spawn(net::accepted m, const visitor& v) {
   spawn_options how = without_limits(m.onto->pump());
   if (!on_->is_secure) {
-    return system().spawn<connection>(std::move(how), on_, std::move(m.connection),
-                                      v.from.to_string(), v.as);
+    return system().spawn<connection>(std::move(how), on_, std::move(m.connection), v.from, v.as);
   }
-  tls_socket secured(std::move(m.connection), on_->tls.get(), &on_->counts.tls);
-  return system().spawn<secure_connection>(std::move(how), on_, std::move(secured),
-                                           v.from.to_string(), v.as);
+  handshake_quota quota;
+  if (!v.is_proxy && on_->rates.limits(rate::tls_handshakes)) {
+    quota = {.of = &on_->rates, .who = client_key(v.from)};
+  }
+  tls_socket secured(std::move(m.connection), on_->tls.get(), &on_->counts.tls, {}, quota);
+  return system().spawn<secure_connection>(std::move(how), on_, std::move(secured), v.from, v.as);
 }
 
 // Returns false if no space is left even for an error response.
 bool gate::give_place(visitor& v) {
-  const admission::verdict verdict = admission_.enter(v.from);
+  const admission::verdict verdict =
+      v.is_proxy ? on_->places.enter_proxy() : on_->places.enter(v.from);
   tally& counts = on_->counts;
   if (verdict == admission::verdict::yes) {
     counts.accepted.add();
@@ -111,7 +136,7 @@ bool gate::give_place(visitor& v) {
 
 void gate::take_place_back(const visitor& v) {
   if (v.as == entry::admitted) {
-    admission_.leave(v.from);
+    v.is_proxy ? on_->places.leave_proxy() : on_->places.leave(v.from);
     on_->counts.connections.subtract();
   } else {
     --refusals_;
@@ -119,6 +144,7 @@ void gate::take_place_back(const visitor& v) {
 }
 
 void gate::on(const down& m) {
+  watch_the_rest();
   if (m.who == listener_.address()) {
     if (shut_ || system().is_stopping()) return;
     throw std::runtime_error("the listener has stopped (" + std::string(to_string(m.reason)) +
@@ -133,6 +159,7 @@ void gate::on(const down& m) {
 
 void gate::on(drain) {
   shut();
+  watch_the_rest();
   for (const guest& one : in_order()) {
     std::visit([](const auto& who) { who.send(leave{}); }, one);
   }
@@ -141,6 +168,7 @@ void gate::on(drain) {
 
 void gate::on(cut) {
   shut();
+  watch_the_rest();
   for (const guest& one : in_order()) {
     std::visit([](const auto& who) { who.stop_now(); }, one);
   }

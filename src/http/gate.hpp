@@ -31,6 +31,9 @@ namespace troupe::http::detail {
 /// that cannot be admitted gets a response too, as long as not too many such responses are being
 /// written at once.
 ///
+/// A lack of memory costs a connection and not the gate: asking for the next one needs none, and
+/// neither does the end of a connection. An actor that could not be monitored is monitored later.
+///
 /// Threads:   bound to the first loop.
 /// Invariant: every connection is listed here from its spawn to its `down`. Once the gate drains or
 ///            cuts, it admits no more connections, and it stops with the last one.
@@ -60,10 +63,14 @@ class gate : public actor {
     guest who;
     admission::address from;
     entry as;
+    bool is_proxy = false;  // a trusted one
+    visitor* next_unwatched = nullptr;
   };
 
   void accept_next();
   void admit(net::accepted m);
+  void watch_the_rest() noexcept;
+  [[nodiscard]] bool is_too_frequent(const visitor& v);
   [[nodiscard]] guest spawn(net::accepted m, const visitor& v);
   bool give_place(visitor& v);
   void take_place_back(const visitor& v);
@@ -74,10 +81,11 @@ class gate : public actor {
   const std::shared_ptr<const site> on_;
   const std::vector<net::loop*> loops_;
   std::size_t next_loop_ = 0;
-  net::acceptor acceptor_;  // until on_start
-  ref<net::listener> listener_;
-  admission admission_;
+  net::accept_request next_;
+  const ref<net::listener> listener_;
+  bool is_listener_watched_ = false;
   std::unordered_map<address, visitor> visitors_;
+  visitor* unwatched_ = nullptr;  // the newest of those that there was no memory to watch
   std::uint64_t came_ = 0;
   std::size_t refusals_ = 0;
   bool shut_ = false;

@@ -27,7 +27,7 @@ std::string websocket_accept(std::string_view key) {
   unsigned size = 0;
   if (EVP_Digest(text.data(), text.size(), hash.data(), &size, EVP_sha1(), nullptr) != 1) {
     throw std::runtime_error(
-        "troupe: http: OpenSSL has no SHA-1, without which no WebSocket begins: allow it in its "
+        "troupe: http: OpenSSL has no SHA-1, which WebSocket handshakes need: allow it in its "
         "configuration");
   }
   std::array<unsigned char, 2 * EVP_MAX_MD_SIZE> base64;  // and a terminating zero

@@ -8,9 +8,11 @@
 #include <string_view>
 #include <utility>
 
+#include "admission.hpp"
 #include "beast.hpp"
 #include "body_budget.hpp"
 #include "body_decoder.hpp"
+#include "client_address.hpp"
 #include "connection_stage.hpp"
 #include "metered_stream.hpp"
 #include "read_buffer.hpp"
@@ -32,17 +34,26 @@ namespace troupe::http::detail {
 /// Memory for a request is bounded: 16 KiB of unparsed bytes, header_bytes for the head, body_bytes
 /// for the body. The bodies of all connections share request_bodies_bytes.
 ///
+/// A client that exceeds received_bytes_per_second is not read until its address is within the rate
+/// again; meanwhile no read is outstanding, and the alarm continues. One that exceeds
+/// requests_per_second is answered with 429. On the connection of a trusted proxy both belong to the
+/// client that the request names.
+///
 /// Threads: the loop's.
 template <class Stream>
 class http_stage : public stage<http_stage<Stream>, Stream> {
   using base = stage<http_stage<Stream>, Stream>;
 
  public:
+  /// `peer`: unmapped.
   http_stage(basic_connection<Stream>& owner, std::shared_ptr<const site> on, Stream stream,
-             std::string peer)
+             const ip_address& peer)
       : base(owner, std::move(on)),
         stream_(std::move(stream), this->counts()),
-        peer_(std::move(peer)),
+        peer_(peer),
+        is_proxied_(this->on().proxies.trusts(peer)),
+        client_(peer.to_string()),
+        client_key_(peer),
         share_(this->on().bodies) {}
 
   void start() {
@@ -60,12 +71,13 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
 
   void drain() {
     draining_ = true;
-    if (phase_ == phase::waiting) cancel();
+    if (phase_ == phase::waiting) paused_ ? finish() : cancel();
   }
 
   /// The connection is gone. Outstanding operations complete on their own.
   void abandon() noexcept {
     this->disown();
+    place_.leave();
     base::cut(socket());
   }
 
@@ -88,7 +100,12 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
 
   void await_request();
   void begin_request();
+  void forget_client();
+  [[nodiscard]] bool find_client();
+  void count_received(std::size_t bytes);
+  void charge_received(std::size_t bytes);
   void read();
+  void start_reading();
   void on_read(net::error_code error, std::size_t bytes);
   void go_through();
   void read_head();
@@ -97,11 +114,13 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void read_body();
   [[nodiscard]] bool add_to_body(std::string_view piece);
   void answer();
+  void answer_too_many(duration wait);
   void reject(const refusal& what);
   void fail(const refusal& what);  // for input that has not been counted as a request
   void refuse(const refusal& what);
   void write(reply r);
   void on_written(net::error_code error, std::size_t);
+  [[nodiscard]] time_point read_when_due(time_point now, time_point due);
   [[nodiscard]] time_point writing_due() noexcept;
   [[nodiscard]] bool is_read_fast_enough() noexcept;
   void tell(unsigned status, std::uint64_t bytes);
@@ -110,7 +129,13 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void finish();
 
   metered_stream<Stream> stream_;
-  const std::string peer_;
+  const ip_address peer_;
+  const bool is_proxied_;  // the peer is a trusted proxy, and a request names its client
+  std::string client_;     // as text; the peer until the request has named it
+  client_key client_key_;
+  client_place place_;        // of that client, on the connection of a proxy
+  std::size_t received_ = 0;  // bytes of a client that is not known yet
+  time_point read_at_{};      // until then the client is held to its rate
   read_buffer in_;
   std::optional<request_parser> parser_;  // from the first byte of a request to its response
   std::optional<body_decoder> decoder_;   // while its body is read
@@ -120,6 +145,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   bool keep_alive_ = false;
   bool draining_ = false;
   bool timed_out_ = false;
+  bool paused_ = false;  // read() waits for read_at_
   bool unread_ = false;  // the client may have sent more than was read
   time_point since_;     // when the phase began, or when it was last found that the client reads
   std::uint64_t written_before_ = 0;              // bytes written at that time

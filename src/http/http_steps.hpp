@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "connection.hpp"
+#include "forwarded.hpp"
 #include "http_stage.hpp"
 #include "linger.hpp"
 #include "shared_wakeup.hpp"
@@ -26,6 +27,7 @@ void http_stage<Stream>::await_request() {
     return go_through();
   }
   if (draining_) return finish();
+  forget_client();
   since_ = clock::now();
   enter(phase::waiting, is_first() ? handshake_due_ : since_ + this->limits().idle_timeout);
   read();
@@ -37,11 +39,64 @@ void http_stage<Stream>::begin_request() {
   request_due_ = began_ + this->limits().request_timeout;
   enter(phase::reading, std::min(request_due_, handshake_due_));
   parser_.emplace(this->limits().header_bytes);
+  forget_client();
+}
+
+// The next request on the connection of a proxy may be of another client.
+template <class Stream>
+void http_stage<Stream>::forget_client() {
+  if (!is_proxied_) return;
+  place_.leave();
+  client_ = peer_.to_string();
+  client_key_ = client_key(peer_);
+  read_at_ = {};
+}
+
+// From the head of a request that a trusted proxy has passed on. False if that is answered.
+template <class Stream>
+bool http_stage<Stream>::find_client() {
+  const site& on = this->on();
+  const request& asked = parser_->head().asked;
+  const auto client = client_of(asked, peer_, on.proxies, on.options.proxy_header);
+  if (!client) {
+    reject({400, "Forwarded or X-Forwarded-For is malformed, or they name different clients"});
+    return false;
+  }
+  client_ = client->to_string();
+  client_key_ = client_key(*client);
+  charge_received(std::exchange(received_, 0));
+  if (place_.enter(on.places, client_key_)) return true;
+  this->counts().refused_per_address.add();
+  fail({503, "too many connections"});
+  return false;
+}
+
+template <class Stream>
+void http_stage<Stream>::count_received(std::size_t bytes) {
+  if (!this->on().rates.limits(rate::received_bytes)) return;
+  const bool is_known = !is_proxied_ || decoder_;
+  is_known ? charge_received(bytes) : void(received_ += bytes);
+}
+
+template <class Stream>
+void http_stage<Stream>::charge_received(std::size_t bytes) {
+  const duration wait = this->on().rates.charge(rate::received_bytes, client_key_, bytes);
+  if (wait == duration{0}) return;
+  this->counts().rate_received_bytes.add();
+  read_at_ = clock::now() + wait;
 }
 
 template <class Stream>
 void http_stage<Stream>::read() {
   if (timed_out_) return fail({408});  // the deadline passed while no read was outstanding
+  if (read_at_ == time_point{} || clock::now() >= read_at_) return start_reading();
+  paused_ = true;
+  this->owner().set_alarm(read_at_);
+}
+
+template <class Stream>
+void http_stage<Stream>::start_reading() {
+  read_at_ = {};
   const std::span<char> room = in_.prepare();
   stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
                           this->template then<&http_stage::on_read>());
@@ -51,6 +106,7 @@ template <class Stream>
 void http_stage<Stream>::on_read(net::error_code error, std::size_t bytes) {
   if (error) return timed_out_ ? fail({408}) : finish();
   in_.commit(bytes);
+  count_received(bytes);
   if (phase_ == phase::waiting) begin_request();
   go_through();
 }
@@ -85,6 +141,9 @@ void http_stage<Stream>::on_head() {
     method_ = head.asked.method();
     target_ = head.asked.target();
   }
+  if (is_proxied_ && !find_client()) return;
+  const duration wait = this->on().rates.take(rate::requests, client_key_);
+  if (wait > duration{0}) return answer_too_many(wait);
   if (!head.has_body()) return answer();
   if (reader_of_body(this->on(), head) == nullptr) {
     // The body is not read, so the connection cannot be used for another request.
@@ -157,7 +216,7 @@ void http_stage<Stream>::answer() {
   flush_later::flush_now();  // a handler or a file may take long
   decoder_.reset();
   request_head& head = parser_->head();
-  request_access::set_peer(head.asked, peer_, this->on().is_secure);
+  request_access::set_peer(head.asked, client_, this->on().is_secure);
   request_access::set_body(head.asked, std::exchange(body_, {}));
   // While draining, requests that were received ahead still get responses.
   keep_alive_ = keep_alive_ && !(draining_ && in_.unread().empty());
@@ -169,11 +228,12 @@ void http_stage<Stream>::answer() {
     // WebSocket frames.
     if (!in_.unread().empty()) {
       this->counts().malformed_requests.add();
-      return refuse({400, "data before the WebSocket was there"});
+      return refuse({400, "data was sent before the WebSocket handshake was complete"});
     }
     phase_ = phase::over;
     tell(101, 0);
-    return this->owner().switch_to_websocket(std::move(stream_), std::move(*to));
+    return this->owner().switch_to_websocket(std::move(stream_), std::move(*to), client_key_,
+                                             std::move(place_));
   }
   auto& r = *std::get_if<reply>(&result);
   // It says that this is the last response, which the client may not expect.
@@ -181,6 +241,20 @@ void http_stage<Stream>::answer() {
     keep_alive_ = false;
     unread_ = true;
   }
+  write(std::move(r));
+}
+
+// A body is not read, so the connection ends after a request with a body.
+template <class Stream>
+void http_stage<Stream>::answer_too_many(duration wait) {
+  this->counts().requests.add();
+  this->counts().rate_requests.add();
+  const request_head& head = parser_->head();
+  const bool is_last = draining_ && in_.unread().empty();
+  if (head.has_body()) unread_ = true;
+  if (head.has_body() || is_last) keep_alive_ = false;
+  reply r = respond_too_many(this->on(), head, keep_alive_, wait);
+  parser_.reset();
   write(std::move(r));
 }
 
@@ -237,7 +311,7 @@ void http_stage<Stream>::tell(unsigned status, std::uint64_t bytes) {
   const auto& on_access = this->on().options.on_access;
   if (!on_access) return;
   on_access({.what = access::kind::request,
-             .peer = peer_,
+             .peer = client_,
              .method = method_,
              .target = target_,
              .status = status,
@@ -263,6 +337,7 @@ template <class Stream>
 void http_stage<Stream>::finish() {
   if (phase_ == phase::over) return;
   phase_ = phase::over;
+  place_.leave();
   net::error_code ignored;
   socket().close(ignored);
   this->owner().over();
@@ -287,6 +362,16 @@ bool http_stage<Stream>::is_read_fast_enough() noexcept {
          taken >= std::max(1.0, static_cast<double>(l.read_bytes_per_second) * seconds);
 }
 
+// The deadline of the phase has not passed. When to look again.
+template <class Stream>
+time_point http_stage<Stream>::read_when_due(time_point now, time_point due) {
+  if (!paused_) return due;
+  if (now < read_at_) return std::min(due, read_at_);
+  paused_ = false;
+  start_reading();
+  return due;
+}
+
 template <class Stream>
 time_point http_stage<Stream>::tick(time_point now) {
   const http::limits& l = this->limits();
@@ -294,16 +379,17 @@ time_point http_stage<Stream>::tick(time_point now) {
   switch (phase_) {
     case phase::waiting:
       due = is_first() ? handshake_due_ : since_ + l.idle_timeout;
-      if (now < due) return due;
+      if (now < due) return read_when_due(now, due);
       (is_first() ? this->counts().requests_timed_out : this->counts().idle_closed).add();
       finish();
       break;
     case phase::reading:
       due = std::min(request_due_, handshake_due_);
-      if (now < due) return due;
+      if (now < due) return read_when_due(now, due);
       this->counts().requests_timed_out.add();
       timed_out_ = true;
-      cancel();  // the step that is interrupted answers
+      // The interrupted step answers. While reading is paused, no step is outstanding.
+      std::exchange(paused_, false) ? fail({408}) : cancel();
       break;
     case phase::writing:
       due = writing_due();

@@ -170,6 +170,43 @@ TEST_F(limit, partial_messages_bytes) {
   EXPECT_EQ(statistics().messages_without_room, 1u);
 }
 
+TEST_F(limit, upgrade_requests_bytes) {
+  serve({.upgrade_requests_bytes = 20'000});
+  const std::string large = "X-Large: " + std::string(10'000, 'x') + "\r\n";
+  raw_client first = connect();
+  EXPECT_EQ(first.upgrade("/obey", large).status, 101u);
+  EXPECT_GE(statistics().upgrade_request_bytes, 8'000u);
+  EXPECT_LE(statistics().upgrade_request_bytes, 10'000u);
+  raw_client second = connect();
+  EXPECT_EQ(second.upgrade("/obey", large).status, 101u);
+
+  raw_client third = connect();
+  const answer refused = third.upgrade("/obey", large);
+  EXPECT_EQ(refused.status, 503u);
+  EXPECT_EQ(refused.headers.at("retry-after"), "1");
+  EXPECT_EQ(refused.headers.at("connection"), "close");
+  EXPECT_EQ(third.read_to_end(), "");
+  EXPECT_EQ(statistics().upgrades_refused, 1u);
+  EXPECT_EQ(statistics().websockets, 2u);
+
+  // A usual one is not refused because others are large.
+  raw_client usual = open("/obey");
+  usual.say("hello");
+  EXPECT_EQ(usual.hear(), "ok");
+
+  // One that ends gives its room back, in order or not.
+  first.send(raw_client::frame(raw_client::close, raw_client::close_payload(1000)));
+  EXPECT_EQ(first.read_frame().opcode, raw_client::close);
+  first.hang_up();
+  ASSERT_TRUE(comes_true([&] { return statistics().upgrade_request_bytes <= 10'000; }));
+  raw_client fourth = connect();
+  EXPECT_EQ(fourth.upgrade("/obey", large).status, 101u);
+  second.reset();
+  fourth.reset();
+  EXPECT_TRUE(comes_true([&] { return statistics().upgrade_request_bytes == 0; }));
+  EXPECT_EQ(statistics().upgrades_refused, 1u);
+}
+
 TEST_F(limit, connections_max) {
   serve({.connections_max = 3});
   std::vector<raw_client> inside;
@@ -293,9 +330,9 @@ TEST_F(limit, idle_time_pings_and_then_cuts_a_silent_websocket) {
   EXPECT_EQ(c.read_frame().opcode, raw_client::ping);
   EXPECT_EQ(c.read_to_end(), "");
   EXPECT_TRUE(c.was_reset());
-  EXPECT_THAT(
-      log_->lines(3),
-      testing::ElementsAre("opened", "closed 1006 nothing was heard from the client", "ended"));
+  EXPECT_THAT(log_->lines(3),
+              testing::ElementsAre(
+                  "opened", "closed 1006 no data was received from the client in time", "ended"));
   EXPECT_EQ(statistics().idle_closed, 1u);
 }
 
@@ -321,7 +358,7 @@ TEST_F(limit, request_time_ends_a_websocket_message_that_comes_slowly) {
     while (last.opcode == raw_client::pong) last = c.read_frame();
     EXPECT_EQ(last.opcode, raw_client::close);
     EXPECT_EQ(last.code(), 1008u);
-    EXPECT_EQ(last.payload.substr(2), "a message took too long to come");
+    EXPECT_EQ(last.payload.substr(2), "a message was not complete in time");
     c.hang_up();
   };
   // A frame byte by byte, fragments of a message without end, and only the beginning of a head.
@@ -413,6 +450,7 @@ TEST(limits, none_may_be_nothing) {
   refuses({.limits = {.send_queue_bytes = 0}});
   refuses({.limits = {.send_queues_bytes = 0}});
   refuses({.limits = {.partial_messages_bytes = 0}});
+  refuses({.limits = {.upgrade_requests_bytes = 0}});
   refuses({.limits = {.read_bytes_per_second = 0}});
   refuses({.limits = {.receive_window = 0}});
   refuses({.loops = 0});

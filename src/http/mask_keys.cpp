@@ -12,7 +12,7 @@ mask_key mask_keys::next() {
   if (used_ == keys_.size()) {
     const auto bytes = static_cast<int>(sizeof keys_);
     if (RAND_bytes(reinterpret_cast<unsigned char*>(keys_.data()), bytes) != 1) {
-      throw std::runtime_error("OpenSSL has no random numbers for the masks of a WebSocket");
+      throw std::runtime_error("OpenSSL cannot generate the masks of a WebSocket");
     }
     used_ = 0;
   }

@@ -102,66 +102,68 @@ class families {
 
 void add_system(families& to, const troupe::statistics& s) {
   to.gauge("troupe_actors", "Actors alive.", {{s.actors_alive}});
-  to.counter("troupe_actors_spawned_total", "Actors ever made.", {{s.actors_spawned}});
+  to.counter("troupe_actors_spawned_total", "Actors spawned since the start.",
+             {{s.actors_spawned}});
   to.counter("troupe_messages_accepted_total", "Messages put into mailboxes.",
              {{s.messages_accepted}});
   to.counter("troupe_messages_handled_total", "Messages taken out of mailboxes.",
              {{s.messages_handled}});
-  to.gauge("troupe_mailbox_messages", "Messages waiting, in all mailboxes together.",
-           {{s.messages_waiting}});
-  to.gauge("troupe_mailbox_depth_highest", "The longest queue that any turn has found.",
+  to.gauge("troupe_mailbox_messages", "Messages in all mailboxes.", {{s.messages_waiting}});
+  to.gauge("troupe_mailbox_depth_highest", "Highest number of messages found in one mailbox.",
            {{s.mailbox_depth_highest}});
-  to.gauge("troupe_mailbox_bytes", "Bytes of the messages waiting, in all mailboxes together.",
+  to.gauge("troupe_mailbox_bytes", "Bytes of the messages in all mailboxes.",
            {{s.message_bytes_waiting}});
-  to.counter("troupe_overload_messages_total", "Messages that a full mailbox or a budget kept out.",
+  to.counter("troupe_overload_messages_total",
+             "Messages rejected by a full mailbox or the memory budget.",
              {{s.messages_refused, "outcome", "refused"},
               {s.messages_dropped, "outcome", "dropped"},
               {s.messages_redirected, "outcome", "redirected"}});
-  to.counter("troupe_overload_pauses_total", "Times a sender was made to wait for a full mailbox.",
-             {{s.pauses}});
+  to.counter("troupe_overload_pauses_total",
+             "Times a sender was suspended because of a full mailbox.", {{s.pauses}});
   to.counter("troupe_overload_pauses_timed_out_total",
-             "Suspended senders that went on because a time-out of theirs expired.",
+             "Suspended senders that resumed because their timeout expired.",
              {{s.pauses_timed_out}});
   to.counter("troupe_overload_wait_cycles_total",
-             "Senders that went on beyond a limit to resolve a wait cycle.", {{s.wait_cycles}});
-  to.gauge("troupe_overload_overdraft_bytes", "Bytes taken beyond the limits of full mailboxes.",
+             "Senders that exceeded a mailbox limit to resolve a wait cycle.", {{s.wait_cycles}});
+  to.gauge("troupe_overload_overdraft_bytes", "Bytes in mailboxes beyond their limits.",
            {{s.overdraft_bytes}});
-  to.gauge("troupe_overload_overdraft_limit_bytes", "Bytes that the overdraft may have.",
+  to.gauge("troupe_overload_overdraft_limit_bytes", "Limit of the overdraft in bytes.",
            {{s.overdraft_limit}});
-  to.gauge("troupe_memory_budget_bytes", "Bytes that all mailboxes together may have.",
+  to.gauge("troupe_memory_budget_bytes", "Memory budget of all mailboxes in bytes.",
            {{s.memory_budget}});
-  to.gauge("troupe_overload_senders_paused", "Senders waiting for a full mailbox.",
+  to.gauge("troupe_overload_senders_paused", "Senders suspended because of a full mailbox.",
            {{s.senders_paused}});
-  to.counter("troupe_turns_total", "Turns that actors were given.", {{s.turns}});
-  to.counter("troupe_dead_letters_total", "Messages to actors that had ended.", {{s.dead_letters}});
+  to.counter("troupe_turns_total", "Turns executed by actors.", {{s.turns}});
+  to.counter("troupe_dead_letters_total", "Messages sent to terminated actors.",
+             {{s.dead_letters}});
   to.counter("troupe_restarts_total", "Supervised actors that were restarted.", {{s.restarts}});
-  to.counter("troupe_actors_collected_total", "Actors that held each other, and nobody else did.",
+  to.counter("troupe_actors_collected_total",
+             "Actors collected because only a reference cycle kept them alive.",
              {{s.actors_collected}});
-  to.counter("troupe_answers_late_total", "Answers for which nobody waited any more.",
+  to.counter("troupe_answers_late_total", "Replies that arrived after their request had ended.",
              {{s.answers_late}});
-  to.counter("troupe_failures_total", "Actors that an exception ended.", {{s.failures}});
+  to.counter("troupe_failures_total", "Actors terminated by an exception.", {{s.failures}});
   to.gauge("troupe_timers", "Timers armed.", {{s.timers_armed}});
   to.counter("troupe_timer_ticks_skipped_total",
-             "Ticks that were due while the one before was waiting.", {{s.ticks_skipped}});
+             "Timer ticks skipped because the previous tick was still in the mailbox.",
+             {{s.ticks_skipped}});
   to.gauge("troupe_workers",
-           "Workers of all dispatchers: so many turns at a time, beside those that last.",
+           "Workers of all dispatchers, without threads in long-running handlers.",
            {{s.workers_busy, "state", "busy"}, {s.workers_parked, "state", "parked"}});
   to.gauge("troupe_workers_limit",
-           "Workers that may run: fewer than there are if that was measured to be faster.",
+           "Workers that may run at once; fewer than exist if that was measured to be faster.",
            {{s.workers_limit}});
   to.gauge("troupe_pool_threads",
-           "Threads of all dispatchers: of their workers, of handlers that last, and of none at "
-           "the moment.",
+           "Threads of all dispatchers: workers, long-running handlers and idle threads.",
            {{s.pool_threads}});
-  to.gauge("troupe_pool_threads_resting",
-           "Threads of all dispatchers that end if nobody needs them.", {{s.pool_threads_resting}});
+  to.gauge("troupe_pool_threads_resting", "Idle threads of all dispatchers; unused threads exit.",
+           {{s.pool_threads_resting}});
   to.counter("troupe_workers_replaced_total",
-             "Handlers that lasted, behind which another thread went on.", {{s.workers_replaced}});
-  to.counter(
-      "troupe_workers_stuck_total",
-      "Handlers that lasted, behind which nobody went on: there was no other thread to be had.",
-      {{s.workers_stuck}});
-  to.gauge("troupe_own_threads", "Threads of actors that have one of their own.",
+             "Long-running handlers whose worker another thread replaced.", {{s.workers_replaced}});
+  to.counter("troupe_workers_stuck_total",
+             "Long-running handlers for which no replacement thread was available.",
+             {{s.workers_stuck}});
+  to.gauge("troupe_own_threads", "Threads of actors that run on their own thread.",
            {{s.own_threads}});
 }
 
@@ -170,67 +172,86 @@ void add_dispatchers(families& to, const std::vector<dispatcher_statistics>& all
   to.of_dispatchers(
       "troupe_dispatcher_workers", "Workers of one dispatcher.", MetricType::Gauge, all,
       {{&one::workers_busy, "state", "busy"}, {&one::workers_parked, "state", "parked"}});
-  to.of_dispatchers("troupe_dispatcher_workers_limit", "Workers of one dispatcher that may run.",
-                    MetricType::Gauge, all, {{&one::workers_limit}});
+  to.of_dispatchers("troupe_dispatcher_workers_limit",
+                    "Workers of one dispatcher that may run at once.", MetricType::Gauge, all,
+                    {{&one::workers_limit}});
   to.of_dispatchers("troupe_dispatcher_threads", "Threads of one dispatcher.", MetricType::Gauge,
                     all, {{&one::threads}});
   to.of_dispatchers("troupe_dispatcher_threads_resting",
-                    "Threads of one dispatcher that end if nobody needs them.", MetricType::Gauge,
-                    all, {{&one::threads_resting}});
+                    "Idle threads of one dispatcher; unused threads exit.", MetricType::Gauge, all,
+                    {{&one::threads_resting}});
   to.of_dispatchers("troupe_dispatcher_workers_replaced_total",
-                    "Handlers on one dispatcher that lasted, behind which another thread went on.",
+                    "Long-running handlers on one dispatcher whose worker another thread replaced.",
                     MetricType::Counter, all, {{&one::workers_replaced}});
   to.of_dispatchers("troupe_dispatcher_workers_stuck_total",
-                    "Handlers on one dispatcher that lasted, behind which nobody went on.",
+                    "Long-running handlers on one dispatcher without a replacement thread.",
                     MetricType::Counter, all, {{&one::workers_stuck}});
 }
 
 void add_server(families& to, const http::statistics& s) {
-  to.gauge("troupe_http_connections", "Connections open, WebSockets included.", {{s.connections}});
-  to.gauge("troupe_http_websockets", "WebSockets open.", {{s.websockets}});
-  to.gauge("troupe_http_request_body_bytes",
-           "Memory for the bodies of requests that are being read or answered.",
+  to.gauge("troupe_http_connections", "Open connections, including WebSockets.", {{s.connections}});
+  to.gauge("troupe_http_websockets", "Open WebSockets.", {{s.websockets}});
+  to.gauge("troupe_http_request_body_bytes", "Bytes of the bodies of requests in progress.",
            {{s.request_body_bytes}});
+  to.gauge("troupe_http_upgrade_request_bytes",
+           "Memory for the requests of open WebSockets, beyond 2 KiB of each.",
+           {{s.upgrade_request_bytes}});
   to.gauge("troupe_http_held_back",
-           "WebSockets not read at the moment, because their sessions have to catch up.",
+           "WebSockets that are not read because of backpressure from their sessions.",
            {{s.held_back}});
-  to.counter("troupe_http_accepted_total", "Connections let in.", {{s.accepted}});
-  to.counter("troupe_http_upgraded_total", "WebSockets ever open.", {{s.upgraded}});
-  to.counter("troupe_http_requests_total", "Requests answered.", {{s.requests}});
+  to.counter("troupe_http_accepted_total", "Connections accepted.", {{s.accepted}});
+  to.counter("troupe_http_upgraded_total", "WebSockets opened since the start.", {{s.upgraded}});
+  to.counter("troupe_http_requests_total", "Requests with a response.", {{s.requests}});
   to.counter("troupe_http_websocket_messages_total", "WebSocket messages.",
              {{s.messages_in, "direction", "in"}, {s.messages_out, "direction", "out"}});
-  to.counter("troupe_http_bytes_total",
-             "Bytes through sockets; of what TLS secures, the plaintext.",
+  to.counter("troupe_http_bytes_total", "Bytes through sockets; for TLS, bytes of plaintext.",
              {{s.bytes_in, "direction", "in"}, {s.bytes_out, "direction", "out"}});
-  to.counter("troupe_http_refused_total", "Connections, WebSockets and request bodies not let in.",
+  to.counter("troupe_http_refused_total", "Connections, WebSockets and request bodies refused.",
              {{s.refused_full, "reason", "full"},
               {s.refused_per_address, "reason", "address"},
               {s.refused_origin, "reason", "origin"},
-              {s.bodies_refused, "reason", "request_bodies"}});
-  to.counter("troupe_http_rejected_total", "Requests and messages that break a rule.",
+              {s.bodies_refused, "reason", "request_bodies"},
+              {s.upgrades_refused, "reason", "upgrade_requests"}});
+  to.counter("troupe_http_rejected_total",
+             "Requests and messages rejected as invalid or too large.",
              {{s.malformed_requests, "reason", "malformed_request"},
               {s.headers_too_large, "reason", "header_bytes"},
               {s.bodies_too_large, "reason", "body_bytes"},
               {s.messages_too_large, "reason", "message_bytes"},
               {s.messages_without_room, "reason", "partial_messages_bytes"},
               {s.protocol_errors, "reason", "websocket_protocol"}});
-  to.counter("troupe_http_timed_out_total", "Connections that a time limit ended.",
+  to.counter("troupe_http_timed_out_total", "Connections closed by a timeout.",
              {{s.requests_timed_out, "limit", "request"},
               {s.idle_closed, "limit", "idle"},
               {s.close_timed_out, "limit", "close"}});
   to.counter("troupe_http_slow_readers_total", "WebSockets closed for reading too slowly.",
              {{s.slow_readers_closed}});
-  to.counter("troupe_http_receive_pauses_total", "Times a client was held back for its session.",
+  to.counter("troupe_http_receive_pauses_total",
+             "Times reading from a WebSocket was paused for its session.",
              {{s.receive_pauses, "reason", "window"},
               {s.mailbox_pauses, "reason", "mailbox"},
               {s.refusal_pauses, "reason", "refused"}});
   to.counter("troupe_http_accept_pauses_total",
-             "Times that descriptors or memory did not suffice to accept.", {{s.accept_pauses}});
+             "Times accepting was paused for lack of descriptors or memory.", {{s.accept_pauses}});
   to.counter("troupe_http_handler_failures_total", "Requests whose handler failed.",
              {{s.handler_failures}});
-  to.counter("troupe_http_tls_handshakes_total", "Connections that TLS has secured.",
+  to.counter("troupe_http_rate_limited_total",
+             "Events beyond a rate limit of a client address: connections and handshakes that were "
+             "closed, requests answered with 429, pauses in reading, floods closed with 1008.",
+             {{s.rate_connections, "reason", "connections"},
+              {s.rate_tls_handshakes, "reason", "tls_handshakes"},
+              {s.rate_requests, "reason", "requests"},
+              {s.rate_messages, "reason", "messages"},
+              {s.rate_received_bytes, "reason", "received_bytes"},
+              {s.message_floods, "reason", "message_flood"}});
+  to.gauge("troupe_http_rate_addresses", "Client addresses that have used up part of a rate limit.",
+           {{s.rate_addresses}});
+  to.counter("troupe_http_rate_addresses_evicted_total",
+             "Client addresses that were forgotten early because there were too many.",
+             {{s.rate_addresses_evicted}});
+  to.counter("troupe_http_tls_handshakes_total", "Completed TLS handshakes.",
              {{s.tls_handshakes, "kind", "whole"}, {s.tls_resumed, "kind", "resumed"}});
-  to.counter("troupe_http_tls_failed_total", "Connections that TLS could not secure.",
+  to.counter("troupe_http_tls_failed_total", "Failed TLS handshakes.",
              {{s.tls_plain_text, "reason", "plain_text"},
               {s.tls_version, "reason", "version"},
               {s.tls_alerts, "reason", "alert"},
@@ -238,7 +259,7 @@ void add_server(families& to, const http::statistics& s) {
               {s.tls_gone, "reason", "gone"},
               {s.tls_cut, "reason", "cut"}});
   to.counter("troupe_http_tls_truncated_total",
-             "Secured connections that ended without TLS's word for it.", {{s.tls_truncated}});
+             "TLS connections that ended without a close_notify alert.", {{s.tls_truncated}});
 }
 
 }  // namespace

@@ -185,10 +185,12 @@ void outgoing_connection::on_head() {
     return;
   }
   if (status == 101) {
-    return fail(client_error::malformed, "the answer changes the protocol, unasked");
+    return fail(client_error::malformed,
+                "the response switches protocols although no upgrade was requested");
   }
   if (++interim_ > interim_max) {
-    return fail(client_error::malformed, "there are more than 8 answers before the answer");
+    return fail(client_error::malformed,
+                "more than 8 interim responses came before the final response");
   }
   begin_answer();
 }
@@ -209,7 +211,7 @@ bool outgoing_connection::has_room(std::size_t body_bytes) {
 void outgoing_connection::on_end(net::error_code error) {
   if (!heard_) {
     return fail(client_error::closed,
-                "the connection was closed before an answer: " + error.message());
+                "the connection was closed before a response: " + error.message());
   }
   // A body that extends to the end of the connection is complete only if the other end has
   // announced that end itself. Without that, a third party could have cut it.
@@ -219,19 +221,20 @@ void outgoing_connection::on_end(net::error_code error) {
     parser_->put_eof(ignored);
     if (!ignored) return answered();
   }
-  fail(client_error::closed, "the connection ended within the answer: " + error.message());
+  fail(client_error::closed,
+       "the connection ended before the response was complete: " + error.message());
 }
 
 void outgoing_connection::not_an_answer(net::error_code error) {
   if (error == bh::error::header_limit || error == bh::error::buffer_overflow) {
-    return fail(client_error::too_large, "the answer's headers have more than " +
+    return fail(client_error::too_large, "the response headers have more than " +
                                              std::to_string(errand_->what.header_bytes) + " bytes");
   }
   if (error == bh::error::body_limit) {
-    return fail(client_error::too_large, "the answer's body has more than " +
+    return fail(client_error::too_large, "the response body has more than " +
                                              std::to_string(errand_->what.body_bytes) + " bytes");
   }
-  fail(client_error::malformed, "the answer is no HTTP: " + error.message());
+  fail(client_error::malformed, "the response is not valid HTTP: " + error.message());
 }
 
 void outgoing_connection::answered() {
@@ -294,7 +297,7 @@ time_point outgoing_connection::tick(time_point now) {
     case phase::busy:
       if (now < errand_->due) return errand_->due;
       fail(client_error::timeout,
-           heard_ ? "the answer has not come to its end in time" : "there was no answer in time");
+           heard_ ? "the response was not complete in time" : "no response came in time");
       break;
     case phase::kept: {
       const time_point due = kept_since_ + options_.keep_alive_timeout;

@@ -41,14 +41,14 @@ std::optional<std::string> wrong_headers(const header_list& headers, bool of_web
   std::size_t bytes = 0;
   for (const auto& [name, value] : headers) {
     bytes += name.size() + value.size() + 4;
-    if (!is_token(name)) return "a header's name is letters, digits and '-'";
+    if (!is_token(name)) return "a header name must consist of letters, digits and '-'";
     const std::string lower = lowered(name);
     if (std::find(own_headers.begin(), own_headers.end(), lower) != own_headers.end() ||
         (of_websocket && lower.starts_with("sec-websocket-"))) {
-      return "the header '" + name + "' is the client's own";
+      return "the header '" + name + "' is set by the client itself";
     }
     if (!is_of_one_line(value)) {
-      return "the value of the header '" + name + "' does not stand on one line";
+      return "the value of the header '" + name + "' must be a single line";
     }
   }
   if (bytes > headers_bytes_max) return "the headers have more than 65536 bytes";
@@ -178,9 +178,9 @@ std::string_view fetched::header(std::string_view name) const noexcept {
 
 std::optional<std::string> validate(const fetch& with) {
   if (!detail::is_token(with.method) || with.method.size() > 32) {
-    return "a method is a word as GET or POST";
+    return "the method must be a token of HTTP such as GET or POST";
   }
-  if (with.method == "CONNECT") return "the method CONNECT is for proxies";
+  if (with.method == "CONNECT") return "the method CONNECT is not supported: it is for proxies";
   const auto parsed = detail::parse_url(with.url, detail::scheme_kind::http);
   if (const auto* problem = std::get_if<std::string>(&parsed)) return *problem;
   return detail::wrong_headers(with.headers, false);
@@ -191,7 +191,8 @@ std::optional<std::string> validate(const connect_websocket& with) {
   if (const auto* problem = std::get_if<std::string>(&parsed)) return *problem;
   for (const std::string& each : with.protocols) {
     if (!detail::is_token(each)) {
-      return "the subprotocol '" + each + "' is no token of HTTP: letters, digits, '.' and '-'";
+      return "the subprotocol '" + each +
+             "' is not a token of HTTP: use letters, digits, '.' and '-'";
     }
   }
   return detail::wrong_headers(with.headers, true);

@@ -39,7 +39,7 @@ outgoing_websocket::~outgoing_websocket() {
   if (dialing_) dialing_->abandon();
   if (greeting_) greeting_->abandon();
   if (stage_) stage_->abandon();
-  if (owed_) owed_.set_value({.error = client_error::stopped, .why = "the client has ended"});
+  if (owed_) owed_.set_value({.error = client_error::stopped, .why = "the client has stopped"});
 }
 
 // After abandon() no completion handler calls back, so they may capture `this`.
@@ -103,7 +103,8 @@ void outgoing_websocket::on(tick) {
   if (now >= due_) {
     if (dialing_) dialing_->abandon();
     if (greeting_) greeting_->abandon();
-    return fail(client_error::timeout, to_.host + " has not agreed to a WebSocket in time");
+    return fail(client_error::timeout,
+                to_.host + " did not complete the WebSocket handshake in time");
   }
   set_alarm(due_);
   if (const auto begun = dialing_) set_alarm(begun->tick(now));

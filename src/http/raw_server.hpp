@@ -82,7 +82,7 @@ class raw_server {
     f.fin = (head[0] & 0x80) != 0;
     f.opcode = static_cast<std::uint8_t>(head[0] & 0x0f);
     const auto second = static_cast<std::uint8_t>(head[1]);
-    if ((second & 0x80) == 0) throw std::runtime_error("a frame without a mask");
+    if ((second & 0x80) == 0) throw std::runtime_error("an unmasked frame from a client");
     std::size_t size = second & 0x7f;
     if (size >= 126) {
       const std::string more = from.read_exactly(size == 126 ? 2 : 8);

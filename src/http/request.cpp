@@ -80,34 +80,53 @@ void request_access::set_peer(request& of, std::string_view peer, bool secure) {
   of.secure_ = secure;
 }
 
-request request_access::compact(const request& of, const std::vector<std::string>* kept) {
-  const auto is_kept = [&](const request::field& f) {
-    return kept == nullptr || std::any_of(kept->begin(), kept->end(), [&](std::string_view name) {
-             return equal_ignoring_case(of.view(f.name), name);
-           });
-  };
-  std::size_t bytes = of.method_.size + of.target_.size + of.path_.size + of.peer_.size;
-  std::size_t fields = 0;
+// Sorted, because a client may send thousands of them.
+std::vector<const request::field*> request_access::first_fields(
+    const request& of, const std::vector<std::string>* kept) {
+  std::vector<const request::field*> those;
   for (const request::field& f : of.fields_) {
-    if (!is_kept(f)) continue;
-    bytes += f.name.size + f.value.size;
-    ++fields;
+    const auto is_name = [&](std::string_view name) {
+      return equal_ignoring_case(of.view(f.name), name);
+    };
+    if (kept == nullptr || std::any_of(kept->begin(), kept->end(), is_name)) those.push_back(&f);
   }
+  const auto name = [&](const request::field* f) { return of.view(f->name); };
+  std::sort(those.begin(), those.end(), [&](const request::field* a, const request::field* b) {
+    if (equal_ignoring_case(name(a), name(b))) return a < b;
+    return less_ignoring_case(name(a), name(b));
+  });
+  const auto end = std::unique(those.begin(), those.end(),
+                               [&](const request::field* a, const request::field* b) {
+                                 return equal_ignoring_case(name(a), name(b));
+                               });
+  those.erase(end, those.end());
+  std::sort(those.begin(), those.end());  // in their own order
+  return those;
+}
+
+request request_access::compact(const request& of, const std::vector<std::string>* kept) {
+  const std::vector<const request::field*> fields = first_fields(of, kept);
+  // Most paths are part of their target as they are.
+  const std::size_t at = of.target().find(of.path());
+  const bool has_path = at != std::string_view::npos;
+  std::size_t bytes = of.method_.size + of.target_.size + of.peer_.size;
+  if (!has_path) bytes += of.path_.size;
+  for (const request::field* f : fields) bytes += f->name.size + f->value.size;
   request made;
   made.head_.reserve(bytes);
-  made.fields_.reserve(fields);
+  made.fields_.reserve(fields.size());
   made.method_ = add(made, of.method());
   made.target_ = add(made, of.target());
   if (of.query_.size > 0) {
     made.query_ = {made.target_.begin + of.query_.begin - of.target_.begin, of.query_.size};
   }
-  made.path_ = add(made, of.path());
+  made.path_ = has_path ? slice{made.target_.begin + static_cast<std::uint32_t>(at), of.path_.size}
+                        : add(made, of.path());
   made.peer_ = add(made, of.peer());
   made.secure_ = of.secure_;
-  for (const request::field& f : of.fields_) {
-    if (!is_kept(f)) continue;
-    const slice name = add(made, of.view(f.name));
-    made.fields_.push_back({name, add(made, of.view(f.value))});
+  for (const request::field* f : fields) {
+    const slice name = add(made, of.view(f->name));
+    made.fields_.push_back({name, add(made, of.view(f->value))});
   }
   return made;
 }

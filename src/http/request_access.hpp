@@ -64,8 +64,13 @@ struct request_access {
     return all;
   }
 
-  /// A copy of exact size without the body. If `kept` is not null, it has only these headers.
+  /// A copy of exact size with what request's functions return: without the body, and with the first
+  /// of several headers of one name. If `kept` is not null, it has only these headers.
   static request compact(const request& of, const std::vector<std::string>* kept);
+  /// The memory of a request without its body.
+  static std::size_t bytes_kept(const request& of) noexcept {
+    return of.head_.capacity() + of.fields_.capacity() * sizeof(request::field);
+  }
 
   /// A request that this process has sent; empty if the target is invalid.
   static request make(std::string_view method, std::string_view target,
@@ -74,6 +79,8 @@ struct request_access {
 
  private:
   static slice add(request& of, std::string_view text);
+  static std::vector<const request::field*> first_fields(const request& of,
+                                                         const std::vector<std::string>* kept);
 };
 
 }  // namespace troupe::http::detail

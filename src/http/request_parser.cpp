@@ -91,7 +91,7 @@ request_parser::outcome request_parser::read_request_line() {
       head_.asked, {at, static_cast<std::uint32_t>(first)},
       {at + static_cast<std::uint32_t>(first) + 1, static_cast<std::uint32_t>(last - first - 1)});
   in_fields_ = true;
-  if (version[5] != '1') return fail(505, "this server speaks HTTP/1.1");
+  if (version[5] != '1') return fail(505, "this server supports only HTTP/1.1");
   // RFC 9110, 2.5: a later minor version is understood as the latest known one.
   head_.version = version[7] == '0' ? 10 : 11;
   return outcome::more;
@@ -158,7 +158,7 @@ request_parser::outcome request_parser::check_body() {
 request_parser::outcome request_parser::check_encoding() {
   if (head_.version < 11) return fail(400, "Transfer-Encoding is not part of HTTP/1.0");
   if (head_.asked.has_header("Content-Length")) {
-    return fail(400, "Transfer-Encoding and Content-Length exclude each other");
+    return fail(400, "Transfer-Encoding and Content-Length must not be used together");
   }
   std::size_t codings = 0, chunked = 0;
   bool is_last = false, is_list = true;

@@ -170,7 +170,7 @@ reply of_handler(const context& c, const request& asked, const handler& answer) 
   try {
     response r = answer(asked);
     if (is_usable(r)) return to_reply(c, std::move(r));
-    std::fprintf(stderr, "troupe: http: the answer to %s has an impossible status or header\n",
+    std::fprintf(stderr, "troupe: http: the response to %s has an invalid status or header\n",
                  std::string{asked.path()}.c_str());
   } catch (const std::exception& e) {
     std::fprintf(stderr, "troupe: http: the handler of %s failed: %s\n",
@@ -208,6 +208,15 @@ reply not_a_websocket(context c, response&& r) {
   return to_reply(c, std::move(r));
 }
 
+// As above, it is the last answer.
+reply no_room_for_upgrade(context c) {
+  c.on.counts.upgrades_refused.add();
+  c.keep_alive = false;
+  response r = response::error(503, "the memory for the requests of WebSockets is used up");
+  r.headers.emplace_back("Retry-After", "1");
+  return to_reply(c, std::move(r));
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string all;
   for (const std::string& each : names) all.append(all.empty() ? "" : ", ").append(each);
@@ -220,7 +229,7 @@ std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, con
     c.on.counts.malformed_requests.add();
     return to_reply(c, response::error(400, why));
   };
-  if (has_body) return malformed("a WebSocket request has no body");
+  if (has_body) return malformed("a WebSocket request must not have a body");
   for (const char* name : {"Origin", "Sec-WebSocket-Key", "Sec-WebSocket-Version"}) {
     if (request_access::count(asked, name) > 1) {
       return malformed(std::string{name} + " must not be repeated");
@@ -232,30 +241,35 @@ std::variant<reply, upgrade> of_websocket(const context& c, request&& asked, con
   }
   const std::string_view key = asked.header("Sec-WebSocket-Key");
   if (!is_websocket_key(key)) {
-    return not_a_websocket(c,
-                           response::error(400, "Sec-WebSocket-Key is to have 16 bytes in base64"));
+    return not_a_websocket(c, response::error(400, "Sec-WebSocket-Key must be 16 bytes in base64"));
   }
   if (asked.header("Sec-WebSocket-Version") != "13") {
-    response r = websocket_required("Sec-WebSocket-Version is to be 13");
+    response r = websocket_required("Sec-WebSocket-Version must be 13");
     r.headers.emplace_back("Sec-WebSocket-Version", "13");
     return not_a_websocket(c, std::move(r));
   }
   const std::string offers = request_access::joined(asked, "Sec-WebSocket-Protocol");
   std::string protocol{choose_protocol(offers, at.protocols)};
   if (protocol.empty() && at.requires_protocol) {
-    return malformed("Sec-WebSocket-Protocol is to offer one of these: " + joined(at.protocols));
+    return malformed("Sec-WebSocket-Protocol must offer one of: " + joined(at.protocols));
   }
   std::string answer = switching_protocols(key, protocol);
-  // The WebSocket keeps the request as long as it lives.
-  return upgrade{request_access::compact(asked, at.kept_headers ? &*at.kept_headers : nullptr),
-                 &at.session, std::move(protocol), std::move(answer)};
+  upgrade to{.asked = request_access::compact(asked, at.kept_headers ? &*at.kept_headers : nullptr),
+             .session = &at.session,
+             .protocol = std::move(protocol),
+             .answer = std::move(answer)};
+  if (const std::size_t bytes = request_access::bytes_kept(to.asked); bytes > own_request_bytes) {
+    to.share = std::make_unique<byte_share>(c.on.upgrade_requests);
+    if (!to.share->resize(bytes - own_request_bytes)) return no_room_for_upgrade(c);
+  }
+  return to;
 }
 
 reply of_route(const context& c, const request& asked, const route& at) {
   const bool get = asked.method() == "GET" || asked.method() == "HEAD";
   if (const handler* answer = at.find(asked.method())) return of_handler(c, asked, *answer);
   if (at.content && get) return of_resource(c, asked, *at.content);
-  if (at.session && get) return to_reply(c, websocket_required("this is a WebSocket"));
+  if (at.session && get) return to_reply(c, websocket_required("this path serves only WebSockets"));
   return not_allowed(c, at.allowed());
 }
 
@@ -296,6 +310,17 @@ std::variant<reply, upgrade> respond(const site& on, request_head& head, bool ke
   }
   if (const mount* in = on.routes.find_files(asked.path())) return of_files(c, asked, *in);
   return to_reply(c, response::error(404));
+}
+
+reply respond_too_many(const site& on, const request_head& asked, bool keep_alive, duration wait) {
+  const context c{.on = on,
+                  .version = asked.version,
+                  .keep_alive = keep_alive,
+                  .head_only = asked.asked.method() == "HEAD"};
+  response r = response::error(429, "too many requests from this address");
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
+  r.headers.emplace_back("Retry-After", std::to_string(seconds));
+  return to_reply(c, std::move(r));
 }
 
 reply respond_error(const site& on, const refusal& what, const request_head* asked) {

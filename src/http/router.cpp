@@ -23,12 +23,13 @@ constexpr std::array<std::string_view, 9> known_methods{
 
 // Paths are compared literally with the decoded path of a request, so these could never match.
 void expect_path(std::string_view path) {
-  if (!path.starts_with('/')) refuse(path, "a path begins with a slash");
+  if (!path.starts_with('/')) refuse(path, "a path must begin with a slash");
   if (path.find_first_of("{}*") != std::string_view::npos) {
-    refuse(path, "paths have no parameters or wildcards: use files() for a prefix, or a query");
+    refuse(path,
+           "a path must not contain parameters or wildcards: use files() for a prefix, or a query");
   }
   if (path.find_first_of("?#") != std::string_view::npos) {
-    refuse(path, "a path has neither a query nor a fragment");
+    refuse(path, "a path must not contain a query or a fragment");
   }
   for (std::size_t i = path.find('%'); i != std::string_view::npos && path.size() - i > 2;
        i = path.find('%', i + 1)) {
@@ -39,7 +40,7 @@ void expect_path(std::string_view path) {
   }
   for (const char c : path) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      refuse(path, "a path has no control characters");
+      refuse(path, "a path must not contain control characters");
     }
   }
 }
@@ -93,14 +94,14 @@ void router::add(std::string method, std::string path, handler answer) {
     refuse(path, method + " has a handler already");
   }
   if (here.content && (method == "GET" || method == "HEAD")) {
-    refuse(path, "there is a resource(), which answers " + method);
+    refuse(path, "a resource() already handles " + method);
   }
   here.methods.push_back({std::move(method), std::move(answer)});
 }
 
 void router::add(std::string path, resource content) {
   route& here = at(path);
-  if (here.content) refuse(path, "there is a resource() already");
+  if (here.content) refuse(path, "a resource() exists already");
   if (here.find("GET") != nullptr || here.find("HEAD") != nullptr) {
     refuse(path, "GET has a handler, which would hide the resource()");
   }
@@ -109,7 +110,7 @@ void router::add(std::string path, resource content) {
 
 void router::add(std::string path, session_factory session, websocket_options how) {
   route& here = at(path);
-  if (here.session) refuse(path, "there is a websocket() already");
+  if (here.session) refuse(path, "a websocket() exists already");
   here.session = std::move(session);
   here.protocols = std::move(how.protocols);
   here.requires_protocol = how.require_protocol;
@@ -120,7 +121,7 @@ void router::add_files(std::string prefix, const std::filesystem::path& director
   expect_path(prefix);
   if (!prefix.ends_with('/')) prefix += '/';
   for (const mount& m : mounts_) {
-    if (m.prefix == prefix) refuse(prefix, "there are files() already");
+    if (m.prefix == prefix) refuse(prefix, "files() exist already for this prefix");
   }
   file_root root{directory};
   const auto shorter = std::find_if(mounts_.begin(), mounts_.end(), [&](const mount& m) {

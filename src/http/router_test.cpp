@@ -36,11 +36,12 @@ std::string refusal_of_route(std::string method, std::string path) {
 }
 
 TEST(router, refuses_a_path_that_no_request_could_have) {
-  EXPECT_THAT(refusal_of_route("GET", "/accounts/{id}"),
-              HasSubstr("route \"/accounts/{id}\": paths have no parameters or wildcards"));
+  EXPECT_THAT(
+      refusal_of_route("GET", "/accounts/{id}"),
+      HasSubstr("route \"/accounts/{id}\": a path must not contain parameters or wildcards"));
   EXPECT_THAT(refusal_of_route("GET", "/files/*"), HasSubstr("wildcards"));
-  EXPECT_THAT(refusal_of_route("GET", "accounts"), HasSubstr("begins with a slash"));
-  EXPECT_THAT(refusal_of_route("GET", ""), HasSubstr("begins with a slash"));
+  EXPECT_THAT(refusal_of_route("GET", "accounts"), HasSubstr("must begin with a slash"));
+  EXPECT_THAT(refusal_of_route("GET", ""), HasSubstr("must begin with a slash"));
   EXPECT_THAT(refusal_of_route("GET", "/a?b=c"), HasSubstr("query"));
   EXPECT_THAT(refusal_of_route("GET", "/a#b"), HasSubstr("fragment"));
   EXPECT_THAT(refusal_of_route("GET", "/a%20b"), HasSubstr("without escapes"));
@@ -66,19 +67,19 @@ TEST(router, refuses_what_is_there_already) {
   EXPECT_THAT(refused("GET", "/a", hello), HasSubstr("route \"/a\": GET has a handler already"));
   EXPECT_THAT(refused("/a", resource{"text/plain", "x", "\"x\""}),
               HasSubstr("would hide the resource()"));
-  EXPECT_THAT(refused("/a", no_session), HasSubstr("a websocket() already"));
+  EXPECT_THAT(refused("/a", no_session), HasSubstr("a websocket() exists already"));
   EXPECT_THAT(refused("GET", "/empty", handler{}), HasSubstr("is empty"));
 
   one.add("/page", resource{"text/plain", "x", "\"x\""});
   one.add("/page", no_session);  // a page and the WebSocket that it opens
   one.add("POST", "/page", hello);
   EXPECT_THAT(refused("/page", resource{"text/plain", "x", "\"x\""}),
-              HasSubstr("a resource() already"));
-  EXPECT_THAT(refused("HEAD", "/page", hello), HasSubstr("which answers HEAD"));
+              HasSubstr("a resource() exists already"));
+  EXPECT_THAT(refused("HEAD", "/page", hello), HasSubstr("already handles HEAD"));
 
   one.add_files("/files", "/");
   EXPECT_THAT(refusal_of<std::invalid_argument>([&] { one.add_files("/files/", "/"); }),
-              HasSubstr("there are files() already"));
+              HasSubstr("files() exist already for this prefix"));
 }
 
 TEST(router, knows_the_methods_of_http_and_those_that_are_used) {
@@ -95,14 +96,14 @@ class started_server : public test::served {};
 
 TEST_F(started_server, takes_no_more_routes) {
   start(on_free_port(), [](http::server& s) { s.route("GET", "/a", hello); });
-  const std::string too_late = "http::server: routes are added before start()";
+  const std::string too_late = "http::server: routes must be added before start()";
   EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->route("GET", "/b", hello); }), too_late);
   EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->resource("/b", "text/plain", "b"); }),
             too_late);
   EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->files("/b", "/"); }), too_late);
   EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->websocket<test::echo>("/b"); }), too_late);
   EXPECT_EQ(refusal_of<std::logic_error>([&] { server_->start(); }),
-            "http::server: start() was called before");
+            "http::server: start() was called more than once");
   EXPECT_EQ(connect().get("/a").body, "hello");
 }
 
@@ -115,7 +116,7 @@ TEST(server_death_test, that_outlives_its_system_ends_the_process_and_says_so) {
         one.start();
         on.reset();
       },
-      "http::server\\), outlives its troupe::system: destroy it before the system");
+      "http::server\\) outlives its troupe::system: destroy it before the system");
 }
 
 }  // namespace

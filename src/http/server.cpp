@@ -45,8 +45,12 @@ http::options checked(http::options o) {
   positive(l.send_queue_bytes > 0, "send_queue_bytes");
   positive(l.send_queues_bytes > 0, "send_queues_bytes");
   positive(l.partial_messages_bytes > 0, "partial_messages_bytes");
+  positive(l.upgrade_requests_bytes > 0, "upgrade_requests_bytes");
   positive(l.read_bytes_per_second > 0, "read_bytes_per_second");
   positive(l.receive_window > 0, "receive_window");
+  positive(l.throttled_messages_max > 0, "throttled_messages_max");
+  positive(l.rate_addresses_max > 0, "rate_addresses_max");
+  positive(l.rate_addresses_bytes > 0, "rate_addresses_bytes");
   if (o.loops == 0) throw std::invalid_argument("http::options::loops must be positive");
   return o;
 }
@@ -68,7 +72,7 @@ struct server::state {
       : site(std::make_shared<detail::site>(on, checked(std::move(opts)))) {}
 
   detail::router& routes() {
-    if (gate) throw std::logic_error("http::server: routes are added before start()");
+    if (gate) throw std::logic_error("http::server: routes must be added before start()");
     return site->routes;
   }
 
@@ -104,11 +108,12 @@ void server::add_websocket(std::string path, websocket_options how, detail::sess
   for (const std::string& name : how.protocols) {
     if (detail::is_token(name)) continue;
     throw std::invalid_argument("http::websocket_options::protocols: \"" + name +
-                                "\" is no token of HTTP: use letters, digits, '.' and '-'");
+                                "\" is not a token of HTTP: use letters, digits, '.' and '-'");
   }
   if (how.require_protocol && how.protocols.empty()) {
     throw std::invalid_argument(
-        "http::websocket_options::require_protocol: name a protocol, or nobody could connect");
+        "http::websocket_options::require_protocol: protocols is empty, so no client could "
+        "connect");
   }
   if (const auto& on_access = state_->site->options.on_access) {
     make = [&on_access, made = std::move(make)](http::websocket client) {
@@ -139,7 +144,7 @@ void server::health(std::string path) {
 }
 
 void server::start() {
-  if (state_->gate) throw std::logic_error("http::server: start() was called before");
+  if (state_->gate) throw std::logic_error("http::server: start() was called more than once");
   const http::options& o = state_->site->options;
   std::vector<std::unique_ptr<net::loop>> loops;
   std::vector<net::loop*> all;
@@ -197,7 +202,7 @@ int server::run(const std::function<void()>& serving) {
 }
 
 tls_certificate server::renew_tls(const tls_options& from) {
-  TROUPE_EXPECTS(state_->site->is_secure, "http::server: renew_tls() is for one with TLS");
+  TROUPE_EXPECTS(state_->site->is_secure, "http::server: renew_tls() needs a server with TLS");
   auto next = detail::tls_context::for_server(from);
   tls_certificate what = next->certificate();
   state_->site->tls.set(std::move(next));
@@ -205,7 +210,7 @@ tls_certificate server::renew_tls(const tls_options& from) {
 }
 
 tls_certificate server::certificate() const {
-  TROUPE_EXPECTS(state_->site->is_secure, "http::server: certificate() is for one with TLS");
+  TROUPE_EXPECTS(state_->site->is_secure, "http::server: certificate() needs a server with TLS");
   return state_->site->tls.get()->certificate();
 }
 

@@ -67,7 +67,7 @@ class simulated_client::state : public std::enable_shared_from_this<state> {
 
   void close(std::uint16_t code, std::string reason) {
     if (end_ || std::exchange(closing_, true)) return;
-    if (!open_) return over({.code = 1006, .reason = "closed before it was open"});
+    if (!open_) return over({.code = 1006, .reason = "closed before the handshake was complete"});
     farewell_ = bw::close_reason(static_cast<bw::close_code>(code), reason);
     write();
   }

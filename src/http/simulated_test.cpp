@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,6 +27,8 @@ namespace troupe::http {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 class echo : public actor {
@@ -38,15 +44,17 @@ class echo : public actor {
 };
 
 struct world {
-  explicit world(std::uint64_t seed, net::simulated_network_options how = {}, options with = {})
+  explicit world(std::uint64_t seed, net::simulated_network_options how = {}, options with = {},
+                 const std::function<void(http::server&)>& also = {})
       : sim(seed), network(how), server(system, with), clients(system, "clients") {
     server.websocket<echo>("/echo");
+    if (also) also(server);
     server.start();
   }
 
   sim::simulation sim;
   net::simulated_network network;
-  troupe::system system;
+  troupe::system system{{.on_failure = [](const failure&) {}}};
   http::server server;
   net::loop clients;
 };
@@ -208,6 +216,27 @@ class raw_client {
                              });
     EXPECT_TRUE(in_.sim.run_until([&] { return done; }, 1s));
   }
+  /// Everything that comes until the server sends no more, and how that ended.
+  std::string hear(duration within = 1min) {
+    std::string all;
+    std::optional<net::error_code> end;
+    std::array<char, 512> some;
+    const std::function<void()> read = [&] {
+      socket_.async_read_some(boost::asio::buffer(some),
+                              [&](net::error_code error, std::size_t bytes) {
+                                all.append(some.data(), bytes);
+                                error ? void(end = error) : read();
+                              });
+    };
+    read();
+    EXPECT_TRUE(in_.sim.run_until([&] { return end.has_value(); }, within));
+    EXPECT_EQ(end.value_or(net::error_code{}), boost::asio::error::eof);
+    return all;
+  }
+  void hang_up() {
+    net::error_code ignored;
+    socket_.close(ignored);
+  }
   void upgrade(const std::string& path) {
     say("GET " + path +
         " HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -217,6 +246,15 @@ class raw_client {
   static std::string frame(const std::string& text) {
     std::string all{static_cast<char>(0x81), static_cast<char>(0x80 | text.size()), 0, 0, 0, 0};
     return all += text;  // a mask of zeros leaves the text as it is
+  }
+  /// As a server sends them.
+  static std::string message(const std::string& text) {
+    return std::string{static_cast<char>(0x81), static_cast<char>(text.size())} + text;
+  }
+  static std::string closing(unsigned code, const std::string& why) {
+    return std::string{static_cast<char>(0x88), static_cast<char>(2 + why.size()),
+                       static_cast<char>(code >> 8), static_cast<char>(code & 0xff)} +
+           why;
   }
 
  private:
@@ -243,6 +281,232 @@ TEST(simulated_server, the_time_of_a_message_ends_with_it) {
   EXPECT_EQ(w.server.statistics().messages_in, 5u);
   (void)w.sim.advance(20s);
   EXPECT_EQ(w.server.statistics().requests_timed_out, 1u) << "the last one does not end";
+}
+
+// ── Messages before a violation ───────────────────────────────────────────────────────────────
+
+const std::string bad_utf8 = raw_client::frame("\xff");
+const std::string reserved_bit = std::string{static_cast<char>(0xc1), static_cast<char>(0x80)};
+const std::string not_utf8 = "a text message that is not valid UTF-8";
+const std::string reserved = "a reserved bit is set although no extension was negotiated";
+
+/// Replies as `ms:text` tells it to, after so many milliseconds; and remembers how it ended.
+class delayed : public actor {
+ public:
+  delayed(websocket client, std::shared_ptr<std::optional<closed>> end)
+      : client_(std::move(client)), end_(std::move(end)) {}
+  exclusive_task<> on(text m) {
+    const std::size_t colon = m.data.find(':');
+    co_await sleep_for(std::chrono::milliseconds(std::stoi(m.data)));
+    const std::string what = m.data.substr(colon + 1);
+    if (what == "throw") throw std::runtime_error("asked to");
+    if (what == "close") client_.close(4000, "enough");
+    if (what == "stop") stop();
+    if (what == "flood") {
+      while (client_.send(std::string(100'000, 'x')) == delivery::accepted) {
+      }
+    } else {
+      client_.send(what);
+    }
+  }
+  void on(const closed& m) { *end_ = m; }
+
+ private:
+  const websocket client_;
+  const std::shared_ptr<std::optional<closed>> end_;
+};
+
+struct end_of_session {
+  const std::shared_ptr<std::optional<closed>> end = std::make_shared<std::optional<closed>>();
+};
+
+struct world_of_delayed : end_of_session, world {
+  explicit world_of_delayed(std::uint64_t seed, net::simulated_network_options how = {})
+      : world(seed, how, {}, [this](http::server& to) { to.websocket<delayed>("/late", end); }) {}
+};
+
+TEST(simulated_violation, what_was_complete_before_it_is_answered_first) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed, {.splits_one_in = seed % 2 == 0 ? 0u : 2u});
+    raw_client one(w);
+    one.upgrade("/echo");
+    one.say(raw_client::frame("one") + raw_client::frame("two") +
+            (seed % 3 == 0 ? reserved_bit : bad_utf8) + raw_client::frame("three"));
+    EXPECT_THAT(one.hear(),
+                EndsWith("\r\n\r\n" + raw_client::message("> one") + raw_client::message("> two") +
+                         (seed % 3 == 0 ? raw_client::closing(1002, reserved)
+                                        : raw_client::closing(1007, not_utf8))))
+        << "seed " << seed << "\n"
+        << w.sim.trace();
+    EXPECT_EQ(w.server.statistics().messages_in, 2u);
+    EXPECT_EQ(w.server.statistics().messages_out, 2u);
+    EXPECT_EQ(w.server.statistics().protocol_errors, 1u);
+    one.hang_up();
+    EXPECT_TRUE(w.sim.run_until([&] { return w.server.statistics().connections == 0; }, 10s));
+  }
+}
+
+// As many as the window takes: the violation is read when there is room again.
+TEST(simulated_violation, a_session_that_falls_behind_answers_all_of_them) {
+  world_of_delayed w(1);
+  raw_client one(w);
+  one.upgrade("/late");
+  std::string said, heard;
+  for (int i = 0; i < 50; ++i) {
+    said += raw_client::frame("100:" + std::to_string(i));
+    heard += raw_client::message(std::to_string(i));
+  }
+  one.say(said + bad_utf8);
+  EXPECT_THAT(one.hear(), EndsWith(heard + raw_client::closing(1007, not_utf8)));
+  EXPECT_GE(w.server.statistics().receive_pauses, 1u);
+}
+
+TEST(simulated_violation, a_reply_that_does_not_come_is_waited_for_no_longer_than_close_time) {
+  world_of_delayed w(1);
+  raw_client one(w);
+  one.upgrade("/late");
+  const time_point before = w.sim.now();
+  one.say(raw_client::frame("1000:soon") + raw_client::frame("600000:never") + bad_utf8);
+  EXPECT_THAT(one.hear(),
+              EndsWith(raw_client::message("soon") + raw_client::closing(1007, not_utf8)));
+  EXPECT_GE(w.sim.now() - before, 5s);  // limits::close_timeout
+  EXPECT_LT(w.sim.now() - before, 6s);
+  one.hang_up();
+  EXPECT_TRUE(w.sim.run_until([&] { return w.server.statistics().connections == 0; }, 10s));
+}
+
+TEST(simulated_violation, its_code_stays_however_the_session_ends) {
+  for (const std::string what : {"throw", "close", "stop", "last"}) {
+    world_of_delayed w(1);
+    raw_client one(w);
+    one.upgrade("/late");
+    one.say(raw_client::frame("10:first") + raw_client::frame("10:" + what) + bad_utf8);
+    EXPECT_THAT(one.hear(), AllOf(HasSubstr(raw_client::message("first")),
+                                  EndsWith(raw_client::closing(1007, not_utf8))))
+        << what;
+    one.hang_up();
+    ASSERT_TRUE(w.sim.run_until([&] { return w.server.statistics().connections == 0; }, 10s));
+    if (what != "last") continue;
+    (void)w.sim.run_until([&] { return w.end->has_value(); }, 1s);
+    ASSERT_TRUE(w.end->has_value());
+    EXPECT_EQ((*w.end)->code, 1007);
+    EXPECT_EQ((*w.end)->reason, not_utf8);
+  }
+}
+
+TEST(simulated_violation, replies_beyond_the_send_queue_are_dropped) {
+  world_of_delayed w(1);
+  raw_client one(w);
+  one.upgrade("/late");
+  one.say(raw_client::frame("1:flood") + bad_utf8);
+  const std::string all = one.hear();
+  EXPECT_THAT(all, EndsWith(raw_client::closing(1007, not_utf8)));
+  EXPECT_LT(all.size(), 1'100'000u);  // limits::send_queue_bytes
+  EXPECT_EQ(w.server.statistics().slow_readers_closed, 1u);
+}
+
+TEST(simulated_violation, a_client_that_does_not_read_is_gone_after_twice_the_close_time) {
+  world_of_delayed w(1, {.socket_bytes = 1000});
+  raw_client one(w);
+  one.upgrade("/late");
+  for (int i = 0; i < 10; ++i) one.say(raw_client::frame("1:" + std::string(100, 'x')));
+  one.say(bad_utf8);
+  const time_point before = w.sim.now();
+  ASSERT_TRUE(w.sim.run_until([&] { return w.server.statistics().connections == 0; }, 1min));
+  EXPECT_LT(w.sim.now() - before, 11s);
+  EXPECT_EQ(w.server.statistics().protocol_errors, 1u);
+}
+
+TEST(simulated_violation, a_drain_meanwhile_changes_neither_the_replies_nor_the_code) {
+  world_of_delayed w(1);
+  raw_client one(w);
+  one.upgrade("/late");
+  one.say(raw_client::frame("1000:late") + bad_utf8);
+  ASSERT_TRUE(w.sim.run_until([&] { return w.server.statistics().protocol_errors == 1; }, 1s));
+  EXPECT_TRUE(w.server.drain(30s));  // the client does not close its end, which takes close_timeout
+  EXPECT_EQ(w.server.statistics().messages_out, 1u);
+  ASSERT_TRUE(w.sim.run_until([&] { return w.end->has_value(); }, 1s));
+  EXPECT_EQ((*w.end)->code, 1007);
+}
+
+// ── Lack of memory ────────────────────────────────────────────────────────────────────────────
+
+/// A client whose connection may end at any time.
+class visitor {
+ public:
+  explicit visitor(world& in) : conversation_(std::make_shared<conversation>(in)) {
+    conversation_->begin(in.server.port());
+  }
+  visitor(const visitor&) = delete;
+  visitor& operator=(const visitor&) = delete;
+  ~visitor() {
+    net::error_code ignored;
+    conversation_->socket.close(ignored);
+  }
+
+  [[nodiscard]] bool was_answered() const noexcept { return conversation_->bytes > 0; }
+
+ private:
+  struct conversation : std::enable_shared_from_this<conversation> {
+    explicit conversation(world& in) : socket(in.clients.context()) {}
+
+    void begin(std::uint16_t port) {
+      socket.async_connect({boost::asio::ip::make_address("127.0.0.1"), port},
+                           [me = shared_from_this()](net::error_code error) {
+                             if (!error) me->ask();
+                           });
+    }
+    void ask() {
+      static const std::string question = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+      boost::asio::async_write(socket, boost::asio::buffer(question),
+                               [me = shared_from_this()](net::error_code error, std::size_t) {
+                                 if (!error) me->read();
+                               });
+    }
+    void read() {
+      socket.async_read_some(boost::asio::buffer(some),
+                             [me = shared_from_this()](net::error_code error, std::size_t count) {
+                               me->bytes += count;
+                               if (!error) me->read();
+                             });
+    }
+
+    net::socket socket;
+    std::array<char, 512> some{};
+    std::size_t bytes = 0;
+  };
+
+  const std::shared_ptr<conversation> conversation_;
+};
+
+TEST(simulated_server, accepts_again_when_there_is_memory_again) {
+  std::uint64_t faults = 0, served = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed, {}, {}, [](http::server& to) { to.health(); });
+    const visitor first(w);
+    ASSERT_TRUE(w.sim.run_until([&] { return first.was_answered(); }, 1s));
+    w.sim.inject({.failed_allocations_one_in = seed % 8 == 0 ? 1u : 4u});
+    std::vector<std::unique_ptr<visitor>> all;
+    for (int i = 0; i < 20; ++i) {
+      all.push_back(std::make_unique<visitor>(w));
+      (void)w.sim.advance(i % 2 == 0 ? duration(0) : duration(20ms));
+    }
+    (void)w.sim.advance(1s);
+    faults += w.sim.faults_so_far();
+    for (const auto& each : all) served += each->was_answered() ? 1u : 0u;
+    w.sim.end_faults();
+
+    const visitor last(w);
+    ASSERT_TRUE(w.sim.run_until([&] { return last.was_answered(); }, 1s)) << "seed " << seed << "\n"
+                                                                          << w.sim.trace();
+    // Each has given its place back.
+    all.clear();
+    ASSERT_TRUE(w.sim.run_until([&] { return w.server.statistics().connections == 2; }, 1s))
+        << "seed " << seed << ": " << w.server.statistics().connections;
+    EXPECT_TRUE(w.server.drain(5s)) << seed;
+  }
+  EXPECT_GT(faults, 1000u);
+  EXPECT_GT(served, 100u);
 }
 
 }  // namespace

@@ -9,28 +9,35 @@
 #include <troupe/sync/atomic.hpp>
 #include <troupe/troupe.hpp>
 
+#include "admission.hpp"
 #include "body_budget.hpp"
 #include "byte_share.hpp"
 #include "origin.hpp"
+#include "rate_limiter.hpp"
 #include "router.hpp"
 #include "tally.hpp"
 #include "tls_context.hpp"
+#include "trusted_proxies.hpp"
 
 namespace troupe::http::detail {
 
 /// The state that all connections of one server share.
 ///
 /// Threads: the server's thread fills it before the first connection; then any. Only counts,
-///          budget, the certificate and draining still change.
+///          places, rates, budget, the certificate and draining still change.
 struct site {
   site(troupe::system& on, http::options opts)
       : system(on),
         options(std::move(opts)),
         is_secure(options.tls.is_set()),
         origins(options.check_origin, options.allowed_origins, is_secure, options.address),
+        proxies(options.trusted_proxies),
+        places(options.limits),
+        rates(options.limits, options.loops),
         bodies(std::max(options.limits.request_bodies_bytes, options.limits.body_bytes)),
         send_queues(std::make_shared<byte_gauge>(options.limits.send_queues_bytes)),
-        partial_messages(std::make_shared<byte_gauge>(options.limits.partial_messages_bytes)) {
+        partial_messages(std::make_shared<byte_gauge>(options.limits.partial_messages_bytes)),
+        upgrade_requests(std::make_shared<byte_gauge>(options.limits.upgrade_requests_bytes)) {
     if (is_secure) tls.set(tls_context::for_server(options.tls));
   }
 
@@ -39,6 +46,9 @@ struct site {
   [[nodiscard]] statistics snapshot() const noexcept {
     statistics all = counts.snapshot();
     all.request_body_bytes = bodies.taken();
+    all.upgrade_request_bytes = upgrade_requests->used();
+    all.rate_addresses = rates.addresses();
+    all.rate_addresses_evicted = rates.evicted();
     return all;
   }
 
@@ -46,13 +56,17 @@ struct site {
   const http::options options;
   const bool is_secure;
   const origin_policy origins;
+  const trusted_proxies proxies;
   router routes;
   mutable tally counts;
+  mutable admission places;  // of connections
+  mutable rate_limiter rates;
   mutable body_budget bodies;                     // of requests
   const std::shared_ptr<byte_gauge> send_queues;  // of channels, which may outlive the site
   const std::shared_ptr<byte_gauge> partial_messages;
-  current_tls tls;               // if it is secure
-  atomic<bool> draining{false};  // for health checks
+  const std::shared_ptr<byte_gauge> upgrade_requests;  // as long as their channels
+  current_tls tls;                                     // if it is secure
+  atomic<bool> draining{false};                        // for health checks
 };
 
 }  // namespace troupe::http::detail

@@ -29,7 +29,7 @@ class counter {
 
 /// The results of TLS handshakes and connections.
 struct tls_tally {
-  counter whole, resumed, plain_text, version, alert, other, gone, cut, truncated;
+  counter whole, resumed, plain_text, version, alert, other, gone, cut, truncated, over_rate;
 };
 
 /// The counters behind http::statistics.
@@ -37,10 +37,11 @@ struct tally {
   counter connections, websockets, held_back;
   counter accepted, upgraded, requests, messages_in, messages_out, bytes_in, bytes_out;
   counter refused_full, refused_per_address, refused_origin, malformed_requests, headers_too_large;
-  counter bodies_too_large, bodies_refused, requests_timed_out, idle_closed, messages_too_large,
-      messages_without_room, protocol_errors;
+  counter bodies_too_large, bodies_refused, upgrades_refused, requests_timed_out, idle_closed,
+      messages_too_large, messages_without_room, protocol_errors;
   counter slow_readers_closed, receive_pauses, mailbox_pauses, refusal_pauses;
   counter close_timed_out, accept_pauses, handler_failures;
+  counter rate_connections, rate_requests, rate_messages, rate_received_bytes, message_floods;
   tls_tally tls;
 
   [[nodiscard]] statistics snapshot() const noexcept;

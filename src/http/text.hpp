@@ -20,6 +20,16 @@ namespace troupe::http::detail {
   return true;
 }
 
+/// An order in which two texts are equivalent if equal_ignoring_case().
+[[nodiscard]] constexpr bool less_ignoring_case(std::string_view a, std::string_view b) noexcept {
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const char left = to_lower(a[i]);
+    const char right = to_lower(b[i]);
+    if (left != right) return left < right;
+  }
+  return a.size() < b.size();
+}
+
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view s) noexcept {
   constexpr std::string_view blank = " \t";
   const std::size_t begin = s.find_first_not_of(blank);

@@ -15,7 +15,7 @@ ticket_key ticket_key::random() {
   ticket_key made;
   const auto fill = [](auto& bytes) {
     if (RAND_priv_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1) return;
-    throw std::runtime_error("OpenSSL has no random numbers for the tickets of TLS");
+    throw std::runtime_error("OpenSSL cannot generate the keys of TLS tickets");
   };
   fill(made.name);
   fill(made.cipher);

@@ -108,6 +108,7 @@ class server_process {
     o.port = 0;
     o.tls = tls;
     o.limits.connections_max = o.limits.connections_per_address_max = 100'000;
+    o.limits.tls_handshakes_per_second = 0;  // all clients have one address
     troupe::http::server server{system, o};
     server.websocket<echo>("/echo");
     server.route("GET", "/hello", [](const troupe::http::request&) {

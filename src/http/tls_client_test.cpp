@@ -137,9 +137,11 @@ TEST_F(tls_client, does_not_believe_another_host) {
   const context its = of_hosts("DNS:example.org");
   raw_server server(answering(its.get(), ok_));
   EXPECT_EQ(problem(get(to(server, "localhost"))),
-            "tls: no TLS with localhost: its certificate is not believed: hostname mismatch");
+            "tls: the TLS handshake with localhost failed: its certificate is not trusted: "
+            "hostname mismatch");
   EXPECT_EQ(problem(get(to(server, "127.0.0.1"))),
-            "tls: no TLS with 127.0.0.1: its certificate is not believed: IP address mismatch");
+            "tls: the TLS handshake with 127.0.0.1 failed: its certificate is not trusted: IP "
+            "address mismatch");
   EXPECT_EQ(counts().answered, 0u);
 }
 
@@ -148,8 +150,10 @@ TEST_F(tls_client, does_not_believe_who_signs_for_himself) {
   const certificate made = make_certificate(its.get(), "Mallory", "DNS:localhost", -day, day);
   const context with_it = with(its.get(), made.get());
   raw_server server(answering(with_it.get(), ok_));
-  EXPECT_THAT(problem(get(to(server, "localhost"))),
-              StartsWith("tls: no TLS with localhost: its certificate is not believed: self"));
+  EXPECT_THAT(
+      problem(get(to(server, "localhost"))),
+      StartsWith(
+          "tls: the TLS handshake with localhost failed: its certificate is not trusted: self"));
 }
 
 TEST_F(tls_client, trusts_by_default_whom_the_system_trusts_and_nobody_else) {
@@ -157,14 +161,15 @@ TEST_F(tls_client, trusts_by_default_whom_the_system_trusts_and_nobody_else) {
   const context its = of_hosts("DNS:localhost");
   raw_server server(answering(its.get(), ok_));
   EXPECT_THAT(problem(get(to(server, "localhost"))),
-              HasSubstr("its certificate is not believed: unable to get local issuer"));
+              HasSubstr("its certificate is not trusted: unable to get local issuer"));
 }
 
 TEST_F(tls_client, does_not_believe_what_has_expired_or_is_not_valid_yet) {
   const context was = of_hosts("DNS:localhost", -2 * day, -day);
   raw_server old(answering(was.get(), ok_));
   EXPECT_EQ(problem(get(to(old, "localhost"))),
-            "tls: no TLS with localhost: its certificate is not believed: certificate has expired");
+            "tls: the TLS handshake with localhost failed: its certificate is not trusted: "
+            "certificate has expired");
   const context will_be = of_hosts("DNS:localhost", day, 2 * day);
   raw_server early(answering(will_be.get(), ok_));
   EXPECT_THAT(problem(get(to(early, "localhost"))), HasSubstr("certificate is not yet valid"));
@@ -185,12 +190,13 @@ TEST_F(tls_client, says_that_there_is_no_TLS) {
     peer.half_close();
     peer.read_to_end();
   });
-  EXPECT_THAT(problem(get(to(plain, "localhost"))), StartsWith("tls: no TLS with localhost: "));
+  EXPECT_THAT(problem(get(to(plain, "localhost"))),
+              StartsWith("tls: the TLS handshake with localhost failed: "));
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   fetch what;
   what.url = to(silent, "localhost");
   what.timeout = 1s;  // the time for connecting
-  EXPECT_EQ(problem(get(what)), "timeout: localhost has not shaken hands for TLS in time");
+  EXPECT_EQ(problem(get(what)), "timeout: localhost did not complete the TLS handshake in time");
 }
 
 // A third party could have cut the connection.
@@ -201,7 +207,7 @@ TEST_F(tls_client, takes_no_end_for_the_end_of_an_answer_that_nobody_has_signed)
   EXPECT_EQ(get(to(said, "localhost")).body, "secret");
   raw_server cut(answering(its.get(), to_the_end, false));
   EXPECT_THAT(problem(get(to(cut, "localhost"))),
-              StartsWith("closed: the connection ended within the answer"));
+              StartsWith("closed: the connection ended before the response was complete"));
 }
 
 TEST_F(tls_client, follows_no_redirect_out_of_TLS) {
@@ -270,7 +276,8 @@ TEST_F(tls_client, connects_no_WebSocket_to_another_host) {
   connect_websocket what("wss://localhost:" + std::to_string(server.port()) + "/",
                          served_by<counting>(system_, std::make_shared<diary>()));
   EXPECT_EQ(problem(its_answer(std::move(what))),
-            "tls: no TLS with localhost: its certificate is not believed: hostname mismatch");
+            "tls: the TLS handshake with localhost failed: its certificate is not trusted: "
+            "hostname mismatch");
 }
 
 }  // namespace

@@ -64,19 +64,20 @@ std::string named(const char* what, const std::filesystem::path& file) {
 /// OpenSSL's reason for the failure of the last call.
 std::string reason() {
   const char* const text = ERR_reason_error_string(ERR_peek_last_error());
-  return text != nullptr ? text : "OpenSSL gives no reason";
+  return text != nullptr ? text : "OpenSSL reports no reason";
 }
 
 std::string text_of(const char* what, const std::filesystem::path& file) {
   const auto fail = [&](const std::string& why) {
     throw tls_error(named(what, file) + " cannot be read: " + why);
   };
-  if (file.empty()) throw tls_error(std::string("no ") + what + " is given: TLS needs both");
+  if (file.empty())
+    throw tls_error(std::string("no ") + what + " is given: TLS needs a certificate and a key");
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) fail(std::strerror(EISDIR));
   const std::uintmax_t size = std::filesystem::file_size(file, error);
   if (error) fail(error.message());
-  if (size > file_bytes_max) fail("it is longer than 1 MiB");
+  if (size > file_bytes_max) fail("the file is larger than 1 MiB");
   std::ifstream in(file, std::ios::binary);
   if (!in) fail(std::strerror(errno));
   std::string text(static_cast<std::size_t>(size), '\0');
@@ -134,7 +135,7 @@ tls_certificate use_certificate(SSL_CTX* in, const std::filesystem::path& file) 
   bool asked = false;
   ERR_clear_error();
   const x509 first(PEM_read_bio_X509_AUX(from.get(), nullptr, no_password, &asked));
-  if (!first) fail(is_at_end() ? "there is no certificate in PEM in it" : reason());
+  if (!first) fail(is_at_end() ? "the file contains no certificate in PEM format" : reason());
   if (SSL_CTX_use_certificate(in, first.get()) != 1) fail(reason());
   for (;;) {
     ERR_clear_error();
@@ -159,8 +160,8 @@ void use_key(SSL_CTX* in, const tls_options& files) {
   const private_key key(PEM_read_bio_PrivateKey(from.get(), nullptr, no_password, &asked));
   if (!key) {
     const bool is_one = text.text.find("PRIVATE KEY-----") != std::string::npos;
-    fail(asked     ? "it has a password, which nobody could give: store it without one"
-         : !is_one ? "there is no private key in PEM in it"
+    fail(asked     ? "it is protected by a password: store it without one"
+         : !is_one ? "the file contains no private key in PEM format"
                    : reason());
   }
   if (X509_check_private_key(SSL_CTX_get0_certificate(in), key.get()) != 1) {
@@ -245,7 +246,7 @@ tls_context::tls_context(tls_role role, tls_version least)
   if (SSL_CTX_set_cipher_list(context_, ciphers_of_1_2) != 1) {
     const std::string why = reason();
     SSL_CTX_free(context_);
-    throw tls_error("OpenSSL has none of the ciphers that are wanted for TLS 1.2: " + why);
+    throw tls_error("OpenSSL supports none of the required ciphers for TLS 1.2: " + why);
   }
 }
 

@@ -98,21 +98,23 @@ TEST_F(certificates, what_is_wrong_is_said_with_its_file) {
             "key \"none\" cannot be read: No such file or directory");
   EXPECT_THAT(wrong(with("one.pem", "")), HasSubstr("cannot be read: Is a directory"));
   EXPECT_EQ(wrong(with("empty", "one.key")),
-            "certificate \"empty\" cannot be used: there is no certificate in PEM in it");
-  EXPECT_EQ(wrong(with("one.key", "one.key")),
-            "certificate \"one.key\" cannot be used: there is no certificate in PEM in it");
+            "certificate \"empty\" cannot be used: the file contains no certificate in PEM format");
+  EXPECT_EQ(
+      wrong(with("one.key", "one.key")),
+      "certificate \"one.key\" cannot be used: the file contains no certificate in PEM format");
   EXPECT_EQ(wrong(with("one.pem", "one.pem")),
-            "key \"one.pem\" cannot be used: there is no private key in PEM in it");
+            "key \"one.pem\" cannot be used: the file contains no private key in PEM format");
   EXPECT_THAT(wrong(with("broken.pem", "one.key")), HasSubstr("\"broken.pem\" cannot be used: "));
   EXPECT_THAT(wrong(with("half.pem", "one.key")), HasSubstr("\"half.pem\" cannot be used: "));
   EXPECT_EQ(wrong(with("long", "one.key")),
-            "certificate \"long\" cannot be read: it is longer than 1 MiB");
-  EXPECT_EQ(
-      wrong(with("one.pem", "locked.key")),
-      "key \"locked.key\" cannot be used: it has a password, which nobody could give: store it "
-      "without one");
-  EXPECT_EQ(wrong({.certificate = good_.certificate}), "no key is given: TLS needs both");
-  EXPECT_EQ(wrong({.key = good_.key}), "no certificate is given: TLS needs both");
+            "certificate \"long\" cannot be read: the file is larger than 1 MiB");
+  EXPECT_EQ(wrong(with("one.pem", "locked.key")),
+            "key \"locked.key\" cannot be used: it is protected by a password: store it without "
+            "one");
+  EXPECT_EQ(wrong({.certificate = good_.certificate}),
+            "no key is given: TLS needs a certificate and a key");
+  EXPECT_EQ(wrong({.key = good_.key}),
+            "no certificate is given: TLS needs a certificate and a key");
 }
 
 TEST_F(certificates, of_authorities_have_to_be_there) {

@@ -24,9 +24,9 @@ class category final : public boost::system::error_category {
   [[nodiscard]] std::string message(int value) const override {
     switch (static_cast<tls_errc>(value)) {
       case tls_errc::truncated:
-        return "the connection has ended without TLS's word for it";
+        return "the connection ended without a TLS close_notify alert";
       case tls_errc::plain_text:
-        return "this is no TLS";
+        return "the peer does not speak TLS";
     }
     const char* const text = ERR_reason_error_string(static_cast<unsigned long>(value));
     return std::string("TLS: ") + (text != nullptr ? text : "failed");
@@ -140,7 +140,7 @@ tls_engine::tls_engine(std::shared_ptr<const tls_context> by, const std::string&
                                   SSL_set1_host(ssl, name.c_str()) == 1
                             : X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) == 1;
     if (name.empty() || !is_set) {
-      throw tls_error("\"" + name + "\" is no name of a server that TLS could look for");
+      throw tls_error("\"" + name + "\" is not a valid server name for TLS");
     }
   }
   ssl_ = guarded.release();
@@ -149,7 +149,7 @@ tls_engine::tls_engine(std::shared_ptr<const tls_context> by, const std::string&
 tls_engine::~tls_engine() { SSL_free(ssl_); }
 
 tls_engine::outcome tls_engine::handshake(std::span<char>& in) {
-  TROUPE_EXPECTS(!is_established_ && !error_, "a handshake is made once");
+  TROUPE_EXPECTS(!is_established_ && !error_, "the handshake is made only once");
   if (!std::exchange(has_begun_, !in.empty() || has_begun_) && by_->role() == tls_role::server &&
       is_plain_text(in)) {
     why_ = failure::plain_text;

@@ -160,7 +160,8 @@ TEST_F(secured, an_end_without_a_farewell_is_no_end) {
   tls_raw_client c = secure_open("/obey");
   c.half_close();
   EXPECT_THAT(log_->lines(3),
-              ElementsAre("opened", HasSubstr("closed 1006 the connection has ended without TLS's"),
+              ElementsAre("opened",
+                          HasSubstr("closed 1006 the connection ended without a TLS close_notify"),
                           "ended"));
   EXPECT_EQ(statistics().tls_truncated, 1u);
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
@@ -299,7 +300,7 @@ TEST_F(secured, stop_cuts_without_a_farewell) {
   EXPECT_FALSE(w.heard_farewell());
   EXPECT_EQ(idle.read_to_end(), "");
   EXPECT_THAT(log_->lines(3),
-              ElementsAre("opened", "closed 1006 the server has cut the connection", "ended"));
+              ElementsAre("opened", "closed 1006 the server closed the connection", "ended"));
 }
 
 TEST_F(secured, its_destructor_ends_all_that_is_going_on) {

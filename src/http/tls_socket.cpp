@@ -47,8 +47,13 @@ static_assert(answer_to_plain_http.size() - answer_to_plain_http.find("\r\n\r\n"
 /// waiters. These hold the stream, and so this object.
 class tls_socket::core : public std::enable_shared_from_this<core> {
  public:
-  core(net::socket on, std::shared_ptr<const tls_context> by, tls_tally* counts, std::string name)
-      : socket_(std::move(on)), by_(std::move(by)), counts_(counts), name_(std::move(name)) {}
+  core(net::socket on, std::shared_ptr<const tls_context> by, tls_tally* counts, std::string name,
+       handshake_quota quota)
+      : socket_(std::move(on)),
+        by_(std::move(by)),
+        counts_(counts),
+        name_(std::move(name)),
+        quota_(quota) {}
 
   void read(boost::asio::mutable_buffer into, std::unique_ptr<transfer> who) {
     TROUPE_EXPECTS(!reader_, "a tls_socket has one read at a time");
@@ -190,6 +195,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   void greet() {
     if (!engine_) engine_.emplace(by_, name_);
     std::span<char> bytes = in_.unread();
+    if (!bytes.empty() && !may_begin()) return;
     const tls_engine::outcome what = engine_->handshake(bytes);
     in_.keep(bytes);
     switch (what) {
@@ -207,6 +213,16 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
         greeting_failed();
         break;
     }
+  }
+
+  // A client that has sent nothing costs no handshake. One that may not begin gets no answer, which
+  // would cost as much as it saves.
+  bool may_begin() {
+    if (std::exchange(has_begun_, true) || quota_.take()) return true;
+    if (counts_ != nullptr) counts_->over_rate.add();
+    phase_ = phase::broken;
+    error_ = boost::asio::error::access_denied;
+    return false;
   }
 
   void greeting_failed() {
@@ -355,6 +371,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   const std::shared_ptr<const tls_context> by_;
   tls_tally* const counts_;
   const std::string name_;
+  const handshake_quota quota_;
   std::optional<tls_engine> engine_;  // from the first operation on
   read_buffer in_;                    // ciphertext
   std::string sending_;               // ciphertext, from sent_ on
@@ -369,6 +386,7 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
   net::error_code end_;      // how reading from the socket has ended
   net::error_code error_;    // the reason for broken or refusing
   phase phase_ = phase::client_handshake;
+  bool has_begun_ = false;
   bool needs_input_ = false;
   bool is_reading_ = false;
   bool is_writing_ = false;
@@ -380,9 +398,9 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
 };
 
 tls_socket::tls_socket(net::socket on, std::shared_ptr<const tls_context> by, tls_tally* counts,
-                       std::string name)
+                       std::string name, handshake_quota quota)
     : executor_(on.get_executor()),
-      core_(std::make_shared<core>(std::move(on), std::move(by), counts, std::move(name))) {}
+      core_(std::make_shared<core>(std::move(on), std::move(by), counts, std::move(name), quota)) {}
 
 tls_socket::~tls_socket() {
   if (!core_) return;

@@ -16,6 +16,7 @@
 
 #include <troupe/net/socket.hpp>
 
+#include "rate_limiter.hpp"
 #include "tally.hpp"
 #include "tls_context.hpp"
 
@@ -79,9 +80,10 @@ class tls_socket {
  public:
   using executor_type = net::socket::executor_type;
 
-  /// `counts` stays until close(), or is null; `name` is a client's server.
+  /// `counts` stays until close(), or is null; `name` is a client's server. `quota` stays as long.
+  /// It is asked when the first bytes have come; without a handshake left, the operation fails.
   tls_socket(net::socket on, std::shared_ptr<const tls_context> by, tls_tally* counts,
-             std::string name = {});
+             std::string name = {}, handshake_quota quota = {});
   tls_socket(tls_socket&&) noexcept = default;
   tls_socket& operator=(tls_socket&&) = delete;
   /// Closes with a reset, without a close_notify.

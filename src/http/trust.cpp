@@ -21,10 +21,10 @@ ssl::context trusting(const std::filesystem::path& certificates) {
                        : result.load_verify_file(certificates.string(), error);
   if (error) {
     throw std::invalid_argument(
-        (certificates.empty() ? std::string("the certificates that this system trusts")
+        (certificates.empty() ? std::string("the trusted certificates of this system")
                               : "the trusted certificates in " + certificates.string()) +
         " cannot be read: " + error.message() +
-        "; they are a file with certificates in PEM (-----BEGIN CERTIFICATE-----)");
+        "; they must be a file with certificates in PEM format (-----BEGIN CERTIFICATE-----)");
   }
   return result;
 }
@@ -37,14 +37,14 @@ void expect_host(SSL* in, const std::string& host) {
   const bool did = error ? X509_VERIFY_PARAM_set1_host(rules, host.data(), host.size()) == 1 &&
                                SSL_set_tlsext_host_name(in, host.c_str()) == 1
                          : X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1;
-  if (!did) throw std::runtime_error("OpenSSL does not take the name of the host " + host);
+  if (!did) throw std::runtime_error("OpenSSL rejects the host name " + host);
 }
 
 std::string handshake_failure(SSL* in, const std::string& host, const net::error_code& error) {
   const long verdict = SSL_get_verify_result(in);
-  std::string text = "no TLS with " + host + ": ";
+  std::string text = "the TLS handshake with " + host + " failed: ";
   if (verdict == X509_V_OK) return text += error.message();
-  text += "its certificate is not believed: ";
+  text += "its certificate is not trusted: ";
   return text += X509_verify_cert_error_string(verdict);
 }
 

@@ -53,7 +53,7 @@ url_or_problem taken_apart(const urls::url_view_base& of, std::string_view text,
                          : "must begin with ws:// or wss://");
   }
   if (of.has_userinfo()) {
-    return wrong("has a user's name in it: say it in a header, Authorization");
+    return wrong("contains a user name: use the Authorization header instead");
   }
   switch (of.host_type()) {
     case urls::host_type::ipv6:
@@ -66,13 +66,13 @@ url_or_problem taken_apart(const urls::url_view_base& of, std::string_view text,
       result.host = lowered(plain(of.encoded_host()));
       if (!is_host_name(result.host)) {
         return wrong(
-            "has no host as 'example.org'; one with other letters is written as "
+            "has an invalid host; write a name such as 'example.org', and other letters as "
             "'xn--…'");
       }
   }
   result.port = result.is_secure ? 443 : 80;
   if (of.has_port() && !of.port().empty()) {
-    if (of.port_number() == 0) return wrong("has a port that is none: 1 to 65535");
+    if (of.port_number() == 0) return wrong("has an invalid port; allowed are 1 to 65535");
     result.port = of.port_number();
   }
   result.target = plain(of.encoded_path());
@@ -101,24 +101,25 @@ std::string url::text() const {
 }
 
 url_or_problem parse_url(std::string_view text, scheme_kind of) {
-  if (text.size() > url_bytes_max) return std::string("a URL has at most 8192 bytes");
+  if (text.size() > url_bytes_max) return std::string("the URL is longer than 8192 bytes");
   const auto parsed = urls::parse_uri(urls::string_view(text.data(), text.size()));
   if (!parsed) {
     return "the URL " + shown(text) +
-           " is none: what is not a letter, a digit or one of its signs is written as %20";
+           " is invalid: other characters must be percent-encoded, for example a space as %20";
   }
   if (!parsed->has_authority()) return "the URL " + shown(text) + " has no host";
   return taken_apart(*parsed, text, of);
 }
 
 url_or_problem redirected(const url& from, std::string_view location) {
-  if (location.size() > url_bytes_max) return std::string("a URL has at most 8192 bytes");
+  if (location.size() > url_bytes_max) return std::string("the URL is longer than 8192 bytes");
   const std::string text = from.text();
   const auto base = urls::parse_uri(urls::string_view(text.data(), text.size()));
   const auto to = urls::parse_uri_reference(urls::string_view(location.data(), location.size()));
-  if (!base || !to) return "the URL " + shown(location) + " is none";
+  if (!base || !to) return "the URL " + shown(location) + " is invalid";
   urls::url result;
-  if (!urls::resolve(*base, *to, result)) return "the URL " + shown(location) + " leads nowhere";
+  if (!urls::resolve(*base, *to, result))
+    return "the URL " + shown(location) + " cannot be resolved";
   if (!result.has_authority()) return "the URL " + shown(location) + " has no host";
   return taken_apart(result, location, scheme_kind::http);
 }

@@ -69,6 +69,32 @@ TEST_P(websocket_violation, ends_with_its_code_and_is_counted) {
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
 }
 
+TEST_P(websocket_violation, leaves_the_messages_before_it_their_replies) {
+  const auto log = std::make_shared<diary>();
+  start(on_free_port(), [&](http::server& s) {
+    s.websocket<echo>("/echo");
+    s.websocket<obedient>("/obey", log);
+  });
+  for (int i = 0; i < 20; ++i) {
+    raw_client client = open(i == 0 ? "/obey" : "/echo");
+    client.send(c::frame(c::text, "first") + c::frame(c::text, "second") + GetParam().bytes);
+    EXPECT_EQ(client.hear(), i == 0 ? "ok" : "first");
+    EXPECT_EQ(client.hear(), i == 0 ? "ok" : "second");
+    const ws_frame f = client.read_frame();
+    EXPECT_EQ(f.opcode, c::close);
+    EXPECT_EQ(f.code(), GetParam().code);
+    EXPECT_EQ(client.read_to_end(), "");
+    EXPECT_FALSE(client.was_reset());
+  }
+  const auto lines = log->lines(5);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[1], "text first");
+  EXPECT_EQ(lines[2], "text second");
+  EXPECT_TRUE(lines[3].starts_with("closed " + std::to_string(GetParam().code))) << lines[3];
+  EXPECT_EQ(statistics().protocol_errors, 20u);
+  EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
+}
+
 INSTANTIATE_TEST_SUITE_P(of, websocket_violation, testing::ValuesIn(all),
                          [](const auto& of) { return std::string{of.param.name}; });
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "client_test.hpp"
 
@@ -164,16 +168,18 @@ TEST_F(websocket_client, believes_only_an_answer_to_its_key) {
   const std::string begin =
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
       "Connection: Upgrade\r\n";
-  EXPECT_THAT(problem(answered(begin + "\r\n")), HasSubstr("Sec-WebSocket-Accept is not that"));
+  EXPECT_THAT(problem(answered(begin + "\r\n")),
+              HasSubstr("Sec-WebSocket-Accept in the response does not match"));
   EXPECT_THAT(
       problem(answered(begin + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")),
-      StartsWith("malformed: the answer's Sec-WebSocket-Accept is not that"));
+      StartsWith("malformed: Sec-WebSocket-Accept in the response does not match"));
   EXPECT_THAT(problem(answered("HTTP/1.1 101 Switching Protocols\r\n\r\n")),
-              HasSubstr("to no WebSocket"));
+              HasSubstr("does not upgrade to a WebSocket"));
   const connected refused = answered("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
-  EXPECT_EQ(problem(refused), "refused: the answer is 403 Forbidden");
+  EXPECT_EQ(problem(refused), "refused: the response status is 403 Forbidden");
   EXPECT_EQ(refused.status, 403u);
-  EXPECT_THAT(problem(answered("SSH-2.0\r\n\r\n")), StartsWith("malformed: the answer is no HTTP"));
+  EXPECT_THAT(problem(answered("SSH-2.0\r\n\r\n")),
+              StartsWith("malformed: the response is not valid HTTP"));
   EXPECT_THAT(problem(answered("HTTP/1.1 101 Sw")), StartsWith("closed: "));
   EXPECT_THAT(problem(answered(begin + "X: " + std::string(20'000, 'x') + "\r\n\r\n")),
               StartsWith("too large: "));
@@ -191,11 +197,11 @@ TEST_F(websocket_client, believes_no_extension_and_no_other_subprotocol) {
     return problem(open(std::move(what)));
   };
   EXPECT_THAT(answered("Sec-WebSocket-Extensions: permessage-deflate\r\n", {}),
-              HasSubstr("names an extension"));
+              HasSubstr("selects an extension"));
   EXPECT_THAT(answered("Sec-WebSocket-Protocol: other\r\n", {"mine"}),
               HasSubstr("was not offered"));
   EXPECT_THAT(answered("Sec-WebSocket-Protocol: other\r\n", {}), HasSubstr("was not offered"));
-  EXPECT_THAT(answered("", {"mine"}), StartsWith("refused: the answer chooses none"));
+  EXPECT_THAT(answered("", {"mine"}), StartsWith("refused: the response selects none"));
 }
 
 TEST_F(websocket_client, gives_up_in_time) {
@@ -203,17 +209,17 @@ TEST_F(websocket_client, gives_up_in_time) {
   connect_websocket what = to(silent.websocket_url());
   what.timeout = 1s;  // the time for connecting
   EXPECT_EQ(problem(open(std::move(what))),
-            "timeout: 127.0.0.1 has not agreed to a WebSocket in time");
+            "timeout: 127.0.0.1 did not complete the WebSocket handshake in time");
 }
 
 TEST_F(websocket_client, says_what_is_wrong_with_a_question) {
   EXPECT_THAT(problem(open("http://a/")), HasSubstr("must begin with ws:// or wss://"));
   connect_websocket what = to("ws://a/");
   what.protocols = {"a b"};
-  EXPECT_THAT(problem(open(what)), HasSubstr("is no token of HTTP"));
+  EXPECT_THAT(problem(open(what)), HasSubstr("is not a token of HTTP"));
   what.protocols = {};
   what.headers.emplace_back("Sec-WebSocket-Key", "x");
-  EXPECT_THAT(problem(open(what)), HasSubstr("is the client's own"));
+  EXPECT_THAT(problem(open(what)), HasSubstr("is set by the client itself"));
 }
 
 TEST_F(websocket_client, opens_no_more_than_it_may) {
@@ -222,7 +228,7 @@ TEST_F(websocket_client, opens_no_more_than_it_may) {
   const connected one = open(served_url("/echo"));
   ASSERT_TRUE(one);
   EXPECT_EQ(problem(open(served_url("/echo"))),
-            "overloaded: 1 WebSockets are connected already, which is the limit");
+            "overloaded: 1 WebSockets are connected already, which is the limit websockets_max");
   one.socket.close();
   EXPECT_TRUE(comes_true([&] { return counts().websockets == 0; }));
   EXPECT_TRUE(open(served_url("/echo")));
@@ -240,7 +246,7 @@ TEST_F(websocket_client, closes_as_1002_what_breaks_the_rules) {
     };
   };
   EXPECT_EQ(end_with(sending(raw_client::frame(raw_client::text, "x", true, 0, true))),
-            "closed 1002 a frame from a server with a mask");
+            "closed 1002 a masked frame from a server");
   EXPECT_EQ(code, 1002u);
   EXPECT_THAT(end_with(sending(raw_client::frame(3, "x", true, 0, false))),
               StartsWith("closed 1002 "));
@@ -249,6 +255,28 @@ TEST_F(websocket_client, closes_as_1002_what_breaks_the_rules) {
   EXPECT_THAT(end_with(sending(raw_client::frame(raw_client::text, "\xff", true, 0, false))),
               StartsWith("closed 1007 "));
   EXPECT_EQ(code, 1007u);
+}
+
+TEST_F(websocket_client, replies_to_what_came_before_a_violation) {
+  std::promise<std::vector<ws_frame>> promise;
+  raw_server peer([&](raw_client& p, int) {
+    raw_server::agree(p);
+    const auto said = [](const std::string& words) {
+      return raw_client::frame(raw_client::text, words, true, 0, false);
+    };
+    p.send(said("one") + said("two") + said("\xff"));
+    std::vector<ws_frame> heard;
+    for (int i = 0; i < 3; ++i) heard.push_back(raw_server::read_masked(p));
+    promise.set_value(std::move(heard));
+    p.read_to_end();
+  });
+  EXPECT_TRUE(open(connect_websocket{peer.websocket_url(), served_by<echo>(system_)}));
+  auto heard = promise.get_future();
+  ASSERT_EQ(heard.wait_for(patience), std::future_status::ready);
+  const std::vector<ws_frame> frames = heard.get();
+  EXPECT_EQ(frames[0].payload, "one");
+  EXPECT_EQ(frames[1].payload, "two");
+  EXPECT_EQ(frames[2].code(), 1007u);
 }
 
 TEST_F(websocket_client, closes_as_1009_what_is_too_large) {
@@ -297,7 +325,7 @@ TEST_F(websocket_client, pings_a_silent_peer_and_gives_it_up) {
               heard = raw_server::read_masked(p).opcode;
               p.read_to_end();
             }),
-            "closed 1006 nothing was heard from the server");
+            "closed 1006 no data was received from the server in time");
   EXPECT_EQ(heard, raw_client::ping);
 }
 
@@ -381,7 +409,7 @@ TEST_F(websocket_client, ends_with_its_loop) {
   start(on_free_port(), [](http::server& on) { on.websocket<echo>("/echo"); });
   ASSERT_TRUE(open(served_url("/echo")));
   loop_.reset();
-  EXPECT_THAT(log_->lines(1), ElementsAre("closed 1006 the connection was cut here"));
+  EXPECT_THAT(log_->lines(1), ElementsAre("closed 1006 the connection was closed locally"));
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "admission.hpp"
 #include "byte_share.hpp"
 #include "channel.hpp"
+#include "client_address.hpp"
 #include "connection_stage.hpp"
 #include "frame_parser.hpp"
 #include "gathered_frames.hpp"
@@ -33,9 +35,17 @@ namespace troupe::http::detail {
 /// was refused by the mailbox or by a budget. That message and the data that was read after it stay
 /// in `in_`. The message is offered again.
 ///
+/// A client that exceeds a rate of its address is not read until the rate permits it: after the
+/// message that was too many, or after the read that brought too many bytes. This is independent of
+/// `held_`. Too many such messages in a row close with 1008.
+///
 /// A message must arrive within limits::request_timeout, and 64 KiB must be written within
 /// limits::idle_timeout. So neither a client that sends a byte now and then nor one that reads a byte
 /// now and then stays.
+///
+/// After a violation, the stage stays open but reads nothing more until the session has handled the
+/// messages that were complete before, at most limits::close_timeout. The replies to these are
+/// written, and then the close frame.
 ///
 /// While closing, each side sends one close frame; one of them began it. Then the stage lingers
 /// until the client has closed the socket. The alarm bounds the time of all this.
@@ -46,8 +56,10 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   using base = stage<websocket_stage<Stream>, Stream>;
 
  public:
+  /// `who`: whose rates count. `place`: that of a client on the connection of a trusted proxy.
   websocket_stage(typename base::owner_type& owner, std::shared_ptr<const site> on,
-                  metered_stream<Stream> stream, upgrade to, recipient<poke> me);
+                  metered_stream<Stream> stream, upgrade to, recipient<poke> me,
+                  const client_key& who = {}, client_place place = {});
 
   void accept(std::string_view answer);
   /// Replaces accept() at the client's end: the server has accepted, and has sent `ahead` after its
@@ -69,6 +81,8 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   enum class phase : std::uint8_t { accepting, open, closing, over };
   enum class held : std::uint8_t { no, by_window, by_mailbox, by_refusal };
   enum class asked : std::uint8_t { no, waiting, told };
+  // By a rate of its address: nothing is read, or what was read is not looked at either.
+  enum class throttled : std::uint8_t { no, reading, all };
 
   static constexpr role side = connection_end<Stream>::as;
 
@@ -91,6 +105,11 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   [[nodiscard]] bool goes_through() const noexcept;
   void heard(frame_parser::event what);
 
+  void count_received(std::size_t bytes);
+  void count_message();
+  void throttle(throttled what, duration wait);
+  void end_throttling();
+
   void hand_over();
   [[nodiscard]] handed_over deliver();
   void hold(held why);
@@ -112,6 +131,10 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   void count_what_is_kept();
   time_point watch(time_point now);
   void ping_once_since(time_point heard, time_point now);
+  /// The client has broken the protocol, and the session still replies to what came before.
+  [[nodiscard]] bool is_failing() const noexcept { return phase_ == phase::open && failing_; }
+  void begin_failing(closed as);
+  void close_when_answered();
   void close(closed as);
   void begin_closing(closed as);
   void linger();
@@ -134,12 +157,17 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   std::size_t next_ = 0;                // the first frame of the batch that is not written
   std::size_t until_ = 0;               // the first frame that is not being written either
   closed as_{.code = 0, .reason = {}};  // how it ends; code 0: not yet
-  time_point due_;                      // of the phase, or of one that cannot write any more
+  time_point due_;  // of the phase, or of one that cannot write any more, or is failing
   time_point message_due_ = time_point::max();  // the end of the message that has begun
   time_point written_due_ = time_point::max();  // the end of the write that is going on
   time_point pinged_;
   time_point offer_at_ = time_point::max();  // when the refused message is offered again
   duration patience_{};                      // the current wait before that
+  const client_key who_;
+  client_place place_;
+  time_point throttled_until_ = time_point::max();
+  std::uint64_t throttled_messages_ = 0;  // one after another
+  throttled throttled_ = throttled::no;
   phase phase_ = phase::accepting;
   held held_ = held::no;
   asked asked_ = asked::no;  // with a mark, behind the refusal, to be told when there may be room
@@ -149,6 +177,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   bool writing_ = false;
   bool answering_ = false;   // a ping; nothing is read until the pong is written
   bool heard_last_ = false;  // nothing that the client still sends is of interest
+  bool failing_ = false;     // `as_` says why; close_when_answered() ends it, or the alarm
   bool lingering_ = false;
   bool mute_ = false;  // writing has failed
   bool draining_ = false;

@@ -33,14 +33,18 @@ template <class Stream>
 websocket_stage<Stream>::websocket_stage(typename base::owner_type& owner,
                                          std::shared_ptr<const site> on,
                                          metered_stream<Stream> stream, upgrade to,
-                                         recipient<poke> me)
+                                         recipient<poke> me, const client_key& who,
+                                         client_place place)
     : base(owner, std::move(on)),
       stream_(std::move(stream)),
       parser_(side, this->limits().message_bytes),
       kept_(this->on().partial_messages),
       channel_(std::make_shared<channel>(this->limits(), std::move(to.asked), std::move(me),
-                                         std::move(to.protocol), this->on().send_queues)),
-      make_session_(to.session) {}
+                                         std::move(to.protocol), this->on().send_queues,
+                                         std::move(to.share))),
+      make_session_(to.session),
+      who_(who),
+      place_(std::move(place)) {}
 
 // ── Opening ───────────────────────────────────────────────────────────────────────────────────
 
@@ -95,13 +99,16 @@ void websocket_stage<Stream>::open_session() {
 
 template <class Stream>
 bool websocket_stage<Stream>::goes_through() const noexcept {
-  if (phase_ == phase::closing) return !heard_last_;
-  return phase_ == phase::open && held_ == held::no && !draining_ && session_ != nullptr;
+  if (heard_last_) return false;
+  if (phase_ == phase::closing) return true;
+  return phase_ == phase::open && held_ == held::no && throttled_ != throttled::all && !draining_ &&
+         session_ != nullptr;
 }
 
 template <class Stream>
 void websocket_stage<Stream>::read() {
   if (!goes_through() || reading_ || going_on_ || answering_) return;
+  if (throttled_ != throttled::no && phase_ == phase::open) return;
   reading_ = true;
   const std::span<char> room = in_.prepare();
   stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
@@ -113,6 +120,7 @@ void websocket_stage<Stream>::on_read(net::error_code error, std::size_t bytes) 
   reading_ = false;
   if (error) return lost(error);
   in_.commit(bytes);
+  count_received(bytes);
   go_through();
 }
 
@@ -175,7 +183,7 @@ void websocket_stage<Stream>::count_what_is_kept() {
   if (phase_ != phase::open) return;
   this->counts().messages_without_room.add();
   close({.code = close_code::try_again_later,
-         .reason = "too many messages are on their way: partial_messages_bytes"});
+         .reason = "partially received messages exceed partial_messages_bytes"});
 }
 
 template <class Stream>
@@ -186,11 +194,13 @@ void websocket_stage<Stream>::heard(frame_parser::event what) {
       if (phase_ != phase::open) break;  // the message comes too late
       is_text_ = what == frame_parser::event::text;
       hand_over();
+      count_message();
       break;
     case frame_parser::event::ping:
       if (phase_ != phase::open) break;
       add_control(opcode::pong, parser_.payload());
       answering_ = true;
+      count_message();
       break;
     case frame_parser::event::close:
       heard_last_ = true;
@@ -204,12 +214,57 @@ void websocket_stage<Stream>::heard(frame_parser::event what) {
       (parser_.code() == close_code::too_large ? this->counts().messages_too_large
                                                : this->counts().protocol_errors)
           .add();
-      close({.code = parser_.code(), .reason = std::string{parser_.payload()}});
+      begin_failing({.code = parser_.code(), .reason = std::string{parser_.payload()}});
       break;
     case frame_parser::event::more:
     case frame_parser::event::pong:
       break;
   }
+}
+
+// ── Rates ─────────────────────────────────────────────────────────────────────────────────────
+
+template <class Stream>
+void websocket_stage<Stream>::count_received(std::size_t bytes) {
+  if (phase_ != phase::open) return;  // close_timeout bounds that
+  const duration wait = this->on().rates.charge(rate::received_bytes, who_, bytes);
+  if (wait == duration{0}) return;
+  this->counts().rate_received_bytes.add();
+  throttle(throttled::reading, wait);
+}
+
+// It is with the session, or waits for room there.
+template <class Stream>
+void websocket_stage<Stream>::count_message() {
+  if (phase_ != phase::open) return;
+  const duration wait = this->on().rates.charge(rate::messages, who_, 1);
+  if (wait == duration{0}) {
+    throttled_messages_ = 0;
+    return;
+  }
+  if (++throttled_messages_ <= this->limits().throttled_messages_max) {
+    this->counts().rate_messages.add();
+    return throttle(throttled::all, wait);
+  }
+  this->counts().message_floods.add();
+  heard_last_ = true;
+  close({.code = close_code::policy, .reason = "too many messages: messages_per_second"});
+}
+
+template <class Stream>
+void websocket_stage<Stream>::throttle(throttled what, duration wait) {
+  const time_point until = clock::now() + wait;
+  throttled_until_ = throttled_ == throttled::no ? until : std::max(throttled_until_, until);
+  throttled_ = std::max(throttled_, what);
+  this->owner().set_alarm(throttled_until_);
+}
+
+template <class Stream>
+void websocket_stage<Stream>::end_throttling() {
+  if (throttled_ == throttled::no) return;
+  throttled_ = throttled::no;
+  throttled_until_ = time_point::max();
+  stream_.meter().heard = clock::now();  // it was not the client who was silent
 }
 
 // The parser has a message.
@@ -226,12 +281,12 @@ void websocket_stage<Stream>::hand_over() {
       this->counts().messages_in.add();
       break;
     case handed_over::not_understood:
-      channel_->close(close_code::not_accepted,
-                      is_text_ ? "no text, please" : "no binary data, please");
+      channel_->close(close_code::not_accepted, is_text_ ? "text messages are not accepted"
+                                                         : "binary messages are not accepted");
       break;
     case handed_over::too_large:
       this->counts().messages_too_large.add();
-      channel_->close(close_code::too_large, "larger than what its session takes");
+      channel_->close(close_code::too_large, "the message is larger than its session accepts");
       break;
     case handed_over::refused:
     case handed_over::gone:
@@ -317,7 +372,9 @@ void websocket_stage<Stream>::look() {
     this->counts().slow_readers_closed.add();
     return close({.code = close_code::policy, .reason = "reading too slowly"});
   }
-  if (held_ == held::by_refusal) {
+  if (is_failing()) {
+    close_when_answered();
+  } else if (held_ == held::by_refusal) {
     if (asked_ == asked::waiting && !channel_->is_behind()) {
       asked_ = asked::told;
       patience_ = {};  // a budget learns of handled messages a little later
@@ -448,6 +505,26 @@ void websocket_stage<Stream>::drain() {
   }
 }
 
+// The client has broken the protocol: nothing that it still sends is read. The messages before that
+// are the session's business: its replies are written before the close frame, if they come within
+// limits::close_timeout.
+template <class Stream>
+void websocket_stage<Stream>::begin_failing(closed as) {
+  parser_.give_up();  // an incomplete message is not needed any more
+  if (mute_) return close(std::move(as));
+  failing_ = true;
+  as_ = std::move(as);
+  message_due_ = time_point::max();
+  due_ = clock::now() + this->limits().close_timeout;
+  this->owner().set_alarm(due_);
+  close_when_answered();
+}
+
+template <class Stream>
+void websocket_stage<Stream>::close_when_answered() {
+  if (channel_->wait_for(0)) channel_->close(as_.code, as_.reason);
+}
+
 template <class Stream>
 void websocket_stage<Stream>::session_ended(exit_reason why) {
   session_.reset();
@@ -464,10 +541,12 @@ void websocket_stage<Stream>::close(closed as) {
 
 template <class Stream>
 void websocket_stage<Stream>::begin_closing(closed as) {
-  as_ = std::move(as);
+  // The violation is the reason, however the session has ended meanwhile.
+  if (!is_failing()) as_ = std::move(as);
   enter(phase::closing, clock::now() + this->limits().close_timeout);
   message_due_ = written_due_ = time_point::max();  // the phase has its own deadline
   let_go();
+  end_throttling();
   // The frames that are being written must stay; the others are no longer needed.
   batch_.resize(until_);
   std::size_t writing = 0;
@@ -510,6 +589,7 @@ template <class Stream>
 void websocket_stage<Stream>::say_closed(closed as) {
   phase_ = phase::over;
   let_go();
+  place_.leave();
   if (std::exchange(counted_, false)) this->counts().websockets.subtract();
   channel_->shut();
   if (const auto session = std::move(session_)) session->deliver(std::move(as));
@@ -519,8 +599,8 @@ template <class Stream>
 void websocket_stage<Stream>::abandon() noexcept {
   this->disown();
   say_closed({.code = close_code::abnormal,
-              .reason = side == role::server ? "the server has cut the connection"
-                                             : "the connection was cut here"});
+              .reason = side == role::server ? "the server closed the connection"
+                                             : "the connection was closed locally"});
   base::cut(socket());
 }
 
@@ -529,18 +609,27 @@ void websocket_stage<Stream>::abandon() noexcept {
 template <class Stream>
 time_point websocket_stage<Stream>::tick(time_point now) {
   if (now >= offer_at_) offer_now();
+  if (now >= throttled_until_) {
+    end_throttling();
+    go_on();
+  }
   const time_point next = watch(now);
-  return std::min({next, offer_at_, message_due_, written_due_});
+  return std::min({next, offer_at_, throttled_until_, message_due_, written_due_});
 }
 
 template <class Stream>
 time_point websocket_stage<Stream>::watch(time_point now) {
   const http::limits& l = this->limits();
   if (phase_ == phase::over) return time_point::max();
+  if (is_failing() && !mute_) {
+    if (now < std::min(due_, written_due_)) return due_;
+    close(as_);  // without the replies that are not written by now
+    return due_;
+  }
   if (phase_ == phase::open && !mute_) {
     if (now >= message_due_) {
       this->counts().requests_timed_out.add();
-      close({.code = close_code::policy, .reason = "a message took too long to come"});
+      close({.code = close_code::policy, .reason = "a message was not complete in time"});
       return due_;
     }
     if (now >= written_due_) {
@@ -549,7 +638,8 @@ time_point websocket_stage<Stream>::watch(time_point now) {
       return due_;
     }
     // A client that is not read from cannot be heard.
-    const time_point heard = held_ != held::no || draining_ ? now : stream_.meter().heard;
+    const bool is_read = held_ == held::no && throttled_ == throttled::no && !draining_;
+    const time_point heard = is_read ? stream_.meter().heard : now;
     if (now < heard + l.idle_timeout / 2) return heard + l.idle_timeout / 2;
     if (now < heard + l.idle_timeout) {
       ping_once_since(heard, now);
@@ -557,8 +647,8 @@ time_point websocket_stage<Stream>::watch(time_point now) {
     }
     this->counts().idle_closed.add();
     as_ = {.code = close_code::abnormal,
-           .reason = side == role::server ? "nothing was heard from the client"
-                                          : "nothing was heard from the server"};
+           .reason = side == role::server ? "no data was received from the client in time"
+                                          : "no data was received from the server in time"};
   } else {
     if (now < due_) return due_;
     (phase_ == phase::accepting ? this->counts().requests_timed_out

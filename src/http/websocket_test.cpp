@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "test_server.hpp"
 
@@ -341,6 +344,63 @@ TEST(websocket_request, has_the_headers_that_are_to_be_kept) {
   };
   EXPECT_EQ(heard("/all?b=1"), "/all?b=1 1 c x here 127.0.0.1");
   EXPECT_EQ(heard("/some?b=1"), "/some?b=1 1 c   127.0.0.1");
+}
+
+TEST(websocket_request, has_the_first_of_several_headers_of_one_name) {
+  troupe::system system{{.workers = 2}};
+  http::server server(system, {.port = 0});
+  server.websocket<nosy>("/all");
+  server.start();
+  std::string many = "x-other: 1\r\n";
+  for (int i = 0; i < 500; ++i) many += "A: b\r\nb: c\r\nX-OTHER: 2\r\n";
+  raw_client c{server.port()};
+  EXPECT_EQ(c.upgrade("/all", many + "Cookie: c\r\n").status, 101u);
+  EXPECT_EQ(c.hear(), "/all none c 1 here 127.0.0.1");
+  EXPECT_EQ(server.statistics().upgrade_request_bytes, 0u) << "the others are not kept";
+}
+
+TEST(websocket_request, counts_with_the_headers_that_are_kept) {
+  troupe::system system{{.workers = 2}};
+  http::server server(system, {.port = 0, .limits = {.upgrade_requests_bytes = 20'000}});
+  server.websocket<nosy>("/all");
+  server.websocket<nosy>("/some", http::websocket_options{.kept_headers = {{"Cookie"}}});
+  server.start();
+  const std::string large = "X-Large: " + std::string(10'000, 'x') + "\r\n";
+  std::vector<raw_client> all;
+  for (int i = 0; i < 5; ++i) {
+    all.emplace_back(server.port());
+    EXPECT_EQ(all.back().upgrade("/some", large).status, 101u);
+  }
+  EXPECT_EQ(server.statistics().upgrade_request_bytes, 0u);
+  raw_client c{server.port()};
+  EXPECT_EQ(c.upgrade("/all", large).status, 101u);
+  EXPECT_GE(server.statistics().upgrade_request_bytes, 8'000u);
+}
+
+/// Leaves its handle to others.
+class keeper : public actor {
+ public:
+  keeper(http::websocket client, const std::shared_ptr<std::promise<http::websocket>>& to) {
+    to->set_value(std::move(client));
+  }
+  void on(const http::text&) {}
+};
+
+TEST(websocket_request, counts_as_long_as_a_handle_keeps_it) {
+  troupe::system system{{.workers = 2}};
+  http::server server(system, {.port = 0});
+  const auto promise = std::make_shared<std::promise<http::websocket>>();
+  server.websocket<keeper>("/keep", promise);
+  server.start();
+  raw_client c{server.port()};
+  EXPECT_EQ(c.upgrade("/keep", "X-Large: " + std::string(5'000, 'x') + "\r\n").status, 101u);
+  http::websocket kept = promise->get_future().get();
+  c.reset();
+  ASSERT_TRUE(comes_true([&] { return server.statistics().connections == 0; }));
+  EXPECT_GE(server.statistics().upgrade_request_bytes, 3'000u);
+  EXPECT_EQ(kept.upgrade_request().header("x-large").size(), 5'000u);
+  kept = {};
+  EXPECT_TRUE(comes_true([&] { return server.statistics().upgrade_request_bytes == 0; }));
 }
 
 TEST_F(websocket_server, other_origins_are_403) {

@@ -53,7 +53,7 @@ int require(program& whose, lua_State* in) {
   governor::of(in).spend(in, 1'000);  // for the search for files
   const script_text* const text = whose.scripts().module(name);
   if (text == nullptr)
-    return luaL_error(in, "there is no module '%s' in the application's folder", name.c_str());
+    return luaL_error(in, "module '%s' does not exist in the application's folder", name.c_str());
   lua_pushboolean(in, 0);
   lua_setfield(in, loaded, name.c_str());
   const std::string shown = "@" + text->name;
@@ -85,7 +85,7 @@ void open_application(lua_State* in, program& whose, const std::string& config) 
   }
   lua_pop(in, 1);
   if (const auto wrong = push_decoded(in, config, encoding::json)) {
-    luaL_error(in, "the configuration is no JSON: %s", wrong->c_str());
+    luaL_error(in, "the configuration is not valid JSON: %s", wrong->c_str());
   }
   lua_setfield(in, -2, "config");
 

@@ -22,7 +22,8 @@ std::string_view check_string(lua_State* in, int argument) {
 }
 
 void check_text(lua_State* in, int argument, std::string_view text) {
-  luaL_argcheck(in, is_utf8(text), argument, "a text must be UTF-8; send_binary sends any bytes");
+  luaL_argcheck(in, is_utf8(text), argument,
+                "the text must be UTF-8; use send_binary for other bytes");
 }
 
 std::string_view check_method(lua_State* in, int argument) {
@@ -42,7 +43,7 @@ std::string_view check_name(lua_State* in, int argument) {
 
 void check_value(lua_State* in, int argument) {
   luaL_argcheck(in, !lua_isnoneornil(in, argument), argument,
-                "a value; troupe.null stands for none");
+                "a value is required; use troupe.null for an empty one");
 }
 
 bool check_options(lua_State* in, int argument, std::initializer_list<std::string_view> known) {
@@ -53,7 +54,7 @@ bool check_options(lua_State* in, int argument, std::initializer_list<std::strin
     const std::string_view name = is_text ? check_string(in, -2) : std::string_view();
     if (is_text && std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string given(luaL_tolstring(in, -2, nullptr));
-    std::string text = "there is no option '" + given + "'; there are";
+    std::string text = "unknown option '" + given + "'; the options are";
     for (const std::string_view each : known) text.append(" '").append(each).append("'");
     luaL_argerror(in, argument, text.c_str());
   }

@@ -22,7 +22,7 @@ constexpr const char* room_type = "troupe.room";
 
 const client& check_open(program& whose, lua_State* in) {
   const client* const found = whose.around().find(check_client(in, 1));
-  if (found == nullptr) luaL_error(in, "the client has gone");
+  if (found == nullptr) luaL_error(in, "the client is disconnected");
   return *found;
 }
 
@@ -35,7 +35,7 @@ int push_delivery(program& whose, lua_State* in, delivery what) {
 // A client that uses the protocol would not understand other messages.
 void check_raw(lua_State* in, const client& to) {
   if (to.rpc)
-    luaL_error(in, "the client talks the rpc protocol: client:notify(method, params) sends to it");
+    luaL_error(in, "the client uses the rpc protocol: use client:notify(method, params) instead");
 }
 
 // client:send(text): returns false if the client is closing, or is closed now because it reads too
@@ -72,7 +72,7 @@ int notify(program& whose, lua_State* in) {
   if (to == nullptr) return push_delivery(whose, in, delivery::refused);
   if (!to->rpc)
     return luaL_error(in,
-                      "the client does not talk the rpc protocol: client:send(text) sends to it");
+                      "the client does not use the rpc protocol: use client:send(text) instead");
   std::string message;
   write_notification(in, lua_isnil(in, 3) ? 0 : 3, to->rpc->as, method, channel, message);
   return push_delivery(whose, in,
@@ -193,7 +193,7 @@ std::string_view check_room(lua_State* in, int argument) {
 int room(program&, lua_State* in) {
   // The members of rooms, and so the names, are kept outside of the scripts' memory.
   luaL_argcheck(in, check_string(in, 1).size() <= rooms::name_bytes_max, 1,
-                "a room's name has 256 bytes at most");
+                "a room name has at most 256 bytes");
   lua_settop(in, 1);
   lua_newuserdatauv(in, 0, 1);
   lua_insert(in, 1);
@@ -206,7 +206,7 @@ int room(program&, lua_State* in) {
 int join(program& whose, lua_State* in) {
   const std::string_view name = check_room(in, 1);
   const std::uint64_t who = check_client(in, 2);
-  if (whose.around().find(who) == nullptr) return luaL_error(in, "the client has gone");
+  if (whose.around().find(who) == nullptr) return luaL_error(in, "the client is disconnected");
   const rooms::joined did = whose.around().all_rooms().join(name, who);
   if (did == rooms::joined::too_many) {
     return luaL_error(in, "the client is in %d rooms already, which is the limit",

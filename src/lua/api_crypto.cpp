@@ -37,7 +37,7 @@ int random(program&, lua_State* in) {
   spend_bytes(in, static_cast<std::size_t>(size));
   std::string made(static_cast<std::size_t>(size), '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(made.data()), static_cast<int>(size)) != 1) {
-    throw std::runtime_error("OpenSSL has no random bytes");
+    throw std::runtime_error("OpenSSL cannot generate random bytes");
   }
   lua_pushlstring(in, made.data(), made.size());
   OPENSSL_cleanse(made.data(), made.size());
@@ -47,7 +47,7 @@ int random(program&, lua_State* in) {
 // crypto.hmac_sha256(key, text): returns 32 bytes.
 int hmac_sha256(program&, lua_State* in) {
   const std::string_view key = check_string(in, 1), text = check_string(in, 2);
-  luaL_argcheck(in, key.size() <= bytes_max, 1, "a key of 65536 bytes at most");
+  luaL_argcheck(in, key.size() <= bytes_max, 1, "a key of at most 65536 bytes");
   // SHA-256 takes some nanoseconds for each byte.
   spend_bytes(in, 8 * (key.size() + text.size()));
   std::array<unsigned char, EVP_MAX_MD_SIZE> made{};
@@ -72,7 +72,7 @@ int equal(program&, lua_State* in) {
 // crypto.hex(text): returns two digits for each byte.
 int hex(program&, lua_State* in) {
   const std::string_view text = check_string(in, 1);
-  luaL_argcheck(in, text.size() <= bytes_max, 1, "65536 bytes at most");
+  luaL_argcheck(in, text.size() <= bytes_max, 1, "at most 65536 bytes");
   spend_bytes(in, 2 * text.size());
   constexpr std::string_view digits = "0123456789abcdef";
   std::string made;

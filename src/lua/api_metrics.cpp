@@ -45,13 +45,13 @@ script_metrics::labels check_labels(lua_State* in, int argument) {
     luaL_argcheck(in, all.size() < script_metrics::labels_max, argument, "at most 8 labels");
     luaL_argcheck(
         in, lua_type(in, -2) == LUA_TSTRING && script_metrics::is_label(check_string(in, -2)),
-        argument, "names of labels are of a to z, 0 to 9 and '_', and not 'le' or 'application'");
+        argument, "label names consist of a to z, 0 to 9 and '_', except 'le' and 'application'");
     const bool is_simple = lua_type(in, -1) == LUA_TSTRING || lua_isinteger(in, -1) != 0;
-    luaL_argcheck(in, is_simple, argument, "labels are texts or integers");
+    luaL_argcheck(in, is_simple, argument, "label values must be strings or integers");
     const std::string name(check_string(in, -2));
     const std::string_view value = check_string(in, -1);
     luaL_argcheck(in, value.size() <= script_metrics::label_bytes_max && is_utf8(value), argument,
-                  "a label has at most 128 bytes of UTF-8");
+                  "a label value has at most 128 bytes of UTF-8");
     all.emplace_back(name, value);
   }
   std::sort(all.begin(), all.end());
@@ -63,7 +63,7 @@ std::vector<double> check_buckets(lua_State* in, int argument) {
       lua_getfield(in, argument, "buckets") == LUA_TNIL) {
     return script_metrics::usual_buckets();
   }
-  luaL_argcheck(in, lua_istable(in, -1), argument, "buckets is a table of numbers");
+  luaL_argcheck(in, lua_istable(in, -1), argument, "buckets must be a table of numbers");
   const lua_Unsigned n = lua_rawlen(in, -1);
   luaL_argcheck(in, n >= 1 && n <= script_metrics::buckets_max, argument, "1 to 32 buckets");
   std::vector<double> all;
@@ -71,7 +71,7 @@ std::vector<double> check_buckets(lua_State* in, int argument) {
     lua_rawgeti(in, -1, static_cast<lua_Integer>(i));
     const lua_Number one = lua_type(in, -1) == LUA_TNUMBER ? lua_tonumber(in, -1) : NAN;
     luaL_argcheck(in, std::isfinite(one) && (all.empty() || one > all.back()), argument,
-                  "buckets are finite numbers, each larger than the one before");
+                  "buckets must be finite numbers in ascending order");
     all.push_back(one);
     lua_pop(in, 1);
   }
@@ -85,9 +85,10 @@ int declare(program& whose, lua_State* in) {
   using outcome = script_metrics::declared::outcome;
   lua_settop(in, 3);
   const std::string name(check_string(in, 1));
-  luaL_argcheck(in, script_metrics::is_name(name), 1,
-                "a name of a to z, 0 to 9 and '_', a letter first, of 64 characters at most, which "
-                "does not end in _total, _count, _sum or _bucket");
+  luaL_argcheck(
+      in, script_metrics::is_name(name), 1,
+      "a name of at most 64 characters: a letter first, then a to z, 0 to 9 and '_'; it must not "
+      "end in _total, _count, _sum or _bucket");
   const std::string help(luaL_optstring(in, 2, ""));
   luaL_argcheck(in,
                 help.size() <= script_metrics::help_bytes_max && is_utf8(help) &&
@@ -107,9 +108,9 @@ int declare(program& whose, lua_State* in) {
     case outcome::another_type:
       return luaL_error(in, "'%s' is a %s already", name.c_str(), words[index(did.type)]);
     case outcome::other_buckets:
-      return luaL_error(in, "'%s' has other buckets already", name.c_str());
+      return luaL_error(in, "'%s' is declared already with other buckets", name.c_str());
     case outcome::too_many:
-      return luaL_error(in, "there are %d metrics already, which is the limit",
+      return luaL_error(in, "%d metrics exist already, which is limits.metrics",
                         static_cast<int>(whose.allowed().metrics));
   }
   *made = did.id;

@@ -35,9 +35,9 @@ void check_options(lua_State* in, int at, std::initializer_list<std::string_view
   for (lua_pushnil(in); lua_next(in, at) != 0; lua_pop(in, 1)) {
     const bool is_text = lua_type(in, -2) == LUA_TSTRING;
     if (is_text && std::find(known.begin(), known.end(), view(in, -2)) != known.end()) continue;
-    lua_pushliteral(in, "there is no option '");
+    lua_pushliteral(in, "unknown option '");
     luaL_tolstring(in, -3, nullptr);
-    lua_pushliteral(in, "'; there are");
+    lua_pushliteral(in, "'; the options are");
     int parts = 3;
     for (const std::string_view each : known) {
       lua_pushfstring(in, parts == 3 ? " %s" : ", %s", each.data());
@@ -91,7 +91,7 @@ void read_number(lua_State* in, int at, const char* name, lua_Integer most, std:
 
 // headers = {name = "value", other = {"one", "two"}}
 void read_headers(lua_State* in, int at, http::header_list& into) {
-  constexpr const char* wrong = "a table of strings, or of arrays of strings, by names";
+  constexpr const char* wrong = "a table from names to strings or arrays of strings";
   if (!push_option(in, at, "headers")) return;
   if (!lua_istable(in, -1)) wrong_option(in, at, "headers", wrong);
   for (lua_pushnil(in); lua_next(in, -2) != 0; lua_pop(in, 1)) {
@@ -235,7 +235,7 @@ int send(program& whose, lua_State* in) {
   check_connection(in);
   luaL_checktype(in, 2, LUA_TSTRING);
   const std::string_view text = view(in, 2);
-  luaL_argcheck(in, is_utf8(text), 2, "a text must be UTF-8; send_binary sends any bytes");
+  luaL_argcheck(in, is_utf8(text), 2, "the text must be UTF-8; use send_binary for other bytes");
   const http::websocket* const to = open_socket(whose, in);
   return push_sent(in, to == nullptr ? delivery::refused : to->send(std::string(text)));
 }
@@ -261,9 +261,10 @@ int receive(program& whose, lua_State* in) {
     return 2;
   }
   if (found->on_message != LUA_NOREF) {
-    return luaL_error(in, "the connection was made with on_message, which has its messages");
+    return luaL_error(in, "the connection has an on_message handler, which receives its messages");
   }
-  if (found->receiver != 0) return luaL_error(in, "another handler receives already");
+  if (found->receiver != 0)
+    return luaL_error(in, "another handler is already receiving from this connection");
   if (const int there = whose.its_connections().receive(in, id, *found)) return there;
   // Nothing in between may raise an error: the connection would be treated as waiting.
   const std::uint64_t wait = whose.its_tasks().announce_wait(in);
@@ -281,7 +282,7 @@ int close(program& whose, lua_State* in) {
                     (code >= 3000 && code <= 4999),
                 2, "1000 to 1003, 1007 to 1014, or 3000 to 4999");
   const std::string reason(luaL_optstring(in, 3, ""));
-  luaL_argcheck(in, is_utf8(reason), 3, "a reason must be UTF-8");
+  luaL_argcheck(in, is_utf8(reason), 3, "the reason must be UTF-8");
   if (const http::websocket* const to = open_socket(whose, in)) {
     to->close(static_cast<std::uint16_t>(code), reason);
   }

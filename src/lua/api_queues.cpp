@@ -31,7 +31,7 @@ int queue(program& whose, lua_State* in) {
     luaL_argcheck(in,
                   is_whole != 0 && given >= 1 &&
                       given <= static_cast<lua_Integer>(shared_queues::capacity_max),
-                  2, "capacity is a whole number from 1 to 1000000");
+                  2, "capacity must be a whole number from 1 to 1000000");
     capacity = static_cast<std::size_t>(given);
   }
   auto* const made =

@@ -39,7 +39,8 @@ shared_store::value check_stored(lua_State* in, int argument) {
 
 time_point until(lua_State* in, int seconds) {
   const duration time = check_seconds(in, seconds);
-  luaL_argcheck(in, time > duration::zero(), seconds, "a time to live is more than 0 seconds");
+  luaL_argcheck(in, time > duration::zero(), seconds,
+                "the time to live must be more than 0 seconds");
   return later(clock::now(), time);
 }
 
@@ -103,7 +104,8 @@ int compare_and_set(program& whose, lua_State* in) {
   lua_settop(in, 4);
   const std::string_view key = check_key(in);
   const lua_Integer version = luaL_optinteger(in, 2, 0);
-  luaL_argcheck(in, version >= 0, 2, "a version as get() returns it; 0 or nil for «not there»");
+  luaL_argcheck(in, version >= 0, 2,
+                "a version as get() returns it; 0 or nil if the key must not exist");
   shared_store::value value = check_stored(in, 3);
   const time_point ends = check_until(in, 4);
   const auto did = store_of(in).compare_and_set(key, static_cast<std::uint64_t>(version),
@@ -125,7 +127,7 @@ int increment(program& whose, lua_State* in) {
     case outcome::done:
       break;
     case outcome::no_integer:
-      return push_why(in, "the value is no integer");
+      return push_why(in, "the value is not an integer");
     case outcome::too_large:
       return push_why(in, "the sum does not fit into 64 bits");
     case outcome::full:

@@ -107,7 +107,7 @@ int push_place(lua_State* in, instance_memberships::outcome what) {
 
 const client& check_here(program& whose, lua_State* in, int argument) {
   const client* const found = whose.around().find(check_client(in, argument));
-  if (found == nullptr) luaL_error(in, "the client has gone");
+  if (found == nullptr) luaL_error(in, "the client is disconnected");
   return *found;
 }
 
@@ -162,8 +162,8 @@ int broadcast(program& whose, lua_State* in, bool as_text) {
   return to_all(whose, in, except, [&](const follower& to) {
     if (to.rpc) {
       luaL_error(in,
-                 "the topic's clients talk the rpc protocol: topic:notify(method, params) sends to "
-                 "them");
+                 "the topic's clients use the rpc protocol: use topic:notify(method, params) "
+                 "instead");
     }
     return as_text ? to.socket.send(shared) : to.socket.send_binary(shared);
   });
@@ -183,8 +183,8 @@ int topic_notify(program& whose, lua_State* in) {
   return to_all(whose, in, except, [&](const follower& to) {
     if (!to.rpc) {
       luaL_error(in,
-                 "the topic's clients do not talk the rpc protocol: topic:send(text) sends to "
-                 "them");
+                 "the topic's clients do not use the rpc protocol: use topic:send(text) "
+                 "instead");
     }
     auto& message = encoded[static_cast<std::size_t>(*to.rpc)];
     if (!message) {

@@ -92,13 +92,13 @@ class application::state {
   [[nodiscard]] const std::string& config() const noexcept { return running_->config; }
 
   std::string upgrade(const lua::limits& allowed, std::string config) {
-    if (!top_) return "it has been stopped";
+    if (!top_) return "the application has been stopped";
     const std::string why_not = try_upgrade(allowed, std::move(config));
     if (why_not.empty()) {
       core_->log(severity::info, 0, "version " + std::to_string(latest_->number) + " runs");
     } else {
       core_->log(severity::error, 0,
-                 "version " + std::to_string(tried_) + " does not take over: " + why_not);
+                 "version " + std::to_string(tried_) + " was not started: " + why_not);
     }
     return why_not;
   }
@@ -187,7 +187,7 @@ class application::state {
         why_not = got->why_not;
       } else {
         why_not = got.error() == ask_error::timeout
-                      ? "on_start and self_test have not returned within upgrade_timeout"
+                      ? "on_start and self_test did not return within upgrade_timeout"
                       : std::string("it could not be started: ").append(got.message());
       }
     }
@@ -206,8 +206,8 @@ class application::state {
       if (why_not.empty()) continue;
       for (std::size_t k = i; k < instances_.size(); ++k) instances_[k].send(detail::abandon{});
       if (i > 0) {
-        why_not +=
-            "; instances 1 to " + std::to_string(i) + " run the new version, the others do not";
+        why_not += "; instances 1 to " + std::to_string(i) +
+                   " run the new version, the others still run the old one";
       }
       return why_not;
     }

@@ -31,8 +31,9 @@ bool is_key(std::string_view key) {
 
 application_options checked(application_options its) {
   if (!is_name(its.name)) {
-    throw application_error("'" + its.name +
-                            "' is no name of an application; 1 to 64 letters, digits, '-' and '_'");
+    throw application_error(
+        "'" + its.name +
+        "' is not a valid application name; allowed are 1 to 64 letters, digits, '-' and '_'");
   }
   if (its.instances < 1 || its.instances > 1'024) {
     refuse(its.name, "instances is " + std::to_string(its.instances) + "; allowed are 1 to 1024");
@@ -50,7 +51,7 @@ application_options checked(application_options its) {
 limits checked_limits(const std::string& application, const limits& its) {
   const auto at_least = [&](const char* name, auto value, auto least) {
     if (value < least) {
-      refuse(application, std::string(name) + " is " + std::to_string(value) + "; the least is " +
+      refuse(application, std::string(name) + " is " + std::to_string(value) + "; the minimum is " +
                               std::to_string(least));
     }
   };
@@ -121,7 +122,7 @@ std::string application_core::await_starts(time_point deadline) {
     const bool told = starts_.wait_until(deadline) == wait_result::taken;
     const std::lock_guard lock(mutex_);
     if (!why_not_.empty()) return why_not_;
-    if (!told) return "on_start has not returned in time";
+    if (!told) return "on_start did not return in time";
   }
   return {};
 }

@@ -57,6 +57,22 @@ TEST_F(running_application, is_told_when_clients_come_and_go) {
               ElementsAre("info: open\tann", "info: close\tann\t4001\tenough\tfalse\tfalse"));
 }
 
+TEST_F(running_application, messages_before_a_violation_are_answered_before_the_close) {
+  start(
+      "return {on_message = function(client, data) "
+      "if data == 'wait' then troupe.sleep(0.01) end client:send('> ' .. data) end, "
+      "on_close = function(client, code) print('close', code) end}");
+  raw_client client = open();
+  client.send(raw_client::frame(raw_client::text, "at once") +
+              raw_client::frame(raw_client::text, "wait") +
+              raw_client::frame(raw_client::text, "\xff"));
+  EXPECT_EQ(client.hear(), "> at once");
+  EXPECT_EQ(client.hear(), "> wait");
+  EXPECT_EQ(client.read_close().code(), 1007);
+  client.hang_up();
+  EXPECT_THAT(log_.lines(1), ElementsAre("info: close\t1007"));
+}
+
 TEST_F(running_application, an_error_fails_one_message) {
   start(
       "return {on_message = function(client, data) if data == 'bad' then error('no ' .. data) end "
@@ -112,7 +128,7 @@ TEST_F(running_application, what_is_kept_outside_of_the_scripts_memory_is_bounde
   const auto lines = log_.lines(2);
   EXPECT_THAT(lines.at(0), testing::EndsWith("x (and 114465 bytes more)"));
   EXPECT_EQ(lines.at(0).size(), std::string("info: ").size() + 65536 + 24);
-  EXPECT_THAT(lines.at(1), HasSubstr("a room's name has 256 bytes at most"));
+  EXPECT_THAT(lines.at(1), HasSubstr("a room name has at most 256 bytes"));
 }
 
 TEST_F(running_application, handles_others_while_one_waits) {
@@ -228,8 +244,9 @@ TEST_F(running_application, configuration_and_modules_are_there) {
   raw_client client = open();
   client.say("x");
   EXPECT_EQ(client.hear(), "GOOD DAY3deep.er!app1");
-  EXPECT_THAT(client.hear(), HasSubstr("there is no module 'nothing' in the application's folder"));
-  EXPECT_THAT(client.hear(), HasSubstr("'../main' is no name of a module"));
+  EXPECT_THAT(client.hear(),
+              HasSubstr("module 'nothing' does not exist in the application's folder"));
+  EXPECT_THAT(client.hear(), HasSubstr("'../main' is not a valid module name"));
   EXPECT_THAT(client.hear(), HasSubstr("module 'cycle' requires itself"));
 }
 
@@ -256,8 +273,8 @@ TEST_F(running_application, makes_and_checks_tokens) {
             "true true false false");
   EXPECT_THAT(say("c.random(0)"), HasSubstr("1 to 65536 bytes"));
   EXPECT_THAT(say("c.random(65537)"), HasSubstr("1 to 65536 bytes"));
-  EXPECT_THAT(say("c.hex(('x'):rep(65537))"), HasSubstr("65536 bytes at most"));
-  EXPECT_THAT(say("c.hmac_sha256(('x'):rep(65537), '')"), HasSubstr("65536 bytes at most"));
+  EXPECT_THAT(say("c.hex(('x'):rep(65537))"), HasSubstr("at most 65536 bytes"));
+  EXPECT_THAT(say("c.hmac_sha256(('x'):rep(65537), '')"), HasSubstr("at most 65536 bytes"));
   EXPECT_THAT(say("c.equal('a')"), HasSubstr("bad argument #2 to 'equal'"));
 }
 
@@ -343,7 +360,7 @@ TEST_F(rpc_application, answers_requests) {
   client.say(R"({"id": 3, "method": "bad"})");
   EXPECT_EQ(
       client.hear(),
-      R"({"id":3,"error":{"code":-32603,"message":"the method has failed; the server's log says why"}})");
+      R"({"id":3,"error":{"code":-32603,"message":"the method failed; see the server's log"}})");
   EXPECT_EQ(application_->statistics().failures, 1U);
   client.say(R"({"id": 4, "method": "refuse"})");
   EXPECT_EQ(client.hear(), R"({"id":4,"error":{"code":17,"message":"not your turn"}})");
@@ -384,7 +401,7 @@ TEST_F(rpc_application, calls_of_channel_0_do_not_wait_for_each_other) {
   client.say(R"({"id": 1, "method": "wait"})");
   client.say(R"({"id": 1, "method": "go"})");
   EXPECT_THAT(client.hear(), AllOf(HasSubstr("\"id\":null"), HasSubstr("-32600"),
-                                   HasSubstr("id: 1 is that of an open request")));
+                                   HasSubstr("id: 1 is in use by an open request")));
   client.say(R"({"id": 2, "method": "go"})");
   EXPECT_EQ(client.hear(), R"({"id":2,"result":"went"})");
   EXPECT_EQ(client.hear(), R"({"id":1,"result":"waited"})");
@@ -439,7 +456,7 @@ TEST_F(rpc_application, calls_that_wait_for_their_channel_are_bounded_in_bytes) 
     for (int i = 1; i <= 4; ++i) client.say(call(i));
     client.say(call(5));
     EXPECT_THAT(client.hear(), AllOf(HasSubstr("\"id\":5"), HasSubstr("-32000"),
-                                     HasSubstr("have mailbox_bytes already")));
+                                     HasSubstr("exceed mailbox_bytes")));
     client.say(R"({"id": 6, "method": "go", "params": 5})");
     std::multiset<std::string> answers;
     for (int i = 0; i < 5; ++i) answers.insert(client.hear());
@@ -512,16 +529,16 @@ TEST_F(running_application, what_is_wrong_with_the_scripts_is_said) {
   EXPECT_THAT(problem("return {on_message = 1}"),
               HasSubstr("on_message must be a function; it is number"));
   EXPECT_THAT(problem("return {on_message = print, run = print}"),
-              HasSubstr("on_message or run, not both"));
+              HasSubstr("both on_message and run"));
   EXPECT_THAT(problem("troupe.sleep(1) return {}"), HasSubstr("cannot wait here"));
   EXPECT_THAT(problem("return {on_message = print, on_start = function() error('not now', 0) end}"),
-              HasSubstr("does not start: on_start has failed: not now"));
+              HasSubstr("does not start: on_start failed: not now"));
 }
 
 TEST_F(running_application, what_is_wrong_with_the_options_is_said) {
   options_.name = "a b";
   EXPECT_THAT(problem("return {on_message = print}"),
-              HasSubstr("'a b' is no name of an application"));
+              HasSubstr("'a b' is not a valid application name"));
   options_.name = "app";
   options_.instances = 0;
   EXPECT_THAT(problem("return {on_message = print}"),
@@ -531,11 +548,12 @@ TEST_F(running_application, what_is_wrong_with_the_options_is_said) {
   EXPECT_THAT(problem("return {on_message = print}"), HasSubstr("key is 'cookie'"));
   options_.key = "";
   options_.config = "{";
-  EXPECT_THAT(problem("return {on_message = print}"), HasSubstr("the configuration is no JSON"));
+  EXPECT_THAT(problem("return {on_message = print}"),
+              HasSubstr("the configuration is not valid JSON"));
   options_.config = "{}";
   options_.limits.memory_bytes = 1;
   EXPECT_THAT(problem("return {on_message = print}"),
-              HasSubstr("memory_bytes is 1; the least is 262144"));
+              HasSubstr("memory_bytes is 1; the minimum is 262144"));
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ int setmetatable(lua_State* in) {
     if (lua_rawget(in, 2) != LUA_TNIL) {
       return luaL_error(
           in,
-          "setmetatable: finalisers (__gc) are not for applications; use a variable with <close>");
+          "setmetatable: applications must not use finalisers (__gc); use a variable with <close>");
     }
     lua_pop(in, 1);
     check_weakness(in);

@@ -87,7 +87,7 @@ TEST_F(cbor_codec, reads_the_examples_of_the_rfc) {
   is("9fff", "[]");
   is("9f018202039f0405ffff", "[1,[2,3],[4,5]]");
   is("83018202039f0405ff", "[1,[2,3],[4,5]]");
-  is("bf6161019f0203ffff", "nil, byte 4: a key that is not text");
+  is("bf6161019f0203ffff", "nil, byte 4: the key is not text");
   is("bf61619f0203ffff", R"({"a":[2,3]})");
 }
 
@@ -109,40 +109,40 @@ TEST_F(cbor_codec, says_what_is_malformed_and_where) {
   const auto wrong = [&](const std::string& hex, const std::string& with) {
     EXPECT_EQ(from_cbor(hex), "nil, " + with) << hex;
   };
-  wrong("", "byte 0: it ends too early");
-  wrong("19", "byte 0: it ends too early");
-  wrong("8201", "byte 0: it ends too early");
-  wrong("9bffffffffffffffff", "byte 0: it ends too early");
-  wrong("bbffffffffffffffff", "byte 0: it ends too early");
-  wrong("7bffffffffffffffff", "byte 0: it ends too early");
-  wrong("9a000f424001", "byte 0: it ends too early");
-  wrong("0001", "byte 1: something follows the value");
-  wrong("1b8000000000000000", "byte 0: an integer of more than 64 bits");
-  wrong("813b8000000000000000", "byte 1: an integer of more than 64 bits");
+  wrong("", "byte 0: unexpected end of data");
+  wrong("19", "byte 0: unexpected end of data");
+  wrong("8201", "byte 0: unexpected end of data");
+  wrong("9bffffffffffffffff", "byte 0: unexpected end of data");
+  wrong("bbffffffffffffffff", "byte 0: unexpected end of data");
+  wrong("7bffffffffffffffff", "byte 0: unexpected end of data");
+  wrong("9a000f424001", "byte 0: unexpected end of data");
+  wrong("0001", "byte 1: unexpected data after the value");
+  wrong("1b8000000000000000", "byte 0: the integer does not fit into 64 bits");
+  wrong("813b8000000000000000", "byte 1: the integer does not fit into 64 bits");
   wrong("c11a514b67b0", "byte 0: a tag");
   wrong("d9d9f700", "byte 0: a tag");
-  wrong("e0", "byte 0: a simple value that has no meaning");
-  wrong("f818", "byte 0: a simple value that has no meaning");
-  wrong("f8ff", "byte 0: a simple value that has no meaning");
-  wrong("ff", "byte 0: an end of nothing");
-  wrong("82ff00", "byte 1: an end of nothing");
-  wrong("a1ff", "byte 1: a key that is not text");
-  wrong("bf6161ff", "byte 3: an end of nothing");
-  wrong("1c", "byte 0: a length that is not written as one");
-  wrong("fe", "byte 0: a length that is not written as one");
-  wrong("1f", "byte 0: a length that is not written as one");
-  wrong("df00", "byte 0: a length that is not written as one");
-  wrong("61ff", "byte 0: text that is not UTF-8");
-  wrong("62c328", "byte 0: text that is not UTF-8");
-  wrong("7f61c361a4ff", "byte 1: text that is not UTF-8");
-  wrong("7f4161ff", "byte 1: a string with a piece of another kind");
-  wrong("7f7f6161ffff", "byte 1: a string with a piece of another kind");
-  wrong("7f6161", "byte 3: it ends too early");
-  wrong("9f01", "byte 2: it ends too early");
-  wrong("bf616101", "byte 4: it ends too early");
-  wrong("a10102", "byte 1: a key that is not text");
-  wrong("a1416102", "byte 1: a key that is not text");
-  wrong("a2616101616102", "byte 4: the key \"a\" is there twice");
+  wrong("e0", "byte 0: an unsupported simple value");
+  wrong("f818", "byte 0: an unsupported simple value");
+  wrong("f8ff", "byte 0: an unsupported simple value");
+  wrong("ff", "byte 0: a break outside of an indefinite-length value");
+  wrong("82ff00", "byte 1: a break outside of an indefinite-length value");
+  wrong("a1ff", "byte 1: the key is not text");
+  wrong("bf6161ff", "byte 3: a break outside of an indefinite-length value");
+  wrong("1c", "byte 0: an invalid length");
+  wrong("fe", "byte 0: an invalid length");
+  wrong("1f", "byte 0: an invalid length");
+  wrong("df00", "byte 0: an invalid length");
+  wrong("61ff", "byte 0: the text is not valid UTF-8");
+  wrong("62c328", "byte 0: the text is not valid UTF-8");
+  wrong("7f61c361a4ff", "byte 1: the text is not valid UTF-8");
+  wrong("7f4161ff", "byte 1: a string chunk of another type");
+  wrong("7f7f6161ffff", "byte 1: a string chunk of another type");
+  wrong("7f6161", "byte 3: unexpected end of data");
+  wrong("9f01", "byte 2: unexpected end of data");
+  wrong("bf616101", "byte 4: unexpected end of data");
+  wrong("a10102", "byte 1: the key is not text");
+  wrong("a1416102", "byte 1: the key is not text");
+  wrong("a2616101616102", "byte 4: duplicate key \"a\"");
 }
 
 TEST_F(cbor_codec, deep_nesting_is_refused_whatever_it_is_of) {
@@ -154,14 +154,14 @@ TEST_F(cbor_codec, deep_nesting_is_refused_whatever_it_is_of) {
   EXPECT_EQ(nested("81", 100'000), "nil, byte 64: nested more than 64 deep");
   EXPECT_EQ(nested("9f", 100'000), "nil, byte 64: nested more than 64 deep");
   EXPECT_EQ(nested("a16161", 100'000), "nil, byte 192: nested more than 64 deep");
-  EXPECT_EQ(nested("7f", 100'000), "nil, byte 1: a string with a piece of another kind");
+  EXPECT_EQ(nested("7f", 100'000), "nil, byte 1: a string chunk of another type");
   EXPECT_EQ(nested("c1", 100'000), "nil, byte 0: a tag");
 }
 
 TEST_F(cbor_codec, names_the_path_to_what_it_cannot_write) {
   EXPECT_EQ(to_cbor("{a = {pcall}}"), "error: script:1: cannot encode a function at .a[1]");
   EXPECT_EQ(to_cbor("{['\\xff'] = 1}"),
-            "error: script:1: cannot encode a name that is not UTF-8 at [\"?\"]");
+            "error: script:1: cannot encode a key that is not valid UTF-8 at [\"?\"]");
   EXPECT_THAT(run("local t = {} t[1] = t return cbor.encode(t)"),
               HasSubstr("nested more than 64 deep"));
 }
@@ -188,7 +188,7 @@ struct narrow_cbor : codec {
 
 TEST_F(narrow_cbor, does_not_believe_what_containers_claim) {
   EXPECT_THAT(run("return cbor.decode(('\\x99\\x10\\x00'):rep(60) .. ('\\0'):rep(5000))"),
-              HasSubstr("it ends too early"));
+              HasSubstr("unexpected end of data"));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ call_target community::state::find(const std::string& name, std::string_view key
     const std::lock_guard lock(mutex_);
     const auto found = known_.find(name);
     if (found == known_.end()) {
-      throw std::invalid_argument("there is no application or actor '" + name + "'");
+      throw std::invalid_argument("no application or actor is named '" + name + "'");
     }
     its = found->second;
   }

@@ -29,25 +29,28 @@ void add_applications(figure_list& to, const std::vector<counted>& all) {
   };
   add("troupe_application_clients", "Clients of an application.", figure_type::gauge,
       &one::clients);
-  add("troupe_application_waiting", "Handlers that wait.", figure_type::gauge, &one::waiting);
-  add("troupe_application_memory_bytes", "Memory of all its Lua states.", figure_type::gauge,
-      &one::memory_bytes);
-  add("troupe_application_clients_total", "Clients that it has ever had.", figure_type::counter,
-      &one::clients_ever);
+  add("troupe_application_waiting", "Suspended handlers of an application.", figure_type::gauge,
+      &one::waiting);
+  add("troupe_application_memory_bytes", "Bytes used by the Lua states of an application.",
+      figure_type::gauge, &one::memory_bytes);
+  add("troupe_application_clients_total", "Clients connected to an application since its start.",
+      figure_type::counter, &one::clients_ever);
   {
-    auto messages = to.add("troupe_application_messages_total", "Messages from and to its clients.",
-                           figure_type::counter);
+    auto messages =
+        to.add("troupe_application_messages_total",
+               "Messages from and to the clients of an application.", figure_type::counter);
     for (const auto& [application, its] : all) {
       messages.add(its.messages_in, {{"application", application}, {"direction", "in"}});
       messages.add(its.messages_out, {{"application", application}, {"direction", "out"}});
     }
   }
-  add("troupe_application_calls_total", "Calls from other applications and actors.",
-      figure_type::counter, &one::calls);
+  add("troupe_application_calls_total",
+      "Calls to an application from other applications and actors.", figure_type::counter,
+      &one::calls);
   {
     auto failures =
         to.add("troupe_application_failures_total",
-               "Handlers that failed: with an error, or for a limit.", figure_type::counter);
+               "Handlers that failed because of an error or a limit.", figure_type::counter);
     for (const auto& [application, its] : all) {
       // A failure that is counted meanwhile may be in one number and not yet in the other.
       const std::uint64_t limits = its.out_of_time + its.out_of_memory;
@@ -57,20 +60,20 @@ void add_applications(figure_list& to, const std::vector<counted>& all) {
       failures.add(its.out_of_memory, {{"application", application}, {"reason", "memory"}});
     }
   }
-  add("troupe_application_malformed_total", "Messages that the protocol refuses.",
+  add("troupe_application_malformed_total", "Messages that violate the protocol.",
       figure_type::counter, &one::malformed);
-  add("troupe_application_overloaded_total", "Messages refused for a limit.", figure_type::counter,
-      &one::overloaded);
-  add("troupe_application_restarts_total", "Instances that began anew.", figure_type::counter,
-      &one::restarts);
-  add("troupe_application_upgrades_total", "Instances that another version has taken over.",
+  add("troupe_application_overloaded_total", "Messages refused because of a limit.",
+      figure_type::counter, &one::overloaded);
+  add("troupe_application_restarts_total", "Restarts of instances of an application.",
+      figure_type::counter, &one::restarts);
+  add("troupe_application_upgrades_total", "Instances upgraded to another version.",
       figure_type::counter, &one::upgrades);
-  add("troupe_application_connections", "WebSockets that its scripts have opened.",
+  add("troupe_application_connections", "Open outgoing WebSockets of an application.",
       figure_type::gauge, &one::connections);
-  add("troupe_application_fetched_total", "HTTP requests that its scripts have made.",
+  add("troupe_application_fetched_total", "Outgoing HTTP requests of an application.",
       figure_type::counter, &one::fetched);
   add("troupe_application_outgoing_failures_total",
-      "Requests and connections of its scripts that failed.", figure_type::counter,
+      "Failed outgoing requests and connections of an application.", figure_type::counter,
       &one::outgoing_failures);
 }
 

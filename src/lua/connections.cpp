@@ -23,7 +23,7 @@ class connections::handled_message final : public ending {
 
 connection& connections::add(lua_State* in, std::uint64_t id) {
   if (all_.size() >= most_) {
-    luaL_error(in, "%d connections are there already, which is the limit", static_cast<int>(most_));
+    luaL_error(in, "%d connections are open already, which is the limit", static_cast<int>(most_));
   }
   return all_[id];
 }
@@ -98,7 +98,7 @@ void connections::said(connection_said&& m) {
     // The bytes are not in the script's memory yet, so no other limit applies to all connections
     // together.
     if (!std::exchange(its.is_overfull, true) && its.socket) {
-      its.socket->close(1013, "too much is waiting");
+      its.socket->close(1013, "too many messages are queued");
     }
   }
   if (its.is_overfull) return;

@@ -44,7 +44,7 @@ struct connection {
 class connections {
  public:
   connections(tasks& with, state& of, std::size_t most) : tasks_(with), state_(of), most_(most) {}
-  ~connections() { end_all(1001, "the application's instance has ended"); }
+  ~connections() { end_all(1001, "the application's instance has stopped"); }
   connections(const connections&) = delete;
   connections& operator=(const connections&) = delete;
 

@@ -278,10 +278,10 @@ TEST_F(unhurried, finalisers_are_refused) {
 TEST_F(unhurried, keys_are_never_weak) {
   for (const char* mode : {"k", "kv", "vk", "strong", ""}) {
     EXPECT_THAT(run("return setmetatable({}, {__mode = '" + std::string(mode) + "'})"),
-                HasSubstr("applications have no weak keys"))
+                HasSubstr("applications must not use weak keys"))
         << mode;
   }
-  EXPECT_THAT(run("return setmetatable({}, {__mode = 1})"), HasSubstr("no weak keys"));
+  EXPECT_THAT(run("return setmetatable({}, {__mode = 1})"), HasSubstr("must not use weak keys"));
   for (const char* later :
        {"m.__mode = 'k'", "rawset(m, '__mode', 'k')", "m[('__%s'):format('mode')] = 'k'",
         "load('__mode = \"k\"', 'x', 't', m)()",
@@ -303,8 +303,9 @@ TEST_F(unhurried, values_can_be_weak) {
   EXPECT_EQ(run("return t[1], t.kept == kept"), "nil, true");
   EXPECT_EQ(run("return getmetatable(t)"), "weak values");
   EXPECT_THAT(run("setmetatable(t, {})"), HasSubstr("cannot change a protected metatable"));
-  EXPECT_THAT(run("setmetatable({}, {__mode = 'v', __index = {}})"), HasSubstr("no other fields"));
-  EXPECT_THAT(run("setmetatable({}, {__mode = 'v', 1})"), HasSubstr("no other fields"));
+  EXPECT_THAT(run("setmetatable({}, {__mode = 'v', __index = {}})"),
+              HasSubstr("must not have other fields"));
+  EXPECT_THAT(run("setmetatable({}, {__mode = 'v', 1})"), HasSubstr("must not have other fields"));
   // Later changes of the script's own metatable have no effect.
   EXPECT_EQ(run("mine.__mode = 'k' mine.__index = {a = 1} return t.a"), "nil");
   run("u = setmetatable({}, {__mode = 'v'}) u[{}] = kept");

@@ -29,7 +29,7 @@ struct outcome {
 outcome resume(lua_State* in, lua_State* which, int arguments) {
   if (waits(which)) {
     lua_pop(in, arguments);
-    lua_pushliteral(which, "cannot resume a coroutine that waits for something");
+    lua_pushliteral(which, "cannot resume a coroutine that is waiting");
     return {LUA_ERRRUN, 1};
   }
   if (!lua_checkstack(which, arguments)) {
@@ -129,7 +129,7 @@ int coroutine_wrap(lua_State* in) {
 // to close a coroutine that waits, because its resumer waits for it as well.
 int coroutine_close(lua_State* in) {
   lua_State* const which = checked_coroutine(in);
-  if (waits(which)) return luaL_error(in, "cannot close a coroutine that waits for something");
+  if (waits(which)) return luaL_error(in, "cannot close a coroutine that is waiting");
   if (governor::was_killed(which))
     return luaL_error(in, "cannot close a coroutine that was killed");
   governor& bounds = governor::of(in);

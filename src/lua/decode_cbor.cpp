@@ -52,7 +52,7 @@ class reader {
 
   bool end() {
     begin_ = at_;
-    return at_ == bytes_.size() || to_.refuse("something follows the value");
+    return at_ == bytes_.size() || to_.refuse("unexpected data after the value");
   }
 
   // Of the item that was read last.
@@ -64,7 +64,7 @@ class reader {
       case major::whole:
       case major::negative: {
         if (got.argument > static_cast<std::uint64_t>(std::numeric_limits<lua_Integer>::max())) {
-          return to_.refuse("an integer of more than 64 bits");
+          return to_.refuse("the integer does not fit into 64 bits");
         }
         const auto magnitude = static_cast<lua_Integer>(got.argument);
         return to_.integer(got.kind == major::whole ? magnitude : -1 - magnitude);
@@ -101,9 +101,9 @@ class reader {
       case 27:
         return to_.number(std::bit_cast<double>(got.argument));
       case indefinite:
-        return to_.refuse("an end of nothing");
+        return to_.refuse("a break outside of an indefinite-length value");
       default:
-        return to_.refuse("a simple value that has no meaning");
+        return to_.refuse("an unsupported simple value");
     }
   }
 
@@ -134,7 +134,7 @@ class reader {
       head next{};
       if (!read(next)) return false;
       if (!is_counted && is_end(next)) break;
-      if (next.kind != major::text) return to_.refuse("a key that is not text");
+      if (next.kind != major::text) return to_.refuse("the key is not text");
       std::string_view name;
       if (!string(next, name) || !to_.key(name) || !value()) return false;
     }
@@ -151,7 +151,7 @@ class reader {
         return true;
       }
       if (next.kind != got.kind || next.info == indefinite) {
-        return to_.refuse("a string with a piece of another kind");
+        return to_.refuse("a string chunk of another type");
       }
       std::string_view one;
       if (!piece(next, one)) return false;
@@ -163,7 +163,7 @@ class reader {
   bool piece(const head& got, std::string_view& text) {
     if (!is_there(got.argument)) return false;
     text = bytes_.substr(at_, static_cast<std::size_t>(got.argument));
-    if (got.kind == major::text && !is_utf8(text)) return to_.refuse("text that is not UTF-8");
+    if (got.kind == major::text && !is_utf8(text)) return to_.refuse("the text is not valid UTF-8");
     at_ += text.size();
     return true;
   }
@@ -180,9 +180,9 @@ class reader {
       got.argument = 0;
       const bool may_be =
           got.kind != major::whole && got.kind != major::negative && got.kind != major::tag;
-      return may_be || to_.refuse("a length that is not written as one");
+      return may_be || to_.refuse("an invalid length");
     }
-    if (got.info > 27) return to_.refuse("a length that is not written as one");
+    if (got.info > 27) return to_.refuse("an invalid length");
     const std::size_t size = std::size_t{1} << (got.info - 24);
     if (!is_there(size)) return false;
     got.argument = 0;
@@ -198,7 +198,7 @@ class reader {
 
   // Every element has at least one byte, so a count that exceeds the number of bytes is rejected.
   bool is_there(std::uint64_t bytes) {
-    return bytes <= bytes_.size() - at_ || to_.refuse("it ends too early");
+    return bytes <= bytes_.size() - at_ || to_.refuse("unexpected end of data");
   }
 
   const std::string_view bytes_;

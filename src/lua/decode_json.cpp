@@ -76,7 +76,7 @@ struct events {
     return to.refuse(std::string(text));
   }
 
-  bool too_big() { return to.refuse("an integer of more than 64 bits"); }
+  bool too_big() { return to.refuse("the integer does not fit into 64 bits"); }
 
   value_builder& to;
   std::optional<std::size_t> at{};

@@ -69,11 +69,12 @@ class encoder {
         if (lua_isinteger(lua_, index)) {
           writer_.integer(lua_tointeger(lua_, index));
         } else if (!writer_.number(lua_tonumber(lua_, index))) {
-          refuse("a number that is not finite as JSON", at);
+          refuse("a non-finite number as JSON", at);
         }
         break;
       case LUA_TSTRING:
-        if (!writer_.string(string_at(index))) refuse("a string that is not UTF-8 as JSON", at);
+        if (!writer_.string(string_at(index)))
+          refuse("a string that is not valid UTF-8 as JSON", at);
         break;
       case LUA_TTABLE:
         table(index, at, depth);
@@ -92,7 +93,7 @@ class encoder {
 
   void table(int index, const step* at, std::size_t depth) {
     if (depth == depth_max_) {
-      refuse("what is nested more than " + std::to_string(depth_max_) + " deep", at);
+      refuse("values nested more than " + std::to_string(depth_max_) + " deep", at);
     }
     luaL_checkstack(lua_, 4, "too deep");
     std::size_t count = 0;
@@ -113,7 +114,7 @@ class encoder {
     while (lua_next(lua_, index) != 0) {
       const int top = lua_gettop(lua_);
       const step here{at, string_at(top - 1), 0};
-      if (!writer_.key(here.name)) refuse("a name that is not UTF-8", &here);
+      if (!writer_.key(here.name)) refuse("a key that is not valid UTF-8", &here);
       value(top, &here, depth + 1);
       lua_pop(lua_, 1);
     }
@@ -136,15 +137,15 @@ class encoder {
         if (key < 1) refuse_positions(at);
         last = std::max(last, key);
       } else {
-        refuse(std::string("a table with a ") + luaL_typename(lua_, -1) + " for a key", at);
+        refuse(std::string("a table with a ") + luaL_typename(lua_, -1) + " as a key", at);
       }
     }
     count = names + positions;
     if (positions == 0 && (names > 0 || !is_marked_as_array(lua_, index))) {
-      if (names > 0 && is_marked_as_array(lua_, index)) refuse("an array with names for keys", at);
+      if (names > 0 && is_marked_as_array(lua_, index)) refuse("an array with string keys", at);
       return shape::map;
     }
-    if (names > 0) refuse("a table with both numbers and names for keys", at);
+    if (names > 0) refuse("a table with both number and string keys", at);
     if (static_cast<std::size_t>(last) != positions) refuse_positions(at);
     return shape::array;
   }
@@ -164,7 +165,7 @@ class encoder {
   }
 
   [[noreturn]] void refuse_positions(const step* at) {
-    refuse("a table whose number keys are not 1 to n", at);
+    refuse("a table whose number keys are not exactly 1 to n", at);
   }
 
   [[noreturn]] void refuse(const std::string& what, const step* at) {

@@ -51,7 +51,7 @@ class instance::rpc_call final : public ending {
   void failed(const failure& why) noexcept override {
     if (why.code) return answer(rpc_code{*why.code}, why.text);
     if (why.why != governor::verdict::none) return answer(rpc_code::killed, why.text);
-    answer(rpc_code::internal_error, "the method has failed; the server's log says why");
+    answer(rpc_code::internal_error, "the method failed; see the server's log");
   }
   void answer(rpc_code code, std::string_view text) noexcept {
     const client* const to = by_.find(client_);
@@ -154,7 +154,7 @@ std::unique_ptr<program> instance::load(std::shared_ptr<const application_versio
 }
 
 instance::~instance() {
-  close_all(1012, "the application starts anew");
+  close_all(1012, "the application is restarting");
   counts_.clients.subtract(clients_.size());  // the next incarnation has none of them
   // The endings of suspended handlers are notified while the members below still exist.
   programs_.clear();
@@ -176,8 +176,8 @@ void instance::on_start() {
   if (current().call(
           handler::start, [](lua_State*) { return 0; }, std::make_unique<starting>(why)) ==
       tasks::outcome::failed) {
-    core_->started("on_start has failed: " + *why);
-    throw application_error("on_start has failed: " + *why);
+    core_->started("on_start failed: " + *why);
+    throw application_error("on_start failed: " + *why);
   }
   core_->started({});
   run();
@@ -293,14 +293,14 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
           rpc.waiting.emplace(arrival.call, waiting_call{std::move(m), std::move(*counted)});
         } else {
           rpc.order.finish(arrival.call);  // it has not begun, so no other call begins
-          overloaded("calls that wait for their channel have mailbox_bytes already");
+          overloaded("calls waiting for their channel exceed mailbox_bytes");
         }
         return tasks::nothing;
       case channel_order::verdict::duplicate:
         rpc.reader.count_malformed();
         its.send(from, error_message(
                            rpc.as, std::nullopt, rpc_code::invalid_request,
-                           "id: " + std::to_string(*message.id) + " is that of an open request"));
+                           "id: " + std::to_string(*message.id) + " is in use by an open request"));
         malformed(from);
         return tasks::nothing;
       case channel_order::verdict::overloaded:
@@ -309,7 +309,7 @@ int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_c
     }
   }
   if (!current().push_rpc(in, message.method)) {
-    its.answer(rpc_code::no_such_method, "there is no method \"" + message.method + "\"");
+    its.answer(rpc_code::no_such_method, "unknown method \"" + message.method + "\"");
     return tasks::nothing;
   }
   its.place = std::move(m.message.place);
@@ -439,7 +439,7 @@ void instance::handled() {
   counts_.waiting.set(programs_.waiting());
   counts_.connections.set(programs_.connections());
   if (memory_failures_ >= memory_failures_max && its.memory() > its.allowed().memory_soft) {
-    throw std::runtime_error("there is no memory for its scripts any more");
+    throw std::runtime_error("not enough memory for the scripts of the application");
   }
 }
 

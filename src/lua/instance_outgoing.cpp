@@ -18,7 +18,7 @@ void instance::fetch(http::fetch what, std::uint64_t wait) {
   const std::size_t most = current().its_version()->limits.memory_bytes;
   if (bytes > most - std::min(most, fetching_bytes_)) {
     throw std::runtime_error("the bodies of open requests would have more than " +
-                             std::to_string(most) + " bytes, which is memory_bytes");
+                             std::to_string(most) + " bytes, which is limits.memory_bytes");
   }
   counts_.fetched.add();
   ask_future<http::fetched> asked = core_->client().ask<http::fetch>(no_timeout, std::move(what));
@@ -49,7 +49,7 @@ void instance::connect(http::connect_websocket what, std::uint64_t connection) {
 void instance::on(connection_opened&& m) {
   program* const its = programs_.with_connection(m.id);
   // No script waits for it any more: this is a new incarnation, or its version is gone.
-  if (its == nullptr) return m.socket.close(1001, "nobody is here who wanted it");
+  if (its == nullptr) return m.socket.close(1001, "the script that opened it is no longer running");
   its->its_connections().opened(m.id, std::move(m.socket));
   handled();
 }

@@ -13,15 +13,15 @@ namespace troupe::lua::detail {
 
 void instance::on(detail::prepare&& m, reply<upgraded> owed) {
   if (programs_.retired() >= succession::retired_max) {
-    owed.set_value(
-        upgraded{"handlers of " + std::to_string(succession::retired_max) +
-                 " earlier versions still wait; they end, or fail after upgrade_timeout"});
+    owed.set_value(upgraded{
+        "handlers of " + std::to_string(succession::retired_max) +
+        " earlier versions are still waiting; they fail after upgrade_timeout at the latest"});
     return;
   }
   try {
     auto next = std::unique_ptr<program>(new program(*this, std::move(m.version), *this));
     if (next->kind() != current().kind()) {
-      owed.set_value(upgraded{"it has become another kind of application, which needs a restart"});
+      owed.set_value(upgraded{"the kind of the application has changed, which requires a restart"});
       return;
     }
     programs_.prepare(std::move(next), std::move(owed));
@@ -33,9 +33,9 @@ void instance::on(detail::prepare&& m, reply<upgraded> owed) {
 
 upgraded instance::on(const detail::take_over& m) {
   if (clock::now() > m.until) {
-    programs_.abandon("it came too late");
+    programs_.abandon("the upgrade was not prepared in time");
     handled();
-    return {"the instance has been busy for longer than upgrade_timeout"};
+    return {"the instance was busy for longer than upgrade_timeout"};
   }
   const unsigned before = current().its_version()->number;
   upgraded result{programs_.take_over()};
@@ -50,7 +50,7 @@ upgraded instance::on(const detail::take_over& m) {
 }
 
 void instance::on(const detail::abandon&) {
-  programs_.abandon("the upgrade has been given up");
+  programs_.abandon("the upgrade has been abandoned");
   handled();
 }
 

@@ -27,7 +27,8 @@ void outgoing_session::on(http::binary&& m) {
 
 // The instance's mailbox suspends this actor long before it is that full.
 void outgoing_session::say(connection_said&& m) {
-  if (to_.send(std::move(m)) == delivery::refused) socket_.close(1013, "too much is waiting");
+  if (to_.send(std::move(m)) == delivery::refused)
+    socket_.close(1013, "too many messages are queued");
 }
 
 void outgoing_session::on(http::closed&& m) {

@@ -121,8 +121,8 @@ TEST_F(outgoing_scripts, have_no_more_bytes_than_they_may) {
                   "'http://127.0.0.1:%/', body, {timeout = 30}) end) end troupe.sleep(0.05) "
                   "return troupe.http.post('http://127.0.0.1:%/', body)",
                   silent),
-              HasSubstr("nil overloaded: the requests of this client, and their answers, have too "
-                        "many bytes"));
+              HasSubstr("nil overloaded: the requests and responses of this client exceed "
+                        "bytes_max"));
   EXPECT_TRUE(application_->stop(std::chrono::seconds(10)));  // cancels both requests
 }
 
@@ -137,12 +137,12 @@ TEST_F(outgoing_scripts, what_happens_gives_nil_and_why) {
   begin();
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/', {timeout = 0.05})", silent),
-            "nil timeout: there was no answer in time");
+            "nil timeout: no response came in time");
   raw_server closing([](raw_client& peer, int) { raw_server::read_head(peer); });
   EXPECT_THAT(say("return troupe.http.get('http://127.0.0.1:%/')", closing),
               StartsWith("nil closed: "));
   EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/hello', {max_bytes = 3})"),
-            "nil too large: the answer's body has more than 3 bytes");
+            "nil too large: the response body has more than 3 bytes");
   EXPECT_THAT(say("return troupe.http.get('http://127.0.0.1:1/')"),
               StartsWith("nil connect: cannot connect to 127.0.0.1:1: "));
   EXPECT_EQ(application_->statistics().outgoing_failures, 4U);
@@ -157,7 +157,8 @@ TEST_F(outgoing_scripts, misuse_is_an_error_that_says_what_was_wrong) {
   EXPECT_THAT(say("return troupe.http.get('http://x\\0y/')"), HasSubstr("the URL "));
   EXPECT_THAT(
       say("return troupe.http.get('http://x', {timeuot = 1})"),
-      HasSubstr("there is no option 'timeuot'; there are headers, timeout, max_bytes, redirects"));
+      HasSubstr(
+          "unknown option 'timeuot'; the options are headers, timeout, max_bytes, redirects"));
   EXPECT_THAT(say("return troupe.http.get('http://x', {timeout = 'soon'})"),
               HasSubstr("timeout must be seconds, from 0.001 to 3600"));
   EXPECT_THAT(say("return troupe.http.get('http://x', {timeout = 0/0})"),
@@ -169,12 +170,12 @@ TEST_F(outgoing_scripts, misuse_is_an_error_that_says_what_was_wrong) {
   EXPECT_THAT(say("return troupe.http.get('http://x', {headers = {a = 1}})"),
               HasSubstr("headers must be a table"));
   EXPECT_THAT(say("return troupe.http.get('http://x', {headers = {a = 'b\\nc: d'}})"),
-              HasSubstr("the value of the header 'a' does not stand on one line"));
+              HasSubstr("the value of the header 'a' must be a single line"));
   EXPECT_THAT(say("return troupe.http.get('http://x', {headers = {Host = 'y'}})"),
-              HasSubstr("'Host' is the client's own"));
+              HasSubstr("'Host' is set by the client itself"));
   EXPECT_THAT(say("return troupe.http.request{}"), HasSubstr("url is missing"));
   EXPECT_THAT(say("return troupe.http.request{url = 'http://x', method = 'G T'}"),
-              HasSubstr("a method is a word"));
+              HasSubstr("the method must be a token"));
   EXPECT_EQ(application_->statistics().fetched, 0U);
 }
 
@@ -292,7 +293,7 @@ TEST_F(outgoing_scripts, protocols_and_headers_are_sent) {
 TEST_F(outgoing_scripts, what_cannot_be_connected_gives_nil_and_why) {
   begin();
   EXPECT_EQ(say("return troupe.websocket.connect('ws://127.0.0.1:%/hello')"),
-            "nil refused: the answer is 200 OK");
+            "nil refused: the response status is 200 OK");
   EXPECT_THAT(say("return troupe.websocket.connect('ws://127.0.0.1:1/')"),
               StartsWith("nil connect: "));
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
@@ -310,17 +311,17 @@ TEST_F(outgoing_scripts, misuse_of_connections_is_an_error) {
   EXPECT_THAT(say("return troupe.websocket.connect('http://x')"),
               HasSubstr("must begin with ws:// or wss://"));
   EXPECT_THAT(say("return troupe.websocket.connect('ws://x', {on_mesage = print})"),
-              HasSubstr("there is no option 'on_mesage'"));
+              HasSubstr("unknown option 'on_mesage'"));
   EXPECT_THAT(say("return troupe.websocket.connect('ws://x', {on_message = 1})"),
               HasSubstr("on_message must be a function"));
   EXPECT_THAT(say("return troupe.websocket.connect('ws://x', {protocols = 'a'})"),
               HasSubstr("protocols must be an array of strings"));
   EXPECT_THAT(say("return troupe.websocket.connect('ws://x', {protocols = {'a b'}})"),
-              HasSubstr("is no token of HTTP"));
+              HasSubstr("is not a token of HTTP"));
   EXPECT_THAT(say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo', {on_message = print}) "
                   "return c:receive()"),
-              HasSubstr("was made with on_message"));
-  EXPECT_THAT(say("return c:send('\\255')"), HasSubstr("a text must be UTF-8"));
+              HasSubstr("has an on_message handler"));
+  EXPECT_THAT(say("return c:send('\\255')"), HasSubstr("the text must be UTF-8"));
   EXPECT_THAT(say("return c:send(1)"), HasSubstr("string expected"));
   EXPECT_THAT(say("return c:close(999)"), HasSubstr("1000 to 1003"));
   EXPECT_THAT(say("return c.send('x')"), HasSubstr("troupe.connection expected"));
@@ -333,7 +334,7 @@ TEST_F(outgoing_scripts, two_handlers_do_not_receive_from_one_connection) {
                "/echo') ready = true return c:receive()");
   raw_client other = open();
   other.say("while not ready do troupe.sleep(0.001) end return c:receive()");
-  EXPECT_THAT(other.hear(), HasSubstr("another handler receives already"));
+  EXPECT_THAT(other.hear(), HasSubstr("another handler is already receiving from this connection"));
   other.say("return c:send('go')");
   EXPECT_EQ(other.hear(), "true");
   EXPECT_EQ(client_->hear(), "go false");
@@ -346,7 +347,7 @@ TEST_F(outgoing_scripts, an_instance_has_no_more_connections_than_it_may) {
                 "troupe.websocket.connect('ws://127.0.0.1:%/echo') end return #all"),
             "2");
   EXPECT_THAT(say("return troupe.websocket.connect('ws://127.0.0.1:%/echo')"),
-              HasSubstr("2 connections are there already, which is the limit"));
+              HasSubstr("2 connections are open already, which is the limit"));
   // A connection to which no script refers is closed.
   EXPECT_EQ(say("all = nil for i = 1, 300000 do local x = {i} end return 1"), "1");
   EXPECT_EQ(say("return troupe.websocket.connect('ws://127.0.0.1:%/echo') ~= nil"), "true");

@@ -50,7 +50,7 @@ program::program(program_host& around, std::shared_ptr<const application_version
 }
 
 program::~program() {
-  connections_.end_all(1001, "the application's instance has ended");
+  connections_.end_all(1001, "the application's instance has stopped");
   for (auto& [id, each] : timers_) each.its.cancel();
 }
 
@@ -106,7 +106,7 @@ void program::load() {
 void program::take_functions(lua_State* in) {
   if (!lua_istable(in, -1)) {
     luaL_error(in,
-               "main.lua must return a table with functions such as on_message; it has returned %s",
+               "main.lua must return a table with functions such as on_message, but returned %s",
                luaL_typename(in, -1));
   }
   for (std::size_t i = 0; i < handlers; ++i) {
@@ -126,18 +126,18 @@ void program::take_functions(lua_State* in) {
     kind_ = application_kind::standalone;
     for (const handler each : {handler::open, handler::message, handler::close}) {
       if (has(each)) {
-        luaL_error(in, "an application has %s or run, not both: one with run has no clients",
+        luaL_error(in, "an application must not have both %s and run: with run it has no clients",
                    to_string(each).data());
       }
     }
     if (rpc_ != LUA_NOREF)
-      luaL_error(in, "an application has rpc or run, not both: one with run has no clients");
+      luaL_error(in, "an application must not have both rpc and run: with run it has no clients");
   } else if (rpc_ != LUA_NOREF) {
     kind_ = application_kind::rpc;
-    if (has(handler::message)) luaL_error(in, "an application has rpc or on_message, not both");
+    if (has(handler::message))
+      luaL_error(in, "an application must not have both rpc and on_message");
   } else if (!has(handler::message) && calls_ == LUA_NOREF) {
-    luaL_error(in,
-               "main.lua must return on_message, rpc, run or calls; it has returned none of them");
+    luaL_error(in, "main.lua must return on_message, rpc, run or calls, but returned none of them");
   }
 }
 
@@ -275,7 +275,7 @@ class at_once final : public ending {
     if (result_ != nullptr) encode(in, first, encoding::cbor, *result_, allowed_);
   }
   void failed(const failure& why) noexcept override {
-    why_not_ = why.text.empty() ? "an error without a text" : why.text;
+    why_not_ = why.text.empty() ? "an error without a message" : why.text;
   }
 
  private:
@@ -328,7 +328,7 @@ std::string program::take_over(const std::string& saved) {
     lua_pushcclosure(in, restore_all, 1);
     if (const auto wrong =
             push_decoded(in, saved, encoding::cbor, limits_of_upgrades(version_->limits))) {
-      luaL_error(in, "what was saved cannot be taken over: %s", wrong->c_str());
+      luaL_error(in, "the saved value cannot be restored: %s", wrong->c_str());
     }
     return 1;
   };
@@ -356,12 +356,12 @@ int program::restore_all(lua_State* in) {
 }
 
 void program::retire() {
-  connections_.close_all(1001, "another version has taken over");
+  connections_.close_all(1001, "the application has been upgraded");
   sharing_.unsubscribe_all();
   for (auto& [id, each] : timers_) each.its.cancel();
   timers_.clear();
   tasks_.drop_if([](const ending& of) { return of.ends_with_its_version(); },
-                 "another version has taken over");
+                 "the application has been upgraded");
 }
 
 // ── For functions that scripts call ───────────────────────────────────────────────────────────
@@ -391,7 +391,7 @@ bool program::disarm(std::uint64_t which) {
 duration check_seconds(lua_State* in, int argument) {
   const lua_Number seconds = luaL_checknumber(in, argument);
   luaL_argcheck(in, seconds >= 0 && seconds <= 365.0 * 86'400, argument,
-                "seconds, from 0 to those of a year");
+                "seconds, from 0 to one year");
   return std::chrono::duration_cast<duration>(std::chrono::duration<lua_Number>(seconds));
 }
 

@@ -111,7 +111,7 @@ class looking {
 
   rpc_message result() {
     push("id");
-    if (!take_id()) return invalid("id: that of a request, not " + described(lua_));
+    if (!take_id()) return invalid("id: the id of a request, not " + described(lua_));
     got_.what = kind::result;
     push("result");
     return std::move(got_);
@@ -120,7 +120,7 @@ class looking {
   rpc_message error() {
     push("id");
     if (!is_null(lua_, -1) && !take_id()) {
-      return invalid("id: that of a request, or null, not " + described(lua_));
+      return invalid("id: the id of a request, or null, not " + described(lua_));
     }
     push("error");
     if (!lua_istable(lua_, -1)) return invalid("error: a map, not " + described(lua_));

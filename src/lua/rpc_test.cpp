@@ -123,7 +123,7 @@ TEST_F(rpc, refuses_what_is_no_message) {
   refused("", rpc_code::parse_error, "null", "byte 0: value - unexpected end of input");
   refused("{\"id\":1", rpc_code::parse_error, "null", "byte 7: object - unexpected end of input");
   refused(R"({"id":1,"id":2,"method":"m"})", rpc_code::parse_error, "null",
-          "byte 12: the key \"id\" is there twice");
+          "byte 12: duplicate key \"id\"");
   refused("[]", invalid, "null", "a message is a map, not an array");
   refused("null", invalid, "null", "a message is a map, not null");
   refused(R"("0123456789012345678901234567890123456789…")", invalid, "null",
@@ -164,12 +164,12 @@ TEST_F(rpc, refuses_members_of_the_wrong_type) {
 
 TEST_F(rpc, refuses_replies_that_are_none_but_not_by_their_id) {
   const auto invalid = rpc_code::invalid_request;
-  refused(R"({"result":1})", invalid, "null", "id: that of a request, not none");
-  refused(R"({"id":null,"result":1})", invalid, "null", "id: that of a request, not null");
+  refused(R"({"result":1})", invalid, "null", "id: the id of a request, not none");
+  refused(R"({"id":null,"result":1})", invalid, "null", "id: the id of a request, not null");
   refused(R"({"id":"a","error":{"code":1,"message":"m"}})", invalid, "null",
-          "id: that of a request, or null, not \"a\"");
+          "id: the id of a request, or null, not \"a\"");
   refused(R"({"error":{"code":1,"message":"m"}})", invalid, "null",
-          "id: that of a request, or null, not none");
+          "id: the id of a request, or null, not none");
   refused(R"({"id":1,"error":"m"})", invalid, "null", "error: a map, not \"m\"");
   refused(R"({"id":1,"error":{"message":"m"}})", invalid, "null",
           "error.code: an integer, not none");
@@ -214,7 +214,7 @@ TEST_F(rpc, a_message_has_the_limits_of_values) {
   EXPECT_EQ(reader.read(lua_, true, R"({"method":"m","params":[1,2,3]})").text,
             "byte 30: more than 5 values");
   EXPECT_EQ(reader.read(lua_, true, std::string(51, ' ')).text,
-            "byte 50: more than that are not taken");
+            "byte 50: the input is larger than the limit");
 }
 
 TEST_F(rpc, what_is_written_is_read_again) {

@@ -143,12 +143,10 @@ std::vector<http::figure_family> script_metrics::figures() const {
     }
     if (!shown.figures.empty()) all.push_back(std::move(shown));
   }
-  http::figure_family dropped{
-      .name = "troupe_application_metrics_dropped_total",
-      .help =
-          "Figures of scripts that were one too many: limits.metrics says how many there may be.",
-      .type = http::figure_type::counter,
-      .figures = {}};
+  http::figure_family dropped{.name = "troupe_application_metrics_dropped_total",
+                              .help = "Time series of scripts dropped because of limits.metrics.",
+                              .type = http::figure_type::counter,
+                              .figures = {}};
   for (const auto& [application, uses] : usage_) {
     dropped.figures.push_back({.labels = {{"application", application}},
                                .value = static_cast<double>(uses.dropped),

@@ -68,10 +68,10 @@ script_folder::script_folder(const fs::path& from) {
 
 std::vector<fs::path> script_folder::candidates(std::string_view module) const {
   if (!is_module_name(module)) {
-    throw application_error(
-        "'" + std::string(module.substr(0, module_name_max)) +
-        "' is no name of a module; 256 letters, digits, '_' and '-' at most, with dots between "
-        "folders");
+    throw application_error("'" + std::string(module.substr(0, module_name_max)) +
+                            "' is not a valid module name; allowed are at most 256 letters, "
+                            "digits, '_' and '-', with dots "
+                            "between folders");
   }
   std::string relative(module);
   std::replace(relative.begin(), relative.end(), '.', '/');
@@ -85,7 +85,7 @@ script_text script_folder::read(const fs::path& file) const {
   if (error) throw application_error("'" + file.string() + "' cannot be read: " + error.message());
   const auto leaves = std::mismatch(folder_.begin(), folder_.end(), there.begin(), there.end());
   if (leaves.first != folder_.end()) {
-    throw application_error("'" + name + "' is a link out of the application's folder");
+    throw application_error("'" + name + "' is a link to outside of the application's folder");
   }
   const auto bytes = fs::file_size(there, error);
   if (!error && bytes > script_bytes_max) {
@@ -93,7 +93,7 @@ script_text script_folder::read(const fs::path& file) const {
                             std::to_string(script_bytes_max));
   }
   if (error || !fs::is_regular_file(there, error)) {
-    throw application_error("'" + file.string() + "' is no file that can be read");
+    throw application_error("'" + file.string() + "' is not a readable file");
   }
   try {
     std::ifstream in(there, std::ios::binary);
@@ -127,9 +127,8 @@ const script_text* script_version::module(std::string_view name) const {
   if (found == modules_.end()) {
     std::optional<script_text> text;
     if (missing_ == missing_max) {
-      throw application_error(
-          "module '" + std::string(name) + "': " + std::to_string(missing_max) +
-          " modules that are not there have been asked for, which is the limit");
+      throw application_error("module '" + std::string(name) + "': " + std::to_string(missing_max) +
+                              " missing modules were required already, which is the limit");
     }
     for (const fs::path& candidate : folder_.candidates(name)) {
       const auto stamp = files_.try_emplace(candidate, stamp_of(candidate)).first->second;

@@ -34,7 +34,7 @@ void session::on(http::binary&& m) {
 void session::say(client_said&& m) {
   if (to_.send(std::move(m)) != delivery::refused) return;
   core_->counts(number_).overloaded.add();
-  client_.close(1013, "too much is waiting");
+  client_.close(1013, "too many messages are queued");
 }
 
 void session::on(http::closed&& m) {

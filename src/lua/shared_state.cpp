@@ -101,20 +101,18 @@ void shared_state::add_figures(std::vector<http::figure_family>& to) const {
   figure_list all(to);
   using http::figure_type;
   const topic_member_statistics there = topic_members_.statistics();
-  all.add("troupe_topics", "Topics: names with subscribers, and names with clients.",
-          figure_type::gauge)
+  all.add("troupe_topics", "Topics with subscribers, and topics with clients.", figure_type::gauge)
       .add(topics_.count(), {{"of", "values"}})
       .add(there.topics, {{"of", "clients"}});
-  all.add("troupe_topics_refused_total", "Clients that a topic or its presence had no room for.",
-          figure_type::counter)
+  all.add("troupe_topics_refused_total",
+          "Clients refused because a topic or its presence was full.", figure_type::counter)
       .add(there.refused);
-  all.add("troupe_presence", "Clients that are present, counted for each topic.",
-          figure_type::gauge)
+  all.add("troupe_presence", "Clients present, summed over all topics.", figure_type::gauge)
       .add(there.present);
-  all.add("troupe_presence_bytes", "Bytes of what is said about them.", figure_type::gauge)
+  all.add("troupe_presence_bytes", "Bytes of the presence data of clients.", figure_type::gauge)
       .add(there.bytes);
   all.add("troupe_presence_dropped_total",
-          "Changes that an instance which watches was not told of: it was too slow.",
+          "Presence changes not delivered because the watching instance was too slow.",
           figure_type::counter)
       .add(there.dropped);
 
@@ -126,14 +124,16 @@ void shared_state::add_figures(std::vector<http::figure_family>& to) const {
   };
   using q = queue_statistics;
   of_queues("troupe_queue_items", "Items in a queue.", figure_type::gauge, &q::items);
-  of_queues("troupe_queue_waiting", "Consumers that wait for an item.", figure_type::gauge,
+  of_queues("troupe_queue_waiting", "Consumers waiting for an item.", figure_type::gauge,
             &q::waiting);
-  of_queues("troupe_queue_pushed_total", "Items ever put in.", figure_type::counter, &q::pushed);
-  of_queues("troupe_queue_taken_total", "Items ever taken out.", figure_type::counter, &q::taken);
-  of_queues("troupe_queue_refused_total", "Items that a queue had no room for.",
+  of_queues("troupe_queue_pushed_total", "Items pushed to a queue.", figure_type::counter,
+            &q::pushed);
+  of_queues("troupe_queue_taken_total", "Items taken from a queue.", figure_type::counter,
+            &q::taken);
+  of_queues("troupe_queue_refused_total", "Items refused because a queue was full.",
             figure_type::counter, &q::refused);
   all.add("troupe_queues_lost_total",
-          "Items that a handler could not take, and whose queue was closed meanwhile.",
+          "Items lost because a handler could not take them and their queue was closed.",
           figure_type::counter)
       .add(queues_.lost());
 
@@ -142,8 +142,7 @@ void shared_state::add_figures(std::vector<http::figure_family>& to) const {
   {
     const std::lock_guard lock(mutex_);
     all.add("troupe_topic_values_total",
-            "Values that were published, counted for each instance that they were for.",
-            figure_type::counter)
+            "Values published, counted once for each receiving instance.", figure_type::counter)
         .add(values_accepted_, {{"outcome", "accepted"}})
         .add(values_refused_, {{"outcome", "refused"}});
     for (const auto& [name, each] : stores_) {
@@ -157,18 +156,20 @@ void shared_state::add_figures(std::vector<http::figure_family>& to) const {
   };
   using s = store_statistics;
   of_stores("troupe_store_entries",
-            "Entries of an application's store; without an application, of the shared one.",
+            "Entries of a store; without the application label, of the shared store.",
             figure_type::gauge, &s::entries);
-  of_stores("troupe_store_bytes", "Bytes of these.", figure_type::gauge, &s::bytes);
-  of_stores("troupe_store_hits_total", "Keys that were there.", figure_type::counter, &s::hits);
-  of_stores("troupe_store_misses_total", "Keys that were not there.", figure_type::counter,
-            &s::misses);
-  of_stores("troupe_store_refused_total", "Writes that a store had no room for.",
+  of_stores("troupe_store_bytes", "Bytes of the entries of a store.", figure_type::gauge,
+            &s::bytes);
+  of_stores("troupe_store_hits_total", "Lookups that found their key.", figure_type::counter,
+            &s::hits);
+  of_stores("troupe_store_misses_total", "Lookups that did not find their key.",
+            figure_type::counter, &s::misses);
+  of_stores("troupe_store_refused_total", "Writes refused because a store was full.",
             figure_type::counter, &s::refused);
-  of_stores("troupe_store_evicted_total", "Entries that had to go for others.",
+  of_stores("troupe_store_evicted_total", "Entries evicted to make room for others.",
             figure_type::counter, &s::evicted);
-  of_stores("troupe_store_expired_total", "Entries whose time was over.", figure_type::counter,
-            &s::expired);
+  of_stores("troupe_store_expired_total", "Entries removed because their time to live expired.",
+            figure_type::counter, &s::expired);
 
   for (http::figure_family& each : metrics_.figures()) to.push_back(std::move(each));
 }

@@ -100,7 +100,7 @@ void sharing::unsubscribe_all() {
 
 void sharing::check_room(lua_State* in) {
   if (subscribers_.size() < subscriptions_max_) return;
-  luaL_error(in, "there are %d subscriptions already, which is the limit",
+  luaL_error(in, "%d subscriptions exist already, which is the limit",
              static_cast<int>(subscriptions_max_));
 }
 

@@ -166,7 +166,7 @@ TEST_F(sharing, so_many_handlers_wait_and_no_more) {
   first.say("troupe.sleep(100)");
   second.say("troupe.sleep(100)");
   ASSERT_TRUE(comes_true([&] { return application_->statistics().waiting == 2; }));
-  EXPECT_THAT(ask(third, "troupe.sleep(100)"), HasSubstr("2 handlers wait already"));
+  EXPECT_THAT(ask(third, "troupe.sleep(100)"), HasSubstr("2 handlers are waiting already"));
   EXPECT_EQ(ask(third, "return 'well'"), "well");
 }
 
@@ -194,7 +194,7 @@ TEST_F(sharing, subscriptions_and_topics_are_so_many_and_no_more) {
             "nil too many topics");
   EXPECT_EQ(ask(c, "return troupe.subscribe('a', print) ~= nil"), "true");
   EXPECT_THAT(ask(c, "troupe.subscribe('a', print)"),
-              HasSubstr("there are 3 subscriptions already, which is the limit"));
+              HasSubstr("3 subscriptions exist already, which is the limit"));
 }
 
 TEST_F(sharing, what_is_wrong_with_topics_is_said) {
@@ -203,13 +203,14 @@ TEST_F(sharing, what_is_wrong_with_topics_is_said) {
   EXPECT_THAT(ask(c, "troupe.subscribe('', print)"), HasSubstr("a name of 1 to 256 bytes"));
   EXPECT_THAT(ask(c, "troupe.subscribe(('x'):rep(257), print)"), HasSubstr("1 to 256 bytes"));
   EXPECT_THAT(ask(c, "troupe.subscribe('t')"), HasSubstr("function expected"));
-  EXPECT_THAT(ask(c, "troupe.publish('t')"), HasSubstr("a value; troupe.null stands for none"));
+  EXPECT_THAT(ask(c, "troupe.publish('t')"),
+              HasSubstr("a value is required; use troupe.null for an empty one"));
   EXPECT_THAT(ask(c, "troupe.publish('t', {f = print})"),
               HasSubstr("cannot encode a function at .f"));
   EXPECT_THAT(ask(c, "troupe.topic({})"), HasSubstr("string expected"));
   EXPECT_THAT(ask(c, "troupe.topic('t').join({}, client)"), HasSubstr("troupe.topic expected"));
   EXPECT_THAT(ask(c, "troupe.topic('t'):join(7)"), HasSubstr("troupe.client expected"));
-  EXPECT_THAT(ask(c, "troupe.topic('t'):send('\\xff')"), HasSubstr("a text must be UTF-8"));
+  EXPECT_THAT(ask(c, "troupe.topic('t'):send('\\xff')"), HasSubstr("the text must be UTF-8"));
   EXPECT_EQ(ask(c, "return tostring(troupe.topic('hall')), getmetatable(troupe.topic('x'))"),
             "topic hall a topic");
 }
@@ -303,8 +304,10 @@ TEST_F(sharing, a_client_that_goes_is_in_no_topic_any_more) {
   }
   EXPECT_TRUE(comes_true([&] { return application_->statistics().clients == 1; }));
   EXPECT_EQ(ask(a, "return troupe.topic('hall'):count(), #troupe.topic('hall'):list()"), "0 0");
-  EXPECT_THAT(ask(a, "troupe.topic('hall'):join(app.gone)"), HasSubstr("the client has gone"));
-  EXPECT_THAT(ask(a, "troupe.topic('hall'):track(app.gone)"), HasSubstr("the client has gone"));
+  EXPECT_THAT(ask(a, "troupe.topic('hall'):join(app.gone)"),
+              HasSubstr("the client is disconnected"));
+  EXPECT_THAT(ask(a, "troupe.topic('hall'):track(app.gone)"),
+              HasSubstr("the client is disconnected"));
   EXPECT_EQ(ask(a,
                 "return troupe.topic('hall'):leave(app.gone), "
                 "troupe.topic('hall'):untrack(app.gone)"),
@@ -362,7 +365,7 @@ TEST_F(rpc_sharing, a_topic_notifies_clients_of_all_instances_in_what_each_talks
   EXPECT_EQ(a.hear(), R"({"method":"said","params":"hi"})");
   EXPECT_EQ(c.hear(), "\xa2\x66method\x64said\x66params\x62hi");
   EXPECT_THAT(call(b, "troupe.topic('hall'):send('x')"),
-              HasSubstr("topic:notify(method, params) sends to them"));
+              HasSubstr("use topic:notify(method, params) instead"));
   EXPECT_THAT(call(b, "troupe.topic('hall'):notify('')"), HasSubstr("a name of 1 to 256 bytes"));
 }
 
@@ -371,7 +374,7 @@ TEST_F(sharing, raw_clients_of_a_topic_are_not_notified) {
   raw_client a = open();
   ask(a, "troupe.topic('hall'):join(client)");
   EXPECT_THAT(ask(a, "troupe.topic('hall'):notify('said')"),
-              HasSubstr("topic:send(text) sends to them"));
+              HasSubstr("use topic:send(text) instead"));
 }
 
 // ── Presence ──────────────────────────────────────────────────────────────────────────────────
@@ -552,8 +555,8 @@ TEST_F(sharing, what_is_wrong_with_queues_is_said) {
   EXPECT_THAT(ask(c, "troupe.queue('q', {capacity = 0})"), HasSubstr("from 1 to 1000000"));
   EXPECT_THAT(ask(c, "troupe.queue('q', {capacity = 1.5})"), HasSubstr("a whole number"));
   EXPECT_THAT(ask(c, "troupe.queue('q', {size = 1})"),
-              HasSubstr("there is no option 'size'; there are 'capacity'"));
-  EXPECT_THAT(ask(c, "troupe.queue('q'):push()"), HasSubstr("a value; troupe.null"));
+              HasSubstr("unknown option 'size'; the options are 'capacity'"));
+  EXPECT_THAT(ask(c, "troupe.queue('q'):push()"), HasSubstr("a value is required"));
   EXPECT_THAT(ask(c, "troupe.queue('q'):push(print)"), HasSubstr("cannot encode a function"));
   EXPECT_THAT(ask(c, "troupe.queue('q'):pop(-1)"), HasSubstr("seconds, from 0"));
   EXPECT_THAT(ask(c, "troupe.queue('q').push({}, 1)"), HasSubstr("troupe.queue expected"));
@@ -687,7 +690,7 @@ TEST_F(sharing, a_store_does_what_each_of_its_functions_says) {
                 "local s = troupe.store return s.increment('n'), s.increment('n', 4), "
                 "s.increment('n', -10), (s.get('n'))"),
             "1 5 -5 -5");
-  EXPECT_EQ(ask(c, "return troupe.store.increment('b')"), "nil the value is no integer");
+  EXPECT_EQ(ask(c, "return troupe.store.increment('b')"), "nil the value is not an integer");
   EXPECT_EQ(ask(c, "troupe.store.set('n', math.maxinteger) return troupe.store.increment('n')"),
             "nil the sum does not fit into 64 bits");
   EXPECT_EQ(ask(c,
@@ -730,10 +733,10 @@ TEST_F(sharing, what_is_wrong_with_a_store_is_said) {
   start(raw);
   raw_client c = open();
   EXPECT_THAT(ask(c, "troupe.store.set('', 1)"), HasSubstr("a key of 1 to 256 bytes"));
-  EXPECT_THAT(ask(c, "troupe.store.set('k')"), HasSubstr("a value; troupe.null"));
+  EXPECT_THAT(ask(c, "troupe.store.set('k')"), HasSubstr("a value is required"));
   EXPECT_THAT(ask(c, "troupe.store.set('k', {print})"), HasSubstr("cannot encode a function"));
   EXPECT_THAT(ask(c, "troupe.store.set('k', 1, {tll = 1})"),
-              HasSubstr("there is no option 'tll'; there are 'ttl'"));
+              HasSubstr("unknown option 'tll'; the options are 'ttl'"));
   EXPECT_THAT(ask(c, "troupe.store.set('k', 1, {ttl = 0})"), HasSubstr("more than 0 seconds"));
   EXPECT_THAT(ask(c, "troupe.store.set('k', 1, 5)"), HasSubstr("table expected"));
   EXPECT_THAT(ask(c, "troupe.store.expire('k', -1)"), HasSubstr("seconds, from 0"));
@@ -832,7 +835,7 @@ TEST_F(sharing, metrics_are_so_many_and_no_more) {
             "true true");
   EXPECT_EQ(ask(c, "return app.hits:add(1, {n = 3})"), "nil too many");
   EXPECT_THAT(ask(c, "troupe.metrics.gauge('other')"),
-              HasSubstr("there are 3 metrics already, which is the limit"));
+              HasSubstr("3 metrics exist already, which is limits.metrics"));
   EXPECT_EQ(figure("troupe_application_metrics_dropped_total", "application=app"), 2);
 }
 
@@ -842,12 +845,14 @@ TEST_F(sharing, what_is_wrong_with_metrics_is_said) {
   const auto with = [](const std::string& what) {
     return "local hits = troupe.metrics.counter('hits') " + what;
   };
-  EXPECT_THAT(ask(c, "troupe.metrics.counter('Hits')"), HasSubstr("a name of a to z"));
-  EXPECT_THAT(ask(c, "troupe.metrics.counter('hits_total')"), HasSubstr("does not end in _total"));
+  EXPECT_THAT(ask(c, "troupe.metrics.counter('Hits')"),
+              HasSubstr("a name of at most 64 characters"));
+  EXPECT_THAT(ask(c, "troupe.metrics.counter('hits_total')"), HasSubstr("must not end in _total"));
   EXPECT_THAT(ask(c, with("hits:add(-1)")), HasSubstr("a finite number, not negative"));
   EXPECT_THAT(ask(c, with("hits:add(0/0)")), HasSubstr("a finite number"));
-  EXPECT_THAT(ask(c, with("hits:add(1, {le = 'x'})")), HasSubstr("names of labels"));
-  EXPECT_THAT(ask(c, with("hits:add(1, {x = 1.5})")), HasSubstr("labels are texts or integers"));
+  EXPECT_THAT(ask(c, with("hits:add(1, {le = 'x'})")), HasSubstr("label names"));
+  EXPECT_THAT(ask(c, with("hits:add(1, {x = 1.5})")),
+              HasSubstr("label values must be strings or integers"));
   EXPECT_THAT(ask(c, with("hits:add(1, {x = ('y'):rep(129)})")), HasSubstr("at most 128 bytes"));
   EXPECT_THAT(ask(c, with("local t = {} for i = 1, 9 do t['l' .. i] = 1 end hits:add(1, t)")),
               HasSubstr("at most 8 labels"));
@@ -856,13 +861,13 @@ TEST_F(sharing, what_is_wrong_with_metrics_is_said) {
   EXPECT_THAT(ask(c, with("hits.add(troupe.metrics.gauge('g'))")),
               HasSubstr("troupe.counter expected"));
   EXPECT_THAT(ask(c, "troupe.metrics.histogram('h', '', {buckets = {2, 1}})"),
-              HasSubstr("each larger than the one before"));
+              HasSubstr("in ascending order"));
   EXPECT_THAT(ask(c, "troupe.metrics.histogram('h', '', {buckets = {}})"),
               HasSubstr("1 to 32 buckets"));
   EXPECT_THAT(ask(c,
                   "troupe.metrics.histogram('h') "
                   "troupe.metrics.histogram('h', '', {buckets = {1}})"),
-              HasSubstr("'h' has other buckets already"));
+              HasSubstr("'h' is declared already with other buckets"));
   EXPECT_THAT(ask(c, "troupe.metrics.gauge('g', ('x'):rep(257))"), HasSubstr("at most 256 bytes"));
   EXPECT_THAT(ask(c, "troupe.metrics.gauge('g', 'a\\nb 1')"), HasSubstr("in one line"));
 }

@@ -19,13 +19,13 @@ class succession::checking final : public ending {
     if (of_->at != step::testing || lua_gettop(in) < first || !lua_isboolean(in, first)) return;
     if (lua_toboolean(in, first) != 0) return;
     const char* const why = lua_tostring(in, first + 1);
-    of_->why_not = std::string("self_test has returned false") +
+    of_->why_not = std::string("self_test returned false") +
                    (why != nullptr ? std::string(": ") + why : std::string());
   }
   void failed(const failure& why) noexcept override {
     of_->ended = true;
     of_->why_not =
-        (of_->at == step::starting ? "on_start has failed: " : "self_test has failed: ") + why.text;
+        (of_->at == step::starting ? "on_start failed: " : "self_test failed: ") + why.text;
   }
 
  private:
@@ -83,7 +83,7 @@ program* succession::with_connection(std::uint64_t id) const noexcept {
 // ── Taking over ───────────────────────────────────────────────────────────────────────────────
 
 void succession::prepare(std::unique_ptr<program> next, reply<upgraded> owed) {
-  abandon("another version was prepared meanwhile");
+  abandon("another upgrade was started");
   next_ = std::move(next);
   progress_ = std::make_shared<progress>();
   owed_ = std::move(owed);
@@ -97,7 +97,7 @@ void succession::check(handler which) {
         which, [](lua_State*) { return 0; }, std::make_unique<checking>(progress_));
   } catch (const std::bad_alloc&) {
     progress_->ended = true;
-    progress_->why_not = "there is no memory for its handlers";
+    progress_->why_not = "not enough memory for its handlers";
   }
 }
 
@@ -127,15 +127,16 @@ void succession::abandon(const std::string& why) {
 }
 
 std::string succession::take_over() try {
-  if (!next_ || progress_->at != step::ready) return "the instance has begun anew meanwhile";
+  if (!next_ || progress_->at != step::ready)
+    return "the instance was restarted during the upgrade";
   std::string saved;
   if (const std::string why_not = current_->save(saved); !why_not.empty()) {
     abandon({});
-    return "on_save has failed: " + why_not;
+    return "on_save failed: " + why_not;
   }
   if (const std::string why_not = next_->take_over(saved); !why_not.empty()) {
     abandon({});
-    return "on_upgrade has failed: " + why_not;
+    return "on_upgrade failed: " + why_not;
   }
   current_->retire();
   retired_.push_back(std::exchange(current_, std::move(next_)));
@@ -146,12 +147,12 @@ std::string succession::take_over() try {
   return {};
 } catch (const std::bad_alloc&) {
   abandon({});
-  return "there is no memory for what crosses";
+  return "not enough memory for the saved state";
 }
 
 void succession::overdue(unsigned version) {
   for (const auto& one : retired_) {
-    if (one->its_version()->number == version) one->wind_up("another version has taken over");
+    if (one->its_version()->number == version) one->wind_up("the application has been upgraded");
   }
 }
 

@@ -28,7 +28,8 @@ std::uint64_t tasks::announce_wait(lua_State* in) {
                "metamethod, an iterator, or a function that sort, gsub or load calls");
   }
   if (waiting_.size() >= waiting_max_) {
-    luaL_error(in, "%d handlers wait already, which is the limit", static_cast<int>(waiting_max_));
+    luaL_error(in, "%d handlers are waiting already, which is the limit",
+               static_cast<int>(waiting_max_));
   }
   return running_->waits_for = last_wait_ += 2;  // even numbers; odd ones are timers
 }
@@ -54,7 +55,7 @@ tasks::outcome tasks::run(std::unique_ptr<task> which, int arguments) {
       return outcome::waits;
     }
     return fail(std::move(which), verdict,
-                "coroutine.yield() was called outside of a coroutine of the script's own");
+                "coroutine.yield() must be called inside a coroutine of the script");
   }
   return fail(std::move(which), verdict, nullptr);
 }
@@ -128,7 +129,7 @@ failure tasks::describe(lua_State* thread, governor::verdict verdict, const char
   protect(state_.main(), tell);
   if (state_.governor().end() == governor::verdict::out_of_time &&
       verdict == governor::verdict::none) {
-    why.text = "an error that took too long to become a text";
+    why.text = "an error whose message took too long to format";
   }
   if (why.traceback.empty()) why.traceback = why.text;
   if (why.text == "not enough memory" && why.why == governor::verdict::none) {

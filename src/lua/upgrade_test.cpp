@@ -82,7 +82,7 @@ TEST_F(upgrading, scripts_that_cannot_be_loaded_are_refused) {
   EXPECT_EQ(ask(client, "1"), "old 1");
   EXPECT_THAT(upgrade("error('no luck')"), HasSubstr("no luck"));
   EXPECT_EQ(ask(client, "2"), "old 2");
-  EXPECT_THAT(upgrade("return {rpc = {}}"), HasSubstr("another kind of application"));
+  EXPECT_THAT(upgrade("return {rpc = {}}"), HasSubstr("the kind of the application has changed"));
   EXPECT_EQ(ask(client, "3"), "old 3");
   EXPECT_EQ(application_->statistics().upgrades, 0U);
 }
@@ -92,13 +92,13 @@ TEST_F(upgrading, what_does_not_start_is_refused) {
   raw_client client = open();
   const std::string rest = ", on_message = function(client, data) client:send('new') end}";
   EXPECT_THAT(upgrade("return {on_start = function() error('no table') end" + rest),
-              testing::AllOf(HasSubstr("on_start has failed: "), HasSubstr("no table")));
+              testing::AllOf(HasSubstr("on_start failed: "), HasSubstr("no table")));
   EXPECT_THAT(upgrade("return {self_test = function() assert(1 == 2, 'sums') end" + rest),
-              testing::AllOf(HasSubstr("self_test has failed: "), HasSubstr("sums")));
+              testing::AllOf(HasSubstr("self_test failed: "), HasSubstr("sums")));
   EXPECT_EQ(upgrade("return {self_test = function() return false, 'not today' end" + rest),
-            "self_test has returned false: not today");
+            "self_test returned false: not today");
   EXPECT_EQ(upgrade("return {self_test = function() return false end" + rest),
-            "self_test has returned false");
+            "self_test returned false");
   EXPECT_EQ(ask(client, "1"), "old 1");
   EXPECT_EQ(upgrade("return {self_test = function() troupe.sleep(0.01) return true end" + rest),
             "");
@@ -111,7 +111,7 @@ TEST_F(upgrading, what_starts_too_slowly_is_refused) {
   raw_client client = open();
   EXPECT_EQ(upgrade("return {on_start = function() troupe.sleep(100) end, "
                     "on_message = function(client, data) client:send('new') end}"),
-            "on_start and self_test have not returned within upgrade_timeout");
+            "on_start and self_test did not return within upgrade_timeout");
   EXPECT_EQ(ask(client, "1"), "old 1");
   EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().waiting == 0; }));
 }
@@ -121,13 +121,12 @@ TEST_F(upgrading, a_failing_hand_over_leaves_the_old_one) {
   raw_client client = open();
   const std::string rest = ", on_message = function(client, data) client:send('new') end}";
   EXPECT_THAT(upgrade("return {on_upgrade = function(saved) saved.x.y = 1 end" + rest),
-              HasSubstr("on_upgrade has failed: app/main.lua:1: attempt to index a nil value"));
+              HasSubstr("on_upgrade failed: app/main.lua:1: attempt to index a nil value"));
   EXPECT_THAT(upgrade("return {on_upgrade = function(saved) troupe.sleep(1) end" + rest),
               HasSubstr("cannot wait here"));
   EXPECT_EQ(ask(client, "1"), "old 1");
   EXPECT_EQ(upgrade("return {on_save = function() error('stuck') end" + rest), "");
-  EXPECT_THAT(upgrade(old_one),
-              testing::AllOf(HasSubstr("on_save has failed: "), HasSubstr("stuck")));
+  EXPECT_THAT(upgrade(old_one), testing::AllOf(HasSubstr("on_save failed: "), HasSubstr("stuck")));
   EXPECT_EQ(ask(client, "2"), "new");
 }
 
@@ -172,7 +171,7 @@ TEST_F(upgrading, only_some_versions_may_wait_at_a_time) {
     EXPECT_EQ(upgrade(waits), "");
   }
   EXPECT_EQ(ask(client, ""), "waits");
-  EXPECT_THAT(upgrade(waits), HasSubstr("handlers of 4 earlier versions still wait"));
+  EXPECT_THAT(upgrade(waits), HasSubstr("handlers of 4 earlier versions are still waiting"));
 }
 
 TEST_F(upgrading, a_run_gives_way) {
@@ -212,7 +211,7 @@ TEST_F(upgrading, all_instances_or_those_that_are_named) {
   // A version that cannot be started in one of the instances.
   EXPECT_EQ(upgrade("return {self_test = function() return troupe.instance ~= 2, 'not two' end, "
                     "on_message = function(client) client:send('v3') end}"),
-            "self_test has returned false: not two");
+            "self_test returned false: not two");
   for (const std::string key : {"a", "b", "c", "d", "e"}) {
     raw_client client = open("/app?k=" + key);
     EXPECT_EQ(ask(client, ""), "v2");
@@ -221,8 +220,9 @@ TEST_F(upgrading, all_instances_or_those_that_are_named) {
   EXPECT_THAT(
       upgrade("return {on_upgrade = function() assert(troupe.instance == 1, 'only one') "
               "end, on_message = function(client) client:send('v4') end}"),
-      testing::AllOf(HasSubstr("only one"),
-                     HasSubstr("; instances 1 to 1 run the new version, the others do not")));
+      testing::AllOf(
+          HasSubstr("only one"),
+          HasSubstr("; instances 1 to 1 run the new version, the others still run the old one")));
   EXPECT_EQ(application_->statistics().upgrades, 4U);
 }
 
@@ -268,8 +268,9 @@ TEST_F(upgrading, configuration_and_limits_change_with_it) {
   EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().out_of_time == 1; }));
   allowed.run_timeout = 0ms;
   EXPECT_EQ(application_->upgrade(allowed, "{}"),
-            "application 'app': run_timeout in ms is 0; the least is 1");
-  EXPECT_THAT(application_->upgrade(limits{}, "{"), HasSubstr("the configuration is no JSON"));
+            "application 'app': run_timeout in ms is 0; the minimum is 1");
+  EXPECT_THAT(application_->upgrade(limits{}, "{"),
+              HasSubstr("the configuration is not valid JSON"));
   EXPECT_EQ(ask(client, ""), "hi");
 }
 
@@ -325,7 +326,7 @@ TEST_F(upgrading, an_error_without_a_text_is_a_failure) {
   raw_client client = open();
   EXPECT_EQ(
       upgrade("return {on_upgrade = function() error('', 0) end, on_message = function() end}"),
-      "on_upgrade has failed: an error without a text");
+      "on_upgrade failed: an error without a message");
   EXPECT_EQ(ask(client, "1"), "old 1");
 }
 
@@ -334,7 +335,7 @@ TEST_F(upgrading, a_main_lua_that_is_a_folder_is_refused) {
   raw_client client = open();
   std::filesystem::remove(folder_.path() / "app/main.lua");
   std::filesystem::create_directory(folder_.path() / "app/main.lua");
-  EXPECT_THAT(application_->upgrade(), HasSubstr("is no file that can be read"));
+  EXPECT_THAT(application_->upgrade(), HasSubstr("is not a readable file"));
   EXPECT_FALSE(application_->is_outdated());
   EXPECT_TRUE(application_->is_behind());
   EXPECT_EQ(ask(client, "1"), "old 1");
@@ -371,11 +372,11 @@ TEST_F(upgrading, modules_that_are_not_there_are_bounded) {
       "return {on_message = function(client, data) local last for i = 1, 2000 do "
       "local ok, why = pcall(require, 'm' .. i) last = why end client:send(last) end}");
   raw_client client = open();
-  EXPECT_THAT(ask(client, ""), HasSubstr("1000 modules that are not there have been asked for"));
+  EXPECT_THAT(ask(client, ""), HasSubstr("1000 missing modules were required already"));
   EXPECT_THAT(upgrade("return {on_message = function(client) local _, why = pcall(require, "
                       "('m'):rep(257)) client:send(why) end}"),
               "");
-  EXPECT_THAT(ask(client, ""), HasSubstr("is no name of a module; 256 letters"));
+  EXPECT_THAT(ask(client, ""), HasSubstr("is not a valid module name; allowed are at most 256"));
 }
 
 // No message is lost, duplicated or reordered.

@@ -71,8 +71,8 @@ bool value_builder::key(std::string_view name) {
   lua_pop(lua_, 1);
   if (is_new) return true;
   constexpr std::size_t shown = 40;
-  return refuse("the key \"" + std::string(beginning_of(name, shown)) +
-                (name.size() > shown ? "…" : "") + "\" is there twice");
+  return refuse("duplicate key \"" + std::string(beginning_of(name, shown)) +
+                (name.size() > shown ? "…" : "") + "\"");
 }
 
 bool value_builder::end() {

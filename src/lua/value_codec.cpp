@@ -119,7 +119,7 @@ std::optional<std::string> push_decoded(lua_State* to, std::string_view bytes, e
   const int top = lua_gettop(to);
   try {
     if (bytes.size() > allowed.bytes) {
-      return "byte " + std::to_string(allowed.bytes) + ": more than that are not taken";
+      return "byte " + std::to_string(allowed.bytes) + ": the input is larger than the limit";
     }
     governor::of(to).spend(to, bytes.size() / 4);
     value_builder builder(to, allowed);

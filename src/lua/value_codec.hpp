@@ -43,8 +43,8 @@ void open_codecs(lua_State* of, const codec_limits& allowed = {});
 void encode(lua_State* from, int index, encoding as, std::string& to,
             const codec_limits& allowed = {});
 
-/// Pushes the value that the bytes encode, or returns what is wrong and where: "byte 17: the key
-/// \"name\" is there twice". That text is UTF-8, and short.
+/// Pushes the value that the bytes encode, or returns what is wrong and where: "byte 17: duplicate
+/// key \"name\"". That text is UTF-8, and short.
 ///
 /// Errors: raises Lua's for lack of memory, or if the run is killed.
 [[nodiscard]] std::optional<std::string> push_decoded(lua_State* to, std::string_view bytes,

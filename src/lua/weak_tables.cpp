@@ -59,7 +59,7 @@ void forbid_weak_keys(lua_State* of) {
   lua_setfield(of, -2, "__metatable");
   lua_rawsetp(of, LUA_REGISTRYINDEX, &weak_values_key);
   // Lua's manual does not guarantee what this relies on, so each state is tested.
-  if (has_weak_keys(of)) luaL_error(of, "weak keys cannot be taken away from this Lua");
+  if (has_weak_keys(of)) luaL_error(of, "weak keys cannot be disabled in this version of Lua");
 }
 
 void check_weakness(lua_State* in) {
@@ -69,13 +69,13 @@ void check_weakness(lua_State* in) {
   lua_pop(in, 1);
   if (type == LUA_TNIL) return;
   if (!asks_for_values) {
-    luaL_error(in, "setmetatable: applications have no weak keys; __mode can only be 'v'");
+    luaL_error(in, "setmetatable: applications must not use weak keys; __mode can only be 'v'");
   }
   lua_pushnil(in);
   lua_next(in, 2);
   lua_pop(in, 1);
   if (lua_next(in, 2) != 0) {
-    luaL_error(in, "setmetatable: a metatable with __mode can have no other fields");
+    luaL_error(in, "setmetatable: a metatable with __mode must not have other fields");
   }
   lua_rawgetp(in, LUA_REGISTRYINDEX, &weak_values_key);
   lua_replace(in, 2);

@@ -170,7 +170,7 @@ void chunk_store::push(slab& to, void* block) noexcept {
   const std::uint32_t chunk = offset / layout_.chunk_bytes;
   slab::chunk& in = to.chunks[chunk];
   TROUPE_ASSERT(in.count < layout_.blocks && !to.vacant.has(chunk),
-                "a block comes home twice, or to a vacant chunk");
+                "a block was freed twice, or its chunk is vacant");
   auto* const begin = static_cast<std::byte*>(chunk_begin(to, chunk));
   unpoison_free(shape_, block);
   ::new (body_of(shape_, block))

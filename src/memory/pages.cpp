@@ -18,8 +18,8 @@ namespace troupe::detail {
 void expect_low_addresses(const void* begin, std::size_t bytes) noexcept {
   const auto first = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(begin));
   TROUPE_EXPECTS(((first + bytes) >> address_bits) == 0,
-                 "the system gives out addresses of more than 48 bits, for which messages have no "
-                 "room");
+                 "the operating system returned an address of more than 48 bits, which a message "
+                 "cannot store");
 }
 
 #ifdef __linux__

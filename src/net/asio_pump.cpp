@@ -116,8 +116,8 @@ void rounds::run() {
   try {
     if (this_thread_id() != thread_) {
       throw std::logic_error(
-          "a troupe::net::asio_pump was made by another thread than the one that runs its "
-          "io_context: make it on that thread, and run the io_context on no other");
+          "a troupe::net::asio_pump was created on a thread other than the one that runs its "
+          "io_context: create it on that thread, and run the io_context on no other");
     }
     now->drain_at_most(asio_pump::round);
   } catch (...) {

@@ -3,9 +3,13 @@
 #include <troupe/net/listener.hpp>
 
 #include <cerrno>
+#include <memory>
 #include <new>
 #include <system_error>
 #include <utility>
+
+#include <troupe/actor/control_block.hpp>
+#include <troupe/actor/timer.hpp>
 
 #include "simulated_network_access.hpp"
 
@@ -69,6 +73,84 @@ acceptor listen(io_context& on, const std::string& address, std::uint16_t port) 
   return result;
 }
 
+namespace detail {
+
+/// The memory of one `accept` message. While the message is in a mailbox or in a timer, it keeps this
+/// object, which its owner may have released.
+///
+/// Threads:   that of the listener's loop.
+/// Invariant: `keeps_` is set while the message is on its way.
+class reserved_accept : public std::enable_shared_from_this<reserved_accept> {
+ public:
+  /// False: the message is on its way already.
+  bool send(const ref<listener>& to, loop* onto) noexcept {
+    if (!begin(onto)) return false;
+    (void)troupe::detail::ref_access::block(to).deliver(message_);
+    return true;
+  }
+  bool send_after(duration pause, const ref<listener>& to, loop* onto) noexcept {
+    if (!begin(onto)) return false;
+    try {
+      (void)troupe::detail::arm(troupe::detail::ref_access::block(to), message_, pause,
+                                duration::zero(), nullptr);
+      return true;
+    } catch (...) {
+      // The message has been discarded. Without a timer there is no pause.
+      return send(to, onto);
+    }
+  }
+
+ private:
+  struct message : troupe::detail::envelope {
+    reserved_accept* of = nullptr;
+  };
+
+  static reserved_accept& owner_of(troupe::detail::envelope& one) noexcept {
+    return *static_cast<message&>(one).of;
+  }
+  static void run(void* actor, troupe::detail::envelope& one) {
+    reserved_accept& me = owner_of(one);
+    const accept asked{me.onto_};
+    me.end();
+    static_cast<listener*>(actor)->on(asked);
+  }
+  static void discard(troupe::detail::envelope& one) noexcept { owner_of(one).end(); }
+
+  static const troupe::detail::dispatch how;
+
+  bool begin(loop* onto) noexcept {
+    if (keeps_) return false;
+    keeps_ = shared_from_this();
+    onto_ = onto;
+    message_.next = nullptr;
+    message_.how = &how;
+    message_.of = this;
+    return true;
+  }
+  void end() noexcept { const std::shared_ptr<reserved_accept> last = std::move(keeps_); }
+
+  message message_;
+  loop* onto_ = nullptr;
+  std::shared_ptr<reserved_accept> keeps_;
+};
+
+// As for a message that is always accepted; only its memory is another.
+constinit const troupe::detail::dispatch reserved_accept::how = [] {
+  troupe::detail::dispatch d = troupe::detail::promised_dispatch_of<listener, accept>;
+  d.run = run;
+  d.discard = discard;
+  d.type = {};  // it is not in an envelope of that type
+  return d;
+}();
+
+}  // namespace detail
+
+accept_request::accept_request() : reserved_(std::make_shared<detail::reserved_accept>()) {}
+
+bool accept_request::send(const ref<listener>& to, loop& onto) noexcept {
+  return reserved_->send(to, &onto);
+}
+
 namespace {
 
 /// The completion handler of an accept. If it is destroyed without being called, because the code
@@ -78,17 +160,20 @@ namespace {
 /// while it waits for a connection.
 class accepting {
  public:
-  accepting(ref<listener> who, loop* onto) noexcept : who_(std::move(who)), onto_(onto) {}
+  accepting(ref<listener> who, loop* onto, std::shared_ptr<detail::reserved_accept> retry) noexcept
+      : who_(std::move(who)), onto_(onto), retry_(std::move(retry)) {}
   accepting(accepting&&) noexcept = default;
   accepting& operator=(accepting&&) = delete;
   ~accepting() {
     if (!who_) return;
     const ref<listener> alive = weak_ref<listener>(who_).lock();
     if (!alive) return;  // its loop ends, and destroys the handlers of all operations
+    if (retry_->send_after(listener::pause, alive, onto_)) return;
+    // It waits for another request, so the owner has sent several.
     try {
-      alive.send_after(listener::pause, accept{onto_});
+      (void)alive.send_after(listener::pause, accept{onto_});
     } catch (...) {
-      alive.stop_now();  // no memory for this either: its owner is notified without any
+      end(alive);
     }
   }
 
@@ -104,18 +189,30 @@ class accepting {
   }
 
  private:
+  // One request is lost, and the owner must not wait for its reply.
+  static void end(const ref<listener>& one) noexcept {
+    try {
+      one.stop_now();
+    } catch (...) {
+      // No memory for that either. The requests that are left are still served.
+    }
+  }
+
   ref<listener> who_;
   loop* onto_;
+  std::shared_ptr<detail::reserved_accept> retry_;
 };
 
 }  // namespace
 
 listener::listener(acceptor on, recipient<accepted, accept_paused> owner)
-    : acceptor_(std::move(on)), owner_(std::move(owner)) {}
+    : acceptor_(std::move(on)),
+      owner_(std::move(owner)),
+      retry_(std::make_shared<detail::reserved_accept>()) {}
 
 void listener::on(accept m) {
   try {
-    acceptor_.async_accept(m.onto->context(), accepting(self(this), m.onto));
+    acceptor_.async_accept(m.onto->context(), accepting(self(this), m.onto, retry_));
   } catch (const std::bad_alloc&) {
     tell_paused(asio::error::no_memory);
   }
@@ -140,7 +237,7 @@ void listener::on(arrived m) {
     on(accept{m.onto});
   } else {
     tell_paused(m.error);
-    accepting(self(this), m.onto);  // destroyed at once: accepts after the pause
+    accepting(self(this), m.onto, retry_);  // destroyed at once: accepts after the pause
   }
 }
 

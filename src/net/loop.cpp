@@ -66,7 +66,7 @@ struct loop::conducted final : state, troupe::detail::errand {
   ~conducted() override {
     pump.reset();
     troupe::detail::conductor* const by = troupe::detail::conductor::here();
-    TROUPE_EXPECTS(by != nullptr, "a loop outlives the simulation in which it was made");
+    TROUPE_EXPECTS(by != nullptr, "a net::loop outlives its simulation: destroy the loop first");
     by->closed(*this);
   }
 

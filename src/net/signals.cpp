@@ -111,7 +111,8 @@ struct signals::state {
 
 signals::signals(std::initializer_list<int> numbers) : state_(std::make_unique<state>()) {
   // [set] acquire: sees the actions that the previous set has restored; its destructor releases.
-  TROUPE_EXPECTS(!in_use.exchange(true, acquire), "net::signals: one at a time in a process");
+  TROUPE_EXPECTS(!in_use.exchange(true, acquire),
+                 "net::signals: a process can have only one at a time");
   const self_pipe& pipe = the_pipe();
   // Calls poll() so that wait()'s call is not the first. During the first call of a thread that may
   // block, ThreadSanitizer of GCC 12 sets up its state for the thread's signals, and loses a signal

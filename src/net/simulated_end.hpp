@@ -202,9 +202,9 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
     }
     send_piece(std::move(bytes));
     if (is_client_ && !sends_no_more_ &&
-        in_.fault_occurs(in_.options().half_closes_one_in, "who has connected sends no more")) {
+        in_.fault_occurs(in_.options().half_closes_one_in, "the connecting side sends no more")) {
       ++in_.counts.half_closes;
-      in_.note(number_, "gets nothing more from who has connected");
+      in_.note(number_, "receives nothing more from the connecting side");
       end_sending();
     }
   }

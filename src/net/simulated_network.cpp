@@ -188,7 +188,7 @@ void end::arrives_at_listener() {
   accepted_by(other, ++in_.counts.connected);
   is_client_ = true;
   in_.note(number_, "of " + text_of(local_) + " to " + text_of(remote_));
-  if (in_.fault_occurs(in_.options().slow_readers_one_in, "who connects reads slowly")) {
+  if (in_.fault_occurs(in_.options().slow_readers_one_in, "the connecting side reads slowly")) {
     ++in_.counts.slow_readers;
     in_.note(number_, "reads slowly");
     reads_slowly_ = true;
@@ -204,8 +204,8 @@ state* network_here() {
   if (state* const network = state::here()) return network;
   if (troupe::detail::conductor::here() == nullptr) return nullptr;
   throw std::logic_error(
-      "troupe: sockets in a simulation need a troupe::net::simulated_network: make one behind the "
-      "simulation, before the system");
+      "troupe: sockets in a simulation need a troupe::net::simulated_network: create one after the "
+      "simulation and before the system");
 }
 
 }  // namespace

@@ -27,11 +27,12 @@ class simulated_network::state final : public troupe::detail::chore {
       : options_(options), by_(troupe::detail::conductor::here()) {
     if (by_ == nullptr) {
       throw std::logic_error(
-          "troupe: a net::simulated_network needs a simulation on this thread: make that first");
+          "troupe: a net::simulated_network needs a simulation on this thread: create the "
+          "simulation first");
     }
     if (here() != nullptr) {
       throw std::logic_error(
-          "troupe: this thread has a net::simulated_network already: use that one");
+          "troupe: this thread already has a net::simulated_network: use that one");
     }
     if (options_.latency_max < options_.latency_min || options_.latency_min < duration::zero()) {
       throw std::invalid_argument(
@@ -48,8 +49,8 @@ class simulated_network::state final : public troupe::detail::chore {
   state& operator=(const state&) = delete;
   ~state() {
     TROUPE_EXPECTS(sockets == 0,
-                   "sockets outlive the net::simulated_network in which they were made: destroy "
-                   "them, and the io_contexts on which they complete, first");
+                   "sockets outlive their net::simulated_network: destroy the sockets and their "
+                   "io_contexts first");
     by_->closed(*this);
     here() = nullptr;
   }

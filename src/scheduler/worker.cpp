@@ -116,6 +116,12 @@ void worker::push_to_ring(runnable& r) noexcept {
   }
 }
 
+// The rest of push(): `before` is the previous content of the slot, or null.
+void worker::push_beside_sleepers(runnable* before) noexcept {
+  if (before != nullptr) push_to_ring(*before);
+  pool_.wake_sleepers();
+}
+
 // Takes one runnable to run and some for the ring, and locks the shared queue's mutex once.
 runnable* worker::take_injected() noexcept {
   // Only this worker pushes to the ring, so `room` runnables fit, and one more is returned.
@@ -295,31 +301,14 @@ bool worker::sees_one_stuck() noexcept {
 }
 
 runnable* worker::search() noexcept {
-  for (unsigned round = 0; round < pool_.search_rounds_; ++round) {
-    if (runnable* const r = steal(tuning::search_victims)) return r;
-    if (runnable* const r = take_injected()) return r;
-    for (unsigned i = 0; i < tuning::search_pauses; ++i) cpu_relax();
-  }
-  // With many workers, some have not been checked yet.
-  const std::size_t all = pool_.workers_.size();
-  return all - 1 > tuning::search_victims ? steal(all) : nullptr;
-}
-
-// Steals from one of at most `most` other workers.
-runnable* worker::steal(std::size_t most) noexcept {
-  // One step of xorshift32 (Marsaglia, 2003): thieves must not all begin with the same victim.
-  random_ ^= random_ << 13;
-  random_ ^= random_ >> 17;
-  random_ ^= random_ << 5;
-  const std::size_t count = pool_.workers_.size();
-  for (std::size_t i = 0; i < count && most != 0; ++i) {
-    worker& victim = *pool_.workers_[(random_ + i) % count];
-    if (&victim == this) continue;
-    --most;
-    runnable* first = nullptr;
-    if (victim.ring_.steal_half_into(ring_, first) != 0) return first;
-  }
-  return nullptr;
+  return search_.run(
+      index_, pool_.size(), pool_.search_rounds_,
+      [this](std::size_t victim) noexcept {
+        runnable* first = nullptr;
+        (void)pool_.workers_[victim]->ring_.steal_half_into(ring_, first);
+        return first;
+      },
+      [this]() noexcept { return take_injected(); });
 }
 
 }  // namespace troupe::detail

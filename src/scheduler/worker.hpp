@@ -13,6 +13,7 @@
 #include <troupe/sync/work_ring.hpp>
 
 #include "pool_monitor.hpp"
+#include "victim_search.hpp"
 #include "worker_thread.hpp"
 
 namespace troupe::detail {
@@ -28,7 +29,7 @@ namespace troupe::detail {
 class worker {
  public:
   worker(worker_pool& pool, turn_function turn, unsigned index) noexcept
-      : turn_(turn), pool_(pool), index_(index), random_(index + 1) {}
+      : turn_(turn), pool_(pool), index_(index), search_(index + 1) {}
 
   /// Runs turns on this thread until the pool stops. Returns true if the thread lost the worker
   /// before that.
@@ -89,8 +90,8 @@ class worker {
   [[nodiscard]] bool sees_one_stuck() noexcept;
   [[nodiscard]] bool may_take() noexcept;
   runnable* search() noexcept;
-  runnable* steal(std::size_t most) noexcept;
   void push_to_ring(runnable& r) noexcept;
+  [[gnu::noinline]] void push_beside_sleepers(runnable* before) noexcept;
   [[nodiscard]] bool alone() const noexcept;
   [[nodiscard]] bool is_time_to_look() noexcept;
   [[nodiscard]] bool are_too_many() noexcept;
@@ -99,7 +100,7 @@ class worker {
   worker_pool& pool_;
   atomic<worker_thread*> run_by_{nullptr};
   const unsigned index_;
-  std::uint32_t random_;
+  victim_search search_;
   unsigned turns_until_look_ = tuning::injected_interval;
   unsigned slot_streak_ = 0;
   // [slot] relaxed: written by the worker's thread; other threads only read it as a hint. A thread
@@ -132,9 +133,11 @@ inline void worker::push(runnable& r) noexcept {
   // [monitor-sleeps] The monitor sleeps only while all workers are parked, and this worker was
   // woken after the monitor fell asleep.
   const unsigned asleep = store_then_load_lightest(slot_, &r, pool_.asleep_);
-  if (before != nullptr) push_to_ring(*before);
+  // In a function of its own: nothing is then needed after a call, and the caller saves fewer
+  // registers for each wake-up.
   if (asleep != 0) [[unlikely]]
-    pool_.wake_sleepers();
+    return push_beside_sleepers(before);
+  if (before != nullptr) push_to_ring(*before);
 }
 
 }  // namespace troupe::detail

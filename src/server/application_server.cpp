@@ -73,7 +73,7 @@ system_options with_events_logged(system_options options, duration deadline, det
     const auto left_out = dead_letters.take(clock::now());
     if (!left_out) return;
     if (*left_out != 0) {
-      to.write(severity::debug, std::to_string(*left_out) + " dead letters are not in the log");
+      to.write(severity::debug, std::to_string(*left_out) + " dead letters were not logged");
     }
     to.write(severity::debug, "dead letter: " + std::string(which.message) + " to " +
                                   to_string(which.to) + of_trace(which.trace));
@@ -83,7 +83,7 @@ system_options with_events_logged(system_options options, duration deadline, det
 
 http::figure_family access_log_figures(const detail::journal& of) {
   return {.name = "troupe_access_log_left_out_total",
-          .help = "Lines of the access log that were left out, for its limit or a slow disk.",
+          .help = "Lines of the access log dropped because of its limit or a slow disk.",
           .type = http::figure_type::counter,
           .figures = {{.value = static_cast<double>(of.left_out())}}};
 }
@@ -156,7 +156,7 @@ struct application_server::state {
 void application_server::state::start_applications() {
   log.write(severity::info,
             "applications run with " + std::string(lua::engine_name()) +
-                (lua::engine_contains() ? "" : ", which is for scripts that are trusted"));
+                (lua::engine_contains() ? "" : ", which is only for trusted scripts"));
   applications.reserve(what.applications.size());
   for (const served_application& each : what.applications) {
     applications.emplace_back(community, each.options);
@@ -195,9 +195,9 @@ bool application_server::state::stop_applications() {
   for (lua::application& each : applications) {
     if (each.stop(std::max(duration{0}, due - clock::now()))) continue;
     all = false;
-    log.write(severity::error, "application " + each.name() + " has not stopped within " +
+    log.write(severity::error, "application " + each.name() + " did not stop within " +
                                    detail::duration_text(what.stop_timeout) +
-                                   "; shutdown.stop_timeout sets how long it may take");
+                                   "; increase shutdown.stop_timeout if it needs longer");
   }
   return all;
 }
@@ -213,11 +213,10 @@ bool application_server::state::end() {
   log.write(severity::info, "draining");
   wait_unready();
   if (!server.drain(what.http.limits.drain_timeout)) {
-    log.write(severity::warning,
-              "connections were cut that were still there after shutdown.drain_timeout");
+    log.write(severity::warning, "connections still open after shutdown.drain_timeout were closed");
   }
   const bool in_time = stop_applications();
-  log.write(severity::info, in_time ? "stopped" : "stopped, but not in order");
+  log.write(severity::info, in_time ? "stopped" : "stopped, but not gracefully");
   return in_time;
 }
 
@@ -254,8 +253,8 @@ void application_server::state::tell_of_certificate() {
   log.write(severity::info, "TLS: new connections get the certificate of " + http::to_string(is));
   if (const auto worry = http::expiry_warning(is, wall_clock::now()); !worry.empty()) {
     log.write(severity::warning, "the certificate of " + http::to_string(is) +
-                                     " will not do: " + std::string(worry) +
-                                     "; put a newer one there and send SIGHUP");
+                                     " needs attention: " + std::string(worry) +
+                                     "; replace it with a newer one and send SIGHUP");
   }
 }
 
@@ -284,7 +283,7 @@ void application_server::state::upgrade(lua::application& which, const configura
     told.text += "upgraded\n";
   } else {
     told.done = false;
-    told.text += why_not + "; the old version goes on\n";
+    told.text += why_not + "; the old version keeps running\n";
   }
 }
 
@@ -309,7 +308,8 @@ void application_server::state::upgrade_outdated() {
 
 command_result application_server::state::obey(const std::string& command) {
   if (command == "reload") return reload();
-  return {.done = false, .text = "there is no command '" + command + "'; there is 'reload'\n"};
+  return {.done = false,
+          .text = "unknown command '" + command + "'; the only command is 'reload'\n"};
 }
 
 command_result application_server::state::reload() {
@@ -318,10 +318,10 @@ command_result application_server::state::reload() {
   try {
     if (again) return take_over(again());
     if (!what.file.empty()) return take_over(read_configuration(what.file));
-    log.write(severity::info, "there is no configuration to read again");
+    log.write(severity::info, "the server has no configuration file to reload");
     return take_over(configuration(what));
   } catch (const std::exception& why) {
-    const std::string line = std::string(why.what()) + "; everything stays as it was";
+    const std::string line = std::string(why.what()) + "; nothing was changed";
     log.write(severity::error, line);
     return {.done = false, .text = line + '\n'};
   }

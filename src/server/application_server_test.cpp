@@ -138,7 +138,7 @@ TEST_F(application_server_with, connections_that_there_are_no_descriptors_for_ar
   what_.http.limits.connections_max = before.rlim_max;
   application_server served(what_);
   EXPECT_THAT(log(), ContainsRegex("warning server: limits.connections_max is [0-9]+, but only "
-                                   "[0-9]+ connections are let in"));
+                                   "[0-9]+ connections are accepted"));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
@@ -257,10 +257,11 @@ TEST_F(application_server_with_tls, a_reload_of_a_wrong_pair_changes_nothing) {
   EXPECT_EQ(subject(served), "/CN=localhost");
   EXPECT_THAT(log(), testing::ContainsRegex(
                          "key \"[^\"]*it.key\" does not belong to certificate \"[^\"]*it.pem\"; "
-                         "everything stays as it was"));
+                         "nothing was changed"));
   folder_.write("it.key", "");
   served.reload();
-  EXPECT_THAT(log(), HasSubstr("there is no private key in PEM in it; everything stays as it was"));
+  EXPECT_THAT(log(),
+              HasSubstr("the file contains no private key in PEM format; nothing was changed"));
   EXPECT_EQ(subject(served), "/CN=localhost");
   EXPECT_THAT(log(), testing::Not(HasSubstr("log.level is now")));
 }

@@ -2,12 +2,14 @@
 #include <troupe/server/configuration.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -82,6 +84,26 @@ std::optional<clash> find_clash(const configuration& in) {
   return std::nullopt;
 }
 
+struct renamed_key {
+  std::string_view before;
+  std::string_view now;
+};
+
+// The names of keys in earlier versions, in any table. The error for an old name gives the new one.
+constexpr std::array<renamed_key, 11> renamed_keys{{
+    {"handshake_time", "handshake_timeout"},
+    {"request_time", "request_timeout"},
+    {"idle_time", "idle_timeout"},
+    {"close_time", "close_timeout"},
+    {"unready_time", "unready_delay"},
+    {"drain_time", "drain_timeout"},
+    {"stop_time", "stop_timeout"},
+    {"run_time", "run_timeout"},
+    {"upgrade_time", "upgrade_timeout"},
+    {"search_rounds", "spin_rounds"},
+    {"when_full", "on_full"},
+}};
+
 // Reads the TOML tree of one file into a configuration.
 class reader {
  public:
@@ -99,6 +121,7 @@ class reader {
       }
     }
     check_tls(into.http.tls, root);
+    check_rates(into.http.limits, root);
     if (applications != nullptr) read_applications(into, *applications);
     return into;
   }
@@ -133,9 +156,16 @@ class reader {
   [[noreturn]] void refuse_unknown(const toml::key& key, const std::string& prefix,
                                    const std::vector<std::string>& names) const {
     const std::string nearest = troupe::detail::nearest(key.str(), names);
-    std::string text = in_quotes(prefix + std::string(key.str())) + " is no key; ";
-    if (nearest.empty()) {
-      text += "there are ";
+    std::string text = "unknown key " + in_quotes(prefix + std::string(key.str())) + "; ";
+    const auto renamed =
+        std::find_if(renamed_keys.begin(), renamed_keys.end(), [&](const renamed_key& each) {
+          return each.before == key.str() &&
+                 std::find(names.begin(), names.end(), each.now) != names.end();
+        });
+    if (renamed != renamed_keys.end()) {
+      text += "it is now " + prefix + std::string(renamed->now);
+    } else if (nearest.empty()) {
+      text += "the keys here are ";
       for (const std::string& each : names) text += (each == names.front() ? "" : ", ") + each;
     } else {
       text += "did you mean " + prefix + nearest + "?";
@@ -151,16 +181,35 @@ class reader {
                   (has_key ? "tls.key" : "tls.certificate") + " given: TLS needs both");
   }
 
+  void check_rates(const http::limits& limits, const toml::table& root) const {
+    const std::pair<const char*, std::uint64_t> rates[] = {
+        {"connections", limits.connections_per_second},
+        {"tls_handshakes", limits.tls_handshakes_per_second},
+        {"requests", limits.requests_per_second},
+        {"messages", limits.messages_per_second},
+        {"received_bytes", limits.received_bytes_per_second}};
+    for (const auto& [what, per_second] : rates) {
+      const std::string rate = "limits." + std::string(what);
+      const auto given = root.at_path(rate + "_burst");
+      if (!given || per_second != 0) continue;
+      refuse_at(file_, given.node()->source(),
+                rate + "_burst is given, but " + rate +
+                    "_per_second is 0: without a rate there is "
+                    "no limit");
+    }
+  }
+
   void read_applications(configuration& into, const toml::node& node) const {
     const toml::table* const all = node.as_table();
     if (all == nullptr) value(file_, "applications", node).refuse("tables");
     for (const auto& [key, each] : *all) {
       const std::string name(key.str());
       if (!detail::is_application_name(name)) {
-        refuse_at(file_, key.source(),
-                  "applications." + in_quotes(name) +
-                      " is no name of an application; allowed are letters, digits, '-' and '_', "
-                      "64 at most, a letter or a digit first");
+        refuse_at(
+            file_, key.source(),
+            "applications." + in_quotes(name) +
+                " is not a valid application name; allowed are at most 64 letters, digits, '-' "
+                "and '_', a letter or a digit first");
       }
       const toml::table* const table = each.as_table();
       if (table == nullptr) value(file_, "applications." + name, each).refuse("tables");
@@ -254,7 +303,7 @@ served_application application_at(const std::filesystem::path& path) {
   if (!detail::is_application_name(name)) {
     throw configuration_error(in_quotes(path.string()) + " would be the application " +
                               in_quotes(name) +
-                              "; a name has letters, digits, '-' and '_', 64 at most, and begins "
+                              "; a name has at most 64 letters, digits, '-' and '_', and begins "
                               "with a letter or a digit");
   }
   served_application made = detail::application_named(name);

@@ -73,6 +73,8 @@ port = 0
 loops = 2
 check_origin = false
 allowed_origins = ["https://example.org", "http://localhost:3000"]
+trusted_proxies = ["10.0.0.0/8", "::1"]
+proxy_header = "forwarded"
 [tls]
 certificate = "certificate.pem"
 key = "key.pem"
@@ -92,7 +94,21 @@ close_timeout = "4s"
 send_queue_bytes = "2 MiB"
 send_queues_bytes = "20 MiB"
 partial_messages_bytes = "30 MiB"
+upgrade_requests_bytes = "40 MiB"
 receive_window = 3
+connections_per_second = 21
+connections_burst = 22
+tls_handshakes_per_second = 23
+tls_handshakes_burst = 24
+requests_per_second = 25
+requests_burst = 26
+messages_per_second = 27
+messages_burst = 28
+throttled_messages_max = 29
+received_bytes_per_second = "30 KiB"
+received_bytes_burst = "31 KiB"
+rate_addresses_max = 32
+rate_addresses_bytes = "64 KiB"
 [shutdown]
 unready_delay = "15s"
 drain_timeout = "1m"
@@ -160,6 +176,8 @@ on_full = "evict"
   EXPECT_FALSE(all.http.check_origin);
   EXPECT_THAT(all.http.allowed_origins,
               ElementsAre("https://example.org", "http://localhost:3000"));
+  EXPECT_THAT(all.http.trusted_proxies, ElementsAre("10.0.0.0/8", "::1"));
+  EXPECT_EQ(all.http.proxy_header, http::proxy_header::forwarded);
   EXPECT_EQ(all.http.tls.certificate, folder_.path() / "certificate.pem");
   EXPECT_EQ(all.http.tls.key, folder_.path() / "key.pem");
   EXPECT_EQ(all.http.tls.min_version, http::tls_version::v1_3);
@@ -177,7 +195,21 @@ on_full = "evict"
   EXPECT_EQ(all.http.limits.send_queue_bytes, 2'097'152u);
   EXPECT_EQ(all.http.limits.send_queues_bytes, 20'971'520u);
   EXPECT_EQ(all.http.limits.partial_messages_bytes, 31'457'280u);
+  EXPECT_EQ(all.http.limits.upgrade_requests_bytes, 41'943'040u);
   EXPECT_EQ(all.http.limits.receive_window, 3u);
+  EXPECT_EQ(all.http.limits.connections_per_second, 21u);
+  EXPECT_EQ(all.http.limits.connections_burst, 22u);
+  EXPECT_EQ(all.http.limits.tls_handshakes_per_second, 23u);
+  EXPECT_EQ(all.http.limits.tls_handshakes_burst, 24u);
+  EXPECT_EQ(all.http.limits.requests_per_second, 25u);
+  EXPECT_EQ(all.http.limits.requests_burst, 26u);
+  EXPECT_EQ(all.http.limits.messages_per_second, 27u);
+  EXPECT_EQ(all.http.limits.messages_burst, 28u);
+  EXPECT_EQ(all.http.limits.throttled_messages_max, 29u);
+  EXPECT_EQ(all.http.limits.received_bytes_per_second, 30u * 1024);
+  EXPECT_EQ(all.http.limits.received_bytes_burst, 31u * 1024);
+  EXPECT_EQ(all.http.limits.rate_addresses_max, 32u);
+  EXPECT_EQ(all.http.limits.rate_addresses_bytes, 65'536u);
   EXPECT_EQ(all.http.limits.drain_timeout, 1min);
   EXPECT_EQ(all.unready_delay, 15s);
   EXPECT_EQ(all.stop_timeout, 250ms);
@@ -295,6 +327,24 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"listen.allowed_origins = ['example.org']",
        "t.toml:1:26: listen.allowed_origins is wrong: allowed origin \"example.org\": write "
        "scheme://host[:port]"},
+      {"listen.trusted_proxies = '10.0.0.1'",
+       "t.toml:1:26: listen.trusted_proxies is \"10.0.0.1\"; allowed are arrays of texts as "
+       "\"10.0.0.0/8\""},
+      {"listen.trusted_proxies = ['::1', '10.0.0.1/8']",
+       "t.toml:1:26: listen.trusted_proxies is wrong: \"10.0.0.1/8\" has bits after its prefix; "
+       "the "
+       "network is 10.0.0.0/8"},
+      {"listen.trusted_proxies = ['unix:/run/proxy']",
+       "t.toml:1:26: listen.trusted_proxies is wrong: \"unix:/run/proxy\" is a Unix domain socket, "
+       "but the server accepts TCP connections only; list the addresses of the proxies"},
+      {"listen.proxy_header = 'via'",
+       "t.toml:1:23: listen.proxy_header is \"via\"; allowed are \"any\", \"forwarded\", "
+       "\"x-forwarded-for\""},
+      {"limits.requests_per_second = -1",
+       "t.toml:1:30: limits.requests_per_second is -1; allowed are 0 to 1000000"},
+      {"limits.requests_burst = 5",
+       "t.toml:1:25: limits.requests_burst is given, but limits.requests_per_second is 0: without "
+       "a rate there is no limit"},
       {"listen = 8080", "t.toml:1:10: listen is 8080; allowed are tables"},
       {"limits.header_bytes = '8 kB'",
        "t.toml:1:23: limits.header_bytes is \"8 kB\"; allowed are bytes, or texts as \"64 KiB\", "
@@ -305,18 +355,18 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:1:23: limits.header_bytes is -5; allowed are bytes, or texts as \"64 KiB\", from "
        "256 B to 1 MiB"},
       {"limits.idle_timeout = 10",
-       "t.toml:1:20: limits.idle_timeout is 10; allowed are texts as \"10s\" or \"500ms\", from "
+       "t.toml:1:23: limits.idle_timeout is 10; allowed are texts as \"10s\" or \"500ms\", from "
        "10ms "
        "to 24h"},
       {"limits.idle_timeout = '1ms'",
-       "t.toml:1:20: limits.idle_timeout is \"1ms\"; allowed are 10ms to 24h"},
+       "t.toml:1:23: limits.idle_timeout is \"1ms\"; allowed are 10ms to 24h"},
       {"log.level = 'loud'",
        "t.toml:1:13: log.level is \"loud\"; allowed are \"debug\", \"info\", \"warning\", "
        "\"error\""},
       {"log.format = true", "t.toml:1:14: log.format is true; allowed are \"text\", \"json\""},
       {"log.to = 'page'", "t.toml:1:10: log.to is \"page\", a folder"},
       {"log.to = 'nowhere/a.log'",
-       "t.toml:1:10: log.to is \"nowhere/a.log\", but \"nowhere\" is no folder"},
+       "t.toml:1:10: log.to is \"nowhere/a.log\", but \"nowhere\" is not a folder"},
       {"admin.ready = 'ready'",
        "t.toml:1:15: admin.ready is \"ready\"; allowed are paths as \"/metrics\"; \"\" for none"},
       {"admin.ready = '/a?b'",
@@ -331,20 +381,29 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:1:1: tls.key is missing, with tls.certificate given: TLS needs both"},
 
       // keys
-      {"[listen]\nprot = 1", "t.toml:2:1: \"listen.prot\" is no key; did you mean listen.port?"},
+      {"[listen]\nprot = 1", "t.toml:2:1: unknown key \"listen.prot\"; did you mean listen.port?"},
       {"[listen]\nhost = 1",
-       "t.toml:2:1: \"listen.host\" is no key; there are address, port, loops, check_origin, "
-       "allowed_origins"},
-      {"[lisen]\nport = 1", "t.toml:1:2: \"lisen\" is no key; did you mean listen?"},
-      {"[aplications.one]", "t.toml:1:2: \"aplications\" is no key; did you mean applications?"},
+       "t.toml:2:1: unknown key \"listen.host\"; the keys here are address, port, loops, "
+       "check_origin, allowed_origins, trusted_proxies, proxy_header"},
+      {"limits.idle_time = '10s'",
+       "t.toml:1:8: unknown key \"limits.idle_time\"; it is now limits.idle_timeout"},
+      {"[system]\nsearch_rounds = 7",
+       "t.toml:2:1: unknown key \"system.search_rounds\"; it is now system.spin_rounds"},
+      {one + "limits.run_time = '1s'",
+       "t.toml:3:8: unknown key \"applications.one.limits.run_time\"; it is now "
+       "applications.one.limits.run_timeout"},
+      {"[lisen]\nport = 1", "t.toml:1:2: unknown key \"lisen\"; did you mean listen?"},
+      {"[aplications.one]", "t.toml:1:2: unknown key \"aplications\"; did you mean applications?"},
       {"x = 1",
-       "t.toml:1:1: \"x\" is no key; there are listen, tls, limits, shutdown, system, shared, "
+       "t.toml:1:1: unknown key \"x\"; the keys here are listen, tls, limits, shutdown, system, "
+       "shared, "
        "log, admin, applications"},
       {one + "instnaces = 2",
-       "t.toml:3:1: \"applications.one.instnaces\" is no key; did you mean "
+       "t.toml:3:1: unknown key \"applications.one.instnaces\"; did you mean "
        "applications.one.instances?"},
       {one + "limits.memory = 2",
-       "t.toml:3:8: \"applications.one.limits.memory\" is no key; there are memory_bytes, "
+       "t.toml:3:8: unknown key \"applications.one.limits.memory\"; the keys here are "
+       "memory_bytes, "
        "memory_warning_bytes, run_timeout, mailbox_messages, mailbox_bytes, waiting, timers, "
        "connections, subscriptions, metrics, upgrade_timeout"},
 
@@ -352,9 +411,9 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:3:12: applications.one.outgoing is \"all\"; allowed are true, false, hosts as "
        "[\"example.org:443\", \"*.example.org\"]"},
       {one + "outgoing = ['http://a']",
-       "t.toml:3:12: applications.one.outgoing is wrong: \"http://a\" has a port that is none, "
-       "from 1 "
-       "to 65535: write \"example.org:443\", \"example.org\", \"*.example.org\", \"10.0.0.7:80\" "
+       "t.toml:3:12: applications.one.outgoing is wrong: \"http://a\" has an invalid port; "
+       "allowed are 1 to 65535: write \"example.org:443\", \"example.org\", \"*.example.org\", "
+       "\"10.0.0.7:80\" "
        "or "
        "\"[::1]:80\""},
       {one + "outgoing_trusted = 'no.pem'",
@@ -368,8 +427,8 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
       {"[applications.one]\nroute = '/x'",
        "t.toml:1:1: applications.one.from is missing: a folder with main.lua or a file of Lua"},
       {"[applications.\"a b\"]\nfrom = 'apps/one'",
-       "t.toml:1:15: applications.\"a b\" is no name of an application; allowed are letters, "
-       "digits, '-' and '_', 64 at most, a letter or a digit first"},
+       "t.toml:1:15: applications.\"a b\" is not a valid application name; allowed are at most 64 "
+       "letters, digits, '-' and '_', a letter or a digit first"},
       {"[applications.one]\nfrom = 'apps/none'",
        "t.toml:2:8: applications.one.from is \"apps/none\", but \"apps/none\" is not a folder with "
        "main.lua or a file of Lua"},
@@ -394,13 +453,13 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
        "t.toml:3:13: applications.one.instances is 0; allowed are 1 to 1024"},
       {one + "config = 7", "t.toml:3:10: applications.one.config is 7; allowed are tables"},
       {one + "config.day = 2026-01-02",
-       "t.toml:3:1: applications.one.config has a date in it; scripts are given JSON, write it as "
-       "a text"},
+       "t.toml:3:1: applications.one.config contains a date, which JSON cannot represent; write it "
+       "as a string"},
       {one + "config = { a = [nan] }",
-       "t.toml:3:10: applications.one.config has a number in it that is none; scripts are given "
-       "JSON, write a text"},
+       "t.toml:3:10: applications.one.config contains a number that JSON cannot represent; write "
+       "it as a string"},
       {one + "limits.run_timeout = '2h'",
-       "t.toml:3:19: applications.one.limits.run_timeout is \"2h\"; allowed are 1ms to 1h"},
+       "t.toml:3:22: applications.one.limits.run_timeout is \"2h\"; allowed are 1ms to 1h"},
       {one + "limits.memory_warning_bytes = '65 MiB'",
        "t.toml:3:31: applications.one.limits.memory_warning_bytes is 65 MiB, more than "
        "applications.one.limits.memory_bytes, 64 MiB"},

@@ -38,8 +38,8 @@ local::endpoint endpoint_at(const fs::path& at) {
   try {
     return local::endpoint(at.string());
   } catch (const boost::system::system_error&) {
-    refuse(at, "has too long a path: " + std::to_string(at.string().size()) +
-                   " bytes; a socket's has about 100 at most");
+    refuse(at, "has a path that is too long: " + std::to_string(at.string().size()) +
+                   " bytes; allowed are about 100");
   }
 }
 
@@ -71,7 +71,7 @@ struct control_socket::state {
     std::error_code ignored;
     const auto there = fs::symlink_status(path, ignored);
     if (fs::exists(there)) {
-      if (!fs::is_socket(there)) refuse(path, "is a file already, and no socket");
+      if (!fs::is_socket(there)) refuse(path, "exists already and is not a socket");
       if (somebody_listens(here)) refuse(path, "is in use by another server");
       fs::remove(path, ignored);
     }
@@ -85,7 +85,7 @@ struct control_socket::state {
       if (error) throw boost::system::system_error(error);
       acceptor.listen(4);
     } catch (const boost::system::system_error& e) {
-      refuse(path, "cannot be made: " + e.code().message());
+      refuse(path, "cannot be created: " + e.code().message());
     }
     accept();
     thread = std::thread([this] { context.run(); });
@@ -175,8 +175,8 @@ command_result send_command(const fs::path& to, const std::string& command,
   const std::string_view all = answer;
   const std::string_view first = all.substr(0, std::min(all.find('\n'), all.size()));
   if (!ended || (first != "done" && first != "failed")) {
-    throw std::runtime_error("the server at '" + to.string() + "' has not answered" +
-                             (ended ? "" : " in time; its log says what becomes of it"));
+    throw std::runtime_error("the server at '" + to.string() + "' did not reply" +
+                             (ended ? "" : " in time; see its log for the result"));
   }
   return {.done = first == "done", .text = answer.substr(first.size() + 1)};
 }

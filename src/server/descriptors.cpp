@@ -53,7 +53,7 @@ connection_room room_for_connections(const configuration& what, std::size_t desc
       std::max({descriptors - std::min(descriptors, reserved), descriptors / 2, std::size_t{1}});
   if (room >= wanted) return {wanted};
   return {room, "limits.connections_max is " + std::to_string(wanted) + ", but only " +
-                    std::to_string(room) + " connections are let in: the process may open " +
+                    std::to_string(room) + " connections are accepted: the process may open " +
                     std::to_string(descriptors) + " descriptors, of which " +
                     std::to_string(descriptors - room) +
                     " are kept for other things. Raise the hard limit (LimitNOFILE= of systemd, "

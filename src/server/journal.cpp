@@ -112,8 +112,8 @@ void journal::say_what_is_left_out(const std::shared_ptr<const output>& to, time
   const std::uint64_t before = said_left_out_.exchange(all, relaxed);  // [count] relaxed: as above
   const std::string text =
       std::to_string(all - before) +
-      " lines of the access log were left out: more came than log.access_per_second, or than can "
-      "be written";
+      " lines of the access log were dropped: they exceeded log.access_per_second, or the disk was "
+      "too slow";
   const lua::log_line line{
       .how = lua::severity::warning, .application = {}, .instance = 0, .text = text};
   (void)queue_.push({to, std::chrono::system_clock::now(), to->text_of(line)});

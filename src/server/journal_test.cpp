@@ -125,7 +125,7 @@ TEST_F(journal_in, requests_beyond_the_quota_are_left_out_and_counted) {
     log.write(request);
     log.settle();
     for (const std::string& line : lines("log")) {
-      if (line.find("lines of the access log were left out") != std::string::npos) return true;
+      if (line.find("lines of the access log were dropped") != std::string::npos) return true;
     }
     return false;
   };
@@ -167,7 +167,7 @@ TEST_F(journal_in, requests_that_were_left_out_are_told_once) {
   }
   std::vector<std::string> told;
   for (const std::string& line : lines("log")) {
-    const auto at = line.find(" lines of the access log were left out");
+    const auto at = line.find(" lines of the access log were dropped");
     if (at != std::string::npos) told.push_back(line.substr(line.rfind(' ', at - 1) + 1, 1));
   }
   EXPECT_THAT(told, ElementsAre("2", "4"));

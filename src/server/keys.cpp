@@ -9,6 +9,7 @@
 #include <troupe/scheduler/tuning.hpp>
 
 #include "http/origin.hpp"
+#include "http/trusted_proxies.hpp"
 
 namespace troupe::server::detail {
 namespace {
@@ -23,6 +24,9 @@ constexpr std::uint64_t GiB = 1024 * MiB;
 
 // The maximum that a system accepts.
 constexpr std::uint64_t most_messages = troupe::detail::mailbox_limits::units_max / 4;
+
+// Of connections, handshakes, requests and messages.
+constexpr std::uint64_t most_per_second = 1'000'000;
 
 bool is_alphanumeric(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
@@ -80,6 +84,31 @@ setting<configuration> origins() {
               }};
 }
 
+setting<configuration> proxies() {
+  const std::string example = "texts as \"10.0.0.0/8\"";
+  return {.name = "listen.trusted_proxies",
+          .allowed = example,
+          .set =
+              [=](configuration& of, const value& is) {
+                const auto given = is.texts();
+                if (!given) is.refuse("arrays of " + example);
+                try {
+                  const http::detail::trusted_proxies checked(*given);
+                } catch (const std::invalid_argument& wrong) {
+                  is.refuse_as(std::string("is wrong: ") + wrong.what());
+                }
+                of.http.trusted_proxies = *given;
+              },
+          .get =
+              [](const configuration& of) {
+                std::string all;
+                for (const std::string& each : of.http.trusted_proxies) {
+                  all += (all.empty() ? "" : ", ") + in_quotes(each);
+                }
+                return "[" + all + "]";
+              }};
+}
+
 bool can_be_made(const std::filesystem::path& path) {
   return is_folder(path.has_parent_path() ? path.parent_path() : ".") && !is_folder(path);
 }
@@ -99,7 +128,7 @@ setting<configuration> log_to() {
                 const auto folder = std::filesystem::path(of.log.to).parent_path();
                 if (!folder.empty() && !is_folder(folder)) {
                   is.refuse_as("is " + in_quotes(*given) + ", but " + in_quotes(folder.string()) +
-                               " is no folder");
+                               " is not a folder");
                 }
               },
           .get = [](const configuration& of) { return in_quotes(of.log.to); }};
@@ -200,6 +229,11 @@ std::vector<setting<configuration>> make_server_keys() {
       number<of>("listen.loops", listening(&http::options::loops), 1, 256),
       flag<of>("listen.check_origin", listening(&http::options::check_origin)),
       origins(),
+      proxies(),
+      word<of>("listen.proxy_header", listening(&http::options::proxy_header),
+               {{"any", http::proxy_header::any},
+                {"forwarded", http::proxy_header::forwarded},
+                {"x-forwarded-for", http::proxy_header::x_forwarded_for}}),
 
       // From one certificate to another. Turning TLS on or off requires a restart: see
       // application_server.
@@ -225,7 +259,33 @@ std::vector<setting<configuration>> make_server_keys() {
       size<of>("limits.send_queues_bytes", http_limit(&limits::send_queues_bytes), KiB, 1024 * GiB),
       size<of>("limits.partial_messages_bytes", http_limit(&limits::partial_messages_bytes), KiB,
                1024 * GiB),
+      size<of>("limits.upgrade_requests_bytes", http_limit(&limits::upgrade_requests_bytes), KiB,
+               1024 * GiB),
       number<of>("limits.receive_window", http_limit(&limits::receive_window), 1, 65'536),
+
+      number<of>("limits.connections_per_second", http_limit(&limits::connections_per_second), 0,
+                 most_per_second),
+      number<of>("limits.connections_burst", http_limit(&limits::connections_burst), 0,
+                 most_per_second),
+      number<of>("limits.tls_handshakes_per_second", http_limit(&limits::tls_handshakes_per_second),
+                 0, most_per_second),
+      number<of>("limits.tls_handshakes_burst", http_limit(&limits::tls_handshakes_burst), 0,
+                 most_per_second),
+      number<of>("limits.requests_per_second", http_limit(&limits::requests_per_second), 0,
+                 most_per_second),
+      number<of>("limits.requests_burst", http_limit(&limits::requests_burst), 0, most_per_second),
+      number<of>("limits.messages_per_second", http_limit(&limits::messages_per_second), 0,
+                 most_per_second),
+      number<of>("limits.messages_burst", http_limit(&limits::messages_burst), 0, most_per_second),
+      number<of>("limits.throttled_messages_max", http_limit(&limits::throttled_messages_max), 1,
+                 1'000'000'000),
+      size<of>("limits.received_bytes_per_second", http_limit(&limits::received_bytes_per_second),
+               0, GiB),
+      size<of>("limits.received_bytes_burst", http_limit(&limits::received_bytes_burst), 0, GiB),
+      number<of>("limits.rate_addresses_max", http_limit(&limits::rate_addresses_max), 1,
+                 100'000'000),
+      size<of>("limits.rate_addresses_bytes", http_limit(&limits::rate_addresses_bytes), 64 * KiB,
+               64 * GiB),
 
       time<of>("shutdown.unready_delay", at(&of::unready_delay), 0ms, 1h),
       time<of>("shutdown.drain_timeout", http_limit(&limits::drain_timeout), 10ms, 24h),

@@ -33,9 +33,9 @@ json to_json(const toml::node& node) {
       return node.as_boolean()->get();
     case toml::node_type::floating_point:
       if (std::isfinite(node.as_floating_point()->get())) return node.as_floating_point()->get();
-      throw std::string("has a number in it that is none; scripts are given JSON, write a text");
+      throw std::string("contains a number that JSON cannot represent; write it as a string");
     default:
-      throw std::string("has a date in it; scripts are given JSON, write it as a text");
+      throw std::string("contains a date, which JSON cannot represent; write it as a string");
   }
 }
 
@@ -94,7 +94,7 @@ std::string value::json() const {
   } catch (const std::string& why) {
     refuse_as(why);
   } catch (const nlohmann::json::exception&) {
-    refuse_as("has a text in it that is no UTF-8");
+    refuse_as("contains a string that is not valid UTF-8");
   }
 }
 

@@ -76,7 +76,7 @@ choice_log choice_log::parse(std::string_view text) {
     }
     choice one;
     if (!take(rest, one.chosen) || !take(rest, one.count) || one.chosen >= one.count) {
-      refuse(number, line, "two numbers, the first the smaller one, and what was chosen");
+      refuse(number, line, "two numbers, the first one smaller, and the name of the choice");
     }
     log.choices.push_back(one);
   }

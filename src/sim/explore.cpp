@@ -120,28 +120,27 @@ std::string last_lines(const std::string& text, std::size_t lines) {
 
 }  // namespace
 
-// How many choices of a failed run are not the plainest, as a part of a sentence.
-static std::string not_the_plainest_in_words(std::size_t count) {
-  return std::to_string(count) +
-         (count == 1 ? " choice that is not the plainest" : " choices that are not the plainest");
+static std::string non_default_choices(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " non-default choice" : " non-default choices");
 }
 
 // Removes the end of the trace, which text() prints separately.
 static std::string without_trace(const std::string& why) {
-  return why.substr(0, why.find(" The last that happened:"));
+  return why.substr(0, why.find(" Last events:"));
 }
 
 std::string explored::text() const {
-  if (!failure) return "all " + std::to_string(runs) + " runs went well";
+  if (!failure) return "all " + std::to_string(runs) + " runs succeeded";
   const failed_run& f = *failure;
   std::string all = "the run with the seed " + std::to_string(f.seed) + " failed (" +
                     std::to_string(runs) + " were tried): " + without_trace(f.why) + "\n";
   if (!f.log.choices.empty() || !f.trace.empty()) {
-    all += "The simplest that was found has " + not_the_plainest_in_words(f.chosen) + ", of " +
-           std::to_string(f.chosen_at_first) + ". Its end:\n" + last_lines(f.trace, 40);
+    all += "Simplest failing run: " + non_default_choices(f.chosen) + " (" +
+           std::to_string(f.chosen_at_first) + " in the original run). Last events:\n" +
+           last_lines(f.trace, 40);
   }
-  all += "To have it again: TROUPE_SIM_SEED=" + std::to_string(f.seed);
-  if (!f.log_file.empty()) all += ", or the simplest: TROUPE_SIM_LOG=" + f.log_file;
+  all += "To reproduce it: TROUPE_SIM_SEED=" + std::to_string(f.seed);
+  if (!f.log_file.empty()) all += ", or its simplest form: TROUPE_SIM_LOG=" + f.log_file;
   return all + "\n";
 }
 
@@ -155,7 +154,8 @@ explored explore(const exploration& how, const std::function<void(simulation&)>&
     return all;
   }
   if (detail::thread_host::here() != nullptr) {
-    throw std::logic_error("troupe: explore() within a simulation: let that one end before");
+    throw std::logic_error(
+        "troupe: explore() was called within a simulation: destroy that simulation first");
   }
   const unsigned processes = static_cast<unsigned>(std::clamp<std::uint64_t>(
       how.processes != 0 ? how.processes : std::max(1u, std::thread::hardware_concurrency()), 1,

@@ -198,7 +198,7 @@ TEST(layout, does_not_change_what_is_said_of_who_is_gone) {
     sim.run_until_idle();
     return std::string();
   });
-  EXPECT_THAT(trace, HasSubstr("seen: linked with actor #1, which had ended before"));
+  EXPECT_THAT(trace, HasSubstr("seen: linked with actor #1, which had already terminated"));
 }
 
 class waits_for_name : public actor {

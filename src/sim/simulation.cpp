@@ -33,7 +33,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
         recorder_(std::make_shared<recorder>(now_, options.trace_lines)) {
     if (detail::thread_host::here() != nullptr) {
       throw std::logic_error(
-          "troupe: this thread has a simulation already: let that one end before the next begins");
+          "troupe: this thread already has a simulation: destroy it before creating another");
     }
     detail::thread_host::here() = this;
     detail::conductor::here() = this;
@@ -41,10 +41,13 @@ class simulation::world final : public detail::thread_host, public detail::condu
   world(const world&) = delete;
   world& operator=(const world&) = delete;
   ~world() {
-    TROUPE_EXPECTS(chores_.empty(),
-                   "a system outlives the simulation in which it was made: destroy it first");
+    TROUPE_EXPECTS(chores_.empty(), "a system outlives its simulation: destroy the system first");
     detail::pool_asks_its_host(false);
-    if (broken_) std::fprintf(stderr, "troupe: nobody has asked: %s", broken_->what.c_str());
+    if (broken_)
+      std::fprintf(stderr,
+                   "troupe: a broken invariant was not reported, because simulation::check() was "
+                   "not called: %s",
+                   broken_->what.c_str());
     detail::thread_host::here() = nullptr;
     detail::conductor::here() = nullptr;
   }
@@ -78,7 +81,8 @@ class simulation::world final : public detail::thread_host, public detail::condu
 
   void schedule(detail::conducted_executor& at, detail::runnable& r) noexcept override {
     TROUPE_EXPECTS(detail::thread_host::here() == this,
-                   "a message from another thread came into a simulation: it has one thread only");
+                   "a message was sent into a simulation from another thread: a simulation has one "
+                   "thread only");
     ready_.push_back({.at = &at, .to = &r});
   }
   void schedule(detail::errand& e) noexcept override {
@@ -361,7 +365,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
       } catch (const std::exception& e) {
         why = std::string("threw: ") + e.what();
       } catch (...) {
-        why = "threw an exception that is no std::exception";
+        why = "threw an exception that is not a std::exception";
       }
       recorder_->keep_no_more();
       broken_ = broken{each.name, "\"" + each.name + "\" " + why + where_we_are()};
@@ -376,7 +380,7 @@ class simulation::world final : public detail::thread_host, public detail::condu
       const std::string file = write_log(choices_.seed(), choices_.log().text());
       if (!file.empty()) text += " Its choices are in " + file + " (TROUPE_SIM_LOG).";
     }
-    return text + " The last that happened:\n" + recorder_->last(20);
+    return text + " Last events:\n" + recorder_->last(20);
   }
 
   // Runs the chores outside of turns, as the runtime's threads would, until no chore causes work
@@ -392,14 +396,12 @@ class simulation::world final : public detail::thread_host, public detail::condu
   }
 
   [[noreturn]] void never_wakes() const noexcept {
-    std::fprintf(
-        stderr,
-        "troupe: in a simulation with the seed %llu a thread waits for what will never "
-        "come: nobody has "
-        "anything to do, and no timer is armed%s. The last that happened:\n%s",
-        static_cast<unsigned long long>(choices_.seed()),
-        waits_within_ > 1 ? "; it waits within a handler that another one waits below" : "",
-        recorder_->text().c_str());
+    std::fprintf(stderr,
+                 "troupe: in a simulation with the seed %llu a thread waits forever: no actor can "
+                 "run, and no timer is armed%s. Last events:\n%s",
+                 static_cast<unsigned long long>(choices_.seed()),
+                 waits_within_ > 1 ? "; its handler runs inside another handler that waits" : "",
+                 recorder_->text().c_str());
     std::terminate();
   }
 

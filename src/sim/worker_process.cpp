@@ -60,7 +60,7 @@ outcome run_here(choices by, simulation_options options,
   } catch (const std::exception& e) {
     failed(std::string("exception ") + e.what(), std::string("threw: ") + e.what());
   } catch (...) {
-    failed("exception", "threw an exception that is no std::exception");
+    failed("exception", "threw an exception that is not a std::exception");
   }
   if (came.failed) {
     came.log = sim.choices().text();
@@ -105,7 +105,7 @@ void say_failed(int to, const outcome& came) {
 
 std::string how_ended(int signal) {
   return signal == SIGALRM ? std::string(too_long)
-                           : std::string("ended its process: ") + ::strsignal(signal);
+                           : std::string("terminated its process: ") + ::strsignal(signal);
 }
 
 // ── The report of a crashing run ──────────────────────────────────────────────────────────────
@@ -173,13 +173,13 @@ void hear_of_crashes() {
 
 worker_process::worker_process(const order& what) : longest_run_(limit_of(*what.how)) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) refuse("no pipe");
+  if (::pipe(ends.data()) != 0) refuse("cannot create a pipe");
   std::fflush(nullptr);
   process_ = ::fork();
   if (process_ < 0) {
     ::close(ends[0]);
     ::close(ends[1]);
-    refuse("no process");
+    refuse("cannot create a process");
   }
   if (process_ == 0) {
     ::close(ends[0]);
@@ -277,7 +277,7 @@ worker_process::report worker_process::heard() const {
     all.last.kind = all.last.why;
   } else if (!is_over) {
     all.last.failed = true;
-    all.last.why = "ended its process with " + std::to_string(WEXITSTATUS(status_));
+    all.last.why = "exited its process with status " + std::to_string(WEXITSTATUS(status_));
     all.last.kind = all.last.why;
   }
   return all;

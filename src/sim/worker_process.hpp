@@ -27,7 +27,8 @@ struct outcome {
 };
 
 /// The kind of runs that do not finish in time.
-inline constexpr std::string_view too_long = "lasted for too long";
+inline constexpr std::string_view too_long =
+    "exceeded the time limit of a run (exploration::longest_run)";
 
 /// A forked copy of this process that executes runs one at a time, and its output so far.
 ///

@@ -20,9 +20,10 @@ detail::control_block* siblings::find(std::string_view name, const detail::actor
     }
     detail::control_block* const held = detail::control_block::hold_to_the_end(each.who);
     if (held != nullptr) return held;
-    throw std::logic_error("the sibling \"" + std::string(name) + "\" has ended for good");
+    throw std::logic_error("the sibling \"" + std::string(name) +
+                           "\" has terminated and is not restarted");
   }
-  throw std::logic_error("there is no sibling \"" + std::string(name) + "\"");
+  throw std::logic_error("the sibling \"" + std::string(name) + "\" does not exist");
 }
 
 namespace detail {

@@ -64,7 +64,7 @@ child_status status_of(const child_state& child) {
 
 std::string too_many_failures(const child_state& child, const child_note& last,
                               const supervision& rules) {
-  return its_child(child) + " ended again (" + std::string(to_string(last.reason)) +
+  return its_child(child) + " terminated again (" + std::string(to_string(last.reason)) +
          (last.text.empty() ? "" : ": ") + last.text + ") after " +
          std::to_string(rules.max_restarts) + " restarts within " + in_milliseconds(rules.within);
 }

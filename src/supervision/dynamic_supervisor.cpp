@@ -14,9 +14,9 @@ namespace troupe::detail {
 
 void check_class(const child_spec& spec, const actor_type& expected) {
   if (spec.type().identity == expected.identity) return;
-  throw std::invalid_argument("start_child: the specification \"" + spec.name() + "\" is one of " +
-                              std::string(spec.type().name) + ", and not of " +
-                              std::string(expected.name) + ": name its class in start_child<…>");
+  throw std::invalid_argument("start_child: the specification \"" + spec.name() +
+                              "\" is for the class " + std::string(spec.type().name) + ", not " +
+                              std::string(expected.name) + ": use start_child<…> with its class");
 }
 
 dynamic_children::dynamic_children(const supervision& rules, const dispatch& notes)

@@ -35,7 +35,7 @@ name_registry::~name_registry() {
 void name_registry::check_home(control_block& of) const {
   if (of.home().owner() == &system_) return;
   throw std::logic_error("the actor " + std::string(of.name()) +
-                         " belongs to another system than these troupe::registry");
+                         " belongs to another system than this troupe::registry");
 }
 
 void name_registry::release(name_entry& ended) noexcept {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "actor/forked.hpp"
 #include "name_registry.hpp"
 
 namespace troupe {
@@ -18,9 +19,15 @@ namespace {
 
 void check(std::string_view name) {
   if (!name.empty() && name.size() <= registry::bytes_max) return;
-  throw std::invalid_argument("troupe: a name of " + std::to_string(name.size()) +
+  throw std::invalid_argument("troupe: a registered name has " + std::to_string(name.size()) +
                               " bytes; it must have between 1 and " +
                               std::to_string(registry::bytes_max));
+}
+
+// In a forked child, a mutex may stay locked.
+name_registry::part& usable_part(name_registry& all, std::string_view name) {
+  detail::check_not_forked("no name can be looked up");
+  return all.part_of(name);
 }
 
 // Releases an actor that was found under a mutex once the mutex is free. It may be the last
@@ -98,7 +105,7 @@ registration registry::add_block(std::string_view name, control_block& who,
   check(name);
   registry_->check_home(who);
   auto fresh = std::make_unique<name_entry>(*registry_, name, who, type);
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   told_waiters told;
   const std::lock_guard lock(here.guard);
   const auto [at, is_new] = here.names.try_emplace(fresh->name, fresh.get());
@@ -126,7 +133,7 @@ registration registry::add_block(std::string_view name, control_block& who,
 
 bool registry::remove(std::string_view name, const address& who) const {
   std::unique_ptr<name_entry> own;
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   const std::lock_guard lock(here.guard);
   const auto at = here.names.find(name);
   if (at == here.names.end() || at->second->who != who) return false;
@@ -173,7 +180,7 @@ control_block* hold_if_it_is(const entry_seen& seen, std::string_view name,
 
 control_block* registry::find_block(std::string_view name, const detail::named_type& type,
                                     detail::miss& none) const {
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   std::unique_lock lock(here.guard);
   const entry_seen seen = look(here, name);
   lock.unlock();
@@ -184,7 +191,7 @@ control_block* registry::find_block(std::string_view name,
                                     const detail::message_identity* const* wanted,
                                     const detail::dispatch** how, std::size_t count,
                                     detail::miss& none) const {
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   std::unique_lock lock(here.guard);
   const entry_seen seen = look(here, name);
   lock.unlock();
@@ -202,7 +209,7 @@ control_block* registry::find_block(std::string_view name,
 }
 
 address registry::find_address(std::string_view name) const {
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   std::unique_lock lock(here.guard);
   const entry_seen seen = look(here, name);
   lock.unlock();
@@ -216,11 +223,11 @@ control_block* registry::wait_for_block(std::string_view name, const detail::nam
   check(name);
   if (const control_block* const running = detail::this_turn().running;
       running != nullptr && !running->runs_on().may_block()) {
-    throw std::logic_error(
-        "registry::wait_for() in a handler of " + std::string(running->name()) +
-        " would hold up the thread that it shares: use registry::notify_on_register()");
+    throw std::logic_error("registry::wait_for() in a handler of " + std::string(running->name()) +
+                           " would block a thread that it shares with other actors: use "
+                           "registry::notify_on_register()");
   }
-  name_registry::part& here = registry_->part_of(name);
+  name_registry::part& here = usable_part(*registry_, name);
   std::unique_lock lock(here.guard);
   for (;;) {
     control_block* const held = hold_if_it_is(look(here, name), name, type, none);
@@ -262,7 +269,7 @@ void name_registry::notify_on_register(std::string_view name, control_block& who
   }
   check(name);
   check_home(whom);
-  part& here = part_of(name);
+  part& here = usable_part(*this, name);
   held_actor holder;
   std::unique_lock lock(here.guard);
   const entry_seen seen = look(here, name);
@@ -298,7 +305,7 @@ void name_registry::notify_on_register(std::string_view name, control_block& who
 bool name_registry::cancel_notification(std::string_view name, const address& whom,
                                         const awaited_name* handler) {
   std::unique_ptr<name_waiter> own;
-  part& here = part_of(name);
+  part& here = usable_part(*this, name);
   const std::lock_guard lock(here.guard);
   const auto group = here.waiting.find(name);
   if (group == here.waiting.end()) return false;
@@ -342,14 +349,14 @@ std::string detail::to_string(const miss& what) {
     case not_found::nothing:
       break;
     case not_found::not_there:
-      return name + " belongs to nobody: register it first, or wait for it";
+      return name + " is not registered: register it first, or wait for it";
     case not_found::another_type:
       return name + " belongs to an actor of the class " + registered + ", not " +
              std::string(what.asked);
     case not_found::not_understood:
       if (what.asked.empty()) {
         return name + " belongs to an actor of the class " + registered +
-               ", which does not say what it understands: give it using messages = "
+               ", which does not list its message types: add using messages = "
                "troupe::messages<...>";
       }
       return name + " belongs to an actor of the class " + registered +

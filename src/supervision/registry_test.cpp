@@ -86,7 +86,7 @@ TEST(names, say_that_nobody_has_it) {
   const auto found = t.names.find<account>("bank/bob");
   EXPECT_FALSE(found);
   EXPECT_EQ(found.why(), not_found::not_there);
-  EXPECT_THAT(found.error(), HasSubstr("\"bank/bob\" belongs to nobody"));
+  EXPECT_THAT(found.error(), HasSubstr("\"bank/bob\" is not registered"));
   EXPECT_FALSE(*found);
   EXPECT_EQ(t.names.find_address("bank/bob"), address{});
 }
@@ -125,7 +125,7 @@ TEST(names, say_what_is_not_understood) {
               AllOf(HasSubstr("which does not understand"), HasSubstr("question")));
   const auto unsaid = t.names.find_recipient<ask_for>("bank/clerk");
   EXPECT_EQ(unsaid.why(), not_found::not_understood);
-  EXPECT_THAT(unsaid.error(), HasSubstr("does not say what it understands"));
+  EXPECT_THAT(unsaid.error(), HasSubstr("does not list its message types"));
   EXPECT_EQ(t.names.find_recipient<deposit>("bank/bob").why(), not_found::not_there);
 }
 

@@ -112,7 +112,7 @@ TEST(names_wait, says_after_its_time_that_nobody_has_it) {
   ASSERT_TRUE(o.comes(1));
   o.all.add("a", o.a);
   o.on.play();
-  EXPECT_EQ(o.log.lines(), lines{"belongs to nobody: register it first, or wait for it"});
+  EXPECT_EQ(o.log.lines(), lines{"is not registered: register it first, or wait for it"});
 }
 
 TEST(names_wait, finds_it_if_it_comes_when_the_time_is_over) {

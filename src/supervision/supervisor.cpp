@@ -29,8 +29,8 @@ supervisor::supervisor(const supervision& rules, const std::vector<child_spec>& 
   std::unordered_set<std::string> names;
   for (const child_spec& each : children) {
     if (!names.insert(each.name()).second) {
-      throw std::invalid_argument("troupe::supervisor: there are two children \"" + each.name() +
-                                  "\"");
+      throw std::invalid_argument("troupe::supervisor: two children have the name \"" +
+                                  each.name() + "\"");
     }
     children_.push_back({.spec = each});
   }

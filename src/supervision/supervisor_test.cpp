@@ -55,7 +55,7 @@ TEST(supervisor, a_sibling_that_is_not_there_is_named) {
                                  return pupil(a);
                                }).options({.where = bound_to(on.pump)}));
   ASSERT_EQ(on.told.failures().size(), 2u);
-  EXPECT_THAT(on.told.failures()[0].what, HasSubstr("there is no sibling \"b\""));
+  EXPECT_THAT(on.told.failures()[0].what, HasSubstr("the sibling \"b\" does not exist"));
 }
 
 TEST(supervisor, a_sibling_of_another_class_is_named) {
@@ -247,9 +247,10 @@ TEST(supervisor, too_many_failures_are_its_own) {
   EXPECT_EQ(child.join(), exit_reason::failed);
   EXPECT_EQ(a.alive + b.alive, 0);
   EXPECT_EQ(b.log.lines().back(), "destroyed");
-  EXPECT_THAT(on.told.failures().back().what,
-              HasSubstr("its child \"a\" ended again (failed: why not) after 2 restarts within "
-                        "10000 ms"));
+  EXPECT_THAT(
+      on.told.failures().back().what,
+      HasSubstr(
+          "its child \"a\" terminated again (failed: why not) after 2 restarts within 10000 ms"));
 }
 
 TEST(supervisor, restarts_that_lie_apart_are_not_too_many) {

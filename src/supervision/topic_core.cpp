@@ -12,6 +12,7 @@
 #include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 
+#include "actor/forked.hpp"
 #include "actor/overload_rules.hpp"
 #include "actor/runtime.hpp"
 #include "base/accounts.hpp"
@@ -51,6 +52,8 @@ void count(publication& done, delivery what) noexcept {
 
 namespace {
 
+constexpr const char* no_topic = "a troupe::topic cannot be used";
+
 struct topic_key {
   std::string name;
   type_identity type;
@@ -86,7 +89,7 @@ class named_topic final : public topic_core {
       : table_(table), key_(std::move(key)) {}
   ~named_topic() override {
     const auto table = table_.lock();
-    if (table == nullptr) return;
+    if (table == nullptr || is_forked_child()) return;
     const std::lock_guard lock(table->guard);
     const auto at = table->topics.find(key_);
     // A new topic of this name may exist already.
@@ -126,6 +129,7 @@ std::shared_ptr<topic_core> topic_core::named(system& of, std::string_view name,
                                 " bytes; it must have between 1 and " +
                                 std::to_string(registry::bytes_max));
   }
+  check_not_forked(no_topic);
   const auto& table = extension_of<topic_registry>(of).table;
   topic_key key{std::string(name), type.type};
   const auto fresh = std::make_shared<named_topic>(table, key);
@@ -176,6 +180,7 @@ void topic_core::take_out(subscriber& one, leftovers& left) noexcept {
 
 topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
                                   const shared_block* if_retained, bool wants_retained) {
+  check_not_forked(no_topic);
   envelope* message = nullptr;
   struct discard_unless_sent {
     envelope*& message;
@@ -218,6 +223,7 @@ topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
 }
 
 bool topic_core::remove(subscriber& one) noexcept {
+  if (is_forked_child()) return false;
   leftovers left;
   const std::lock_guard lock(mutex_);
   if (one.topic_ == nullptr) return false;
@@ -235,6 +241,7 @@ void topic_core::release(subscriber& ended) noexcept {
 }
 
 std::shared_ptr<const subscribers> topic_core::begin(shared_block* message) {
+  check_not_forked(no_topic);
   shared_reference last;
   const std::lock_guard lock(mutex_);
   if (copy_ == nullptr) {
@@ -248,6 +255,7 @@ std::shared_ptr<const subscribers> topic_core::begin(shared_block* message) {
 }
 
 shared_reference topic_core::retained() const noexcept {
+  if (is_forked_child()) return nullptr;  // add() throws
   const std::lock_guard lock(mutex_);
   if (retained_ == nullptr) return nullptr;
   hold(*retained_);
@@ -255,6 +263,7 @@ shared_reference topic_core::retained() const noexcept {
 }
 
 std::size_t topic_core::count() const noexcept {
+  if (is_forked_child()) return 0;
   const std::lock_guard lock(mutex_);
   return list_.size();
 }

@@ -105,10 +105,10 @@ control_block* to_the_least_loaded::choose(const envelope&) const noexcept {
 }
 
 void check_workers(std::size_t count, bool are_alike) {
-  if (count == 0) throw std::invalid_argument("troupe: a router was made without workers");
+  if (count == 0) throw std::invalid_argument("troupe: a router needs at least one worker");
   if (!are_alike) {
     throw std::invalid_argument(
-        "troupe: the workers of a router must be actors of one class, and none of the references "
+        "troupe: the workers of a router must be actors of the same class, and no reference may be "
         "empty");
   }
 }

@@ -12,7 +12,7 @@ namespace troupe {
 bool adaptive_mutex::lock_slowly(word mine, const time_point* deadline) noexcept {
   word found = state_.load(relaxed);  // [mutex] relaxed: take() checks again
   TROUPE_EXPECTS((found | sleepers) != (mine | sleepers),
-                 "adaptive_mutex: locked by the thread that holds it, which would wait for ever");
+                 "adaptive_mutex: locked again by the thread that holds it, which would deadlock");
   // If others sleep already, the mutex has too many waiters for spinning to pay off.
   const auto is_mine = [&] {
     return state_.load(relaxed) == free && take(mine);  // [mutex] relaxed: as above

@@ -76,7 +76,7 @@ TEST(adaptive_mutex, locked_again_by_its_holder_is_reported) {
         one.lock();
         one.lock();
       },
-      "locked by the thread that holds it");
+      "locked again by the thread that holds it");
 }
 
 // Some threads give up on the mutex from time to time; the guarded data is not atomic.

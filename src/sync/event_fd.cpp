@@ -14,7 +14,7 @@ namespace {
 
 int make() {
   const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (fd < 0) throw std::system_error(errno, std::system_category(), "cannot make an eventfd");
+  if (fd < 0) throw std::system_error(errno, std::system_category(), "cannot create an eventfd");
   return fd;
 }
 
@@ -23,7 +23,7 @@ template <class Call>
 bool succeeds(Call&& call) noexcept {
   while (call() < 0) {
     if (errno == EINTR) continue;
-    TROUPE_ASSERT(errno == EAGAIN, "event_fd: its descriptor was closed by somebody else");
+    TROUPE_ASSERT(errno == EAGAIN, "event_fd: its file descriptor was closed elsewhere");
     return false;
   }
   return true;

@@ -14,9 +14,9 @@ namespace troupe {
 namespace {
 
 [[noreturn]] void refuse(std::uint64_t count, std::uint32_t permits) {
-  throw std::logic_error("semaphore: " + std::to_string(count) + " posted to " +
-                         std::to_string(permits) + " that nobody has taken; it holds " +
-                         std::to_string(semaphore::most()));
+  throw std::logic_error(
+      "semaphore: post(" + std::to_string(count) + ") to " + std::to_string(permits) +
+      " available permits would exceed the maximum of " + std::to_string(semaphore::most()));
 }
 
 }  // namespace
@@ -173,8 +173,8 @@ wait_result semaphore::give_up(std::uint32_t& wanted) noexcept {
 
 wait_result semaphore::collect(std::uint32_t count, const time_point* deadline) {
   if (count > most()) {
-    throw std::logic_error("semaphore: waits for " + std::to_string(count) + "; it holds " +
-                           std::to_string(most()));
+    throw std::logic_error("semaphore: a wait for " + std::to_string(count) +
+                           " permits exceeds the maximum of " + std::to_string(most()));
   }
   if (try_wait(count)) return wait_result::taken;
   std::unique_lock turn(collecting_, std::defer_lock);

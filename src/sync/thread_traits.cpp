@@ -40,8 +40,9 @@ void check_values(const std::vector<unsigned>& cpus, int niceness, std::string_v
       refuse(whose, "names CPU " + std::to_string(*each) + " twice: name it once");
   }
   if (niceness < least_niceness || niceness > most_niceness) {
-    refuse(whose, "has the niceness " + std::to_string(niceness) + ": it can be from " +
-                      std::to_string(least_niceness) + " to " + std::to_string(most_niceness));
+    refuse(whose, "has the niceness " + std::to_string(niceness) + ", which is out of range (" +
+                      std::to_string(least_niceness) + " to " + std::to_string(most_niceness) +
+                      ")");
   }
 }
 
@@ -113,7 +114,7 @@ std::string try_cpus(const std::vector<unsigned>& cpus) {
   for (const unsigned each : cpus) {
     if (allowed.has(each)) continue;
     return "is to run on CPU " + std::to_string(each) +
-           ", which this program cannot use: it can use " + to_text(allowed);
+           ", which this process cannot use; it can use " + to_text(allowed);
   }
   if (mask_of(cpus).apply_here()) return {};
   return std::string("cannot be pinned to CPUs here: ") + std::strerror(errno);
@@ -123,7 +124,7 @@ std::string try_cpus(const std::vector<unsigned>& cpus) {
 std::string try_niceness(int absolute, int asked) {
   if (::setpriority(PRIO_PROCESS, 0, absolute) == 0) return {};
   return "has the niceness " + std::to_string(asked) +
-         ", which this program may not have: it takes CAP_SYS_NICE, or a limit that allows it "
+         ", which this process is not permitted to set: it needs CAP_SYS_NICE or a higher limit "
          "(ulimit -e)";
 }
 
@@ -175,8 +176,9 @@ unsigned usable_cpus() noexcept { return std::max(1U, std::thread::hardware_conc
 
 thread_traits::thread_traits(std::vector<unsigned> cpus, int niceness, std::string_view whose) {
   check_values(cpus, niceness, whose);
-  if (!cpus.empty()) refuse(whose, "cannot be pinned to CPUs on this system: leave them out");
-  if (niceness != 0) refuse(whose, "cannot have a niceness on this system: leave it 0");
+  if (!cpus.empty())
+    refuse(whose, "cannot be pinned to CPUs on this operating system: remove the list of CPUs");
+  if (niceness != 0) refuse(whose, "cannot have a niceness on this operating system: set it to 0");
 }
 
 void thread_traits::apply_here() const noexcept {}

@@ -118,7 +118,7 @@ TEST(thread_traits, a_cpu_that_is_named_twice_is_refused) {
 }
 
 TEST(thread_traits, a_niceness_that_there_is_not_is_refused) {
-  EXPECT_THAT(error_of({}, 20), HasSubstr("the niceness 20: it can be from -20 to 19"));
+  EXPECT_THAT(error_of({}, 20), HasSubstr("the niceness 20, which is out of range (-20 to 19)"));
   EXPECT_THAT(error_of({}, -21), HasSubstr("the niceness -21"));
 }
 

@@ -55,7 +55,7 @@ TEST(gtest, a_failed_expectation_is_told_at_its_line_and_the_body_is_left) {
   EXPECT_EQ(one.line_number(), static_cast<int>(line.line()) + 1);
   EXPECT_THAT(one.file_name(), EndsWith("gtest_test.cpp"));
   EXPECT_THAT(one.message(),
-              HasSubstr("pay within 1 s; came nothing\nin a simulation with the seed 12"));
+              HasSubstr("pay within 1 s; got nothing\nin a simulation with the seed 12"));
 }
 
 TEST(gtest, runs_that_go_well_are_no_failure) {
@@ -90,7 +90,7 @@ TEST(gtest, a_run_fails_by_an_expectation_of_a_probe) {
   const testing::TestPartResult& one = what.parts.GetTestPartResult(0);
   EXPECT_EQ(one.line_number(), line);
   EXPECT_THAT(one.message(), HasSubstr("the run with the seed 13 failed (14 were tried)"));
-  EXPECT_THAT(one.message(), HasSubstr("pay within 1 s; came nothing"));
+  EXPECT_THAT(one.message(), HasSubstr("pay within 1 s; got nothing"));
 }
 
 TEST(gtest, a_run_fails_by_what_its_macros_find) {

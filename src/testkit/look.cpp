@@ -20,9 +20,8 @@ const void* object_at_rest(troupe::detail::control_block& of) {
   const bool has_ended = of.line().now().ending();
   if (here == nullptr || (!has_ended && of.home().conducted_by() != here)) {
     throw std::logic_error(
-        "troupe: look() at an actor that is not of a simulation on this thread: it may be in the "
-        "middle of a "
-        "turn. Ask it");
+        "troupe: look() was called for an actor outside of this thread's simulation, which may be "
+        "in the middle of a turn: ask the actor instead");
   }
   return has_ended || of.is_between() ? nullptr : of.object();
 }

@@ -32,13 +32,13 @@ std::string place_of(const std::source_location& where) {
 
 }  // namespace
 
-std::string mismatch::what() const { return "expected " + expected + "; came " + came; }
+std::string mismatch::what() const { return "expected " + expected + "; got " + came; }
 
 std::string mismatch::text() const {
   std::string all = what();
   if (!seed) return all;
   all += "\nin a simulation with the seed " + std::to_string(*seed) + " (TROUPE_SIM_SEED)";
-  return trace.empty() ? all : all + ". The last that happened:\n" + trace;
+  return trace.empty() ? all : all + ". Last events:\n" + trace;
 }
 
 expectation_failed::expectation_failed(mismatch details)
@@ -64,8 +64,9 @@ namespace detail {
 
 void refuse_in_a_turn(const char* what) {
   if (troupe::detail::this_turn().running == nullptr) return;
-  throw std::logic_error(std::string("troupe: ") + what +
-                         " within an actor's turn: it is for the test, outside of the actors");
+  throw std::logic_error(
+      std::string("troupe: ") + what +
+      " was called within an actor's turn: call it in the test, outside of actors");
 }
 
 std::string to_text(duration time) {

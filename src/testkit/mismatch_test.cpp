@@ -36,8 +36,8 @@ TEST(mismatch, without_a_hook_it_is_thrown_with_its_place) {
     fail("a", "b", here);
   } catch (const expectation_failed& e) {
     EXPECT_EQ(e.what(), std::string(here.file_name()) + ':' + std::to_string(here.line()) +
-                            ": expected a; came b");
-    EXPECT_EQ(e.details().text(), "expected a; came b");
+                            ": expected a; got b");
+    EXPECT_EQ(e.details().text(), "expected a; got b");
     EXPECT_EQ(e.details().seed, std::nullopt);
     return;
   }
@@ -66,7 +66,7 @@ TEST(mismatch, a_hook_is_told_and_may_return) {
     ~with_hook() { on_mismatch(before); }
   } const scope;
   EXPECT_THROW(fail("a", "b"), expectation_failed);
-  EXPECT_EQ(told, "expected a; came b");
+  EXPECT_EQ(told, "expected a; got b");
 }
 
 TEST(mismatch, runs_that_fail_in_the_same_way_are_made_simpler) {

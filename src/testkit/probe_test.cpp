@@ -186,7 +186,7 @@ TEST(probe, passes_over_others) {
     EXPECT_EQ(till.expect_eventually<pay>().cents, 2);
     till.ref().send(tick{});
     const mismatch what = mismatch_of([&] { (void)till.expect_eventually<pay>(1s); });
-    EXPECT_THAT(what.came, HasSubstr("only others, the last one "));
+    EXPECT_THAT(what.came, HasSubstr("only other messages, the last one "));
     EXPECT_THAT(what.came, EndsWith("tick"));
     till.expect_nothing(10ms);
   });
@@ -210,7 +210,9 @@ TEST(probe, more_than_it_keeps_is_lost_and_fails) {
     till.ref().join();
     for (int i = 1; i <= 3; ++i) EXPECT_EQ(till.expect<pay>().cents, i);
     const mismatch what = mismatch_of([&] { (void)till.expect<pay>(); });
-    EXPECT_EQ(what.came, "more than the probe keeps (probe_options::keeps is 3): the rest is lost");
+    EXPECT_EQ(what.came,
+              "more messages than the probe keeps (probe_options::keeps is 3): the others were "
+              "discarded");
     EXPECT_EQ(mismatch_of([&] { till.expect_nothing(10ms); }).came, what.came);
   });
 }
@@ -220,7 +222,7 @@ TEST(probe, its_end_is_told_at_once) {
     probe<pay> till(system, {.within = 24h});
     (void)system.shutdown(1s);
     EXPECT_EQ(mismatch_of([&] { (void)till.expect<pay>(); }).came,
-              "nothing: the probe's actor has ended");
+              "nothing: the probe's actor has terminated");
   });
 }
 
@@ -408,11 +410,12 @@ TEST(probe, an_end_that_does_not_come_fails) {
     const auto one = system.spawn<fragile>(p);
     p.watch(one);
     const mismatch what = mismatch_of([&] { (void)p.expect_end(one, 10ms); });
-    EXPECT_EQ(what.expected, "the end of an actor within 10 ms");
+    EXPECT_EQ(what.expected, "the termination of an actor within 10 ms");
     EXPECT_EQ(what.came, "nothing");
     one.stop();
-    EXPECT_EQ(mismatch_of([&] { p.expect_nothing(5s); }).came, "an end, stopped");
-    EXPECT_EQ(mismatch_of([&] { (void)p.expect<pay>(10ms); }).came, "nothing, but an end, stopped");
+    EXPECT_EQ(mismatch_of([&] { p.expect_nothing(5s); }).came, "a termination, stopped");
+    EXPECT_EQ(mismatch_of([&] { (void)p.expect<pay>(10ms); }).came,
+              "no message, but a termination, stopped");
   });
 }
 

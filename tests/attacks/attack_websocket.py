@@ -96,6 +96,31 @@ def half_handshakes(run):
         yield 0.02
 
 
+@attack("websocket", "large requests of WebSockets that stay", "limits.upgrade_requests_bytes")
+def large_upgrades(run):
+    count, own, limit = 300, 2048, MIB
+    head = UPGRADE[:-2] + b"X-Large: " + b"x" * 7000 + b"\r\n\r\n"
+    run.sent = f"{count} upgrades with a header of 7,000 bytes"
+
+    def check():
+        said = [client.statuses() for client in run.clients]
+        opened, refused = said.count([101]), said.count([503])
+        run.expect(opened + refused == count, f"{count - opened - refused} of {count} were answered otherwise")
+        run.expect(0 < opened <= limit // (7000 - own), f"{opened} of {count} were opened")
+        run.expect(refused > 0, "none was refused")
+
+    run.check = check
+    for _ in range(count):
+        run.connect().send_all(head)
+    for client in run.clients:
+        client.wait(client.statuses)
+    while True:
+        for client in run.clients:
+            client.send(frame(PING))
+            client.hear()
+        yield 0.05
+
+
 # ── Wrong and too large ───────────────────────────────────────────────────────────────────────────
 
 LIES = {

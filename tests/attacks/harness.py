@@ -58,7 +58,9 @@ CONFIGURATION = """
     send_queue_bytes = "256 KiB"
     send_queues_bytes = "4 MiB"
     partial_messages_bytes = "2 MiB"
+    upgrade_requests_bytes = "1 MiB"
     read_bytes_per_second = "8 MiB"
+    {limits}
     [log]
     to = "log"
     [applications.echo]
@@ -223,12 +225,13 @@ class Others:
 class Target:
     """A running server, and the other clients that it serves."""
 
-    def __init__(self, program, command=("serve",), *, connections=1000, per_address=500, more="",
+    def __init__(self, program, command=("serve",), *, connections=1000, per_address=500, limits="",
                  descriptors=None, tls=False, websocket=True):
         self.tls, self.folder = tls, tempfile.mkdtemp(prefix="troupe-attacks-")
         self.process = self.others = None
         try:
-            self._write("troupe.toml", CONFIGURATION.format(connections=connections, per_address=per_address) + more)
+            self._write("troupe.toml", CONFIGURATION.format(connections=connections, per_address=per_address,
+                                                            limits=limits))
             self._write("echo.lua", ECHO)
             self._write("talk.lua", TALK)
             os.mkdir(self.path("page"))
@@ -491,7 +494,7 @@ def run(which, target, long):
         its.close_all()
         stuck_python.end()
     if target.process.poll() is not None:
-        its.wrong.append(f"the server has ended with {target.process.returncode}\n{target.errors()}")
+        its.wrong.append(f"the server exited with status {target.process.returncode}\n{target.errors()}")
     else:
         _, state, is_back = settle(target, baseline, allowance, PATIENCE, lambda: time.sleep(0.01),
                                      time.monotonic())

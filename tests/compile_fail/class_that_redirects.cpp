@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The target of a redirection is an actor, which a class alone cannot name.
-// expect-error: on_full of an actor class is one of
+// expect-error: on_full of an actor class must be
 #include <troupe/troupe.hpp>
 
 struct reading {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The target of a redirection understands every message that the original actor understands.
-// expect-error: the target of a redirection must understand all that the actor understands
+// expect-error: the redirection target must understand every message type of the actor
 #include <troupe/troupe.hpp>
 
 struct deposit {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A class whose messages are redirected to another class has to list the messages that it
 // understands.
-// expect-error: list what A understands
+// expect-error: A must list its message types
 #include <troupe/troupe.hpp>
 
 struct deposit {};

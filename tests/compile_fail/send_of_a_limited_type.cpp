@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // If a class limits the number of waiting messages of a type, the result of a send must be checked.
-// expect-error: look at the delivery
+// expect-error: check the returned delivery
 #include <troupe/troupe.hpp>
 
 #pragma GCC diagnostic error "-Wunused-result"

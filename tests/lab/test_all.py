@@ -101,9 +101,9 @@ class All(unittest.TestCase):
         run = self.all("--only", "asleep", "--only", "ring", "--timeout", "1", "--repeat", "1",
                        extent="--full")
         self.assertEqual(run.returncode, 1, run.stderr)
-        self.assertEqual(self.read("asleep.json")["failures"], ["troupe: no end within 1 s"])
+        self.assertEqual(self.read("asleep.json")["failures"], ["troupe: did not terminate within 1 s"])
         self.assertTrue(os.path.exists(self.file("ring.json")))
-        self.assertIn("failed: asleep: troupe: no end within 1 s\n", run.stdout)
+        self.assertIn("failed: asleep: troupe: did not terminate within 1 s\n", run.stdout)
 
     def test_a_folder_with_something_else_is_refused(self):
         os.mkdir(self.folder)

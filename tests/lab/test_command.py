@@ -62,25 +62,25 @@ class Command(unittest.TestCase):
                     with self.subTest(command=command, option=name, value=value):
                         self.assert_wrong_usage(
                             "lab", command, name, value,
-                            says=[f"{name}: '{value}' is no whole number from {least} to {most}"])
+                            says=[f"{name}: '{value}' is not a whole number from {least} to {most}"])
         self.assertLess({("ring", "--workers"), ("ring", "--repeat"), ("semaphore", "--events"),
                          ("peers", "--workers"), ("all", "--timeout")}, asked)
 
     def test_an_unknown_name_is_named_with_the_nearest_that_there_is(self):
         for arguments, says in [
-                (["labb"], "`troupe` has no 'labb'; did you mean lab?"),
-                (["lab", "pingpon"], "`troupe lab` has no 'pingpon'; did you mean pingpong?"),
-                (["lab", "rign", "--workers", "1"], "`troupe lab` has no 'rign'; did you mean ring?"),
-                (["lab", "nothing"], "`troupe lab` has no 'nothing'; see `troupe lab --help`"),
+                (["labb"], "`troupe` has no command 'labb'; did you mean lab?"),
+                (["lab", "pingpon"], "`troupe lab` has no command 'pingpon'; did you mean pingpong?"),
+                (["lab", "rign", "--workers", "1"], "`troupe lab` has no command 'rign'; did you mean ring?"),
+                (["lab", "nothing"], "`troupe lab` has no command 'nothing'; see `troupe lab --help`"),
                 (["lab", "ring", "--mesages", "3"], "no option '--mesages'; did you mean --messages?"),
                 (["lab", "ring", "--mesages=3"], "no option '--mesages'; did you mean --messages?"),
                 (["lab", "ring", "-w", "3"], "`troupe lab ring` has no option '-w'; see "),
                 (["lab", "--smoke", "ring"], "`troupe lab` has no option '--smoke'; see "),
-                (["lab", "ring", "more"], "`troupe lab ring` takes no 'more'; see "),
-                (["lab", "ring", "--engine", "trope"], "--engine: there is no engine 'trope'; did you mean troupe?"),
-                (["lab", "ring", "--engine", "go"], "--engine: there is no engine 'go', only troupe; see "),
-                (["lab", "peers", "rign"], "WORKLOAD: there is no workload 'rign'; did you mean ring?"),
-                (["lab", "all", "--quick", "--only", "rign"], "there is no experiment 'rign'; did you mean ring?")]:
+                (["lab", "ring", "more"], "`troupe lab ring` takes no argument 'more'; see "),
+                (["lab", "ring", "--engine", "trope"], "--engine: unknown engine 'trope'; did you mean troupe?"),
+                (["lab", "ring", "--engine", "go"], "--engine: unknown engine 'go'; the choices are troupe; see "),
+                (["lab", "peers", "rign"], "WORKLOAD: unknown workload 'rign'; did you mean ring?"),
+                (["lab", "all", "--quick", "--only", "rign"], "unknown experiment 'rign'; did you mean ring?")]:
             with self.subTest(arguments=arguments):
                 self.assert_wrong_usage(*arguments, says=[says])
 
@@ -88,11 +88,11 @@ class Command(unittest.TestCase):
         for arguments, says in [
                 ([], "a command is missing: "),
                 (["lab", "ring", "--messages"], "--messages needs a value"),
-                (["lab", "ring", "--json", ""], "--json: the name of a file is empty"),
-                (["lab", "ring", "--workers", "1", "--workers", "2"], "--workers is given more than once"),
+                (["lab", "ring", "--json", ""], "--json: the file name is empty"),
+                (["lab", "ring", "--workers", "1", "--workers", "2"], "--workers must be given only once"),
                 (["lab", "ring", "--smoke=2"], "--smoke takes no value"),
                 (["lab", "peers"], "WORKLOAD is required"),
-                (["lab", "peers", "ring", "--engines", "/nowhere"], "--engines: '/nowhere' is no folder"),
+                (["lab", "peers", "ring", "--engines", "/nowhere"], "--engines: '/nowhere' is not a folder"),
                 (["lab", "all"], "one of --quick, --full and --smoke is required"),
                 (["lab", "all", "--quick", "--full"], "--quick excludes --full")]:
             with self.subTest(arguments=arguments):
@@ -203,7 +203,7 @@ class Command(unittest.TestCase):
         run = troupe("lab", "pingpong", "--repeat", "1", "--timeout", "1", "--engine", "troupe",
                      "--messages", "4000000000", "--json", "-")
         self.assertEqual(run.returncode, 1)
-        self.assertEqual(json.loads(run.stdout)["failures"], ["troupe: no end within 1 s"])
+        self.assertEqual(json.loads(run.stdout)["failures"], ["troupe: did not terminate within 1 s"])
 
 
 class Pipeline(unittest.TestCase):
@@ -238,16 +238,16 @@ class Pipeline(unittest.TestCase):
         self.assertLess(max(bounds), 1)
 
     def test_a_wrong_file_is_one_line_that_says_where(self):
-        for wrong, why in [("slept 5", "'slept' is none of compute, yield and sleep"),
+        for wrong, why in [("slept 5", "'slept' is not compute, yield or sleep"),
                            ("compute", "the number of rounds is missing"),
-                           ("compute 0", "'0' is no number of rounds from 1 to 1000000000"),
-                           ("sleep 5 1.5", "'1.5' is no number of microseconds from 1 to 60000000"),
-                           ("yield 5 6 7", "'7' is one word too many"),
-                           ("# nothing", "no request")]:
+                           ("compute 0", "'0' is not a valid number of rounds from 1 to 1000000000"),
+                           ("sleep 5 1.5", "'1.5' is not a valid number of microseconds from 1 to 60000000"),
+                           ("yield 5 6 7", "'7' is an unexpected extra word"),
+                           ("# nothing", "the file contains no request")]:
             self.write("# a comment\n" + wrong + "\n")
             run = troupe("lab", "pipeline", *QUICK, "--requests", self.file)
             self.assertEqual(run.returncode, 1, wrong)
-            line = 3 if why == "no request" else 2
+            line = 3 if why == "the file contains no request" else 2
             self.assertEqual(run.stderr, f"troupe: {self.file}:{line}: {why}\n")
             self.assertEqual(run.stdout, "")
 

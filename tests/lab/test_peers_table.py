@@ -129,11 +129,11 @@ class PeersTable(unittest.TestCase):
         self.assertIn("| sizes | pingpong 2 actors, 4 M messages; idle 1 M actors |\n", page)
 
     def test_versions_settings_and_who_was_left_out_are_named(self):
-        page = self.take(failures=["pingpong: caf: no end within 120 s"])
+        page = self.take(failures=["pingpong: caf: did not terminate within 120 s"])
         self.assertIn("\n* caf: CAF 0.17.6, older than 1.1; stealing\n", page)
         self.assertIn("\n* go: Go 1.99; GOMAXPROCS 2\n", page)
         self.assertIn("\n* acto took no part: acto is not installed\n", page)
-        self.assertIn("\n* a run failed: pingpong: caf: no end within 120 s\n", page)
+        self.assertIn("\n* a run failed: pingpong: caf: did not terminate within 120 s\n", page)
 
     def test_the_run_is_kept_beside_the_page(self):
         self.take()

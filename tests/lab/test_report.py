@@ -138,9 +138,9 @@ class Page(Report):
         self.assertEqual(experiment["runs"][0]["other_sizes"], [{"name": "messages", "value": 1000, "own": 4_000_000}])
 
     def test_failures_are_kept(self):
-        data = self.data(self.file("a.json", result(failures=["troupe: no end within 1 s"], results=[])))
+        data = self.data(self.file("a.json", result(failures=["troupe: did not terminate within 1 s"], results=[])))
         [experiment] = data["experiments"]
-        self.assertEqual(experiment["runs"][0]["failures"], ["troupe: no end within 1 s"])
+        self.assertEqual(experiment["runs"][0]["failures"], ["troupe: did not terminate within 1 s"])
 
     def test_the_answer_and_the_notes_of_a_run_are_kept(self):
         data = self.data(self.file("a.json", result(answer="Yes.", notes=["troupe: no real-time priority"])))
@@ -228,16 +228,16 @@ class Wrong(Report):
             one["results"][0].update(changes)
             return one
 
-        for content, why in [("", "the file is empty"), (" \n", "the file is empty"), ("hello", "this is no JSON"),
-                             ('{"a": 1', "this is no JSON"), ("[", "this is no JSON"), ('{"a": 1e999}', "this is no JSON"),
-                             ("3", "neither an object nor a list"), ("{}", "experiment is no text"),
-                             ([1, 2], "not of a trace's events"), ([], "not of a trace's events"),
-                             ([{"ph": "M"}], "the trace has no slices"), (result(host=3), "host is no object"),
-                             (result(results={}), "results is no list"), (result(failures=[3]), "a failure is no text"),
-                             (result(answer=3), "answer is no text"), (result(notes="no"), "notes is no list"),
-                             (result(notes=[3]), "a note is no text"), (result(failures=None), "failures is no list"), (result(results=[3]), "results[0] is no object"),
-                             (broken(median="3"), "results[0].median is no number"),
-                             (broken(engine=None), "results[0].engine is no text")]:
+        for content, why in [("", "the file is empty"), (" \n", "the file is empty"), ("hello", "this is not JSON"),
+                             ('{"a": 1', "this is not JSON"), ("[", "this is not JSON"), ('{"a": 1e999}', "this is not JSON"),
+                             ("3", "neither an object nor a list"), ("{}", "experiment is not a string"),
+                             ([1, 2], "its elements are not trace events"), ([], "its elements are not trace events"),
+                             ([{"ph": "M"}], "the trace has no slices"), (result(host=3), "host is not an object"),
+                             (result(results={}), "results is not a list"), (result(failures=[3]), "a failure is not a string"),
+                             (result(answer=3), "answer is not a string"), (result(notes="no"), "notes is not a list"),
+                             (result(notes=[3]), "a note is not a string"), (result(failures=None), "failures is not a list"), (result(results=[3]), "results[0] is not an object"),
+                             (broken(median="3"), "results[0].median is not a number"),
+                             (broken(engine=None), "results[0].engine is not a string")]:
             with self.subTest(content=content):
                 self.assert_refused(self.file("wrong.json", content), why)
 
@@ -249,7 +249,7 @@ class Wrong(Report):
         for html, why in [("/nowhere/out.html", "No such file or directory"), ("/dev/full", "No space left on device")]:
             run = troupe("lab", "report", "--html", html, self.file("one.json", RESULT))
             self.assertEqual((run.returncode, run.stdout), (1, ""))
-            self.assertEqual(run.stderr, f"troupe: {html} cannot be written: {why}; name another file with --html\n")
+            self.assertEqual(run.stderr, f"troupe: {html} cannot be written: {why}; choose another file with --html\n")
 
     def test_wrong_usage(self):
         one = self.file("one.json", RESULT)

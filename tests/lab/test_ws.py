@@ -45,7 +45,7 @@ class Servers(unittest.TestCase):
         run = ws("--engine", "beast", "--idle", "100000", "--json", "-",
                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096)))
         self.assertEqual(run.returncode, 1)
-        self.assertIn("raise the hard limit (ulimit -Hn), or ask for fewer",
+        self.assertIn("raise the hard limit (ulimit -Hn), or use fewer clients",
                       json.loads(run.stdout)["failures"][0])
 
 

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   troupe::test::watch_tests();
   // Actors, groups of mailboxes and systems check their counts when they terminate, in every test.
   troupe::detail::unsettled_account = [](const char* account, std::int64_t left) {
-    ADD_FAILURE() << account << ": " << left << " left where nothing should be";
+    ADD_FAILURE() << account << ": " << left << " left, but 0 were expected";
   };
   return RUN_ALL_TESTS();
 }

@@ -175,7 +175,7 @@ class watchdog : public testing::EmptyTestEventListener {
     watched_tests::here().limit = limit;
     // The first call loads a library, so it is made in advance.
     (void)::backtrace(stack_of(0).data(), 1);
-    if (!handle_signals()) std::fprintf(stderr, "the watchdog of the tests sees no stacks\n");
+    if (!handle_signals()) std::fprintf(stderr, "the test watchdog cannot print stacks\n");
     // Signals are delivered to the threads of the tests.
     sigset_t all;
     sigset_t before;

@@ -17,9 +17,9 @@ def main() -> int:
                 "does_not_end_Test::TestBody", "goes_round_and_round"]
     missing = [text for text in expected if text not in run.stdout]
     for text in missing:
-        print(f"not written: {text}")
+        print(f"missing in the output: {text}")
     if run.returncode == 0:
-        print("it ended with 0")
+        print("the program exited with status 0")
     if missing or run.returncode == 0:
         print(run.stdout)
         return 1

@@ -125,11 +125,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("root", type=Path)
-    parser.add_argument("--only", default="", help="a part of the file names to try")
+    parser.add_argument("--only", default="", help="try only files whose name contains this text")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--all", action="store_true", help="try those with a mark too")
-    parser.add_argument("--hints", type=Path, help="what found an order the last time")
-    parser.add_argument("--write-hints", action="store_true", help="for the next time")
+    parser.add_argument("--all", action="store_true", help="also try orders that have a mark")
+    parser.add_argument("--hints", type=Path, help="file with the check that found each order in the last run")
+    parser.add_argument("--write-hints", action="store_true", help="write this file for the next run")
     arguments = parser.parse_args()
     environment = dict(os.environ)
     root = arguments.root.resolve()
@@ -178,12 +178,12 @@ def main():
     missed = results.count("NOT FOUND")
     stale = sum("." in found and " " not in found and hints.get(name) != found for name, found in zip(names, results))
     if arguments.hints and stale and not arguments.write_hints:
-        print(f"{stale} were found by another check than {arguments.hints.name} says: --write-hints makes it faster again")
+        print(f"{stale} were found by a check other than the one in {arguments.hints.name}: run with --write-hints to update it")
     marked = sum(found.startswith("[") for found in results)
     print(f"{len(tries)} weakened orders, {marked} marked, {missed} not found, "
           f"{time.monotonic() - began:.0f} s")
     if not tries:
-        print("no order was tried: is the program built with other paths than those below the root?", file=sys.stderr)
+        print("no order was tried: the paths in the program must be below the root", file=sys.stderr)
         return 1
     return 1 if missed else 0
 

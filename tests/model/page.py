@@ -24,7 +24,7 @@ WEAKENED = ("tail_.store(tail + 1, release);", "tail_.store(tail + 1, relaxed);"
 def extract(page: str, folder: Path) -> int:
     program = PROGRAM.search(page)
     if program is None or program[1].count(WEAKENED[0]) != 1:
-        print(f"the page has no program with one '{WEAKENED[0]}'", file=sys.stderr)
+        print(f"the page needs a program that contains '{WEAKENED[0]}' exactly once", file=sys.stderr)
         return 1
     for name, text in (("right", program[1]), ("wrong", program[1].replace(*WEAKENED))):
         path = folder / name / "ring_test.cpp"
@@ -42,7 +42,7 @@ def check(page: str, right: str, wrong: str, planted: str) -> int:
     counts = f"by {sources.count('expect_fails(')} planted bugs"
     whole = f"the {sources.count('expect_holds(')} whole structures"
     misses = f"by {outcomes.count('expect_misses(')} planted answers"
-    differences += [f"the page does not say '{each}'" for each in (counts, whole, misses) if each not in page]
+    differences += [f"the page does not contain '{each}'" for each in (counts, whole, misses) if each not in page]
     said = EXECUTIONS.search(page)
     done = subprocess.run([right], capture_output=True, text=True, check=False)
     row = re.search(r"^ring\.what_is_pushed_is_popped_in_order +holds, 3 preemptions +(\d+) ", done.stdout, re.MULTILINE)
@@ -52,7 +52,7 @@ def check(page: str, right: str, wrong: str, planted: str) -> int:
     shown = TRACE.search(page)
     done = subprocess.run([wrong], capture_output=True, text=True, check=False)
     if done.returncode != 1:
-        differences.append(f"the program with the weakened order ended with {done.returncode}, not with 1")
+        differences.append(f"the program with the weakened order exited with status {done.returncode} instead of 1")
     lines = iter(done.stdout.splitlines())
     for line in shown[1].splitlines() if shown else ["no trace on the page"]:
         if line.strip() and line.strip() != "..." and not any(line.rstrip() == each.rstrip() for each in lines):

@@ -125,9 +125,17 @@ mutant("pause_timeout_is_a_cycle", "plain", "a suspension that timed out is coun
 mutant("suspends_one_told_to_stop", "third", "an actor that is told to stop at that moment is suspended all the same",
        "if («!sender.is_told_to_stop()») {", "true")
 mutant("cycle_line_is_not_told", "after", "an exclusive handler taken out of a line for a cycle does not continue",
-       "decided(*in_line, how);", "")
+       "decided(*those.in_line, those.how);", "")
+mutant("parked_search_sees_the_past", "after", "a search counts a cycle of which a wait has ended between two slices",
+       "if («one.number == 0») return true;", "true")
+mutant("ended_wait_stays_parked", "after", "a wait that has ended is still searched for a cycle",
+       "«waits_of_all::here().parked.remove(entry.search);» control_block* const receiver", "")
+mutant("resumed_by_search_is_not_told", "after", "a suspended actor whose cycle a slice has found does not continue",
+       "if (!waits_for_another(its.pause, at.along)) «those.paused = &its.pause;»", "")
 mutant("late_overdraft_is_kept", "third", "an overdraft taken when its reader is half empty already is kept",
-       "if (!receiver.want_room()) released = std::exchange(its.overdrawn, 0);", "")
+       "if (!receiver.want_room()) released = its.overdrawn.exchange(0, relaxed);", "")
+mutant("overdraft_grows_while_loaded", "after", "a mailbox that is never half empty gives nothing of its overdraft back",
+       "released = std::min(before, bytes);", "released = 0;")
 mutant("waiter_list_has_no_back_link", "third", "a suspended sender that leaves the middle of a list tears it",
        "«if (entry.next != nullptr) entry.next->previous = &entry;» atomic<std::uint64_t>& waiting", "")
 mutant("waits_for_one_of_two", "after", "an actor that filled two mailboxes is resumed when one has room",
@@ -601,7 +609,9 @@ mutant("reused_thread_is_gone", "after", "a thread that is used again is counted
 
 in_file("src/net/listener.cpp")
 mutant("pause_of_accept_is_final", "after", "a listener without descriptors never accepts again",
-       "accepting(self(this), m.onto);  // destroyed at once", "// destroyed at once")
+       "accepting(self(this), m.onto, retry_);  // destroyed at once", "// destroyed at once")
+mutant("reserved_request_is_sent_once", "after", "the second request from reserved memory is not sent",
+       "const accept asked{me.onto_}; «me.end();»", "")
 mutant("aborted_connection_ends_listening", "after", "after a connection that was aborted no other is accepted",
        "«on(accept{m.onto});» } else {", "")
 
@@ -632,15 +642,28 @@ mutant("probe_loses_silently", "refusal", "a probe that is full loses messages w
 # ── HTTP ────────────────────────────────────────────────────────────────────────────────────────
 
 in_file("src/http/admission.cpp")
-mutant("left_is_counted", "after", "a connection that has left is counted for all", "--all_;", "")
+mutant("left_is_counted", "after", "a connection that has left is counted for all",
+       "leave_each(client_key(from)); «--all_;»", "")
+
+in_file("src/http/rate_limiter.cpp")
+mutant("refused_is_charged", "refusal", "a request beyond its rate is charged, so that the address never gets one again",
+       "if («missing <= 0 || may_overdraw») {", "true")
+
+in_file("src/http/http_steps.hpp")
+mutant("client_of_proxy_stays", "after", "a client keeps its place on the connection of a proxy after its request",
+       "if (!is_proxied_) return; «place_.leave();»", "")
+
+in_file("src/http/client_address.cpp")
 mutant("mapped_are_one", "crossed", "all IPv4 clients of an IPv6 socket count as one",
-       "if («from.to_v6().is_v4_mapped()») {", "false")
+       "if (from.is_v6() && «from.to_v6().is_v4_mapped()») {", "false")
 
 in_file("src/http/gate.cpp")
 mutant("refusals_add_up", "after", "after so many refusals no client is answered any more",
        "} else { «--refusals_;» }", "")
 mutant("failed_admission_keeps_place", "refusal", "a connection for which there is no memory keeps its place",
-       "visitors_.erase(key); «take_place_back(v);» throw;", "")
+       "visitors_.erase(at); «take_place_back(v);» throw;", "")
+mutant("unwatched_is_forgotten", "third", "of two connections without a monitor, one keeps its place",
+       "one.next_unwatched = std::exchange(unwatched_, &one);", "unwatched_ = &one;")
 mutant("connections_add_up", "after", "closed connections are still counted",
        "on_->counts.connections.subtract();", "")
 
@@ -696,6 +719,20 @@ mutant("message_stays_due", "after", "the deadline of a message that has come st
        "if (!is_used_up && !parser_.is_within_message()) message_due_ = time_point::max();", "")
 mutant("second_refusal_asks_nobody", "after", "the second time that a session refuses its mark is not asked for",
        "patience_ = {}; «asked_ = asked::no;» switch", "")
+
+mutant("violation_drops_replies", "crossed", "replies to messages before a violation are dropped",
+       "begin_failing({.code = parser_.code(), .reason = std::string{parser_.payload()}});",
+       "close({.code = parser_.code(), .reason = std::string{parser_.payload()}});")
+mutant("violation_waits_forever", "third", "a session that never replies keeps a client that has broken the protocol",
+       "if («now < std::min(due_, written_due_)») return due_;", "true")
+
+in_file("src/http/respond.cpp")
+mutant("upgrades_have_no_limit", "plain", "the requests that WebSockets keep have no limit together",
+       "if («!to.share->resize(bytes - own_request_bytes)»)", "false")
+
+in_file("src/http/request.cpp")
+mutant("repeated_headers_are_kept", "plain", "a kept request has headers that nothing can read",
+       "those.erase(end, those.end());", "")
 
 in_file("src/http/channel.cpp")
 mutant("overflow_keeps_bytes", "refusal", "frames that are dropped for a slow reader are still charged",

@@ -69,13 +69,13 @@ def found_in(source, mutant):
         expression = "(" + pattern_of(original) + ")"
     hits = list(re.finditer(expression, source))
     if len(hits) != 1:
-        sys.exit(f"mutants: {mutant['name']}: the original text occurs {len(hits)} times in {mutant['file']}, "
-                 f"not once:\n  {original}")
+        sys.exit(f"mutants: {mutant['name']}: the original text occurs {len(hits)} times in {mutant['file']} "
+                 f"instead of once:\n  {original}")
     begin, end = hits[0].span(1)
     # Otherwise the planted code would not compile, and the compiler's message would say little.
     for text in (source[begin:end], mutant["mutated"]):
         if any(text.count(one) != text.count(other) for one, other in ("()", "{}")):
-            sys.exit(f"mutants: {mutant['name']}: a part with brackets of which one is missing:\n  {text}")
+            sys.exit(f"mutants: {mutant['name']}: a part has unbalanced brackets:\n  {text}")
     return begin, end
 
 
@@ -118,7 +118,7 @@ def make_tree():
             wanted[name] = path.read_bytes()
     for name, mutants in of_file.items():
         if name not in wanted:
-            sys.exit(f"mutants: {mutants[0]['name']}: there is no {name}")
+            sys.exit(f"mutants: {mutants[0]['name']}: the file {name} does not exist")
         wanted[name] = planted(wanted[name].decode(), mutants).encode()
     wanted[HEADER] = (HERE / "mutant.hpp").read_bytes()
     for path in TREE.rglob("*") if TREE.exists() else []:
@@ -224,7 +224,7 @@ def baseline(jobs):
                 cache[program]["tests"][test] = seen
     cache_file.write_text(json.dumps(cache))
     if wrong:
-        print("mutants: without a mutation these tests fail, and are left out:\n  " + "\n  ".join(wrong))
+        print("mutants: these tests fail without a mutation and are skipped:\n  " + "\n  ".join(wrong))
     return {program: cache[program]["tests"] for program in PROGRAMS if program in cache}
 
 
@@ -301,12 +301,12 @@ def attempt(mutant, tests, hint, until, each_most):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default="", help="a part of the names or files to try")
+    parser.add_argument("--only", default="", help="try only mutations whose name or file contains this text")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--minutes", type=float, default=600, help="what is not tried by then is left out")
+    parser.add_argument("--minutes", type=float, default=600, help="time limit; the remaining mutations are skipped")
     parser.add_argument("--each", type=float, default=1e9, metavar="SECONDS",
-                        help="tests that are longer together are not run for one mutation")
-    parser.add_argument("--write-hints", action="store_true", help="for the next time")
+                        help="time limit of the tests that run for one mutation")
+    parser.add_argument("--write-hints", action="store_true", help="write which test killed each mutation, for the next run")
     parser.add_argument("--list", action="store_true", help="only check the texts and count them")
     parser.add_argument("--build-only", action="store_true")
     arguments = parser.parse_args()
@@ -316,7 +316,7 @@ def main():
     names = [mutant["name"] for mutant in MUTANTS]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        sys.exit(f"mutants: there twice: {' '.join(sorted(twice))}")
+        sys.exit(f"mutants: defined twice: {' '.join(sorted(twice))}")
     if arguments.list:
         counts = {}
         for mutant in MUTANTS:

@@ -97,7 +97,7 @@ class Browser(unittest.TestCase):
                   "server.on('double', null);"
                   "const none = await fails(server.call('ask_back', 1));"
                   "return [own, other, none].map(error => [error.code, error.message])",
-                  [[5, "five"], [-32603, "internal error"], [-32601, "there is no method double"]])
+                  [[5, "five"], [-32603, "internal error"], [-32601, "unknown method double"]])
 
     def test_channels_keep_the_order(self):
         self.talk("const order = [];"

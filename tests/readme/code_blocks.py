@@ -34,7 +34,7 @@ def blocks_in(path: Path):
         else:
             code.append(line.removeprefix(opening["indent"]))
     if opening is not None:
-        sys.exit(f"{path}:{begin - 1}: this block has no end")
+        sys.exit(f"{path}:{begin - 1}: this code block is not closed")
 
 
 def is_program(info: str) -> bool:

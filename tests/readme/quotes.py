@@ -57,7 +57,7 @@ def main() -> int:
             quotations += 1
             quoted = lines_of(code)
             if not quoted or not any(occurs(quoted, text) for text in sources):
-                print(f"{name}:{line}: neither a program (```cpp) nor found in what the page links to")
+                print(f"{name}:{line}: neither a program (```cpp) nor a quotation from a file that the page links to")
                 wrong += 1
     print(f"{quotations} quotations, {wrong} of them wrong")
     return 1 if wrong else 0

@@ -30,26 +30,26 @@ class Usage(Command):
         self.write("a b/main.lua", ECHO)
         self.write("empty/readme", "")
         for arguments, says in [
-                (["serve"], "there is nothing to serve: name an application, a file with --config, or write ./troupe.toml"),
+                (["serve"], "nothing to serve: name an application, a file with --config, or write ./troupe.toml"),
                 (["serve", "nothing"], '"nothing" is not a folder with main.lua or a file of Lua'),
                 (["serve", "empty"], '"empty" is not a folder with main.lua or a file of Lua'),
-                (["serve", "a b"], '"a b" would be the application "a b"; a name has letters'),
-                (["serve", "echo", "--port", "65536"], "--port: '65536' is no whole number from 0 to 65535"),
+                (["serve", "a b"], '"a b" would be the application "a b"; a name has at most 64 letters'),
+                (["serve", "echo", "--port", "65536"], "--port: '65536' is not a whole number from 0 to 65535"),
                 (["serve", "echo", "--port"], "--port needs a value"),
-                (["serve", "echo", "--address", ""], "--address: it is empty"),
+                (["serve", "echo", "--address", ""], "--address: the address is empty"),
                 (["serve", "echo", "--prot=1"], "no option '--prot'; did you mean --port?"),
-                (["serve", "--config", ""], "--config: the name of a file is empty"),
+                (["serve", "--config", ""], "--config: the file name is empty"),
                 (["serve", "echo", "--check=2"], "--check takes no value"),
-                (["sevre"], "`troupe` has no 'sevre'; did you mean serve?"),
+                (["sevre"], "`troupe` has no command 'sevre'; did you mean serve?"),
                 (["new"], "see `troupe new --help`"),
                 (["new", "app"], "NAME is required"),
-                (["new", "app", "x", "--kind", "rwa"], "--kind: there is no kind 'rwa'; did you mean raw?"),
-                (["new", "app", "x", "--dir", "/nowhere"], "--dir: '/nowhere' is no folder"),
-                (["new", "app", "../x"], "'../x' is no name of an application"),
-                (["new", "app", ""], "'' is no name of an application"),
+                (["new", "app", "x", "--kind", "rwa"], "--kind: unknown kind 'rwa'; did you mean raw?"),
+                (["new", "app", "x", "--dir", "/nowhere"], "--dir: '/nowhere' is not a folder"),
+                (["new", "app", "../x"], "'../x' is not a valid application name"),
+                (["new", "app", ""], "'' is not a valid application name"),
                 (["new", "app", "-x"], "no option '-x'"),
-                (["new", "app", "x" * 65], "is no name of an application; allowed are letters"),
-                (["new", "app", "x\ny"], "'x?y' is no name of an application")]:
+                (["new", "app", "x" * 65], "is not a valid application name; allowed are at most 64 letters"),
+                (["new", "app", "x\ny"], "'x?y' is not a valid application name")]:
             with self.subTest(arguments=arguments):
                 self.assert_one_line(2, says, *arguments)
 
@@ -64,9 +64,9 @@ class Usage(Command):
         for arguments, says in [
                 (["--config", "none.toml"], "troupe: none.toml: the configuration cannot be read: No such file"),
                 (["--config", "wrong.toml"], "troupe: wrong.toml:2:8: listen.port is 70000; allowed are 0 to 65535"),
-                (["--config", "empty.toml"], "troupe: empty.toml: there are no applications; add [applications.NAME]"),
+                (["--config", "empty.toml"], "troupe: empty.toml: no applications are configured; add [applications.NAME]"),
                 (["--config", "gone.toml"], 'gone.toml:2:8: applications.x.from is "x", but "x" is not a folder'),
-                (["--config", "tls.toml"], 'certificate "empty.toml" cannot be used: there is no certificate in PEM in it'),
+                (["--config", "tls.toml"], 'certificate "empty.toml" cannot be used: the file contains no certificate in PEM format'),
                 (["echo", "echo"], 'applications.echo.name is "echo", and so is applications.echo.name'),
                 (["echo", "--address", "203.0.113.1"], "203.0.113.1"),
                 (["broken"], "main.lua:2:"),
@@ -112,7 +112,7 @@ class Check(Command):
 
     def test_a_wrong_configuration_is_a_line(self):
         self.write("troupe.toml", "[limits]\nmesage_bytes = 1\n")
-        self.assert_one_line(1, 'troupe: troupe.toml:2:1: "limits.mesage_bytes" is no key; did you mean '
+        self.assert_one_line(1, 'troupe: troupe.toml:2:1: unknown key "limits.mesage_bytes"; did you mean '
                                 "limits.message_bytes?", "serve", "--check")
 
 
@@ -120,7 +120,7 @@ class New(Command):
     def make(self, kind):
         run = self.run_here("new", "app", f"my_{kind}", "--kind", kind)
         self.assertEqual(run.returncode, 0, run)
-        self.assertEqual(run.stdout, f"made my_{kind}; try: troupe serve --config my_{kind}/troupe.toml\n")
+        self.assertEqual(run.stdout, f"created my_{kind}; try: troupe serve --config my_{kind}/troupe.toml\n")
         return os.path.join(self.folder, f"my_{kind}")
 
     def assert_works(self, kind):
@@ -150,10 +150,10 @@ class New(Command):
 
     def test_what_is_there_is_left_alone(self):
         self.write("one/mine", "")
-        self.assert_one_line(1, "troupe: one is there already; choose another name, or --dir", "new", "app", "one")
+        self.assert_one_line(1, "troupe: one exists already; choose another name or --dir", "new", "app", "one")
         self.assertEqual(os.listdir(os.path.join(self.folder, "one")), ["mine"])
         os.symlink("nowhere", os.path.join(self.folder, "link"))
-        self.assert_one_line(1, "link is there already", "new", "app", "link")
+        self.assert_one_line(1, "link exists already", "new", "app", "link")
 
     def test_a_folder_can_be_named(self):
         os.mkdir(os.path.join(self.folder, "apps"))

@@ -154,7 +154,7 @@ class Honest:
 
 # ── Misbehaving clients and scripts ───────────────────────────────────────────────────────────────
 
-TIME, MEMORY, ERROR, SLOW_TEXT = "ran for more than", "memory", "an error of the script", "took too long to become a text"
+TIME, MEMORY, ERROR, SLOW_TEXT = "ran for more than", "memory", "an error of the script", "whose message took too long to format"
 
 # name: (the body of the handler, the end of each run; None: it ends well). A script that needs much
 # memory may exceed its time first.
@@ -471,6 +471,6 @@ if __name__ == "__main__":
     parser.add_argument("--run-time", default=RUN_TIME)
     parser.add_argument("ways", nargs="*")
     given = parser.parse_intermixed_args()
-    SECONDS, WORKERS, RUN_TIME, ONLY = given.seconds, given.workers, given.run_timeout, given.ways
+    SECONDS, WORKERS, RUN_TIME, ONLY = given.seconds, given.workers, given.run_time, given.ways
     sys.argv[1:] = [given.executable]
     harness.main()

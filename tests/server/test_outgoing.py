@@ -130,7 +130,7 @@ class Outgoing(WithFolder, unittest.IsolatedAsyncioTestCase):
         context = self.certificate()
         port = self.peer(context)
         server = self.serve()
-        self.assertIn("its certificate is not believed: self", (await self.ask(server, url=f"https://localhost:{port}/"))["why"])
+        self.assertIn("its certificate is not trusted: self", (await self.ask(server, url=f"https://localhost:{port}/"))["why"])
 
     async def test_tls(self):
         context = self.certificate()

@@ -49,17 +49,17 @@ class Reloading(WithFolder, unittest.TestCase):
         server = self.serve()
         for text, says in [("listen.port = 70000\n", "troupe.toml:1:15: listen.port is 70000; allowed are 0 to 65535"),
                            ("[[[\n", "troupe.toml:1:"),
-                           ("", "there are no applications"),
+                           ("", "no applications are configured"),
                            ("log.level = 'error'\napplications.echo.from = 'gone'\n", 'applications.echo.from is "gone"')]:
             with self.subTest(text):
                 self.write("troupe.toml", text)
                 before = len(server.log)
                 server.signal(signal.SIGHUP)
-                self.assertIn("; everything stays as it was", server.says(says, before))
+                self.assertIn("; nothing was changed", server.says(says, before))
                 self.assertEqual(server.get("/readyz"), (200, "ready\n"))
         os.remove(os.path.join(self.folder, "troupe.toml"))
         server.signal(signal.SIGHUP)
-        server.says("the configuration cannot be read: No such file or directory; everything stays as it was")
+        server.says("the configuration cannot be read: No such file or directory; nothing was changed")
         self.assertEqual(server.get("/healthz")[0], 200)
 
     def test_without_a_configuration_it_goes_on(self):
@@ -122,10 +122,10 @@ class Upgrading(WithFolder, unittest.IsolatedAsyncioTestCase):
         server = self.serve("app", "--port", "0", "--watch")
         async with websockets.connect(server.socket_url("/app")) as socket:
             self.write("app/main.lua", "this is no Lua")
-            server.says("version 2 does not take over: app/main.lua:1: ")
+            server.says("version 2 was not started: app/main.lua:1: ")
             self.assertEqual(await self.ask(socket, "1"), "old 1")
             os.remove(os.path.join(self.folder, "app/main.lua"))
-            server.says("app: version 3 does not take over: ")
+            server.says("app: version 3 was not started: ")
             self.assertEqual(await self.ask(socket, "2"), "old 2")
             self.write("app/main.lua", greeting("new "))
             server.says("version 4 runs")
@@ -139,12 +139,12 @@ class Upgrading(WithFolder, unittest.IsolatedAsyncioTestCase):
         def reload():
             return harness.troupe("reload", "--control", control)
         done = reload()
-        self.assertEqual((done.returncode, done.stdout), (0, "nothing has changed\n"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (0, "nothing changed\n"), done.stderr)
         async with websockets.connect(server.socket_url("/app")) as socket:
             self.write("app/main.lua", greeting("broken"))
             done = reload()
             self.assertEqual(done.returncode, 1)
-            self.assertIn("application app: self_test has failed: app/main.lua:3: it is broken; the old version goes on", done.stderr)
+            self.assertIn("application app: self_test failed: app/main.lua:3: it is broken; the old version keeps running", done.stderr)
             self.assertEqual(await self.ask(socket, "1"), "old 1")
             self.write("app/main.lua", greeting("new "))
             done = reload()
@@ -164,7 +164,7 @@ class Upgrading(WithFolder, unittest.IsolatedAsyncioTestCase):
                     answers.append(raw.recv(1000))
                 except ConnectionResetError:
                     answers.append(b"")
-        self.assertEqual(answers, [b"failed\nthere is no command 'dance'; there is 'reload'\n", b""])
+        self.assertEqual(answers, [b"failed\nunknown command 'dance'; the only command is 'reload'\n", b""])
         silent = socketlib.socket(socketlib.AF_UNIX)
         self.addCleanup(silent.close)
         silent.connect(control)
@@ -193,7 +193,7 @@ class Upgrading(WithFolder, unittest.IsolatedAsyncioTestCase):
         self.write("file", "")
         done = harness.troupe("serve", "app", "--port", "0", "--control", "file", cwd=self.folder)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("the control socket 'file' is a file already, and no socket", done.stderr)
+        self.assertIn("the control socket 'file' exists already and is not a socket", done.stderr)
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ class Ending(WithEcho):
         server = self.serve()
         server.signal()
         self.assertEqual(server.wait(), 1)
-        self.assertIn("application stuck has not stopped within 100ms", "".join(server.log))
+        self.assertIn("application stuck did not stop within 100ms", "".join(server.log))
 
     async def test_after_kill_9_it_is_back_on_the_same_port_within_a_second(self):
         server = self.serve("echo", "--port", "0")

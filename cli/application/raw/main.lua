@@ -11,7 +11,7 @@ end
 
 function app.on_message(client, data, binary)
   if binary then
-    client:close(1003, "only text, please")
+    client:close(1003, "only text messages are accepted")
     return
   end
   said = said + 1
@@ -19,7 +19,7 @@ function app.on_message(client, data, binary)
 end
 
 function app.on_close(client, code, reason)
-  troupe.log.info("one has left with " .. code)
+  troupe.log.info("a client left with code " .. code)
 end
 
 return app

@@ -16,7 +16,7 @@ function app.rpc.last(client, params)
 end
 
 function app.on_open(client)
-  troupe.log.debug("one has come")
+  troupe.log.debug("a client connected")
 end
 
 return app

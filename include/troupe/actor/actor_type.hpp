@@ -23,13 +23,13 @@ void destroy_actor(void* object) noexcept {
 template <class A>
 void start_actor(void* object) {
   static_assert(!handler_result<decltype(std::declval<A&>().on_start())>::is_coroutine,
-                "on_start() cannot be a coroutine: let it send a message to self(this)");
+                "on_start() cannot be a coroutine: send a message to self(this) instead");
   static_cast<A*>(object)->on_start();
 }
 template <class A>
 void stop_actor(void* object) {
   static_assert(!handler_result<decltype(std::declval<A&>().on_stop())>::is_coroutine,
-                "on_stop() cannot be a coroutine: nothing waits for the end of an actor");
+                "on_stop() cannot be a coroutine: the actor is destroyed as soon as it returns");
   static_cast<A*>(object)->on_stop();
 }
 
@@ -47,7 +47,7 @@ template <class A>
 void list_references(const void* object, reference_visitor& visit) {
   static_assert(
       requires(const A& a) { a.references(visit); },
-      "references() only says what the actor holds: make it const");
+      "references() must be const: it only lists the references that the actor holds");
   if constexpr (requires(const A& a) { a.references(visit); }) {
     static_cast<const A*>(object)->references(visit);
   }

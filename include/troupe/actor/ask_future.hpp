@@ -124,7 +124,8 @@ class ask_future_base : public waiter {
 ///            else; elsewhere a block more, and a mutex.
 template <class R>
 class [[nodiscard]] ask_future : detail::ask_future_base {
-  static_assert(!std::is_same_v<R, ask_error>, "an ask_error cannot be an answer: wrap it");
+  static_assert(!std::is_same_v<R, ask_error>,
+                "a handler cannot reply with an ask_error: wrap it in another type");
 
  public:
   using result = ask_result<R>;

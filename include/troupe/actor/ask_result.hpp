@@ -68,7 +68,9 @@ class [[nodiscard]] ask_result {
   /// Returns the error. Requires that there is no reply.
   [[nodiscard]] ask_error error() const noexcept {
     const failure* const none = std::get_if<1>(&held_);
-    TROUPE_EXPECTS(none != nullptr, "ask_result::error() was called on one that has an answer");
+    TROUPE_EXPECTS(
+        none != nullptr,
+        "ask_result::error() was called on a result with a value: check has_value() first");
     return none->error;
   }
 
@@ -91,11 +93,11 @@ class [[nodiscard]] ask_result {
   T* checked() noexcept {
     T* const answer = std::get_if<0>(&held_);
     TROUPE_EXPECTS(answer != nullptr,
-                   "the answer of an ask_result was used that has none: look at it first");
+                   "the value of an ask_result without a value was used: check has_value() first");
     return answer;
   }
   void throw_if_none() const {
-    if (!has_value()) throw ask_failed(error(), "an ask had no answer: " + message());
+    if (!has_value()) throw ask_failed(error(), "ask() failed: " + message());
   }
 
   std::variant<T, failure> held_;

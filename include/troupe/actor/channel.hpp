@@ -48,7 +48,7 @@ class channel_end {
 
   [[nodiscard]] std::shared_ptr<channel_core> shared() const noexcept { return core_; }
   [[nodiscard]] channel_core& core() const noexcept {
-    TROUPE_EXPECTS(core_ != nullptr, "a troupe::channel was used that has been moved from");
+    TROUPE_EXPECTS(core_ != nullptr, "a moved-from troupe::channel was used");
     return *core_;
   }
 

@@ -392,6 +392,7 @@ class control_block : public runnable {
   void put_aside(envelope& message) noexcept;
   [[nodiscard]] bool rests(bool is_exclusive, std::uint32_t low) noexcept;
   void give_back_to_budget(std::size_t bytes) noexcept;
+  void give_back_to_overdraft(std::size_t bytes) noexcept;
   [[nodiscard]] bool waits_for_something() const noexcept;
   bool go_on_with_held_up() noexcept;
   bool call(void (*function)(void*), const dispatch& as) noexcept;
@@ -450,7 +451,7 @@ class control_block : public runnable {
 };
 
 static_assert(sizeof(slot_head) + sizeof(control_block) == 104,
-              "with the base class and 16 bytes of state an actor takes 128");
+              "an actor with 16 bytes of state must take 128 bytes, base class included");
 
 inline constexpr std::size_t head_bytes = sizeof(slot_head) + sizeof(control_block);
 

@@ -151,7 +151,8 @@ class context {
   /// Cost:   messages in the mailbox that are not wanted are examined again each time.
   template <class... Ms>
   [[nodiscard]] receiving<false, Ms...> receive() {
-    static_assert(sizeof...(Ms) != 0, "name a message: receive<hello>()");
+    static_assert(sizeof...(Ms) != 0,
+                  "receive() needs at least one message type: receive<hello>()");
     ((void)how_(&detail::message_tag<Ms>, "receive"), ...);
     return {*this, time_point::max()};
   }
@@ -159,7 +160,8 @@ class context {
   /// time.
   template <class... Ms>
   [[nodiscard]] receiving<true, Ms...> receive(duration timeout) {
-    static_assert(sizeof...(Ms) != 0, "name a message: receive<hello>(50ms)");
+    static_assert(sizeof...(Ms) != 0,
+                  "receive() needs at least one message type: receive<hello>(50ms)");
     ((void)how_(&detail::message_tag<Ms>, "receive"), ...);
     return {*this, later(clock::now(), timeout)};
   }
@@ -221,7 +223,8 @@ receiving<HasTimeout, Ms...>::~receiving() {
 
 template <bool HasTimeout, class... Ms>
 void receiving<HasTimeout, Ms...>::wait(detail::handler_frame& who) {
-  TROUPE_EXPECTS(of_.waits_ == nullptr, "a function waits in two receive() at once");
+  TROUPE_EXPECTS(of_.waits_ == nullptr,
+                 "receive() was called while another receive() of the same function waits");
   this->begin(who, until_);
   of_.waits_ = this;
   of_.block_.handle_kept_again();

@@ -98,7 +98,7 @@ struct redirect_table;
 template <class A, class B, class... Ms>
 struct redirect_table<A, B, messages<Ms...>> {
   static_assert((understands<B, Ms> && ...),
-                "the target of a redirection must understand all that the actor understands");
+                "the redirection target must understand every message type of the actor");
   static constexpr redirected_message of[] = {redirect_message<A, B, Ms>()...,
                                               redirect_question<A, B, Ms>()...};
 };
@@ -168,7 +168,7 @@ class overflow {
     } else if constexpr (!detail::declares_messages<From>) {
       static_assert(
           detail::declares_messages<From>,
-          "redirect_to<A>: list what A understands: using messages = troupe::messages<…>");
+          "redirect_to<A>: A must list its message types: using messages = troupe::messages<…>");
     } else {
       using table = detail::redirect_table<From, B, typename From::messages>;
       chosen.target_ = std::make_shared<detail::redirection>(detail::actor_type_of<From>, to,

@@ -34,8 +34,8 @@ consteval overflow_policy policy_of_class() {
   if constexpr (declares_policy<A>) {
     static_assert(A::on_full != overflow_policy::redirect && A::on_full != overflow_policy::route &&
                       A::on_full != overflow_policy::of_class,
-                  "on_full of an actor class is one of backpressure, refuse, drop_newest, "
-                  "drop_oldest, fail_receiver");
+                  "on_full of an actor class must be backpressure, refuse, drop_newest, "
+                  "drop_oldest or fail_receiver");
     return A::on_full;
   } else {
     return overflow_policy::backpressure;

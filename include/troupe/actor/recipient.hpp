@@ -29,7 +29,8 @@ struct recipient_access;
 /// Errors:  using an empty recipient is a broken contract: it prints a line and aborts.
 template <message... Messages>
 class recipient {
-  static_assert(sizeof...(Messages) > 0, "name at least one message: recipient<hello>");
+  static_assert(sizeof...(Messages) > 0,
+                "recipient needs at least one message type: recipient<hello>");
 
  public:
   recipient() = default;

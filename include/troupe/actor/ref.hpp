@@ -58,8 +58,8 @@ class typed_handle {
   /// is ignored.
   template <class Message, class M = std::remove_cvref_t<Message>>
     requires may_be_refused<A, M>
-  [[nodiscard("this message may be refused or dropped: look at the delivery")]] delivery send(
-      Message&& message) const {
+  [[nodiscard("this message may be refused or dropped: check the returned delivery")]] delivery
+  send(Message&& message) const {
     return send_any(std::forward<Message>(message));
   }
 
@@ -162,7 +162,8 @@ class typed_handle {
   /// period that is not positive is replaced by the shortest period that timers support.
   template <class Message, class M = std::remove_cvref_t<Message>>
   timer send_every(duration period, Message&& message) const {
-    static_assert(std::copy_constructible<M>, "send_every sends a copy each time");
+    static_assert(std::copy_constructible<M>,
+                  "send_every sends a copy each time: the message must be copyable");
     if constexpr (!understands<A, M>) {
       return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>)), timer{};
     } else if constexpr (std::copy_constructible<M>) {

@@ -171,7 +171,7 @@ template <class... Cases>
 selection select(time_point deadline, Cases&&... cases) {
   constexpr std::size_t count = sizeof...(Cases);
   static_assert(count != 0,
-                "select() is given what it waits for: from(channel, …), into(channel, …)");
+                "select() needs at least one case: from(channel, …) or into(channel, …)");
   std::array<detail::channel_case*, count> all{&cases...};
   std::array<detail::channel_core*, count> locks;
   const auto [what, done] = detail::wait_for_one(all, locks, deadline);

@@ -78,7 +78,7 @@ template <class... Cases>
 selecting<std::remove_reference_t<Cases>...> select_in_turn(time_point until, Cases&&... cases) {
   static_assert(
       sizeof...(Cases) != 0,
-      "select_when_ready() is given what it waits for: from(channel, …), into(channel, …)");
+      "select_when_ready() needs at least one case: from(channel, …) or into(channel, …)");
   (check_case<Cases>(), ...);
   return {until, cases...};
 }

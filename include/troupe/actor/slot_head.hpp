@@ -35,6 +35,7 @@ struct slot_head {
   }
 };
 
-static_assert(std::is_standard_layout_v<slot_head>, "a lifeline in a slot is where that begins");
+static_assert(std::is_standard_layout_v<slot_head>,
+              "the lifeline must be the first member of a slot");
 
 }  // namespace troupe::detail

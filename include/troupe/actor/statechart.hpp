@@ -60,7 +60,8 @@ class statechart {
   /// `to<open, stay> on(closed, code m) { if (m.is_right) return open{}; return stay{}; }`.
   template <class... Targets>
   class [[nodiscard]] to {
-    static_assert(sizeof...(Targets) > 0, "name the states that it may go to: to<open, stay>");
+    static_assert(sizeof...(Targets) > 0,
+                  "to<> needs the states that the handler may enter: to<open, stay>");
 
    public:
     constexpr to() noexcept

@@ -119,7 +119,7 @@ class coroutine_promise : public handler_frame {
   }
   template <class T>
   [[nodiscard]] awaited_task<T> await_transform(task<T>&& what) noexcept {
-    TROUPE_EXPECTS(what.promise_ != nullptr, "a task was awaited that has been moved from");
+    TROUPE_EXPECTS(what.promise_ != nullptr, "a moved-from task was awaited");
     return {what.promise_, handler_};
   }
   template <class Awaited>

@@ -13,7 +13,7 @@ struct access {
   enum class kind : std::uint8_t { request, websocket };
 
   kind what = kind::request;
-  std::string_view peer = {};    // the address, without the port
+  std::string_view peer = {};    // the client's address, as request::peer()
   std::string_view method = {};  // empty if no valid request was received
   std::string_view target = {};  // as sent, with its query
   /// For a request: the status of its response, 101 if it became a WebSocket. For a WebSocket: its

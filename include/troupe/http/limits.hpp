@@ -3,11 +3,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace troupe::http {
 
-/// Limits that a server enforces on its clients. None of them can be unlimited. Each violation is
-/// counted in http::statistics.
+/// Limits that a server enforces on its clients. Only rates, the limits per second, can be
+/// unlimited. Each violation is counted in http::statistics.
 struct limits {
   /// Request line and headers together; more is answered with 431, or with 414 if the request line
   /// alone is larger. Chunk extensions and trailers of a body have the same limit.
@@ -39,7 +40,8 @@ struct limits {
   /// of slower clients are reset.
   std::size_t read_bytes_per_second = 1024;
   /// How long a client may take to read the final bytes and close its side. Then the socket is
-  /// reset.
+  /// reset. After a violation of the WebSocket protocol, it is also how long the session may take to
+  /// reply to the messages before it.
   std::chrono::milliseconds close_timeout{5'000};
   /// The deadline of a drain that a signal has started.
   std::chrono::milliseconds drain_timeout{10'000};
@@ -55,9 +57,49 @@ struct limits {
   /// WebSockets together. The first 4 KiB of each are not counted. A WebSocket that exceeds the
   /// limit is closed with 1013.
   std::size_t partial_messages_bytes = 256 * 1024 * 1024;
+  /// The requests that have opened the WebSockets, for all of them together: they are kept as long
+  /// as the connections (websocket::upgrade_request()). The first 2 KiB of each are not counted. A
+  /// WebSocket that would exceed the limit is refused with 503.
+  std::size_t upgrade_requests_bytes = 64 * 1024 * 1024;
   /// Messages that the session has not handled yet. At this number the socket is not read; nor is
   /// it while the session's mailbox is full or a memory budget is exhausted.
   std::size_t receive_window = 16;
+
+  // Rates of each client address: an IPv4 address, or an IPv6 network of 64 bits. An address that
+  // has been below its rate may exceed it by a burst. A rate of 0 means no limit, a burst of 0 as
+  // many as in one second. The addresses of trusted proxies have no limit for connections and
+  // handshakes.
+
+  /// Accepted connections; one more is closed at once.
+  std::uint64_t connections_per_second = 0;
+  std::uint64_t connections_burst = 0;
+  /// TLS handshakes whose first bytes have arrived; one more is closed without a response. The
+  /// default lets all clients of one address reconnect at once, as many as
+  /// connections_per_address_max allows, and keeps one address from using most of a core.
+  std::uint64_t tls_handshakes_per_second = 250;
+  std::uint64_t tls_handshakes_burst = 2'500;
+  /// Requests whose headers have arrived, those of WebSockets included; one more is answered with
+  /// 429 and Retry-After.
+  std::uint64_t requests_per_second = 0;
+  std::uint64_t requests_burst = 0;
+  /// WebSocket messages and pings. After one more, the connection is not read until the rate
+  /// permits it.
+  std::uint64_t messages_per_second = 0;
+  std::uint64_t messages_burst = 0;
+  /// Messages of a connection, one after another, that have each exceeded the rate; one more closes
+  /// with 1008.
+  std::uint64_t throttled_messages_max = 1'000;
+  /// Bytes of requests and messages; with TLS, the plaintext. After more, the connection is not
+  /// read until the rate permits it. The pauses count towards the timeouts of requests and
+  /// messages.
+  std::uint64_t received_bytes_per_second = 0;
+  std::uint64_t received_bytes_burst = 0;
+
+  /// The addresses that have recently used up part of a rate. For one more, the address that was
+  /// idle for the longest time is forgotten.
+  std::size_t rate_addresses_max = 100'000;
+  /// The memory for these addresses.
+  std::size_t rate_addresses_bytes = 16 * 1024 * 1024;
 };
 
 }  // namespace troupe::http

@@ -13,6 +13,13 @@
 
 namespace troupe::http {
 
+/// The headers in which trusted proxies name the client.
+enum class proxy_header : std::uint8_t {
+  any,              // both; they must agree if a request has both
+  forwarded,        // Forwarded, RFC 7239
+  x_forwarded_for,  // X-Forwarded-For
+};
+
 /// A server's address, limits and access rules.
 struct options {
   /// An IP address or a host name; "0.0.0.0" and "::" stand for all interfaces of the host.
@@ -31,6 +38,16 @@ struct options {
   /// not come from a browser and is accepted.
   bool check_origin = true;
   std::vector<std::string> allowed_origins{};
+
+  /// The proxies that may name the client that they serve: addresses and networks, as "::1" and
+  /// "10.0.0.0/8". Only in a request that comes directly from one of them, `proxy_header` is read,
+  /// from its end: the last address that is not of a trusted proxy is the client's. This address
+  /// then counts for rates and for connections_per_address_max, and is the peer of the request, of
+  /// its WebSocket and in on_access. If the header is malformed, the response is 400.
+  std::vector<std::string> trusted_proxies{};
+  /// The headers that the trusted proxies write. A proxy that writes one of them may pass on the
+  /// other one from the client, so name the one that it writes.
+  http::proxy_header proxy_header = http::proxy_header::any;
 
   /// The number of threads that serve connections. Route handlers run on them, sessions do not.
   std::size_t loops = 1;

@@ -36,7 +36,8 @@ class request {
   [[nodiscard]] bool has_header(std::string_view name) const noexcept;
 
   [[nodiscard]] const std::string& body() const noexcept { return body_; }
-  /// The address that the connection came from, without the port: "127.0.0.1".
+  /// The client's address, without the port: "127.0.0.1". It is the address that the connection
+  /// came from, or the one that a trusted proxy names (http::options::trusted_proxies).
   [[nodiscard]] std::string_view peer() const noexcept { return view(peer_); }
   /// True if it was received over TLS.
   [[nodiscard]] bool secure() const noexcept { return secure_; }

@@ -48,7 +48,7 @@ using handler = std::function<response(const request&)>;
 class server {
  public:
   /// Errors: std::invalid_argument for a limit of zero, for zero loops, and for an invalid allowed
-  ///         origin; tls_error for an unusable certificate or key.
+  ///         origin or trusted proxy; tls_error for an unusable certificate or key.
   explicit server(troupe::system& on, http::options options = {});
   server(const server&) = delete;
   server& operator=(const server&) = delete;

@@ -17,8 +17,9 @@ struct statistics {
   std::uint64_t messages_in = 0;         // passed to sessions
   std::uint64_t messages_out = 0;        // written for sessions
   std::uint64_t request_body_bytes = 0;  // now, limited by request_bodies_bytes
-  std::uint64_t bytes_in = 0;            // read from sockets; with TLS, the plaintext
-  std::uint64_t bytes_out = 0;           // written to sockets; with TLS, the plaintext
+  std::uint64_t upgrade_request_bytes = 0;  // now, limited by upgrade_requests_bytes
+  std::uint64_t bytes_in = 0;               // read from sockets; with TLS, the plaintext
+  std::uint64_t bytes_out = 0;              // written to sockets; with TLS, the plaintext
 
   std::uint64_t refused_full = 0;           // connections_max
   std::uint64_t refused_per_address = 0;    // connections_per_address_max
@@ -27,6 +28,7 @@ struct statistics {
   std::uint64_t headers_too_large = 0;      // 414 and 431
   std::uint64_t bodies_too_large = 0;       // 413
   std::uint64_t bodies_refused = 0;         // request_bodies_bytes: 503
+  std::uint64_t upgrades_refused = 0;       // upgrade_requests_bytes: 503
   std::uint64_t requests_timed_out = 0;     // handshake_timeout and request_timeout
   std::uint64_t idle_closed = 0;            // idle_timeout
   std::uint64_t messages_too_large = 0;     // 1009
@@ -39,6 +41,16 @@ struct statistics {
   std::uint64_t close_timed_out = 0;        // close_timeout
   std::uint64_t accept_pauses = 0;          // out of descriptors or memory
   std::uint64_t handler_failures = 0;       // exceptions out of route handlers, unusable responses
+
+  // Events beyond a rate of a client address:
+  std::uint64_t rate_connections = 0;        // connections_per_second: closed
+  std::uint64_t rate_tls_handshakes = 0;     // tls_handshakes_per_second: closed
+  std::uint64_t rate_requests = 0;           // requests_per_second: 429
+  std::uint64_t rate_messages = 0;           // messages_per_second: pauses
+  std::uint64_t rate_received_bytes = 0;     // received_bytes_per_second: pauses
+  std::uint64_t message_floods = 0;          // throttled_messages_max: 1008
+  std::uint64_t rate_addresses = 0;          // now, limited by rate_addresses_max
+  std::uint64_t rate_addresses_evicted = 0;  // forgotten because of that limit
 
   std::uint64_t tls_handshakes = 0;  // completed
   std::uint64_t tls_resumed = 0;     // shortened by a session ticket

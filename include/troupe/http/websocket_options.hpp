@@ -24,8 +24,8 @@ struct websocket_options {
   bool require_protocol = false;
 
   /// The headers that websocket::upgrade_request() keeps; all of them if not set. The request stays
-  /// in memory as long as the connection, and its headers may take limits::header_bytes. A session
-  /// that reads only a few headers should list them here.
+  /// in memory as long as the connection, and counts towards limits::upgrade_requests_bytes. A
+  /// session that reads only a few headers should list them here.
   std::optional<std::vector<std::string>> kept_headers{};
 };
 

@@ -52,7 +52,8 @@ constexpr std::size_t stable_class_of(std::size_t bytes) noexcept {
 template <class Header>
 class stable_pool {
   static_assert(std::is_nothrow_default_constructible_v<Header>);
-  static_assert(std::is_trivially_destructible_v<Header>, "a Header is never destroyed");
+  static_assert(std::is_trivially_destructible_v<Header>,
+                "a Header must be trivially destructible: it is never destroyed");
   static_assert(alignof(Header) <= cache_line_bytes);
 
  public:
@@ -108,11 +109,12 @@ class stable_pool {
   static thread_cache& cache() noexcept { return per_thread<thread_cache, stable_pool>::here(); }
 
   static std::size_t class_of(std::size_t bytes) noexcept {
-    TROUPE_EXPECTS(bytes <= bytes_max, "stable_pool: no slot is that large");
+    TROUPE_EXPECTS(bytes <= bytes_max, "stable_pool: the requested slot is larger than bytes_max");
     return detail::stable_class_of(std::max(bytes, sizeof(Header)));
   }
 
-  static_assert(detail::is_well_formed(shape(0)), "a free slot needs room behind the Header");
+  static_assert(detail::is_well_formed(shape(0)),
+                "a free slot needs room for a link after the Header");
 
   template <std::size_t... Index>
   static constexpr auto make_depots(std::index_sequence<Index...>) noexcept {

@@ -57,7 +57,7 @@ consteval std::size_t most_in_batch() {
   if constexpr (requires {
                   { A::batch_max } -> std::convertible_to<std::size_t>;
                 }) {
-    static_assert(A::batch_max > 0, "batch_max is 0: a batch has at least one message");
+    static_assert(A::batch_max > 0, "batch_max must be at least 1");
     return A::batch_max;
   } else {
     return 64;

@@ -110,7 +110,8 @@ void count(publication& done, delivery what) noexcept;
 ///          subscribers copies their list.
 template <message M>
 class topic {
-  static_assert(std::copy_constructible<M>, "what is published has many receivers: it is copied");
+  static_assert(std::copy_constructible<M>,
+                "a published message must be copyable: it may have several receivers");
 
  public:
   /// Creates an unnamed topic, which is shared only by copying this object.

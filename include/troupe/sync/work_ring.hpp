@@ -70,7 +70,7 @@ class work_ring {
   /// `mine`, in order and as far as there is room. Returns the total number; if it is zero, `first`
   /// is unchanged. `mine` must belong to the caller and be another ring.
   [[nodiscard]] std::size_t steal_half_into(work_ring& mine, T*& first) noexcept {
-    TROUPE_ASSERT(&mine != this, "work_ring: stolen from itself");
+    TROUPE_ASSERT(&mine != this, "work_ring: a ring cannot steal from itself");
     // [ring-put] relaxed: the caller owns `mine`.
     const std::uint32_t mine_tail = mine.tail_.load(relaxed);
     // [ring-take] [unchecked] acquire: as in push(). Threads that took items from slots of `mine`

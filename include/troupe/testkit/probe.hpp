@@ -144,7 +144,7 @@ class probe {
     std::function<void(actor&)> how = [other](actor& self) { self.watches(other); };
     const auto done =
         actor_.template ask<typename actor::watch_order>(within_, std::move(how)).get();
-    if (!done) fail("to watch an actor", std::string(to_string(done.error())), where);
+    if (!done) fail("watch() to succeed", std::string(to_string(done.error())), where);
   }
   /// Waits for the termination of a watched actor; each watch() gives one. Terminations have no
   /// order relative to messages, but all messages that the actor sent before have arrived.
@@ -154,12 +154,12 @@ class probe {
     detail::refuse_in_a_turn("expect_end()");
     if (std::find(watched_.begin(), watched_.end(), of) == watched_.end()) {
       throw std::logic_error(
-          "troupe: a probe waits for the end of an actor that it does not watch: call watch() "
-          "before");
+          "troupe: probe::expect_end() was called for an actor that the probe does not watch: call "
+          "watch() first");
     }
     const duration time = within.value_or(within_);
     auto got = box_->end_of(of, later(clock::now(), time));
-    if (!got) fail("the end of an actor within " + detail::to_text(time), "nothing", where);
+    if (!got) fail("the termination of an actor within " + detail::to_text(time), "nothing", where);
     return *std::move(got);
   }
 
@@ -167,7 +167,7 @@ class probe {
   template <class... Ms>
   received<Ms...> next(bool skips_others, const char* what, std::optional<duration> within,
                        const std::source_location& where) {
-    static_assert(sizeof...(Ms) > 0, "name a message: expect<hello>()");
+    static_assert(sizeof...(Ms) > 0, "expect() needs at least one message type: expect<hello>()");
     detail::refuse_in_a_turn(what);
     const duration time = within.value_or(within_);
     typename detail::probe_box<Items...>::kinds wanted{};

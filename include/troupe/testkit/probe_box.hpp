@@ -98,7 +98,7 @@ class probe_box final : public taker<Items...> {
       skipped.push_back(*take_first());
     }
     if (lost_ == 0 && last_other) {
-      return {{}, "only others, the last one " + std::string(names[*last_other])};
+      return {{}, "only other messages, the last one " + std::string(names[*last_other])};
     }
     return {{}, nothing_came()};
   }
@@ -114,7 +114,7 @@ class probe_box final : public taker<Items...> {
     if (!state_.wait_until(lock, until, is_there)) return std::nullopt;
     if (!messages_.empty()) return std::string(names[messages_.front().index()]);
     if (lost_ != 0) return nothing_came();
-    return "an end, " + std::string(to_string(ends_.front().reason));
+    return "a termination, " + std::string(to_string(ends_.front().reason));
   }
 
   [[nodiscard]] std::optional<down> end_of(const address& who, time_point until) {
@@ -155,12 +155,12 @@ class probe_box final : public taker<Items...> {
   }
   [[nodiscard]] std::string nothing_came() const {
     if (lost_ != 0) {
-      return "more than the probe keeps (probe_options::keeps is " + std::to_string(keeps_) +
-             "): the rest is lost";
+      return "more messages than the probe keeps (probe_options::keeps is " +
+             std::to_string(keeps_) + "): the others were discarded";
     }
     if (!ends_.empty())
-      return "nothing, but an end, " + std::string(to_string(ends_.front().reason));
-    return is_closed_ ? "nothing: the probe's actor has ended" : "nothing";
+      return "no message, but a termination, " + std::string(to_string(ends_.front().reason));
+    return is_closed_ ? "nothing: the probe's actor has terminated" : "nothing";
   }
 
   const std::size_t keeps_;

@@ -61,7 +61,7 @@ consteval std::size_t place_of() {
 template <class M, class... Items>
 struct named {
   static constexpr std::size_t place = place_of<M, Items...>();
-  static_assert(place < sizeof...(Items), "this message is not in the list");
+  static_assert(place < sizeof...(Items), "this message type is not in the list of message types");
   using type = std::variant_alternative_t<place, std::variant<Items...>>;
 };
 

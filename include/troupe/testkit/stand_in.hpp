@@ -46,9 +46,9 @@ class takes<Self, question<M, R>> {
 template <class... Items>
 class stand_in final : public actor, public takes<stand_in<Items...>, Items>... {
   static_assert(sizeof...(Items) > 0, "name at least one message");
-  static_assert(are_distinct<Items...>, "a message is in the list twice");
+  static_assert(are_distinct<Items...>, "a message type is listed twice");
   static_assert((!std::is_same_v<Items, down> && ...),
-                "ends are not in the list: watch() the actor, and expect_end() of it");
+                "troupe::down cannot be listed: watch() the actor and use expect_end()");
 
  public:
   /// Asks it to watch an actor.

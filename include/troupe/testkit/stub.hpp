@@ -185,7 +185,8 @@ class stub {
   stub& on(F handler) {
     return does<M>([handler = std::move(handler)](named<M>&& m) mutable {
       if constexpr (!detail::listed<named<M>>::is_question) {
-        static_assert(std::invocable<F&, named<M>>, "a handler takes the message");
+        static_assert(std::invocable<F&, named<M>>,
+                      "the handler must be callable with the message");
         static_cast<void>(handler(std::move(m)));
       } else {
         using asked = typename detail::listed<named<M>>::message;
@@ -194,7 +195,7 @@ class stub {
           static_cast<void>(handler(std::move(m.message), std::move(m.owed)));
         } else {
           static_assert(std::is_invocable_r_v<answer, F&, asked>,
-                        "the handler of a question returns the answer, or takes a troupe::reply");
+                        "the handler of a request must return the reply or take a troupe::reply");
           answer_with(handler, m);
         }
       }
@@ -204,7 +205,7 @@ class stub {
   template <class M>
   stub& fails() {
     static_assert(detail::listed<named<M>>::is_question,
-                  "nobody waits for the failure of a message");
+                  "fails<M>() needs a request: a plain message has no reply that could fail");
     return does<M>([](named<M>&& m) { m.fail(); });
   }
   /// Requests get no reply: they fail when their timeout expires, or with ask_error::unanswered
@@ -225,7 +226,8 @@ class stub {
   template <class M>
   [[nodiscard]] auto calls() const {
     using called = typename detail::listed<named<M>>::message;
-    static_assert(std::copy_constructible<called>, "what cannot be copied is only counted");
+    static_assert(std::copy_constructible<called>,
+                  "calls<M>() needs a copyable message: use count<M>() for others");
     const auto lock = box_->state.lock();
     const auto& last = box_->template of<named<M>>().last;
     return std::vector<called>(last.begin(), last.end());

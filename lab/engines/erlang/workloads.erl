@@ -165,7 +165,7 @@ short_lived() ->
 collector(Count, Done) ->
     [spawn(?MODULE, short_lived, []) ! {self(), I} || I <- lists:seq(0, Count - 1)],
     Sum = add_answers(Count, 0),
-    Sum =:= Count * (Count - 1) div 2 orelse error("an answer is wrong"),
+    Sum =:= Count * (Count - 1) div 2 orelse error("a reply is wrong"),
     Done ! done.
 
 add_answers(0, Sum) -> Sum;

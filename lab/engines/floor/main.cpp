@@ -145,7 +145,7 @@ struct producer final : actor {
 };
 
 double fanin(const sizes& s) {
-  if (s.limit != 0) throw std::invalid_argument("the sketch has no limits");
+  if (s.limit != 0) throw std::invalid_argument("the sketch does not support --limit");
   const std::uint64_t each = s.messages / s.actors;
   std::latch done(1);
   auto* to = new consumer(each * s.actors, done);

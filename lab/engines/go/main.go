@@ -220,7 +220,7 @@ func collector(answers chan uint64, count int, done *sync.WaitGroup) {
 		sum += <-answers
 	}
 	if sum != uint64(count)*uint64(count-1)/2 {
-		panic("an answer is wrong")
+		panic("a reply is wrong")
 	}
 	done.Done()
 }

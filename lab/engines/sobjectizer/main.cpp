@@ -325,7 +325,7 @@ double spawn(const sizes& s) {
   so_5::send<spawn_all>(counting);
   done.wait();
   const double rate = static_cast<double>(s.actors) / seconds_since(began);
-  if (sum != s.actors * (s.actors - 1) / 2) throw std::logic_error("an answer is wrong");
+  if (sum != s.actors * (s.actors - 1) / 2) throw std::logic_error("a reply is wrong");
   return rate;
 }
 

@@ -65,7 +65,7 @@ void spawn(trial& t) {
   counting.send(collector::spawn_more{});
   done.wait();
   t.report("rate", "actors/s", static_cast<double>(count) / seconds_since(began));
-  if (sum != count * (count - 1) / 2) throw std::logic_error("an answer is wrong");
+  if (sum != count * (count - 1) / 2) throw std::logic_error("a reply is wrong");
 }
 
 }  // namespace troupe::lab::workloads

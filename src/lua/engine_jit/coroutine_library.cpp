@@ -38,7 +38,7 @@ end
 
 function coroutine.resume(which, ...)
   if which and waiting[which] then
-    return false, 'cannot resume a coroutine that waits for something'
+    return false, 'cannot resume a coroutine that is waiting'
   end
   return pass(which, resume(which, ...))
 end

@@ -261,7 +261,7 @@ void execution::block_on(waits what, const void* on) {
 }
 
 void execution::all_asleep() {
-  abandon("deadlock: all are asleep, and nobody is left to wake them\n" + what_they_wait_for());
+  abandon("deadlock: all threads sleep, and no thread can wake them\n" + what_they_wait_for());
 }
 
 void execution::fail(const std::string& what, source_line where) {
@@ -271,7 +271,8 @@ void execution::fail(const std::string& what, source_line where) {
 
 void execution::abandon(std::string what) {
   if (finishing_) {
-    std::fprintf(stderr, "in what all threads share, after their end: %s\n", what.c_str());
+    std::fprintf(stderr, "in the state that all threads share, after they have terminated: %s\n",
+                 what.c_str());
     std::abort();
   }
   if (!failure_) failure_ = failure{std::move(what), {}};

@@ -46,7 +46,7 @@ location& execution::locate(detail::cell of, source_line where) {
   location* found = memory_.find(of.at);
   if (found == nullptr) {
     if (const block* in = find_block(of.at); in != nullptr && in->is_freed) {
-      abandon("use after free: an atomic in a block that was given back by " + describe(in->freed));
+      abandon("use after free: an atomic in a block that was freed by " + describe(in->freed));
     }
     // It existed before the execution, so its address is a name.
     found = &memory_.make(of.at, of.bytes, raw_value(of), reinterpret_cast<std::uintptr_t>(of.at),
@@ -58,7 +58,7 @@ location& execution::locate(detail::cell of, source_line where) {
   }
   if (found->is_freed) {
     if (traced_) tell(where, "uses ", describe(*found));
-    abandon("use after free: " + describe(*found) + " was given back by " + describe(found->freed));
+    abandon("use after free: " + describe(*found) + " was freed by " + describe(found->freed));
   }
   if (!memory::is_known(*found, me().clock)) {
     if (traced_) tell(where, "uses ", describe(*found));

@@ -220,9 +220,9 @@ void keep_failure(outcome& result, const failure& what, const choices& made, con
     return;
   }
   result.trace = repeated ? repeated->trace : std::string();
-  result.what += "\n(The trace is of a repetition that " +
-                 (repeated ? "failed otherwise: " + repeated->what : std::string("held")) +
-                 ": the body does not do the same when the same happens to it.)";
+  result.what += "\n(The trace is from a repetition that " +
+                 (repeated ? "failed differently: " + repeated->what : std::string("held")) +
+                 ": the body is not deterministic.)";
 }
 
 bool is_over(const options& how, const outcome& so_far, clock::time_point began) {

@@ -46,7 +46,7 @@ bool execution::futex_wait(detail::cell of, bits expected, bool timed, source_li
   }
   std::erase(sleepers_[of.at], current_);
   happened(timed_out, 0);
-  if (traced_) tell(where, "has waited till its deadline");
+  if (traced_) tell(where, "has waited until its deadline");
   return true;
 }
 

@@ -16,13 +16,13 @@ plain_cell& execution::plain(const void* at, source_line where) {
   plain_cell* cell = memory_.find_plain(at);
   if (cell == nullptr) {
     if (const block* in = find_block(at); in != nullptr && in->is_freed) {
-      abandon("use after free: memory that was given back by " + describe(in->freed));
+      abandon("use after free: memory that was freed by " + describe(in->freed));
     }
     cell = &memory_.make_plain(at, where);
   }
   if (cell->is_freed) {
-    if (traced_) tell(where, "uses ", name_at(cell->born), ", which was given back");
-    abandon("use after free: memory that was given back by " + describe(cell->freed));
+    if (traced_) tell(where, "uses ", name_at(cell->born), ", which was freed");
+    abandon("use after free: memory that was freed by " + describe(cell->freed));
   }
   return *cell;
 }
@@ -75,7 +75,7 @@ bool execution::released(void* at) {
   block& it_is = blocks_[it->second];
   if (it_is.is_freed) {
     if (traced_) tell(me().where, "gives block ", it_is.number, " back again");
-    abandon("double free: a block that was given back by " + describe(it_is.freed));
+    abandon("double free: a block that was freed by " + describe(it_is.freed));
   }
   it_is.is_freed = true;
   it_is.freed = tick(me().where);
@@ -109,7 +109,7 @@ void execution::check_leaks() {
   for (const block& each : blocks_) {
     if (each.is_freed) continue;
     failure_ = failure{"leak: a block of " + std::to_string(each.bytes) +
-                           " bytes is never given back; it was made by " + describe(each.made),
+                           " bytes is never freed; it was allocated by " + describe(each.made),
                        {}};
     return;
   }

@@ -50,7 +50,7 @@ void two_wait() {
 TEST(planted_gate, lets_all_through) { model::expect_holds(two_wait<fault::none>); }
 
 TEST(planted_gate, that_wakes_one_only_leaves_the_other_asleep) {
-  model::expect_fails("deadlock: all are asleep", {}, two_wait<fault::wakes_one_only>);
+  model::expect_fails("deadlock: all threads sleep", {}, two_wait<fault::wakes_one_only>);
 }
 
 }  // namespace gate
@@ -124,7 +124,7 @@ TEST(planted_condition, is_waited_for_until_it_holds) {
 }
 
 TEST(planted_condition, looked_at_without_the_lock_is_waited_for_in_vain) {
-  model::expect_fails("deadlock: all are asleep", {},
+  model::expect_fails("deadlock: all threads sleep", {},
                       one_puts_and_one_takes<fault::looks_without_the_lock>);
 }
 

@@ -192,17 +192,17 @@ TEST(planted_futex_lock, lets_one_in_at_a_time) {
 }
 
 TEST(planted_futex_lock, unlocked_without_a_wake_leaves_one_asleep) {
-  model::expect_fails("deadlock: all are asleep", {},
+  model::expect_fails("deadlock: all threads sleep", {},
                       three_take_turns<fault::unlocks_without_a_wake>);
 }
 
 TEST(planted_futex_lock, that_forgets_that_others_wait_leaves_one_asleep) {
-  model::expect_fails("deadlock: all are asleep", {},
+  model::expect_fails("deadlock: all threads sleep", {},
                       three_take_turns<fault::forgets_that_others_wait>);
 }
 
 TEST(planted_futex_lock, that_forgets_that_others_wait_is_found_at_random_as_well) {
-  model::expect_fails("deadlock: all are asleep", {.random = 10'000},
+  model::expect_fails("deadlock: all threads sleep", {.random = 10'000},
                       three_take_turns<fault::forgets_that_others_wait>);
 }
 
@@ -248,7 +248,7 @@ TEST(planted_two_accounts, transfers_in_both_directions_end) {
 }
 
 TEST(planted_two_accounts, locked_in_opposite_orders_wait_for_each_other) {
-  model::expect_fails("deadlock: all are asleep", {},
+  model::expect_fails("deadlock: all threads sleep", {},
                       two_transfer<fault::locks_in_the_order_of_the_transfer>);
 }
 

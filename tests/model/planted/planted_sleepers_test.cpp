@@ -86,12 +86,12 @@ TEST(planted_parker, sleeps_until_notified) {
 }
 
 TEST(planted_parker, whose_park_looks_and_then_stores_loses_a_notification) {
-  model::expect_fails("deadlock: all are asleep", {},
+  model::expect_fails("deadlock: all threads sleep", {},
                       one_parks_till_notified<fault::park_looks_then_stores>);
 }
 
 TEST(planted_parker, whose_notify_looks_and_then_stores_does_not_wake) {
-  model::expect_fails("deadlock: all are asleep", {},
+  model::expect_fails("deadlock: all threads sleep", {},
                       one_parks_till_notified<fault::notify_looks_then_stores>);
 }
 
@@ -182,25 +182,28 @@ TEST(planted_event_count, wakes_who_waits) {
 }
 
 TEST(planted_event_count, whose_epoch_is_read_after_the_last_look_sleeps_through_the_event) {
-  model::expect_fails("deadlock: all are asleep", {},
+  model::expect_fails("deadlock: all threads sleep", {},
                       one_waits_for_another<fault::epoch_read_too_late>);
 }
 
 TEST(planted_event_count, without_a_second_look_sleeps_through_the_event) {
-  model::expect_fails("deadlock: all are asleep", {}, one_waits_for_another<fault::no_second_look>);
+  model::expect_fails("deadlock: all threads sleep", {},
+                      one_waits_for_another<fault::no_second_look>);
 }
 
 TEST(planted_event_count, that_counts_sleepers_with_relaxed_order_does_not_wake_one) {
-  model::expect_fails("deadlock: all are asleep", {},
+  model::expect_fails("deadlock: all threads sleep", {},
                       one_waits_for_another<fault::sleepers_counted_relaxed>);
 }
 
 TEST(planted_event_count, prepared_with_relaxed_order_sleeps_through_the_event) {
-  model::expect_fails("deadlock: all are asleep", {}, one_waits_for_another<fault::epoch_relaxed>);
+  model::expect_fails("deadlock: all threads sleep", {},
+                      one_waits_for_another<fault::epoch_relaxed>);
 }
 
 TEST(planted_event_count, that_stays_the_same_does_not_keep_one_awake) {
-  model::expect_fails("deadlock: all are asleep", {}, one_waits_for_another<fault::no_new_epoch>);
+  model::expect_fails("deadlock: all threads sleep", {},
+                      one_waits_for_another<fault::no_new_epoch>);
 }
 
 }  // namespace event_count
@@ -279,15 +282,15 @@ TEST(planted_semaphore, wakes_as_many_as_it_has_permits) {
 }
 
 TEST(planted_semaphore, that_reads_its_waiters_with_relaxed_order_does_not_wake_one) {
-  model::expect_fails("deadlock: all are asleep", {}, one_waits<fault::waiters_read_relaxed>);
+  model::expect_fails("deadlock: all threads sleep", {}, one_waits<fault::waiters_read_relaxed>);
 }
 
 TEST(planted_semaphore, that_wakes_before_it_counts_wakes_too_early) {
-  model::expect_fails("deadlock: all are asleep", {}, one_waits<fault::wakes_before_it_counts>);
+  model::expect_fails("deadlock: all threads sleep", {}, one_waits<fault::wakes_before_it_counts>);
 }
 
 TEST(planted_semaphore, that_wakes_when_it_was_empty_only_wakes_too_few) {
-  model::expect_fails("deadlock: all are asleep", {}, two_wait<fault::wakes_from_zero_only>);
+  model::expect_fails("deadlock: all threads sleep", {}, two_wait<fault::wakes_from_zero_only>);
 }
 
 }  // namespace semaphore

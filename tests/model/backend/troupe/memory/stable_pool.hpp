@@ -65,7 +65,7 @@ class stable_pool {
     slots(const slots&) = delete;
     slots& operator=(const slots&) = delete;
     ~slots() {
-      if (taken != 0) model::detail::leaked("a slot of a stable_pool is never given back");
+      if (taken != 0) model::detail::leaked("a slot of a stable_pool is never freed");
       for (void* each : made) std::free(each);
     }
 

@@ -377,7 +377,7 @@ public final class Workloads {
     tell(collector, Signal.STEP);
     done.await();
     double rate = rate(count, began);
-    expect(sum.get() == count * (count - 1) / 2, "an answer is wrong");
+    expect(sum.get() == count * (count - 1) / 2, "a reply is wrong");
     system.stop(collector);
     return rate;
   }
