@@ -34,7 +34,12 @@ void one_waits_for_another() {
   auto* const permits = ::new (place.data()) semaphore;
   {
     jthread waiter("waiter", [&] { (void)permits->wait(); });
-    if constexpr (planted == fault::ends_too_early) permits->~semaphore();
+    if constexpr (planted == fault::ends_too_early) {
+      // The first execution in which the waiter runs until it sleeps; otherwise the checker would
+      // find the waiter's access to the destroyed semaphore first.
+      cpu_relax();
+      permits->~semaphore();
+    }
     permits->post();
   }
   if constexpr (planted == fault::none) permits->~semaphore();
