@@ -191,7 +191,7 @@ TEST(ask, who_is_asked_and_ends_answers_all_the_same) {
     plain<int> written{0};
     troupe::system all{small(2)};
     const auto it = all.spawn<oracle>(written);
-    it.stop_now();
+    jthread other([&] { it.stop_now(); });
     const auto got = it.ask<question>(no_timeout, 1).get();
     require(varies(got.has_value(), "it is answered") || got.error() == ask_error::stopped,
             "it is one of the two");

@@ -105,9 +105,9 @@ TEST(link, that_is_ended_while_the_other_ends_is_told_of_before_that_or_not_at_a
       troupe::system all{small(2)};
       const auto t = all.spawn<told>(one, downs, heard);
       const auto b = all.spawn<bound_to_end>(other, ended);
+      jthread third([&] { b.stop_now(); });
       t.send(link_with{b.address()});
       t.send(unlink_from{b.address()});
-      b.stop_now();
       heard.park();
     }
     require(downs <= 1, "it is told once at the most");

@@ -100,7 +100,10 @@ TEST(work_ring, half_of_it_is_taken_for_a_ring_that_overflows) {
     ring other_queue;
     std::array<item, 3> items;
     {
-      jthread thief([&] { steal(queue, other_queue); });
+      jthread thief([&] {
+        steal(queue, other_queue);
+        steal(queue, other_queue);
+      });
       push(queue, items[0]);
       push(queue, items[1]);
       std::array<item*, 1> half{};
