@@ -127,8 +127,7 @@ TEST(lifeline, an_old_address_does_not_lead_to_the_next_in_the_slot) {
     {
       jthread turns([&] {
         actor.turns();
-        const bool is_held = actor.line.now().generation() == generation;
-        if (varies(is_held, "the holder frees it later")) return;
+        require(actor.line.now().generation() != generation, "no reference is left: it is free");
         actor.open(2);
         actor.let_go_of_one();
         actor.turns();
@@ -141,6 +140,36 @@ TEST(lifeline, an_old_address_does_not_lead_to_the_next_in_the_slot) {
       actor.let_go_of_one();
     }
     require(!actor.is_there, "all have ended");
+  });
+}
+
+// The actor ends while others may hold it, so that one of them may free the slot.
+TEST(lifeline, an_old_address_does_not_lead_to_the_next_of_one_that_was_stopped) {
+  expect_holds([] {
+    slot actor;
+    actor.open(1);
+    const std::uint32_t generation = actor.line.now().generation();
+    bool is_held = false;
+    {
+      jthread holder([&] {
+        if (!varies(actor.line.try_hold(generation), "it lives")) return;
+        require(actor.incarnation == 1, "it is the one that the address named");
+        actor.let_go_of_one();
+      });
+      actor.line.begin_end();
+      actor.is_there = false;
+      actor.line.end();
+      actor.let_go();  // held by the turn
+      actor.let_go();  // held by the spawner
+      is_held = actor.line.now_after_others().generation() == generation;
+      if (!varies(is_held, "the holder frees it later")) {
+        actor.open(2);
+        actor.let_go_of_one();
+        actor.turns();
+      }
+    }
+    require(!actor.is_there, "all have ended");
+    require(actor.line.now().generation() == (is_held ? 1u : 2u), "its slot is free for the next");
   });
 }
 

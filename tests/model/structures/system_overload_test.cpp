@@ -278,7 +278,7 @@ TEST(pause, for_messages_that_a_mailbox_does_not_count_ends_with_their_receiver)
 // Each thread counts for itself and settles its count. Amounts that no thread has settled show in
 // the sum.
 TEST(budget, all_that_is_charged_is_released) {
-  expect_holds({.random = 1'500, .sees = {"paused"}}, [] {
+  expect_holds({.random = 1'500, .sees = {"refused"}}, [] {
     record done;
     plain<int> taken{0};
     {
@@ -289,6 +289,30 @@ TEST(budget, all_that_is_charged_is_released) {
       const auto from = all.spawn<flooder>(to, taken);
       from.send(flood{3});
       (void)to.send(add{0});
+      from.stop();
+      (void)from.join();
+      to.stop();
+      (void)to.join();
+      require(all.statistics().message_bytes_waiting == 0, "nothing waits any more");
+    }
+    require(done.sum == taken, "what was taken is handled");
+    varies(taken == 3, "all are taken");
+  });
+}
+
+// Messages beyond the limit of the mailbox are charged to the overdraft as well, which is half of
+// the budget.
+TEST(budget, all_that_is_charged_beyond_the_limit_of_a_mailbox_is_released) {
+  expect_holds({.random = 1'500, .sees = {"paused", "refused"}}, [] {
+    record done;
+    plain<int> taken{0};
+    {
+      system_options options = small(2);
+      options.memory_budget = 100;
+      troupe::system all{options};
+      const auto to = all.spawn<counter>(narrow, done);
+      const auto from = all.spawn<flooder>(to, taken);
+      from.send(flood{3});
       from.stop();
       (void)from.join();
       to.stop();
