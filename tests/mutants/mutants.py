@@ -103,6 +103,11 @@ mutant("line_not_lined_holds_sender", "after", "who found room while lining up i
        "«me.let_go();» return false; } // It was not awaited", "")
 mutant("exclusive_waits_for_itself", "crossed", "an exclusive handler waits for room in its own mailbox",
        "«here.running == to_ && here.coroutine->takes_nothing»", "false")
+mutant("line_names_its_last", "after", "an empty line still names the message that was its last",
+       "(one.later != nullptr ? one.later->earlier : its.line_end) = one.earlier;",
+       "if (one.later != nullptr) one.later->earlier = one.earlier;")
+mutant("left_line_blocks_its_actor", "after", "an exclusive handler that has left a line is still said to stand in it",
+       "std::exchange(one.blocks, nullptr)->side_if_any()->blocking_line = nullptr;", "one.blocks = nullptr;")
 
 in_file("src/actor/overdraft.cpp")
 mutant("uncounted_keeps_overdraft", "after", "an uncounted message is handled and stays charged to the overdraft",
@@ -229,6 +234,8 @@ mutant("unwatched_is_on_its_way", "after", "a `down` that was taken back is said
 in_file("src/actor/termination_notices.cpp")
 mutant("told_watches_stay_listed", "after", "an ended actor still lists the watches that were told of its end",
        "watchers = «std::exchange(its.watchers, nullptr)»;", "its.watchers")
+mutant("told_listeners_stay_listed", "after", "an ended actor still lists the listeners that were told of its end",
+       "next = «std::exchange(its.listeners, nullptr)»;", "its.listeners")
 
 in_file("src/actor/links.cpp")
 mutant("half_a_link", "refusal", "without memory for its second end a link stays half made",
@@ -453,6 +460,8 @@ mutant("timed_wait_misses_name", "negative", "a name that comes with the time-ou
 in_file("src/supervision/name_registry.cpp")
 mutant("empty_wait_for_a_name_stays", "after", "a name that nobody waits for any more stays among those that are waited for",
        "at->second.erase(ended.key); «if (at->second.empty()) its.waiting.erase(at);»", "")
+mutant("name_outlives_its_actor", "third", "the name of an actor that has ended is taken for good",
+       "«if (ended.in_table) its.names.erase(ended.name);»", "")
 
 in_file("src/supervision/awaited_name.cpp")
 mutant("destroyed_handler_is_told_name", "third", "a handler that was destroyed is told of its name",
