@@ -124,6 +124,8 @@ mutant("overdraft_is_not_given_back", "after", "a mailbox that is half empty kee
        "«receiver.home().overdrafts().release(overdrawn);» if (must_wait)", "")
 mutant("resumed_names_its_mailbox", "after", "an actor that goes on still names the mailbox that was full",
        "control_block* const first = «std::exchange(entry.first, nullptr)»;", "entry.first")
+mutant("resumed_is_searched", "after", "an actor that goes on is still said to wait for the mailbox that was full",
+       "control_block* const receiver = «std::exchange(entry.waits_for, nullptr)»;", "entry.waits_for")
 mutant("pause_timeout_is_a_cycle", "plain", "a suspension that timed out is counted as a wait cycle",
        "entry->because = overload_event::kind::pause_timed_out;",
        "entry->because = overload_event::kind::wait_cycle;")
@@ -618,7 +620,7 @@ mutant("reused_thread_is_gone", "after", "a thread that is used again is counted
 
 in_file("src/net/listener.cpp")
 mutant("pause_of_accept_is_final", "after", "a listener without descriptors never accepts again",
-       "accepting(self(this), m.onto, retry_);  // destroyed at once", "// destroyed at once")
+       "tell_paused(m.error); «accepting(self(this), m.onto, retry_);»", "")
 mutant("reserved_request_is_sent_once", "after", "the second request from reserved memory is not sent",
        "const accept asked{me.onto_}; «me.end();»", "")
 mutant("aborted_connection_ends_listening", "after", "after a connection that was aborted no other is accepted",
