@@ -9,6 +9,7 @@
 #include <troupe/actor/spawn_options.hpp>
 #include <troupe/detail/base/assert.hpp>
 
+#include "base/accounts.hpp"
 #include "forked.hpp"
 #include "observed_messages.hpp"
 #include "overload_rules.hpp"
@@ -164,9 +165,34 @@ void control_block::free_object_memory() noexcept {
   }
 }
 
+// Checks that other actors and threads have left no entry for this one. Nothing refers to the actor
+// any more: so no mutex is needed, and an entry that is left would be used after the end of its
+// actor.
+static void expect_no_entries(const side_block& its) noexcept {
+  if (unsettled_account == nullptr) return;
+  expect_settled("suspended senders in the list of an actor", its.waiters != nullptr);
+  expect_settled("messages in the line of an actor",
+                 its.line != nullptr || its.line_end != nullptr);
+  expect_settled("the suspension of an actor", its.pause.waits_for != nullptr);
+  expect_settled("mailboxes that a suspended actor holds",
+                 static_cast<std::int64_t>(its.pause.others.size()) + (its.pause.first != nullptr));
+  expect_settled("the place of an exclusive handler in a line", its.blocking_line != nullptr);
+  // [overdrawn] relaxed: no other thread charges any more; see side_block.
+  expect_settled("bytes of an actor in the overdraft",
+                 static_cast<std::int64_t>(its.overdrawn.load(relaxed)));
+  expect_settled("messages that a mailbox does not count",
+                 static_cast<std::int64_t>(its.uncounted));
+  expect_settled("listeners to the end of an actor", its.termination_notices.listeners != nullptr);
+  expect_settled("monitors of an actor", its.termination_notices.watchers != nullptr);
+  expect_settled("links of an actor", its.termination_notices.links != nullptr);
+}
+
 void control_block::free_slot() noexcept {
   const std::size_t bytes = slot_bytes(*type_);  // the type may be in the side block
-  delete side_if_any();
+  if (const side_block* const its = side_if_any()) {
+    expect_no_entries(*its);
+    delete its;
+  }
   slot_head& slot = head();
   std::destroy_at(this);
   // A slot whose generations are used up is never reused, so that no old address can match it.

@@ -5,7 +5,7 @@
 
 #include <troupe/detail/actor/control_block.hpp>
 
-#include "accounts.hpp"
+#include "base/accounts.hpp"
 #include "drop_ring.hpp"
 #include "handler_frame.hpp"
 #include "kept_message.hpp"

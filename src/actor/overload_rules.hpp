@@ -12,7 +12,7 @@
 #include <troupe/detail/actor/control_block.hpp>
 #include <troupe/detail/sync/atomic.hpp>
 
-#include "accounts.hpp"
+#include "base/accounts.hpp"
 
 namespace troupe::detail {
 

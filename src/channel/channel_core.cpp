@@ -13,6 +13,7 @@
 #include <troupe/detail/sync/per_thread.hpp>
 
 #include "actor/forked.hpp"
+#include "base/accounts.hpp"
 
 // A channel's state is guarded by its mutex. A waiter that cannot proceed stands in the channel's
 // line, with the address of its value, or of room for one. A thread that changes the channel so
@@ -148,6 +149,8 @@ channel_core::channel_core(const value_operations& of, std::size_t capacity,
     : of_(of), capacity_(capacity), on_full_(on_full), slots_(make_slots(of, capacity, on_full)) {}
 
 channel_core::~channel_core() {
+  expect_settled("waiters in the lines of a channel",
+                 static_cast<std::int64_t>(senders_.size() + receivers_.size()));
   while (count_ != 0) of_.destroy(pop_slot());
   while (returned_ != nullptr) {
     returned_value* const one = std::exchange(returned_, returned_->next);

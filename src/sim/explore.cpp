@@ -120,6 +120,10 @@ std::string last_lines(const std::string& text, std::size_t lines) {
 
 }  // namespace
 
+static std::string non_default_choices(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " non-default choice" : " non-default choices");
+}
+
 // Removes the end of the trace, which text() prints separately.
 static std::string without_trace(const std::string& why) {
   return why.substr(0, why.find(" Last events:"));
@@ -131,7 +135,7 @@ std::string explored::text() const {
   std::string all = "the run with the seed " + std::to_string(f.seed) + " failed (" +
                     std::to_string(runs) + " were tried): " + without_trace(f.why) + "\n";
   if (!f.log.choices.empty() || !f.trace.empty()) {
-    all += "Simplest failing run: " + std::to_string(f.chosen) + " non-default choices (" +
+    all += "Simplest failing run: " + non_default_choices(f.chosen) + " (" +
            std::to_string(f.chosen_at_first) + " in the original run). Last events:\n" +
            last_lines(f.trace, 40);
   }

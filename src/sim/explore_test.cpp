@@ -69,6 +69,20 @@ TEST(explore, tries_all_seeds_where_none_fails) {
   EXPECT_THAT(all.text(), HasSubstr("50"));
 }
 
+TEST(explore, reports_the_number_of_non_default_choices) {
+  const auto report_of = [](std::size_t chosen) {
+    explored all{.runs = 2, .failure = failed_run{.trace = "a line\n"}};
+    all.failure->chosen = chosen;
+    all.failure->chosen_at_first = 120;
+    return all.text();
+  };
+  EXPECT_THAT(report_of(1),
+              HasSubstr("Simplest failing run: 1 non-default choice (120 in the original run)."));
+  EXPECT_THAT(report_of(0), HasSubstr("0 non-default choices (120 in the original run)."));
+  EXPECT_THAT(report_of(2),
+              HasSubstr("Simplest failing run: 2 non-default choices (120 in the original run)."));
+}
+
 TEST(explore, finds_a_seed_that_fails_and_a_simpler_run_that_fails_likewise) {
   const explored all = explore({.seeds = 1'000, .processes = 2}, take_twice);
   ASSERT_FALSE(all);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "actor/runtime.hpp"
+#include "base/accounts.hpp"
 
 namespace troupe::detail {
 
@@ -15,6 +16,20 @@ void name_waiter::tell(const address& holder) noexcept {
   notice.content->who = holder;
   envelope& message = *std::exchange(notice.message, nullptr);
   if (!block.try_deliver(message)) message.how->discard(message);
+}
+
+// All actors of the system have terminated and no thread uses its names any more: so the tables are
+// empty, and no mutex is needed.
+name_registry::~name_registry() {
+  if (unsettled_account == nullptr) return;
+  std::size_t names = 0;
+  std::size_t awaited = 0;
+  for (const part& each : parts_) {
+    names += each.names.size();
+    awaited += each.waiting.size();
+  }
+  expect_settled("names of a system", static_cast<std::int64_t>(names));
+  expect_settled("names that are waited for", static_cast<std::int64_t>(awaited));
 }
 
 void name_registry::check_home(control_block& of) const {

@@ -93,6 +93,7 @@ struct name_hash {
 class name_registry final : public system_extension {
  public:
   explicit name_registry(system& of) noexcept : system_(of) {}
+  ~name_registry() override;
 
   struct alignas(cache_line_bytes) part {
     mutex guard;  // guards the following members

@@ -14,6 +14,8 @@
 
 #include "actor/forked.hpp"
 #include "actor/overload_rules.hpp"
+#include "actor/runtime.hpp"
+#include "base/accounts.hpp"
 
 namespace troupe {
 
@@ -67,10 +69,16 @@ struct topic_hash {
 struct topic_table {
   mutex guard;
   std::unordered_map<topic_key, std::weak_ptr<topic_core>, topic_hash> topics;
+  // Those of the system's actors that are in a list. [counter] relaxed: read after the last actor.
+  atomic<std::int64_t> subscriptions{0};
 };
 
 struct topic_registry final : system_extension {
   explicit topic_registry(system&) : table(std::make_shared<topic_table>()) {}
+  ~topic_registry() override {
+    // The end of a subscriber ends its subscriptions.
+    expect_settled("subscriptions to topics", table->subscriptions.load(relaxed));  // [counter]
+  }
   const std::shared_ptr<topic_table> table;
 };
 
@@ -92,6 +100,18 @@ class named_topic final : public topic_core {
   const std::weak_ptr<topic_table> table_;
   const topic_key key_;
 };
+
+// The number of subscriptions of the actor's system; null unless a test counts them. The actor has
+// not passed the end of its subscriptions yet, so its system exists.
+std::shared_ptr<atomic<std::int64_t>> count_of(control_block& subscribed) noexcept {
+  if (unsettled_account == nullptr) return nullptr;
+  try {
+    const auto& table = extension_of<topic_registry>(*subscribed.home().owner()).table;
+    return {table, &table->subscriptions};
+  } catch (...) {
+    return nullptr;  // no memory: this one is not counted
+  }
+}
 
 // Returns true if the actor redirects its messages to another class. The table of that class holds
 // only messages that are not shared, so the subscriber takes copies.
@@ -143,6 +163,7 @@ struct topic_core::leftovers {
   std::shared_ptr<subscriber> one;
   std::shared_ptr<subscriber> itself;
   std::shared_ptr<const subscribers> copy;
+  std::shared_ptr<atomic<std::int64_t>> count;
 };
 
 // Requires the mutex.
@@ -153,6 +174,8 @@ void topic_core::take_out(subscriber& one, leftovers& left) noexcept {
   left.copy = std::move(copy_);
   copy_ = nullptr;
   list_.erase(one.at_);
+  left.count = std::move(one.count_);
+  if (left.count != nullptr) left.count->fetch_sub(1, relaxed);  // [counter]
 }
 
 topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
@@ -189,6 +212,8 @@ topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
     take_out(*one, left);
     return added::ended;
   }
+  one->count_ = count_of(one->block_);
+  if (one->count_ != nullptr) one->count_->fetch_add(1, relaxed);  // [counter]
   left.copy = std::move(copy_);
   copy_ = nullptr;
   if (message != nullptr && one->block_.try_deliver_by_priority(*message)) {

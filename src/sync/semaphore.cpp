@@ -5,6 +5,8 @@
 #include <string>
 #include <troupe/detail/sync/semaphore.hpp>
 
+#include "base/accounts.hpp"
+
 // The state table is in README.md beside this file.
 
 namespace troupe {
@@ -20,6 +22,14 @@ namespace {
 }  // namespace
 
 semaphore::semaphore(std::uint32_t permits) { post(permits); }
+
+semaphore::~semaphore() {
+  if (detail::unsettled_account == nullptr) return;
+  // [permit] relaxed: a thread that waits has to return before this, so that its change of the
+  // count comes before this as well; a post() that is still under way does not change the count.
+  const word waiting = state_.load(relaxed) & sleepers;
+  detail::expect_settled("threads that wait for a semaphore", static_cast<std::int64_t>(waiting));
+}
 
 bool semaphore::post_slowly(word before) {
   if (permits_in(before) >= most()) {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "actor/accounts.hpp"
+#include "base/accounts.hpp"
 #include "watchdog.hpp"
 
 int main(int argc, char** argv) {

@@ -36,10 +36,13 @@ def extract(page: str, folder: Path) -> int:
 
 def check(page: str, right: str, wrong: str, planted: str) -> int:
     differences = []
-    sources = "".join(each.read_text(encoding="utf-8") for each in Path(planted).glob("*_test.cpp"))
+    texts = {each.name: each.read_text(encoding="utf-8") for each in Path(planted).glob("*_test.cpp")}
+    outcomes = texts.pop("planted_outcomes_test.cpp")
+    sources = "".join(texts.values())
     counts = f"by {sources.count('expect_fails(')} planted bugs"
     whole = f"the {sources.count('expect_holds(')} whole structures"
-    differences += [f"the page does not contain '{each}'" for each in (counts, whole) if each not in page]
+    misses = f"by {outcomes.count('expect_misses(')} planted answers"
+    differences += [f"the page does not contain '{each}'" for each in (counts, whole, misses) if each not in page]
     said = EXECUTIONS.search(page)
     done = subprocess.run([right], capture_output=True, text=True, check=False)
     row = re.search(r"^ring\.what_is_pushed_is_popped_in_order +holds, 3 preemptions +(\d+) ", done.stdout, re.MULTILINE)

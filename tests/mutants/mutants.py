@@ -103,6 +103,11 @@ mutant("line_not_lined_holds_sender", "after", "who found room while lining up i
        "«me.let_go();» return false; } // It was not awaited", "")
 mutant("exclusive_waits_for_itself", "crossed", "an exclusive handler waits for room in its own mailbox",
        "«here.running == to_ && here.coroutine->takes_nothing»", "false")
+mutant("line_names_its_last", "after", "an empty line still names the message that was its last",
+       "(one.later != nullptr ? one.later->earlier : its.line_end) = one.earlier;",
+       "if (one.later != nullptr) one.later->earlier = one.earlier;")
+mutant("left_line_blocks_its_actor", "after", "an exclusive handler that has left a line is still said to stand in it",
+       "std::exchange(one.blocks, nullptr)->side_if_any()->blocking_line = nullptr;", "one.blocks = nullptr;")
 
 in_file("src/actor/overdraft.cpp")
 mutant("uncounted_keeps_overdraft", "after", "an uncounted message is handled and stays charged to the overdraft",
@@ -117,6 +122,10 @@ mutant("resumed_holds_the_others", "after", "an actor that filled two mailboxes 
        "first->let_go(); «for (control_block* each : others) each->let_go();» } bool pauses::pause", "")
 mutant("overdraft_is_not_given_back", "after", "a mailbox that is half empty keeps its overdraft",
        "«receiver.home().overdrafts().release(overdrawn);» if (must_wait)", "")
+mutant("resumed_names_its_mailbox", "after", "an actor that goes on still names the mailbox that was full",
+       "control_block* const first = «std::exchange(entry.first, nullptr)»;", "entry.first")
+mutant("resumed_is_searched", "after", "an actor that goes on is still said to wait for the mailbox that was full",
+       "control_block* const receiver = «std::exchange(entry.waits_for, nullptr)»;", "entry.waits_for")
 mutant("pause_timeout_is_a_cycle", "plain", "a suspension that timed out is counted as a wait cycle",
        "entry->because = overload_event::kind::pause_timed_out;",
        "entry->because = overload_event::kind::wait_cycle;")
@@ -223,6 +232,12 @@ mutant("late_watch_has_no_reason", "plain", "who watches an actor that has ended
 mutant("unwatched_is_on_its_way", "after", "a `down` that was taken back is said to be on its way",
        "return «!one.unwatched && !if_listed(one, [](termination_notices&) {})»;", "!if_listed(one, [](termination_notices&) {})",
        "a handler that has taken back its watch does not ask again whether it is on its way")
+
+in_file("src/actor/termination_notices.cpp")
+mutant("told_watches_stay_listed", "after", "an ended actor still lists the watches that were told of its end",
+       "watchers = «std::exchange(its.watchers, nullptr)»;", "its.watchers")
+mutant("told_listeners_stay_listed", "after", "an ended actor still lists the listeners that were told of its end",
+       "next = «std::exchange(its.listeners, nullptr)»;", "its.listeners")
 
 in_file("src/actor/links.cpp")
 mutant("half_a_link", "refusal", "without memory for its second end a link stays half made",
@@ -444,6 +459,12 @@ mutant("timed_wait_misses_name", "negative", "a name that comes with the time-ou
        "if (is_late) «return hold_if_it_is(look(here, name), name, type, none);»", "return nullptr;",
        reason="as if the time had been over a moment earlier")
 
+in_file("src/supervision/name_registry.cpp")
+mutant("empty_wait_for_a_name_stays", "after", "a name that nobody waits for any more stays among those that are waited for",
+       "at->second.erase(ended.key); «if (at->second.empty()) its.waiting.erase(at);»", "")
+mutant("name_outlives_its_actor", "third", "the name of an actor that has ended is taken for good",
+       "«if (ended.in_table) its.names.erase(ended.name);»", "")
+
 in_file("src/supervision/awaited_name.cpp")
 mutant("destroyed_handler_is_told_name", "third", "a handler that was destroyed is told of its name",
        "if (!registry_.cancel_notification(name_, me_->where(), this)) message->awaited = nullptr;",
@@ -460,6 +481,8 @@ mutant("old_retained_is_taken", "third", "who subscribes while another message i
        "if («if_retained != nullptr && retained_.get() != if_retained») return added::outdated;", "false")
 mutant("old_topic_removes_new", "third", "the end of a topic takes its successor's name away",
        "if («at != table->topics.end() && at->second.expired()»)", "at != table->topics.end()")
+mutant("ended_stays_subscribed", "third", "an actor that has ended stays in the list of a topic",
+       "«if (ended.topic_ != nullptr) take_out(ended, left);» left.itself", "")
 mutant("unsubscribe_is_denied", "negative", "unsubscribe() says false although it has ended the subscription",
        "left.itself = std::move(one.itself_); «return true;» } void topic_core::release", "return false;")
 
@@ -517,8 +540,7 @@ mutant("timed_out_waker_stays", "after", "after a time-out that met a promise no
        "} while (!state_.compare_exchange_weak(found, «found & ~waking», relaxed, relaxed)); return wait_result::timed_out;",
        "found")
 mutant("timed_out_sleeper_stays", "after", "a waiter whose time is over is counted as asleep for good",
-       "found - takes * permit - sleeper", "found - takes * permit",
-       reason="one too many wakes somebody for nothing; 2^30 of them would be needed")
+       "found - takes * permit - sleeper", "found - takes * permit")
 mutant("collected_are_lost", "refusal", "permits that were collected before a time-out are lost",
        "if («wanted > 0 && wanted < count») {", "false")
 mutant("woken_wakes_nobody", "third", "a waiter that leaves permits does not wake the next one",
@@ -598,7 +620,7 @@ mutant("reused_thread_is_gone", "after", "a thread that is used again is counted
 
 in_file("src/net/listener.cpp")
 mutant("pause_of_accept_is_final", "after", "a listener without descriptors never accepts again",
-       "accepting(self(this), m.onto, retry_);  // destroyed at once", "// destroyed at once")
+       "tell_paused(m.error); «accepting(self(this), m.onto, retry_);»", "")
 mutant("reserved_request_is_sent_once", "after", "the second request from reserved memory is not sent",
        "const accept asked{me.onto_}; «me.end();»", "")
 mutant("aborted_connection_ends_listening", "after", "after a connection that was aborted no other is accepted",

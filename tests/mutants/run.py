@@ -74,6 +74,8 @@ def found_in(source, mutant):
     begin, end = hits[0].span(1)
     # Otherwise the planted code would not compile, and the compiler's message would say little.
     for text in (source[begin:end], mutant["mutated"]):
+        if "//" in text:
+            sys.exit(f"mutants: {mutant['name']}: a part contains a comment:\n  {text}")
         if any(text.count(one) != text.count(other) for one, other in ("()", "{}")):
             sys.exit(f"mutants: {mutant['name']}: a part has unbalanced brackets:\n  {text}")
     return begin, end

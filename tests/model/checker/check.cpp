@@ -72,11 +72,26 @@ std::string bound(const options& how, const outcome& found) {
   return std::to_string(found.preemptions) + " preemptions";
 }
 
+// Whether what was never seen cannot be seen: not if the search has left something out.
+bool must_have_seen_all(const outcome& found) {
+  return !found.failed && found.complete && !is_replay() && !run_is("short");
+}
+
 // Only what was searched to its end holds.
 std::string result_of(const options& how, const outcome& found) {
   if (found.failed) return "FAILS";
   if (is_replay()) return "one execution";
-  return (found.complete ? "holds, " : "CUT OFF, ") + bound(how, found);
+  const std::string within = bound(how, found);
+  if (found.never_seen.empty()) return (found.complete ? "holds, " : "CUT OFF, ") + within;
+  const std::string missing = std::to_string(found.never_seen.size()) + " not seen";
+  if (must_have_seen_all(found)) return "MISSES, " + within + ", " + missing;
+  return (found.complete ? "holds, " : "CUT OFF, ") + within + ", " + missing;
+}
+
+std::string never_seen(const outcome& found) {
+  std::string text = "never seen in " + std::to_string(found.executions) + " executions:";
+  for (const std::string& each : found.never_seen) text += "\n  " + each;
+  return text;
 }
 
 // The beginning and the end of a long text.
@@ -128,6 +143,11 @@ void expect_holds(const options& how, const std::function<void()>& body) {
   EXPECT_TRUE(found.failed || found.complete || is_replay())
       << "cut off after " << found.executions << " executions with at most " << found.preemptions
       << " preemptions: make the case smaller, or its limits larger";
+  EXPECT_TRUE(found.never_seen.empty() || !must_have_seen_all(found)) << never_seen(found);
+  if (std::getenv("TROUPE_MODEL_SEEN") != nullptr && !found.sightings.empty()) {
+    std::printf("%s, seen in executions:\n%s", name_of_this_test().c_str(),
+                found.sightings.c_str());
+  }
   report(found, result_of(wanted, found));
 }
 
@@ -142,6 +162,18 @@ void expect_fails(std::string_view what, const options& how, const std::function
     EXPECT_EQ(found.what.find("the body is not deterministic"), std::string::npos) << found.what;
   }
   report(found, found.failed ? "found, " + bound(how, found) : "NOT FOUND");
+}
+
+void expect_misses(std::string_view what, const options& how, const std::function<void()>& body) {
+  const outcome found = explore(how, body);
+  if (is_replay()) return print_failure(found);
+  EXPECT_FALSE(found.failed) << with_lines(found.what);
+  EXPECT_TRUE(found.complete) << "cut off after " << found.executions << " executions";
+  EXPECT_EQ(found.never_seen.size(), 1u) << never_seen(found);
+  for (const std::string& each : found.never_seen) {
+    EXPECT_NE(each.find(what), std::string::npos) << "misses something else: " << each;
+  }
+  report(found, found.never_seen.empty() ? "NOT FOUND" : "found, " + bound(how, found));
 }
 
 }  // namespace troupe::model

@@ -11,6 +11,7 @@
 
 #include "check.hpp"
 #include "execution.hpp"
+#include "sightings.hpp"
 #include "trace.hpp"
 
 namespace troupe::model {
@@ -237,6 +238,7 @@ void explore_all(const options& how, const limits& within, const std::function<v
       if (is_over(how, result, began)) return;
       search.rewind();
       ++result.executions;
+      sightings::active->next_execution();
       result.preemptions = bound;
       const auto failed = execution(search, within, false).run(body);
       result.states = search.states();
@@ -254,6 +256,7 @@ void explore_some(const options& how, const limits& within, const std::function<
     if (is_over(how, result, began)) return;
     random_priorities search(mix(how.seed, i), how.priority_changes, length);
     ++result.executions;
+    sightings::active->next_execution();
     const auto failed = execution(search, within, false).run(body);
     length = std::max(length, search.length());
     if (failed) return keep_failure(result, *failed, search.made(), within, body);
@@ -261,16 +264,39 @@ void explore_some(const options& how, const limits& within, const std::function<
   result.complete = true;
 }
 
+// While it lives, memory that is allocated is the checker's, not the body's.
+struct checker_scope {
+  checker_scope() noexcept { ++execution::inside; }
+  checker_scope(const checker_scope&) = delete;
+  checker_scope& operator=(const checker_scope&) = delete;
+  ~checker_scope() { --execution::inside; }
+};
+
 }  // namespace
 
 void require(bool holds, std::string_view promise, std::source_location where) {
   if (!holds) detail::fail("broken promise: " + std::string(promise), where);
 }
 
+void seen(std::string_view label) {
+  if (sightings::active == nullptr) return;
+  const checker_scope scope;
+  sightings::active->note(label);
+}
+
+bool varies(bool result, std::string_view question, std::source_location where) {
+  if (sightings::active == nullptr) return result;
+  const checker_scope scope;
+  sightings::active->note(question, result, where);
+  return result;
+}
+
 outcome explore(const options& how, const std::function<void()>& body) {
   const limits within{how.steps_max, how.spurious, how.timeouts};
   const auto began = clock::now();
   outcome result;
+  sightings all_seen(how.sees);
+  sightings::active = &all_seen;
   if (const char* const again = std::getenv("TROUPE_MODEL_REPLAY")) {
     replaying as_before(parse(again));
     result.executions = 1;
@@ -286,6 +312,9 @@ outcome explore(const options& how, const std::function<void()>& body) {
   } else {
     explore_all(how, within, body, began, result);
   }
+  sightings::active = nullptr;
+  if (!result.failed) result.never_seen = all_seen.never_seen();
+  result.sightings = all_seen.text();
   result.seconds = std::chrono::duration<double>(clock::now() - began).count();
   return result;
 }

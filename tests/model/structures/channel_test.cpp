@@ -15,6 +15,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 using progress = channel_core::progress;
 
 // A channel without the handles, and not on the heap. Several channels are locked in the order of
@@ -130,6 +131,7 @@ TEST(channel, closing_wakes_who_waits_and_loses_nothing) {
       c.core.close();
     }
     require(sent == got, "sent if and only if it was received");
+    varies(got, "it comes before the end");
   });
 }
 
@@ -142,6 +144,7 @@ TEST(channel, a_deadline_that_races_a_value_loses_nothing) {
       got = c.receive(time_point{}).first == progress::done;
     }
     require(c.core.size() == (got ? 0 : 1), "received, or still there");
+    varies(got, "it comes in time");
     require(c.core.waiting() == 0, "nobody is left in a line");
   });
 }
@@ -159,6 +162,7 @@ TEST(channel, a_select_takes_exactly_one_of_two) {
     require(one.what == progress::done && one.value == 10 + static_cast<int>(one.which),
             "the value of the one that it says");
     require(a.core.size() + b.core.size() == 1, "the other one is still there");
+    varies(one.which == 0, "it is the first one");
     require(a.core.waiting() + b.core.waiting() == 0, "nobody is left in a line");
   });
 }
@@ -172,7 +176,8 @@ TEST(channel, a_select_whose_deadline_races_values_loses_nothing) {
       jthread first([&] { a.send(10); });
       one = take_one_of(a, b, time_point{});
     }
-    require(a.core.size() == (one.what == progress::done ? 0 : 1), "taken, or still there");
+    const bool is_taken = varies(one.what == progress::done, "it comes in time");
+    require(a.core.size() == (is_taken ? 0 : 1), "taken, or still there");
     require(a.core.waiting() + b.core.waiting() == 0, "nobody is left in a line");
   });
 }
@@ -211,6 +216,7 @@ TEST(channel, two_selects_meet) {
     require(given.what == progress::done && got.what == progress::done, "both are done");
     require(given.which != got.which, "by the same channel");
     require(got.value == 5, "with the value");
+    varies(got.which == 0, "by the first one");
     require(a.core.waiting() + b.core.waiting() == 0, "nobody is left in a line");
   });
 }

@@ -19,6 +19,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 // The first words of a block. The pool leaves them alone while the block is free.
 struct block {
@@ -105,6 +106,8 @@ TEST(depot, who_walks_over_all_blocks_finds_them_constructed) {
         require(static_cast<block*>(at)->construction == 1, "it is constructed");
       });
       require(count % shape.batch == 0, "a batch is made at once");
+      varies(count == 0, "none is made yet");
+      varies(count == 6, "all are made");
     }
     require(depot.slab_count() == 2, "three batches come from two slabs");
   });

@@ -15,6 +15,7 @@ namespace {
 
 using model::expect_holds;
 using model::require;
+using model::varies;
 
 constexpr dispatch nothing{.run = nullptr, .discard = nullptr, .message = "nothing"};
 
@@ -53,6 +54,7 @@ TEST(handled_ticks, a_message_is_its_actors_or_who_cancels_it) {
       was_cancelled = one.cancel();
     }
     require(was_handled != was_cancelled, "one of the two has it");
+    varies(was_handled, "its actor has it");
     require(one.message == 1, "and nobody else");
     require(handled.take_all() == &one.entry.tick(), "it comes back in either case");
   });
@@ -75,6 +77,8 @@ TEST(handled_ticks, an_entry_is_used_again_when_its_actor_is_through_with_it) {
       jthread first([&] { (void)one.handle(handled); });
       jthread second([&] { (void)other.handle(handled); });
       take();
+      varies(back == 0, "none is back yet");
+      varies(back == 2, "both are back");
     }
     take();
     require(back == 2, "each comes back once");

@@ -17,6 +17,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 struct note : envelope {
   plain<int> sender{-1};
@@ -49,7 +50,7 @@ struct reader {
   void send(note& one, int sender, int number) {
     one.sender = sender;
     one.number = number;
-    if (box.push(one) == mailbox::pushed::to_idle) turn();
+    if (varies(box.push(one) == mailbox::pushed::to_idle, "it is idle")) turn();
   }
 };
 
@@ -95,9 +96,9 @@ TEST(mailbox, who_begins_to_read_without_a_message_is_the_only_reader_and_leaves
         actor.send(notes[0], 0, 1);
         actor.send(notes[1], 0, 2);
       });
-      if (actor.box.try_begin_reading()) {
+      if (varies(actor.box.try_begin_reading(), "nobody reads")) {
         actor.turns = actor.turns + 1;
-        if (!actor.box.rest()) actor.turn();
+        if (!varies(actor.box.rest(), "nothing was sent meanwhile")) actor.turn();
       }
     }
     require(actor.handled == 2, "none is lost");
@@ -133,7 +134,8 @@ TEST(mailbox, a_push_that_races_with_close_is_refused_or_left_over) {
         int number = 0;
         for (note& each : notes) {
           each.number = ++number;
-          if (actor.box.push(each) != mailbox::pushed::closed) continue;
+          const bool is_closed = actor.box.push(each) == mailbox::pushed::closed;
+          if (!varies(is_closed, "it is closed")) continue;
           ++refused;
           require(at_its_end == 1, "who finds it closed comes after its end");
         }
@@ -154,7 +156,8 @@ TEST(mailbox, who_sees_that_it_is_closed_comes_after_its_end) {
     plain<int> at_its_end{0};
     actor.box.open_busy();
     jthread other([&] {
-      if (actor.box.is_closed()) require(at_its_end == 1, "what came before its end is seen");
+      if (varies(actor.box.is_closed(), "it is closed"))
+        require(at_its_end == 1, "what came before its end is seen");
     });
     at_its_end = 1;
     (void)actor.box.close();
@@ -195,7 +198,8 @@ TEST(mailbox, a_limit_is_kept_by_senders_who_race) {
             if (actor.box.push(notes[i], 1, 2) == mailbox::pushed::to_busy) ++by_other;
           }
         });
-        if (actor.box.push(notes[2], 1, 2) == mailbox::pushed::to_busy) ++taken;
+        const bool is_taken = actor.box.push(notes[2], 1, 2) == mailbox::pushed::to_busy;
+        if (varies(is_taken, "there is room")) ++taken;
       }
       taken += by_other;
     }
@@ -212,7 +216,9 @@ TEST(mailbox, a_sender_finds_room_only_after_it_was_made) {
     actor.box.open_busy();
     require(actor.box.push(notes[0], 1, 1) == mailbox::pushed::to_busy, "there is room for one");
     {
-      jthread other([&] { (void)actor.box.push(notes[1], 1, 1); });
+      jthread other([&] {
+        varies(actor.box.push(notes[1], 1, 1) == mailbox::pushed::to_busy, "there is room");
+      });
       require(actor.box.refill(0).messages == 1, "it is there");
       handled = handled + static_cast<int>(&actor.box.pop_ready() == &notes[0]);
       if (actor.box.handled(1, 1)) (void)actor.box.make_room(0);
@@ -263,7 +269,7 @@ struct bounded_reader {
     parker mine;
     {
       const std::lock_guard lock(guard);
-      if (!box.want_room(low)) return;
+      if (!varies(box.want_room(low), "there is no room")) return;
       waits = &mine;
     }
     mine.park();
@@ -297,7 +303,7 @@ TEST(mailbox, who_waits_for_room_is_told_when_it_closes) {
       for (note& each : notes) (void)actor.box.push(each, 1, 9);
       actor.wait();
     });
-    if (actor.box.close().room_wanted) actor.tell();
+    if (varies(actor.box.close().room_wanted, "somebody waits")) actor.tell();
   });
 }
 
@@ -319,11 +325,13 @@ struct reader_with_line {
   bool let_next_in() {
     const std::lock_guard lock(guard);
     if (first == last) return false;
-    for (;;) {
-      const mailbox::pushed how = box.push(*line[first], 1, soft);
-      require(how != mailbox::pushed::to_idle, "its reader is here");
-      if (how != mailbox::pushed::full) break;
-      if (box.want_room(low)) return false;
+    const mailbox::pushed how = box.push(*line[first], 1, soft);
+    require(how != mailbox::pushed::to_idle, "its reader is here");
+    if (how == mailbox::pushed::full) {
+      // Only the reader makes room, and it is here.
+      require(box.want_room(low), "it is still full");
+      model::seen("the line must wait");
+      return false;
     }
     ++first;
     return true;
@@ -355,16 +363,16 @@ struct reader_with_line {
       const std::lock_guard lock(guard);
       while (first == last) {
         how = box.push(one, 1, soft);
-        if (how != mailbox::pushed::full || box.want_room(low)) break;
+        if (how != mailbox::pushed::full || varies(box.want_room(low), "it is still full")) break;
       }
-      if (how == mailbox::pushed::full) line[last++] = &one;
+      if (varies(how == mailbox::pushed::full, "it must wait")) line[last++] = &one;
     }
     if (how == mailbox::pushed::to_idle) turn();
   }
 };
 
 TEST(mailbox, who_stands_in_line_is_let_in) {
-  expect_holds([] {
+  expect_holds({.sees = {"the line must wait"}}, [] {
     reader_with_line actor;
     std::array<note, 3> notes;
     actor.box.open_busy();

@@ -25,11 +25,12 @@ struct value {
 
 void use_once(rarely_replaced<value>& one) {
   const auto use = one.here();
+  model::seen(use ? "there is one" : "there is none");
   if (use) require(*use->at > 0, "it is there as long as it is used");
 }
 
 TEST(rarely_replaced, what_is_used_is_not_destroyed) {
-  expect_holds({.preemptions = 2}, [] {
+  expect_holds({.preemptions = 2, .sees = {"there is one", "there is none"}}, [] {
     rarely_replaced<value> one;
     one.emplace(1);
     jthread first([&] { use_once(one); });
@@ -39,7 +40,7 @@ TEST(rarely_replaced, what_is_used_is_not_destroyed) {
 }
 
 TEST(rarely_replaced, what_nobody_uses_any_more_is_destroyed) {
-  expect_holds({.preemptions = 2}, [] {
+  expect_holds({.preemptions = 2, .sees = {"there is one", "there is none"}}, [] {
     rarely_replaced<value> one;
     {
       jthread user([&] { use_once(one); });

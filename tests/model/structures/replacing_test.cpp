@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using model::expect_holds;
 using model::require;
+using model::varies;
 
 pool_options watched_by_monitor(unsigned workers) {
   pool_options options;
@@ -234,7 +235,7 @@ TEST(replacing, two_turns_that_will_block_are_two_threads_more_or_one_of_them_wa
     worker_pool pool({.workers = 1, .max_threads = 2}, turn);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       tasks[i].done = &done[i];
-      tasks[i].also = [&] { (void)pool.will_block(); };
+      tasks[i].also = [&] { varies(pool.will_block(), "there is another thread"); };
       pool.schedule(tasks[i]);
     }
     for (parker& each : done) each.park();

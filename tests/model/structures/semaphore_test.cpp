@@ -11,6 +11,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 TEST(semaphore, a_post_is_never_lost) {
   expect_holds([] {
@@ -33,8 +34,8 @@ TEST(semaphore, what_came_before_a_post_is_seen_by_one_that_tries) {
       work = 1;
       permits.post(2);
     });
-    if (permits.try_wait()) require(work == 1, "seen after one");
-    if (permits.try_wait(2)) require(work == 1, "seen after two");
+    if (varies(permits.try_wait(), "there is one")) require(work == 1, "seen after one");
+    if (varies(permits.try_wait(2), "there are two")) require(work == 1, "seen after two");
   });
 }
 
@@ -82,7 +83,8 @@ TEST(semaphore, says_at_the_deadline_whether_there_was_one) {
       work = 1;
       permits.post();
     });
-    if (permits.wait_until(time_point{}) == wait_result::timed_out) {
+    const wait_result first = permits.wait_until(time_point{});
+    if (varies(first == wait_result::timed_out, "it is too late")) {
       require(permits.wait() == wait_result::taken, "a post after the deadline is kept");
     }
     require(work == 1, "what came before the post is seen");
@@ -95,7 +97,8 @@ TEST(semaphore, a_post_at_the_deadline_of_one_goes_to_the_other) {
     plain<int> work{0};
     jthread patient("patient", [&] { (void)permits.wait(); });
     jthread hasty("hasty", [&] {
-      if (permits.wait_until(time_point{}) != wait_result::taken) return;
+      const bool has_it = permits.wait_until(time_point{}) == wait_result::taken;
+      if (!varies(has_it, "it comes in time")) return;
       require(work == 1, "what came before the post is seen");
       permits.post();
     });
@@ -110,7 +113,7 @@ TEST(semaphore, a_post_after_a_deadline_that_met_another_wakes_who_waits) {
     {
       jthread hasty("hasty", [&] { (void)permits.wait_until(time_point{}); });
       permits.post();
-      (void)permits.try_wait();
+      varies(permits.try_wait(), "it is not taken yet");
     }
     // One of the two threads has taken it. From here on the semaphore is as new.
     require(!permits.try_wait(), "it was taken");
@@ -142,7 +145,8 @@ TEST(semaphore, closed_is_seen_with_what_came_before) {
       value = 1;
       permits.close();
     });
-    if (permits.wait_until(time_point{}) == wait_result::closed) {
+    const bool is_closed = permits.wait_until(time_point{}) == wait_result::closed;
+    if (varies(is_closed, "it is closed in time")) {
       require(value == 1, "what came before close() is seen");
     }
   });
@@ -160,6 +164,7 @@ TEST(semaphore, what_was_posted_before_the_close_is_taken) {
       permits.close();
     }
     require(taken + also_taken == 1, "one of them has it");
+    varies(taken == 1, "it is the first one");
   });
 }
 
@@ -180,7 +185,9 @@ TEST(semaphore, who_wanted_several_and_gives_up_leaves_them_to_others) {
   expect_holds({.preemptions = 1, .spurious = 0}, [] {
     semaphore permits;
     plain<int> work{0};
-    jthread greedy("greedy", [&] { (void)permits.wait_until(2, time_point{}); });
+    jthread greedy("greedy", [&] {
+      require(permits.wait_until(2, time_point{}) == wait_result::timed_out, "there is but one");
+    });
     jthread modest("modest", [&] {
       require(permits.wait() == wait_result::taken, "it is given back");
       require(work == 1, "what came before the post is seen");

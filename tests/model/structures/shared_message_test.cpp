@@ -12,6 +12,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 struct text {
   explicit text(int of) : value(of) {}
@@ -27,7 +28,7 @@ void read(message& it) {
 // Like a handler that takes its argument by value.
 void take(message& it) {
   require(it.value.value == 7, "nobody has taken it apart");
-  if (is_last(it)) it.value.value = 0;
+  if (varies(is_last(it), "it is the last one")) it.value.value = 0;
   let_go(it);
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <troupe/troupe.hpp>
 
-#include "actor/accounts.hpp"
+#include "base/accounts.hpp"
 
 // Common definitions of the checks of whole systems.
 

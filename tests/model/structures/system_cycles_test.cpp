@@ -16,6 +16,7 @@ namespace {
 
 using model::expect_holds;
 using model::require;
+using model::varies;
 
 // Holds another actor. The spawning thread sets it before this one is idle.
 class member : public counter {
@@ -75,7 +76,7 @@ TEST(cycles, end_once_while_somebody_sends_to_one_of_them) {
       {
         jthread visitor([&] {
           const ref<member> one = weak.lock();
-          if (!one) return;
+          if (!varies(static_cast<bool>(one), "it has not ended")) return;
           require(one.send(add{1}) == delivery::accepted, "who holds it reaches it");
           ++sent;
         });
@@ -112,7 +113,8 @@ TEST(cycles, end_once_while_somebody_stops_one_of_them) {
       troupe::system all{searched_by_hand()};
       const weak_ref<member> weak = two.spawn_in(all);
       jthread visitor([&] {
-        if (const ref<member> one = weak.lock()) one.stop();
+        const ref<member> one = weak.lock();
+        if (varies(static_cast<bool>(one), "it has not ended")) one.stop();
       });
       // Once one of them is stopped, the other one terminates because no reference to it is left.
       (void)all.collect_cycles();
@@ -132,7 +134,7 @@ TEST(cycles, end_once_while_the_system_shuts_down) {
     {
       troupe::system all{searched_by_hand()};
       (void)two.spawn_in(all);
-      jthread searcher([&] { (void)all.collect_cycles(); });
+      jthread searcher([&] { varies(all.collect_cycles() != 0, "the search ends them"); });
       (void)all.shutdown(duration::max());
     }
     require(two.first.ends == 1 && two.second.ends == 1, "each ends once");
@@ -265,6 +267,7 @@ TEST(cycles, that_watch_hear_of_an_end_or_end_themselves) {
       two.collect_from(all);
     }
     two.check();
+    varies(two.first.sum == 1, "it hears of the end");
   });
 }
 
@@ -281,6 +284,7 @@ TEST(cycles, that_are_linked_hear_of_an_end_or_end_themselves) {
       two.collect_from(all);
     }
     two.check();
+    varies(two.first.sum == 1, "it hears of the end");
   });
 }
 
@@ -332,6 +336,7 @@ TEST(cycles, that_wait_for_a_name_are_told_or_end) {
       }
     }
     two.check();
+    varies(two.first.sum == 1, "it is told of the name");
   });
 }
 

@@ -21,6 +21,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 // ── The last reference ────────────────────────────────────────────────────────────────────────
 
@@ -46,7 +47,7 @@ TEST(last_reference, goes_by_two_threads_while_a_third_comes_by_and_the_actor_en
       const weak_ref<mortal> weak = one;
       jthread first([&] { one = {}; });
       jthread second([&] { copy = {}; });
-      if (const ref<mortal> again = weak.lock()) {
+      if (const ref<mortal> again = weak.lock(); varies(static_cast<bool>(again), "it lives")) {
         require(again.send(add{1}) == delivery::accepted, "who holds it reaches it");
         ++sent;
       }
@@ -112,6 +113,9 @@ TEST(stop_now, each_message_is_handled_or_left_over_or_refused) {
     }
     require(done.sum + dead.load(relaxed) == 3, "none is lost, and none counts twice");
     require(refused <= dead.load(relaxed), "what is refused is a dead letter");
+    varies(done.sum > 0, "some are handled");
+    varies(refused > 0, "some are refused");
+    varies(dead.load(relaxed) > refused, "some are left over");
   });
 }
 
@@ -156,7 +160,7 @@ TEST(join, says_at_the_deadline_whether_it_has_ended) {
     troupe::system all{small()};
     const ref<counter> one = all.spawn<counter>(done);
     jthread other([&] { one.stop(); });
-    if (one.join_for(std::chrono::hours(1))) {
+    if (varies(one.join_for(std::chrono::hours(1)).has_value(), "it has ended")) {
       require(done.ends == 1, "who is told so sees all of its end");
     } else {
       require(one.join() == exit_reason::stopped, "it is still to come");

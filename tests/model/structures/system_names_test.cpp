@@ -15,6 +15,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 struct begin {};
 
@@ -86,6 +87,7 @@ TEST(names, who_ends_while_it_waits_is_not_told_any_more) {
       (void)who.join();
     }
     require(found == 0 || found == 1, "at most once");
+    varies(found == 1, "it is told before it ends");
     require(done.ends == 1, "who has the name ends with the system");
   });
 }

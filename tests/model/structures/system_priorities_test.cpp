@@ -15,6 +15,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 struct high {
   static constexpr auto priority = troupe::priority::high;
@@ -37,6 +38,7 @@ class in_order : public actor {
   explicit in_order(seen& what) : seen_(what) {}
   void on(high m) {
     require(m.number == seen_.last_high + 1, "the high ones in their order");
+    if (m.number == 1) varies(seen_.last_normal == 0, "it overtakes");
     seen_.last_high = m.number;
     seen_.high_ones = seen_.high_ones + 1;
     seen_.all = seen_.all + 1;

@@ -24,6 +24,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 struct fail {};
 struct count {};
@@ -144,6 +145,7 @@ TEST(restart, the_next_object_comes_after_all_that_the_one_before_has_done) {
     }
     require(all.alive == 0, "it has ended");
     require(all.made == 1 || all.made == 2, "one or two objects");
+    varies(all.made == 2, "there is a second one");
   });
 }
 
@@ -163,6 +165,7 @@ TEST(restart, one_of_several_decides) {
     }
     require(all.alive == 0, "it has ended");
     require(all.made == 1 + begun, "an object for each decision that there shall be one");
+    varies(begun == 1, "it is decided that there shall be one");
   });
 }
 
@@ -180,7 +183,8 @@ TEST(restart, what_is_sent_meanwhile_is_handled_by_the_next_object) {
       }
       end(it, all);
     }
-    require(!begun || all.counted == 1, "it is handled if there is a next object");
+    require(!varies(begun, "there is a next object") || all.counted == 1,
+            "it is handled if there is a next object");
   });
 }
 
@@ -276,10 +280,12 @@ TEST(restart, a_stop_is_not_lost_while_the_object_ends_for_another_reason) {
       jthread stops([&] { it.stop(); });
       it.send(fail{});
       const std::lock_guard lock(all.guard);
-      if (all.has_object) end_object(detail::ref_access::block(it));
+      if (varies(all.has_object, "it has an object")) end_object(detail::ref_access::block(it));
     }
     require(it.join() == exit_reason::stopped, "nobody else ends it");
     require(all.made >= 1 && all.made <= 3, "a next object for each of the other reasons at most");
+    varies(all.made == 1, "it does not come back");
+    varies(all.made == 3, "it comes back twice");
   });
 }
 

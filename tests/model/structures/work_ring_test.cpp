@@ -11,6 +11,7 @@ namespace {
 using model::expect_holds;
 using model::plain;
 using model::require;
+using model::varies;
 
 struct item {
   plain<int> content{0};
@@ -31,7 +32,9 @@ using ring = work_ring<item, 2>;
 
 void push(ring& to, item& one) {
   one.content = 1;
-  if (!to.push(&one)) one.take();
+  if (to.push(&one)) return;
+  model::seen("it is full");
+  one.take();
 }
 
 void take_all(ring& from) {
@@ -40,7 +43,7 @@ void take_all(ring& from) {
 
 void steal(ring& from, ring& mine) {
   item* first = nullptr;
-  if (from.steal_half_into(mine, first) == 0) return;
+  if (!varies(from.steal_half_into(mine, first) != 0, "there is something")) return;
   first->take();
   take_all(mine);
 }
@@ -61,7 +64,7 @@ TEST(work_ring, what_one_pushes_is_popped_or_stolen_once) {
 }
 
 TEST(work_ring, a_slot_is_filled_anew_only_after_it_was_read) {
-  expect_holds([] {
+  expect_holds({.sees = {"it is full"}}, [] {
     ring queue;
     ring other_queue;
     std::array<item, 4> items;
@@ -97,11 +100,15 @@ TEST(work_ring, half_of_it_is_taken_for_a_ring_that_overflows) {
     ring other_queue;
     std::array<item, 3> items;
     {
-      jthread thief([&] { steal(queue, other_queue); });
+      jthread thief([&] {
+        steal(queue, other_queue);
+        steal(queue, other_queue);
+      });
       push(queue, items[0]);
       push(queue, items[1]);
       std::array<item*, 1> half{};
-      if (queue.take_half(half.data(), half.size()) == 1) half[0]->take();
+      const bool is_taken = queue.take_half(half.data(), half.size()) == 1;
+      if (varies(is_taken, "nobody else has it")) half[0]->take();
       push(queue, items[2]);
       take_all(queue);
     }
@@ -119,11 +126,13 @@ TEST(work_ring, what_was_stolen_may_be_stolen_again) {
     {
       jthread one([&] {
         item* first = nullptr;
-        if (queue.steal_half_into(one_queue, first) != 0) first->take();
+        const bool is_stolen = queue.steal_half_into(one_queue, first) != 0;
+        if (varies(is_stolen, "there is something")) first->take();
       });
       jthread other([&] {
         item* first = nullptr;
-        if (one_queue.steal_half_into(other_queue, first) != 0) first->take();
+        const bool is_stolen = one_queue.steal_half_into(other_queue, first) != 0;
+        if (varies(is_stolen, "there is something again")) first->take();
       });
       for (item& each : items) {
         each.content = 1;
@@ -154,6 +163,8 @@ TEST(work_ring, who_pushes_sees_the_sleeper_or_the_sleeper_sees_the_item) {
       saw_sleeper = asleep.load(seq_cst);
     }
     require(saw_item || saw_sleeper, "one of them sees the other");
+    varies(saw_item, "the sleeper sees the item");
+    varies(saw_sleeper, "the sleeper is seen");
     take_all(queue);
   });
 }

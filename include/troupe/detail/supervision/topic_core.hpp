@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <string_view>
@@ -54,6 +55,8 @@ class subscriber : public end_listener {
   std::shared_ptr<topic_core> topic_;   // same as home_, while in the list
   std::shared_ptr<subscriber> itself_;  // while it listens
   std::list<std::shared_ptr<subscriber>>::iterator at_;
+  // The number of subscriptions of its system, while in the list; null unless a test counts them.
+  std::shared_ptr<atomic<std::int64_t>> count_;
 };
 
 using subscribers = std::vector<std::shared_ptr<subscriber>>;

@@ -35,6 +35,7 @@ class semaphore {
   explicit semaphore(std::uint32_t permits = 0);
   semaphore(const semaphore&) = delete;
   semaphore& operator=(const semaphore&) = delete;
+  ~semaphore();
 
   static constexpr std::uint32_t most() noexcept { return 0x7fff'ffff; }
 
