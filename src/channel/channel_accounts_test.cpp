@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel that ends while a waiter stands in its lines is reported. Each of these tests plants one;
-// all other tests fail for a report.
+// A channel that ends while a waiter stands in its lines is reported. Each of these tests plants
+// one; all other tests fail for a report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
