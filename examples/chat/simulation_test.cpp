@@ -239,7 +239,7 @@ TEST(chat_with_a_bug, is_found_out) {
 
 #else
 
-TEST(chat, everybody_in_a_room_sees_one_order) {
+TEST(chat, all_members_of_a_room_see_the_same_order) {
   const auto all = troupe::sim::explore({.seeds = 200 / share, .processes = 2}, come_and_go);
   EXPECT_TRUE(all) << all.text();
 }

@@ -34,7 +34,7 @@ TEST(advice, a_gain_in_nearly_all_rounds_is_recommended_with_its_figure) {
       "against the default 128: +10.0 % in the median, better in 4 of 5 rounds; CPU time +0.0 %");
 }
 
-TEST(advice, of_gains_that_are_alike_it_takes_the_one_that_costs_least) {
+TEST(advice, recommends_the_cheapest_of_similar_gains) {
   const std::vector<double> rounds{10, 10, 10, 10, 10};
   candidate_value dear = with_gains(1'024, rounds, 10);
   dear.median_cpu = 1.5;
@@ -49,7 +49,7 @@ TEST(advice, of_gains_that_are_alike_it_takes_the_one_that_costs_least) {
       "against the default 128: +850.0 % in the median, better in 5 of 5 rounds; CPU time +20.0 %");
 }
 
-TEST(advice, what_may_be_noise_leaves_the_default_and_says_so) {
+TEST(advice, keeps_the_default_if_the_gain_may_be_noise) {
   const auto often_worse = of({with_gains(512, {1.3, 1.3, 1.1, 0.9, 0.9}, 1.1)});
   EXPECT_EQ(often_worse.recommended, 128U);
   EXPECT_EQ(often_worse.reason,
@@ -60,7 +60,7 @@ TEST(advice, what_may_be_noise_leaves_the_default_and_says_so) {
   EXPECT_EQ(of({with_gains(512, {2, 2, 2, 2}, 2)}).recommended, 128U) << "too few rounds";
 }
 
-TEST(advice, where_nothing_gains_it_says_what_the_best_loses) {
+TEST(advice, without_a_gain_it_reports_the_loss_of_the_best_candidate) {
   const auto one = of({with_gains(32, {0.5, 0.5, 0.5, 0.5, 0.5}, 0.5),
                        with_gains(512, {0.9, 0.9, 0.9, 0.9, 0.9}, 0.9)});
   EXPECT_EQ(one.recommended, 128U);
@@ -71,7 +71,7 @@ TEST(advice, where_nothing_gains_it_says_what_the_best_loses) {
 
 TEST(advice, with_nothing_to_try_the_default_stays) { EXPECT_EQ(of({}).recommended, 128U); }
 
-TEST(advice, its_file_gives_a_system_what_is_recommended) {
+TEST(advice, the_settings_file_applies_the_recommendations) {
   const std::string file =
       (std::filesystem::temp_directory_path() / ("troupe-advice-" + std::to_string(::getpid())))
           .string();

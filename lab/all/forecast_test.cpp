@@ -8,7 +8,7 @@ namespace {
 using troupe::lab::forecast;
 using troupe::lab::left_text;
 
-TEST(forecast, begins_with_what_is_kept_and_ends_with_nothing) {
+TEST(forecast, begins_with_the_stored_estimate_and_ends_at_zero) {
   forecast left(100);
   EXPECT_DOUBLE_EQ(left.left_s(), 100);
   left.ran(60, 60);
@@ -29,7 +29,7 @@ TEST(forecast, one_short_run_does_not_change_it_much) {
   EXPECT_NEAR(left.left_s(), 100, 2);
 }
 
-TEST(forecast, says_no_more_digits_than_it_knows) {
+TEST(forecast, is_rounded_to_its_precision) {
   EXPECT_EQ(left_text(3), "some seconds left");
   EXPECT_EQ(left_text(34), "about 30 s left");
   EXPECT_EQ(left_text(94), "about 90 s left");
@@ -37,7 +37,7 @@ TEST(forecast, says_no_more_digits_than_it_knows) {
   EXPECT_EQ(left_text(3'700), "about 62 min left");
 }
 
-TEST(forecast, an_experiment_that_nobody_has_looked_up_has_a_cost_too) {
+TEST(forecast, an_unknown_experiment_has_a_default_cost) {
   EXPECT_GT(troupe::lab::kept_cost_of("none of these").quick_s, 0);
   EXPECT_GT(troupe::lab::kept_cost_of("none of these").full_s, 0);
 }

@@ -38,7 +38,7 @@ TEST(bars, a_ratio_has_no_unit) {
             R"([{"bar":"half","value":0.5,"most":0.5,"unit":"1","met":true}])");
 }
 
-TEST(bars, what_was_not_measured_is_not_met_and_says_so) {
+TEST(bars, unmeasured_bars_are_not_met_and_are_listed) {
   const std::vector<bar> bars{{"of nobody", {"x", "echo", "cost"}, 1},
                               {"by nobody", ours, 1, {"x", "echo", "cost"}},
                               {"by nothing", ours, 1, {"nobody's", "echo", "cost"}}};
@@ -52,7 +52,7 @@ TEST(bars, what_was_not_measured_is_not_met_and_says_so) {
   EXPECT_NE(out.str().find("not measured"), std::string::npos);
 }
 
-TEST(bars, without_any_nothing_is_said) {
+TEST(bars, without_bars_nothing_is_printed) {
   EXPECT_EQ(sentence_of({}), "");
   std::ostringstream out;
   print_bars(out, {});

@@ -254,7 +254,7 @@ TYPED_TEST(mailbox_candidate, keeps_the_alignment) {
   });
 }
 
-TYPED_TEST(mailbox_candidate, carries_what_is_huge) {
+TYPED_TEST(mailbox_candidate, carries_huge_messages) {
   typename TestFixture::template box<huge> pair;
   auto one = std::make_unique<huge>();
   for (std::uint32_t i = 0; i < 20; ++i) {
@@ -269,7 +269,7 @@ TYPED_TEST(mailbox_candidate, carries_what_is_huge) {
   EXPECT_EQ(next, 20u);
 }
 
-TYPED_TEST(mailbox_candidate, carries_what_owns_memory) {
+TYPED_TEST(mailbox_candidate, carries_messages_that_own_memory) {
   typename TestFixture::template box<std::string> pair;
   for (int i = 0; i < 2'000; ++i) {
     (void)pair.push("a string that is too long to lie in the object " + std::to_string(i));
@@ -291,7 +291,7 @@ struct moody {
   std::shared_ptr<int> alive;
 };
 
-TYPED_TEST(mailbox_candidate, a_move_that_throws_leaves_nothing_behind) {
+TYPED_TEST(mailbox_candidate, a_throwing_move_leaves_the_mailbox_unchanged) {
   if constexpr (std::is_same_v<TypeParam, in_locked_deque> ||
                 std::is_same_v<TypeParam, in_locked_vector>) {
     GTEST_SKIP() << "a baseline: it moves where it likes";

@@ -9,9 +9,9 @@
 namespace troupe::lab {
 namespace {
 
-TEST(latencies, of_none_there_is_no_quantile) { EXPECT_EQ(latencies().quantile(0.5), 0); }
+TEST(latencies, the_quantile_of_no_values_is_zero) { EXPECT_EQ(latencies().quantile(0.5), 0); }
 
-TEST(latencies, what_is_small_is_kept_as_it_is) {
+TEST(latencies, small_values_are_exact) {
   latencies all;
   for (std::uint64_t ns = 1; ns <= 20; ++ns) all.add(ns);
   EXPECT_EQ(all.count(), 20u);
@@ -20,7 +20,7 @@ TEST(latencies, what_is_small_is_kept_as_it_is) {
   EXPECT_EQ(all.quantile(1), 20);
 }
 
-TEST(latencies, a_quantile_is_off_by_a_thirty_second_at_the_most) {
+TEST(latencies, a_quantile_has_an_error_of_at_most_one_in_32) {
   for (std::uint64_t ns = 1; ns < std::uint64_t{1} << 40; ns = ns * 3 / 2 + 1) {
     latencies all;
     all.add(ns);

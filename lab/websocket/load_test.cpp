@@ -51,7 +51,7 @@ TEST(load, measures_the_echo_of_each_server) {
 
 TEST(load, speaks_tls) { expect_echoes(websocket::serve_with_beast, {.tls = true}); }
 
-TEST(load, a_broadcast_has_reached_all_before_the_next_of_its_place_is_said) {
+TEST(load, the_next_broadcast_of_a_slot_waits_for_all_clients) {
   for (const server_body serve :
        {websocket::serve_with_beast, websocket::serve_with_troupe, websocket::serve_with_lua}) {
     const server_process server(serve, {.broadcasts = true}, choose_processors().server);
@@ -73,7 +73,7 @@ TEST(load, answers_pings_and_counts_them) {
   }
 }
 
-TEST(load, a_server_that_says_something_of_its_own_accord_is_found_out) {
+TEST(load, a_server_that_sends_unsolicited_messages_is_detected) {
   // A message of one client goes to all: the others have not sent anything.
   const server_process server(websocket::serve_with_troupe, {.broadcasts = true},
                               choose_processors().server);
@@ -82,13 +82,13 @@ TEST(load, a_server_that_says_something_of_its_own_accord_is_found_out) {
               ThrowsMessage<std::runtime_error>(HasSubstr("sends more messages than it received")));
 }
 
-TEST(load, without_tls_on_the_other_side_it_says_so) {
+TEST(load, a_server_without_tls_is_reported) {
   const server_process server(websocket::serve_with_beast, {}, choose_processors().server);
   EXPECT_THAT([&] { load(server.port(), true, 1, time_of(server)); },
               ThrowsMessage<std::runtime_error>(HasSubstr("the server does not speak TLS")));
 }
 
-TEST(server_process, one_that_cannot_serve_says_why) {
+TEST(server_process, a_server_that_cannot_start_reports_the_reason) {
   const auto fails = [](const server_setup&, const announcement&) {
     throw std::runtime_error("no port is free");
   };

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(all, gives_each_answer_in_the_order_of_the_questions) {
+TEST(all, returns_the_replies_in_the_order_of_the_requests) {
   talk t;
   t.begin([it = t.it](asker_actor& me) -> task<> {
     auto [sum, words] = co_await all(patience, it.ask<add>(no_timeout, 1, 2),
@@ -45,7 +45,7 @@ TEST(all, has_one_deadline) {
   EXPECT_THAT(t.log.lines(), ElementsAre("timeout timeout value"));
 }
 
-TEST(any, is_the_first_one_that_is_answered) {
+TEST(any, returns_the_first_reply) {
   recorder told;
   troupe::system other(told.options());
   talk t;
@@ -62,7 +62,7 @@ TEST(any, is_the_first_one_that_is_answered) {
 
 // Both requests are decided while another handler is exclusive: all on one thread, in an order that
 // the test chooses.
-TEST(any, goes_on_once_after_an_exclusive_handler) {
+TEST(any, resumes_once_after_an_exclusive_handler) {
   journal log;
   stage on;
   const auto first = on.spawn<oracle>();
@@ -88,7 +88,7 @@ TEST(any, goes_on_once_after_an_exclusive_handler) {
   EXPECT_THAT(log.lines(), ElementsAre("exclusive", "any: 1"));
 }
 
-TEST(any, is_an_error_if_none_is_answered) {
+TEST(any, returns_an_error_if_there_is_no_reply) {
   talk t;
   t.begin([silent = t.silent](asker_actor& me) -> task<> {
     const auto first =

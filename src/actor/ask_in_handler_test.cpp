@@ -57,7 +57,7 @@ class descender : public actor {
 
 void say_nothing(const failure&) {}
 
-TEST(get_in_a_handler, ends_with_an_error_when_no_thread_of_the_pool_would_be_left) {
+TEST(get_in_a_handler, fails_if_no_thread_of_the_pool_would_be_left) {
   journal errors;
   troupe::system system({.workers = 2, .max_threads = 4, .on_failure = say_nothing});
   const auto top = system.spawn<descender>(errors);
@@ -98,7 +98,7 @@ TEST(get_in_a_handler, ends_where_two_pools_ask_each_other) {
   EXPECT_THAT(errors.lines(), Not(IsEmpty()));
 }
 
-TEST(get_in_a_handler, is_refused_while_the_other_threads_block_in_blocking) {
+TEST(get_in_a_handler, is_refused_while_all_other_threads_are_inside_blocking) {
   journal log;
   event blocks;
   event go_on;

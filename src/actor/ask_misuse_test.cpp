@@ -95,7 +95,7 @@ TEST(ask, with_no_time_or_less_is_a_timeout_for_a_thread_and_for_a_coroutine) {
   EXPECT_THAT(t.log.lines(), ElementsAre("timeout", "timeout", "timeout"));
 }
 
-TEST(ask, a_question_still_stands_when_who_waits_gives_up_at_a_deadline_of_his_own) {
+TEST(ask, a_request_stays_pending_when_a_wait_with_a_deadline_gives_up) {
   troupe::system system;
   const auto it = system.spawn<oracle>();
   auto asked = it.ask<answer_later>(no_timeout);

@@ -70,7 +70,7 @@ class breaks_down_later : public actor {
   }
 };
 
-TEST(ask, what_a_coroutine_throws_that_answers_fails_it_and_is_told_to_who_asked) {
+TEST(ask, an_exception_in_a_coroutine_handler_fails_actor_and_request) {
   recorder told;
   troupe::system system(told.options());
   const auto it = system.spawn<breaks_down_later>();
@@ -78,7 +78,7 @@ TEST(ask, what_a_coroutine_throws_that_answers_fails_it_and_is_told_to_who_asked
   EXPECT_EQ(it.join(), exit_reason::failed);
 }
 
-TEST(ask, a_callback_that_throws_fails_the_actor_that_asked) {
+TEST(ask, a_callback_that_throws_fails_the_asking_actor) {
   journal log;
   recorder told;
   troupe::system system(told.options());
@@ -95,7 +95,7 @@ TEST(ask, a_callback_that_throws_fails_the_actor_that_asked) {
   EXPECT_EQ(*it.ask<add>(patience, 1, 2).get(), 3) << "who answered lives on";
 }
 
-TEST(ask, value_throws_the_error_and_says_it) {
+TEST(ask, value_throws_an_exception_that_names_the_error) {
   troupe::system system;
   const auto it = system.spawn<oracle>();
   it.stop();
@@ -119,7 +119,7 @@ class passer : public actor {
   const ref<oracle> to_;
 };
 
-TEST(reply, passed_on_to_one_that_is_full_or_has_ended_tells_who_asked) {
+TEST(reply, passed_on_to_a_full_or_terminated_actor_fails_the_request) {
   stage on;
   const auto to = on.spawn<oracle>({.max_messages = 1, .on_full = overflow::refuse});
   to.send(answer_now{0});
@@ -179,7 +179,7 @@ TEST(ask, one_that_a_coroutine_lets_go_of_is_late_and_its_memory_is_back) {
 }
 
 // A request needs one place in a table and its block: both are reused at once.
-TEST(ask, one_that_is_let_go_of_is_counted_late_and_leaves_nothing) {
+TEST(ask, a_request_that_is_destroyed_counts_as_late_and_leaves_nothing) {
   constexpr int times = sanitized ? 10'000 : 100'000;
   talk t;
   t.begin([&](asker_actor& me) -> task<> {
@@ -210,7 +210,7 @@ TEST(ask, one_that_is_let_go_of_is_counted_late_and_leaves_nothing) {
   EXPECT_LE(pool_used().resident, before + 500'000) << "all of them would be 6 MB";
 }
 
-TEST(ask, one_whose_actor_is_stopped_leaves_nothing_behind) {
+TEST(ask, a_request_whose_actor_is_stopped_leaves_nothing_behind) {
   stage on;
   journal log;
   const auto it = on.spawn<generous>();

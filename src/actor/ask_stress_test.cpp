@@ -188,7 +188,7 @@ class client : public actor {
   number last_ = 0;
 };
 
-TEST(ask_stress, each_question_has_one_result_whoever_ends) {
+TEST(ask_stress, each_request_has_exactly_one_result_whichever_actor_terminates) {
   constexpr std::size_t answerers = 6;
   constexpr std::size_t clients = 6;
   constexpr int ends = sanitized ? 400 : 2'000;

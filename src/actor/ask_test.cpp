@@ -47,7 +47,7 @@ TEST(ask, a_coroutine_gets_the_result_of_the_handler) {
   EXPECT_THAT(log.lines(), ElementsAre("5", "hello you", "7"));
 }
 
-TEST(ask, a_coroutine_that_answers_is_waited_for) {
+TEST(ask, the_reply_of_a_coroutine_handler_is_waited_for) {
   journal log;
   troupe::system system;
   const auto slow = system.spawn<asker_actor>(log);
@@ -69,7 +69,7 @@ TEST(ask, a_callback_runs_in_the_asking_actor) {
   EXPECT_THAT(log.lines(), ElementsAre("here: 4"));
 }
 
-TEST(ask, the_handler_is_told_which_actor_asked) {
+TEST(ask, the_handler_can_identify_the_asking_actor) {
   journal log;
   troupe::system system;
   const auto it = system.spawn<oracle>();
@@ -83,7 +83,7 @@ TEST(ask, the_handler_is_told_which_actor_asked) {
   EXPECT_THAT(log.lines(), ElementsAre("known"));
 }
 
-TEST(ask, what_the_handler_throws_fails_it_and_is_told_to_who_asked) {
+TEST(ask, an_exception_in_the_handler_fails_its_actor_and_the_request) {
   recorder told;
   troupe::system system(told.options());
   const auto it = system.spawn<oracle>();
@@ -111,7 +111,7 @@ class brittle_oracle : public actor {
   brittle on(const break_answer_to&) { return brittle(1); }
 };
 
-TEST(ask, an_answer_that_throws_while_it_is_moved_fails_its_actor_and_is_told_to_who_asked) {
+TEST(ask, a_reply_whose_move_throws_fails_its_actor_and_the_request) {
   recorder told;
   troupe::system system(told.options());
   const auto one = system.spawn<brittle_oracle>();
@@ -124,7 +124,7 @@ TEST(ask, an_answer_that_throws_while_it_is_moved_fails_its_actor_and_is_told_to
   EXPECT_EQ(part.use_count(), 1) << "the question is gone, once";
 }
 
-TEST(ask, one_that_has_stopped_says_so) {
+TEST(ask, a_request_to_a_stopped_actor_returns_stopped) {
   troupe::system system;
   const auto it = system.spawn<oracle>();
   it.stop();
@@ -132,7 +132,7 @@ TEST(ask, one_that_has_stopped_says_so) {
   EXPECT_EQ(it.ask<add>(patience, 1, 2).get().error(), ask_error::stopped);
 }
 
-TEST(ask, a_question_left_in_the_mailbox_is_answered_by_the_end) {
+TEST(ask, a_request_left_in_the_mailbox_at_termination_returns_stopped) {
   stage on;
   const auto it = on.spawn<oracle>();
   auto first = it.ask<add>(patience, 1, 2);
@@ -162,7 +162,7 @@ class stand_in : public actor {
   std::string on(who_asks) { return "otherwise"; }
 };
 
-TEST(ask, a_question_that_is_redirected_is_answered_there) {
+TEST(ask, a_redirected_request_gets_the_reply_of_its_new_receiver) {
   stage on;
   const auto target = on.spawn<stand_in>();
   const auto it =
@@ -175,7 +175,7 @@ TEST(ask, a_question_that_is_redirected_is_answered_there) {
   EXPECT_EQ(*first.get(), 3);
 }
 
-TEST(ask, no_answer_in_time_is_a_timeout_and_a_late_one_reaches_nobody) {
+TEST(ask, a_reply_after_the_timeout_is_discarded_and_counted_as_late) {
   stage on;
   const auto it = on.spawn<oracle>();
   std::thread([&] { EXPECT_EQ(it.ask<add>(5ms, 1, 2).get().error(), ask_error::timeout); }).join();
@@ -183,7 +183,7 @@ TEST(ask, no_answer_in_time_is_a_timeout_and_a_late_one_reaches_nobody) {
   EXPECT_EQ(on.system.statistics().answers_late, 1u);
 }
 
-TEST(ask, one_who_asks_often_and_then_in_vain_is_told_and_not_too_early) {
+TEST(ask, a_timeout_after_many_frequent_requests_is_never_early) {
   talk on;
   on.begin([&on](asker_actor& me) -> task<> {
     for (int i = 0; i < 1'000; ++i) (void)co_await on.it.ask<add>(120ms, i, 1);
@@ -199,7 +199,7 @@ TEST(ask, one_who_asks_often_and_then_in_vain_is_told_and_not_too_early) {
   EXPECT_THAT(on.log.lines(), ElementsAre("timeout", "not too early", "timeout"));
 }
 
-TEST(ask, questions_of_one_in_a_hurry_are_over_by_the_deadline_that_they_share) {
+TEST(ask, with_deadline_applies_after_many_frequent_requests) {
   talk on;
   on.begin([&on](asker_actor& me) -> task<> {
     for (int i = 0; i < 1'000; ++i) (void)co_await on.it.ask<add>(10s, i, 1);
@@ -211,7 +211,7 @@ TEST(ask, questions_of_one_in_a_hurry_are_over_by_the_deadline_that_they_share) 
   EXPECT_THAT(on.log.lines(), ElementsAre("timeout"));
 }
 
-TEST(ask, a_late_answer_does_not_reach_the_next_question_of_a_coroutine) {
+TEST(ask, a_late_reply_does_not_reach_the_next_request_of_a_coroutine) {
   journal log;
   stage on;
   const auto it = on.spawn<oracle>();
@@ -255,7 +255,7 @@ TEST(reply, is_fulfilled_later) {
   EXPECT_EQ(*asked.get(), 5);
 }
 
-TEST(reply, of_an_actor_that_nobody_can_reach_is_stopped) {
+TEST(reply, of_an_unreachable_actor_is_stopped) {
   troupe::system system;
   auto it = system.spawn<oracle>();
   auto asked = it.ask<answer_later>(patience);
@@ -281,13 +281,13 @@ class middle : public actor {
   const ref<oracle> to_;
 };
 
-TEST(reply, passed_on_is_answered_by_the_other) {
+TEST(reply, passed_on_to_another_actor_is_sent_by_that_actor) {
   troupe::system system;
   const auto it = system.spawn<middle>(system.spawn<oracle>());
   EXPECT_EQ(*it.ask<pass>(patience).get(), 42);
 }
 
-TEST(ask, an_actor_that_only_waits_for_an_answer_stays_and_then_ends) {
+TEST(ask, an_actor_that_only_waits_for_a_reply_stays_alive_until_it_comes) {
   journal log;
   stage on;
   const auto it = on.spawn<oracle>();
@@ -322,7 +322,7 @@ TEST(ask, an_actor_that_is_stopped_waits_no_more) {
   EXPECT_EQ(log.lines().size(), 2u) << "and its answer found nobody";
 }
 
-TEST(ask, get_in_a_handler_waits_and_the_asked_runs_elsewhere) {
+TEST(ask, get_in_a_handler_waits_while_another_thread_runs_the_responder) {
   journal log;
   troupe::system system({.workers = 2});
   const auto it = system.spawn<oracle>();
@@ -364,7 +364,7 @@ TEST(ask, on_the_thread_of_a_pump_get_pumps) {
 }
 
 // A request that is decided before it is awaited, or continued, leaves nothing behind in its actor.
-TEST(ask, what_has_been_waited_for_can_be_continued) {
+TEST(ask, then_may_follow_a_wait_for_the_same_request) {
   journal log;
   stage on;
   const auto it = on.system.spawn<oracle>();
@@ -384,7 +384,7 @@ TEST(ask, what_has_been_waited_for_can_be_continued) {
   EXPECT_THAT(log.lines(), ElementsAre("not yet", "then value", "then timeout"));
 }
 
-TEST(ask, a_question_outlives_the_pump_that_was_there_when_it_was_asked) {
+TEST(ask, a_request_outlives_the_pump_that_existed_when_it_was_sent) {
   troupe::system system;
   const auto it = system.spawn<oracle>();
   std::optional<ask_future<int>> question;
@@ -396,7 +396,7 @@ TEST(ask, a_question_outlives_the_pump_that_was_there_when_it_was_asked) {
   EXPECT_EQ(*question->get(), 4);
 }
 
-TEST(ask, asked_on_the_thread_of_a_pump_it_is_waited_for_in_a_handler_there) {
+TEST(ask, a_handler_can_wait_for_a_request_sent_by_the_thread_of_its_pump) {
   journal log;
   stage on;
   const auto it = on.system.spawn<oracle>();
@@ -410,7 +410,7 @@ TEST(ask, asked_on_the_thread_of_a_pump_it_is_waited_for_in_a_handler_there) {
   EXPECT_THAT(log.lines(), ElementsAre("4"));
 }
 
-TEST(ask, asked_in_a_handler_it_is_waited_for_on_the_thread_of_the_pump) {
+TEST(ask, the_thread_of_a_pump_can_wait_for_a_request_sent_in_a_handler) {
   journal log;
   stage on;
   const auto it = on.spawn<oracle>();
@@ -424,7 +424,7 @@ TEST(ask, asked_in_a_handler_it_is_waited_for_on_the_thread_of_the_pump) {
   EXPECT_EQ(*question->get(), 3);
 }
 
-TEST(ask, a_callback_of_an_actor_that_stops_is_let_go_of) {
+TEST(ask, a_callback_of_a_stopping_actor_is_destroyed) {
   journal log;
   troupe::system system;
   const auto it = system.spawn<oracle>();
@@ -456,7 +456,7 @@ TEST(ask, a_refusal_is_a_callback_too) {
   EXPECT_THAT(log.lines(), ElementsAre("asked", "stopped", "destroyed"));
 }
 
-TEST(ask, get_on_the_only_worker_is_answered_on_another_thread) {
+TEST(ask, get_on_the_only_worker_gets_its_reply_from_another_thread) {
   journal log;
   troupe::system system({.workers = 1, .blocking_threshold = 0s});
   const auto it = system.spawn<oracle>();

@@ -70,7 +70,7 @@ bool wait_for_waiting(const Crowd& s, std::uint64_t handlers) {
   return eventually([&] { return s.system.statistics().handlers_waiting == handlers; });
 }
 
-TEST(async_send, waits_while_the_mailbox_is_full_and_goes_on_in_order) {
+TEST(async_send, waits_while_the_mailbox_is_full_and_keeps_the_order) {
   std::vector<int> got;
   sink_feeder::results fed;
   pumped_crowd s;
@@ -322,7 +322,7 @@ TEST(async_send, of_a_sender_that_ends_is_never_sent) {
   EXPECT_THAT(s.told.dead_letters(), IsEmpty());
 }
 
-TEST(async_send, of_both_that_end_leaves_nothing_behind) {
+TEST(async_send, leaves_nothing_behind_when_sender_and_receiver_terminate) {
   std::vector<int> got;
   sink_feeder::results fed;
   pumped_crowd s;
@@ -341,7 +341,7 @@ TEST(async_send, of_both_that_end_leaves_nothing_behind) {
   EXPECT_EQ(s.system.statistics().handlers_waiting, 0u);
 }
 
-TEST(async_send, of_a_failed_sender_comes_before_its_down_or_not_at_all) {
+TEST(async_send, of_a_terminated_sender_arrives_before_its_down_or_not_at_all) {
   class listener : public actor {
    public:
     explicit listener(journal& log) : log_(log) {}
@@ -393,7 +393,7 @@ TEST(async_send, does_not_hold_up_the_shutdown_of_its_system) {
   gate.let(3);
 }
 
-TEST(async_send, ends_with_its_system_whoever_is_first) {
+TEST(async_send, ends_with_its_system_whichever_actor_terminates_first) {
   for (int round = 0; round < 20; ++round) {
     std::vector<int> got;
     sink_feeder::results fed;
@@ -449,18 +449,18 @@ void check_circle(int actors, unsigned workers, std::size_t limit, int count) {
   for (const auto& each : all) each.send(note{});
 }
 
-TEST(async_send, to_oneself_waits_and_goes_on) {
+TEST(async_send, to_its_own_actor_waits_and_resumes) {
   check_circle(1, 1, 1, 1'000);
   check_circle(1, 2, 4, 10'000);
 }
 
-TEST(async_send, of_two_that_wait_for_each_other_goes_on) {
+TEST(async_send, of_two_actors_that_wait_for_each_other_resumes) {
   check_circle(2, 1, 1, 1'000);
   check_circle(2, 2, 1, 1'000);
   check_circle(2, 2, 8, 20'000);
 }
 
-TEST(async_send, of_many_in_a_circle_goes_on) { check_circle(10, 2, 2, 1'000); }
+TEST(async_send, of_many_actors_in_a_wait_cycle_resumes) { check_circle(10, 2, 2, 1'000); }
 
 // ── Several ───────────────────────────────────────────────────────────────────────────────────
 
@@ -535,7 +535,7 @@ TEST(async_send, does_not_end_the_pause_of_its_receiver) {
   EXPECT_EQ(s.full.counts().refused, 0u) << "so nothing is lost on the way";
 }
 
-TEST(async_send, of_a_paused_actor_goes_on_after_the_pause) {
+TEST(async_send, of_a_suspended_actor_resumes_after_the_suspension) {
   std::vector<int> got;
   std::vector<int> other_got;
   sink_feeder::results fed;
@@ -751,7 +751,7 @@ TEST(async_send, of_one_as_large_as_the_mailbox_waits_until_that_is_half_empty) 
 
 // ── Placement ─────────────────────────────────────────────────────────────────────────────────
 
-TEST(async_send, between_actors_of_one_pump_goes_on_as_it_is_pumped) {
+TEST(async_send, between_actors_of_one_pump_resumes_while_the_pump_runs) {
   std::vector<int> got;
   sink_feeder::results fed;
   pumped_crowd s;
@@ -765,7 +765,7 @@ TEST(async_send, between_actors_of_one_pump_goes_on_as_it_is_pumped) {
   EXPECT_THAT(got, ElementsAreArray(numbers(0, 50)));
 }
 
-TEST(async_send, between_threads_of_their_own_goes_on) {
+TEST(async_send, between_actors_that_have_their_own_threads_resumes) {
   std::vector<int> got;
   sink_feeder::results fed;
   crowd s;

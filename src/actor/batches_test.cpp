@@ -51,7 +51,7 @@ class gauge : public actor {
   journal& log_;
 };
 
-TEST(batch, neighbours_of_one_type_are_handed_over_together_in_order) {
+TEST(batch, consecutive_messages_of_one_type_are_passed_together_in_order) {
   journal log;
   stage s;
   const auto to = s.spawn<gauge>(log);
@@ -72,7 +72,7 @@ class three : public gauge {
   using gauge::on;
 };
 
-TEST(batch, has_no_more_messages_than_its_actor_says) {
+TEST(batch, has_no_more_messages_than_its_actor_allows) {
   journal log;
   stage s;
   const auto to = s.spawn<three>(log);
@@ -82,7 +82,7 @@ TEST(batch, has_no_more_messages_than_its_actor_says) {
   EXPECT_THAT(log.lines(), ElementsAre("b 1 2 3", "b 4 5 6", "b 7"));
 }
 
-TEST(batch, with_a_handler_of_one_beside_it_that_gets_those_who_come_alone) {
+TEST(batch, leaves_single_messages_to_the_handler_for_one_message) {
   class both : public actor {
    public:
     explicit both(journal& log) : log_(log) {}
@@ -190,7 +190,7 @@ TEST(batch, counts_in_the_limit_of_its_type_and_in_a_budget) {
   EXPECT_THAT(log.lines(), ElementsAre("b 0 1 2 3 4", "b 0 1 2 3 4", "b 0 1 2 3 4"));
 }
 
-TEST(batch, of_a_mailbox_that_drops_its_oldest_has_what_is_left) {
+TEST(batch, of_a_drop_oldest_mailbox_has_the_remaining_messages) {
   journal log;
   pumped_crowd c;
   const auto to = c.system.spawn<gauge>(c.here(4, overflow::drop_oldest), log);
@@ -218,7 +218,7 @@ TEST(batch, messages_that_high_ones_overtake_are_neighbours) {
   EXPECT_THAT(log.lines(), ElementsAre("high 2", "b 1 3"));
 }
 
-TEST(batch, an_exception_ends_the_actor_and_what_was_in_the_batch_is_gone) {
+TEST(batch, an_exception_fails_the_actor_and_destroys_the_batch) {
   using alive = counted<class batch_that_fails>;
   struct fragile {
     alive count;
@@ -245,7 +245,7 @@ TEST(batch, an_exception_ends_the_actor_and_what_was_in_the_batch_is_gone) {
   EXPECT_EQ(s.system.statistics().messages_waiting, 0u);
 }
 
-TEST(batch, a_sender_that_is_paused_goes_on_when_it_has_made_room) {
+TEST(batch, a_suspended_sender_resumes_when_the_batch_has_freed_space) {
   constexpr int all = 2'000;
   class adds : public actor {
    public:
@@ -269,7 +269,7 @@ TEST(batch, a_sender_that_is_paused_goes_on_when_it_has_made_room) {
   sender.join();
 }
 
-TEST(batch, what_a_timer_brings_comes_alone) {
+TEST(batch, the_message_of_a_timer_is_passed_alone) {
   journal log;
   stage s;
   const auto to = s.spawn<gauge>(log);
@@ -298,7 +298,7 @@ TEST(batch, of_a_mailbox_that_drops_the_oldest_are_neighbours_all_the_same) {
   }
 }
 
-TEST(batch, what_belongs_to_a_trace_comes_alone) {
+TEST(batch, a_traced_message_is_passed_alone) {
   journal log;
   troupe::system system({.workers = 1, .traces = true});
   pump here(system);

@@ -55,7 +55,7 @@ class sleeper : public actor {
   bool says_so_;
 };
 
-TEST(blocking, what_a_handler_has_sent_before_is_handled_meanwhile) {
+TEST(blocking, does_not_delay_messages_that_the_handler_has_sent_before) {
   std::counting_semaphore<> told{0};
   std::counting_semaphore<> go_on{0};
   troupe::system system({.workers = 1, .blocking_threshold = 0s});
@@ -65,14 +65,14 @@ TEST(blocking, what_a_handler_has_sent_before_is_handled_meanwhile) {
   go_on.release();
 }
 
-TEST(blocking, returns_what_it_runs_returns) {
+TEST(blocking, returns_the_result_of_the_function) {
   std::string text = "text";
   EXPECT_EQ(blocking([] { return 3; }), 3);
   EXPECT_EQ(&blocking([&]() -> std::string& { return text; }), &text);
   EXPECT_THROW(blocking([] { throw std::runtime_error("not there"); }), std::runtime_error);
 }
 
-TEST(blocking, on_a_thread_of_its_own_is_a_plain_call) {
+TEST(blocking, is_a_plain_call_in_an_actor_that_has_its_own_thread) {
   std::counting_semaphore<> told{0};
   std::counting_semaphore<> go_on{1};
   troupe::system system({.workers = 1});
@@ -83,7 +83,7 @@ TEST(blocking, on_a_thread_of_its_own_is_a_plain_call) {
   EXPECT_EQ(system.statistics().workers_replaced, 0u);
 }
 
-TEST(stuck_handler, does_not_hold_up_what_it_has_sent_before) {
+TEST(stuck_handler, does_not_delay_messages_that_it_has_sent_before) {
   std::counting_semaphore<> told{0};
   std::counting_semaphore<> go_on{0};
   troupe::system system({.workers = 1});
@@ -93,7 +93,7 @@ TEST(stuck_handler, does_not_hold_up_what_it_has_sent_before) {
   go_on.release();
 }
 
-TEST(stuck_handler, with_all_workers_stuck_the_others_go_on_and_the_surplus_ends) {
+TEST(stuck_handler, on_every_worker_delays_no_other_actor_and_surplus_threads_retire) {
   constexpr int count = 12;
   std::counting_semaphore<> told{0};
   std::counting_semaphore<> go_on{0};
@@ -239,7 +239,7 @@ struct looks_at_its_end {
   }
 };
 
-TEST(blocking, a_thread_that_retires_may_ask_for_statistics_until_its_system_is_gone) {
+TEST(blocking, a_retiring_thread_may_read_statistics_of_its_system) {
   struct arms : actor {
     void on(block) {
       looks_at_its_end::here().at = &this->system();

@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A search of its own, for a system that has no such actors and does not search.
-class searching : public testing::Test {
+class cycle_search_schedule : public testing::Test {
  protected:
   troupe::system system_{{.workers = 1, .cycle_search = 0s}};
   detail::cycle_search search_{detail::system_access::of(system_)};
@@ -32,7 +32,7 @@ class searching : public testing::Test {
   }
 };
 
-TEST_F(searching, does_not_come_while_no_actor_lives_whose_class_lists) {
+TEST_F(cycle_search_schedule, is_not_due_while_no_living_actor_lists_references) {
   search_.start(1h);
   EXPECT_EQ(search_.look(clock::now() + 24h), time_point::max());
   EXPECT_TRUE(search_.spawned());
@@ -42,7 +42,7 @@ TEST_F(searching, does_not_come_while_no_actor_lives_whose_class_lists) {
   EXPECT_EQ(search_.look(due), time_point::max());
 }
 
-TEST_F(searching, is_told_of_the_first_new_actor_only) {
+TEST_F(cycle_search_schedule, needs_a_wake_up_for_the_first_new_actor_only) {
   search_.start(1h);
   EXPECT_TRUE(search_.spawned());
   const time_point now = clock::now();
@@ -53,7 +53,7 @@ TEST_F(searching, is_told_of_the_first_new_actor_only) {
   EXPECT_TRUE(search_.spawned());
 }
 
-TEST_F(searching, comes_more_rarely_while_it_finds_nothing) {
+TEST_F(cycle_search_schedule, backs_off_while_it_finds_nothing) {
   search_.start(1h);
   (void)search_.spawned();
   const time_point first = search_.look(clock::now());
@@ -64,7 +64,7 @@ TEST_F(searching, comes_more_rarely_while_it_finds_nothing) {
   EXPECT_EQ(pause_after(first + 24h * 365 * 20), 64h);
 }
 
-TEST_F(searching, comes_as_often_as_at_first_when_somebody_is_spawned) {
+TEST_F(cycle_search_schedule, returns_to_its_first_interval_when_an_actor_is_spawned) {
   search_.start(1h);
   (void)search_.spawned();
   const time_point first = search_.look(clock::now());
@@ -75,7 +75,7 @@ TEST_F(searching, comes_as_often_as_at_first_when_somebody_is_spawned) {
   EXPECT_EQ(search_.look(now), now + 1h);
 }
 
-TEST_F(searching, does_not_come_by_itself_with_no_time_given) {
+TEST_F(cycle_search_schedule, is_never_due_without_an_interval) {
   search_.start(0s);
   EXPECT_FALSE(search_.spawned());
   EXPECT_EQ(search_.look(clock::now() + 24h), time_point::max());

@@ -59,7 +59,7 @@ class quick_to_list : public actor {
   std::binary_semaphore& handled_;
 };
 
-TEST(search_for_cycles, makes_no_timer_late) {
+TEST(cycle_search_thread, makes_no_timer_late) {
   auto state = std::make_shared<listing_state>();
   troupe::system system({.workers = 2, .cycle_search = 1ms});
   const auto slow = system.spawn<slow_to_list>(state);
@@ -70,7 +70,7 @@ TEST(search_for_cycles, makes_no_timer_late) {
   EXPECT_TRUE(state->was_in_time.load());
 }
 
-TEST(search_for_cycles, holds_up_no_actor_while_another_one_lists) {
+TEST(cycle_search_thread, delays_no_actor_while_another_one_lists_its_references) {
   std::binary_semaphore handled{0};
   auto state = std::make_shared<listing_state>();
   troupe::system system({.workers = 2, .cycle_search = 1ms});
@@ -98,7 +98,7 @@ class partner : public actor {
   ref<partner> other_;
 };
 
-TEST(search_for_cycles, comes_by_itself_on_its_own_thread) {
+TEST(cycle_search_thread, starts_by_itself_on_its_own_thread) {
   troupe::system system({.workers = 1, .cycle_search = 1ms});
   {
     const auto one = system.spawn<partner>();

@@ -94,13 +94,13 @@ TEST(dispatchers, run_the_actors_that_name_them) {
   EXPECT_THAT(thread_of(s.spawn<resident>({.dispatcher = "batch"})), StartsWith("batch/"));
 }
 
-TEST(dispatchers, of_a_long_name_have_threads_that_can_be_told_apart) {
+TEST(dispatchers, with_a_long_name_keep_the_number_in_their_thread_names) {
   system s({.workers = 1, .dispatchers = {{.name = "database connections", .workers = 1}}});
   EXPECT_EQ(thread_of(s.spawn<resident>({.dispatcher = "database connections"})),
             "database conn/1");
 }
 
-TEST(dispatchers, have_as_many_workers_as_they_say) {
+TEST(dispatchers, have_the_configured_number_of_workers) {
   system s({.workers = 1, .dispatchers = {{.name = "io", .workers = 3}}});
   const troupe::statistics now = s.statistics();
   EXPECT_EQ(now.workers, 4u);
@@ -310,7 +310,7 @@ TEST(dispatchers, whose_workers_are_all_held_up_do_not_hold_up_others) {
   EXPECT_TRUE(log.wait_for(1));
 }
 
-TEST(dispatchers, a_handler_may_wait_in_get_for_an_actor_of_another_one) {
+TEST(dispatchers, a_handler_may_wait_in_get_for_an_actor_of_another_dispatcher) {
   system s({.workers = 1,
             .max_threads = 1,
             .dispatchers = {{.name = "io", .workers = 1, .max_threads = 1}}});
@@ -360,7 +360,7 @@ TEST(dispatchers, shutdown_waits_for_the_actors_of_all) {
   }
 }
 
-TEST(dispatchers, a_system_after_another_one_has_its_own) {
+TEST(dispatchers, are_not_inherited_by_the_next_system) {
   { const system s({.workers = 1, .dispatchers = {{.name = "io", .workers = 1}}}); }
   system s({.workers = 1});
   EXPECT_EQ(s.statistics().dispatchers.size(), 1u);

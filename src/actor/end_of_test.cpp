@@ -35,7 +35,7 @@ struct vigil {
 std::string text(const down& d) { return "ended: " + std::string(to_string(d.reason)) + d.what; }
 std::string text(const std::optional<down>& d) { return d ? text(*d) : "not yet"; }
 
-TEST(end_of, says_how_an_actor_ended) {
+TEST(end_of, reports_how_the_actor_terminated) {
   vigil v;
   down got;
   v.begin([&](asker_actor& me) -> task<> {
@@ -51,7 +51,7 @@ TEST(end_of, says_how_an_actor_ended) {
   EXPECT_TRUE(got.monitor);
 }
 
-TEST(end_of, with_a_time_that_is_over_says_what_has_come_by_then) {
+TEST(end_of, with_an_expired_timeout_returns_the_result_if_it_is_already_known) {
   vigil v;
   v.begin([&](asker_actor& me) -> task<> {
     me.log.write(text(co_await end_of(v.other, 0ms)));
@@ -67,7 +67,7 @@ TEST(end_of, with_a_time_that_is_over_says_what_has_come_by_then) {
             (lines{"not yet", "destroyed", "ended: stopped", "ended: stopped", "ended: stopped"}));
 }
 
-TEST(end_of, comes_behind_all_that_the_other_one_had_sent) {
+TEST(end_of, completes_after_all_messages_that_the_actor_had_sent) {
   vigil v;
   v.other = v.on.spawn<probe>(v.log, steps{.at_stop = [&](probe&) { v.who.send(note{"bye"}); }});
   v.begin([&](asker_actor& me) -> task<> { me.log.write(text(co_await end_of(v.other))); });
@@ -77,7 +77,7 @@ TEST(end_of, comes_behind_all_that_the_other_one_had_sent) {
   EXPECT_EQ(v.log.lines().end()[-2], "bye");
 }
 
-TEST(end_of, comes_too_if_it_has_ended_already) {
+TEST(end_of, completes_if_the_actor_has_already_terminated) {
   vigil v;
   v.other.stop();
   v.on.play();
@@ -90,7 +90,7 @@ TEST(end_of, comes_too_if_it_has_ended_already) {
             (lines{"destroyed", "ended: stopped", "ended: unknown", "ended: stopped"}));
 }
 
-TEST(end_of, lets_the_actor_handle_other_messages_meanwhile) {
+TEST(end_of, lets_the_waiting_actor_handle_other_messages) {
   vigil v;
   v.begin(
       [&](asker_actor& me) -> task<> { me.log.write(text(co_await end_of(v.other.address()))); });
@@ -101,7 +101,7 @@ TEST(end_of, lets_the_actor_handle_other_messages_meanwhile) {
   EXPECT_EQ(v.log.lines(), (lines{"meanwhile", "destroyed", "ended: stopped"}));
 }
 
-TEST(end_of, gives_up_after_its_time_and_is_told_nothing_later) {
+TEST(end_of, gives_up_after_its_timeout_and_never_completes_later) {
   vigil v;
   v.begin([&](asker_actor& me) -> task<> {
     auto ends = end_of(v.other, 1ms);
@@ -118,7 +118,7 @@ TEST(end_of, gives_up_after_its_time_and_is_told_nothing_later) {
   EXPECT_EQ(v.log.lines(), (lines{"not yet", "destroyed"}));
 }
 
-TEST(end_of, with_a_time_that_is_not_over_says_it) {
+TEST(end_of, completes_before_its_timeout) {
   vigil v;
   v.begin([&](asker_actor& me) -> task<> {
     me.log.write(text(co_await end_of(v.other, patience)));
@@ -133,7 +133,7 @@ TEST(end_of, with_a_time_that_is_not_over_says_it) {
   EXPECT_EQ(v.log.lines(), (lines{"destroyed", "ended: stopped", "later"}));
 }
 
-TEST(end_of, that_comes_when_the_time_is_over_wakes_nobody) {
+TEST(end_of, resumes_nothing_if_the_actor_terminates_after_the_timeout) {
   vigil v;
   v.begin([&](asker_actor& me) -> task<> {
     me.log.write(text(co_await end_of(v.other, 1ms)));
@@ -163,7 +163,7 @@ TEST(end_of, watches_from_the_call_on) {
   EXPECT_EQ(v.log.lines().back(), "ended: stopped");
 }
 
-TEST(end_of, is_told_to_the_handler_and_not_to_on_down) {
+TEST(end_of, completes_in_the_handler_without_calling_on_down) {
   class both : public actor {
    public:
     explicit both(journal& log) : log_(log) {}
@@ -185,7 +185,7 @@ TEST(end_of, is_told_to_the_handler_and_not_to_on_down) {
   EXPECT_EQ(v.log.lines(), (lines{"destroyed", "on(down)", "ended: stopped"}));
 }
 
-TEST(end_of, keeps_who_waits_alive_and_not_the_other_one) {
+TEST(end_of, keeps_the_waiting_actor_alive_but_not_the_other_one) {
   vigil v;
   v.begin([&, other = v.other.address()](asker_actor& me) -> task<> {
     me.log.write(text(co_await end_of(other)));
@@ -198,7 +198,7 @@ TEST(end_of, keeps_who_waits_alive_and_not_the_other_one) {
   EXPECT_EQ(v.log.lines(), (lines{"destroyed", "ended: unreachable", "destroyed"}));
 }
 
-TEST(end_of, is_taken_back_when_who_waits_ends) {
+TEST(end_of, is_cancelled_when_the_waiting_actor_terminates) {
   vigil v;
   v.begin([&](asker_actor& me) -> task<> { me.log.write(text(co_await end_of(v.other))); });
   v.who.stop();
@@ -209,7 +209,7 @@ TEST(end_of, is_taken_back_when_who_waits_ends) {
   EXPECT_TRUE(v.on.told.dead_letters().empty());
 }
 
-TEST(end_of, that_comes_when_who_waited_is_ending_is_no_dead_letter) {
+TEST(end_of, is_not_a_dead_letter_when_the_waiting_actor_terminates_as_well) {
   vigil v;
   v.begin([&](asker_actor& me) -> task<> { me.log.write(text(co_await end_of(v.other))); });
   v.other.stop_now();
@@ -219,7 +219,7 @@ TEST(end_of, that_comes_when_who_waited_is_ending_is_no_dead_letter) {
   EXPECT_TRUE(v.on.told.dead_letters().empty());
 }
 
-TEST(end_of, lets_an_exclusive_handler_go_on) {
+TEST(end_of, resumes_an_exclusive_handler) {
   vigil v;
   v.who.send(exclusive_work{
       [&](asker_actor& me) -> task<> { me.log.write(text(co_await end_of(v.other))); }});

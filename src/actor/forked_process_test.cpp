@@ -30,7 +30,7 @@ class bystander : public actor {
   journal& log_;
 };
 
-TEST(forked_child, is_refused_what_it_sends_and_asks) {
+TEST(forked_child, has_its_messages_refused_and_its_requests_stopped) {
   troupe::system system;
   const auto it = system.spawn<oracle>();
   EXPECT_EQ(in_child([&] {
@@ -42,7 +42,7 @@ TEST(forked_child, is_refused_what_it_sends_and_asks) {
   EXPECT_EQ(it.send(answer_now{1}), delivery::accepted);
 }
 
-TEST(forked_child, gets_an_error_where_it_would_wait_for_threads_that_it_has_not) {
+TEST(forked_child, gets_an_error_where_it_would_wait_for_threads_of_the_parent) {
   journal log;
   stage on;
   troupe::system& system = on.system;
@@ -67,7 +67,7 @@ TEST(forked_child, gets_an_error_where_it_would_wait_for_threads_that_it_has_not
   EXPECT_EQ(asked.get().value(), 5);
 }
 
-TEST(forked_child, ends_objects_of_the_parent_without_waiting) {
+TEST(forked_child, destroys_objects_of_the_parent_without_waiting) {
   std::optional<troupe::system> system(std::in_place);
   std::optional<pump> here(std::in_place, *system);
   const auto it = system->spawn<oracle>({.where = bound_to(*here)});
@@ -175,7 +175,7 @@ TEST(forked_child, of_a_process_without_a_system_uses_its_channels) {
             "3");
 }
 
-TEST(forked_child, of_a_process_without_a_system_makes_its_own) {
+TEST(forked_child, of_a_process_without_a_system_can_create_one) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
 #endif

@@ -26,7 +26,7 @@ struct carry {
   std::unique_ptr<int> what;
 };
 
-TEST(function_actor, receives_what_is_sent_to_it) {
+TEST(function_actor, receives_its_messages_in_order) {
   journal log;
   troupe::system system;
   const recipient<hello, bye> it = system.spawn<hello, bye>([&log](context& self) -> task<> {
@@ -43,7 +43,7 @@ TEST(function_actor, receives_what_is_sent_to_it) {
   EXPECT_THAT(log.lines(), ElementsAre("hello a", "hello b"));
 }
 
-TEST(function_actor, keeps_what_it_does_not_wait_for_in_order) {
+TEST(function_actor, stashes_messages_that_it_does_not_wait_for_in_order) {
   journal log;
   troupe::system system;
   const auto it = system.spawn<hello, bye>([&log](context& self) -> task<> {
@@ -59,7 +59,7 @@ TEST(function_actor, keeps_what_it_does_not_wait_for_in_order) {
   EXPECT_THAT(log.lines(), ElementsAre("bye", "a", "b"));
 }
 
-TEST(function_actor, what_it_keeps_counts_in_its_limits) {
+TEST(function_actor, counts_stashed_messages_in_its_limits) {
   journal log;
   stage on;
   const auto it = on.system.spawn<hello, bye>(
@@ -95,7 +95,7 @@ TEST(function_actor, receives_nothing_in_time) {
   EXPECT_THAT(log.lines(), ElementsAre("nothing", "later"));
 }
 
-TEST(function_actor, receives_what_can_only_be_moved) {
+TEST(function_actor, receives_move_only_messages) {
   journal log;
   troupe::system system;
   const auto it = system.spawn<carry>([&log](context& self) -> task<> {
@@ -120,7 +120,7 @@ class watching : public actor {
   const address whom_;
 };
 
-TEST(function_actor, ends_as_stopped_when_it_returns_and_what_it_kept_is_unhandled) {
+TEST(function_actor, stops_when_it_returns_and_leaves_stashed_messages_unhandled) {
   journal log;
   stage on;
   const auto it = on.system.spawn<hello, bye>(
@@ -137,7 +137,7 @@ TEST(function_actor, ends_as_stopped_when_it_returns_and_what_it_kept_is_unhandl
   EXPECT_EQ(on.told.dead_letters().size(), 2u);
 }
 
-TEST(function_actor, fails_with_what_it_throws_and_says_during_which_message) {
+TEST(function_actor, fails_with_its_exception_and_names_the_current_message) {
   stage on;
   const auto it = on.system.spawn<hello>({.where = bound_to(on.pump)}, [](context& self) -> task<> {
     (void)co_await self.receive<hello>();
@@ -155,7 +155,7 @@ class counted_capture : counted<counted_capture> {
   using counted<counted_capture>::alive;
 };
 
-TEST(function_actor, that_waits_for_messages_ends_when_nobody_is_left_with_what_it_has_captured) {
+TEST(function_actor, that_waits_in_receive_terminates_when_it_is_unreferenced) {
   troupe::system system;
   {
     const auto it = system.spawn<hello>([held = counted_capture{}](context& self) -> task<> {
@@ -203,7 +203,7 @@ TEST(function_actor, gives_others_a_handle_to_itself) {
   EXPECT_THAT(log.lines(), ElementsAre("back", "not that"));
 }
 
-TEST(function_actor, that_waits_for_what_it_cannot_be_sent_fails_and_says_so) {
+TEST(function_actor, that_waits_for_an_unlisted_message_type_fails_with_an_explanation) {
   stage on;
   const auto it = on.system.spawn<hello>({.where = bound_to(on.pump)}, [](context& self) -> task<> {
     (void)co_await self.receive<hello>();
@@ -217,7 +217,7 @@ TEST(function_actor, that_waits_for_what_it_cannot_be_sent_fails_and_says_so) {
                   "context::receive() waits for a message type that was not listed when "));
 }
 
-TEST(function_actor, is_told_of_the_end_of_others) {
+TEST(function_actor, is_notified_when_a_watched_actor_terminates) {
   journal log;
   troupe::system system;
   const auto other =
@@ -245,7 +245,7 @@ TEST(function_actor, is_stopped_and_joined_from_outside) {
   EXPECT_EQ(at_once.join_until(clock::now() + patience), exit_reason::stopped_now);
 }
 
-TEST(function_actor, that_has_returned_breaks_no_link_and_tells_who_watches_why_it_ended) {
+TEST(function_actor, that_has_returned_breaks_no_link_and_gives_monitors_its_reason) {
   journal log;
   troupe::system system;
   const auto other = system.spawn<bye>(until_bye);
@@ -266,7 +266,7 @@ TEST(function_actor, that_has_returned_breaks_no_link_and_tells_who_watches_why_
   EXPECT_THAT(log.lines(), ElementsAre("stopped", "stopped", "bye"));
 }
 
-TEST(function_actor, ends_with_whom_it_is_linked_to_or_is_told) {
+TEST(function_actor, terminates_with_a_linked_actor_or_receives_link_down) {
   journal log;
   troupe::system system;
   const auto other = system.spawn<bye>(until_bye);
@@ -288,7 +288,7 @@ TEST(function_actor, ends_with_whom_it_is_linked_to_or_is_told) {
   EXPECT_THAT(log.lines(), ElementsAre("linked", "linked", "stopped_now"));
 }
 
-TEST(function_actor, that_unlinks_or_unwatches_is_told_nothing) {
+TEST(function_actor, that_unlinks_and_unwatches_is_not_notified) {
   journal log;
   troupe::system system;
   const auto other = system.spawn<bye>(until_bye);
@@ -308,7 +308,7 @@ TEST(function_actor, that_unlinks_or_unwatches_is_told_nothing) {
   EXPECT_THAT(log.lines(), ElementsAre("unwatched", "nothing"));
 }
 
-TEST(function_actor, takes_back_what_it_has_been_told_and_has_not_received) {
+TEST(function_actor, unwatch_and_unlink_remove_notifications_not_yet_received) {
   journal log;
   stage s;
   const auto other = s.spawn<probe>(log);
@@ -343,7 +343,7 @@ TEST(function_actor, takes_back_what_it_has_been_told_and_has_not_received) {
   s.play();
 }
 
-TEST(function_actor, that_ends_leaves_nothing_of_what_it_has_been_told) {
+TEST(function_actor, that_returns_leaves_no_unreceived_notifications_behind) {
   journal log;
   stage s;
   const auto other = s.spawn<probe>(log);
@@ -383,7 +383,7 @@ class flood : public actor {
   recipient<many, bye>& to_;
 };
 
-TEST(function_actor, that_waits_for_room_where_one_waits_for_room_in_its_own_mailbox_goes_on) {
+TEST(function_actor, resumes_when_it_and_its_receiver_wait_for_space_in_each_other) {
   journal log;
   stage s;
   recipient<many, bye> it;
@@ -412,7 +412,7 @@ TEST(function_actor, that_waits_for_room_where_one_waits_for_room_in_its_own_mai
   it = {};
 }
 
-TEST(function_actor, that_waits_for_room_in_its_own_mailbox_goes_on) {
+TEST(function_actor, that_waits_for_space_in_its_own_mailbox_resumes) {
   journal log;
   stage s;
   const auto it = s.system.spawn<many>(
@@ -427,7 +427,7 @@ TEST(function_actor, that_waits_for_room_in_its_own_mailbox_goes_on) {
   EXPECT_THAT(log.lines(), ElementsAre("0", "1", "2", "3", "4"));
 }
 
-TEST(function_actor, that_asks_one_that_waits_for_room_in_its_own_mailbox_is_answered) {
+TEST(function_actor, gets_the_reply_of_an_actor_that_waits_for_space_in_its_mailbox) {
   journal log;
   stage s;
   recipient<many, bye> it;
@@ -447,7 +447,7 @@ TEST(function_actor, that_asks_one_that_waits_for_room_in_its_own_mailbox_is_ans
   it = {};
 }
 
-TEST(function_actor, spawns_asks_and_sleeps) {
+TEST(function_actor, can_spawn_and_ask_and_sleep) {
   struct adder : actor {
     int on(int m) { return m + 1; }
   };

@@ -106,7 +106,7 @@ struct theatre : seen, stage {
   }
 };
 
-TEST(link, ends_the_other_one_when_one_fails) {
+TEST(link, terminates_the_other_actor_when_one_fails) {
   theatre t;
   fail(t.a);
   EXPECT_THAT(t.ends(), ElementsAre(exit_reason::failed, exit_reason::link_broken));
@@ -114,7 +114,7 @@ TEST(link, ends_the_other_one_when_one_fails) {
   EXPECT_EQ(t.told.failures().size(), 1u) << "the cause is told once";
 }
 
-TEST(link, ends_the_one_that_asked_for_it_as_well) {
+TEST(link, terminates_the_actor_that_made_the_link_as_well) {
   theatre t;
   fail(t.b);
   EXPECT_THAT(t.ends(), ElementsAre(exit_reason::failed, exit_reason::link_broken));
@@ -129,27 +129,27 @@ TEST(link, names_the_cause) {
   EXPECT_THAT(t.downs[1].what, HasSubstr("which failed: broken"));
 }
 
-TEST(link, to_one_that_stop_now_ends_ends_the_other) {
+TEST(link, to_an_actor_that_stop_now_terminates_terminates_the_other) {
   theatre t;
   t.a.stop_now();
   EXPECT_THAT(t.ends(), ElementsAre(exit_reason::stopped_now, exit_reason::link_broken));
   EXPECT_THAT(t.downs[1].what, HasSubstr("which stop_now() terminated"));
 }
 
-TEST(link, to_one_that_stops_leaves_the_other) {
+TEST(link, to_an_actor_that_stops_leaves_the_other_running) {
   theatre t;
   t.a.stop();
   EXPECT_THAT(t.ends(), ElementsAre(exit_reason::stopped));
 }
 
-TEST(link, to_one_that_nobody_reaches_leaves_the_other_and_keeps_nobody_alive) {
+TEST(link, to_an_unreachable_actor_leaves_the_other_running_and_keeps_none_alive) {
   theatre t;
   t.a = {};
   EXPECT_THAT(t.ends(), ElementsAre(exit_reason::unreachable));
   t.a = t.spawn<member>();
 }
 
-TEST(link, ends_the_other_one_before_what_waits_in_its_mailbox) {
+TEST(link, terminates_the_other_actor_before_its_waiting_messages) {
   theatre t;
   journal held;
   event in;
@@ -170,7 +170,7 @@ TEST(link, ends_the_other_one_before_what_waits_in_its_mailbox) {
   EXPECT_THAT(held.lines(), ElementsAre("handled", "on_stop"));
 }
 
-TEST(link, tells_one_that_has_a_handler_for_it_instead) {
+TEST(link, notifies_an_actor_that_handles_link_down_instead_of_terminating_it) {
   journal log;
   stage s;
   const auto a = s.spawn<member>();
@@ -187,7 +187,7 @@ TEST(link, tells_one_that_has_a_handler_for_it_instead) {
   EXPECT_EQ(t.join(), exit_reason::stopped);
 }
 
-TEST(link, tells_of_ordinary_ends_too) {
+TEST(link, notifies_of_normal_terminations_as_well) {
   journal log;
   stage s;
   const auto t = s.spawn<trapper>(log);
@@ -202,7 +202,7 @@ TEST(link, tells_of_ordinary_ends_too) {
   EXPECT_THAT(log.lines(), ElementsAre("link_down: stopped", "link_down: unreachable"));
 }
 
-TEST(link, twice_from_either_side_tells_once) {
+TEST(link, made_twice_from_either_side_notifies_once) {
   journal log;
   stage s;
   const auto a = s.spawn<trapper>(log);
@@ -247,7 +247,7 @@ TEST(link, to_one_of_which_nothing_is_known_any_more_is_abnormal) {
   EXPECT_THAT(t.downs[0].what, HasSubstr("which had already terminated"));
 }
 
-TEST(link, of_one_that_traps_to_one_that_has_ended_tells_once_for_each_call) {
+TEST(link, to_a_terminated_actor_notifies_a_link_down_handler) {
   journal log;
   stage s;
   const auto a = s.spawn<member>();
@@ -284,7 +284,7 @@ TEST(unlink, removes_a_link_down_that_is_in_the_mailbox) {
   EXPECT_THAT(log.lines(), IsEmpty());
 }
 
-TEST(unlink, comes_in_time_within_the_handler_in_which_the_link_breaks) {
+TEST(unlink, takes_effect_within_the_handler_in_which_the_link_breaks) {
   stage s;
   journal log;
   const auto healthy = s.system.spawn<member>();
@@ -403,7 +403,7 @@ TEST(link, against_the_end_ends_both_and_against_unlink_hangs_nothing) {
 
 // The link breaks while a handler of the other one runs, which takes the link back: what it is told
 // after that counts.
-TEST(link, that_was_taken_back_when_it_broke_does_not_hide_what_comes_after_it) {
+TEST(link, that_was_removed_as_it_broke_does_not_hide_a_later_failure) {
   journal log;
   recorder told;
   troupe::system s(told.options(1));

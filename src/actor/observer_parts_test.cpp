@@ -79,7 +79,7 @@ class listener : public actor {
   journal& log_;
 };
 
-TEST(trace, goes_on_with_what_a_function_does_after_it_has_received) {
+TEST(trace, continues_in_a_function_actor_after_receive) {
   journal log;
   std::uint64_t of_failure = 0;
   troupe::system system({.workers = 1,
@@ -111,7 +111,7 @@ TEST(trace, goes_on_with_what_a_function_does_after_it_has_received) {
   EXPECT_EQ(of_failure, 43u);
 }
 
-TEST(trace, of_a_message_that_a_function_keeps_is_its_own_when_it_is_received) {
+TEST(trace, of_a_stashed_message_is_restored_when_it_is_received) {
   journal log;
   troupe::system system({.workers = 1, .traces = true});
   const auto to = system.spawn<listener>(log);
@@ -128,7 +128,7 @@ TEST(trace, of_a_message_that_a_function_keeps_is_its_own_when_it_is_received) {
   EXPECT_THAT(log.lines(), ElementsAre("told 42"));
 }
 
-TEST(observer, sees_what_the_hook_for_dead_letters_sends) {
+TEST(observer, sees_messages_that_the_dead_letter_hook_sends) {
   journal log;
   const auto seen = std::make_shared<counting_observer>();
   ref<listener> office;
@@ -148,7 +148,7 @@ TEST(observer, sees_what_the_hook_for_dead_letters_sends) {
   EXPECT_EQ(seen->of("started"), seen->of("ended"));
 }
 
-TEST(trace, is_told_with_a_timer_that_cannot_be_armed) {
+TEST(trace, is_reported_with_a_timer_that_cannot_be_armed) {
   journal log;
   std::vector<trace_id> of_letters;
   troupe::system system(
@@ -178,7 +178,7 @@ class cannot_start : public actor {
   void on(tell) {}
 };
 
-TEST(observer, hears_nothing_of_an_actor_that_spawn_has_not_made) {
+TEST(observer, is_not_notified_of_an_actor_that_could_not_be_created) {
   const auto seen = std::make_shared<counting_observer>();
   troupe::system system({.workers = 1, .on_failure = [](const failure&) {}, .observer = seen});
   EXPECT_THROW((void)system.spawn<cannot_be_made>(), std::runtime_error);
@@ -190,7 +190,7 @@ TEST(observer, hears_nothing_of_an_actor_that_spawn_has_not_made) {
   EXPECT_EQ(seen->of("ended"), 1u);
 }
 
-TEST(observer, is_told_of_each_message_of_a_batch_and_of_none_as_done_if_it_throws) {
+TEST(observer, is_notified_of_each_message_of_a_batch_but_not_of_done_if_it_fails) {
   class eats : public actor {
    public:
     void on(std::span<tell> batch) {
@@ -213,7 +213,7 @@ TEST(observer, is_told_of_each_message_of_a_batch_and_of_none_as_done_if_it_thro
   EXPECT_EQ(seen->of("failed"), 1u);
 }
 
-TEST(observer, is_told_of_a_message_that_waited_for_room) {
+TEST(observer, is_notified_of_a_message_that_waited_for_space) {
   journal log;
   const auto seen = std::make_shared<counting_observer>();
   troupe::system system({.workers = 1, .observer = seen});

@@ -134,7 +134,7 @@ struct watched_stage : seen_scripts {
 
 // ── Being observed ────────────────────────────────────────────────────────────────────────────
 
-TEST(observer, is_told_of_a_life) {
+TEST(observer, is_notified_of_each_step_in_the_life_of_an_actor) {
   watched_stage on(true, false);
   auto a = on.hopping();
   a.send(hop{0});
@@ -145,7 +145,7 @@ TEST(observer, is_told_of_a_life) {
               ElementsAre("started a", "sent hop", "begun hop", "done hop", "ended a stopped"));
 }
 
-TEST(observer, is_told_of_a_failure_in_the_place_of_done) {
+TEST(observer, is_notified_of_a_failure_instead_of_done) {
   watched_stage on(true, false);
   auto a = on.hopping();
   a.send(stumble{});
@@ -154,7 +154,7 @@ TEST(observer, is_told_of_a_failure_in_the_place_of_done) {
                                                 "failed a", "ended a failed"));
 }
 
-TEST(observer, is_told_of_dead_letters) {
+TEST(observer, is_notified_of_dead_letters) {
   watched_stage on(true, false);
   auto a = on.hopping();
   a.stop();
@@ -163,7 +163,7 @@ TEST(observer, is_told_of_dead_letters) {
   EXPECT_EQ(on.seen->log.lines().back(), "dead hop");
 }
 
-TEST(observer, is_told_of_what_limits_do) {
+TEST(observer, is_notified_of_messages_that_limits_refuse) {
   watched_stage on(true, false);
   auto a = on.hopping({.max_messages = 1, .on_full = overflow::refuse});
   a.send(hop{0});
@@ -171,7 +171,7 @@ TEST(observer, is_told_of_what_limits_do) {
   EXPECT_EQ(on.seen->log.lines().back(), "refused hop");
 }
 
-TEST(observer, is_told_of_pauses) {
+TEST(observer, is_notified_of_suspended_senders) {
   watched_stage on(true, false);
   auto full = on.hopping({.max_messages = 1});
   auto a = on.hopping({.name = "b"});
@@ -183,7 +183,7 @@ TEST(observer, is_told_of_pauses) {
   EXPECT_THAT(on.seen->log.lines(), Contains("paused hop"));
 }
 
-TEST(observer, is_told_of_questions_and_timers) {
+TEST(observer, is_notified_of_requests_and_timers) {
   watched_stage on(true, false);
   auto a = on.hopping();
   (void)a.ask<question>(patience);
@@ -193,7 +193,7 @@ TEST(observer, is_told_of_questions_and_timers) {
                                                   "done question", "begun owning", "done owning"}));
 }
 
-TEST(observer, what_it_does_itself_it_is_not_told) {
+TEST(observer, is_not_notified_of_messages_that_it_sends_itself) {
   class sending : public observer {
    public:
     ref<hopper> to;
@@ -230,7 +230,7 @@ TEST(observer, what_it_does_itself_it_is_not_told) {
   seen->gone = {};
 }
 
-TEST(observer, what_it_throws_is_forgotten) {
+TEST(observer, may_throw_without_effect) {
   class throwing : public observer {
     void begun(const message_event&) override { throw std::runtime_error("why not"); }
   };
@@ -263,7 +263,7 @@ TEST(observer, limits_count_a_message_as_they_do_without_one) {
 
 // ── Traces ────────────────────────────────────────────────────────────────────────────────────
 
-TEST(trace, goes_along_with_what_is_sent) {
+TEST(trace, is_passed_on_with_sent_messages) {
   watched_stage on(false, true);
   auto a = on.hopping();
   auto b = on.hopping();
@@ -277,7 +277,7 @@ TEST(trace, goes_along_with_what_is_sent) {
   EXPECT_THAT(on.log.lines(), ElementsAre("hop 42", "hop 0", "hop 42", "hop 0"));
 }
 
-TEST(trace, is_there_again_when_a_handler_goes_on) {
+TEST(trace, is_restored_when_a_handler_resumes) {
   watched_stage on(false, true);
   auto a = on.hopping();
   auto b = on.hopping();
@@ -290,7 +290,7 @@ TEST(trace, is_there_again_when_a_handler_goes_on) {
   EXPECT_THAT(on.log.lines(), ElementsAre("before 42", "question 42", "after 42", "hop 42"));
 }
 
-TEST(trace, goes_along_with_timers) {
+TEST(trace, is_passed_on_with_timer_messages) {
   watched_stage on(false, true);
   auto a = on.hopping();
   {
@@ -306,7 +306,7 @@ TEST(trace, goes_along_with_timers) {
   EXPECT_THAT(on.log.lines(), IsSupersetOf({"hop 42", "question 43"}));
 }
 
-TEST(trace, does_not_stick_to_what_comes_next) {
+TEST(trace, does_not_apply_to_the_next_message) {
   watched_stage on(false, true);
   auto a = on.hopping();
   auto b = on.hopping();
@@ -323,7 +323,7 @@ TEST(trace, does_not_stick_to_what_comes_next) {
   EXPECT_THAT(on.log.lines(), ElementsAre("hop 42", "down 0"));
 }
 
-TEST(trace, is_told_with_failures_and_dead_letters) {
+TEST(trace, is_reported_with_failures_and_dead_letters) {
   watched_stage on(false, true);
   std::uint64_t of_failure = 0;
   std::uint64_t of_letter = 0;
@@ -358,7 +358,7 @@ TEST(trace, is_in_the_line_of_a_failure_on_stderr) {
   EXPECT_THAT(text, ContainsRegex("bob \\([^,]*\\) failed in")) << "it has none";
 }
 
-TEST(trace, of_a_failure_in_a_handler_that_has_waited_is_told) {
+TEST(trace, is_reported_with_a_failure_in_a_handler_that_has_waited) {
   watched_stage on(false, true);
   std::uint64_t of_failure = 0;
   class waiting : public actor {
@@ -379,7 +379,7 @@ TEST(trace, of_a_failure_in_a_handler_that_has_waited_is_told) {
   EXPECT_EQ(of_failure, 42u);
 }
 
-TEST(trace, ends_where_a_system_has_none) {
+TEST(trace, is_not_passed_on_in_a_system_without_traces) {
   journal log;
   stage on;
   auto a = on.spawn<hopper>(log);
@@ -392,7 +392,7 @@ TEST(trace, ends_where_a_system_has_none) {
   on.play();
 }
 
-TEST(trace, goes_through_a_redirection) {
+TEST(trace, is_kept_when_a_message_is_redirected) {
   watched_stage on(false, true);
   auto other = on.hopping();
   auto full = on.hopping({.max_messages = 1, .on_full = overflow::redirect_to(other)});
@@ -403,7 +403,7 @@ TEST(trace, goes_through_a_redirection) {
   EXPECT_THAT(on.log.lines(), ElementsAre("hop 42", "hop 42"));
 }
 
-TEST(trace, goes_through_a_ring) {
+TEST(trace, is_kept_in_a_drop_oldest_mailbox) {
   watched_stage on(false, true);
   auto a = on.hopping({.max_messages = 2, .on_full = overflow::drop_oldest});
   for (std::uint64_t i = 1; i <= 3; ++i) {

@@ -69,7 +69,7 @@ std::vector<int> vector_of_1000() {
 }
 parcel parcel_of_1000() { return {nullptr, 1'000}; }
 
-TEST(overload_bytes, count_what_messages_own) {
+TEST(overload_bytes, include_the_memory_that_messages_own) {
   pumped_crowd s;
   spawn_options options = s.here(no_limit, overflow::refuse);
   options.max_bytes = 100'000;
@@ -111,7 +111,7 @@ TEST(overload_bytes, a_message_that_is_larger_than_the_limit_is_refused) {
   EXPECT_EQ(full.send(parcel{nullptr, 1'000}), A);
 }
 
-TEST(overload_bytes, no_limit_is_none) {
+TEST(overload_bytes, no_limit_accepts_messages_of_any_number_and_size) {
   pumped_crowd s;
   spawn_options options = s.here(no_limit);
   options.max_bytes = no_limit;
@@ -195,7 +195,7 @@ TEST(overload_types, hold_when_many_threads_send) {
 
 // ── Values ──────────────────────────────────────────────────────────────────────────────────────
 
-TEST(overload_options, that_are_impossible_are_invalid_arguments_that_say_what_is_allowed) {
+TEST(overload_options, that_are_invalid_throw_an_error_that_names_the_allowed_values) {
   pumped_crowd s;
   const auto text_of = [&](const spawn_options& options) -> std::string {
     try {
@@ -224,7 +224,7 @@ TEST(overload_options, at_the_borders_are_fine) {
   EXPECT_NO_THROW(s.system.spawn<depot>(s.here(1)));
 }
 
-TEST(overload_options, of_the_system_hold_for_actors_that_do_not_say_otherwise) {
+TEST(overload_options, of_the_system_apply_to_actors_without_options_of_their_own) {
   overload_log full;
   recorder told;
   system_options options = told.options(1);
@@ -375,7 +375,7 @@ TEST(overload_budget, of_the_system_refuses_and_does_not_pause) {
   EXPECT_TRUE(eventually([&] { return all[0].send(item{1}) == A; })) << "there is room again";
 }
 
-TEST(overload_budget, of_the_system_that_is_exhausted_is_told_once_in_a_second) {
+TEST(overload_budget, of_the_system_is_reported_as_exhausted_at_most_once_per_second) {
   std::vector<overload_event> events;
   recorder told;
   system_options options = told.options(1);

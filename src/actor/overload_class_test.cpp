@@ -28,7 +28,7 @@ struct pumped {
   int handled = 0;
 };
 
-TEST(overload_class, its_policy_holds_where_spawn_names_none) {
+TEST(overload_class, its_policy_applies_if_spawn_names_none) {
   pumped s;
   const auto it = s.system.spawn<gauge>({.where = bound_to(s.pump)}, s.handled);
   EXPECT_EQ(it.send(reading{}), delivery::accepted);

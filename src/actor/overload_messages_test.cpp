@@ -154,7 +154,7 @@ void from_two_threads(Send&& send) {
   std::jthread other(send);
 }
 
-TEST_P(any_message, empty_ones_are_handled_or_told) {
+TEST_P(any_message, that_is_empty_is_handled_or_reported) {
   const auto to = limited(4);
   from_two_threads([&] {
     for (int i = 0; i < 2'000; ++i) to.send(empty{});
@@ -162,7 +162,7 @@ TEST_P(any_message, empty_ones_are_handled_or_told) {
   check(4'000);
 }
 
-TEST_P(any_message, move_only_ones_are_handled_or_told) {
+TEST_P(any_message, that_is_move_only_is_handled_or_reported) {
   const auto to = limited(4);
   from_two_threads([&] {
     for (int i = 0; i < 2'000; ++i) to.send(move_only{std::make_unique<int>(i), {}});
@@ -170,7 +170,7 @@ TEST_P(any_message, move_only_ones_are_handled_or_told) {
   check(4'000);
 }
 
-TEST_P(any_message, over_aligned_ones_are_handled_or_told) {
+TEST_P(any_message, that_is_over_aligned_is_handled_or_reported) {
   const auto to = limited(4);
   from_two_threads([&] {
     for (int i = 0; i < 2'000; ++i) to.send(over_aligned{});
@@ -178,7 +178,7 @@ TEST_P(any_message, over_aligned_ones_are_handled_or_told) {
   check(4'000);
 }
 
-TEST_P(any_message, huge_ones_are_handled_or_told) {
+TEST_P(any_message, that_is_huge_is_handled_or_reported) {
   const auto to = limited(4);
   from_two_threads([&] {
     const auto message = std::make_unique<huge>();
@@ -199,7 +199,7 @@ TEST_P(any_message, one_that_throws_while_it_is_sent_is_not_sent) {
 }
 
 // It can be moved into the first envelope, but not into that for the other class.
-TEST_P(any_message, one_that_throws_while_it_is_redirected_is_refused_and_told) {
+TEST_P(any_message, that_throws_while_it_is_redirected_is_refused_and_reported) {
   const auto to = limited(2);
   std::jthread([&] {
     for (int i = 0; i < 1'000; ++i) {

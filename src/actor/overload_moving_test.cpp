@@ -136,7 +136,7 @@ void check_at_rest(crowd& s, const ledger& all) {
   EXPECT_EQ(s.system.statistics().overdraft_bytes, 0u);
 }
 
-class moving : public ::testing::TestWithParam<shape> {
+class overload_without_deadlock : public ::testing::TestWithParam<shape> {
  protected:
   const shape is = GetParam();
   ledger all;
@@ -159,7 +159,7 @@ std::string name_of(const ::testing::TestParamInfo<shape>& chosen) {
          std::to_string(of.limit);
 }
 
-INSTANTIATE_TEST_SUITE_P(overload, moving,
+INSTANTIATE_TEST_SUITE_P(overload, overload_without_deadlock,
                          ::testing::Values(shape{1, 1, 1}, shape{1, 2, 4}, shape{2, 1, 1},
                                            shape{2, 2, 4}, shape{2, 3, 1}, shape{3, 1, 2},
                                            shape{3, 2, 1}, shape{7, 2, 8}, shape{20, 1, 1},
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(overload, moving,
                          name_of);
 
 // Of one node: it floods itself. Of two: they flood each other.
-TEST_P(moving, a_ring_in_which_each_sends_to_the_next) {
+TEST_P(overload_without_deadlock, a_ring_in_which_each_sends_to_the_next) {
   const auto nodes = spawn_all();
   for (std::size_t i = 0; i < nodes.size(); ++i) connect(nodes[i], nodes[(i + 1) % nodes.size()]);
   std::size_t at = 0;
@@ -175,7 +175,7 @@ TEST_P(moving, a_ring_in_which_each_sends_to_the_next) {
   check_at_rest(s, all);
 }
 
-TEST_P(moving, a_ring_that_several_threads_and_its_own_members_flood) {
+TEST_P(overload_without_deadlock, a_ring_flooded_by_several_threads_and_its_own_members) {
   const auto nodes = spawn_all();
   for (std::size_t i = 0; i < nodes.size(); ++i) connect(nodes[i], nodes[(i + 1) % nodes.size()]);
   {
@@ -197,7 +197,7 @@ TEST_P(moving, a_ring_that_several_threads_and_its_own_members_flood) {
   EXPECT_EQ(s.full.counts().refused, 0u);
 }
 
-TEST_P(moving, everybody_sends_to_everybody) {
+TEST_P(overload_without_deadlock, actors_that_all_send_to_each_other) {
   const auto nodes = spawn_all(pool, 7);
   for (const auto& from : nodes) {
     for (const auto& to : nodes) connect(from, to);
@@ -207,7 +207,7 @@ TEST_P(moving, everybody_sends_to_everybody) {
   check_at_rest(s, all);
 }
 
-TEST_P(moving, a_tree_whose_leaves_send_to_its_root) {
+TEST_P(overload_without_deadlock, a_tree_whose_leaves_send_to_its_root) {
   const auto nodes = spawn_all();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     bool leaf = true;
@@ -221,7 +221,7 @@ TEST_P(moving, a_tree_whose_leaves_send_to_its_root) {
   check_at_rest(s, all);
 }
 
-TEST_P(moving, a_ring_on_threads_of_its_own) {
+TEST_P(overload_without_deadlock, a_ring_whose_actors_have_their_own_threads) {
   const auto nodes = spawn_all(own_thread, 7);
   for (std::size_t i = 0; i < nodes.size(); ++i) connect(nodes[i], nodes[(i + 1) % nodes.size()]);
   std::size_t at = 0;
@@ -229,7 +229,7 @@ TEST_P(moving, a_ring_on_threads_of_its_own) {
   check_at_rest(s, all);
 }
 
-TEST_P(moving, a_ring_on_the_thread_that_floods_it) {
+TEST_P(overload_without_deadlock, a_ring_on_the_thread_that_floods_it) {
   pump p{s.system};
   const auto nodes = spawn_all(bound_to(p));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -248,7 +248,7 @@ TEST_P(moving, a_ring_on_the_thread_that_floods_it) {
   check_at_rest(s, all);
 }
 
-TEST_P(moving, a_ring_across_pool_threads_and_pump) {
+TEST_P(overload_without_deadlock, a_ring_across_pool_threads_and_pump) {
   pump p{s.system};
   std::vector<ref<node>> nodes;
   for (int i = 0; i < is.nodes; ++i) {

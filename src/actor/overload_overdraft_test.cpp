@@ -81,7 +81,7 @@ TEST(overdraft, is_charged_beyond_the_limit_and_given_back_when_the_mailbox_is_h
   EXPECT_EQ(got.size(), 12u);
 }
 
-TEST(overdraft, that_is_exhausted_refuses_what_is_beyond_the_limit_and_nothing_else) {
+TEST(overdraft, that_is_exhausted_refuses_only_messages_beyond_the_limit) {
   recorder told;
   std::vector<std::size_t> got;
   std::vector<int> others;
@@ -109,7 +109,7 @@ TEST(overdraft, that_is_exhausted_refuses_what_is_beyond_the_limit_and_nothing_e
   EXPECT_EQ(got, (std::vector<std::size_t>{15'000, 40'000, 15'000, 40'000}));
 }
 
-TEST(overdraft, that_is_exhausted_is_told_once_in_a_second) {
+TEST(overdraft, that_is_exhausted_is_reported_once_per_second) {
   recorder told;
   std::vector<overload_event::kind> kinds;
   system_options options = with_budget(told, 1'000);
@@ -201,7 +201,7 @@ void expect_overdraft_of_what_waits(std::size_t limit, int messages) {
   EXPECT_LE(got.overdraft, (static_cast<std::uint64_t>(messages) + 128) * envelope_bytes);
 }
 
-TEST(overdraft, of_an_actor_that_keeps_sending_to_itself_is_what_waits_beyond_its_limit) {
+TEST(overdraft, of_an_actor_that_sends_to_itself_is_the_excess_over_its_limit) {
   for (const std::size_t limit : {1u, 2u, 16u, 63u, 64u, 100u}) {
     expect_overdraft_of_what_waits<repeater>(limit, 1);
     expect_overdraft_of_what_waits<repeater>(limit, 64);
@@ -209,7 +209,7 @@ TEST(overdraft, of_an_actor_that_keeps_sending_to_itself_is_what_waits_beyond_it
   }
 }
 
-TEST(overdraft, of_batches_that_an_actor_keeps_sending_to_itself_is_what_waits_beyond_its_limit) {
+TEST(overdraft, of_an_actor_that_sends_itself_batches_is_the_excess_over_its_limit) {
   for (const std::size_t limit : {1u, 16u, 64u}) {
     expect_overdraft_of_what_waits<batch_repeater>(limit, 64);
     expect_overdraft_of_what_waits<batch_repeater>(limit, 200);
@@ -218,7 +218,7 @@ TEST(overdraft, of_batches_that_an_actor_keeps_sending_to_itself_is_what_waits_b
 
 // A thread with a pump is never suspended. The receiver is as fast as this thread, and never half
 // empty.
-TEST(overdraft, of_a_mailbox_that_stays_full_is_what_waits_beyond_its_limit) {
+TEST(overdraft, of_a_mailbox_that_stays_full_is_the_excess_over_its_limit) {
   recorder told;
   std::vector<int> got;
   troupe::system s{with_budget(told, 64 << 10)};
@@ -298,7 +298,7 @@ TEST(overdraft, of_uncounted_messages_is_given_back_when_their_actor_terminates)
   }
 }
 
-TEST(overdraft, of_what_a_function_does_not_receive_yet_stays_charged) {
+TEST(overdraft, of_messages_that_a_function_actor_has_stashed_stays_charged) {
   struct wanted {};
   pumped_crowd s;
   int later = 0;
@@ -623,7 +623,7 @@ TEST(many_senders, ten_thousand_actors_and_fifty_threads_lose_nothing_and_keep_t
 // taken, so that the mailbox has at most its limit.
 // The memory budget looks at the bytes that wait. If they were settled at the end of a turn only, a
 // slow turn of large messages would look like a full system.
-TEST(overload_bytes, of_handled_messages_are_settled_within_the_turn) {
+TEST(overload_bytes, of_handled_messages_are_released_within_the_turn) {
   class meter : public actor {
    public:
     explicit meter(std::vector<std::uint64_t>& waiting) : waiting_(waiting) {}

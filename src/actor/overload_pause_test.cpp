@@ -21,7 +21,7 @@ constexpr auto A = delivery::accepted;
 constexpr auto P = delivery::paused;
 constexpr auto R = delivery::refused;
 
-TEST(overload_pause, takes_all_that_one_handler_sends_and_suspends_the_sender_after_it) {
+TEST(backpressure, takes_all_that_one_handler_sends_and_suspends_the_sender_after_it) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -45,7 +45,7 @@ TEST(overload_pause, takes_all_that_one_handler_sends_and_suspends_the_sender_af
   EXPECT_TRUE(log.wait_for(1));
 }
 
-TEST(overload_pause, is_told_with_the_receiver_and_the_message) {
+TEST(backpressure, is_reported_with_the_receiver_and_the_message_type) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -62,7 +62,7 @@ TEST(overload_pause, is_told_with_the_receiver_and_the_message) {
   }
 }
 
-TEST(overload_pause, a_paused_actor_gets_no_turn_until_there_is_room_and_goes_on_in_order) {
+TEST(backpressure, an_actor_is_not_scheduled_until_space_frees_and_keeps_its_order) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -87,7 +87,7 @@ TEST(overload_pause, a_paused_actor_gets_no_turn_until_there_is_room_and_goes_on
   EXPECT_THAT(log.lines(), ElementsAre("handler ends", "1", "2", "3"));
 }
 
-TEST(overload_pause, lasts_until_the_mailbox_is_half_empty) {
+TEST(backpressure, lasts_until_the_mailbox_is_half_empty) {
   journal log;
   turnstile gate;
   crowd s;
@@ -114,7 +114,7 @@ TEST(overload_pause, lasts_until_the_mailbox_is_half_empty) {
   gate.let(4);
 }
 
-TEST(overload_pause, a_plain_thread_waits_inside_of_send_before_its_message_is_taken) {
+TEST(backpressure, a_plain_thread_waits_inside_of_send_before_its_message_is_taken) {
   std::vector<int> got;
   pumped_crowd s;
   const auto full = s.system.spawn<sink>(s.here(4), got);
@@ -137,7 +137,7 @@ TEST(overload_pause, a_plain_thread_waits_inside_of_send_before_its_message_is_t
   EXPECT_EQ(s.system.statistics().senders_paused, 0u);
 }
 
-TEST(overload_pause, threads_get_their_messages_in_first_come_first_served) {
+TEST(backpressure, suspended_threads_are_served_first_in_first_out) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -154,7 +154,7 @@ TEST(overload_pause, threads_get_their_messages_in_first_come_first_served) {
   EXPECT_THAT(got, ElementsAre(0, 1, 2, 3, 10, 11, 12));
 }
 
-TEST(overload_pause, a_message_larger_than_the_limit_is_taken_when_the_mailbox_is_half_empty) {
+TEST(backpressure, a_message_larger_than_the_limit_is_taken_when_the_mailbox_is_half_empty) {
   struct large {
     std::string text;
   };
@@ -190,7 +190,7 @@ TEST(overload_pause, a_message_larger_than_the_limit_is_taken_when_the_mailbox_i
   EXPECT_EQ(s.system.statistics().overdraft_bytes, 0u);
 }
 
-TEST(overload_pause, of_several_threads_ends_for_all) {
+TEST(backpressure, of_several_threads_ends_for_all) {
   turnstile gate;
   crowd s;
   const auto full =
@@ -217,7 +217,7 @@ TEST(overload_pause, of_several_threads_ends_for_all) {
   EXPECT_EQ(gate.passed(), 160);
 }
 
-TEST(overload_pause, does_not_happen_to_an_actor_that_sends_to_itself) {
+TEST(backpressure, does_not_happen_to_an_actor_that_sends_to_itself) {
   pumped_crowd s;
   class narcissus : public actor {
    public:
@@ -239,7 +239,7 @@ TEST(overload_pause, does_not_happen_to_an_actor_that_sends_to_itself) {
   EXPECT_EQ(s.system.statistics().overdraft_bytes, 0u);
 }
 
-TEST(overload_pause, happens_to_an_actor_whatever_it_has_to_do_itself) {
+TEST(backpressure, happens_to_an_actor_whatever_it_has_to_do_itself) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -258,7 +258,7 @@ TEST(overload_pause, happens_to_an_actor_whatever_it_has_to_do_itself) {
   EXPECT_TRUE(log.wait_for(4));
 }
 
-TEST(overload_pause, is_for_every_full_mailbox_that_the_handler_has_sent_to) {
+TEST(backpressure, is_for_every_full_mailbox_that_the_handler_has_sent_to) {
   journal log;
   std::vector<int> got;
   std::vector<int> other_got;
@@ -285,7 +285,7 @@ TEST(overload_pause, is_for_every_full_mailbox_that_the_handler_has_sent_to) {
   EXPECT_TRUE(log.wait_for(1));
 }
 
-TEST(overload_pause, holds_up_those_that_wait_for_the_suspended_one) {
+TEST(backpressure, spreads_to_senders_that_wait_for_the_suspended_actor) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -305,7 +305,7 @@ TEST(overload_pause, holds_up_those_that_wait_for_the_suspended_one) {
   EXPECT_EQ(s.full.counts(), (overload_counts{.paused = 2}));
 }
 
-TEST(overload_pause, that_would_complete_a_cycle_does_not_happen_and_is_counted) {
+TEST(backpressure, that_would_complete_a_cycle_does_not_happen_and_is_counted) {
   class ping : public actor {
    public:
     explicit ping(journal& log) : log_(log) {}
@@ -341,7 +341,7 @@ TEST(overload_pause, that_would_complete_a_cycle_does_not_happen_and_is_counted)
   s.play();
 }
 
-TEST(overload_pause, does_not_happen_to_a_thread_with_a_pump) {
+TEST(backpressure, does_not_happen_to_a_thread_with_a_pump) {
   turnstile gate;
   pumped_crowd s;
   const auto full =
@@ -358,7 +358,7 @@ TEST(overload_pause, does_not_happen_to_a_thread_with_a_pump) {
   EXPECT_TRUE(eventually([&] { return s.system.statistics().overdraft_bytes == 0; }));
 }
 
-TEST(overload_pause, does_not_happen_to_a_thread_with_a_pump_of_another_system) {
+TEST(backpressure, does_not_happen_to_a_thread_with_a_pump_of_another_system) {
   turnstile gate;
   const pumped_crowd mine;
   crowd s(1);
@@ -369,7 +369,7 @@ TEST(overload_pause, does_not_happen_to_a_thread_with_a_pump_of_another_system) 
   gate.let(4);
 }
 
-TEST(overload_pause, does_not_happen_to_a_thread_that_pumps_the_receiver) {
+TEST(backpressure, does_not_happen_to_a_thread_that_pumps_the_receiver) {
   std::vector<int> got;
   pumped_crowd s;
   const auto full = s.system.spawn<sink>(s.here(4), got);
@@ -381,7 +381,7 @@ TEST(overload_pause, does_not_happen_to_a_thread_that_pumps_the_receiver) {
   s.play();
 }
 
-TEST(overload_pause, does_not_happen_in_a_constructor) {
+TEST(backpressure, does_not_happen_in_a_constructor) {
   class eager : public actor {
    public:
     explicit eager(int& handled) : handled_(handled) { became = send_items(self(this), 20); }
@@ -398,7 +398,7 @@ TEST(overload_pause, does_not_happen_in_a_constructor) {
   EXPECT_EQ(handled, 20);
 }
 
-TEST(overload_pause, of_an_actor_ends_when_a_time_out_of_its_handler_expires) {
+TEST(backpressure, of_an_actor_ends_when_a_time_out_of_its_handler_expires) {
   class asking_one : public actor {
    public:
     asking_one(ref<sink> full, ref<probe> never, journal& log)

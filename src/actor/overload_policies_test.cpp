@@ -33,7 +33,7 @@ std::vector<delivery> send_from_a_thread(const To& to, int count, int first = 0)
   return became;
 }
 
-TEST(overload_refuse, takes_as_many_as_the_limit_and_none_more) {
+TEST(overload_refuse, accepts_messages_up_to_the_limit_and_no_more) {
   std::vector<int> got;
   pumped_crowd s;
   const auto full = s.system.spawn<sink>(s.here(3, overflow::refuse), got);
@@ -59,7 +59,7 @@ TEST(overload_refuse, does_not_pause_an_actor) {
   EXPECT_EQ(s.system.statistics().pauses, 0u);
 }
 
-TEST(overload_drop_newest, drops_what_comes_and_says_so) {
+TEST(overload_drop_newest, drops_and_counts_messages_beyond_the_limit) {
   std::vector<int> got;
   pumped_crowd s;
   const auto full = s.system.spawn<sink>(s.here(3, overflow::drop_newest), got);
@@ -95,7 +95,7 @@ TEST(overload_drop_oldest, keeps_the_newest_with_a_limit_of_one) {
   EXPECT_THAT(got, ElementsAre(9));
 }
 
-TEST(overload_drop_oldest, handles_what_is_there_before_a_stop_behind_it) {
+TEST(overload_drop_oldest, handles_waiting_messages_before_a_later_stop) {
   journal log;
   pumped_crowd s;
   const auto full = s.system.spawn<probe>(s.here(2, overflow::drop_oldest), log);
@@ -144,7 +144,7 @@ struct talkative {
   }
 };
 
-TEST(overload_drop_oldest, may_be_sent_to_while_a_message_is_asked_for_its_bytes) {
+TEST(overload_drop_oldest, accepts_messages_that_a_message_sends_from_owned_bytes) {
   class keeper : public actor {
    public:
     explicit keeper(std::vector<int>& got) : got_(got) {}
@@ -191,7 +191,7 @@ TEST(overload_drop_oldest, holds_a_limit_of_bytes) {
   EXPECT_EQ(s.full.counts().dropped, 100u - got.size());
 }
 
-TEST(overload_drop_oldest, a_message_for_which_there_is_never_room_is_not_accepted) {
+TEST(overload_drop_oldest, a_message_that_can_never_fit_is_not_accepted) {
   class texts : public actor {
    public:
     void on(const std::string&) {}
@@ -205,7 +205,7 @@ TEST(overload_drop_oldest, a_message_for_which_there_is_never_room_is_not_accept
   EXPECT_EQ(s.system.statistics().messages_waiting, 1u) << "the small one is not the price";
 }
 
-TEST(overload_drop_oldest, left_over_messages_are_dead_letters) {
+TEST(overload_drop_oldest, messages_left_after_termination_are_dead_letters) {
   std::vector<int> got;
   pumped_crowd s;
   const auto full = s.system.spawn<sink>(s.here(3, overflow::drop_oldest), got);
@@ -219,7 +219,7 @@ TEST(overload_drop_oldest, left_over_messages_are_dead_letters) {
   EXPECT_EQ(s.system.statistics().messages_waiting, 0u);
 }
 
-TEST(overload_drop_oldest, an_actor_that_nobody_references_handles_what_is_left) {
+TEST(overload_drop_oldest, an_unreferenced_actor_handles_its_remaining_messages) {
   std::vector<int> got;
   pumped_crowd s;
   send_items(s.system.spawn<sink>(s.here(3, overflow::drop_oldest), got), 5);
@@ -228,7 +228,7 @@ TEST(overload_drop_oldest, an_actor_that_nobody_references_handles_what_is_left)
   EXPECT_EQ(s.system.statistics().actors_alive, 0u);
 }
 
-TEST(overload_fail_receiver, ends_the_receiver_as_failed_and_tells_everyone) {
+TEST(overload_fail_receiver, terminates_the_receiver_as_failed_and_notifies_its_monitors) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;

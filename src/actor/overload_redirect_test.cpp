@@ -51,7 +51,7 @@ class manager : public actor {
   journal& log_;
 };
 
-TEST(overload_redirect, goes_to_another_of_the_same_class) {
+TEST(overload_redirect, goes_to_another_actor_of_the_same_class) {
   std::vector<int> got;
   std::vector<int> too_much;
   pumped_crowd s;
@@ -67,7 +67,7 @@ TEST(overload_redirect, goes_to_another_of_the_same_class) {
   EXPECT_THAT(too_much, ElementsAre(2, 3));
 }
 
-TEST(overload_redirect, goes_to_another_class_with_what_the_message_owns) {
+TEST(overload_redirect, moves_the_contents_of_the_message_to_an_actor_of_another_class) {
   journal log;
   pumped_crowd s;
   const auto second = s.system.spawn<manager>(s.here(100), log);
@@ -97,7 +97,7 @@ TEST(overload_redirect, keeps_the_sender_for_a_class_that_wants_it) {
                                                            "manager: 4 from an actor"));
 }
 
-TEST(overload_redirect, goes_to_another_class_that_does_not_want_the_sender) {
+TEST(overload_redirect, goes_to_another_class_whose_handlers_do_not_take_the_sender) {
   journal log;
   pumped_crowd s;
   const auto second = s.system.spawn<clerk>(s.here(100), log);

@@ -74,7 +74,7 @@ ref<store> spawn_store(pumped_crowd& s, std::size_t max_messages, const budget& 
   return s.system.spawn<store>(options);
 }
 
-TEST(overload_rest, of_what_a_budget_refuses_is_nothing) {
+TEST(overload_cleanup, a_message_refused_by_a_budget_leaves_nothing_behind) {
   for (const overflow& on_full :
        {overflow{overflow::backpressure}, overflow{overflow::refuse},
         overflow{overflow::drop_newest}, overflow{overflow::drop_oldest}}) {
@@ -86,7 +86,7 @@ TEST(overload_rest, of_what_a_budget_refuses_is_nothing) {
   }
 }
 
-TEST(overload_rest, of_what_the_limit_of_a_type_refuses_is_nothing) {
+TEST(overload_cleanup, a_message_refused_by_the_limit_of_its_type_leaves_nothing_behind) {
   pumped_crowd s;
   const budget group{5'000};
   auto to = spawn_store(s, 100, group);
@@ -95,7 +95,7 @@ TEST(overload_rest, of_what_the_limit_of_a_type_refuses_is_nothing) {
   expect_nothing_is_left(s, std::move(to), group);
 }
 
-TEST(overload_rest, of_what_a_full_mailbox_refuses_is_nothing) {
+TEST(overload_cleanup, a_message_refused_by_a_full_mailbox_leaves_nothing_behind) {
   pumped_crowd s;
   const budget group{50'000};
   auto to = spawn_store(s, places, group, overflow::refuse);
@@ -104,7 +104,7 @@ TEST(overload_rest, of_what_a_full_mailbox_refuses_is_nothing) {
   expect_nothing_is_left(s, std::move(to), group);
 }
 
-TEST(overload_rest, of_a_thread_that_has_waited_for_room_is_nothing) {
+TEST(overload_cleanup, a_thread_that_has_waited_for_space_leaves_nothing_behind) {
   pumped_crowd s;
   const budget group{50'000};
   auto to = spawn_store(s, 2, group);
@@ -167,7 +167,7 @@ class loader : public actor {
   const std::shared_ptr<int> token_;
 };
 
-TEST(overload_rest, of_a_handler_whose_message_a_budget_refuses_is_nothing) {
+TEST(overload_cleanup, a_handlers_message_refused_by_a_budget_leaves_nothing_behind) {
   std::vector<delivery> became;
   pumped_crowd s;
   const budget group{5'000};
@@ -181,7 +181,7 @@ TEST(overload_rest, of_a_handler_whose_message_a_budget_refuses_is_nothing) {
   expect_nothing_is_left(s, std::move(to), group);
 }
 
-TEST(overload_rest, of_a_handler_that_has_waited_for_room_is_nothing) {
+TEST(overload_cleanup, a_handler_that_has_waited_for_space_leaves_nothing_behind) {
   std::vector<delivery> became;
   pumped_crowd s;
   const budget group{50'000};
@@ -207,7 +207,7 @@ void expect_its_slot_is_free(pumped_crowd& s, const address& ended, Spawn&& spaw
   s.play();
 }
 
-TEST(overload_rest, of_a_handler_that_ends_in_the_line_is_nothing) {
+TEST(overload_cleanup, a_handler_destroyed_while_it_waits_for_space_leaves_nothing_behind) {
   std::vector<delivery> became;
   const auto token = std::make_shared<int>(0);
   const budget group{50'000};
@@ -233,7 +233,7 @@ TEST(overload_rest, of_a_handler_that_ends_in_the_line_is_nothing) {
   expect_nothing_is_left(apart, std::move(to), group);
 }
 
-TEST(overload_rest, of_handlers_that_were_let_in_is_nothing) {
+TEST(overload_cleanup, handlers_whose_messages_were_let_in_leave_nothing_behind) {
   std::vector<delivery> became;
   const budget group{50'000};
   pumped_crowd s;
@@ -254,7 +254,7 @@ TEST(overload_rest, of_handlers_that_were_let_in_is_nothing) {
 
 // ── Beyond what a mailbox can count ───────────────────────────────────────────────────────────
 
-TEST(overload_rest, of_messages_that_the_mailbox_does_not_count_is_nothing) {
+TEST(overload_cleanup, messages_that_the_mailbox_does_not_count_leave_nothing_behind) {
   pumped_crowd s;
   const budget group{std::size_t{1} << 30};
   auto to = spawn_store(s, 100'000, group);
@@ -283,7 +283,7 @@ class spawner : public actor {
   ref<child> child_;
 };
 
-TEST(overload_pause, does_not_come_to_an_actor_for_what_a_constructor_in_its_handler_sends) {
+TEST(backpressure, does_not_suspend_an_actor_for_messages_that_a_constructor_sends) {
   int notes = 0;
   const budget group{50'000};
   pumped_crowd apart;
@@ -316,7 +316,7 @@ class last_words : public actor {
   const ref<store> other_;
 };
 
-TEST(overload_rest, of_an_actor_that_fills_two_mailboxes_is_nothing_whether_it_ends_or_goes_on) {
+TEST(overload_cleanup, an_actor_that_has_filled_two_mailboxes_leaves_nothing_behind) {
   for (const std::size_t ends : {1u, 0u}) {
     const budget group{50'000};
     pumped_crowd s;
@@ -336,7 +336,7 @@ TEST(overload_rest, of_an_actor_that_fills_two_mailboxes_is_nothing_whether_it_e
   }
 }
 
-TEST(overload_pause, lasts_until_all_mailboxes_that_a_handler_has_filled_have_room) {
+TEST(backpressure, lasts_until_every_mailbox_that_the_handler_filled_has_space) {
   const budget group{50'000};
   pumped_crowd first;
   pumped_crowd second;

@@ -92,7 +92,7 @@ TEST(priority, a_high_message_is_handled_before_all_normal_ones_that_wait) {
   EXPECT_THAT(log.lines(), ElementsAre("h3", "t4", "h6", "n1", "n2", "n5"));
 }
 
-TEST(priority, a_high_message_comes_next_in_the_middle_of_a_turn) {
+TEST(priority, a_high_message_sent_during_a_turn_is_handled_next) {
   journal log;
   system s{{.workers = 1}};
   event ready;
@@ -119,7 +119,7 @@ TEST(priority, a_high_message_comes_next_in_the_middle_of_a_turn) {
   EXPECT_THAT(lines, ElementsAre("n0", "h5", "h4", "n1", "n2", "n3"));
 }
 
-TEST(priority, what_the_turn_has_already_taken_is_overtaken_too) {
+TEST(priority, a_high_message_overtakes_messages_that_the_turn_has_taken) {
   journal log;
   stage s;
   const auto to = s.spawn<reader>(log, [](reader& me) { me.me().send(high{9}); });
@@ -148,7 +148,7 @@ TEST(priority, a_round_of_a_pump_handles_all_that_waits_when_it_begins) {
   EXPECT_THAT(log.lines(), ElementsAre("h3", "n1", "n2", "n4"));
 }
 
-TEST(priority, a_question_of_a_high_type_is_asked_before_the_others) {
+TEST(priority, a_request_of_a_high_type_is_handled_before_normal_messages) {
   journal log;
   stage s;
   const auto to = s.spawn<reader>(log);
@@ -217,7 +217,7 @@ TEST(priority, after_sixteen_high_ones_in_a_row_a_normal_one_that_waits_is_handl
   EXPECT_EQ(lines[42], "n3");
 }
 
-TEST(priority, a_normal_one_that_comes_while_many_high_ones_wait_is_handled_after_sixteen) {
+TEST(priority, a_normal_message_is_handled_after_at_most_sixteen_high_ones) {
   class sends_one : public actor {
    public:
     explicit sends_one(journal& log) : log_(log) {}
@@ -270,7 +270,7 @@ TEST(priority, one_that_keeps_itself_busy_with_high_messages_handles_normal_ones
 
 // ── What is kept ──────────────────────────────────────────────────────────────────────────────
 
-TEST(priority, what_comes_while_an_exclusive_handler_waits_is_kept_in_its_order) {
+TEST(priority, stashed_messages_are_handled_in_their_order_of_arrival) {
   class exclusive : public actor {
    public:
     explicit exclusive(journal& log) : log_(log) {}
@@ -303,7 +303,7 @@ TEST(priority, what_comes_while_an_exclusive_handler_waits_is_kept_in_its_order)
   EXPECT_THAT(log.lines(), ElementsAre("begins", "ends", "n1", "h1", "n2", "h2"));
 }
 
-TEST(priority, what_is_handled_again_does_not_let_newer_ones_before_what_is_sorted) {
+TEST(priority, replaying_a_stashed_message_keeps_older_messages_before_newer_ones) {
   struct wait_for_it {};
   struct asks {};
   class keeper : public actor {
@@ -350,7 +350,7 @@ TEST(priority, what_is_handled_again_does_not_let_newer_ones_before_what_is_sort
 
 // ── Limits ────────────────────────────────────────────────────────────────────────────────────
 
-TEST(priority, limits_count_both_alike) {
+TEST(priority, limits_count_high_and_normal_messages_alike) {
   journal log;
   pumped_crowd c;
   const auto to = c.system.spawn<reader>(c.here(2, overflow::refuse), log);
@@ -366,7 +366,7 @@ TEST(priority, limits_count_both_alike) {
   EXPECT_EQ(log.lines().back(), "h4");
 }
 
-TEST(priority, drop_oldest_drops_high_ones_only_where_no_others_are_left) {
+TEST(priority, drop_oldest_drops_high_messages_only_if_no_normal_ones_are_left) {
   journal log;
   pumped_crowd c;
   const auto to = c.system.spawn<reader>(c.here(3, overflow::drop_oldest), log);
@@ -384,7 +384,7 @@ TEST(priority, drop_oldest_drops_high_ones_only_where_no_others_are_left) {
   EXPECT_EQ(c.full.counts().dropped, 4u);
 }
 
-TEST(priority, what_is_dropped_leaves_nothing_behind) {
+TEST(priority, dropped_messages_leave_nothing_behind) {
   journal log;
   pumped_crowd c;
   {
@@ -415,7 +415,7 @@ TEST(priority, a_redirected_message_keeps_it) {
             std::find(lines.begin(), lines.end(), "n1"));
 }
 
-TEST(priority, what_waits_when_the_actor_ends_is_unhandled) {
+TEST(priority, messages_that_wait_when_the_actor_terminates_are_dead_letters) {
   journal log;
   stage s;
   const auto watcher = s.spawn<probe>(log);
@@ -448,7 +448,7 @@ struct numbered {
   int number;
 };
 
-TEST(priority, order_holds_within_each_whoever_sends) {
+TEST(priority, order_holds_within_each_priority_for_every_sender) {
   constexpr int senders = 3;
   constexpr int each = sanitized ? 2'000 : 20'000;
   class listener : public actor {
@@ -509,7 +509,7 @@ class flood_of_normal : public actor {
 
 // Sorting the high-priority message in settles the count of handled messages, which may make the
 // mailbox half empty.
-TEST(priority, a_suspended_sender_goes_on_whenever_a_high_message_is_sorted_in) {
+TEST(priority, a_suspended_sender_resumes_whenever_a_high_message_is_sorted_in) {
   for (int when = 1; when <= flood_of_normal::most; ++when) {
     journal log;
     crowd c(1u);

@@ -58,7 +58,7 @@ TEST(pump_fd, empty) {
   EXPECT_FALSE(s.is_readable());
 }
 
-TEST(pump_fd, is_readable_while_there_is_something_to_drain) {
+TEST(pump_fd, is_readable_while_work_is_waiting) {
   journal log;
   poll_stage s;
   const auto a = s.spawn<probe>(log);
@@ -72,7 +72,7 @@ TEST(pump_fd, is_readable_while_there_is_something_to_drain) {
   EXPECT_THAT(log.lines(), ElementsAre("1"));
 }
 
-TEST(pump_fd, is_readable_again_when_a_message_comes_while_it_drains) {
+TEST(pump_fd, is_readable_again_when_a_message_arrives_during_a_drain) {
   journal log;
   poll_stage s;
   const auto a = s.spawn<probe>(log);
@@ -103,7 +103,7 @@ TEST(pump_fd, a_round_is_bounded_and_leaves_it_readable) {
   EXPECT_EQ(handled, many);
 }
 
-TEST(pump_fd, is_not_readable_for_ever_after_a_join_has_pumped) {
+TEST(pump_fd, does_not_stay_readable_after_a_join_has_run_the_pump) {
   journal log;
   poll_stage s;
   const auto a = s.spawn<probe>(log);
@@ -138,7 +138,7 @@ TEST(pump_fd, drained_inside_a_handler_is_a_logic_error_and_loses_nothing) {
   EXPECT_THAT(log.lines(), ElementsAre("1"));
 }
 
-TEST(pump_fd, says_why_there_is_no_descriptor) {
+TEST(pump_fd, throws_a_system_error_if_no_descriptor_is_available) {
   system s{{.workers = 1}};
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(pump, gives_all_turns_on_its_own_thread) {
+TEST(pump, runs_all_turns_on_its_own_thread) {
   class local : public actor {
    public:
     ~local() { check(); }
@@ -50,7 +50,7 @@ TEST(pump, handles_nothing_until_it_is_pumped) {
   EXPECT_THAT(log.lines(), ElementsAre("1"));
 }
 
-TEST(pump, drain_handles_what_is_there_and_says_how_many_messages_it_was) {
+TEST(pump, drain_handles_all_waiting_messages_and_returns_their_number) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log);
@@ -65,7 +65,7 @@ TEST(pump, drain_handles_what_is_there_and_says_how_many_messages_it_was) {
   EXPECT_EQ(s.pump.drain(), 0u);
 }
 
-TEST(pump, drain_does_not_handle_what_a_handler_sends_to_itself) {
+TEST(pump, drain_does_not_handle_messages_that_an_actor_sends_to_itself) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log);
@@ -78,7 +78,7 @@ TEST(pump, drain_does_not_handle_what_a_handler_sends_to_itself) {
   EXPECT_THAT(log.lines(), ElementsAre("now", "later"));
 }
 
-TEST(pump, drain_does_not_handle_what_a_handler_sends_to_another) {
+TEST(pump, drain_does_not_handle_messages_that_a_handler_sends_to_others) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log);
@@ -109,7 +109,7 @@ TEST(pump, drain_at_most_handles_so_many_and_no_more) {
   EXPECT_EQ(s.pump.drain(), 399u);
 }
 
-TEST(pump, drain_at_most_begins_with_those_who_have_not_had_a_turn) {
+TEST(pump, drain_at_most_begins_with_actors_that_have_not_been_scheduled) {
   journal log;
   stage s;
   std::vector<ref<probe>> all;
@@ -147,7 +147,7 @@ TEST(pump, drain_at_most_ends_though_an_actor_keeps_itself_busy) {
   a.stop_now();
 }
 
-TEST(pump, run_until_idle_handles_what_messages_lead_to) {
+TEST(pump, run_until_idle_handles_messages_that_handlers_send) {
   class countdown : public actor {
    public:
     void on(int n) {
@@ -178,12 +178,12 @@ TEST(pump, run_until_stopped_sleeps_and_wakes_until_every_bound_actor_has_ended)
   other.join();
 }
 
-TEST(pump, run_until_stopped_returns_at_once_if_nobody_is_bound) {
+TEST(pump, run_until_stopped_returns_at_once_without_bound_actors) {
   stage s;
   s.pump.run_until_stopped();
 }
 
-TEST(pump, run_until_stopped_ends_with_actors_that_nobody_references) {
+TEST(pump, run_until_stopped_returns_when_unreferenced_actors_terminate) {
   journal log;
   stage s;
   s.spawn<probe>(log).send(note{"1"});

@@ -15,7 +15,7 @@
 namespace troupe::test {
 namespace {
 
-TEST(pump_wakeup, is_called_when_work_comes_and_there_was_none) {
+TEST(pump_wakeup, is_called_when_work_arrives_at_an_idle_pump) {
   journal log;
   int calls = 0;
   stage s;
@@ -35,7 +35,7 @@ TEST(pump_wakeup, is_called_when_work_comes_and_there_was_none) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST(pump_wakeup, is_called_at_once_if_there_is_work_already) {
+TEST(pump_wakeup, is_called_at_once_if_work_is_already_waiting) {
   journal log;
   int calls = 0;
   stage s;
@@ -48,7 +48,7 @@ TEST(pump_wakeup, is_called_at_once_if_there_is_work_already) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(pump_wakeup, is_called_when_a_drain_leaves_work_behind) {
+TEST(pump_wakeup, is_called_when_a_drain_leaves_work) {
   journal log;
   int calls = 0;
   stage s;
@@ -61,7 +61,7 @@ TEST(pump_wakeup, is_called_when_a_drain_leaves_work_behind) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(pump_wakeup, is_not_called_when_a_drain_leaves_nothing_behind) {
+TEST(pump_wakeup, is_not_called_when_a_drain_leaves_no_work) {
   journal log;
   int calls = 0;
   stage s;
@@ -75,7 +75,7 @@ TEST(pump_wakeup, is_not_called_when_a_drain_leaves_nothing_behind) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(pump_wakeup, is_called_once_when_a_bounded_drain_leaves_work_behind) {
+TEST(pump_wakeup, is_called_once_when_a_bounded_drain_leaves_work) {
   journal log;
   int calls = 0;
   stage s;

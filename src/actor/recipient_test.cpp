@@ -80,7 +80,7 @@ TEST(recipient, narrows_to_fewer_messages_in_any_order) {
   EXPECT_THAT(log.lines(), ElementsAre("hello", "goodbye", "hello", "goodbye", "nobody asks"));
 }
 
-TEST(recipient, tells_the_sender_to_a_handler_that_asks) {
+TEST(recipient, passes_the_sender_to_a_handler_that_takes_an_address) {
   journal log;
   stage s;
   const recipient<question> r = s.spawn<polite>(log);

@@ -104,7 +104,7 @@ TEST(weak_ref, that_never_named_an_actor_locks_to_nothing) {
   EXPECT_EQ(weak.address(), address{});
 }
 
-TEST(weak_ref, lock_races_the_last_reference_and_gives_a_ref_that_works_or_none) {
+TEST(weak_ref, lock_during_the_last_release_gives_a_working_ref_or_none) {
   class sink : public actor {
    public:
     explicit sink(int& handled) : handled_(handled) {}
@@ -157,7 +157,7 @@ TEST(self_ref, turns_into_every_other_handle) {
   s.play();
 }
 
-TEST(address, of_an_actor_names_it_and_of_nobody_is_empty) {
+TEST(address, of_an_actor_is_true_and_a_default_address_is_false) {
   stage s;
   const auto a = s.spawn<plain>();
   EXPECT_TRUE(a.address());

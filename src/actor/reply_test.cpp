@@ -127,7 +127,7 @@ class leaves_word : public actor {
 };
 
 // The terminating actor is not the one whose mailbox is full.
-TEST(ask, dropped_or_refused_by_what_another_one_sends_as_it_ends_is_refused) {
+TEST(ask, a_request_dropped_during_the_termination_of_another_actor_is_refused) {
   stage on;
   const auto drops_oldest =
       on.spawn<debtor>(spawn_options{.max_messages = 1, .on_full = overflow::drop_oldest});
@@ -144,7 +144,7 @@ TEST(ask, dropped_or_refused_by_what_another_one_sends_as_it_ends_is_refused) {
   EXPECT_EQ(passed_on.get().error(), ask_error::refused);
 }
 
-TEST(reply, of_a_turn_that_a_destructor_pumps_is_not_failed_by_the_exception_below) {
+TEST(reply, dropped_in_a_turn_that_runs_during_unwinding_is_unanswered) {
   stage on;
   const auto it = on.spawn<debtor>();
   auto asked = it.ask<drops>(patience);
@@ -160,7 +160,7 @@ TEST(reply, of_a_turn_that_a_destructor_pumps_is_not_failed_by_the_exception_bel
   EXPECT_EQ(asked.get().error(), ask_error::unanswered);
 }
 
-TEST(reply, says_whether_it_was_owed_and_not_whether_he_still_waits) {
+TEST(reply, set_value_returns_whether_a_reply_was_owed_not_whether_it_is_awaited) {
   troupe::system system;
   class giver : public actor {
    public:

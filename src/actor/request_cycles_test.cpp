@@ -223,7 +223,7 @@ TEST_F(request_cycles, through_get_are_named) {
             "timeout: clerk waits for teller, which waits for clerk");
 }
 
-TEST_F(request_cycles, through_a_question_that_is_passed_on_are_named) {
+TEST_F(request_cycles, through_a_forwarded_request_are_named) {
   EXPECT_EQ(patiently([&](duration time) {
               return all_[clerk]
                   .ask<exclusively>(patience, route{{teller, time, passed_on},
@@ -235,7 +235,7 @@ TEST_F(request_cycles, through_a_question_that_is_passed_on_are_named) {
             "timeout: clerk waits for guard, which waits for clerk");
 }
 
-TEST_F(request_cycles, that_who_is_late_only_waits_for_are_named) {
+TEST_F(request_cycles, of_which_the_requester_is_not_a_member_are_named) {
   EXPECT_EQ(patiently([&](duration time) {
               return all_[guard]
                   .ask<ordinarily>(patience, route{{clerk, time, exclusive},
@@ -268,7 +268,7 @@ TEST_F(request_cycles, of_one_of_several_questions_are_named) {
             (std::vector<std::string>{"timeout", circle}));
 }
 
-TEST_F(request_cycles, of_one_of_several_of_which_one_answer_is_enough_are_named) {
+TEST_F(request_cycles, through_one_of_the_requests_of_any_are_named) {
   const route to_guard{{guard, no_timeout, silent}};
   const route to_teller{{teller, no_timeout, ordinary}, {clerk, no_timeout, ordinary}};
   EXPECT_EQ(patiently([&](duration time) {
@@ -279,7 +279,7 @@ TEST_F(request_cycles, of_one_of_several_of_which_one_answer_is_enough_are_named
 
 // ── None ──────────────────────────────────────────────────────────────────────────────────────
 
-TEST_F(request_cycles, are_not_named_where_there_is_none) {
+TEST_F(request_cycles, are_not_named_when_there_is_no_cycle) {
   EXPECT_EQ(
       all_[clerk]
           .ask<exclusively>(patience, route{{teller, 10ms, ordinary}, {guard, no_timeout, silent}})
@@ -288,7 +288,7 @@ TEST_F(request_cycles, are_not_named_where_there_is_none) {
       "timeout");
 }
 
-TEST_F(request_cycles, are_not_named_where_another_question_goes_the_other_way) {
+TEST_F(request_cycles, are_not_named_for_an_unrelated_request_in_the_other_direction) {
   // The teller does not need the clerk's reply in order to reply to the clerk's request.
   auto other = all_[guard].ask<exclusively>(
       patience, route{{teller, patience, ordinary}, {clerk, patience, exclusive}});
@@ -297,7 +297,7 @@ TEST_F(request_cycles, are_not_named_where_another_question_goes_the_other_way) 
   EXPECT_EQ(other.get().value(), "answered");
 }
 
-TEST_F(request_cycles, are_over_with_their_time_out) {
+TEST_F(request_cycles, end_when_their_requests_have_timed_out) {
   const auto ask_round = [&](duration time) {
     return all_[clerk]
         .ask<exclusively>(patience, route{{teller, time, ordinary}, {clerk, no_timeout, ordinary}})
@@ -316,7 +316,7 @@ TEST_F(request_cycles, are_over_with_their_time_out) {
   }
 }
 
-TEST_F(request_cycles, are_over_with_the_reply_to_a_get) {
+TEST_F(request_cycles, end_when_get_receives_its_reply) {
   EXPECT_EQ(all_[clerk].ask<blocking>(patience, route{{teller, patience, ordinary}}).get().value(),
             "answered");
   EXPECT_EQ(all_[teller].ask<exclusively>(patience, route{{clerk, 10ms, silent}}).get().value(),
@@ -324,7 +324,7 @@ TEST_F(request_cycles, are_over_with_the_reply_to_a_get) {
       << "the clerk waits for nobody any more";
 }
 
-TEST_F(request_cycles, are_over_with_the_end_of_one_of_them) {
+TEST_F(request_cycles, end_when_one_of_the_actors_terminates) {
   const ref<party> gone = system_.spawn<party>({.name = "gone"}, std::as_const(all_));
   all_.push_back(gone);
   auto asked = gone.ask<exclusively>(

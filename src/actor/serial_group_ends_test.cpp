@@ -33,7 +33,7 @@ class oracle : public actor {
 
 // ── Ends ──────────────────────────────────────────────────────────────────────────────────────
 
-TEST(serial_group_ends, goes_on_when_members_end_in_any_way) {
+TEST(serial_group_ends, keeps_running_however_its_members_terminate) {
   recorder told;
   journal log;
   system s(told.options(2));
@@ -87,7 +87,7 @@ TEST(serial_group_ends, links_and_watches_within_it_work) {
   EXPECT_EQ(log.lines(), (std::vector<std::string>{"destroyed", "down: failed"}));
 }
 
-TEST(serial_group_ends, timers_come_to_its_members) {
+TEST(serial_group_ends, timer_messages_reach_its_members) {
   journal log;
   system s({.workers = 1});
   const serial_group group(s);

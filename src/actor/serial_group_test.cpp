@@ -72,10 +72,10 @@ class clerk : public actor {
   atomic<int>& left_;
 };
 
-class groups_on : public testing::TestWithParam<unsigned> {};
-INSTANTIATE_TEST_SUITE_P(workers, groups_on, testing::Values(1u, 2u, 3u, 16u));
+class serial_group_workers : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(workers, serial_group_workers, testing::Values(1u, 2u, 3u, 16u));
 
-TEST_P(groups_on, members_never_run_in_parallel_and_keep_the_order_of_each_sender) {
+TEST_P(serial_group_workers, members_never_run_in_parallel_and_keep_the_order_of_each_sender) {
   constexpr int groups = 3;
   constexpr int members = 4;
   constexpr int threads = 3;
@@ -126,7 +126,7 @@ class player : public actor {
   ref<player> next_;
 };
 
-TEST_P(groups_on, members_that_send_to_each_other_get_on) {
+TEST_P(serial_group_workers, members_that_send_to_each_other_get_on) {
   constexpr int balls = sanitized ? 2'000 : 20'000;
   shared_book book;
   std::vector<event> over(5);
@@ -143,7 +143,7 @@ TEST_P(groups_on, members_that_send_to_each_other_get_on) {
   EXPECT_EQ(book.entries, static_cast<std::uint64_t>(balls + 1));
 }
 
-TEST_P(groups_on, a_thousand_of_three_begin_work_and_end) {
+TEST_P(serial_group_workers, a_thousand_of_three_begin_work_and_end) {
   constexpr int groups = sanitized ? 200 : 1'000;
   std::vector<shared_book> books(groups);
   atomic<int> left{groups * 3 * 10};
@@ -164,7 +164,7 @@ TEST_P(groups_on, a_thousand_of_three_begin_work_and_end) {
   for (const shared_book& book : books) EXPECT_EQ(book.entries, 3u * 13u);
 }
 
-TEST_P(groups_on, a_shutdown_in_the_middle_of_work_ends_all_members) {
+TEST_P(serial_group_workers, a_shutdown_in_the_middle_of_work_ends_all_members) {
   for (int round = 0; round < 20; ++round) {
     shared_book book;
     atomic<int> left{0};
@@ -252,7 +252,7 @@ class asker : public actor {
   const way how_;
 };
 
-TEST(serial_group, a_member_may_ask_another_one_without_blocking) {
+TEST(serial_group, a_member_may_ask_another_member_without_blocking) {
   journal log;
   system s({.workers = 1});
   const serial_group group(s);
@@ -294,7 +294,7 @@ TEST(serial_group, get_by_the_only_thread_of_the_pool_is_an_error_from_a_group_t
   EXPECT_THAT(log.lines()[0], HasSubstr("max_threads"));
 }
 
-TEST(serial_group, one_that_blocks_keeps_its_group_waiting_and_nobody_else) {
+TEST(serial_group, a_blocking_member_delays_only_its_own_group) {
   journal log;
   event begun;
   event go_on;
@@ -353,7 +353,7 @@ class busy : public actor {
   event& begun_;
 };
 
-TEST(serial_group, a_turn_that_lasts_while_others_of_it_wait_ends_between_two_messages) {
+TEST(serial_group, a_long_turn_ends_between_two_messages_while_other_members_wait) {
   constexpr int count = 100;  // one turn may handle this many
   for (const unsigned workers : {1u, 2u}) {
     journal log;
@@ -376,7 +376,7 @@ TEST(serial_group, a_turn_that_lasts_while_others_of_it_wait_ends_between_two_me
   }
 }
 
-TEST(serial_group, a_member_that_always_has_more_to_do_starves_nobody) {
+TEST(serial_group, a_member_that_is_always_busy_starves_no_other_actor) {
   class forever : public actor {
    public:
     void on(work w) { self(this).send(w); }
@@ -418,7 +418,7 @@ class doubler : public actor {
   ref<doubler> other_;
 };
 
-TEST_P(groups_on, members_that_fill_each_others_mailboxes_do_not_stand_still) {
+TEST_P(serial_group_workers, members_that_fill_each_others_mailboxes_do_not_deadlock) {
   shared_book book;
   atomic<int> refused{0};
   system s({.workers = GetParam()});

@@ -51,7 +51,7 @@ TEST_F(settings, each_of_them_is_read) {
   EXPECT_EQ(options.max_bytes, 1'000'000U);
 }
 
-TEST_F(settings, what_the_file_does_not_say_stays) {
+TEST_F(settings, not_mentioned_in_the_file_keep_their_values) {
   const auto options = read("workers = 1\n", {.niceness = 5, .max_messages = 17});
   EXPECT_EQ(options.workers, 1U);
   EXPECT_EQ(options.niceness, 5);
@@ -59,7 +59,7 @@ TEST_F(settings, what_the_file_does_not_say_stays) {
   EXPECT_EQ(options.turn_messages, troupe::system_options{}.turn_messages);
 }
 
-TEST_F(settings, an_empty_file_says_nothing) { EXPECT_EQ(read("").workers, 0U); }
+TEST_F(settings, are_unchanged_by_an_empty_file) { EXPECT_EQ(read("").workers, 0U); }
 
 TEST_F(settings, the_greatest_number_of_messages_is_one_that_a_system_takes) {
   const troupe::system made(read("max_messages = 131071"));
@@ -68,7 +68,7 @@ TEST_F(settings, the_greatest_number_of_messages_is_one_that_a_system_takes) {
             "to 131071");
 }
 
-TEST_F(settings, a_line_that_is_wrong_is_named_with_what_is_allowed) {
+TEST_F(settings, an_invalid_line_is_reported_with_the_allowed_values) {
   EXPECT_EQ(refused("workers = 1\nworker = 2\n"),
             "2: \"worker\" is not a setting; valid settings are workers, max_threads, "
             "turn_messages, spin_rounds, max_messages, max_bytes");
@@ -86,7 +86,7 @@ TEST_F(settings, a_line_that_is_wrong_is_named_with_what_is_allowed) {
             "1000000");
 }
 
-TEST_F(settings, a_file_that_is_not_there_is_named) {
+TEST_F(settings, a_missing_file_is_named_in_the_error) {
   EXPECT_EQ(refused("").substr(0, 7), "nothing");
   try {
     (void)troupe::read_settings(file_ + ".missing");

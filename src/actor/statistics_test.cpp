@@ -130,7 +130,7 @@ TEST(statistics, agree_after_much_traffic_from_everywhere) {
   EXPECT_EQ(now.dead_letters, 0u);
 }
 
-TEST(statistics, say_what_the_workers_do) {
+TEST(statistics, count_busy_and_parked_workers) {
   journal log;
   event handling;
   event go_on;
@@ -149,7 +149,7 @@ TEST(statistics, say_what_the_workers_do) {
   EXPECT_TRUE(eventually([&] { return s.statistics().workers_parked == 2; }));
 }
 
-TEST(statistics, by_default_there_is_a_worker_for_each_core_that_the_program_may_use) {
+TEST(statistics, show_one_worker_for_each_usable_cpu_by_default) {
   const system s;
   EXPECT_EQ(s.statistics().workers, usable_cpus());
 }

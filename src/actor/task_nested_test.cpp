@@ -59,7 +59,7 @@ TEST(task, a_million_in_a_row_that_never_wait_do_not_use_up_the_stack) {
   EXPECT_THAT(log.lines(), ElementsAre("1000000"));
 }
 
-TEST(sleep, goes_on_after_the_time_and_not_before) {
+TEST(sleep, does_not_resume_early) {
   journal log;
   troupe::system system;
   const auto who = system.spawn<asker_actor>(log);

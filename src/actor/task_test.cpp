@@ -88,7 +88,7 @@ class mixed : public actor {
   const ref<sink> full_;
 };
 
-TEST(task, that_does_not_wait_ends_in_the_turn_in_which_it_began) {
+TEST(task, that_does_not_wait_finishes_in_the_turn_in_which_it_started) {
   class direct : public actor {
    public:
     explicit direct(journal& log) : log_(log) {}
@@ -132,7 +132,7 @@ TEST(task, handles_other_messages_while_it_waits) {
   EXPECT_THAT(s.got, ElementsAre(-2, -1, 1, 1));
 }
 
-TEST(task, is_told_who_sent_the_message) {
+TEST(task, receives_the_sender_of_the_message) {
   journal log;
   waiting_room s;
   const auto a = s.system.spawn<mixed>(log, s.full);
@@ -201,7 +201,7 @@ TEST(task, that_throws_before_it_waits_ends_its_actor) {
   EXPECT_EQ(s.told.failures()[0].what, "at once");
 }
 
-TEST(task, that_throws_after_it_has_waited_ends_its_actor_and_what_else_waits_in_it) {
+TEST(task, that_throws_after_a_wait_fails_its_actor_and_destroys_other_tasks) {
   journal log;
   waiting_room s;
   const auto a = s.system.spawn<mixed>(log, s.full);
@@ -234,7 +234,7 @@ TEST(task, that_throws_after_it_has_waited_ends_its_actor_and_what_else_waits_in
 
 // ── Ending ────────────────────────────────────────────────────────────────────────────────────
 
-TEST(task, that_waits_is_destroyed_at_stop_before_on_stop_and_the_object) {
+TEST(task, that_waits_is_destroyed_at_stop_before_on_stop_runs) {
   journal log;
   waiting_room s;
   const auto a = s.system.spawn<mixed>(log, s.full);
@@ -262,7 +262,7 @@ TEST(task, all_that_wait_are_destroyed_at_stop_now) {
 }
 
 // The reply is in the mailbox, after the message that terminates the actor.
-TEST(task, whose_answer_has_come_is_destroyed_all_the_same) {
+TEST(task, whose_result_is_already_in_the_mailbox_is_destroyed_at_stop) {
   journal log;
   waiting_room s;
   class blocking : public actor {
@@ -298,7 +298,7 @@ TEST(task, whose_answer_has_come_is_destroyed_all_the_same) {
   EXPECT_THAT(s.got, ElementsAre(-2, -1, 1)) << "it had been sent";
 }
 
-TEST(task, whose_local_objects_use_the_actor_finds_it_whole) {
+TEST(task, may_use_its_actor_in_destructors_of_its_local_objects) {
   class careful : public actor {
    public:
     careful(journal& log, ref<sink> full) : log_(log), full_(std::move(full)) {}
@@ -330,7 +330,7 @@ TEST(task, whose_local_objects_use_the_actor_finds_it_whole) {
   EXPECT_THAT(s.told.dead_letters(), SizeIs(1));
 }
 
-TEST(task, that_nobody_begins_is_destroyed_and_never_runs) {
+TEST(task, that_is_never_started_is_destroyed_without_running) {
   class careless : public actor {
    public:
     explicit careless(journal& log) : log_(log) {}
@@ -355,7 +355,7 @@ TEST(task, that_nobody_begins_is_destroyed_and_never_runs) {
 }
 
 // A handler may return the task of another function.
-TEST(task, may_come_from_another_function) {
+TEST(task, may_be_returned_from_another_function) {
   class forwarding : public actor {
    public:
     explicit forwarding(journal& log) : log_(log) {}
@@ -404,7 +404,7 @@ TEST(task, that_hangs_after_it_has_waited_is_named_by_shutdown) {
 }
 
 // A timer's message, and one that replaces an older one, reach the handler in other ways.
-TEST(task, begins_with_messages_that_come_in_any_way) {
+TEST(task, handles_messages_of_timers_monitors_and_drop_oldest_mailboxes) {
   class any : public actor {
    public:
     explicit any(std::vector<int>& got) : got_(got) {}

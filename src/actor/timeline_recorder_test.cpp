@@ -111,7 +111,7 @@ class worker_bee : public actor {
   event& done_;
 };
 
-TEST(timeline, off_there_is_nothing) {
+TEST(timeline, is_not_created_when_it_is_off) {
   system s({.workers = 1});
   EXPECT_EQ(detail::system_access::of(s).draws(), nullptr);
 }
@@ -235,7 +235,7 @@ TEST(timeline, a_file_that_cannot_be_made_is_an_error_that_names_it) {
   EXPECT_EQ(next.statistics().workers, 1u);
 }
 
-TEST(timeline, what_does_not_fit_is_counted_and_in_the_table) {
+TEST(timeline, slices_that_do_not_fit_are_counted_and_listed_in_the_table) {
   const folder here;
   const std::string file = here.file("run.json");
   {
@@ -297,7 +297,7 @@ TEST(trace_file, text_is_json_whatever_a_name_is) {
   EXPECT_THAT(text, HasSubstr("\"slices_lost\":5,\"slices_left_out\":0"));
 }
 
-TEST(short_name, is_without_what_is_around_the_type) {
+TEST(short_name, omits_namespaces_and_enclosing_scopes) {
   using detail::short_name;
   EXPECT_EQ(short_name("plain"), "plain");
   EXPECT_EQ(short_name("a::b::c"), "c");

@@ -34,7 +34,7 @@ void discard_surplus(entry_store& of, std::size_t stay) {
   }
 }
 
-TEST(entry_store, gives_back_the_chunks_that_nobody_needs) {
+TEST(entry_store, returns_unused_chunks) {
   entry_store store;
   const auto those = take(store, many);
   const std::size_t needed = store.chunks_kept();
@@ -61,7 +61,7 @@ TEST(entry_store, keeps_a_chunk_of_which_an_entry_is_used) {
 }
 
 // A handle may inspect its entry at any time.
-TEST(entry_store, what_lies_in_a_discarded_chunk_can_be_read_and_is_no_generation) {
+TEST(entry_store, an_entry_in_a_discarded_chunk_is_readable_and_has_generation_zero) {
   entry_store store;
   const auto those = take(store, many);
   free_all(store, those);

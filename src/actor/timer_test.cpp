@@ -103,7 +103,7 @@ TEST(timer, fires_while_all_workers_are_in_a_handler) {
   EXPECT_EQ(b.join_for(patience), exit_reason::stopped);
 }
 
-TEST(timer, of_an_actor_counts_as_nobody_else) {
+TEST(timer, adds_only_its_messages_to_the_statistics) {
   struct due {};
   class once : public actor {
    public:
@@ -167,7 +167,7 @@ TEST(timer, messages_with_one_delay_arrive_in_the_order_in_which_they_were_armed
   EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
 }
 
-TEST(timer, message_arrives_behind_what_is_in_the_mailbox_when_it_fires) {
+TEST(timer, message_arrives_after_the_messages_in_the_mailbox_when_it_fires) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log);
@@ -193,7 +193,7 @@ TEST(timer, of_send_every_has_at_most_one_outstanding_tick) {
   t.cancel();
 }
 
-TEST(timer, of_send_every_goes_on_until_it_is_cancelled) {
+TEST(timer, of_send_every_repeats_until_it_is_cancelled) {
   journal log;
   event handled;
   system s{{.workers = 1}};
@@ -245,7 +245,7 @@ TEST(timer, is_not_armed_any_more_while_its_message_is_handled) {
   EXPECT_EQ(a.join_for(patience), exit_reason::stopped);
 }
 
-TEST(timer, may_be_cancelled_by_the_copy_of_its_own_message) {
+TEST(timer, may_be_cancelled_by_the_copy_constructor_of_its_message) {
   struct here {};
   struct canceller {
     explicit canceller(timer& which) : of(&which) {}
@@ -300,7 +300,7 @@ TEST(timer, a_delay_that_has_passed_fires_at_once_and_the_longest_never) {
   EXPECT_THAT(log.lines(), ElementsAre("passed", "passed", "destroyed"));
 }
 
-TEST(timer, a_period_that_is_not_positive_is_the_shortest_there_is) {
+TEST(timer, a_period_of_zero_or_less_is_the_shortest_possible_period) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log);
@@ -319,7 +319,7 @@ TEST(timer, a_period_that_is_not_positive_is_the_shortest_there_is) {
             static_cast<std::uint64_t>((clock::now() - began) / 100us));
 }
 
-TEST(timer, gives_the_sender_who_armed_it) {
+TEST(timer, has_the_actor_that_armed_it_as_its_sender) {
   struct question {};
   class asked : public actor {
    public:

@@ -84,7 +84,7 @@ class visitor {
 
 // After any number of slices, one of a ring is locked by its address. The thread gets its answer
 // within a few slices, whatever is left to do; either all live or all end.
-TEST(frozen_actors, answer_a_thread_that_locks_one_of_them_at_the_end_of_a_slice) {
+TEST(frozen_actors, let_a_thread_that_locks_one_of_them_continue_within_a_few_slices) {
   constexpr std::size_t size = 2'000;
   constexpr std::size_t steps_most = 64;
   std::size_t slices_in_all = 1;
@@ -133,7 +133,7 @@ TEST(frozen_actors, answer_a_thread_that_locks_one_of_them_at_the_end_of_a_slice
   EXPECT_GT(ended, 0u);
 }
 
-TEST(frozen_actors, handle_what_is_sent_to_them_between_two_slices) {
+TEST(frozen_actors, handle_messages_that_are_sent_to_them_between_two_slices) {
   constexpr std::size_t size = 500;
   std::size_t slices_in_all = 1;
   for (std::size_t after = 1; after <= slices_in_all; after += 5) {

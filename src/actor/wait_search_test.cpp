@@ -139,7 +139,7 @@ struct ring : pumped_crowd {
 constexpr std::uint32_t default_slice_cost = 4'096;
 constexpr std::uint32_t step_cost = 8;  // where a search follows requests too, or continues
 
-TEST(wait_search, of_a_huge_ring_goes_on_in_slices_of_a_bounded_number_of_steps) {
+TEST(wait_search, of_a_huge_ring_runs_in_slices_of_a_bounded_number_of_steps) {
   constexpr std::size_t size = sanitized ? 10'000 : 100'000;
   by_hand search(default_slice_cost);
   ring its(size);
@@ -173,7 +173,7 @@ TEST(wait_search, of_a_ring_that_is_closed_from_its_end_follows_it_once) {
   its.expect_all_handled();
 }
 
-TEST(wait_search, of_a_small_ring_is_over_when_the_last_one_would_wait) {
+TEST(wait_search, of_a_small_ring_finishes_when_the_last_actor_would_wait) {
   by_hand search(default_slice_cost);
   for (const std::size_t size : {std::size_t{2}, std::size_t{50}, std::size_t{1'000}}) {
     ring its(size);
@@ -235,7 +235,7 @@ TEST(wait_search, finds_no_cycle_if_a_member_ends_between_two_slices) {
   }
 }
 
-TEST(wait_search, is_over_if_the_waiting_actor_ends_between_two_slices) {
+TEST(wait_search, finishes_if_the_waiting_actor_terminates_between_two_slices) {
   between_any_two_slices(true, [](ring& its) {
     its.links.back().stop_now();
     its.play();
@@ -289,7 +289,7 @@ TEST(wait_search, finds_no_cycle_if_a_member_restarts_between_two_slices) {
 }
 
 // The last link waits for an actor of another system, which has room between two slices.
-TEST(wait_search, finds_no_cycle_if_a_member_gets_room_between_two_slices) {
+TEST(wait_search, finds_no_cycle_if_a_member_gets_space_between_two_slices) {
   std::size_t slices = 1;
   for (std::size_t after = 0; after < slices; after += 7) {
     by_hand search(small_slice_cost);
@@ -370,7 +370,7 @@ TEST(wait_search, resumes_a_suspended_actor_if_an_exclusive_request_completes_a_
   }
 }
 
-TEST(wait_search, goes_on_by_itself_on_a_thread_of_its_own) {
+TEST(wait_search, continues_by_itself_on_its_own_thread) {
   for (int round = 0; round < 3; ++round) {
     ring its(default_slice_cost * 2);
     its.suspend_all();

@@ -26,7 +26,7 @@ void hurry(wait_table& table, time_point now) {
   }
 }
 
-TEST(wait_table, who_asks_seldom_looks_at_the_clock_each_time) {
+TEST(wait_table, clock_reads_that_are_rare_do_not_start_hurried_mode) {
   wait_table table;
   for (int i = 0; i < 1'000; ++i) {
     EXPECT_FALSE(table.looked(start + i * wait_table::hurry_within / 10));
@@ -42,7 +42,7 @@ TEST(wait_table, only_long_times_begin_later) {
   EXPECT_FALSE(table.hurries_with(wait_table::long_time - 1ns));
 }
 
-TEST(wait_table, a_time_that_begins_later_is_over_so_much_later) {
+TEST(wait_table, a_timeout_that_begins_later_expires_later_by_as_much) {
   wait_table table;
   hurry(table, start);
   waiter exact;
@@ -58,7 +58,7 @@ TEST(wait_table, a_time_that_begins_later_is_over_so_much_later) {
   EXPECT_TRUE(table.empty());
 }
 
-TEST(wait_table, who_goes_on_asking_stays_in_a_hurry_and_who_does_not_leaves_it) {
+TEST(wait_table, hurried_mode_lasts_only_as_long_as_requests_are_frequent) {
   wait_table table;
   hurry(table, start);
   EXPECT_FALSE(table.looked(start + 2ms)) << "it is in one already";
@@ -105,7 +105,7 @@ TEST(wait_table, a_time_is_never_made_longer) {
   EXPECT_EQ(table.take(one), &endless);
 }
 
-TEST(wait_table, what_is_over_before_it_begins_never_does) {
+TEST(wait_table, a_wait_that_ends_before_its_timeout_begins_never_expires) {
   wait_table table;
   hurry(table, start);
   waiter who;
@@ -116,7 +116,7 @@ TEST(wait_table, what_is_over_before_it_begins_never_does) {
   EXPECT_EQ(table.take_due(start + 1h), nullptr);
 }
 
-TEST(wait_table, a_place_is_used_again_by_who_has_another_time) {
+TEST(wait_table, a_freed_place_can_be_reused_with_another_timeout) {
   wait_table table;
   hurry(table, start);
   waiter first;
@@ -134,14 +134,14 @@ TEST(wait_table, a_place_is_used_again_by_who_has_another_time) {
   EXPECT_EQ(table.next_due(), time_point::max());
 }
 
-TEST(wait_table, who_has_no_time_out_does_not_keep_it_in_a_hurry) {
+TEST(wait_table, a_wait_without_a_timeout_does_not_use_hurried_mode) {
   wait_table table;
   hurry(table, start);
   EXPECT_FALSE(table.hurries_with(no_timeout));
 }
 
 // Compares with the simplest implementation.
-TEST(wait_table, those_whose_time_is_over_come_in_the_order_of_their_times) {
+TEST(wait_table, expired_waits_are_returned_in_the_order_of_their_deadlines) {
   std::mt19937 draw(1);
   const auto up_to = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(draw); };
   struct known {

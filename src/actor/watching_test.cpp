@@ -63,7 +63,7 @@ struct theatre : seen, stage {
   }
 };
 
-TEST(unwatch, of_a_living_actor_tells_nothing_at_its_end) {
+TEST(unwatch, of_a_living_actor_prevents_the_notification) {
   theatre t;
   const auto a = t.spawn<probe>(t.log);
   t.act_now([&](guard& g) { EXPECT_TRUE(g.unwatch(g.watch(a))); });
@@ -121,7 +121,7 @@ TEST(unwatch, removes_the_down_of_one_that_had_ended_before) {
   EXPECT_THAT(t.downs, IsEmpty());
 }
 
-TEST(unwatch, says_whether_there_was_anything_to_end) {
+TEST(unwatch, returns_whether_the_watch_was_still_active) {
   theatre t;
   const auto a = t.spawn<probe>(t.log);
   monitor m;
@@ -259,7 +259,7 @@ class restless : public actor {
   bool waits_ = false;
 };
 
-TEST(unwatch, against_the_end_of_the_watched_one_tells_once_or_never) {
+TEST(unwatch, during_the_termination_of_the_actor_notifies_once_or_never) {
   for (int round = 0; round < (sanitized ? 5 : 20); ++round) {
     journal log;
     recorder told;

@@ -6,7 +6,7 @@
 namespace troupe {
 namespace {
 
-TEST(expects, says_where_and_what_and_aborts) {
+TEST(expects, prints_the_location_and_the_condition_and_aborts) {
   const int workers = 0;
   EXPECT_DEATH(TROUPE_EXPECTS(workers > 0, "system: at least one worker"),
                "assert_test.cpp:[0-9]+: system: at least one worker \\(workers > 0\\)");

@@ -9,7 +9,7 @@ using troupe::detail::did_you_mean;
 using troupe::detail::distance;
 using troupe::detail::nearest;
 
-TEST(nearest, distance_counts_what_is_put_in_left_out_replaced_and_swapped) {
+TEST(nearest, distance_counts_insertions_deletions_replacements_and_swaps) {
   EXPECT_EQ(distance("", ""), 0u);
   EXPECT_EQ(distance("ring", "ring"), 0u);
   EXPECT_EQ(distance("", "ring"), 4u);
@@ -35,7 +35,7 @@ TEST(nearest, a_slip_is_found_and_something_else_is_not) {
   EXPECT_EQ(nearest("x", {"y"}), "");
 }
 
-TEST(nearest, a_question_is_asked_only_if_there_is_something_to_ask) {
+TEST(nearest, did_you_mean_suggests_only_a_near_name) {
   EXPECT_EQ(did_you_mean("--mesages", {"--messages"}), "; did you mean --messages?");
   EXPECT_EQ(did_you_mean("--nothing", {"--messages"}), "");
 }

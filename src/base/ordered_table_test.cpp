@@ -36,7 +36,7 @@ TEST(ordered_table, is_walked_in_the_order_of_adding) {
   EXPECT_FALSE(t.empty());
 }
 
-TEST(ordered_table, finds_and_keeps_what_is_there) {
+TEST(ordered_table, finds_and_keeps_existing_entries) {
   table t;
   (void)t.try_add(5, 50);
   const auto [at, is_new] = t.try_add(5, 60);
@@ -46,7 +46,7 @@ TEST(ordered_table, finds_and_keeps_what_is_there) {
   EXPECT_EQ(t.find(6), nullptr);
 }
 
-TEST(ordered_table, forgets_the_first_the_last_and_one_in_between) {
+TEST(ordered_table, erases_the_first_the_last_and_a_middle_entry) {
   table t;
   for (int key = 1; key <= 5; ++key) (void)t.try_add(key, 0);
   t.erase(3);

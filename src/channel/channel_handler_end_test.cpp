@@ -49,7 +49,7 @@ struct waiting_room {
 
 using lines = std::vector<std::string>;
 
-TEST(channel_handler_end, who_waits_for_a_value_leaves_the_line) {
+TEST(channel_handler_end, removes_a_waiting_receiver_from_the_queue) {
   waiting_room r;
   const channel<int> in(1);
   const auto who = r.one_who_takes(in);
@@ -59,7 +59,7 @@ TEST(channel_handler_end, who_waits_for_a_value_leaves_the_line) {
   EXPECT_EQ(in.size(), 1u);
 }
 
-TEST(channel_handler_end, who_waits_for_room_leaves_the_line_and_sends_nothing) {
+TEST(channel_handler_end, removes_a_waiting_sender_from_the_queue_and_sends_nothing) {
   struct tag {};
   waiting_room r;
   const channel<counted<tag>> out(0);
@@ -71,7 +71,7 @@ TEST(channel_handler_end, who_waits_for_room_leaves_the_line_and_sends_nothing) 
   EXPECT_FALSE(out.try_receive());
 }
 
-TEST(channel_handler_end, who_waits_for_several_leaves_all_lines) {
+TEST(channel_handler_end, removes_a_waiting_select_from_all_queues) {
   waiting_room r;
   const channel<int> a(1);
   const channel<int> b(0);
@@ -98,7 +98,7 @@ TEST(channel_handler_end, values_that_were_given_are_put_back_in_their_order) {
   for (int i = 1; i <= 4; ++i) EXPECT_EQ(*in.try_receive(), i);
 }
 
-TEST(channel_handler_end, a_value_is_put_back_where_there_is_no_place) {
+TEST(channel_handler_end, returns_a_value_even_to_a_full_channel) {
   waiting_room r;
   const channel<int> hand(0);
   const channel<int> full(1);
@@ -119,7 +119,7 @@ TEST(channel_handler_end, a_value_is_put_back_where_there_is_no_place) {
   EXPECT_EQ(full.try_send(4), accepted);
 }
 
-TEST(channel_handler_end, who_waits_for_room_gets_it_when_what_was_put_back_is_gone) {
+TEST(channel_handler_end, a_waiting_sender_proceeds_once_returned_values_are_received) {
   waiting_room r;
   const channel<int> in(1);
   const auto who = r.one_who_takes(in);
@@ -137,7 +137,7 @@ TEST(channel_handler_end, who_waits_for_room_gets_it_when_what_was_put_back_is_g
   EXPECT_EQ(*in.receive(), 3);
 }
 
-TEST(channel_handler_end, a_value_that_is_put_back_goes_to_who_waits) {
+TEST(channel_handler_end, a_returned_value_goes_to_the_next_waiting_receiver) {
   waiting_room r;
   const channel<int> in(1);
   const auto first = r.one_who_takes(in);
@@ -148,7 +148,7 @@ TEST(channel_handler_end, a_value_that_is_put_back_goes_to_who_waits) {
   EXPECT_EQ(in.size(), 0u);
 }
 
-TEST(channel_handler_end, a_full_channel_that_drops_the_oldest_drops_what_is_put_back) {
+TEST(channel_handler_end, a_full_drop_oldest_channel_drops_the_returned_value) {
   waiting_room r;
   const channel<int> in(1, overflow::drop_oldest);
   const auto who = r.one_who_takes(in);
@@ -159,7 +159,7 @@ TEST(channel_handler_end, a_full_channel_that_drops_the_oldest_drops_what_is_put
   EXPECT_EQ(*in.receive(), 2);
 }
 
-TEST(channel_handler_end, one_that_drops_the_oldest_drops_what_was_put_back_first) {
+TEST(channel_handler_end, a_drop_oldest_channel_drops_a_returned_value_first) {
   waiting_room r;
   const channel<int> in(1, overflow::drop_oldest);
   const auto who = r.one_who_takes(in);
@@ -171,7 +171,7 @@ TEST(channel_handler_end, one_that_drops_the_oldest_drops_what_was_put_back_firs
   EXPECT_EQ(*in.receive(), 2);
 }
 
-TEST(channel_handler_end, what_is_put_back_in_a_closed_channel_can_be_received) {
+TEST(channel_handler_end, a_value_returned_to_a_closed_channel_can_be_received) {
   waiting_room r;
   const channel<int> in(1);
   const auto who = r.one_who_takes(in);
@@ -182,7 +182,7 @@ TEST(channel_handler_end, what_is_put_back_in_a_closed_channel_can_be_received) 
   EXPECT_TRUE(in.try_receive().is_closed());
 }
 
-TEST(channel_handler_end, what_nobody_can_receive_any_more_is_destroyed) {
+TEST(channel_handler_end, destroys_a_value_that_only_the_terminated_handler_could_receive) {
   struct tag {};
   waiting_room r;
   {
@@ -197,7 +197,7 @@ TEST(channel_handler_end, what_nobody_can_receive_any_more_is_destroyed) {
   EXPECT_EQ(counted<tag>::alive(), 0);
 }
 
-TEST(channel_handler_end, what_was_put_back_ends_with_the_channel) {
+TEST(channel_handler_end, a_returned_value_is_destroyed_with_the_channel) {
   struct tag {};
   waiting_room r;
   {
@@ -210,7 +210,7 @@ TEST(channel_handler_end, what_was_put_back_ends_with_the_channel) {
   EXPECT_EQ(counted<tag>::alive(), 0);
 }
 
-TEST(channel_handler_end, what_a_handler_got_that_an_exclusive_one_held_up_is_put_back) {
+TEST(channel_handler_end, returns_a_value_delivered_during_an_exclusive_handler) {
   waiting_room r;
   const channel<int> in(1);
   const channel<int> never(1);
@@ -225,7 +225,7 @@ TEST(channel_handler_end, what_a_handler_got_that_an_exclusive_one_held_up_is_pu
   EXPECT_EQ(never.waiting(), 0u);
 }
 
-TEST(channel_handler_end, what_a_select_was_given_is_put_back) {
+TEST(channel_handler_end, returns_a_value_delivered_to_a_select) {
   waiting_room r;
   const channel<int> a(1);
   const channel<std::string> b(1);
@@ -239,7 +239,7 @@ TEST(channel_handler_end, what_a_select_was_given_is_put_back) {
   EXPECT_EQ(a.waiting(), 0u);
 }
 
-TEST(channel_handler_end, what_was_sent_is_sent) {
+TEST(channel_handler_end, does_not_revoke_a_completed_send) {
   waiting_room r;
   const channel<int> out(1);
   out.send(1);
@@ -294,7 +294,7 @@ TEST(channel_handler_end, a_value_that_is_given_back_twice_keeps_its_place) {
   for (int i = 1; i <= 2; ++i) EXPECT_EQ(*in.try_receive(), i);
 }
 
-TEST(channel_handler_end, a_value_that_nobody_can_receive_any_more_is_destroyed) {
+TEST(channel_handler_end, destroys_a_value_whose_last_receiver_ends_with_the_handler) {
   const auto token = std::make_shared<int>(0);
   waiting_room r;
   using tokens = channel<std::shared_ptr<int>>;
@@ -324,7 +324,7 @@ TEST(channel_handler_end, leaves_nothing_that_holds_the_actor) {
 
 // Both values have been given when the first handler ends: what is given on has the place of its
 // value, not one of its own.
-TEST(channel_handler_end, a_value_that_is_given_back_twice_goes_behind_an_older_one) {
+TEST(channel_handler_end, a_value_returned_twice_is_placed_after_an_older_one) {
   waiting_room r;
   const channel<int> in(4);
   const auto one = r.one_who_takes(in);

@@ -202,7 +202,7 @@ TEST(channel_handler_stress, channels_that_are_closed_while_full) {
 }
 
 // A time-out races with a value.
-TEST(channel_handler_stress, what_comes_when_the_time_is_over_is_not_lost) {
+TEST(channel_handler_stress, a_value_that_races_with_the_timeout_is_not_lost) {
   constexpr int values = sanitized ? 500 : 3'000;
   tally out(values);
   tally refused(values);

@@ -60,7 +60,7 @@ task<> next_into_log(asker_actor& me, channel<int>::receiver from) {
 
 // ── next() ────────────────────────────────────────────────────────────────────────────────────
 
-TEST(channel_handler, next_gives_what_is_there_without_waiting) {
+TEST(channel_handler, next_takes_an_available_value_without_waiting) {
   scene s;
   const channel<int> in(2);
   in.send(1);
@@ -68,7 +68,7 @@ TEST(channel_handler, next_gives_what_is_there_without_waiting) {
   EXPECT_EQ(s.log.lines(), lines{"1"});
 }
 
-TEST(channel_handler, next_waits_and_the_actor_handles_other_messages_meanwhile) {
+TEST(channel_handler, next_suspends_the_handler_while_the_actor_handles_other_messages) {
   scene s;
   const channel<int> in(2);
   s.begin([&](asker_actor& me) { return next_into_log(me, in); });
@@ -81,7 +81,7 @@ TEST(channel_handler, next_waits_and_the_actor_handles_other_messages_meanwhile)
   EXPECT_EQ(s.log.lines(), (lines{"meanwhile", "7"}));
 }
 
-TEST(channel_handler, next_says_that_the_channel_is_closed) {
+TEST(channel_handler, next_reports_that_the_channel_is_closed) {
   scene s;
   const channel<int> in(2);
   s.begin([&](asker_actor& me) { return next_into_log(me, in); });
@@ -107,7 +107,7 @@ TEST(channel_handler, next_without_any_time_only_looks) {
   EXPECT_EQ(s.log.lines(), lines{"nothing"});
 }
 
-TEST(channel_handler, a_time_that_is_not_over_changes_nothing) {
+TEST(channel_handler, an_unexpired_timeout_has_no_effect) {
   scene s;
   const channel<int> in(2);
   s.begin([&](asker_actor& me) -> task<> {
@@ -120,7 +120,7 @@ TEST(channel_handler, a_time_that_is_not_over_changes_nothing) {
   EXPECT_EQ(s.log.lines(), (lines{"3", "later"}));
 }
 
-TEST(channel_handler, a_value_that_comes_when_the_time_is_over_is_taken) {
+TEST(channel_handler, a_value_that_arrives_before_the_timeout_is_handled_is_received) {
   scene s;
   const channel<int> in(2);
   s.begin_alone([&](asker_actor& me) -> task<> {
@@ -207,7 +207,7 @@ TEST(channel_handler, a_function_that_is_an_actor_may_wait_too) {
 
 // ── async_send() ─────────────────────────────────────────────────────────────────────────
 
-TEST(channel_handler, send_when_ready_sends_at_once_if_there_is_room) {
+TEST(channel_handler, async_send_completes_at_once_if_there_is_space) {
   scene s;
   const channel<std::unique_ptr<int>> out(1);
   s.begin([&](asker_actor& me) -> task<> {
@@ -235,7 +235,7 @@ TEST(channel_handler, send_when_ready_waits_for_room) {
   EXPECT_EQ(out.counts().paused, 1u);
 }
 
-TEST(channel_handler, what_a_closed_channel_does_not_take_comes_back) {
+TEST(channel_handler, async_send_returns_the_value_if_the_channel_is_closed) {
   scene s;
   const channel<std::unique_ptr<int>> out(0);
   s.begin([&](asker_actor& me) -> task<> {
@@ -247,7 +247,7 @@ TEST(channel_handler, what_a_closed_channel_does_not_take_comes_back) {
   EXPECT_EQ(s.log.lines(), lines{"closed 4"});
 }
 
-TEST(channel_handler, what_is_not_taken_in_time_comes_back) {
+TEST(channel_handler, async_send_returns_the_value_after_a_timeout) {
   scene s;
   const channel<std::unique_ptr<int>> out(0);
   s.begin([&](asker_actor& me) -> task<> {
@@ -277,7 +277,7 @@ TEST(channel_handler, other_policies_than_to_pause_decide_at_once) {
   EXPECT_EQ(refuses.counts().refused + drops.counts().dropped + drops_oldest.counts().dropped, 3u);
 }
 
-TEST(channel_handler, two_handlers_of_one_actor_hand_over_without_a_place) {
+TEST(channel_handler, two_handlers_of_one_actor_exchange_a_value_without_a_buffer) {
   scene s;
   const channel<int> hand(0);
   s.begin([&](asker_actor& me) { return next_into_log(me, hand); });
@@ -324,7 +324,7 @@ TEST(channel_handler, select_waits_for_several_and_leaves_all_lines) {
   EXPECT_EQ(a.size(), 1u) << "exactly one is taken";
 }
 
-TEST(channel_handler, select_sends_where_there_is_room) {
+TEST(channel_handler, select_sends_once_there_is_space) {
   scene s;
   const channel<std::unique_ptr<int>> out(1);
   out.send(nullptr);
@@ -350,7 +350,7 @@ TEST(channel_handler, select_gives_up_after_its_time) {
   EXPECT_EQ(a.waiting() + b.waiting(), 0u);
 }
 
-TEST(channel_handler, select_says_that_all_are_closed) {
+TEST(channel_handler, select_reports_that_all_channels_are_closed) {
   scene s;
   const channel<int> a(1);
   const channel<int> b(1);
@@ -382,7 +382,7 @@ TEST(channel_handler, a_case_that_has_a_name_can_be_used_again) {
   EXPECT_EQ(counted<tag>::alive(), 1) << "the one in the channel";
 }
 
-TEST(channel_handler, what_a_select_calls_may_fail_the_actor) {
+TEST(channel_handler, an_exception_in_a_select_callback_fails_the_actor) {
   scene s;
   const channel<int> a(1);
   s.begin([&](asker_actor&) -> task<> {

@@ -100,7 +100,7 @@ TEST(channel_stress, close_races_push) {
   }
 }
 
-TEST(channel_stress, the_end_of_the_last_receiver_races_push) {
+TEST(channel_stress, destroying_the_last_receiver_races_with_push) {
   struct tag {};
   for (int round = 0; round < (sanitized ? 100 : 500); ++round) {
     auto ends = std::make_optional(channel<counted<tag>>(2).ends());

@@ -116,7 +116,7 @@ TEST(channel, takes_no_policy_that_needs_an_actor) {
   EXPECT_THROW((channel<int>(static_cast<std::size_t>(-1))), std::invalid_argument);
 }
 
-TEST(channel, what_was_not_accepted_is_still_the_callers) {
+TEST(channel, a_value_that_was_not_accepted_stays_with_the_caller) {
   const channel<std::unique_ptr<int>> c(1);
   auto kept = std::make_unique<int>(1);
   EXPECT_EQ(c.send(std::move(kept)), accepted);
@@ -130,7 +130,7 @@ TEST(channel, what_was_not_accepted_is_still_the_callers) {
   EXPECT_EQ(*kept, 2);
 }
 
-TEST(channel, holds_what_is_aligned_and_what_is_large) {
+TEST(channel, holds_overaligned_and_large_values) {
   struct alignas(128) large {
     int number;
     std::array<char, 1'000> more;
@@ -144,7 +144,7 @@ TEST(channel, holds_what_is_aligned_and_what_is_large) {
   }
 }
 
-TEST(channel, what_copying_throws_comes_out_with_nothing_sent) {
+TEST(channel, an_exception_from_a_copy_leaves_the_channel_unchanged) {
   struct fragile {
     fragile() = default;
     fragile(const fragile&) { throw std::runtime_error("on purpose"); }
@@ -158,7 +158,7 @@ TEST(channel, what_copying_throws_comes_out_with_nothing_sent) {
 
 // ── Closing ───────────────────────────────────────────────────────────────────────────────────
 
-TEST(channel, closed_it_takes_nothing_and_gives_what_is_left) {
+TEST(channel, after_close_refuses_sends_and_delivers_the_remaining_values) {
   const channel<int> c(3);
   c.send(1);
   c.send(2);
@@ -175,7 +175,7 @@ TEST(channel, closed_it_takes_nothing_and_gives_what_is_left) {
   EXPECT_EQ(c.counts(), overload_counts{});
 }
 
-TEST(channel, closing_wakes_all_who_wait_to_receive) {
+TEST(channel, close_wakes_all_waiting_receivers) {
   const channel<int> c(3);
   std::vector<std::jthread> threads;
   for (int i = 0; i < 3; ++i) {
@@ -185,7 +185,7 @@ TEST(channel, closing_wakes_all_who_wait_to_receive) {
   c.close();
 }
 
-TEST(channel, closing_wakes_all_who_wait_to_send_and_leaves_them_their_values) {
+TEST(channel, close_wakes_all_waiting_senders_which_keep_their_values) {
   const channel<std::unique_ptr<int>> c(1);
   c.send(std::make_unique<int>(0));
   std::vector<std::jthread> threads;
@@ -203,7 +203,7 @@ TEST(channel, closing_wakes_all_who_wait_to_send_and_leaves_them_their_values) {
   EXPECT_TRUE(c.receive().is_closed());
 }
 
-TEST(channel, is_closed_when_nobody_can_send_any_more) {
+TEST(channel, is_closed_when_no_sender_is_left) {
   auto [to, in] = channel<int>(2).ends();
   std::optional second{to};
   to.send(1);
@@ -214,7 +214,7 @@ TEST(channel, is_closed_when_nobody_can_send_any_more) {
   EXPECT_TRUE(in.receive().is_closed());
 }
 
-TEST(channel, its_last_sender_wakes_who_waits) {
+TEST(channel, destroying_the_last_sender_wakes_a_waiting_receiver) {
   auto ends = std::make_optional(channel<int>(2).ends());
   const auto in = ends->second;
   std::jthread other([&] { EXPECT_TRUE(in.receive().is_closed()); });
@@ -222,7 +222,7 @@ TEST(channel, its_last_sender_wakes_who_waits) {
   ends.reset();
 }
 
-TEST(channel, is_closed_and_emptied_when_nobody_can_receive_any_more) {
+TEST(channel, is_closed_and_emptied_when_no_receiver_is_left) {
   struct tag {};
   auto ends = std::make_optional(channel<counted<tag>>(4).ends());
   const auto to = ends->first;
@@ -272,7 +272,7 @@ TEST(channel, a_value_may_use_its_channel_when_it_is_destroyed) {
 
 // ── Two threads ───────────────────────────────────────────────────────────────────────────────
 
-TEST(channel, a_value_goes_to_who_waits) {
+TEST(channel, passes_a_value_directly_to_a_waiting_receiver) {
   const channel<int> c(3);
   std::jthread other([&] { EXPECT_EQ(c.receive().value(), 1); });
   ASSERT_TRUE(eventually([&] { return c.waiting() == 1; }));
@@ -280,7 +280,7 @@ TEST(channel, a_value_goes_to_who_waits) {
   EXPECT_EQ(c.size(), 0u) << "handed over, not left for whoever comes first";
 }
 
-TEST(channel, without_a_capacity_hands_over) {
+TEST(channel, with_capacity_zero_passes_values_directly) {
   const channel<int> c(0);
   EXPECT_EQ(c.try_send(1), refused);
   EXPECT_EQ(c.send_until(1, clock::now() + 1ms), timed_out);
@@ -318,7 +318,7 @@ TEST(channel, receivers_that_wait_are_served_in_the_order_of_their_coming) {
   EXPECT_THAT(got, ElementsAre(0, 1, 2, 3));
 }
 
-TEST(channel, who_gave_up_is_out_of_the_line) {
+TEST(channel, a_receiver_that_timed_out_leaves_the_queue) {
   const channel<int> c(1);
   EXPECT_FALSE(c.receive_until(clock::now() + 1ms));
   EXPECT_EQ(c.waiting(), 0u);
@@ -356,7 +356,7 @@ TEST(channel, waiting_in_a_handler_on_a_shared_thread_is_a_logic_error) {
   EXPECT_TRUE(pooled.wait());
 }
 
-TEST(channel, an_actor_on_its_own_thread_may_wait) {
+TEST(channel, an_actor_on_its_own_thread_may_block_on_receive) {
   journal log;
   system s{{.workers = 1}};
   const channel<std::string> c(1);

@@ -31,7 +31,7 @@ TEST(select, empty) {
   EXPECT_EQ(a.waiting() + b.waiting(), 0u);
 }
 
-TEST(select, takes_from_the_one_that_has_something_and_says_which) {
+TEST(select, takes_from_the_channel_with_a_value_and_returns_its_index) {
   const channel<int> a(1);
   const channel<std::string> b(1);
   b.send("text");
@@ -65,7 +65,7 @@ TEST(select, sends_to_the_one_that_has_room) {
   EXPECT_EQ(b.receive().value(), 2);
 }
 
-TEST(select, moves_only_what_it_sends) {
+TEST(select, moves_only_the_value_that_it_sends) {
   const channel<std::unique_ptr<int>> a(1);
   const channel<std::unique_ptr<int>> b(1);
   a.send(nullptr);
@@ -94,7 +94,7 @@ TEST(select, waits_for_room_whatever_a_full_channel_does_to_a_send) {
   EXPECT_EQ(counted<tag>::alive(), 1) << "the oldest one is gone";
 }
 
-TEST(select, wakes_up_for_whichever_comes_first) {
+TEST(select, wakes_up_for_the_first_channel_that_becomes_ready) {
   const channel<int> a(1);
   const channel<int> b(1);
   for (int round = 0; round < 100; ++round) {
@@ -159,7 +159,7 @@ TEST(select, gives_each_that_is_ready_the_same_chance) {
   for (const std::size_t which : {2u, 3u, 4u}) EXPECT_NEAR(taken[which], rounds / 3, 300) << which;
 }
 
-TEST(select, leaves_out_what_is_closed) {
+TEST(select, skips_closed_channels) {
   const channel<int> a(1);
   const channel<int> b(1);
   a.close();
@@ -171,7 +171,7 @@ TEST(select, leaves_out_what_is_closed) {
   EXPECT_TRUE(select(from(a, ignore), into(a, 1)).closed());
 }
 
-TEST(select, tells_of_the_end_who_wants_to_know) {
+TEST(select, reports_a_closed_channel_to_a_callback_that_accepts_it) {
   const channel<int> a(1);
   const channel<int> b(1);
   int got = 0;
@@ -189,7 +189,7 @@ TEST(select, tells_of_the_end_who_wants_to_know) {
   EXPECT_TRUE(ended);
 }
 
-TEST(select, wakes_up_for_the_end_if_told_of_it) {
+TEST(select, wakes_up_when_a_channel_closes_if_its_callback_accepts_that) {
   const channel<int> a(1);
   const channel<int> b(1);
   bool ended = false;
@@ -204,7 +204,7 @@ TEST(select, wakes_up_for_the_end_if_told_of_it) {
   EXPECT_EQ(a.waiting(), 0u);
 }
 
-TEST(select, takes_what_is_left_in_what_is_closed) {
+TEST(select, takes_the_remaining_values_of_a_closed_channel) {
   const channel<int> a(1);
   a.send(7);
   a.close();
@@ -214,7 +214,7 @@ TEST(select, takes_what_is_left_in_what_is_closed) {
   EXPECT_TRUE(select(from(a, ignore)).closed());
 }
 
-TEST(select, goes_on_waiting_while_one_of_them_is_open) {
+TEST(select, keeps_waiting_while_one_channel_is_open) {
   const channel<int> a(1);
   const channel<int> b(1);
   std::jthread first([&] { EXPECT_EQ(select(from(a, ignore), from(b, ignore)).index(), 1u); });
@@ -252,7 +252,7 @@ TEST(select, that_sends_meets_one_that_receives) {
   EXPECT_EQ(received, rounds);
 }
 
-TEST(select, an_exception_of_what_it_calls_comes_out_and_the_value_is_gone) {
+TEST(select, propagates_an_exception_of_a_callback_and_consumes_the_value) {
   struct tag {};
   const channel<counted<tag>> a(1);
   a.send({});
@@ -262,7 +262,7 @@ TEST(select, an_exception_of_what_it_calls_comes_out_and_the_value_is_gone) {
   EXPECT_EQ(a.size(), 0u);
 }
 
-TEST(select, what_it_calls_may_use_the_channel_and_select) {
+TEST(select, a_callback_may_use_the_channel_and_select) {
   const channel<int> a(2);
   a.send(1);
   a.send(2);

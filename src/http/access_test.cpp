@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-class access_to : public served {
+class access_log : public served {
  protected:
   // For each access: what it was, and the figures that are the same in each run.
   void SetUp() override {
@@ -38,7 +38,7 @@ class access_to : public served {
   std::shared_ptr<diary> told_ = std::make_shared<diary>();
 };
 
-TEST_F(access_to, each_answered_request_is_told_in_order) {
+TEST_F(access_log, requests_are_logged_in_order_after_the_response) {
   raw_client c = connect();
   c.get("/hello?a=b");
   c.get("/none");
@@ -48,7 +48,7 @@ TEST_F(access_to, each_answered_request_is_told_in_order) {
                                            "request 127.0.0.1 HEAD /hello 200 some"));
 }
 
-TEST_F(access_to, what_has_not_become_a_request_has_no_method) {
+TEST_F(access_log, a_request_refused_while_parsing_is_logged_without_a_method) {
   raw_client c = connect();
   c.get("/hello");
   c.send("GET / HTTP/1.1\r\nX: " + std::string(2000, 'x') + "\r\n\r\n");
@@ -56,7 +56,7 @@ TEST_F(access_to, what_has_not_become_a_request_has_no_method) {
               ElementsAre("request 127.0.0.1 GET /hello 200 some", "request 127.0.0.1   431 some"));
 }
 
-TEST_F(access_to, a_websocket_is_told_when_it_opens_and_when_it_is_over) {
+TEST_F(access_log, a_websocket_is_logged_when_it_opens_and_when_it_closes) {
   {
     raw_client c = open("/echo?room=1");
     c.say("12345");

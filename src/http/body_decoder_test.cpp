@@ -54,7 +54,7 @@ TEST(body_decoder, takes_a_body_of_known_size) {
   expect(body_decoder::sized(0), "GET", "", "done GET");
 }
 
-TEST(body_decoder, takes_a_body_in_chunks_and_drops_what_is_around_it) {
+TEST(body_decoder, reads_a_chunked_body_and_drops_extensions_and_trailers) {
   const body_decoder by = body_decoder::chunked(100);
   expect(by, "0\r\n\r\nGET", "", "done GET");
   expect(by, "3\r\nabc\r\n00A\r\n0123456789\r\n0\r\n\r\n", "abc0123456789", "done ");
@@ -63,7 +63,7 @@ TEST(body_decoder, takes_a_body_in_chunks_and_drops_what_is_around_it) {
   expect(by, "3\r\nabc\r\n", "abc", "more");
 }
 
-TEST(body_decoder, refuses_what_is_not_in_chunks) {
+TEST(body_decoder, refuses_malformed_chunks) {
   const body_decoder by = body_decoder::chunked(100);
   for (const char* bytes :
        {"\r\n", "g\r\n", " 1\r\n", "1 \r\n", "1\n", "12345678901234567\r\n", "-1\r\n", "0\r\n\n",

@@ -12,7 +12,7 @@
 namespace troupe::http::detail {
 namespace {
 
-TEST(byte_share, gives_back_what_it_does_not_need_any_more) {
+TEST(byte_share, releases_bytes_when_it_shrinks_or_is_destroyed) {
   const auto gauge = std::make_shared<byte_gauge>(100);
   for (int i = 0; i < 3; ++i) {
     byte_share one(gauge);

@@ -66,7 +66,7 @@ class channels_with_one_budget : public channel_of_1000_bytes {
   std::shared_ptr<byte_gauge> all_ = std::make_shared<byte_gauge>(100'000);
 };
 
-TEST_F(channels_with_one_budget, what_they_queue_together_is_bounded) {
+TEST_F(channels_with_one_budget, queued_bytes_of_all_channels_are_bounded) {
   const auto first = make(), second = make(), third = make();
   EXPECT_EQ(first->handle().send(std::string(90'000, 'x')), delivery::accepted);
   EXPECT_EQ(second->handle().send(std::string(90'000, 'x')), delivery::refused);
@@ -78,7 +78,7 @@ TEST_F(channels_with_one_budget, what_they_queue_together_is_bounded) {
   EXPECT_FALSE(third->overflowed());
 }
 
-TEST_F(channels_with_one_budget, what_was_sent_or_dropped_is_given_back) {
+TEST_F(channels_with_one_budget, sent_and_dropped_bytes_are_released) {
   const auto first = make();
   EXPECT_EQ(fill(*first, 1'000), 111);  // of 116,384 bytes, each with its frame
   EXPECT_TRUE(first->overflowed());
@@ -98,7 +98,7 @@ TEST_F(channels_with_one_budget, what_was_sent_or_dropped_is_given_back) {
   EXPECT_EQ(all_->used(), 0u);
 }
 
-TEST_F(channels_with_one_budget, what_is_being_written_counts_until_it_is) {
+TEST_F(channels_with_one_budget, bytes_being_written_count_until_they_are_sent) {
   const auto first = make();
   first->handle().send(std::string(60'000, 'x'));
   std::vector<frame> batch;
@@ -133,7 +133,7 @@ TEST_F(channel_of_1000_bytes, pokes_again_only_after_an_empty_look) {
   EXPECT_EQ(pokes(), 2);
 }
 
-TEST_F(channel_of_1000_bytes, refuses_beyond_its_limit_and_drops_what_waits) {
+TEST_F(channel_of_1000_bytes, refuses_messages_beyond_its_limit_and_drops_the_queue) {
   EXPECT_EQ(client_.send(std::string(500, 'x')), delivery::accepted);
   EXPECT_FALSE(channel_->overflowed());
   EXPECT_EQ(client_.send(std::string(500, 'x')), delivery::refused);
@@ -143,7 +143,7 @@ TEST_F(channel_of_1000_bytes, refuses_beyond_its_limit_and_drops_what_waits) {
   EXPECT_EQ(pokes(), 2);  // the overflow is announced although a poke was outstanding
 }
 
-TEST_F(channel_of_1000_bytes, what_is_taken_counts_until_it_is_sent) {
+TEST_F(channel_of_1000_bytes, taken_frames_count_until_they_are_sent) {
   std::vector<frame> batch;
   EXPECT_EQ(client_.send(std::string(900, 'x')), delivery::accepted);
   channel_->take(batch);
@@ -183,7 +183,7 @@ TEST_F(channel_of_1000_bytes, outlives_its_connection) {
   EXPECT_EQ(pokes(), 0);
 }
 
-TEST_F(channel_of_1000_bytes, tells_when_enough_has_been_handled) {
+TEST_F(channel_of_1000_bytes, notifies_when_enough_places_are_released) {
   std::vector<window_place> places;
   for (int i = 0; i < 4; ++i) places.push_back(channel_->place());
   EXPECT_EQ(channel_->out(), 4u);
@@ -207,7 +207,7 @@ TEST_F(channel_of_1000_bytes, a_place_that_is_overwritten_is_given_back) {
   EXPECT_EQ(channel_->out(), 0u);
 }
 
-TEST_F(channel_of_1000_bytes, tells_when_the_last_mark_is_reached) {
+TEST_F(channel_of_1000_bytes, notifies_when_the_last_mark_is_released) {
   EXPECT_FALSE(channel_->is_behind());
   {
     const mark last = channel_->make_mark();

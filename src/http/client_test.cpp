@@ -32,7 +32,7 @@ raw_server::serving answering_once(const std::string& text) {
   };
 }
 
-TEST_F(http_client, gets_what_a_server_answers) {
+TEST_F(http_client, returns_the_response_of_a_server) {
   start(on_free_port(), [](http::server& on) {
     on.route("GET", "/hello", [](const request& r) {
       response answer = response::text("hello " + r.parameter("who").value_or("nobody"));
@@ -169,7 +169,7 @@ TEST_F(http_client, refuses_more_bytes_of_requests_than_it_may_have) {
   EXPECT_EQ(problem(get(std::move(headers))), too_many_bytes);
 }
 
-TEST_F(http_client, refuses_an_answer_that_it_has_no_room_for) {
+TEST_F(http_client, refuses_a_response_that_exceeds_bytes_max) {
   options_.bytes_max = 100'000;
   raw_server announcing(answering("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n"));
   EXPECT_EQ(problem(get(announcing.url())), too_many_bytes);
@@ -182,7 +182,7 @@ TEST_F(http_client, refuses_an_answer_that_it_has_no_room_for) {
   EXPECT_EQ(get(short_one.url()).body, "ok");
 }
 
-TEST_F(http_client, counts_an_answer_until_it_is_destroyed) {
+TEST_F(http_client, counts_a_response_against_bytes_max_until_it_is_destroyed) {
   options_.bytes_max = 100'000;
   raw_server server(
       answering("HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + std::string(60'000, 'x')));
@@ -196,7 +196,7 @@ TEST_F(http_client, counts_an_answer_until_it_is_destroyed) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(get(server.url()).body.size(), 60'000u);
 }
 
-TEST_F(http_client, reads_chunks_and_what_lasts_to_the_end_of_the_connection) {
+TEST_F(http_client, reads_chunked_bodies_and_bodies_that_end_with_the_connection) {
   raw_server chunked(
       answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                      "5\r\nhello\r\n6;a=b\r\n world\r\n0\r\nX: y\r\n\r\n"));
@@ -205,7 +205,7 @@ TEST_F(http_client, reads_chunks_and_what_lasts_to_the_end_of_the_connection) {
   EXPECT_EQ(get(to_the_end.url()).body, "all of it");
 }
 
-TEST_F(http_client, trailers_are_no_headers_of_the_answer) {
+TEST_F(http_client, trailers_are_not_headers_of_the_response) {
   raw_server peer(
       answering_once("HTTP/1.1 200 OK\r\nX: head\r\nTransfer-Encoding: chunked\r\n\r\n"
                      "2\r\nok\r\n0\r\nX: trailer\r\nY: trailer\r\n\r\n"));
@@ -214,7 +214,7 @@ TEST_F(http_client, trailers_are_no_headers_of_the_answer) {
   EXPECT_EQ(got.headers, (header_list{{"X", "head"}, {"Transfer-Encoding", "chunked"}}));
 }
 
-TEST_F(http_client, reads_an_answer_that_comes_byte_by_byte) {
+TEST_F(http_client, a_response_may_arrive_byte_by_byte) {
   raw_server slow([](raw_client& peer, int) {
     raw_server::read_head(peer);
     for (const char c : std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -226,7 +226,7 @@ TEST_F(http_client, reads_an_answer_that_comes_byte_by_byte) {
   EXPECT_EQ(get(slow.url()).body, "ok");
 }
 
-TEST_F(http_client, passes_over_interim_answers) {
+TEST_F(http_client, skips_interim_responses) {
   raw_server early(
       answering_once("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n"
                      "Link: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
@@ -258,7 +258,7 @@ TEST_F(http_client, an_answer_to_HEAD_has_no_body) {
 
 // ── Failures ──────────────────────────────────────────────────────────────────────────────────
 
-TEST_F(http_client, says_that_nobody_listens) {
+TEST_F(http_client, reports_a_refused_connection) {
   std::uint16_t free = 0;
   {
     const raw_server was([](raw_client&, int) {});
@@ -269,7 +269,7 @@ TEST_F(http_client, says_that_nobody_listens) {
       "connect: cannot connect to 127.0.0.1:" + std::to_string(free) + ": Connection refused");
 }
 
-TEST_F(http_client, says_that_a_name_is_not_known) {
+TEST_F(http_client, reports_a_name_that_cannot_be_resolved) {
   EXPECT_THAT(problem(get("http://no-such-host.invalid/")),
               StartsWith("resolve: the name no-such-host.invalid cannot be resolved: "));
 }
@@ -300,7 +300,7 @@ TEST_F(http_client, gives_up_in_time) {
   EXPECT_EQ(counts().connections, 0u);
 }
 
-TEST_F(http_client, refuses_what_is_too_large) {
+TEST_F(http_client, refuses_responses_over_the_limits_of_the_request) {
   fetch what;
   what.body_bytes = 10;
   what.header_bytes = 100;
@@ -340,7 +340,7 @@ TEST_F(http_client, refuses_what_is_no_HTTP) {
   }
 }
 
-TEST_F(http_client, says_that_the_connection_was_closed) {
+TEST_F(http_client, reports_a_connection_closed_before_the_response_is_complete) {
   raw_server at_once([](raw_client& peer, int) { raw_server::read_head(peer); });
   EXPECT_THAT(problem(get(at_once.url())), StartsWith("closed: the connection was closed before"));
   raw_server within(answering_once("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
@@ -361,7 +361,7 @@ TEST_F(http_client, says_that_the_connection_was_closed) {
   EXPECT_EQ(get(reset.url()).error, client_error::closed);
 }
 
-TEST_F(http_client, hears_an_answer_that_comes_before_the_body_was_sent) {
+TEST_F(http_client, accepts_a_response_before_the_body_was_sent) {
   raw_server early([](raw_client& peer, int) {
     raw_server::read_head(peer);
     peer.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno");
@@ -394,7 +394,7 @@ TEST_F(http_client, makes_a_request_once_more_if_a_kept_connection_has_just_been
   EXPECT_EQ(get(std::move(what)).error, client_error::closed) << "it may have been taken";
 }
 
-TEST_F(http_client, drops_a_kept_connection_that_is_closed_or_says_something) {
+TEST_F(http_client, drops_an_idle_connection_that_closes_or_receives_data) {
   raw_server closing(answering_once("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
   EXPECT_EQ(get(closing.url()).body, "ok");
   EXPECT_TRUE(comes_true([&] { return counts().connections == 0; }));
@@ -440,7 +440,7 @@ class http_client_redirects : public asking_client {
   }
 };
 
-TEST_F(http_client_redirects, are_not_followed_unless_that_is_asked_for) {
+TEST_F(http_client_redirects, are_followed_only_on_request) {
   const fetched got = get(url("/a/first"));
   EXPECT_EQ(got.status, 302u);
   EXPECT_EQ(got.header("location"), "../second?x=1");
@@ -466,7 +466,7 @@ TEST_F(http_client_redirects, become_GET_or_stay_what_they_were) {
   EXPECT_EQ(get(what).body, "POST /second data ");
 }
 
-TEST_F(http_client_redirects, tell_another_host_no_secrets) {
+TEST_F(http_client_redirects, do_not_send_credentials_to_another_host) {
   raw_server leading([&](raw_client& peer, int) {
     raw_server::read_head(peer);
     peer.send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + url("/second") +
@@ -494,7 +494,7 @@ TEST_F(http_client_redirects, lead_to_allowed_hosts_only) {
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
-TEST_F(http_client, says_what_is_wrong_with_a_request) {
+TEST_F(http_client, errors_name_the_invalid_part_of_a_request) {
   const auto wrong = [&](const std::string& to, const std::string& method = "GET",
                          const std::string& name = "X", const std::string& value = "y") {
     fetch what;
@@ -521,14 +521,14 @@ TEST_F(http_client, says_what_is_wrong_with_a_request) {
   EXPECT_EQ(counts().connected, 0u);
 }
 
-TEST_F(http_client, goes_only_where_it_may) {
+TEST_F(http_client, connects_only_to_allowed_hosts) {
   options_.allowed = allowed_hosts::none();
   EXPECT_EQ(problem(get("http://127.0.0.1:1/")),
             "not allowed: no connection to 127.0.0.1:1 is allowed: the host is not in the list of "
             "allowed hosts");
 }
 
-TEST(allowed_hosts, are_those_of_the_list) {
+TEST(allowed_hosts, match_the_entries_of_the_list) {
   const auto some =
       allowed_hosts::only({"example.org:443", "Any.Port", "*.below.org:80", "[::1]:8080"});
   EXPECT_TRUE(some.allow("example.org", 443));
@@ -551,7 +551,7 @@ TEST(allowed_hosts, are_those_of_the_list) {
   }
 }
 
-TEST_F(http_client, says_which_of_its_options_is_wrong) {
+TEST_F(http_client, invalid_options_are_refused) {
   net::loop loop(system_, "client");
   client_options none;
   none.connections_max = 0;
@@ -563,7 +563,7 @@ TEST_F(http_client, says_which_of_its_options_is_wrong) {
 
 // ── Termination ───────────────────────────────────────────────────────────────────────────────
 
-TEST_F(http_client, answers_when_it_is_stopped) {
+TEST_F(http_client, pending_requests_get_an_error_when_it_is_stopped) {
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   fetch what;
   what.url = silent.url();
@@ -573,7 +573,7 @@ TEST_F(http_client, answers_when_it_is_stopped) {
   EXPECT_EQ(problem(asked.get().value()), "stopped: the client has stopped");
 }
 
-TEST_F(http_client, stays_while_a_question_is_open) {
+TEST_F(http_client, stays_alive_while_a_request_is_pending) {
   raw_server slow([](raw_client& peer, int) {
     raw_server::read_head(peer);
     peer.readable_within(30ms);

@@ -38,7 +38,7 @@ TEST(completion, is_called_once_wherever_it_was_moved_to) {
   EXPECT_EQ(one.use_count(), 1);
 }
 
-TEST(completion, that_is_dropped_fails_its_object) {
+TEST(completion, fails_its_object_when_it_is_dropped) {
   const auto one = std::make_shared<object>();
   {
     auto first = handler_of(one);
@@ -48,13 +48,13 @@ TEST(completion, that_is_dropped_fails_its_object) {
   EXPECT_EQ(one->failed, "an operation was dropped before it completed.");
 }
 
-TEST(completion, what_leaves_the_call_fails_its_object) {
+TEST(completion, fails_its_object_when_the_handler_throws) {
   const auto one = std::make_shared<object>();
   handler_of(one)(-1);
   EXPECT_EQ(one->failed, "a negative result.");
 }
 
-TEST(completion, that_is_dropped_by_an_exception_below_fails_its_object) {
+TEST(completion, fails_its_object_when_an_exception_destroys_it) {
   const auto one = std::make_shared<object>();
   const auto operation = [](auto handler) {
     [[maybe_unused]] const auto kept = std::move(handler);

@@ -72,7 +72,7 @@ const std::string websocket_headers =
 
 // ── Where a request ends: RFC 9112, 6 and 7 ───────────────────────────────────────────────────
 
-TEST_F(conformance, a_transfer_encoding_that_does_not_end_in_chunked_is_400_and_the_last_request) {
+TEST_F(conformance, a_transfer_encoding_not_ending_in_chunked_gets_400_and_a_close) {
   for (const char* value :
        {"xchunked", "identity", "gzip", "\"chunked\"", "chunked, identity", "chunked, chunked",
         "chunked\r\nTransfer-Encoding: identity", "", ",", "chunked;a=b", "chun ked"}) {
@@ -84,7 +84,7 @@ TEST_F(conformance, a_transfer_encoding_that_does_not_end_in_chunked_is_400_and_
               ElementsAre(200u, 200u));
 }
 
-TEST_F(conformance, a_transfer_encoding_beside_a_content_length_is_400_and_the_last_request) {
+TEST_F(conformance, transfer_encoding_with_content_length_gets_400_and_a_close) {
   for (const char* coding : {"chunked", "xchunked", "gzip, chunked"}) {
     for (const bool first : {true, false}) {
       const std::string te = std::string{"Transfer-Encoding: "} + coding + "\r\n";
@@ -95,7 +95,7 @@ TEST_F(conformance, a_transfer_encoding_beside_a_content_length_is_400_and_the_l
   }
 }
 
-TEST_F(conformance, a_transfer_encoding_in_http_1_0_is_400_and_the_last_request) {
+TEST_F(conformance, transfer_encoding_in_http_1_0_gets_400_and_a_close) {
   const std::string old = "POST /echo HTTP/1.0\r\nConnection: keep-alive\r\n";
   EXPECT_THAT(statuses(old + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + next),
               ElementsAre(400u));
@@ -112,7 +112,7 @@ TEST_F(conformance, a_coding_that_is_not_understood_is_501_and_reaches_no_handle
   }
 }
 
-TEST_F(conformance, there_is_one_content_length_and_it_is_a_number) {
+TEST_F(conformance, only_one_numeric_content_length_is_accepted) {
   for (const char* value : {"+1", "-1", "1, 1", "0x1", "1 1", "", "1\r\nContent-Length: 1"}) {
     EXPECT_THAT(statuses(post + "Content-Length: " + value + "\r\n\r\na" + next), ElementsAre(400u))
         << value;
@@ -206,7 +206,7 @@ TEST_F(conformance, trailers_begin_no_websocket) {
 
 // ── Unwanted bodies ───────────────────────────────────────────────────────────────────────────
 
-TEST_F(conformance, what_needs_no_body_is_answered_before_it_comes) {
+TEST_F(conformance, requests_that_need_no_body_are_answered_before_it_arrives) {
   const auto answer_to = [&](const std::string& line) {
     raw_client c = connect();
     c.send(line +
@@ -225,7 +225,7 @@ TEST_F(conformance, what_needs_no_body_is_answered_before_it_comes) {
   EXPECT_EQ(statistics().request_body_bytes, 0u);
 }
 
-TEST_F(conformance, a_body_that_is_announced_as_too_large_is_refused_before_it_comes) {
+TEST_F(conformance, a_too_large_announced_body_is_refused_before_it_arrives) {
   raw_client c = connect();
   c.send(post + "Content-Length: 100000000\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(c.read_answer().status, 413u);
@@ -332,7 +332,7 @@ TEST_F(conformance, an_unknown_method_is_501_and_a_known_one_elsewhere_405) {
   EXPECT_EQ(status("CONNECT here:80 HTTP/1.1\r\nHost: here\r\n\r\n"), 501u);
 }
 
-TEST_F(conformance, options_of_the_whole_server_are_answered) {
+TEST_F(conformance, options_for_the_whole_server_lists_the_methods) {
   raw_client c = connect();
   c.send("OPTIONS * HTTP/1.1\r\nHost: here\r\n\r\n");
   const answer a = c.read_answer();
@@ -352,7 +352,7 @@ TEST_F(conformance, a_target_is_ascii_without_a_fragment) {
 
 // ── Responses ─────────────────────────────────────────────────────────────────────────────────
 
-TEST_F(conformance, an_error_in_answer_to_head_has_no_body) {
+TEST_F(conformance, an_error_response_to_head_has_no_body) {
   for (const char* asked :
        {"HEAD /hello HTTP/1.1\r\n\r\n", "HEAD /nowhere HTTP/1.1\r\nHost: here\r\n\r\n",
         "HEAD /%zz HTTP/1.1\r\nHost: here\r\n\r\n",
@@ -368,7 +368,7 @@ TEST_F(conformance, an_error_in_answer_to_head_has_no_body) {
   }
 }
 
-TEST_F(conformance, who_is_to_upgrade_is_told_to_what) {
+TEST_F(conformance, a_426_response_names_the_required_upgrade) {
   for (const char* version : {"12", "8"}) {
     raw_client c = connect();
     c.send(
@@ -387,7 +387,7 @@ TEST_F(conformance, who_is_to_upgrade_is_told_to_what) {
   EXPECT_EQ(a.headers.at("upgrade"), "websocket");
 }
 
-TEST_F(conformance, headers_of_a_websocket_that_may_be_there_once_are_400_if_there_twice) {
+TEST_F(conformance, duplicate_websocket_headers_get_400) {
   const std::string begin = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
   EXPECT_EQ(upgrade(begin + websocket_key + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"),
             400u);
@@ -415,7 +415,7 @@ TEST_F(conformance, conditions_are_looked_at_in_their_order) {
 
 // ── Origins ───────────────────────────────────────────────────────────────────────────────────
 
-TEST_F(conformance, a_page_whose_name_resolves_to_this_server_is_not_its_own) {
+TEST_F(conformance, a_host_name_that_resolves_to_the_server_is_not_same_origin) {
   const auto from = [&](const std::string& host, const std::string& origin) {
     raw_client c = connect();
     c.send("GET /chat HTTP/1.1\r\nHost: " + host + "\r\nOrigin: " + origin + "\r\n" +

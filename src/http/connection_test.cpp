@@ -141,7 +141,7 @@ TEST_F(connection_in_memory, speaks_http) {
   EXPECT_THAT(exchange("GET /nothing HTTP/1.1\r\nHost: here\r\n\r\n"), HasSubstr("404 Not Found"));
 }
 
-TEST_F(connection_in_memory, takes_the_last_chunk_byte_by_byte) {
+TEST_F(connection_in_memory, reads_the_last_chunk_byte_by_byte) {
   server_->routes.add("POST", "/hello", [](const request& r) { return response::text(r.body()); });
   EXPECT_EQ(exchange("POST /hello HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"),
             "");
@@ -155,7 +155,7 @@ TEST_F(connection_in_memory, takes_the_last_chunk_byte_by_byte) {
   EXPECT_THAT(exchange("\n"), HasSubstr("200 OK"));
 }
 
-TEST_F(connection_in_memory, counts_request_line_and_headers_together_however_they_come) {
+TEST_F(connection_in_memory, header_bytes_limits_request_line_and_headers_together) {
   const std::size_t half = server_->limits().header_bytes * 3 / 5;
   const std::string line = "GET /hello?" + std::string(half, 'x') + " HTTP/1.1\r\n";
   const std::string headers = "Host: here\r\nX: " + std::string(half, 'x') + "\r\n\r\n";
@@ -164,7 +164,7 @@ TEST_F(connection_in_memory, counts_request_line_and_headers_together_however_th
   EXPECT_EQ(server_->counts.headers_too_large.value(), 1u);
 }
 
-TEST_F(connection_in_memory, counts_what_comes_ahead_of_a_websocket_as_one_malformed_request) {
+TEST_F(connection_in_memory, counts_early_websocket_data_as_one_malformed_request) {
   EXPECT_THAT(exchange(upgrade_to("/parrot") + "x"), HasSubstr("400 Bad Request"));
   EXPECT_EQ(server_->counts.requests.value(), 1u);
   EXPECT_EQ(server_->counts.malformed_requests.value(), 1u);
@@ -178,7 +178,7 @@ TEST_F(connection_in_memory, counts_a_websocket_request_with_a_body_as_malformed
   EXPECT_EQ(server_->counts.malformed_requests.value(), 1u);
 }
 
-TEST_F(connection_in_memory, says_that_it_closes_after_a_handshake_of_another_version) {
+TEST_F(connection_in_memory, announces_the_close_after_an_unsupported_websocket_version) {
   std::string asked = upgrade_to("/parrot");
   asked.replace(asked.find("Version: 13"), 11, "Version: 12");
   const std::string answer = exchange(asked);
@@ -208,7 +208,7 @@ TEST_F(connection_in_memory, refuses_a_text_that_ends_within_a_character) {
   EXPECT_EQ(server_->counts.protocol_errors.value(), 1u);
 }
 
-TEST_F(connection_in_memory, offers_what_was_refused_as_soon_as_the_session_has_caught_up) {
+TEST_F(connection_in_memory, retries_a_refused_message_as_soon_as_the_session_catches_up) {
   server_->routes.add("/small", [this](http::websocket client) {
     // The loop of the connection also runs the session, so the second message would exceed the
     // mailbox.
@@ -236,7 +236,7 @@ TEST_F(connection_in_memory, ends_with_its_client) {
   EXPECT_EQ(connection_.join(), exit_reason::stopped);
 }
 
-TEST_F(connection_in_memory, an_exception_out_of_an_operation_fails_it_and_nobody_else) {
+TEST_F(connection_in_memory, an_exception_in_an_operation_fails_only_that_connection) {
   run();
   *reads_ = fate::no_memory;
   exchange("GET /hello HTTP/1.1\r\n");  // has to read the rest, and cannot

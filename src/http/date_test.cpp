@@ -46,7 +46,7 @@ TEST(http_date, is_written_in_four_digits_of_the_year) {
   EXPECT_EQ(to_http_date(date{seconds::min()}), "Sat, 01 Jan 0000 00:00:00 GMT");
 }
 
-TEST(http_date, other_texts_are_none) {
+TEST(http_date, other_formats_are_refused) {
   EXPECT_FALSE(parse_http_date(""));
   EXPECT_FALSE(parse_http_date("Sun, 06-Nov-94 08:49:37 GMT"));
   EXPECT_FALSE(parse_http_date("Sunday, 06-Nov-1994 08:49:37 GMT"));

@@ -36,7 +36,7 @@ bool catches(int signal) {
   return now.sa_handler != SIG_DFL;
 }
 
-class ending : public served {
+class server_shutdown : public served {
  protected:
   void serve(http::options o = on_free_port()) {
     start(std::move(o), [this](http::server& s) {
@@ -63,7 +63,7 @@ class ending : public served {
   std::shared_ptr<std::counting_semaphore<>> gate_ = std::make_shared<std::counting_semaphore<>>(0);
 };
 
-TEST_F(ending, a_drain_tells_websockets_1001_and_takes_no_more) {
+TEST_F(server_shutdown, a_drain_closes_websockets_with_1001_and_refuses_connections) {
   serve();
   raw_client c = open("/obey");
   raw_client idle = connect();
@@ -83,7 +83,7 @@ TEST_F(ending, a_drain_tells_websockets_1001_and_takes_no_more) {
               ElementsAre("opened", "closed 1001 the server is going away", "ended"));
 }
 
-TEST_F(ending, a_drain_finishes_what_was_received) {
+TEST_F(server_shutdown, a_drain_completes_received_requests_and_messages) {
   serve();
   raw_client socket = open("/late");
   for (int i = 0; i < 5; ++i) socket.say(std::to_string(i));
@@ -109,7 +109,7 @@ TEST_F(ending, a_drain_finishes_what_was_received) {
   EXPECT_TRUE(drained);
 }
 
-TEST_F(ending, a_drain_is_seen_by_health_checks) {
+TEST_F(server_shutdown, a_drain_is_seen_by_health_checks) {
   serve();
   raw_client check = connect();
   check.send("GET /healthz HTTP/1.1\r\n");  // has begun, so it gets a response
@@ -132,7 +132,7 @@ TEST_F(ending, a_drain_is_seen_by_health_checks) {
   EXPECT_TRUE(drained);
 }
 
-TEST_F(ending, a_drain_cuts_what_is_left_at_its_deadline) {
+TEST_F(server_shutdown, a_drain_closes_remaining_connections_at_its_deadline) {
   serve();
   raw_client stubborn = open("/obey");  // never answers the close frame
   const time_point before = clock::now();
@@ -144,7 +144,7 @@ TEST_F(ending, a_drain_cuts_what_is_left_at_its_deadline) {
   EXPECT_EQ(statistics().connections, 0u);
 }
 
-TEST_F(ending, stop_cuts_and_every_session_is_told) {
+TEST_F(server_shutdown, stop_closes_all_connections_and_notifies_every_session) {
   serve();
   raw_client c = open("/obey");
   raw_client idle = connect();
@@ -159,7 +159,7 @@ TEST_F(ending, stop_cuts_and_every_session_is_told) {
   EXPECT_TRUE(server_->drain(1ms));  // nothing is left to drain
 }
 
-TEST_F(ending, the_destructor_ends_all_and_the_port_is_free_again) {
+TEST_F(server_shutdown, the_destructor_ends_all_and_the_port_is_free_again) {
   serve();
   const std::uint16_t port = server_->port();
   raw_client c = open("/obey");
@@ -177,11 +177,11 @@ TEST_F(ending, the_destructor_ends_all_and_the_port_is_free_again) {
   EXPECT_EQ(connect().get("/healthz").status, 200u);
 }
 
-TEST_F(ending, a_server_that_never_started_just_goes) {
+TEST_F(server_shutdown, a_server_that_never_started_can_be_destroyed) {
   const http::server never{system_, on_free_port()};
 }
 
-TEST_F(ending, the_system_may_go_first) {
+TEST_F(server_shutdown, the_system_may_go_first) {
   serve();
   raw_client c = open("/obey");
   EXPECT_TRUE(system_.shutdown(30s).complete());
@@ -190,7 +190,7 @@ TEST_F(ending, the_system_may_go_first) {
   server_.reset();
 }
 
-TEST_F(ending, a_crowd_is_drained_too) {
+TEST_F(server_shutdown, a_crowd_is_drained_too) {
   serve();
   std::vector<raw_client> crowd;
   for (int i = 0; i < 200; ++i) crowd.push_back(open("/obey"));
@@ -203,7 +203,7 @@ TEST_F(ending, a_crowd_is_drained_too) {
   EXPECT_TRUE(drained);
 }
 
-TEST_F(ending, run_serves_until_a_signal_and_returns_zero) {
+TEST_F(server_shutdown, run_serves_until_a_signal_and_returns_zero) {
   serve();
   int result = -1;
   {
@@ -215,7 +215,7 @@ TEST_F(ending, run_serves_until_a_signal_and_returns_zero) {
   EXPECT_EQ(result, 0);
 }
 
-TEST_F(ending, run_gives_the_signals_back_if_it_cannot_start) {
+TEST_F(server_shutdown, run_gives_the_signals_back_if_it_cannot_start) {
   serve();
   http::options taken = on_free_port();
   taken.port = server_->port();
@@ -224,7 +224,7 @@ TEST_F(ending, run_gives_the_signals_back_if_it_cannot_start) {
   EXPECT_FALSE(catches(SIGTERM));
 }
 
-TEST_F(ending, a_start_that_failed_may_be_tried_again) {
+TEST_F(server_shutdown, a_start_that_failed_may_be_tried_again) {
   serve();
   http::options taken = on_free_port();
   taken.port = server_->port();
@@ -235,7 +235,7 @@ TEST_F(ending, a_start_that_failed_may_be_tried_again) {
   EXPECT_EQ(second.port(), taken.port);
 }
 
-TEST_F(ending, stop_from_another_thread_ends_run) {
+TEST_F(server_shutdown, stop_from_another_thread_ends_run) {
   serve();
   int result = -1;
   {
@@ -245,7 +245,7 @@ TEST_F(ending, stop_from_another_thread_ends_run) {
   EXPECT_EQ(result, 0);
 }
 
-using ending_death = ending;
+using ending_death = server_shutdown;
 
 TEST_F(ending_death, a_second_signal_ends_at_once) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

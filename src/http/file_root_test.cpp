@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A directory with a neighbour that must never be served.
-class file_root_in : public testing::TestWithParam<file_root::resolution> {
+class file_root_lookup : public testing::TestWithParam<file_root::resolution> {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "troupe-files-XXXXXX").string();
@@ -46,7 +46,7 @@ class file_root_in : public testing::TestWithParam<file_root::resolution> {
   fs::path base_;
 };
 
-TEST_P(file_root_in, finds_files_with_size_and_tag) {
+TEST_P(file_root_lookup, finds_files_with_size_and_tag) {
   const auto found = root().open("a.txt");
   ASSERT_TRUE(is_file(found));
   const auto& file = std::get<file_root::file>(found);
@@ -56,7 +56,7 @@ TEST_P(file_root_in, finds_files_with_size_and_tag) {
   EXPECT_TRUE(is_file(root().open("sub/b.txt")));
 }
 
-TEST_P(file_root_in, a_directory_is_its_index) {
+TEST_P(file_root_lookup, a_directory_is_its_index) {
   const auto found = root().open("");
   ASSERT_TRUE(is_file(found));
   EXPECT_EQ(std::get<file_root::file>(found).name, "index.html");
@@ -64,20 +64,20 @@ TEST_P(file_root_in, a_directory_is_its_index) {
   EXPECT_TRUE(std::holds_alternative<file_root::is_directory>(root().open("sub")));
 }
 
-TEST_P(file_root_in, a_dot_is_the_directory_whatever_failed_before) {
+TEST_P(file_root_lookup, a_dot_is_the_directory_whatever_failed_before) {
   errno = EAGAIN;
   EXPECT_TRUE(std::holds_alternative<file_root::is_directory>(root().open(".")));
   EXPECT_TRUE(std::holds_alternative<file_root::is_directory>(root().open("sub/.")));
 }
 
-TEST_P(file_root_in, dots_do_not_lead_out) {
+TEST_P(file_root_lookup, dots_do_not_lead_out) {
   EXPECT_TRUE(is_missing(root().open("../secret.txt")));
   EXPECT_TRUE(is_missing(root().open("sub/../../secret.txt")));
   EXPECT_TRUE(is_missing(root().open("/etc/passwd")));
   EXPECT_TRUE(is_missing(root().open("sub/../../../../../../../etc/passwd")));
 }
 
-TEST_P(file_root_in, names_that_begin_with_a_dot_are_not_served) {
+TEST_P(file_root_lookup, names_that_begin_with_a_dot_are_not_served) {
   fs::create_directories(base_ / "public" / ".git");
   fs::create_directories(base_ / "public" / ".well-known" / "acme-challenge");
   for (const char* hidden : {".env", ".git/config", "sub/.htpasswd", ".well-known/.secret",
@@ -96,7 +96,7 @@ TEST_P(file_root_in, names_that_begin_with_a_dot_are_not_served) {
   EXPECT_TRUE(is_file(root().open("./a.txt")));
 }
 
-TEST_P(file_root_in, symbolic_links_do_not_lead_out) {
+TEST_P(file_root_lookup, symbolic_links_do_not_lead_out) {
   fs::create_symlink("../secret.txt", base_ / "public" / "out");
   fs::create_symlink(base_ / "secret.txt", base_ / "public" / "absolute");
   fs::create_directory_symlink("..", base_ / "public" / "up");
@@ -105,7 +105,7 @@ TEST_P(file_root_in, symbolic_links_do_not_lead_out) {
   EXPECT_TRUE(is_missing(root().open("up/secret.txt")));
 }
 
-TEST_P(file_root_in, what_is_no_file_is_not_there) {
+TEST_P(file_root_lookup, paths_that_are_not_regular_files_are_missing) {
   ASSERT_EQ(::mkfifo((base_ / "public" / "fifo").c_str(), 0600), 0);
   EXPECT_TRUE(is_missing(root().open("fifo")));
   EXPECT_TRUE(is_missing(root().open("nothing")));
@@ -113,17 +113,17 @@ TEST_P(file_root_in, what_is_no_file_is_not_there) {
   EXPECT_TRUE(is_missing(root().open(std::string(5'000, 'x'))));
 }
 
-TEST_P(file_root_in, the_tag_changes_with_the_content) {
+TEST_P(file_root_lookup, the_tag_changes_with_the_content) {
   const auto before = std::get<file_root::file>(root().open("a.txt")).etag;
   write("public/a.txt", "hello again");
   EXPECT_NE(std::get<file_root::file>(root().open("a.txt")).etag, before);
 }
 
-INSTANTIATE_TEST_SUITE_P(either, file_root_in,
+INSTANTIATE_TEST_SUITE_P(either, file_root_lookup,
                          testing::Values(file_root::resolution::by_the_kernel,
                                          file_root::resolution::stepwise));
 
-TEST(file_root, a_directory_that_is_not_there_is_an_error) {
+TEST(file_root, a_missing_directory_is_an_error) {
   EXPECT_THROW(file_root{"/nowhere/at/all"}, std::system_error);
 }
 

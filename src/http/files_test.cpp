@@ -62,13 +62,13 @@ TEST_F(files, are_served_with_type_and_validators) {
   EXPECT_EQ(c.get("/route").body, "route");
 }
 
-TEST_F(files, large_ones_come_whole) {
+TEST_F(files, large_files_are_sent_completely) {
   raw_client c = connect();
   EXPECT_TRUE(c.get("/large.bin").body == large_);
   EXPECT_TRUE(c.get("/large.bin").body == large_);
 }
 
-TEST_F(files, head_tells_the_size) {
+TEST_F(files, head_returns_the_size) {
   raw_client c = connect();
   c.send("HEAD /large.bin HTTP/1.1\r\nHost: here\r\n\r\n");
   EXPECT_EQ(c.read_answer(false).headers.at("content-length"), std::to_string(large_.size()));
@@ -95,7 +95,7 @@ TEST_F(files, a_directory_without_its_slash_is_redirected) {
   EXPECT_EQ(c.get("/other/").status, 404u);
 }
 
-TEST_F(files, what_the_client_has_is_not_sent_again) {
+TEST_F(files, unchanged_files_get_304) {
   raw_client c = connect();
   const answer whole = c.get("/");
   const std::string etag = whole.headers.at("etag");
@@ -119,7 +119,7 @@ TEST_F(files, what_the_client_has_is_not_sent_again) {
   EXPECT_EQ(c.get("/", "If-None-Match: " + etag + "\r\n").body, "<p>another");
 }
 
-TEST_F(files, conditions_on_dates_take_obsolete_forms_and_come_after_those_on_entity_tags) {
+TEST_F(files, date_conditions_accept_old_formats_and_yield_to_entity_tags) {
   raw_client c = connect();
   const std::string etag = c.get("/").headers.at("etag");
   const std::string long_ago = "Sunday, 06-Nov-94 08:49:37 GMT";

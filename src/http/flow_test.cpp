@@ -90,7 +90,7 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-class flow : public served {
+class flow_control : public served {
  protected:
   void serve(const http::limits& l) {
     http::options o = on_free_port();
@@ -108,7 +108,7 @@ class flow : public served {
   std::shared_ptr<turnstile> gate_ = std::make_shared<turnstile>();
 };
 
-TEST_F(flow, a_reader_that_never_reads_is_closed_and_memory_stays_bounded) {
+TEST_F(flow_control, a_reader_that_never_reads_is_closed_and_memory_stays_bounded) {
   serve({.close_timeout = 300ms, .send_queue_bytes = 1024 * 1024});
   const std::size_t before = resident_bytes();
   raw_client c{server_->port(), 4096};
@@ -131,7 +131,7 @@ TEST_F(flow, a_reader_that_never_reads_is_closed_and_memory_stays_bounded) {
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
 }
 
-TEST_F(flow, a_slow_reader_that_wakes_up_reads_1008) {
+TEST_F(flow_control, a_slow_reader_that_wakes_up_reads_1008) {
   serve({.close_timeout = 30s, .send_queue_bytes = 256 * 1024});
   raw_client c{server_->port(), 4096};
   ASSERT_EQ(c.upgrade("/firehose").status, 101u);
@@ -141,7 +141,7 @@ TEST_F(flow, a_slow_reader_that_wakes_up_reads_1008) {
   EXPECT_EQ(c.read_to_end(), "");
 }
 
-TEST_F(flow, slow_readers_do_not_slow_down_others) {
+TEST_F(flow_control, slow_readers_do_not_slow_down_others) {
   serve({.close_timeout = 30s, .send_queue_bytes = 64 * 1024});
   std::vector<raw_client> slow;
   for (int i = 0; i < 20; ++i) {
@@ -157,7 +157,7 @@ TEST_F(flow, slow_readers_do_not_slow_down_others) {
   ASSERT_TRUE(comes_true([&] { return statistics().slow_readers_closed == 20; }));
 }
 
-TEST_F(flow, a_message_larger_than_the_queue_closes) {
+TEST_F(flow_control, a_message_larger_than_the_queue_closes) {
   serve({.message_bytes = 100'000, .close_timeout = 300ms, .send_queue_bytes = 1000});
   raw_client c = open("/echo");
   c.say(std::string(900, 'x'));
@@ -166,7 +166,7 @@ TEST_F(flow, a_message_larger_than_the_queue_closes) {
   EXPECT_EQ(c.read_close().code(), 1008u);
 }
 
-TEST_F(flow, a_flood_stops_the_reading_until_the_session_has_caught_up) {
+TEST_F(flow_control, a_flood_stops_the_reading_until_the_session_has_caught_up) {
   serve({.receive_window = 8});
   raw_client c = open("/hesitant");
   // Numbers padded to 32 KiB. Data that fits neither into the sockets nor into the window stays
@@ -200,7 +200,7 @@ TEST_F(flow, a_flood_stops_the_reading_until_the_session_has_caught_up) {
   for (std::size_t i = 0; i < begun; ++i) ASSERT_EQ(c.hear(), std::to_string(10'000'000 + i));
 }
 
-TEST_F(flow, a_paused_client_is_not_taken_for_silent) {
+TEST_F(flow_control, a_paused_client_is_not_taken_for_silent) {
   serve({.idle_timeout = 300ms, .receive_window = 1});
   raw_client c = open("/hesitant");
   c.say("first");
@@ -211,7 +211,7 @@ TEST_F(flow, a_paused_client_is_not_taken_for_silent) {
   EXPECT_EQ(c.hear(), "first");
 }
 
-TEST_F(flow, pings_are_answered_however_many) {
+TEST_F(flow_control, any_number_of_pings_is_answered) {
   serve({});
   raw_client c = open("/echo");
   std::string pings;
@@ -220,7 +220,7 @@ TEST_F(flow, pings_are_answered_however_many) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(c.read_frame().payload, std::to_string(i));
 }
 
-TEST_F(flow, a_reset_while_sending_ends_the_session) {
+TEST_F(flow_control, a_reset_while_sending_ends_the_session) {
   serve({});
   raw_client c{server_->port(), 4096};
   ASSERT_EQ(c.upgrade("/echo").status, 101u);

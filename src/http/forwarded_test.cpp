@@ -38,7 +38,7 @@ std::string client(const std::vector<std::pair<std::string, std::string>>& heade
   return text(client_of(asked, *parse_ip("10.0.0.1"), proxies(), which));
 }
 
-TEST(x_forwarded_for, the_last_address_that_is_not_trusted_is_the_client) {
+TEST(x_forwarded_for, the_last_untrusted_address_is_the_client) {
   EXPECT_EQ(x_forwarded_for({"192.0.2.1"}), "192.0.2.1");
   EXPECT_EQ(x_forwarded_for({"192.0.2.1, 192.0.2.2"}), "192.0.2.2");
   EXPECT_EQ(x_forwarded_for({"192.0.2.1,10.1.1.1 , 10.2.2.2"}), "192.0.2.1");
@@ -46,7 +46,7 @@ TEST(x_forwarded_for, the_last_address_that_is_not_trusted_is_the_client) {
   EXPECT_EQ(x_forwarded_for({"10.1.1.1, 10.2.2.2"}), "10.1.1.1") << "all of them are proxies";
 }
 
-TEST(x_forwarded_for, what_the_client_itself_has_written_is_not_read) {
+TEST(x_forwarded_for, entries_before_the_client_address_are_ignored) {
   EXPECT_EQ(x_forwarded_for({"garbage \"\\ ,;=, 192.0.2.1"}), "192.0.2.1");
   EXPECT_EQ(x_forwarded_for({"10.9.9.9, 192.0.2.1, 10.1.1.1"}), "192.0.2.1");
   EXPECT_EQ(x_forwarded_for({"unknown", "nonsense", "192.0.2.1"}), "192.0.2.1");
@@ -74,7 +74,7 @@ TEST(x_forwarded_for, a_hidden_address_counts_as_the_proxy_that_hides_it) {
   EXPECT_EQ(x_forwarded_for({"192.0.2.1, _hidden"}), "10.0.0.1");
 }
 
-TEST(x_forwarded_for, what_a_trusted_proxy_cannot_have_written_is_malformed) {
+TEST(x_forwarded_for, invalid_entries_of_trusted_proxies_are_malformed) {
   for (const char* wrong : {"example.org",
                             "192.0.2",
                             "192.0.2.1:",
@@ -146,7 +146,7 @@ TEST(forwarded, a_client_cannot_hide_the_element_of_a_proxy_in_a_quoted_text) {
   EXPECT_EQ(forwarded({"for=\"", "for=192.0.2.1"}), "192.0.2.1") << "another line is not read";
 }
 
-TEST(client_of_a_request, is_the_proxy_if_no_header_says_otherwise) {
+TEST(client_of_a_request, is_the_proxy_if_no_header_names_a_client) {
   EXPECT_EQ(client({}), "10.0.0.1");
   EXPECT_EQ(client({{"X-Forwarded-For", ""}}), "10.0.0.1");
   EXPECT_EQ(client({{"Forwarded", " , "}}), "10.0.0.1");

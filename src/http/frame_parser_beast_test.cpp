@@ -204,7 +204,7 @@ bool is_known(const outcome& beast, const outcome& ours) {
   return !beast.is_mistake && beast.code == close_code::abnormal && ours.is_mistake;
 }
 
-TEST(frame_parser, hears_what_beast_hears) {
+TEST(frame_parser, agrees_with_beast) {
   const char* const given = std::getenv("TROUPE_SEED");
   const auto seed = given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 0))
                                      : std::random_device{}();

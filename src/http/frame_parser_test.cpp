@@ -143,7 +143,7 @@ TEST(frame_parser, refuses_every_reserved_bit_in_every_frame) {
   }
 }
 
-TEST(frame_parser, a_server_wants_a_mask_and_a_client_none) {
+TEST(frame_parser, servers_require_masked_frames_and_clients_unmasked_ones) {
   EXPECT_EQ(code_of(parse(c::frame(c::text, "x", true, 0, false))), 1002u);
   EXPECT_EQ(code_of(parse(c::frame(c::text, "x"), role::client)), 1002u);
   EXPECT_EQ(code_of(parse(c::frame(c::ping, "", true, 0, false))), 1002u);
@@ -197,7 +197,7 @@ TEST(frame_parser, refuses_sizes_that_are_longer_than_they_need_be) {
   EXPECT_TRUE(parse(with_size(0x82, "\xff\0\0\0\0\0\x01\0\0"sv)).empty());
 }
 
-TEST(frame_parser, refuses_a_message_that_is_too_large_when_its_head_is_there) {
+TEST(frame_parser, refuses_a_too_large_message_once_its_header_is_read) {
   using namespace std::string_literals;
   EXPECT_THAT(parse(c::frame(c::text, "12345"), role::server, 5), ElementsAre(text("12345")));
   EXPECT_EQ(code_of(parse(c::frame(c::text, "123456").substr(0, 2), role::server, 5)), 1009u);
@@ -247,7 +247,7 @@ TEST(frame_parser, a_text_that_is_wrong_is_refused_before_it_is_whole) {
   EXPECT_EQ(code_of(r.all()), 1007u);
 }
 
-TEST(frame_parser, takes_the_close_codes_that_there_are) {
+TEST(frame_parser, accepts_exactly_the_valid_close_codes) {
   const auto closes = [](unsigned code) {
     const auto heard = parse(c::frame(c::close, c::close_payload(code, "why")));
     EXPECT_THAT(heard, SizeIs(1));
@@ -272,7 +272,7 @@ TEST(frame_parser, reads_close_frames) {
   EXPECT_EQ(code_of(parse(c::frame(c::close, c::close_payload(1000, "\xc3")))), 1002u);
 }
 
-TEST(frame_parser, says_nothing_after_the_end) {
+TEST(frame_parser, ignores_input_after_a_close_frame_or_a_violation) {
   EXPECT_THAT(parse(c::frame(c::close, "") + c::frame(c::text, "x")), SizeIs(1));
   EXPECT_THAT(parse(c::frame(c::continuation, "") + c::frame(c::text, "x")), SizeIs(1));
   frame_parser p(role::server, 100);

@@ -72,7 +72,7 @@ TEST(gathered_frames, large_payloads_are_not_copied) {
                           [&](const auto& each) { return each.data() == large.data(); }));
 }
 
-TEST(gathered_frames, are_full_before_they_need_more_buffers_than_there_are) {
+TEST(gathered_frames, are_full_before_they_exceed_the_available_buffers) {
   const std::string large(gathered_frames::copied_payload_bytes_max + 1, 'l');
   gathered_frames all;
   std::string expected;

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-TEST(handshake, answers_a_key_as_the_standard_shows_it) {
+TEST(handshake, computes_the_accept_key_of_the_rfc_example) {
   EXPECT_EQ(websocket_accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
 }
 
@@ -41,7 +41,7 @@ TEST(handshake, the_clients_first_offer_that_is_understood_is_chosen) {
   EXPECT_EQ(choose_protocol(",", understood), "");
 }
 
-TEST(handshake, names_a_protocol_only_if_there_is_one) {
+TEST(handshake, names_a_protocol_only_if_one_was_chosen) {
   const std::string plain = switching_protocols("dGhlIHNhbXBsZSBub25jZQ==", "");
   EXPECT_THAT(plain, StartsWith("HTTP/1.1 101 Switching Protocols\r\n"));
   EXPECT_THAT(plain, HasSubstr("\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));

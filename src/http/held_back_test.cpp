@@ -145,7 +145,7 @@ TEST_F(held_back, by_the_budget_of_a_group_until_it_has_room) {
   EXPECT_EQ(system_.statistics().dead_letters, 0u);
 }
 
-TEST_F(held_back, by_messages_and_not_by_what_the_session_keeps) {
+TEST_F(held_back, messages_kept_by_the_session_do_not_suspend_reading) {
   serve({}, wide_window);
   raw_client c = flood("/keep", 100, kib);
   EXPECT_EQ(log_->lines(100), numbers(100));
@@ -243,7 +243,7 @@ class held_back_either_way : public held_back, public testing::WithParamInterfac
 INSTANTIATE_TEST_SUITE_P(, held_back_either_way, testing::Bool(),
                          [](const auto& of) { return of.param ? "by_refusal" : "by_mailbox"; });
 
-TEST_P(held_back_either_way, a_client_that_has_gone_is_noticed_behind_its_last_message) {
+TEST_P(held_back_either_way, a_disconnect_is_noticed_after_the_last_message) {
   serve_either();
   raw_client c = flooding();
   ASSERT_TRUE(is_held_back());
@@ -268,7 +268,7 @@ TEST_P(held_back_either_way, a_client_is_not_taken_for_silent) {
   EXPECT_EQ(log_->lines(20), numbers(20));
 }
 
-TEST_P(held_back_either_way, stop_cuts_it_while_the_session_stands_still) {
+TEST_P(held_back_either_way, stop_closes_it_while_the_session_is_blocked) {
   serve_either();
   raw_client c = flooding();
   ASSERT_TRUE(is_held_back());
@@ -299,7 +299,7 @@ TEST_P(held_back_either_way, the_system_may_shut_down) {
   server_.reset();
 }
 
-TEST_P(held_back_either_way, a_drain_hands_over_what_was_received) {
+TEST_P(held_back_either_way, a_drain_delivers_received_messages) {
   serve_either();
   raw_client c = flooding();
   ASSERT_TRUE(is_held_back());

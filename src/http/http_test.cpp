@@ -35,7 +35,7 @@ class http_server : public served {
   }
 };
 
-TEST_F(http_server, answers_a_route) {
+TEST_F(http_server, serves_a_route) {
   raw_client c = connect();
   const answer a = c.get("/hello");
   EXPECT_EQ(a.status, 200u);
@@ -59,7 +59,7 @@ TEST_F(http_server, keeps_the_connection) {
   EXPECT_EQ(statistics().requests, 100u);
 }
 
-TEST_F(http_server, closes_when_asked_to) {
+TEST_F(http_server, closes_the_connection_on_request) {
   raw_client c = connect();
   EXPECT_EQ(c.get("/hello", "Connection: close\r\n").headers.at("connection"), "close");
   EXPECT_EQ(c.read_to_end(), "");
@@ -71,7 +71,7 @@ TEST_F(http_server, closes_when_asked_to) {
   EXPECT_EQ(old.read_to_end(), "");
 }
 
-TEST_F(http_server, answers_what_was_sent_ahead_in_order) {
+TEST_F(http_server, answers_pipelined_requests_in_order) {
   raw_client c = connect();
   std::string all;
   for (int i = 0; i < 200; ++i) {
@@ -83,7 +83,7 @@ TEST_F(http_server, answers_what_was_sent_ahead_in_order) {
   for (int i = 0; i < 200; ++i) ASSERT_EQ(c.read_answer().body, std::to_string(i));
 }
 
-TEST_F(http_server, answers_a_client_that_has_closed_its_side) {
+TEST_F(http_server, answers_a_half_closed_client) {
   raw_client c = connect();
   c.send("GET /hello HTTP/1.1\r\nHost: here\r\n\r\n");
   c.half_close();
@@ -100,7 +100,7 @@ TEST_F(http_server, head_is_get_without_the_body) {
   EXPECT_EQ(c.get("/hello").body, "hello\n");  // no other bytes came in between
 }
 
-TEST_F(http_server, reads_a_request_that_comes_in_pieces) {
+TEST_F(http_server, a_request_may_arrive_in_pieces) {
   raw_client c = connect();
   for (const char byte :
        std::string_view{"POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -110,7 +110,7 @@ TEST_F(http_server, reads_a_request_that_comes_in_pieces) {
   EXPECT_EQ(c.read_answer().body, "abcdefg");
 }
 
-TEST_F(http_server, says_continue_to_who_waits_for_it) {
+TEST_F(http_server, sends_100_continue_when_the_client_expects_it) {
   raw_client c = connect();
   c.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(c.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
@@ -118,7 +118,7 @@ TEST_F(http_server, says_continue_to_who_waits_for_it) {
   EXPECT_EQ(c.read_answer().body, "ok");
 }
 
-TEST_F(http_server, unknown_paths_and_methods_are_told_apart) {
+TEST_F(http_server, unknown_paths_get_404_and_other_methods_405) {
   raw_client c = connect();
   EXPECT_EQ(c.get("/nothing").status, 404u);
   EXPECT_EQ(c.get("/hello/").status, 404u);
@@ -139,7 +139,7 @@ TEST_F(http_server, a_failing_handler_is_500_and_the_connection_stays) {
   EXPECT_EQ(c.get("/splits?value=a").headers.at("x-echo"), "a");
 }
 
-TEST_F(http_server, an_answer_without_content_has_no_body) {
+TEST_F(http_server, a_response_without_content_has_no_body) {
   raw_client c = connect();
   const answer a = c.get("/empty");
   EXPECT_EQ(a.status, 204u);
@@ -176,7 +176,7 @@ TEST_F(http_server, garbage_is_400_and_counted) {
   EXPECT_EQ(connect().get("/hello").status, 200u);
 }
 
-TEST_F(http_server, a_client_that_leaves_in_the_middle_leaves_nothing_behind) {
+TEST_F(http_server, clients_that_disconnect_mid_request_leave_no_connections) {
   for (const char* part : {"", "GET /he", "GET /hello HTTP/1.1\r\nHost: here\r\n",
                            "POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nabc"}) {
     for (const bool hard : {false, true}) {

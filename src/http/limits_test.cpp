@@ -239,7 +239,7 @@ TEST_F(limit, refused_connections_do_not_pile_up) {
   EXPECT_EQ(inside.get("/hello").status, 200u);
 }
 
-TEST_F(limit, refused_connections_are_told_however_many_there_were_before) {
+TEST_F(limit, every_connection_over_the_limit_gets_a_503) {
   serve({.connections_max = 1});
   raw_client inside = connect();
   ASSERT_EQ(inside.get("/hello").status, 200u);
@@ -262,14 +262,14 @@ TEST_F(limit, connections_per_address_max) {
   EXPECT_EQ(statistics().refused_per_address, 1u);
 }
 
-TEST_F(limit, handshake_time_ends_who_says_nothing) {
+TEST_F(limit, handshake_timeout_closes_silent_connections) {
   serve({.handshake_timeout = 200ms});
   raw_client c = connect();
   EXPECT_EQ(c.read_to_end(), "");
   EXPECT_EQ(statistics().requests_timed_out, 1u);
 }
 
-TEST_F(limit, handshake_time_ends_who_speaks_slowly) {
+TEST_F(limit, handshake_timeout_ends_slow_request_headers) {
   serve({.handshake_timeout = 300ms});
   raw_client c = connect();
   c.send("GET /hello HTTP/1.1\r\n");
@@ -302,7 +302,7 @@ TEST_F(limit, idle_time_ends_a_kept_connection) {
   EXPECT_EQ(statistics().idle_closed, 1u);
 }
 
-TEST_F(limit, idle_time_ends_an_answer_that_nobody_reads) {
+TEST_F(limit, idle_timeout_closes_a_response_that_is_not_read) {
   serve({.idle_timeout = 300ms});
   raw_client c{server_->port(), 4096};
   c.send("GET /large HTTP/1.1\r\nHost: here\r\n\r\n");
@@ -311,7 +311,7 @@ TEST_F(limit, idle_time_ends_an_answer_that_nobody_reads) {
   EXPECT_LT(statistics().bytes_out, 32u * 1024 * 1024);
 }
 
-TEST_F(limit, read_bytes_per_second_ends_an_answer_that_is_read_all_the_time_but_slowly) {
+TEST_F(limit, read_bytes_per_second_closes_a_response_that_is_read_too_slowly) {
   serve({.idle_timeout = 300ms, .read_bytes_per_second = 90 * 1024 * 1024});
   raw_client c{server_->port(), 64 * 1024};
   c.send("GET /large HTTP/1.1\r\nHost: here\r\n\r\n");
@@ -336,7 +336,7 @@ TEST_F(limit, idle_time_pings_and_then_cuts_a_silent_websocket) {
   EXPECT_EQ(statistics().idle_closed, 1u);
 }
 
-TEST_F(limit, a_websocket_that_answers_pings_stays) {
+TEST_F(limit, a_websocket_that_answers_pings_stays_open) {
   serve({.idle_timeout = 2s});
   raw_client c = open("/obey");
   for (int i = 0; i < 3; ++i) {
@@ -349,7 +349,7 @@ TEST_F(limit, a_websocket_that_answers_pings_stays) {
   EXPECT_EQ(c.hear(), "ok");
 }
 
-TEST_F(limit, request_time_ends_a_websocket_message_that_comes_slowly) {
+TEST_F(limit, request_timeout_closes_a_websocket_whose_message_is_too_slow) {
   serve({.request_timeout = 300ms});
   const auto expect_closed = [&](raw_client& c, const std::string& begin, const std::string& more) {
     c.send(begin);
@@ -414,7 +414,7 @@ TEST_F(limit, idle_time_ends_a_websocket_that_reads_next_to_nothing) {
   EXPECT_EQ(statistics().idle_closed, 0u);
 }
 
-TEST_F(limit, close_time_cuts_who_does_not_close_as_well) {
+TEST_F(limit, close_timeout_ends_an_incomplete_closing_handshake) {
   serve({.close_timeout = 300ms});
   raw_client c = open("/obey");
   c.say("close");
@@ -431,7 +431,7 @@ TEST_F(limit, close_time_cuts_who_does_not_close_as_well) {
   EXPECT_EQ(statistics().close_timed_out, 2u);
 }
 
-TEST(limits, none_may_be_nothing) {
+TEST(limits, a_limit_of_zero_is_refused) {
   troupe::system system{{.workers = 1}};
   const auto refuses = [&](http::options o) {
     EXPECT_THROW((http::server{system, std::move(o)}), std::invalid_argument);

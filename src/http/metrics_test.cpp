@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(metrics, dispatchers_are_told_apart_by_a_label) {
+TEST(metrics, dispatchers_are_distinguished_by_a_label) {
   troupe::statistics s;
   s.dispatchers = {{.name = "pool", .workers_busy = 1, .workers_parked = 2, .threads = 3},
                    {.name = "io",
@@ -37,7 +37,7 @@ TEST(metrics, dispatchers_are_told_apart_by_a_label) {
   }
 }
 
-TEST(metrics, every_figure_is_there_under_its_name) {
+TEST(metrics, every_statistic_is_exported_under_its_name) {
   const std::string text = detail::to_prometheus({.actors_alive = 3,
                                                   .actors_collected = 24,
                                                   .messages_handled = 1'000'001,
@@ -154,7 +154,7 @@ TEST_F(metrics_of_a_server, others_are_served_with_them) {
   }
 }
 
-TEST_F(metrics_of_a_server, bytes_are_those_of_the_sockets) {
+TEST_F(metrics_of_a_server, byte_counters_count_the_bytes_of_the_sockets) {
   start(on_free_port(), [](http::server& s) { s.websocket<echo>("/echo"); });
   raw_client c = open("/echo");
   ASSERT_TRUE(comes_true([&] { return statistics().upgraded == 1; }));

@@ -29,7 +29,7 @@ TEST(origin_policy, a_name_that_anyone_could_have_resolve_to_the_server_is_no_ow
   EXPECT_TRUE(policy.allows("http://intranet:8080", "intranet:8080"));
 }
 
-TEST(origin_policy, the_schemes_own_port_may_be_left_out) {
+TEST(origin_policy, the_default_port_of_a_scheme_may_be_omitted) {
   const origin_policy policy{true, {}};
   EXPECT_TRUE(policy.allows("http://127.0.0.1", "127.0.0.1:80"));
   EXPECT_TRUE(policy.allows("https://example.org:443", "example.org"));
@@ -45,7 +45,7 @@ TEST(origin_policy, another_host_or_port_is_refused) {
   EXPECT_FALSE(policy.allows("http://127.0.0.1", ""));
 }
 
-TEST(origin_policy, what_is_no_origin_is_refused) {
+TEST(origin_policy, an_invalid_origin_is_refused) {
   const origin_policy policy{true, {}};
   EXPECT_FALSE(policy.allows("null", "null"));
   EXPECT_FALSE(policy.allows("example.org", "example.org"));
@@ -65,7 +65,7 @@ TEST(origin_policy, allowed_origins_pass_with_their_scheme_only) {
   EXPECT_FALSE(policy.allows("http://app.example", "api.example"));
 }
 
-TEST(origin_policy, an_allowed_origin_that_is_none_is_an_error) {
+TEST(origin_policy, an_invalid_allowed_origin_is_an_error) {
   EXPECT_THROW((origin_policy{true, {"example.org"}}), std::invalid_argument);
   EXPECT_THROW((origin_policy{true, {"https://example.org/"}}), std::invalid_argument);
   EXPECT_THROW((origin_policy{true, {"https://:443"}}), std::invalid_argument);
@@ -75,7 +75,7 @@ TEST(origin_policy, switched_off_lets_all_pass) {
   EXPECT_TRUE((origin_policy{false, {}}.allows("null", "example.org")));
 }
 
-TEST(origin_policy, with_tls_its_own_pages_come_by_https) {
+TEST(origin_policy, with_tls_same_origin_pages_must_use_https) {
   const origin_policy secure{true, {"http://listed.example"}, true};
   EXPECT_TRUE(secure.allows("https://example.org", "example.org"));
   EXPECT_TRUE(secure.allows("https://example.org", "example.org:443"));

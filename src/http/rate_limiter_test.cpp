@@ -74,7 +74,7 @@ TEST_F(rates, a_burst_of_zero_is_as_many_as_in_one_second) {
   EXPECT_GT(r.take(rate::requests, from(1)), none);
 }
 
-TEST_F(rates, each_address_has_its_own) {
+TEST_F(rates, each_address_has_its_own_limit) {
   rate_limiter r(requests(1, 1));
   EXPECT_EQ(r.take(rate::requests, from(1)), none);
   EXPECT_EQ(r.take(rate::requests, from(2)), none);
@@ -98,7 +98,7 @@ TEST_F(rates, a_rate_is_not_exceeded_in_the_long_run) {
   }
 }
 
-TEST_F(rates, what_was_used_already_is_a_debt) {
+TEST_F(rates, usage_beyond_the_burst_is_a_debt_that_delays_the_address) {
   rate_limiter r({.tls_handshakes_per_second = 0,
                   .received_bytes_per_second = 1'000,
                   .received_bytes_burst = 2'000});
@@ -162,7 +162,7 @@ TEST_F(rates, an_address_that_has_used_much_is_not_forgotten_early) {
   EXPECT_EQ(left, 48);
 }
 
-TEST_F(rates, the_table_is_bounded_in_entries_and_forgets_who_was_idle_longest) {
+TEST_F(rates, the_table_is_bounded_and_evicts_the_longest_idle_address) {
   limits of = requests(1, 1);
   of.rate_addresses_max = 100;
   rate_limiter r(of);

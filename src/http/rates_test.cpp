@@ -281,7 +281,7 @@ TEST_F(rate_of_tls_handshakes, beyond_it_a_connection_is_closed_without_a_respon
   EXPECT_TRUE(w.comes_true([&] { return d.is_answered(); }));
 }
 
-TEST_F(rate_of_tls_handshakes, a_connection_that_sends_nothing_uses_none) {
+TEST_F(rate_of_tls_handshakes, silent_connections_do_not_count) {
   world w(secured({.tls_handshakes_per_second = 1, .tls_handshakes_burst = 1}));
   client silent(w), also_silent(w);
   (void)w.sim.advance(100ms);
@@ -306,7 +306,7 @@ TEST_F(rate_of_tls_handshakes, a_trusted_proxy_has_no_limit) {
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
-TEST(rate_of_requests, beyond_it_the_answer_is_429_and_the_connection_stays) {
+TEST(rate_of_requests, beyond_it_requests_get_429_and_the_connection_stays_open) {
   world w(with({.requests_per_second = 1, .requests_burst = 2}));
   client a(w);
   EXPECT_THAT(a.ask("/who"), HasSubstr(" 200 "));
@@ -345,7 +345,7 @@ TEST(rate_of_requests, a_body_that_is_not_read_ends_the_connection) {
   EXPECT_EQ(w.statistics().requests, 2u) << "the body is not taken for a request";
 }
 
-TEST(rate_of_requests, requests_sent_ahead_are_answered_one_by_one) {
+TEST(rate_of_requests, pipelined_requests_are_limited_individually) {
   world w(with({.requests_per_second = 1, .requests_burst = 2}));
   client a(w);
   std::string five;
@@ -367,7 +367,7 @@ TEST(rate_of_requests, all_connections_of_an_address_share_it_and_no_other_addre
   EXPECT_THAT(other.ask("/who"), HasSubstr(" 200 "));
 }
 
-TEST(rate_of_requests, it_includes_those_for_a_websocket) {
+TEST(rate_of_requests, websocket_handshakes_count_as_requests) {
   world w(with({.requests_per_second = 1, .requests_burst = 1}));
   client a(w);
   EXPECT_THAT(a.ask("/who"), HasSubstr(" 200 "));
@@ -568,7 +568,7 @@ TEST(rate_of_bytes, the_time_for_a_request_includes_the_pauses) {
   EXPECT_TRUE(w.comes_true([&] { return w.statistics().connections == 0; }, 20s));
 }
 
-TEST(rate_of_bytes, an_idle_connection_that_is_held_back_ends_when_its_time_is_over) {
+TEST(rate_of_bytes, a_throttled_idle_connection_still_times_out) {
   http::limits l{.received_bytes_per_second = 1, .received_bytes_burst = 1};
   l.idle_timeout = 5s;
   world w(with(l));
@@ -609,7 +609,7 @@ TEST(trusted_proxy, names_the_client_to_handlers_sessions_and_the_access_log) {
                                  "192.0.2.2 404", "192.0.2.3 101", "192.0.2.3 1006"));
 }
 
-TEST(trusted_proxy, nobody_else_is_believed) {
+TEST(trusted_proxy, headers_from_other_peers_are_ignored) {
   world w(with({.requests_per_second = 1, .requests_burst = 1}, {"10.0.0.1"}));
   for (const char* from : {"10.0.0.2", "192.0.2.1", "::1", "2001:db8::1"}) {
     client other(w, from);
@@ -622,7 +622,7 @@ TEST(trusted_proxy, nobody_else_is_believed) {
   EXPECT_EQ(body(mapped.ask("/who", "X-Forwarded-For: 192.0.2.9\r\n")), "192.0.2.9");
 }
 
-TEST(trusted_proxy, a_malformed_header_is_answered_with_400) {
+TEST(trusted_proxy, a_malformed_header_gets_400) {
   world w(with({}, {"10.0.0.1"}));
   for (const char* wrong : {"X-Forwarded-For: x\r\n", "Forwarded: for\r\n",
                             "X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.2\r\n"}) {
@@ -648,7 +648,7 @@ TEST(trusted_proxy, requests_count_for_the_client_and_not_for_the_proxy) {
   EXPECT_EQ(w.statistics().connections, 2u);
 }
 
-TEST(trusted_proxy, its_own_connections_have_no_limit_per_address) {
+TEST(trusted_proxy, its_connections_are_exempt_from_limits_per_address) {
   http::limits l{.connections_per_second = 1, .connections_burst = 1};
   l.connections_per_address_max = 2;
   world w(with(l, {"10.0.0.1"}));

@@ -23,7 +23,7 @@ std::size_t read(read_buffer& in, std::string& socket) {
 
 std::string_view unread(read_buffer& in) { return {in.unread().data(), in.unread().size()}; }
 
-TEST(read_buffer, is_large_after_a_read_that_filled_it_and_small_again_when_little_comes) {
+TEST(read_buffer, grows_after_a_full_read_and_shrinks_after_a_small_one) {
   read_buffer in;
   EXPECT_TRUE(in.unread().empty());
   std::string socket(read_buffer::small_bytes + 100, 'x');
@@ -34,7 +34,7 @@ TEST(read_buffer, is_large_after_a_read_that_filled_it_and_small_again_when_litt
   EXPECT_EQ(read(in, socket), read_buffer::small_bytes);
 }
 
-TEST(read_buffer, keeps_what_is_unread_in_front_of_what_comes) {
+TEST(read_buffer, keeps_unread_bytes_before_new_ones) {
   for (const std::size_t first : {std::size_t{10}, read_buffer::small_bytes}) {
     read_buffer in;
     std::string socket(first, 'x');

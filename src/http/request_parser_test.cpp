@@ -35,7 +35,7 @@ std::string parsed(std::string_view bytes, std::size_t first) {
          " rest " + std::string{bytes.substr(bytes.size() - left)};
 }
 
-TEST(request_parser, understands_the_same_in_whatever_pieces_it_comes) {
+TEST(request_parser, gives_the_same_result_for_any_split_of_the_input) {
   struct one {
     std::string bytes, expected;
   };
@@ -72,7 +72,7 @@ TEST(request_parser, keeps_no_more_bytes_than_it_may) {
   EXPECT_EQ(parsed(head + std::string(bytes_max - head.size() - 3, 'x') + "\r\n\r\n", 0), "431");
 }
 
-TEST(request_parser, says_what_was_understood_before_it_failed) {
+TEST(request_parser, keeps_the_method_and_version_parsed_before_an_error) {
   request_parser parser(bytes_max);
   std::string_view bytes = "HEAD /x HTTP/1.1\r\nwrong\r\n";
   EXPECT_EQ(parser.next(bytes), request_parser::outcome::failed);

@@ -56,7 +56,7 @@ TEST(router, refuses_a_method_that_no_request_could_have) {
   EXPECT_EQ(refusal_of_route("MKCOL", "/a"), "nothing");
 }
 
-TEST(router, refuses_what_is_there_already) {
+TEST(router, refuses_routes_that_exist_already) {
   router one;
   const auto refused = [&](auto... what) {
     return refusal_of<std::invalid_argument>([&] { one.add(std::move(what)...); });
@@ -82,7 +82,7 @@ TEST(router, refuses_what_is_there_already) {
               HasSubstr("files() exist already for this prefix"));
 }
 
-TEST(router, knows_the_methods_of_http_and_those_that_are_used) {
+TEST(router, knows_standard_methods_and_registered_ones) {
   router one;
   EXPECT_TRUE(one.knows("PATCH"));
   EXPECT_FALSE(one.knows("MKCOL"));
@@ -107,7 +107,7 @@ TEST_F(started_server, takes_no_more_routes) {
   EXPECT_EQ(connect().get("/a").body, "hello");
 }
 
-TEST(server_death_test, that_outlives_its_system_ends_the_process_and_says_so) {
+TEST(server_death_test, a_server_that_outlives_its_system_aborts_with_a_message) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {

@@ -126,7 +126,7 @@ TEST_F(scale, idle_connections_use_no_processor_time) {
   EXPECT_LT(processor_time() - before, 20ms);
 }
 
-TEST_F(scale, connections_come_and_go_without_a_trace) {
+TEST_F(scale, many_short_connections_leave_no_actors) {
   serve(2);
   for (int i = 0; i < 500; ++i) {
     raw_client c = i % 2 == 0 ? open("/echo") : connect();

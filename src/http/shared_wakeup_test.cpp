@@ -21,7 +21,7 @@ using boost::asio::io_context;
 using troupe::detail::task;
 using wakeup = shared_wakeup<io_context::executor_type>;
 
-class shared_wakeup_of : public testing::Test {
+class shared_wakeup_of_tasks : public testing::Test {
  protected:
   void poke_both() {
     for (task* each : {&first_, &second_}) {
@@ -37,7 +37,7 @@ class shared_wakeup_of : public testing::Test {
   task second_{pool_, [this] { told_.count_down(); }};
 };
 
-TEST_F(shared_wakeup_of, all_that_is_ready_comes_when_the_loop_has_come_round) {
+TEST_F(shared_wakeup_of_tasks, one_posted_handler_runs_all_pending_wakeups) {
   poke_both();
   EXPECT_NE(flush_later::waiting(), nullptr);
   EXPECT_FALSE(told_.try_wait());
@@ -46,7 +46,7 @@ TEST_F(shared_wakeup_of, all_that_is_ready_comes_when_the_loop_has_come_round) {
   told_.wait();
 }
 
-TEST_F(shared_wakeup_of, what_may_last_does_not_hold_them_up) {
+TEST_F(shared_wakeup_of_tasks, flush_now_runs_pending_wakeups_at_once) {
   poke_both();
   flush_later::flush_now();
   told_.wait();
@@ -54,14 +54,14 @@ TEST_F(shared_wakeup_of, what_may_last_does_not_hold_them_up) {
   EXPECT_EQ(flush_later::waiting(), nullptr);
 }
 
-TEST_F(shared_wakeup_of, a_loop_that_ends_before_comes_too) {
+TEST_F(shared_wakeup_of_tasks, destroying_the_loop_runs_pending_wakeups) {
   poke_both();
   context_.reset();
   EXPECT_EQ(flush_later::waiting(), nullptr);
   told_.wait();
 }
 
-TEST_F(shared_wakeup_of, nothing_is_posted_for_nothing) {
+TEST_F(shared_wakeup_of_tasks, nothing_is_posted_for_nothing) {
   { const wakeup gathering(context_->get_executor()); }
   EXPECT_EQ(flush_later::waiting(), nullptr);
   EXPECT_EQ(context_->poll(), 0u);

@@ -59,7 +59,7 @@ struct world {
   net::loop clients;
 };
 
-TEST(simulated_server, answers_a_websocket) {
+TEST(simulated_server, serves_a_websocket) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     world w(seed);
     simulated_client one(w.clients, "10.0.0.7");
@@ -78,7 +78,7 @@ TEST(simulated_server, answers_a_websocket) {
   }
 }
 
-TEST(simulated_server, tells_clients_how_it_ended) {
+TEST(simulated_server, clients_see_the_close_code) {
   world w(1);
   simulated_client failing(w.clients);
   failing.connect(w.server.port(), "/echo");
@@ -99,7 +99,7 @@ TEST(simulated_server, tells_clients_how_it_ended) {
   EXPECT_EQ(drained.end()->code, 1001);
 }
 
-TEST(simulated_server, a_client_that_goes_without_a_word_is_noticed) {
+TEST(simulated_server, a_connection_reset_is_detected) {
   world w(1);
   simulated_client one(w.clients);
   one.connect(w.server.port(), "/echo");
@@ -120,7 +120,7 @@ TEST(simulated_server, hours_of_silence_pass_at_once) {
   EXPECT_TRUE(w.sim.run_until([&] { return one.messages_in() == 1; }, 1s));
 }
 
-TEST(simulated_server, whatever_the_network_does_nobody_stays_behind) {
+TEST(simulated_server, no_connection_outlives_network_faults) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.splits_one_in = 3,
                    .refuses_one_in = 10,
@@ -379,7 +379,7 @@ struct world_of_delayed : end_of_session, world {
       : world(seed, how, {}, [this](http::server& to) { to.websocket<delayed>("/late", end); }) {}
 };
 
-TEST(simulated_violation, what_was_complete_before_it_is_answered_first) {
+TEST(simulated_violation, messages_completed_before_it_are_answered_first) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {.splits_one_in = seed % 2 == 0 ? 0u : 2u});
     raw_client one(w);
@@ -401,7 +401,7 @@ TEST(simulated_violation, what_was_complete_before_it_is_answered_first) {
 }
 
 // As many as the window takes: the violation is read when there is room again.
-TEST(simulated_violation, a_session_that_falls_behind_answers_all_of_them) {
+TEST(simulated_violation, a_slow_session_still_answers_all_earlier_messages) {
   world_of_delayed w(1);
   raw_client one(w);
   one.upgrade("/late");
@@ -415,7 +415,7 @@ TEST(simulated_violation, a_session_that_falls_behind_answers_all_of_them) {
   EXPECT_GE(w.server.statistics().receive_pauses, 1u);
 }
 
-TEST(simulated_violation, a_reply_that_does_not_come_is_waited_for_no_longer_than_close_time) {
+TEST(simulated_violation, replies_are_awaited_for_at_most_close_timeout) {
   world_of_delayed w(1);
   raw_client one(w);
   one.upgrade("/late");
@@ -459,7 +459,7 @@ TEST(simulated_violation, replies_beyond_the_send_queue_are_dropped) {
   EXPECT_EQ(w.server.statistics().slow_readers_closed, 1u);
 }
 
-TEST(simulated_violation, a_client_that_does_not_read_is_gone_after_twice_the_close_time) {
+TEST(simulated_violation, a_client_that_does_not_read_is_closed_within_twice_close_timeout) {
   world_of_delayed w(1, {.socket_bytes = 1000});
   raw_client one(w);
   one.upgrade("/late");
@@ -471,7 +471,7 @@ TEST(simulated_violation, a_client_that_does_not_read_is_gone_after_twice_the_cl
   EXPECT_EQ(w.server.statistics().protocol_errors, 1u);
 }
 
-TEST(simulated_violation, a_drain_meanwhile_changes_neither_the_replies_nor_the_code) {
+TEST(simulated_violation, a_concurrent_drain_changes_neither_replies_nor_close_code) {
   world_of_delayed w(1);
   raw_client one(w);
   one.upgrade("/late");
@@ -533,7 +533,7 @@ class visitor {
   const std::shared_ptr<conversation> conversation_;
 };
 
-TEST(simulated_server, accepts_again_when_there_is_memory_again) {
+TEST(simulated_server, accepts_again_when_memory_is_available_again) {
   std::uint64_t faults = 0, served = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {}, {}, [](http::server& to) { to.health(); });

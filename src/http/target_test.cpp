@@ -51,7 +51,7 @@ TEST(target, the_absolute_form_names_its_authority) {
   EXPECT_FALSE(parse_target("http://:80/a"));
 }
 
-TEST(target, what_cannot_stand_in_a_url_is_refused) {
+TEST(target, characters_that_are_invalid_in_urls_are_refused) {
   EXPECT_FALSE(parse_target("/a#b?c"));
   EXPECT_FALSE(parse_target("/a?b#c"));
   EXPECT_FALSE(parse_target("/\xc3\xa4"));
@@ -59,7 +59,7 @@ TEST(target, what_cannot_stand_in_a_url_is_refused) {
   EXPECT_FALSE(parse_target("/a b"));
 }
 
-TEST(target, what_has_no_scheme_or_no_host_is_refused) {
+TEST(target, an_absolute_url_without_scheme_or_host_is_refused) {
   EXPECT_FALSE(parse_target("a?b=http://example.org/c"));
   EXPECT_FALSE(parse_target("://example.org/a"));
   EXPECT_FALSE(parse_target("http:///a"));
@@ -67,7 +67,7 @@ TEST(target, what_has_no_scheme_or_no_host_is_refused) {
   EXPECT_FALSE(parse_target("http://"));
 }
 
-TEST(target, what_is_no_path_is_refused) {
+TEST(target, an_invalid_path_is_refused) {
   EXPECT_FALSE(parse_target(""));
   EXPECT_FALSE(parse_target("*"));
   EXPECT_FALSE(parse_target("a"));

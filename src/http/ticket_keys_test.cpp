@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ticket_keys, are_replaced_after_a_period_and_gone_after_two) {
+TEST(ticket_keys, are_replaced_after_one_period_and_expire_after_two) {
   ticket_keys keys(1h);
   const time_point begin{5h};
   const ticket_key first = keys.for_encrypting(begin);
@@ -29,7 +29,7 @@ TEST(ticket_keys, are_replaced_after_a_period_and_gone_after_two) {
   EXPECT_TRUE(keys.for_decrypting(second.name, begin + 120min));
 }
 
-TEST(ticket_keys, of_a_server_that_was_idle_are_gone_at_its_next_handshake) {
+TEST(ticket_keys, of_an_idle_server_expire_before_its_next_handshake) {
   ticket_keys keys(1h);
   const time_point begin{5h};
   const ticket_key first = keys.for_encrypting(begin);

@@ -124,7 +124,7 @@ class tls_client : public asking_client {
   std::filesystem::path trusted_;
 };
 
-TEST_F(tls_client, believes_a_host_with_its_name_in_a_certificate_of_who_is_trusted) {
+TEST_F(tls_client, trusts_a_host_named_in_a_trusted_certificate) {
   const context its = of_hosts("DNS:localhost,IP:127.0.0.1");
   raw_server server(answering(its.get(), ok_));
   const fetched by_name = get(to(server, "localhost"));
@@ -145,7 +145,7 @@ TEST_F(tls_client, does_not_believe_another_host) {
   EXPECT_EQ(counts().answered, 0u);
 }
 
-TEST_F(tls_client, does_not_believe_who_signs_for_himself) {
+TEST_F(tls_client, rejects_a_self_signed_certificate) {
   const key its = make_key();
   const certificate made = make_certificate(its.get(), "Mallory", "DNS:localhost", -day, day);
   const context with_it = with(its.get(), made.get());
@@ -156,7 +156,7 @@ TEST_F(tls_client, does_not_believe_who_signs_for_himself) {
           "tls: the TLS handshake with localhost failed: its certificate is not trusted: self"));
 }
 
-TEST_F(tls_client, trusts_by_default_whom_the_system_trusts_and_nobody_else) {
+TEST_F(tls_client, trusts_only_the_system_authorities_by_default) {
   options_.trusted_certificates.clear();
   const context its = of_hosts("DNS:localhost");
   raw_server server(answering(its.get(), ok_));
@@ -164,7 +164,7 @@ TEST_F(tls_client, trusts_by_default_whom_the_system_trusts_and_nobody_else) {
               HasSubstr("its certificate is not trusted: unable to get local issuer"));
 }
 
-TEST_F(tls_client, does_not_believe_what_has_expired_or_is_not_valid_yet) {
+TEST_F(tls_client, rejects_a_certificate_that_is_expired_or_not_yet_valid) {
   const context was = of_hosts("DNS:localhost", -2 * day, -day);
   raw_server old(answering(was.get(), ok_));
   EXPECT_EQ(problem(get(to(old, "localhost"))),
@@ -200,7 +200,7 @@ TEST_F(tls_client, says_that_there_is_no_TLS) {
 }
 
 // A third party could have cut the connection.
-TEST_F(tls_client, takes_no_end_for_the_end_of_an_answer_that_nobody_has_signed) {
+TEST_F(tls_client, a_response_cut_without_close_notify_is_incomplete) {
   const context its = of_hosts("DNS:localhost");
   const std::string to_the_end = "HTTP/1.0 200 OK\r\n\r\nsecret";
   raw_server said(answering(its.get(), to_the_end, true));

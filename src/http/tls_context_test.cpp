@@ -60,7 +60,7 @@ TEST_F(certificates, rsa_is_as_good) {
               testing::MatchesRegex("CN=rsa.example, until 20..-..-.. ..:..:.. UTC"));
 }
 
-TEST_F(certificates, those_that_signed_it_come_with_it) {
+TEST_F(certificates, intermediate_certificates_in_the_file_are_loaded) {
   const test_certificate other({.name = "other"});
   tls_options files = good_;
   files.certificate = folder_.write("chain.pem", one_.certificate + other.certificate);
@@ -70,13 +70,13 @@ TEST_F(certificates, those_that_signed_it_come_with_it) {
   EXPECT_EQ(sk_X509_num(chain), 1);
 }
 
-TEST_F(certificates, an_expired_one_is_taken_and_says_so) {
+TEST_F(certificates, an_expired_certificate_is_accepted_with_a_warning) {
   const test_certificate old({.days_from = -10, .days_to = -1});
   EXPECT_EQ(expiry_warning(read_certificate(folder_.write("old", old)), wall_clock::now()),
             "it has expired");
 }
 
-TEST_F(certificates, what_is_wrong_is_said_with_its_file) {
+TEST_F(certificates, errors_name_the_file_and_the_reason) {
   const test_certificate other, locked({.password = "secret"});
   const auto with = [&](const std::string& certificate, const std::string& key) {
     return tls_options{.certificate = folder_.path() / certificate, .key = folder_.path() / key};
@@ -117,14 +117,14 @@ TEST_F(certificates, what_is_wrong_is_said_with_its_file) {
             "no certificate is given: TLS needs a certificate and a key");
 }
 
-TEST_F(certificates, of_authorities_have_to_be_there) {
+TEST_F(certificates, invalid_files_of_authorities_are_refused) {
   EXPECT_NO_THROW((void)tls_context::for_client({.authorities = good_.certificate}));
   EXPECT_NO_THROW((void)tls_context::for_client({}));
   EXPECT_THROW((void)tls_context::for_client({.authorities = folder_.path() / "none"}), tls_error);
   EXPECT_THROW((void)tls_context::for_client({.authorities = good_.key}), tls_error);
 }
 
-TEST(current_tls, who_has_the_one_before_keeps_it) {
+TEST(current_tls, holders_of_the_previous_context_keep_it) {
   const certificate_folder folder;
   const tls_options files = folder.write("one", test_certificate{});
   current_tls current;

@@ -214,7 +214,7 @@ TEST_F(tls_engines, carry_much_in_both_directions_at_once) {
   EXPECT_TRUE(a.heard == from_b);
 }
 
-TEST_F(tls_engines, say_that_they_close_and_read_on) {
+TEST_F(tls_engines, send_close_notify_and_keep_reading) {
   end a(client, "localhost"), b(server);
   talk(a, b);
   b.engine.close();
@@ -234,7 +234,7 @@ TEST_F(tls_engines, say_that_they_close_and_read_on) {
   EXPECT_FALSE(b.engine.write("too late"));
 }
 
-TEST_F(tls_engines, refuse_what_was_changed_on_the_way) {
+TEST_F(tls_engines, refuse_tampered_records) {
   end first(client, "localhost"), second(server);
   talk(first, second);
   ASSERT_TRUE(first.engine.write("hello"));
@@ -360,7 +360,7 @@ TEST_F(tls_engines, refuse_to_begin_again) {
   EXPECT_EQ(ERR_GET_REASON(ERR_peek_error()), SSL_R_NO_RENEGOTIATION);
 }
 
-TEST_F(tls_engines, change_keys_when_they_are_asked) {
+TEST_F(tls_engines, update_keys_on_request) {
   end b(server);
   other_end a([](SSL_CTX*) {});
   ASSERT_TRUE(a.meet(b));
@@ -375,7 +375,7 @@ TEST_F(tls_engines, change_keys_when_they_are_asked) {
   EXPECT_EQ(b.heard, "xxxxxxxxxx");
 }
 
-TEST_F(tls_engines, offer_http_1_1_to_who_asks) {
+TEST_F(tls_engines, negotiate_only_http_1_1_by_alpn) {
   const auto offering = [](std::string offers) {
     return [offers](SSL_CTX* x) {
       SSL_CTX_set_alpn_protos(x, reinterpret_cast<const unsigned char*>(offers.data()),

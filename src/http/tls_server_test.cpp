@@ -32,7 +32,7 @@ class pouring : public actor {
   http::websocket client_;
 };
 
-class secured : public served {
+class https_server : public served {
  protected:
   http::options with_tls() const {
     http::options o = on_free_port();
@@ -68,7 +68,7 @@ class secured : public served {
   const std::shared_ptr<diary> log_ = std::make_shared<diary>();
 };
 
-TEST_F(secured, answers_requests_and_websockets) {
+TEST_F(https_server, serves_requests_and_websockets) {
   serve(with_tls());
   tls_raw_client c = secure_connect();
   for (int i = 0; i < 3; ++i) EXPECT_EQ(c.get("/hello").body, "hello, secret\n");
@@ -82,7 +82,7 @@ TEST_F(secured, answers_requests_and_websockets) {
   EXPECT_EQ(statistics().websockets, 1u);
 }
 
-TEST_F(secured, takes_many_messages_at_once) {
+TEST_F(https_server, takes_many_messages_at_once) {
   serve(with_tls());
   tls_raw_client c = secure_open("/echo");
   for (int round = 0; round < 20; ++round) {
@@ -95,7 +95,7 @@ TEST_F(secured, takes_many_messages_at_once) {
   }
 }
 
-TEST_F(secured, takes_and_sends_much) {
+TEST_F(https_server, takes_and_sends_much) {
   serve(with_tls());
   tls_raw_client c = secure_connect();
   EXPECT_EQ(c.get("/large").body, std::string(3'000'000, 'L'));
@@ -105,7 +105,7 @@ TEST_F(secured, takes_and_sends_much) {
   EXPECT_TRUE(c.read_answer().body == body);
 }
 
-TEST_F(secured, holds_what_a_client_does_not_read_yet) {
+TEST_F(https_server, buffers_data_for_a_client_that_does_not_read_yet) {
   http::options o = with_tls();
   o.limits.send_queue_bytes = 32 * 1024 * 1024;
   serve(o);
@@ -118,7 +118,7 @@ TEST_F(secured, holds_what_a_client_does_not_read_yet) {
   }
 }
 
-TEST_F(secured, closes_a_client_that_reads_too_slowly) {
+TEST_F(https_server, closes_a_client_that_reads_too_slowly) {
   http::options o = with_tls();
   o.limits.close_timeout = 200ms;
   serve(o);
@@ -128,7 +128,7 @@ TEST_F(secured, closes_a_client_that_reads_too_slowly) {
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
 }
 
-TEST_F(secured, says_farewell_when_it_closes) {
+TEST_F(https_server, sends_close_notify_when_it_closes) {
   serve(with_tls());
   tls_raw_client c = secure_connect();
   EXPECT_EQ(c.get("/hello", "Connection: close\r\n").status, 200u);
@@ -147,7 +147,7 @@ TEST_F(secured, says_farewell_when_it_closes) {
   EXPECT_EQ(statistics().tls_truncated, 0u);
 }
 
-TEST_F(secured, a_client_that_says_farewell_has_ended) {
+TEST_F(https_server, close_notify_from_a_client_ends_the_session) {
   serve(with_tls());
   tls_raw_client c = secure_open("/obey");
   c.say_farewell();
@@ -155,7 +155,7 @@ TEST_F(secured, a_client_that_says_farewell_has_ended) {
   EXPECT_EQ(statistics().tls_truncated, 0u);
 }
 
-TEST_F(secured, an_end_without_a_farewell_is_no_end) {
+TEST_F(https_server, an_end_without_a_farewell_is_no_end) {
   serve(with_tls());
   tls_raw_client c = secure_open("/obey");
   c.half_close();
@@ -167,7 +167,7 @@ TEST_F(secured, an_end_without_a_farewell_is_no_end) {
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
 }
 
-TEST_F(secured, what_is_changed_on_the_way_ends_it) {
+TEST_F(https_server, a_tampered_record_closes_the_connection) {
   serve(with_tls());
   tls_raw_client c = secure_open("/obey");
   ASSERT_GT(::send(c.fd(),
@@ -179,7 +179,7 @@ TEST_F(secured, what_is_changed_on_the_way_ends_it) {
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
 }
 
-TEST_F(secured, plain_http_is_answered_in_its_own_language) {
+TEST_F(https_server, plain_http_gets_a_plain_400) {
   serve(with_tls());
   for (const char* method : {"GET", "POST", "OPTIONS"}) {
     raw_client c = connect();
@@ -196,7 +196,7 @@ TEST_F(secured, plain_http_is_answered_in_its_own_language) {
   EXPECT_EQ(statistics().malformed_requests, 0u);
 }
 
-TEST_F(secured, garbage_gets_an_alert_and_the_end) {
+TEST_F(https_server, garbage_fails_the_handshake_and_closes_the_connection) {
   serve(with_tls());
   raw_client c = connect();
   c.send(std::string(5'000, '\x80'));
@@ -208,7 +208,7 @@ TEST_F(secured, garbage_gets_an_alert_and_the_end) {
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
 }
 
-TEST_F(secured, counts_by_what_handshakes_fail) {
+TEST_F(https_server, counts_failed_handshakes_by_reason) {
   serve(with_tls());
   EXPECT_THROW(secure_connect([](SSL_CTX* x) {
                  SSL_CTX_set_security_level(x, 0);
@@ -227,7 +227,7 @@ TEST_F(secured, counts_by_what_handshakes_fail) {
               HasSubstr("troupe_http_tls_failed_total{reason=\"version\"} 1"));
 }
 
-TEST_F(secured, a_handshake_that_does_not_go_on_is_cut_and_holds_nobody_up) {
+TEST_F(https_server, stalled_handshakes_time_out_and_do_not_delay_others) {
   http::options o = with_tls();
   o.limits.handshake_timeout = 2s;  // the time for the other handshakes
   serve(o);
@@ -242,7 +242,7 @@ TEST_F(secured, a_handshake_that_does_not_go_on_is_cut_and_holds_nobody_up) {
   EXPECT_GE(statistics().requests_timed_out, 10u);
 }
 
-TEST_F(secured, one_that_is_refused_but_stays_is_cut_too) {
+TEST_F(https_server, one_that_is_refused_but_stays_is_cut_too) {
   http::options o = with_tls();
   o.limits.handshake_timeout = 1s;  // the time for its response
   serve(o);
@@ -252,7 +252,7 @@ TEST_F(secured, one_that_is_refused_but_stays_is_cut_too) {
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
 }
 
-TEST_F(secured, tells_by_tls_that_there_is_no_room) {
+TEST_F(https_server, a_full_server_responds_with_503_over_tls) {
   http::options o = with_tls();
   o.limits.connections_max = 1;
   o.limits.handshake_timeout = 2s;  // the time for the other handshakes
@@ -266,7 +266,7 @@ TEST_F(secured, tells_by_tls_that_there_is_no_room) {
   EXPECT_EQ(statistics().refused_full, 2u);
 }
 
-TEST_F(secured, a_drain_says_goodbye_and_farewell) {
+TEST_F(https_server, a_drain_sends_close_frames_and_close_notify) {
   serve(with_tls());
   tls_raw_client w = secure_open("/obey");
   tls_raw_client idle = secure_connect();
@@ -289,7 +289,7 @@ TEST_F(secured, a_drain_says_goodbye_and_farewell) {
   EXPECT_EQ(statistics().tls_cut, 1u);
 }
 
-TEST_F(secured, stop_cuts_without_a_farewell) {
+TEST_F(https_server, stop_cuts_without_a_farewell) {
   serve(with_tls());
   tls_raw_client w = secure_open("/obey");
   tls_raw_client idle = secure_connect();
@@ -303,7 +303,7 @@ TEST_F(secured, stop_cuts_without_a_farewell) {
               ElementsAre("opened", "closed 1006 the server closed the connection", "ended"));
 }
 
-TEST_F(secured, its_destructor_ends_all_that_is_going_on) {
+TEST_F(https_server, its_destructor_ends_all_that_is_going_on) {
   serve(with_tls());
   std::vector<tls_raw_client> pouring;
   for (int i = 0; i < 5; ++i) {
@@ -316,7 +316,7 @@ TEST_F(secured, its_destructor_ends_all_that_is_going_on) {
   for (tls_raw_client& c : pouring) c.read_to_end();
 }
 
-TEST_F(secured, the_system_may_go_first) {
+TEST_F(https_server, the_system_may_go_first) {
   serve(with_tls());
   tls_raw_client c = secure_open("/obey");
   raw_client begun = connect();
@@ -325,7 +325,7 @@ TEST_F(secured, the_system_may_go_first) {
   server_.reset();
 }
 
-TEST_F(secured, pings_and_cuts_the_idle) {
+TEST_F(https_server, pings_and_cuts_the_idle) {
   http::options o = with_tls();
   o.limits.idle_timeout = 400ms;
   serve(o);
@@ -339,7 +339,7 @@ TEST_F(secured, pings_and_cuts_the_idle) {
   EXPECT_TRUE(c.heard_farewell());
 }
 
-TEST_F(secured, a_late_request_is_told_so) {
+TEST_F(https_server, a_slow_request_gets_408_and_close_notify) {
   http::options o = with_tls();
   o.limits.request_timeout = 200ms;
   serve(o);
@@ -350,7 +350,7 @@ TEST_F(secured, a_late_request_is_told_so) {
   EXPECT_TRUE(c.heard_farewell());
 }
 
-TEST_F(secured, a_page_of_its_own_comes_by_https) {
+TEST_F(https_server, websockets_of_its_own_pages_require_an_https_origin) {
   serve(with_tls());
   const auto from = [&](const std::string& origin) {
     return secure_connect().upgrade("/echo", "Origin: " + origin + "\r\n").status;
@@ -362,7 +362,7 @@ TEST_F(secured, a_page_of_its_own_comes_by_https) {
   EXPECT_EQ(from("null"), 403u);
 }
 
-TEST_F(secured, a_renewed_certificate_is_for_those_who_come_later) {
+TEST_F(https_server, a_renewed_certificate_applies_to_new_connections) {
   serve(with_tls());
   tls_raw_client before = secure_open("/echo");
   EXPECT_EQ(before.subject(), "/CN=localhost");
@@ -391,7 +391,7 @@ TEST_F(secured, a_renewed_certificate_is_for_those_who_come_later) {
   EXPECT_EQ(secure_connect().subject(), "/CN=localhost");
 }
 
-TEST_F(secured, is_renewed_while_clients_come) {
+TEST_F(https_server, certificates_may_be_renewed_while_clients_connect) {
   http::options o = with_tls();
   o.loops = 2;
   serve(o);
@@ -405,13 +405,13 @@ TEST_F(secured, is_renewed_while_clients_come) {
   }
 }
 
-TEST_F(secured, a_wrong_pair_is_no_server) {
+TEST_F(https_server, a_wrong_pair_is_no_server) {
   http::options o = with_tls();
   o.tls.key = o.tls.certificate;
   EXPECT_THROW((http::server{system_, o}), tls_error);
 }
 
-TEST_F(secured, a_client_comes_back_by_a_ticket) {
+TEST_F(https_server, a_client_resumes_its_session_with_a_ticket) {
   serve(with_tls());
   SSL_SESSION* kept = nullptr;
   {
@@ -426,7 +426,7 @@ TEST_F(secured, a_client_comes_back_by_a_ticket) {
   EXPECT_EQ(statistics().tls_resumed, 1u);
 }
 
-TEST_F(secured, many_come_at_once_on_several_loops) {
+TEST_F(https_server, many_clients_may_connect_at_once_on_several_loops) {
   http::options o = with_tls();
   o.loops = 2;
   serve(o);

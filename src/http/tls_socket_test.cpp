@@ -159,7 +159,7 @@ TEST(tls_socket, carries_both_directions_in_pieces) {
   }
 }
 
-TEST(tls_socket, shutdown_lets_go_first_what_was_written_and_reads_on) {
+TEST(tls_socket, shutdown_sends_pending_data_first_and_keeps_reading) {
   pair p(3, {.socket_bytes = 1024});
   const std::string one = much(50'000, 'A');
   p.client->send("hello");
@@ -175,7 +175,7 @@ TEST(tls_socket, shutdown_lets_go_first_what_was_written_and_reads_on) {
   EXPECT_EQ(p.counts.truncated.value(), 0u);
 }
 
-TEST(tls_socket, what_is_begun_after_it_was_closed_is_refused) {
+TEST(tls_socket, operations_after_close_are_refused) {
   pair p(6);
   p.client->send("hello");
   ASSERT_TRUE(p.sim.run_until([&] { return p.server->heard == "hello"; }, 10s));
@@ -188,7 +188,7 @@ TEST(tls_socket, what_is_begun_after_it_was_closed_is_refused) {
   EXPECT_EQ(p.client->heard, "");
 }
 
-TEST(tls_socket, what_is_cancelled_ends_and_nothing_else) {
+TEST(tls_socket, cancel_ends_only_pending_operations) {
   pair p(4);
   p.client->send("hello");
   ASSERT_TRUE(p.sim.run_until([&] { return p.server->heard == "hello"; }, 10s));
@@ -213,7 +213,7 @@ TEST(tls_socket, a_connection_that_is_reset_ends_both) {
   }
 }
 
-TEST(tls_socket, a_client_that_is_given_another_certificate_says_no) {
+TEST(tls_socket, a_client_rejects_a_server_with_another_certificate) {
   pair p(5);
   static const certificate_folder folder;
   const tls_options other = folder.write("other", test_certificate({.name = "other"}));
@@ -312,7 +312,7 @@ class deaf {
   bool is_sending_ = false;
 };
 
-TEST(tls_socket, who_only_asks_and_does_not_listen_is_not_read_any_more) {
+TEST(tls_socket, a_peer_that_does_not_read_replies_is_no_longer_read) {
   pair p(6, {.socket_bytes = 4096});
   auto listening = std::make_shared<net::acceptor>(net::listen(p.loop.context(), "127.0.0.1", 0));
   auto socket = std::make_shared<net::socket>(p.loop.context());

@@ -52,7 +52,7 @@ TEST(client_address, an_ipv6_network_of_64_bits_is_one_client) {
             client_key(at("10.0.0.1")));
 }
 
-TEST(trusted_proxies, nobody_is_trusted_without_a_list) {
+TEST(trusted_proxies, without_a_list_no_address_is_trusted) {
   const trusted_proxies none;
   EXPECT_TRUE(none.is_empty());
   EXPECT_FALSE(none.trusts(at("127.0.0.1")));
@@ -82,7 +82,7 @@ TEST(trusted_proxies, one_bit_of_a_prefix_matters) {
   }
 }
 
-TEST(trusted_proxies, an_error_names_the_entry_and_what_is_wrong) {
+TEST(trusted_proxies, errors_name_the_entry_and_the_problem) {
   EXPECT_EQ(refused("proxy.example.org"),
             "\"proxy.example.org\" is neither an address as \"::1\" nor a network as "
             "\"10.0.0.0/8\"; host names are not looked up");

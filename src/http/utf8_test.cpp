@@ -52,7 +52,7 @@ TEST(utf8, overlong_forms_are_not_valid) {
   }
 }
 
-TEST(utf8, nothing_beyond_the_last_code_point_is_valid) {
+TEST(utf8, code_points_beyond_10ffff_are_invalid) {
   EXPECT_TRUE(is_valid("\xf4\x8f\xbf\xbf"));
   EXPECT_FALSE(is_valid("\xf4\x90\x80\x80"));
   for (int lead = 0xf5; lead <= 0xff; ++lead) {
@@ -75,7 +75,7 @@ TEST(utf8, a_character_that_lacks_bytes_is_not_whole) {
   }
 }
 
-TEST(utf8, says_no_at_the_first_byte_that_cannot_be) {
+TEST(utf8, detects_an_error_at_the_first_invalid_byte) {
   for (const std::string_view bad : {"\x80", "\xc0", "\xc1", "\xe0\x80", "\xed\xa0", "\xf0\x8f",
                                      "\xf4\x90", "\xf5", "\xff", "\xc3\x28", "\xe2\x82\x28"}) {
     utf8_checker c;

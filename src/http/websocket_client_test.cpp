@@ -91,7 +91,7 @@ TEST_F(websocket_client, sends_messages_of_all_sizes) {
   }
 }
 
-TEST_F(websocket_client, masks_what_it_sends_with_keys_that_differ) {
+TEST_F(websocket_client, masks_each_message_with_a_different_key) {
   std::string first, second;
   raw_server peer([&](raw_client& p, int) {
     raw_server::agree(p);
@@ -109,7 +109,7 @@ TEST_F(websocket_client, masks_what_it_sends_with_keys_that_differ) {
   got.socket.close();
 }
 
-TEST_F(websocket_client, asks_for_subprotocols_and_headers) {
+TEST_F(websocket_client, sends_the_requested_subprotocols_and_headers) {
   std::string asked;
   raw_server peer([&](raw_client& p, int) {
     asked = raw_server::agree(p, "Sec-WebSocket-Protocol: feed.v2\r\n");
@@ -129,7 +129,7 @@ TEST_F(websocket_client, asks_for_subprotocols_and_headers) {
   got.socket.close();
 }
 
-TEST_F(websocket_client, has_what_comes_right_behind_the_answer) {
+TEST_F(websocket_client, receives_messages_sent_directly_after_the_handshake) {
   raw_server peer([&](raw_client& p, int) {
     const std::string head = raw_server::read_head(p);
     constexpr std::string_view name = "Sec-WebSocket-Key: ";
@@ -153,7 +153,7 @@ TEST_F(websocket_client, has_what_comes_right_behind_the_answer) {
 
 // ── Handshakes ────────────────────────────────────────────────────────────────────────────────
 
-TEST_F(websocket_client, believes_only_an_answer_to_its_key) {
+TEST_F(websocket_client, accepts_only_a_response_that_matches_its_key) {
   const auto answered = [&](const std::string& answer, std::vector<std::string> protocols = {}) {
     raw_server peer([&](raw_client& p, int) {
       raw_server::read_head(p);
@@ -212,7 +212,7 @@ TEST_F(websocket_client, gives_up_in_time) {
             "timeout: 127.0.0.1 did not complete the WebSocket handshake in time");
 }
 
-TEST_F(websocket_client, says_what_is_wrong_with_a_question) {
+TEST_F(websocket_client, errors_name_the_invalid_part_of_a_request) {
   EXPECT_THAT(problem(open("http://a/")), HasSubstr("must begin with ws:// or wss://"));
   connect_websocket what = to("ws://a/");
   what.protocols = {"a b"};
@@ -236,7 +236,7 @@ TEST_F(websocket_client, opens_no_more_than_it_may) {
 
 // ── The peer misbehaves ───────────────────────────────────────────────────────────────────────
 
-TEST_F(websocket_client, closes_as_1002_what_breaks_the_rules) {
+TEST_F(websocket_client, protocol_violations_close_with_1002_or_1007) {
   std::atomic<unsigned> code{0};
   const auto sending = [&](std::string bytes) {
     return [&code, bytes = std::move(bytes)](raw_client& p, int) {
@@ -257,7 +257,7 @@ TEST_F(websocket_client, closes_as_1002_what_breaks_the_rules) {
   EXPECT_EQ(code, 1007u);
 }
 
-TEST_F(websocket_client, replies_to_what_came_before_a_violation) {
+TEST_F(websocket_client, replies_to_messages_before_a_violation) {
   std::promise<std::vector<ws_frame>> promise;
   raw_server peer([&](raw_client& p, int) {
     raw_server::agree(p);
@@ -279,7 +279,7 @@ TEST_F(websocket_client, replies_to_what_came_before_a_violation) {
   EXPECT_EQ(frames[2].code(), 1007u);
 }
 
-TEST_F(websocket_client, closes_as_1009_what_is_too_large) {
+TEST_F(websocket_client, a_too_large_message_closes_with_1009) {
   options_.websocket_limits.message_bytes = 10;
   EXPECT_THAT(end_with([](raw_client& p, int) {
                 p.send(raw_client::frame(raw_client::text, std::string(11, 'x'), true, 0, false));
@@ -289,7 +289,7 @@ TEST_F(websocket_client, closes_as_1009_what_is_too_large) {
               StartsWith("closed 1009 "));
 }
 
-TEST_F(websocket_client, says_that_the_peer_has_gone) {
+TEST_F(websocket_client, a_lost_connection_is_reported_as_1006) {
   EXPECT_THAT(end_with([](raw_client& p, int) { p.hang_up(); }), StartsWith("closed 1006 "));
   EXPECT_THAT(end_with([](raw_client& p, int) {
                 const std::string whole =
@@ -301,7 +301,7 @@ TEST_F(websocket_client, says_that_the_peer_has_gone) {
   EXPECT_THAT(end_with([](raw_client& p, int) { p.reset(); }), StartsWith("closed 1006 "));
 }
 
-TEST_F(websocket_client, answers_pings_and_a_close) {
+TEST_F(websocket_client, responds_to_pings_and_close_frames) {
   ws_frame pong, farewell;
   EXPECT_EQ(end_with([&](raw_client& p, int) {
               p.send(raw_client::frame(raw_client::ping, "are you there", true, 0, false));

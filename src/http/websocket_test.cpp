@@ -70,7 +70,7 @@ TEST_F(websocket_server, accepts_as_the_standard_shows_it) {
   EXPECT_EQ(a.headers.at("server"), "Troupe");
 }
 
-TEST_F(websocket_server, says_back_text_and_binary_in_order) {
+TEST_F(websocket_server, echoes_text_and_binary_in_order) {
   raw_client c = open("/echo");
   for (int i = 0; i < 1000; ++i) {
     c.send(
@@ -83,7 +83,7 @@ TEST_F(websocket_server, says_back_text_and_binary_in_order) {
   }
 }
 
-TEST_F(websocket_server, messages_of_every_size_come_whole) {
+TEST_F(websocket_server, messages_of_every_size_arrive_complete) {
   raw_client c = open("/echo");
   for (const std::size_t size : {0u, 1u, 125u, 126u, 127u, 4095u, 4096u, 4097u, 65535u, 65536u}) {
     const std::string message(size, 'x');
@@ -108,13 +108,13 @@ TEST_F(websocket_server, puts_fragments_together_around_control_frames) {
   EXPECT_EQ(c.hear(), "one tw\xc3\xb6");
 }
 
-TEST_F(websocket_server, frames_that_come_byte_by_byte_are_read) {
+TEST_F(websocket_server, a_frame_may_arrive_byte_by_byte) {
   raw_client c = open("/echo");
   for (const char byte : raw_client::frame(raw_client::text, "slowly")) c.send({&byte, 1});
   EXPECT_EQ(c.hear(), "slowly");
 }
 
-TEST_F(websocket_server, what_is_queued_while_writing_is_sent_next) {
+TEST_F(websocket_server, messages_queued_while_writing_are_sent_next) {
   raw_client c = open("/chatter");
   c.say("go");
   for (int i = 0; i < 500; ++i) {
@@ -135,7 +135,7 @@ TEST_F(websocket_server, a_page_and_its_websocket_share_a_path) {
   EXPECT_EQ(c.upgrade("/echo").status, 101u);  // on the same connection
 }
 
-TEST_F(websocket_server, a_handshake_that_is_none_is_answered_and_counted) {
+TEST_F(websocket_server, invalid_handshakes_are_refused_with_400_or_426) {
   const std::string head =
       "GET /echo HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\n"
       "Upgrade: websocket\r\n";
@@ -159,7 +159,7 @@ TEST_F(websocket_server, a_handshake_that_is_none_is_answered_and_counted) {
   EXPECT_EQ(statistics().upgraded, 0u);
 }
 
-TEST_F(websocket_server, the_client_closes_and_gets_its_code_back) {
+TEST_F(websocket_server, a_close_from_the_client_is_echoed_with_its_code) {
   raw_client c = open("/obey");
   c.send(raw_client::frame(raw_client::close, raw_client::close_payload(4123, "done")));
   EXPECT_EQ(c.read_frame().code(), 4123u);
@@ -177,7 +177,7 @@ TEST_F(websocket_server, a_close_without_a_code_is_1005) {
   EXPECT_THAT(log_->lines(3), ElementsAre("opened", "closed 1005 ", "ended"));
 }
 
-TEST_F(websocket_server, the_session_closes_after_what_it_sent) {
+TEST_F(websocket_server, a_session_closes_after_its_last_message_is_sent) {
   raw_client c = open("/obey");
   c.say("close");
   EXPECT_EQ(c.hear(), "bye");
@@ -208,7 +208,7 @@ TEST_F(websocket_server, a_session_that_fails_closes_with_1011) {
   EXPECT_EQ(never.read_close().code(), 1011u);
 }
 
-TEST_F(websocket_server, what_the_session_does_not_understand_is_1003) {
+TEST_F(websocket_server, an_unsupported_message_type_closes_with_1003) {
   raw_client c = open("/binary");
   c.send(raw_client::frame(raw_client::binary, "fine"));
   c.say("text");
@@ -229,7 +229,7 @@ TEST_F(websocket_server, a_client_that_vanishes_is_1006_once) {
   EXPECT_EQ(statistics().websockets, 0u);
 }
 
-TEST_F(websocket_server, closed_comes_once_however_many_ends_meet) {
+TEST_F(websocket_server, closed_is_reported_once_even_if_several_ends_coincide) {
   // Both sides close, the session stops and the socket is closed, all at the same time.
   constexpr std::size_t rounds = 200;
   for (std::size_t i = 0; i < rounds; ++i) {
@@ -290,14 +290,14 @@ TEST_F(websocket_protocols, the_clients_first_that_is_understood_is_agreed_on) {
             "we speak 'chat.v2' as chat.v2");
 }
 
-TEST_F(websocket_protocols, whoever_offers_none_of_them_is_served_without_one) {
+TEST_F(websocket_protocols, a_client_without_a_known_protocol_is_served_without_one) {
   serve(false);
   EXPECT_EQ(talk("/talk", ""), "we speak '' without a header");
   EXPECT_EQ(talk("/talk", "Sec-WebSocket-Protocol: mqtt\r\n"), "we speak '' without a header");
   EXPECT_EQ(talk("/plain", "Sec-WebSocket-Protocol: chat.v1\r\n"), "we speak '' without a header");
 }
 
-TEST_F(websocket_protocols, or_refused_if_one_is_required_and_told_which) {
+TEST_F(websocket_protocols, a_client_without_a_required_protocol_gets_400_and_the_list) {
   serve(true);
   EXPECT_EQ(talk("/talk", "Sec-WebSocket-Protocol: chat.v2\r\n"), "we speak 'chat.v2' as chat.v2");
   raw_client c = connect();
@@ -308,7 +308,7 @@ TEST_F(websocket_protocols, or_refused_if_one_is_required_and_told_which) {
   EXPECT_EQ(c.upgrade("/talk", "Sec-WebSocket-Protocol: chat.v1\r\n").status, 101u);
 }
 
-TEST_F(websocket_protocols, have_names_that_can_stand_in_a_header) {
+TEST_F(websocket_protocols, have_names_that_are_valid_in_a_header) {
   http::server s{system_, on_free_port()};
   for (const std::string bad : {"", "two words", "a,b", "a\r\nb", "gr\xc3\xbc\xc3\x9f"}) {
     EXPECT_THROW(s.websocket<polyglot>("/talk", http::websocket_options{.protocols = {bad}}),

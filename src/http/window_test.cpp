@@ -12,7 +12,7 @@
 namespace troupe::http::detail {
 namespace {
 
-TEST(window, counts_what_is_out) {
+TEST(window, counts_outstanding_places) {
   window w;
   EXPECT_EQ(w.take(), 1u);
   EXPECT_EQ(w.take(), 2u);
@@ -20,14 +20,14 @@ TEST(window, counts_what_is_out) {
   EXPECT_EQ(w.out(), 1u);
 }
 
-TEST(window, waiting_for_what_is_there_tells_nobody) {
+TEST(window, a_satisfied_wait_causes_no_notification) {
   window w;
   w.take();
   EXPECT_TRUE(w.wait_for(1));
   EXPECT_FALSE(w.give_back());
 }
 
-TEST(window, exactly_one_is_told) {
+TEST(window, exactly_one_release_notifies_the_waiter) {
   window w;
   for (int i = 0; i < 4; ++i) w.take();
   EXPECT_FALSE(w.wait_for(2));

@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST_F(running_application, says_everything_back) {
+TEST_F(running_application, echoes_text_and_binary_messages) {
   start(
       "return {on_message = function(client, data, binary) "
       "if binary then client:send_binary(data) else client:send(data) end end}");
@@ -40,7 +40,7 @@ TEST_F(running_application, says_everything_back) {
   EXPECT_EQ(counts.clients, 1U);
 }
 
-TEST_F(running_application, is_told_when_clients_come_and_go) {
+TEST_F(running_application, on_open_and_on_close_are_called_for_each_client) {
   start(
       "local seen = {} return {"
       "on_open = function(client) client.data.name = client:parameter('name') print('open', "
@@ -117,7 +117,7 @@ TEST_F(running_application, each_endless_loop_is_ended) {
   EXPECT_EQ(application_->statistics().out_of_time, 6U);
 }
 
-TEST_F(running_application, what_is_kept_outside_of_the_scripts_memory_is_bounded) {
+TEST_F(running_application, data_outside_the_script_memory_is_bounded) {
   start(
       "return {on_message = function(client, data) "
       "if data == 'print' then local s = ('x'):rep(60000) print(s, s, s) "
@@ -144,7 +144,7 @@ TEST_F(running_application, handles_others_while_one_waits) {
   EXPECT_EQ(client.hear(), "waited for it");
 }
 
-TEST_F(running_application, waits_within_coroutines_of_its_own) {
+TEST_F(running_application, handlers_may_wait_inside_their_own_coroutines) {
   start(
       "return {on_message = function(client, data) "
       "local made = coroutine.wrap(function(a) local b = coroutine.yield(a .. '1') "
@@ -156,7 +156,7 @@ TEST_F(running_application, waits_within_coroutines_of_its_own) {
   EXPECT_EQ(client.hear(), "a1b2c3");
 }
 
-TEST_F(running_application, timers_come_once_or_again_until_they_are_cancelled) {
+TEST_F(running_application, timers_fire_once_or_repeatedly_until_they_are_cancelled) {
   start(
       "return {on_message = function(client) local n = 0 local t "
       "t = troupe.every(0.001, function() n = n + 1 client:send('again ' .. n) if n == 3 then "
@@ -185,7 +185,7 @@ TEST_F(running_application, a_room_reaches_its_members) {
   EXPECT_EQ(b.hear(), "hello");
 }
 
-TEST_F(running_application, others_are_asked) {
+TEST_F(running_application, ask_returns_the_reply_or_error_of_another_application) {
   start(
       "return {on_message = function(client, data) local got, why = troupe.ask('other', data, {1, "
       "2, x = nil}, {timeout = 2}) "
@@ -214,7 +214,7 @@ class mirror : public actor {
   }
 };
 
-TEST_F(running_application, an_actor_in_cpp_is_asked_by_its_name) {
+TEST_F(running_application, ask_reaches_a_cpp_actor_by_its_name) {
   among_.add("mirror", system_.spawn<mirror>());
   EXPECT_THROW(among_.add("mirror", system_.spawn<mirror>()), std::invalid_argument);
   start(
@@ -228,7 +228,7 @@ TEST_F(running_application, an_actor_in_cpp_is_asked_by_its_name) {
   EXPECT_EQ(client.hear(), "only show");
 }
 
-TEST_F(running_application, configuration_and_modules_are_there) {
+TEST_F(running_application, configuration_and_modules_are_available_to_scripts) {
   options_.config = R"({"greeting": "good day", "list": [1, 2.5, null]})";
   files_ = {{"words.lua", "return {shout = function(s) return s:upper() end}"},
             {"deep/er.lua", "return (...) .. '!'"},
@@ -320,7 +320,7 @@ TEST_F(running_application, without_a_key_instances_share_connections_evenly) {
   EXPECT_EQ(of_the_first, 2);
 }
 
-TEST_F(running_application, an_instance_without_memory_begins_anew) {
+TEST_F(running_application, an_instance_that_runs_out_of_memory_restarts) {
   options_.limits.memory_bytes = 2'000'000;
   options_.limits.memory_warning_bytes = 1'000'000;
   start(
@@ -346,7 +346,7 @@ struct rpc_application : running_application {
   }
 };
 
-TEST_F(rpc_application, answers_requests) {
+TEST_F(rpc_application, replies_to_requests) {
   start(
       "return {rpc = {add = function(client, p) return {sum = p.a + p.b} end, none = function() "
       "end, "
@@ -381,7 +381,7 @@ TEST_F(rpc_application, understands_cbor) {
   EXPECT_EQ(got.payload, "\xa2\x62id\x01\x66result\x18\x2a");
 }
 
-TEST_F(rpc_application, calls_of_a_channel_come_one_after_the_other) {
+TEST_F(rpc_application, calls_on_one_channel_run_one_at_a_time_in_order) {
   start("return {rpc = {wait = function(client, s) troupe.sleep(s) return s end}}");
   raw_client client = open_rpc();
   client.say(R"({"id": 1, "ch": 1, "method": "wait", "params": 0.02})");
@@ -469,7 +469,7 @@ TEST_F(rpc_application, calls_that_wait_for_their_channel_are_bounded_in_bytes) 
   EXPECT_EQ(application_->statistics().overloaded, 3U);
 }
 
-TEST_F(rpc_application, a_method_that_does_not_end_is_killed_and_answered) {
+TEST_F(rpc_application, a_method_that_exceeds_run_timeout_is_killed_with_an_error_reply) {
   options_.limits.run_timeout = std::chrono::milliseconds(20);
   start("return {rpc = {loop = function() while true do end end}}");
   raw_client client = open_rpc();
@@ -500,7 +500,7 @@ TEST_F(rpc_application, notifications_go_to_one_or_to_a_room) {
   EXPECT_THAT(log_.lines(1).at(0), HasSubstr("client:notify(method, params)"));
 }
 
-TEST_F(rpc_application, malformed_messages_are_answered_counted_and_end_the_connection) {
+TEST_F(rpc_application, malformed_messages_get_errors_and_then_close_the_connection) {
   start("return {rpc = {}}");
   raw_client client = open_rpc();
   for (int i = 0; i < 16; ++i) {
@@ -519,7 +519,7 @@ TEST_F(rpc_application, a_client_without_the_subprotocol_is_refused) {
 
 // ── Applications that cannot start ────────────────────────────────────────────────────────────
 
-TEST_F(running_application, what_is_wrong_with_the_scripts_is_said) {
+TEST_F(running_application, errors_in_scripts_are_reported_at_the_start) {
   EXPECT_THAT(problem("return {on_message = function( end}"), HasSubstr("main.lua:1: "));
   EXPECT_THAT(problem("error('no')"),
               AllOf(HasSubstr("main.lua:1: no"), HasSubstr("stack traceback")));
@@ -535,7 +535,7 @@ TEST_F(running_application, what_is_wrong_with_the_scripts_is_said) {
               HasSubstr("does not start: on_start failed: not now"));
 }
 
-TEST_F(running_application, what_is_wrong_with_the_options_is_said) {
+TEST_F(running_application, invalid_options_are_reported_at_the_start) {
   options_.name = "a b";
   EXPECT_THAT(problem("return {on_message = print}"),
               HasSubstr("'a b' is not a valid application name"));

@@ -9,7 +9,7 @@ using testing::HasSubstr;
 
 class cbor_codec : public codec {};
 
-TEST_F(cbor_codec, writes_what_lua_has) {
+TEST_F(cbor_codec, encodes_lua_values) {
   EXPECT_EQ(to_cbor("nil"), "f6");
   EXPECT_EQ(to_cbor("null"), "f6");
   EXPECT_EQ(to_cbor("true"), "f5");
@@ -105,7 +105,7 @@ TEST_F(cbor_codec, texts_and_bytes_are_both_strings) {
             "true, true");
 }
 
-TEST_F(cbor_codec, says_what_is_malformed_and_where) {
+TEST_F(cbor_codec, decoding_errors_name_the_problem_and_the_byte) {
   const auto wrong = [&](const std::string& hex, const std::string& with) {
     EXPECT_EQ(from_cbor(hex), "nil, " + with) << hex;
   };
@@ -158,7 +158,7 @@ TEST_F(cbor_codec, deep_nesting_is_refused_whatever_it_is_of) {
   EXPECT_EQ(nested("c1", 100'000), "nil, byte 0: a tag");
 }
 
-TEST_F(cbor_codec, names_the_path_to_what_it_cannot_write) {
+TEST_F(cbor_codec, encoding_errors_name_the_path_to_the_value) {
   EXPECT_EQ(to_cbor("{a = {pcall}}"), "error: script:1: cannot encode a function at .a[1]");
   EXPECT_EQ(to_cbor("{['\\xff'] = 1}"),
             "error: script:1: cannot encode a key that is not valid UTF-8 at [\"?\"]");
@@ -181,12 +181,12 @@ TEST_F(deep_codec, has_a_depth_that_the_stack_has_room_for) {
             "nil, byte 501: nested more than 500 deep");
 }
 
-struct narrow_cbor : codec {
-  narrow_cbor()
+struct cbor_codec_low_memory : codec {
+  cbor_codec_low_memory()
       : codec({.bytes = 10'000'000}, {.memory_soft = 1'000'000, .memory_hard = 2'000'000}) {}
 };
 
-TEST_F(narrow_cbor, does_not_believe_what_containers_claim) {
+TEST_F(cbor_codec_low_memory, does_not_allocate_for_the_claimed_size_of_containers) {
   EXPECT_THAT(run("return cbor.decode(('\\x99\\x10\\x00'):rep(60) .. ('\\0'):rep(5000))"),
               HasSubstr("unexpected end of data"));
 }

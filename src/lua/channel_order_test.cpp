@@ -21,7 +21,7 @@ namespace {
 using verdict = channel_order::verdict;
 using arrival = channel_order::arrival;
 
-TEST(channel_order, channel_0_has_none) {
+TEST(channel_order, channel_0_is_unordered) {
   channel_order order;
   EXPECT_EQ(order.arrive(0, 10), (arrival{verdict::begins, 1}));
   EXPECT_EQ(order.arrive(0, 11), (arrival{verdict::begins, 2}));
@@ -32,7 +32,7 @@ TEST(channel_order, channel_0_has_none) {
   EXPECT_EQ(order.open(), 0U);
 }
 
-TEST(channel_order, calls_on_a_channel_go_one_after_the_other) {
+TEST(channel_order, calls_on_one_channel_run_one_at_a_time) {
   channel_order order;
   EXPECT_EQ(order.arrive(1, 10), (arrival{verdict::begins, 1}));
   EXPECT_EQ(order.arrive(1, std::nullopt), (arrival{verdict::waits, 2}));
@@ -54,7 +54,7 @@ TEST(channel_order, channels_do_not_wait_for_each_other) {
   EXPECT_EQ(order.finish(1), 5U);
 }
 
-TEST(channel_order, what_waits_may_be_dropped) {
+TEST(channel_order, a_waiting_call_may_be_dropped) {
   channel_order order;
   order.arrive(1, 10);
   order.arrive(1, 11);

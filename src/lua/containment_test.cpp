@@ -103,7 +103,7 @@ TEST_F(script, a_killed_run_does_not_harm_the_next_one) {
   EXPECT_EQ(run("return x"), "1");
 }
 
-TEST_F(script, a_killed_run_leaves_memory_for_what_is_made_between_runs) {
+TEST_F(script, memory_is_available_between_runs_after_a_killed_run) {
   EXPECT_EQ(run("while true do end"), out_of_time);
   lua_State* const lua = state_.main();
   lua_settop(lua, 0);
@@ -116,8 +116,8 @@ TEST_F(script, a_killed_run_leaves_memory_for_what_is_made_between_runs) {
 
 // ── How soon the clock is checked ─────────────────────────────────────────────────────────────
 
-struct looked_at : script {
-  looked_at() : script({.run_timeout = std::chrono::seconds(1)}) {
+struct check_interval : script {
+  check_interval() : script({.run_timeout = std::chrono::seconds(1)}) {
     lua_pushcfunction(state_.main(), [](lua_State* in) {
       lua_pushinteger(in, lua_gethookcount(in));
       return 1;
@@ -128,7 +128,7 @@ struct looked_at : script {
   int count(const std::string& text) { return std::stoi(run(text)); }
 };
 
-TEST_F(looked_at, sooner_where_an_instruction_may_last) {
+TEST_F(check_interval, shrinks_when_a_single_instruction_may_take_long) {
   EXPECT_EQ(count("return until_look()"), 10'000);
   EXPECT_LE(count("local s = ('x'):rep(100000) s = s .. 'y' return until_look()"), 1024);
   EXPECT_LE(count("local t = {} for i = 1, 1 << 20 do t[i] = i end return until_look()"), 128);
@@ -143,7 +143,7 @@ TEST_F(looked_at, sooner_where_an_instruction_may_last) {
             64);
 }
 
-TEST_F(looked_at, as_before_when_it_has_gone) {
+TEST_F(check_interval, returns_to_the_default_after_large_values_are_collected) {
   run("x = ('x'):rep(2000000)");
   EXPECT_LE(count("return until_look()"), 64);
   run("x = nil");
@@ -152,7 +152,7 @@ TEST_F(looked_at, as_before_when_it_has_gone) {
 }
 
 // Lua leaves the hooks of a coroutine disabled after an error has left it out of a hook.
-TEST_F(script, what_was_killed_runs_no_more) {
+TEST_F(script, killed_code_never_runs_again) {
   EXPECT_EQ(run("c = coroutine.create(function() local x <close> = setmetatable({}, {__close = "
                 "function() while true do end end}) while true do end end) coroutine.resume(c)"),
             out_of_time);
@@ -172,27 +172,27 @@ TEST_F(script, what_was_killed_runs_no_more) {
       out_of_time);
 }
 
-TEST_F(script, a_caught_error_is_none) {
+TEST_F(script, a_caught_error_does_not_fail_the_run) {
   EXPECT_EQ(run("return pcall(error, 'no')"), "false, no");
   EXPECT_EQ(run("return xpcall(error, function(e) return e .. '!' end, 'no')"), "false, no!");
   EXPECT_EQ(run("return pcall(function(...) return ... end, 1, nil, 3)"), "true, 1, nil, 3");
 }
 
-struct hungry : script {
+struct memory_limit : script {
   // Memory must end these, even on a slow host.
-  hungry()
+  memory_limit()
       : script({.memory_soft = 1'000'000,
                 .memory_hard = 2'000'000,
                 .run_timeout = std::chrono::minutes(1)}) {}
 };
 
-TEST_F(hungry, more_than_the_hard_bound_fails) {
+TEST_F(memory_limit, more_than_the_hard_bound_fails) {
   EXPECT_EQ(run("return ('x'):rep(3000000)"), "error: not enough memory");
   EXPECT_EQ(run("local t = {} while true do t[#t + 1] = {} end"), "error: not enough memory");
   EXPECT_EQ(run("return 1"), "1");
 }
 
-TEST_F(hungry, lack_of_memory_is_not_caught) {
+TEST_F(memory_limit, lack_of_memory_is_not_caught) {
   EXPECT_THAT(run("while true do pcall(string.rep, 'x', 3000000) end"), StartsWith("killed: "));
   EXPECT_THAT(run("local c = coroutine.wrap(function() return ('x'):rep(3000000) end) while true "
                   "do pcall(c) end"),
@@ -203,7 +203,7 @@ TEST_F(hungry, lack_of_memory_is_not_caught) {
   EXPECT_EQ(run("return 1"), "1");
 }
 
-TEST_F(hungry, lack_of_memory_in_a_buffer_of_luas_is_not_caught) {
+TEST_F(memory_limit, lack_of_memory_in_a_buffer_of_luas_is_not_caught) {
   run("x = ('x'):rep(500000)");
   EXPECT_THAT(run("while true do pcall(string.format, '%s%s%s%s%s', x, x, x, x, x) end"),
               StartsWith("killed: needed more"));
@@ -213,20 +213,20 @@ TEST_F(hungry, lack_of_memory_in_a_buffer_of_luas_is_not_caught) {
               StartsWith("killed: needed more"));
 }
 
-TEST_F(hungry, garbage_makes_room_for_what_is_made) {
+TEST_F(memory_limit, garbage_is_collected_to_make_room_for_new_values) {
   EXPECT_EQ(
       run("x = ('x'):rep(400000) for i = 1, 20 do local s = ('%s%d'):format(x, i) s = s:upper() "
           "s = s:reverse() s = string.pack('s4', x) end return #x"),
       "400000");
 }
 
-TEST_F(hungry, garbage_goes_when_there_is_much_of_it) {
+TEST_F(memory_limit, collect_frees_large_garbage) {
   run("x = ('x'):rep(500000) for i = 1, 100 do local y = ('y'):rep(500000 + i) end");
   EXPECT_FALSE(state_.governor().collect(state_.main()));
   EXPECT_LT(state_.governor().memory(), 1'000'000U);
 }
 
-TEST_F(hungry, it_is_said_once_that_little_is_left) {
+TEST_F(memory_limit, low_memory_is_reported_once_until_memory_is_freed) {
   EXPECT_EQ(run("x = ('x'):rep(600000) y = ('y'):rep(600000)"), "");
   EXPECT_TRUE(state_.governor().collect(state_.main()));
   EXPECT_FALSE(state_.governor().collect(state_.main()));
@@ -244,7 +244,7 @@ TEST(state, without_room_for_the_libraries_it_cannot_be_made) {
 
 // ── Functions that are not available ──────────────────────────────────────────────────────────
 
-TEST_F(script, only_names_that_are_harmless_are_there) {
+TEST_F(script, unsafe_library_functions_are_not_available) {
   for (const char* name : {"io", "debug", "package", "require", "dofile", "loadfile", "print",
                            "warn", "os.execute", "os.exit", "os.remove", "os.rename", "os.tmpname",
                            "os.getenv", "os.setlocale", "string.dump"}) {

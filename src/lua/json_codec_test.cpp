@@ -11,7 +11,7 @@ using testing::StartsWith;
 
 class json_codec : public codec {};
 
-TEST_F(json_codec, writes_what_lua_has) {
+TEST_F(json_codec, encodes_lua_values) {
   EXPECT_EQ(to_json("nil"), "null");
   EXPECT_EQ(to_json("null"), "null");
   EXPECT_EQ(to_json("true"), "true");
@@ -40,20 +40,20 @@ TEST_F(json_codec, floats_stay_floats) {
             "");
 }
 
-TEST_F(json_codec, escapes_only_what_has_to_be) {
+TEST_F(json_codec, escapes_only_the_characters_that_require_it) {
   EXPECT_EQ(to_json(R"('"\\/\b\f\n\r\t\0\x1f\x7f')"),
             "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\x7f\"");
   EXPECT_EQ(run(R"(return json.decode('"\\u00e4\\ud83d\\ude00\\/\\u0000x"') == 'ä😀/\0x')"),
             "true");
 }
 
-TEST_F(json_codec, what_is_written_is_read_again) {
+TEST_F(json_codec, encoded_values_decode_to_the_same_values) {
   EXPECT_EQ(run("local t = json.decode(json.encode{a = {1, 2, {b = 'x'}}, c = null, d = 1.5}) "
                 "return #t, t.a[1], t.a[3].b, t.c == null, t.d"),
             "0, 1, x, true, 1.5");
 }
 
-TEST_F(json_codec, arrays_are_what_has_positions_or_the_mark) {
+TEST_F(json_codec, tables_with_elements_or_the_array_mark_encode_as_arrays) {
   EXPECT_EQ(to_json("{}"), "{}");
   EXPECT_EQ(to_json("array()"), "[]");
   EXPECT_EQ(to_json("array{}"), "[]");
@@ -82,7 +82,7 @@ TEST_F(json_codec, scripts_cannot_change_the_marks) {
             "null, userdata, true, false");
 }
 
-TEST_F(json_codec, names_the_path_to_what_it_cannot_write) {
+TEST_F(json_codec, encoding_errors_name_the_path_to_the_value) {
   const std::string error = "error: script:1: cannot encode ";
   EXPECT_EQ(to_json("pcall"), error + "a function");
   EXPECT_EQ(to_json("{players = {1, 2, {on_hit = pcall}}}"),
@@ -130,7 +130,7 @@ TEST_F(json_codec, cycles_end) {
               HasSubstr("cannot encode values nested more than 64 deep at .t.t.t.t"));
 }
 
-TEST_F(json_codec, says_what_is_malformed_and_where) {
+TEST_F(json_codec, decoding_errors_name_the_problem_and_the_byte) {
   const auto wrong = [&](const std::string& text, const std::string& with) {
     EXPECT_EQ(from_json(text), "nil, " + with) << text;
   };
@@ -160,7 +160,7 @@ TEST_F(json_codec, says_what_is_malformed_and_where) {
   wrong(R"({"a":1,"b":2,"a":3})", "byte 16: duplicate key \"a\"");
 }
 
-TEST_F(json_codec, what_is_wrong_is_said_shortly_and_in_utf8) {
+TEST_F(json_codec, error_messages_are_short_and_valid_utf8) {
   const std::string key(10'000, 'k');
   EXPECT_EQ(from_json("{\"" + key + "\":1,\"" + key + "\":2}").size(), 76U);
   for (const char* text : {"\"%\xff", "[\"\xff\xff", "{%\xfe", "nul\xff", "1\xff", "{\"\\\xff"}) {
@@ -213,13 +213,13 @@ TEST_F(quick_codec, takes_part_in_the_time_of_a_run) {
   EXPECT_EQ(run("local s = ('x'):rep(100000) while true do json.encode(s) end"), out_of_time);
 }
 
-struct narrow_json : codec {
-  narrow_json()
+struct json_codec_low_memory : codec {
+  json_codec_low_memory()
       : codec({.bytes = 10'000'000, .elements = 10'000'000},
               {.memory_soft = 1'000'000, .memory_hard = 2'000'000}) {}
 };
 
-TEST_F(narrow_json, reads_no_more_than_there_is_memory_for) {
+TEST_F(json_codec_low_memory, decoding_beyond_the_memory_limit_is_an_error) {
   EXPECT_EQ(run("local s = '[' .. ('[],'):rep(100000) .. '0]' return json.decode(s)"),
             "error: not enough memory");
   EXPECT_EQ(run("return json.encode(json.decode('[1]'))"), "[1]");

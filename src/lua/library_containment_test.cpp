@@ -166,7 +166,7 @@ TEST_F(script, letters_are_changed_as_in_lua) {
             "true, az1, cba, true, 12");
 }
 
-TEST_F(script, what_is_loaded_is_as_in_lua) {
+TEST_F(script, load_behaves_as_in_lua) {
   EXPECT_EQ(
       run("local n = 0 return load(function() n = n + 1 return ({'return ', '1', '+2'})[n] end)()"),
       "3");

@@ -133,7 +133,7 @@ TEST_F(outgoing_scripts, request) {
             "PUT x a");
 }
 
-TEST_F(outgoing_scripts, what_happens_gives_nil_and_why) {
+TEST_F(outgoing_scripts, failed_requests_return_nil_and_the_reason) {
   begin();
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   EXPECT_EQ(say("return troupe.http.get('http://127.0.0.1:%/', {timeout = 0.05})", silent),
@@ -149,7 +149,7 @@ TEST_F(outgoing_scripts, what_happens_gives_nil_and_why) {
   EXPECT_EQ(application_->statistics().failures, 0U);
 }
 
-TEST_F(outgoing_scripts, misuse_is_an_error_that_says_what_was_wrong) {
+TEST_F(outgoing_scripts, misuse_of_requests_is_an_error_that_names_the_problem) {
   begin();
   EXPECT_THAT(say("return troupe.http.get()"), HasSubstr("bad argument #1 to 'get'"));
   EXPECT_THAT(say("return troupe.http.get('ftp://x')"),
@@ -205,7 +205,7 @@ TEST_F(outgoing_scripts, go_only_where_the_configuration_lets_them) {
               StartsWith("nil not allowed: no connection to 127.0.0.1:"));
 }
 
-TEST_F(outgoing_scripts, nothing_is_asked_while_main_lua_is_loaded) {
+TEST_F(outgoing_scripts, requests_during_the_load_of_main_lua_are_an_error) {
   EXPECT_THAT(problem("troupe.http.get('http://127.0.0.1:1/') return {on_message = print}"),
               HasSubstr("cannot wait here"));
 }
@@ -236,7 +236,7 @@ TEST_F(outgoing_scripts, receive_gives_up_in_time) {
   EXPECT_EQ(say("c:send('still there') return c:receive(20)"), "still there false");
 }
 
-TEST_F(outgoing_scripts, close_is_told) {
+TEST_F(outgoing_scripts, a_closed_connection_returns_its_code_and_reason) {
   begin();
   EXPECT_EQ(say("c = troupe.websocket.connect('ws://127.0.0.1:%/echo') c:close(4001, 'enough') "
                 "return c:receive()"),
@@ -290,7 +290,7 @@ TEST_F(outgoing_scripts, protocols_and_headers_are_sent) {
   application_->stop(std::chrono::seconds(10));
 }
 
-TEST_F(outgoing_scripts, what_cannot_be_connected_gives_nil_and_why) {
+TEST_F(outgoing_scripts, failed_connections_return_nil_and_the_reason) {
   begin();
   EXPECT_EQ(say("return troupe.websocket.connect('ws://127.0.0.1:%/hello')"),
             "nil refused: the response status is 200 OK");
@@ -383,7 +383,7 @@ TEST_F(outgoing_scripts, a_peer_that_floods_is_held_back) {
   EXPECT_EQ(say("c:close() return 1"), "1");
 }
 
-TEST_F(outgoing_scripts, what_connections_keep_unread_is_bounded_for_all_of_them_together) {
+TEST_F(outgoing_scripts, unread_messages_of_all_connections_share_one_limit) {
   options_.limits.memory_bytes = 8 * 1024 * 1024;
   options_.limits.memory_warning_bytes = 6 * 1024 * 1024;
   begin();

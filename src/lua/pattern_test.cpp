@@ -46,7 +46,7 @@ TEST(pattern, characters_match_themselves) {
   EXPECT_EQ(found(std::string_view("a\0b", 3), std::string_view("\0b", 2)), "2-3");
 }
 
-TEST(pattern, classes_are_those_of_the_c_locale) {
+TEST(pattern, character_classes_follow_the_c_locale) {
   EXPECT_EQ(found("12ab", "%a+"), "3-4");
   EXPECT_EQ(found("12ab", "%A+"), "1-2");
   EXPECT_EQ(found("ab\xe4", "%a+"), "1-2");
@@ -72,7 +72,7 @@ TEST(pattern, sets_have_ranges_classes_and_complements) {
   EXPECT_EQ(found("m", "[z-a]"), "none");
 }
 
-TEST(pattern, what_is_repeated_takes_as_much_or_as_little_as_it_can) {
+TEST(pattern, repetitions_match_as_much_or_as_little_as_possible) {
   EXPECT_EQ(found("<a><b>", "<.*>"), "1-6");
   EXPECT_EQ(found("<a><b>", "<.->"), "1-3");
   EXPECT_EQ(found("aaa", "a*"), "1-3");
@@ -99,19 +99,19 @@ TEST(pattern, captures_are_text_or_positions) {
   EXPECT_EQ(found("say \"it's\"", "([\"'])(.-)%1"), "5-10: \", it's");
 }
 
-TEST(pattern, what_is_balanced_ends_where_it_balances) {
+TEST(pattern, a_balanced_match_ends_at_the_matching_delimiter) {
   EXPECT_EQ(found("f(a(b)c)d)", "%b()"), "2-8");
   EXPECT_EQ(found("((a", "%b()"), "none");
   EXPECT_EQ(found("|a|b|", "%b||"), "1-3");
 }
 
-TEST(pattern, a_frontier_is_between_what_is_in_a_set_and_what_is_not) {
+TEST(pattern, a_frontier_matches_at_the_edge_of_a_set) {
   EXPECT_EQ(found("THE (quick) fox", "%f[%a]%a+%f[%A]"), "1-3");
   EXPECT_EQ(found("THE (quick) fox", "%f[%a]%a+%f[%A]", 3), "6-10");
   EXPECT_EQ(found("abc", "%f[%z]"), "4-3");
 }
 
-TEST(pattern, it_says_what_is_wrong_in_lua_s_words) {
+TEST(pattern, errors_have_the_messages_of_lua) {
   EXPECT_EQ(found("a", "%"), "malformed pattern (ends with '%')");
   EXPECT_EQ(found("a", "[a"), "malformed pattern (missing ']')");
   EXPECT_EQ(found("a", "[]"), "malformed pattern (missing ']')");
@@ -138,7 +138,7 @@ TEST(pattern, it_nests_only_so_deep) {
   EXPECT_EQ(found(std::string(100, 'a'), pattern), "1-100");
 }
 
-TEST(pattern, what_is_wrong_is_found_when_matching_comes_to_it) {
+TEST(pattern, an_error_is_found_only_when_matching_reaches_it) {
   EXPECT_EQ(found("b", "a%"), "none");
   EXPECT_EQ(found("a", "a%"), "malformed pattern (ends with '%')");
 }
@@ -211,7 +211,7 @@ class generator {
   std::mt19937_64 random_;
 };
 
-TEST(pattern, it_finds_what_lua_finds) {
+TEST(pattern, gives_the_same_results_as_lua) {
   const char* const given = std::getenv("TROUPE_SEED");
   const std::uint64_t seed =
       given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();

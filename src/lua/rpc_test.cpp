@@ -62,7 +62,7 @@ TEST_F(rpc, reads_requests) {
   EXPECT_TRUE(got.answer.empty());
 }
 
-TEST_F(rpc, params_and_channel_may_be_left_out) {
+TEST_F(rpc, params_and_channel_are_optional) {
   const rpc_message got = read(R"({"id":9007199254740991,"method":"m"})");
   EXPECT_EQ(got.what, kind::request);
   EXPECT_EQ(got.id, request_id_max);
@@ -101,7 +101,7 @@ TEST_F(rpc, reads_errors) {
   EXPECT_EQ(left(), "nil");
 }
 
-TEST_F(rpc, what_it_does_not_know_is_ignored) {
+TEST_F(rpc, unknown_members_are_ignored) {
   EXPECT_EQ(read(R"({"id":1,"method":"m","jsonrpc":"2.0","x":[1,2]})").what, kind::request);
   lua_settop(lua_, 0);
   EXPECT_EQ(read(R"({"id":1,"result":1,"method_":1,"ch":"x"})").what, kind::result);
@@ -117,7 +117,7 @@ TEST_F(rpc, a_number_without_a_fraction_is_an_integer) {
   EXPECT_EQ(got.channel, 10);
 }
 
-TEST_F(rpc, refuses_what_is_no_message) {
+TEST_F(rpc, refuses_invalid_messages) {
   const auto invalid = rpc_code::invalid_request;
   const std::string one_of_three = "a message has one of method, result and error";
   refused("", rpc_code::parse_error, "null", "byte 0: value - unexpected end of input");
@@ -162,7 +162,7 @@ TEST_F(rpc, refuses_members_of_the_wrong_type) {
   refused(R"({"method":"m","ch":0.5})", invalid, "null", channel + "0.5");
 }
 
-TEST_F(rpc, refuses_replies_that_are_none_but_not_by_their_id) {
+TEST_F(rpc, refuses_malformed_replies_without_echoing_their_id) {
   const auto invalid = rpc_code::invalid_request;
   refused(R"({"result":1})", invalid, "null", "id: the id of a request, not none");
   refused(R"({"id":null,"result":1})", invalid, "null", "id: the id of a request, not null");
@@ -180,7 +180,7 @@ TEST_F(rpc, refuses_replies_that_are_none_but_not_by_their_id) {
           "error.message: a string, not 2");
 }
 
-TEST_F(rpc, refuses_frames_of_the_other_type) {
+TEST_F(rpc, refuses_binary_frames_for_json_and_text_frames_for_cbor) {
   rpc_message got = reader_.read(lua_, false, R"({"id":1,"method":"m"})");
   EXPECT_EQ(got.what, kind::invalid);
   EXPECT_EQ(
@@ -217,7 +217,7 @@ TEST_F(rpc, a_message_has_the_limits_of_values) {
             "byte 50: the input is larger than the limit");
 }
 
-TEST_F(rpc, what_is_written_is_read_again) {
+TEST_F(rpc, every_written_message_can_be_read_back) {
   for (const encoding as : {encoding::json, encoding::cbor}) {
     rpc_reader reader(as);
     std::string frame;

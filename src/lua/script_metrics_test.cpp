@@ -32,7 +32,7 @@ constexpr script_metrics::quota most(std::size_t figures) {
   return {.figures = figures, .bytes = 100'000};
 }
 
-TEST(script_metrics, applications_are_told_apart_by_a_label) {
+TEST(script_metrics, applications_are_distinguished_by_a_label) {
   script_metrics m;
   const auto of_a = m.declare("a", "hits", figure_type::counter, "Hits.", {}, most(10));
   const auto of_b = m.declare("b", "hits", figure_type::counter, "", {}, most(10));
@@ -87,7 +87,7 @@ TEST(script_metrics, applications_use_one_name_with_different_types_and_buckets)
   EXPECT_EQ(histograms->figures[1].buckets.size(), 1u);
 }
 
-TEST(script_metrics, a_histogram_counts_what_is_at_most_a_bucket) {
+TEST(script_metrics, a_histogram_bucket_counts_values_up_to_its_bound) {
   script_metrics m;
   const auto h = m.declare("a", "wait", figure_type::histogram, "", {1, 2}, most(10)).id;
   for (const double v : {0.5, 1.0, 1.5, 2.5}) EXPECT_TRUE(m.observe(h, "a", {}, v, most(10)));
@@ -100,7 +100,7 @@ TEST(script_metrics, a_histogram_counts_what_is_at_most_a_bucket) {
   EXPECT_EQ(f.buckets[1].count, 3u);
 }
 
-TEST(script_metrics, there_are_so_many_for_an_application_and_no_more) {
+TEST(script_metrics, metrics_per_application_are_bounded) {
   script_metrics m;
   const auto g = m.declare("a", "g", figure_type::gauge, "", {}, most(3)).id;
   EXPECT_TRUE(m.set(g, "a", {{"n", "1"}}, 1, most(3)));
@@ -196,7 +196,7 @@ TEST(script_metrics, names_are_checked) {
   }
 }
 
-TEST(script_metrics, nothing_is_shown_of_what_has_not_been_counted) {
+TEST(script_metrics, export_nothing_before_the_first_declaration) {
   EXPECT_THAT(script_metrics().figures(), IsEmpty());
 }
 

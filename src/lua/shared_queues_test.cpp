@@ -70,7 +70,7 @@ TEST_F(shared_queue, is_full_by_items_and_by_bytes) {
   EXPECT_EQ(all_.statistics().at(0).refused, 2u);
 }
 
-TEST_F(shared_queue, has_the_capacity_that_was_said_first) {
+TEST_F(shared_queue, keeps_the_capacity_that_was_specified_first) {
   const auto q = open("jobs");
   EXPECT_EQ(open("jobs", 5), q);
   EXPECT_EQ(open("jobs", 5), q);
@@ -80,7 +80,7 @@ TEST_F(shared_queue, has_the_capacity_that_was_said_first) {
   EXPECT_EQ(other.capacity, 5u);
 }
 
-TEST_F(shared_queue, there_are_so_many_and_no_more) {
+TEST_F(shared_queue, the_number_of_queues_is_bounded) {
   open("a"), open("b");
   const auto c = open("c");
   EXPECT_EQ(all_.open("d", {}).what, opening::too_many);
@@ -88,7 +88,7 @@ TEST_F(shared_queue, there_are_so_many_and_no_more) {
   open("d");
 }
 
-TEST_F(shared_queue, tells_who_waits_one_for_each_item_in_line) {
+TEST_F(shared_queue, notifies_one_waiting_consumer_per_item_in_order) {
   const auto q = open("jobs");
   const auto first = all_.line_up(q, telling_me(), 1);
   const auto second = all_.line_up(q, telling_me(), 2);
@@ -106,14 +106,14 @@ TEST_F(shared_queue, tells_who_waits_one_for_each_item_in_line) {
   EXPECT_EQ(shown(all_.take_unpromised(q)), "c");
 }
 
-TEST_F(shared_queue, who_lines_up_behind_an_item_is_told_at_once) {
+TEST_F(shared_queue, a_consumer_is_notified_at_once_if_an_item_is_available) {
   const auto q = open("jobs");
   all_.push(q, "a");
   (void)all_.line_up(q, telling_me(), 7);
   EXPECT_THAT(told_, ElementsAre(7));
 }
 
-TEST_F(shared_queue, who_was_told_and_does_not_come_loses_nothing) {
+TEST_F(shared_queue, an_item_passes_to_the_next_consumer_if_the_notified_one_leaves) {
   const auto q = open("jobs");
   const auto first = all_.line_up(q, telling_me(), 1);
   (void)all_.line_up(q, telling_me(), 2);
@@ -123,7 +123,7 @@ TEST_F(shared_queue, who_was_told_and_does_not_come_loses_nothing) {
   EXPECT_EQ(all_.count(q), 1u);
 }
 
-TEST_F(shared_queue, who_was_told_and_comes_late_keeps_his_place) {
+TEST_F(shared_queue, a_notified_consumer_that_is_too_late_keeps_its_place) {
   const auto q = open("jobs");
   const auto first = all_.line_up(q, telling_me(), 1);
   const auto second = all_.line_up(q, telling_me(), 2);
@@ -164,7 +164,7 @@ TEST(shared_queues_of_applications, one_cannot_have_all) {
   EXPECT_EQ(all.open("d", {}, "one").what, opening::done);
 }
 
-TEST_F(shared_queue, what_is_put_back_is_the_oldest_even_if_it_is_full) {
+TEST_F(shared_queue, an_item_that_is_put_back_is_first_even_in_a_full_queue) {
   const auto q = open("jobs", 1);
   all_.push(q, "a");
   EXPECT_EQ(take(q), "a");
@@ -177,7 +177,7 @@ TEST_F(shared_queue, what_is_put_back_is_the_oldest_even_if_it_is_full) {
   EXPECT_EQ(all_.statistics().at(0).taken, 1u);
 }
 
-TEST_F(shared_queue, a_closed_one_is_emptied_and_then_gone) {
+TEST_F(shared_queue, a_closed_queue_is_drained_and_then_removed) {
   const auto q = open("jobs");
   const auto waits = all_.line_up(q, telling_me(), 1);
   all_.push(q, "a");

@@ -45,7 +45,7 @@ store_options bounds(std::size_t bytes, std::size_t entries, on_full policy = on
   return {.bytes = bytes, .entries = entries, .on_full = policy};
 }
 
-TEST(shared_store, has_what_was_set_until_it_is_removed) {
+TEST(shared_store, keeps_a_value_until_it_is_removed) {
   shared_store s(store_options{});
   EXPECT_EQ(read(s, "a"), "none");
   EXPECT_EQ(s.set("a", text("1"), never, start), written::done);
@@ -59,7 +59,7 @@ TEST(shared_store, has_what_was_set_until_it_is_removed) {
   EXPECT_EQ(s.statistics().misses, 1u);
 }
 
-TEST(shared_store, add_leaves_what_is_there) {
+TEST(shared_store, add_does_not_replace_an_existing_value) {
   shared_store s(store_options{});
   EXPECT_EQ(s.add("a", text("1"), start + 1s, start), written::done);
   EXPECT_EQ(s.add("a", text("2"), never, start), written::not_done);
@@ -96,7 +96,7 @@ TEST(shared_store, integers_are_increased_and_nothing_else) {
   EXPECT_EQ(s.increase("m", 0, never, start).value, most);
 }
 
-TEST(shared_store, what_has_expired_is_not_there_and_is_freed_by_whoever_comes) {
+TEST(shared_store, expired_entries_are_absent_and_freed_by_later_operations) {
   shared_store s(store_options{});
   s.set("a", text("1"), start + 1s, start);
   s.set("b", text("1"), start + 2s, start);
@@ -111,7 +111,7 @@ TEST(shared_store, what_has_expired_is_not_there_and_is_freed_by_whoever_comes) 
   EXPECT_EQ(s.statistics().expired, 3u);
 }
 
-TEST(shared_store, what_has_expired_is_not_there_however_much_has) {
+TEST(shared_store, expired_entries_are_absent_even_if_many_expire_at_once) {
   shared_store s(store_options{});
   constexpr int many = 20;  // more than one call frees
   for (int i = 0; i < many; ++i) s.set(numbered(i), text("1"), start + 1s, start);
@@ -123,7 +123,7 @@ TEST(shared_store, what_has_expired_is_not_there_however_much_has) {
   EXPECT_EQ(s.statistics().entries, 3u);
 }
 
-TEST(shared_store, what_has_expired_is_freed_by_time) {
+TEST(shared_store, sweep_frees_expired_entries) {
   shared_store s(store_options{});
   for (int i = 0; i < 10; ++i) s.set(numbered(i), text("1"), start + 1s, start);
   s.set("later", text("1"), start + 2s, start);
@@ -149,7 +149,7 @@ TEST(shared_store, an_end_may_be_set_put_off_and_taken_back) {
   EXPECT_EQ(read(s, "a", start + 3h), "2");
 }
 
-TEST(shared_store, refuses_what_there_is_no_room_for) {
+TEST(shared_store, refuses_entries_that_exceed_its_limits) {
   shared_store s(bounds(3 * (shared_store::entry_bytes + 2), 10));
   for (const char* key : {"a", "b", "c"})
     EXPECT_EQ(s.set(key, text("1"), never, start), written::done);
@@ -170,7 +170,7 @@ TEST(shared_store, refuses_what_there_is_no_room_for) {
             written::done);  // replaces an expired one
 }
 
-TEST(shared_store, evicts_what_was_not_used_for_longest) {
+TEST(shared_store, evicts_the_least_recently_used_entries) {
   shared_store s(bounds(3 * (shared_store::entry_bytes + 2), 10, on_full::evict));
   for (const char* key : {"a", "b", "c"}) s.set(key, text("1"), never, start);
   EXPECT_EQ(read(s, "a"), "1");
@@ -184,7 +184,7 @@ TEST(shared_store, evicts_what_was_not_used_for_longest) {
   EXPECT_EQ(s.statistics().evicted, 3u);
 }
 
-TEST(shared_store, keys_come_in_order_and_in_pages) {
+TEST(shared_store, keys_are_listed_in_order_and_in_pages) {
   shared_store s(store_options{});
   for (const char* key : {"b:2", "a", "b:1", "b:3", "c"}) s.set(key, text("1"), never, start);
   EXPECT_THAT(s.keys("b:", "", 2, start), ElementsAre("b:1", "b:2"));

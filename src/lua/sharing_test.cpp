@@ -101,7 +101,7 @@ class sharing : public running_application {
 
 // ── Values ────────────────────────────────────────────────────────────────────────────────────
 
-TEST_F(sharing, what_is_published_reaches_all_instances_and_other_applications_in_order) {
+TEST_F(sharing, published_values_reach_all_instances_and_applications_in_order) {
   options_.instances = 2;
   start(raw);
   raw_client a = open();
@@ -145,7 +145,7 @@ TEST_F(sharing, a_subscription_ends_when_it_is_cancelled) {
   EXPECT_EQ(figure("troupe_topics", "of=values"), 0);
 }
 
-TEST_F(sharing, the_same_topic_in_the_next_version_is_a_subscription_of_its_own) {
+TEST_F(sharing, each_version_has_its_own_subscription_to_a_topic) {
   const std::string subscribes =
       "troupe.subscribe('t', function(v) print('version', v) end) return {on_message = "
       "function(client, data) client:send(data .. troupe.publish('t', 1)) end}";
@@ -197,7 +197,7 @@ TEST_F(sharing, subscriptions_and_topics_are_so_many_and_no_more) {
               HasSubstr("3 subscriptions exist already, which is the limit"));
 }
 
-TEST_F(sharing, what_is_wrong_with_topics_is_said) {
+TEST_F(sharing, misuse_of_topics_is_an_error_that_names_the_problem) {
   start(raw);
   raw_client c = open();
   EXPECT_THAT(ask(c, "troupe.subscribe('', print)"), HasSubstr("a name of 1 to 256 bytes"));
@@ -229,7 +229,7 @@ TEST_F(sharing, subscriptions_end_with_their_instance) {
   EXPECT_EQ(figure("troupe_topics", "of=values"), 0);
 }
 
-TEST_F(sharing, what_main_lua_subscribes_to_it_has_again_when_its_instance_begins_anew) {
+TEST_F(sharing, subscriptions_of_main_lua_are_restored_when_its_instance_restarts) {
   with_little_memory();
   const std::string subscribes = "troupe.subscribe('t', function(v) print(v) end) ";
   start(subscribes + raw);
@@ -271,7 +271,7 @@ TEST_F(sharing, a_topic_reaches_clients_of_all_instances) {
   EXPECT_EQ(a.hear(), "x");
 }
 
-TEST_F(sharing, a_topic_keeps_the_order_of_who_sends) {
+TEST_F(sharing, a_topic_keeps_the_order_of_each_sender) {
   options_.instances = 2;
   start(raw);
   raw_client a = open();
@@ -291,7 +291,7 @@ TEST_F(sharing, a_topic_is_of_one_application) {
       "0");
 }
 
-TEST_F(sharing, a_client_that_goes_is_in_no_topic_any_more) {
+TEST_F(sharing, a_disconnected_client_is_removed_from_all_topics) {
   start(raw);
   raw_client a = open();
   {
@@ -345,7 +345,7 @@ struct rpc_sharing : sharing {
   }
 };
 
-TEST_F(rpc_sharing, a_topic_notifies_clients_of_all_instances_in_what_each_talks) {
+TEST_F(rpc_sharing, a_topic_notifies_clients_of_all_instances_in_their_encoding) {
   options_.instances = 2;
   start(rpc);
   raw_client a = open_rpc("json");
@@ -379,7 +379,7 @@ TEST_F(sharing, raw_clients_of_a_topic_are_not_notified) {
 
 // ── Presence ──────────────────────────────────────────────────────────────────────────────────
 
-TEST_F(sharing, who_is_present_is_seen_by_all_instances) {
+TEST_F(sharing, presence_is_visible_to_all_instances) {
   options_.instances = 2;
   start(raw);
   raw_client a = open();
@@ -397,7 +397,7 @@ TEST_F(sharing, who_is_present_is_seen_by_all_instances) {
   EXPECT_EQ(figure("troupe_presence"), 1);
 }
 
-TEST_F(sharing, who_watches_is_told_of_each_who_comes_changes_and_goes) {
+TEST_F(sharing, watchers_are_notified_of_joins_updates_and_leaves) {
   options_.instances = 2;
   start(raw);
   raw_client a = open();
@@ -441,7 +441,7 @@ TEST_F(sharing, an_instance_that_fails_leaves_once_with_all_its_clients) {
             "{1=1 2=3} 0 0");
 }
 
-TEST_F(sharing, an_application_that_is_stopped_leaves_nobody_behind) {
+TEST_F(sharing, stopping_an_application_removes_its_presence_and_subscriptions) {
   options_.instances = 2;
   start(raw);
   raw_client a = open();
@@ -489,7 +489,7 @@ TEST_F(sharing, a_queue_gives_items_of_one_application_to_another) {
   EXPECT_THAT(log_.lines(3), ElementsAre("info: 1", "info: 2", "info: closed"));
 }
 
-TEST_F(sharing, a_queue_that_is_full_says_so) {
+TEST_F(sharing, pushing_to_a_full_queue_returns_nil_and_the_reason) {
   shared_limits few;
   few.queues = 2;
   few.application_percent = 100;
@@ -531,7 +531,7 @@ TEST_F(sharing, one_application_does_not_take_all_the_room) {
   EXPECT_EQ(ask(c, "return troupe.ask('other', 'try')"), "true");
 }
 
-TEST_F(sharing, an_empty_queue_says_so_or_waits) {
+TEST_F(sharing, popping_from_an_empty_queue_returns_nil_or_waits) {
   start(raw);
   raw_client c = open();
   ask(c, "app.q = troupe.queue('jobs')");
@@ -548,7 +548,7 @@ TEST_F(sharing, an_empty_queue_says_so_or_waits) {
   EXPECT_EQ(figure("troupe_queue_waiting", "queue=jobs"), 0);
 }
 
-TEST_F(sharing, what_is_wrong_with_queues_is_said) {
+TEST_F(sharing, misuse_of_queues_is_an_error_that_names_the_problem) {
   start(raw);
   raw_client c = open();
   EXPECT_THAT(ask(c, "troupe.queue('')"), HasSubstr("a name of 1 to 256 bytes"));
@@ -594,7 +594,7 @@ TEST_F(sharing, an_instance_that_fails_while_it_waits_loses_nothing) {
   EXPECT_EQ(ask(b, "local q = troupe.queue('jobs') q:push(1) return q:count(), q:pop()"), "1 1");
 }
 
-TEST_F(sharing, an_item_for_which_there_is_no_memory_stays_in_its_queue) {
+TEST_F(sharing, an_item_that_does_not_fit_into_memory_stays_in_its_queue) {
   with_little_memory();
   options_.instances = 2;
   start(raw);
@@ -675,7 +675,7 @@ TEST_F(sharing, a_store_outlives_an_instance) {
   EXPECT_EQ(ask(b, "return (troupe.store.get('k'))"), "1");
 }
 
-TEST_F(sharing, a_store_does_what_each_of_its_functions_says) {
+TEST_F(sharing, every_store_function_works_as_documented) {
   start(raw);
   raw_client c = open();
   EXPECT_EQ(ask(c, "local s = troupe.store return s.add('a', 1), s.add('a', 2), (s.get('a'))"),
@@ -729,7 +729,7 @@ TEST_F(sharing, a_store_that_is_full_refuses_or_evicts) {
   EXPECT_EQ(figure("troupe_store_evicted_total"), 1);
 }
 
-TEST_F(sharing, what_is_wrong_with_a_store_is_said) {
+TEST_F(sharing, misuse_of_a_store_is_an_error_that_names_the_problem) {
   start(raw);
   raw_client c = open();
   EXPECT_THAT(ask(c, "troupe.store.set('', 1)"), HasSubstr("a key of 1 to 256 bytes"));
@@ -769,7 +769,7 @@ struct simulated {
   application_options options;
 };
 
-TEST(sharing_in_a_simulation, what_is_stored_for_a_time_goes_then_and_is_freed_without_anybody) {
+TEST(sharing_in_a_simulation, stored_values_expire_and_are_freed_without_any_access) {
   simulated w(
       "return {run = function() local s = troupe.store "
       "s.set('short', 1, {ttl = 10}) s.set('long', 1, {ttl = 100}) s.set('ever', 1) "
@@ -785,7 +785,7 @@ TEST(sharing_in_a_simulation, what_is_stored_for_a_time_goes_then_and_is_freed_w
   EXPECT_EQ(w.sim.run_until_idle(), 0u);  // no timer is armed any more
 }
 
-TEST(sharing_in_a_simulation, a_consumer_waits_as_long_as_it_says) {
+TEST(sharing_in_a_simulation, a_consumer_waits_up_to_its_timeout) {
   simulated w(
       "return {run = function() local q = troupe.queue('jobs') local before = os.time() "
       "print(q:pop(30)) print(os.time() - before >= 30) "
@@ -880,7 +880,7 @@ TEST_F(sharing, metrics_have_so_many_bytes_and_no_more) {
   EXPECT_LE(figure("troupe_application_metrics_bytes", "application=app"), 1'000);
 }
 
-TEST_F(sharing, what_is_wrong_with_metrics_is_said) {
+TEST_F(sharing, misuse_of_metrics_is_an_error_that_names_the_problem) {
   start(raw);
   raw_client c = open();
   const auto with = [](const std::string& what) {
@@ -916,7 +916,7 @@ TEST_F(sharing, what_is_wrong_with_metrics_is_said) {
 // ── All together ──────────────────────────────────────────────────────────────────────────────
 
 // Scripts of four instances use all of it at the same time, while their clients come and go.
-TEST_F(sharing, a_stampede_of_scripts_leaves_nothing_behind_and_loses_nothing) {
+TEST_F(sharing, concurrent_scripts_lose_no_data_and_leave_none_behind) {
   options_.instances = 4;
   start(raw);
   raw_client first = open();

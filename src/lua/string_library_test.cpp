@@ -37,7 +37,7 @@ TEST_F(script, strings_are_matched) {
   EXPECT_EQ(run("return ('  x '):match('^%s*(.-)%s*$') .. '.'"), "x.");
 }
 
-TEST_F(script, matches_come_one_after_another) {
+TEST_F(script, gmatch_iterates_over_all_matches) {
   constexpr auto all =
       "local function all(...) local t = {} for a, b in string.gmatch(...) do "
       "t[#t + 1] = a .. (b and '=' .. b or '') end return table.concat(t, ',') end ";
@@ -70,7 +70,7 @@ TEST_F(script, matches_are_replaced) {
   EXPECT_EQ(run("return ('a'):rep(5000):gsub('a', 'bc') == ('bc'):rep(5000)"), "true");
 }
 
-TEST_F(script, what_is_wrong_with_matching_is_said_as_in_lua) {
+TEST_F(script, matching_errors_have_the_messages_of_lua) {
   EXPECT_EQ(run("('x'):find()"),
             "error: script:1: bad argument #1 to 'find' (string expected, got no value)");
   EXPECT_EQ(run("local s = string.find('x', '[a')"),
@@ -88,7 +88,7 @@ TEST_F(script, what_is_wrong_with_matching_is_said_as_in_lua) {
             "false, malformed pattern (ends with '%')");
 }
 
-TEST_F(script, an_error_of_a_replacement_goes_through) {
+TEST_F(script, errors_in_a_replacement_function_propagate) {
   EXPECT_EQ(run("return pcall(string.gsub, 'x', 'x', function() error({}, 0) end) == false"),
             "true");
   EXPECT_EQ(run("local s = ('x'):gsub('x', function() error('no', 0) end)"), "error: no");
@@ -107,7 +107,7 @@ TEST_F(script, strings_are_repeated) {
             "error: script:1: bad argument #1 to 'rep' (number expected, got table)");
 }
 
-TEST_F(script, what_strings_are_formatted_from_is_as_in_lua) {
+TEST_F(script, string_format_behaves_as_in_lua) {
   EXPECT_EQ(run("return ('%5.1f|%-5d|%05d|%x'):format(3.14159, 42, 42, 255)"),
             "  3.1|42   |00042|ff");
   EXPECT_EQ(run("return ('%s %s %.2s %%'):format(1, nil, 'abc')"), "1 nil ab %");
@@ -127,7 +127,7 @@ TEST_F(script, numbers_are_read_from_strings) {
   EXPECT_EQ(run("return 'x' + 1"), "error: script:1: attempt to add a 'string' with a 'number'");
 }
 
-TEST(string_library, it_does_what_lua_s_own_does) {
+TEST(string_library, gives_the_same_results_as_lua) {
   lua_comparison both;
   for (const char* text : {"", "x", "abc", "hello world"}) {
     for (lua_Integer i = -4; i < 6; ++i) {

@@ -99,7 +99,7 @@ TEST_F(script, tables_with_metamethods_are_tables) {
 
 // ── Comparison with Lua's own ─────────────────────────────────────────────────────────────────
 
-TEST(table_library, it_does_what_lua_s_own_does) {
+TEST(table_library, gives_the_same_results_as_lua) {
   const char* const given = std::getenv("TROUPE_SEED");
   const std::uint64_t seed =
       given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();

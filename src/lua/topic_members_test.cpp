@@ -57,7 +57,7 @@ class watcher {
   std::shared_ptr<presence_box> box_;
 };
 
-TEST(topic_members, have_those_who_have_joined_and_not_left) {
+TEST(topic_members, include_clients_from_join_to_leave) {
   topic_members all(roomy);
   EXPECT_EQ(all.all("a/t"), nullptr);
   EXPECT_EQ(all.join("a/t", one(1)), joined::joined);
@@ -77,7 +77,7 @@ TEST(topic_members, have_those_who_have_joined_and_not_left) {
   EXPECT_EQ(all.statistics().topics, 0u);
 }
 
-TEST(topic_members, tell_who_watches_what_has_changed_since) {
+TEST(topic_members, notify_watchers_of_every_change_since_the_last_take) {
   topic_members all(roomy);
   watcher w;
   all.track("a/t", person(1));
@@ -99,7 +99,7 @@ TEST(topic_members, tell_who_watches_what_has_changed_since) {
   EXPECT_THAT(w.take(), ElementsAre("+3"));
 }
 
-TEST(topic_members, a_watcher_that_is_too_slow_is_not_told_of_the_leave_of_whom_it_does_not_know) {
+TEST(topic_members, a_slow_watcher_gets_no_leave_for_a_client_whose_join_it_missed) {
   topic_members all(roomy);
   watcher slow(2), other;
   all.watch("a/t", slow.box());
@@ -114,7 +114,7 @@ TEST(topic_members, a_watcher_that_is_too_slow_is_not_told_of_the_leave_of_whom_
   EXPECT_THAT(slow.take(), ElementsAre("+3"));
 }
 
-TEST(topic_members, a_box_that_is_taken_in_parts_is_told_of_again) {
+TEST(topic_members, a_watcher_that_takes_part_of_its_changes_is_not_notified_again) {
   topic_members all(roomy);
   watcher w;
   all.watch("a/t", w.box());
@@ -166,7 +166,7 @@ TEST(topic_members, of_one_application_leave_room_for_others) {
 }
 
 // Each client that joins leaves once, for each watcher, in this order.
-TEST(topic_members, a_stampede_tells_each_leave_once) {
+TEST(topic_members, concurrent_joins_and_leaves_are_each_reported_once) {
   topic_members all({.topics = 100, .present = 100'000, .bytes = 1'000'000});
   constexpr std::uint64_t each = 2'000;
   constexpr int threads = 3;

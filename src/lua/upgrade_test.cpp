@@ -28,7 +28,7 @@ struct upgrading : running_application {
   }
 };
 
-TEST_F(upgrading, takes_over_and_connections_stay) {
+TEST_F(upgrading, the_new_version_takes_over_and_connections_stay_open) {
   start(old_one);
   raw_client client = open();
   EXPECT_EQ(ask(client, "1"), "old 1");
@@ -40,7 +40,7 @@ TEST_F(upgrading, takes_over_and_connections_stay) {
   EXPECT_THAT(log_.lines(1), ElementsAre("info: version 2 runs"));
 }
 
-TEST_F(upgrading, what_is_saved_crosses) {
+TEST_F(upgrading, saved_state_is_passed_to_the_new_version) {
   start(old_one);
   raw_client client = open();
   EXPECT_EQ(upgrade("local count return {on_upgrade = function(saved) count = saved.count end, "
@@ -49,7 +49,7 @@ TEST_F(upgrading, what_is_saved_crosses) {
   EXPECT_EQ(ask(client, "it is "), "it is 7");
 }
 
-TEST_F(upgrading, what_is_kept_for_clients_crosses_and_rooms_stay) {
+TEST_F(upgrading, client_data_and_rooms_are_preserved) {
   start(
       "return {on_open = function(client) client.data.name = 'ann' client.data.seen = {1, 2} "
       "troupe.room('all'):join(client) end, on_message = function() end}");
@@ -87,7 +87,7 @@ TEST_F(upgrading, scripts_that_cannot_be_loaded_are_refused) {
   EXPECT_EQ(application_->statistics().upgrades, 0U);
 }
 
-TEST_F(upgrading, what_does_not_start_is_refused) {
+TEST_F(upgrading, a_version_that_fails_to_start_is_refused) {
   start(old_one);
   raw_client client = open();
   const std::string rest = ", on_message = function(client, data) client:send('new') end}";
@@ -105,7 +105,7 @@ TEST_F(upgrading, what_does_not_start_is_refused) {
   EXPECT_EQ(ask(client, "2"), "new");
 }
 
-TEST_F(upgrading, what_starts_too_slowly_is_refused) {
+TEST_F(upgrading, a_version_that_starts_too_slowly_is_refused) {
   options_.limits.upgrade_timeout = 50ms;
   start(old_one);
   raw_client client = open();
@@ -116,7 +116,7 @@ TEST_F(upgrading, what_starts_too_slowly_is_refused) {
   EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().waiting == 0; }));
 }
 
-TEST_F(upgrading, a_failing_hand_over_leaves_the_old_one) {
+TEST_F(upgrading, a_failing_on_save_or_on_upgrade_keeps_the_old_version) {
   start(old_one);
   raw_client client = open();
   const std::string rest = ", on_message = function(client, data) client:send('new') end}";
@@ -130,7 +130,7 @@ TEST_F(upgrading, a_failing_hand_over_leaves_the_old_one) {
   EXPECT_EQ(ask(client, "2"), "new");
 }
 
-TEST_F(upgrading, what_waits_ends_in_the_version_that_it_began_in) {
+TEST_F(upgrading, suspended_handlers_finish_in_their_old_version) {
   start(
       "local go return {on_message = function(client, data) if data == 'go' then go = true return "
       "end client:send('waits') repeat troupe.sleep(0.001) until go or troupe.room('r'):count() > "
@@ -148,7 +148,7 @@ TEST_F(upgrading, what_waits_ends_in_the_version_that_it_began_in) {
   EXPECT_TRUE(http::test::comes_true([&] { return application_->statistics().waiting == 0; }));
 }
 
-TEST_F(upgrading, what_waits_too_long_fails) {
+TEST_F(upgrading, suspended_handlers_fail_after_upgrade_timeout) {
   options_.limits.upgrade_timeout = 1s;
   start(
       "return {on_message = function(client, data) local held <close> = setmetatable({}, {__close "
@@ -187,7 +187,7 @@ TEST_F(upgrading, a_run_gives_way) {
                                                            "info: version 2 runs"));
 }
 
-TEST_F(upgrading, timers_of_the_old_one_end_and_those_of_the_new_one_wait) {
+TEST_F(upgrading, old_timers_stop_and_new_timers_wait_for_the_end_of_on_start) {
   start(
       "return {on_start = function() troupe.every(0.002, function() troupe.room('old') end) end, "
       "on_message = function() end}");
@@ -199,7 +199,7 @@ TEST_F(upgrading, timers_of_the_old_one_end_and_those_of_the_new_one_wait) {
   EXPECT_EQ(log_.lines(1).at(0), "info: started");
 }
 
-TEST_F(upgrading, all_instances_or_those_that_are_named) {
+TEST_F(upgrading, an_upgrade_covers_all_instances_or_names_those_that_run_it) {
   options_.instances = 3;
   options_.key = "query:k";
   start("return {on_message = function(client) client:send('old') end}");
@@ -226,7 +226,7 @@ TEST_F(upgrading, all_instances_or_those_that_are_named) {
   EXPECT_EQ(application_->statistics().upgrades, 4U);
 }
 
-TEST_F(upgrading, an_instance_that_begins_anew_is_made_of_the_same) {
+TEST_F(upgrading, a_restarted_instance_uses_the_files_of_its_version) {
   options_.limits.memory_bytes = 1024 * 1024;
   options_.limits.memory_warning_bytes = 512 * 1024;
   const std::string hog =
@@ -341,7 +341,7 @@ TEST_F(upgrading, a_main_lua_that_is_a_folder_is_refused) {
   EXPECT_EQ(ask(client, "1"), "old 1");
 }
 
-TEST_F(upgrading, what_runs_goes_on_with_its_own_configuration) {
+TEST_F(upgrading, a_refused_upgrade_keeps_the_current_configuration) {
   options_.config = R"({"is": "a"})";
   start("return {on_message = function(client) client:send(troupe.config.is) end}");
   raw_client client = open();
@@ -356,7 +356,7 @@ TEST_F(upgrading, what_runs_goes_on_with_its_own_configuration) {
   EXPECT_EQ(ask(client, ""), "new a");
 }
 
-TEST_F(upgrading, a_hand_over_that_has_begun_in_time_is_waited_for) {
+TEST_F(upgrading, an_on_save_that_began_before_the_timeout_may_finish) {
   options_.limits.upgrade_timeout = 100ms;
   options_.limits.run_timeout = 1min;  // 0.4 s of processor time can be much more of real time
   start(
@@ -367,7 +367,7 @@ TEST_F(upgrading, a_hand_over_that_has_begun_in_time_is_waited_for) {
   EXPECT_EQ(ask(client, ""), "new");
 }
 
-TEST_F(upgrading, modules_that_are_not_there_are_bounded) {
+TEST_F(upgrading, records_of_missing_modules_are_bounded) {
   start(
       "return {on_message = function(client, data) local last for i = 1, 2000 do "
       "local ok, why = pcall(require, 'm' .. i) last = why end client:send(last) end}");
@@ -380,7 +380,7 @@ TEST_F(upgrading, modules_that_are_not_there_are_bounded) {
 }
 
 // No message is lost, duplicated or reordered.
-TEST_F(upgrading, while_messages_come) {
+TEST_F(upgrading, upgrades_under_load_neither_lose_nor_reorder_messages) {
   options_.instances = 2;
   const std::string counts =
       "local sum = 0 return {on_save = function() return sum end, "

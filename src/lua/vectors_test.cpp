@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks tests/protocol/vectors.json, on which every client and the server agree.
+// Checks tests/protocol/rpc_vectors.json, on which every client and the server agree.
 
 #include <cmath>
 #include <fstream>
@@ -24,7 +24,7 @@ std::string bytes_of(const std::string& hex) {
   return bytes;
 }
 
-class vectors : public codec {
+class rpc_vectors : public codec {
  protected:
   struct form {
     encoding as;
@@ -65,7 +65,7 @@ class vectors : public codec {
   lua_State* const lua_ = state_.main();
 };
 
-TEST_F(vectors, values_are_read_and_written) {
+TEST_F(rpc_vectors, values_are_read_and_written) {
   for (const json& vector : all().at("values")) {
     SCOPED_TRACE(vector.at("name"));
     const std::string text = vector["json"];
@@ -83,7 +83,7 @@ TEST_F(vectors, values_are_read_and_written) {
   }
 }
 
-TEST_F(vectors, values_that_only_cbor_has_are_read_and_written) {
+TEST_F(rpc_vectors, values_that_only_cbor_has_are_read_and_written) {
   for (const json& vector : all().at("values_of_cbor")) {
     SCOPED_TRACE(vector.at("name"));
     for (const form& one : forms_of(vector)) {
@@ -102,7 +102,7 @@ TEST_F(vectors, values_that_only_cbor_has_are_read_and_written) {
   }
 }
 
-TEST_F(vectors, messages_are_read) {
+TEST_F(rpc_vectors, messages_are_read) {
   for (const json& vector : all().at("messages")) {
     SCOPED_TRACE(vector.at("name"));
     const json& is = vector.at("is");
@@ -130,7 +130,7 @@ TEST_F(vectors, messages_are_read) {
   }
 }
 
-TEST_F(vectors, what_is_malformed_is_answered) {
+TEST_F(rpc_vectors, malformed_messages_get_the_expected_error_reply) {
   for (const json& vector : all().at("malformed")) {
     SCOPED_TRACE(vector.at("name"));
     for (const form& one : forms_of(vector)) {

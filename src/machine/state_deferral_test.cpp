@@ -82,7 +82,7 @@ class state_deferral : public ::testing::Test {
       stage_.spawn<gate>(spawn_options{.max_messages = 12, .on_full = overflow::refuse}, log_);
 };
 
-TEST_F(state_deferral, lasts_until_the_next_change_and_keeps_the_order_before_what_is_newer) {
+TEST_F(state_deferral, lasts_until_the_next_state_change_and_preserves_order) {
   send_items(1, 2);
   stage_.play();
   EXPECT_THAT(log_.lines(), IsEmpty());
@@ -92,7 +92,7 @@ TEST_F(state_deferral, lasts_until_the_next_change_and_keeps_the_order_before_wh
   EXPECT_THAT(log_.lines(), ElementsAre("1", "2", "3"));
 }
 
-TEST_F(state_deferral, lasts_on_if_the_next_state_defers_as_well) {
+TEST_F(state_deferral, continues_if_the_next_state_defers_the_message_as_well) {
   send_items(1, 2);
   gate_.send(swap_shut{});
   gate_.send(item{3});
@@ -105,7 +105,7 @@ TEST_F(state_deferral, lasts_on_if_the_next_state_defers_as_well) {
   EXPECT_THAT(log_.lines(), ElementsAre("1", "2", "3", "4"));
 }
 
-TEST_F(state_deferral, keeps_the_order_if_one_of_those_that_come_again_changes_the_state) {
+TEST_F(state_deferral, preserves_order_if_a_redelivered_message_changes_the_state) {
   send_items(1, 1);
   gate_.send(item{-2});
   send_items(3, 4);
@@ -118,7 +118,7 @@ TEST_F(state_deferral, keeps_the_order_if_one_of_those_that_come_again_changes_t
   EXPECT_THAT(log_.lines(), ElementsAre("1", "-2", "3", "4", "5"));
 }
 
-TEST_F(state_deferral, may_be_of_all_that_the_state_and_those_around_it_do_not_handle) {
+TEST_F(state_deferral, can_cover_all_messages_that_no_active_state_handles) {
   gate_.send(swap_shut{});
   gate_.send(item{1});  // in ajar, within barred
   gate_.send(lock{});
@@ -156,7 +156,7 @@ TEST_F(state_deferral, is_of_messages_of_timers_too) {
   EXPECT_THAT(log_.lines(), ElementsAre("1", "2", "3"));
 }
 
-TEST_F(state_deferral, has_a_limit_and_what_is_beyond_it_is_unhandled) {
+TEST_F(state_deferral, is_limited_and_messages_beyond_the_limit_are_unhandled) {
   send_items(1, 12);
   stage_.play();
   EXPECT_THAT(log_.lines(), ElementsAre("unhandled in shut", "unhandled in shut"));
@@ -186,7 +186,7 @@ TEST_F(state_deferral, leaves_a_message_charged_to_the_mailbox) {
 }
 
 // Its mailbox is full of deferred messages: it must not search for room forever.
-TEST(state_deferral_of_a_full_mailbox, pauses_senders_and_lets_them_go_on) {
+TEST(state_deferral_of_a_full_mailbox, suspends_senders_and_resumes_them) {
   journal log;
   stage s;
   const auto g = s.spawn<gate>(spawn_options{.max_messages = 4}, log);
@@ -400,13 +400,13 @@ class account : public state_machine<account> {
   reply<std::string> owed_;
 };
 
-class state_question : public ::testing::Test {
+class state_machine_request : public ::testing::Test {
  protected:
   system system_{{.workers = 1, .on_failure = [](const failure&) {}}};
   ref<account> account_ = system_.spawn<account>();
 };
 
-TEST_F(state_question, is_answered_by_what_the_handler_returns_or_by_a_later_reply) {
+TEST_F(state_machine_request, gets_the_handlers_result_or_a_later_reply) {
   EXPECT_EQ(account_.ask<balance>(patience).get().value(), -1) << "a coroutine";
   account_.send(start_up{});
   EXPECT_EQ(account_.ask<balance>(patience).get().value(), 10);
@@ -420,7 +420,7 @@ TEST_F(state_question, is_answered_by_what_the_handler_returns_or_by_a_later_rep
   EXPECT_EQ(account_.ask<never_here>(patience).get().value(), 0);
 }
 
-TEST_F(state_question, that_is_deferred_is_answered_when_it_is_handled) {
+TEST_F(state_machine_request, that_is_deferred_gets_its_reply_when_it_is_handled) {
   auto first = account_.ask<withdraw>(patience, 3);
   auto second = account_.ask<withdraw>(patience, 8);
   EXPECT_FALSE(first.wait_for(5ms));
@@ -429,20 +429,20 @@ TEST_F(state_question, that_is_deferred_is_answered_when_it_is_handled) {
   EXPECT_FALSE(second.get().value());
 }
 
-TEST_F(state_question, that_no_state_handles_is_unanswered_at_once) {
+TEST_F(state_machine_request, that_no_state_handles_is_unanswered_at_once) {
   EXPECT_EQ(account_.ask<never_here>(patience).get().error(), ask_error::unanswered);
   account_.stop();
   account_.join();
 }
 
-TEST_F(state_question, that_fails_the_actor_has_failed) {
+TEST_F(state_machine_request, that_fails_the_actor_has_failed) {
   account_.send(start_up{});
   account_.send(withdraw{11});
   EXPECT_EQ(account_.ask<balance>(patience).get().error(), ask_error::failed);
   EXPECT_EQ(account_.join(), exit_reason::failed);
 }
 
-TEST_F(state_question, that_waits_when_the_actor_ends_is_told_so) {
+TEST_F(state_machine_request, that_is_pending_when_the_actor_terminates_gets_an_error) {
   auto asked = account_.ask<withdraw>(patience, 3);
   account_.stop();
   EXPECT_FALSE(asked.get().has_value());

@@ -88,7 +88,7 @@ TEST(state_limit, leads_on_when_it_is_reached_and_never_earlier) {
   }
 }
 
-TEST(state_limit, of_an_outer_state_goes_on_while_those_within_it_change) {
+TEST(state_limit, of_an_outer_state_continues_while_its_inner_states_change) {
   journal log;
   plan does{.limit = 30ms};
   system s{{.workers = 1}};
@@ -119,7 +119,7 @@ TEST(state_limit, is_disarmed_when_its_state_is_left) {
   EXPECT_EQ(s.system.statistics().timers_armed, 0u);
 }
 
-TEST(state_limit, that_waits_in_the_mailbox_when_its_state_is_left_is_stale) {
+TEST(state_limit, that_is_in_the_mailbox_when_its_state_is_left_is_ignored) {
   for (const bool comes_back : {false, true}) {
     journal log;
     plan does{.limit = 1us};
@@ -142,7 +142,7 @@ TEST(state_limit, that_waits_in_the_mailbox_when_its_state_is_left_is_stale) {
   }
 }
 
-TEST(state_limit, begins_anew_when_the_state_is_entered_again) {
+TEST(state_limit, restarts_when_the_state_is_entered_again) {
   journal log;
   plan does;
   stage s;
@@ -154,7 +154,7 @@ TEST(state_limit, begins_anew_when_the_state_is_entered_again) {
   EXPECT_EQ(m.join_for(patience), exit_reason::stopped);
 }
 
-TEST(state_limit, whose_handler_stays_comes_once_in_a_stay) {
+TEST(state_limit, whose_handler_does_not_leave_the_state_fires_once_per_visit) {
   journal log;
   event reached;
   plan does{.inner_limit = 1us, .limit_is_reached = &reached};
@@ -226,7 +226,7 @@ class racer : public state_machine<racer> {
   duration limit_{};
 };
 
-TEST(state_limit, never_comes_early_into_a_later_stay) {
+TEST(state_limit, never_fires_early_in_a_later_visit) {
   const char* const given = std::getenv("TROUPE_SEED");
   const unsigned seed = given != nullptr ? static_cast<unsigned>(std::atoi(given)) : 1;
   std::printf("TROUPE_SEED=%u\n", seed);

@@ -117,7 +117,7 @@ TEST_F(state_machine_nested, begins_in_the_first_state_and_in_the_first_within_i
   EXPECT_THAT(log_.lines(), ElementsAre("+outer", "+a", "+a1"));
 }
 
-TEST_F(state_machine_nested, leaves_inside_out_and_enters_outside_in_below_what_is_around_both) {
+TEST_F(state_machine_nested, leaves_inner_first_and_enters_outer_first_below_the_common_state) {
   EXPECT_THAT(after(go{}), ElementsAre("-a1", "-a", "+b", "+b2"));
   EXPECT_THAT(after(go{}), ElementsAre("-b2", "-b", "+a", "+a2"));
 }
@@ -127,7 +127,7 @@ TEST_F(state_machine_nested, a_handler_of_an_outer_state_leaves_all_that_is_with
   EXPECT_THAT(after(back{}), ElementsAre("-other", "+outer", "+a", "+a1"));
 }
 
-TEST_F(state_machine_nested, the_handlers_own_state_as_a_target_is_left_and_entered) {
+TEST_F(state_machine_nested, a_transition_to_the_handlers_own_state_leaves_and_reenters_it) {
   after(go{});
   EXPECT_THAT(after(again{}), ElementsAre("-b2", "-b", "-outer", "+outer", "+a", "+a1"));
 }
@@ -138,7 +138,7 @@ TEST_F(state_machine_nested, a_target_within_the_handlers_state_does_not_leave_t
   EXPECT_THAT(after(inner{}), ElementsAre("-a2", "+a2")) << "a's handler, to a2";
 }
 
-TEST_F(state_machine_nested, a_target_around_the_handlers_state_begins_again_and_is_not_left) {
+TEST_F(state_machine_nested, a_transition_to_an_enclosing_state_restarts_it_without_leaving_it) {
   EXPECT_THAT(after(inner{}), ElementsAre("-a1", "+a1"));
 }
 
@@ -187,7 +187,7 @@ class outsider : public logged_machine<outsider> {
   }
 };
 
-TEST(state_machine, history_of_what_it_has_never_been_in_is_where_that_begins) {
+TEST(state_machine, history_of_a_state_never_visited_is_its_initial_state) {
   const auto first_after = [](auto jump) {
     journal log;
     stage on;
@@ -203,7 +203,7 @@ TEST(state_machine, history_of_what_it_has_never_been_in_is_where_that_begins) {
               ElementsAre("+outside", "-outside", "+house", "+hall", "+door"));
 }
 
-TEST_F(state_machine_nested, history_is_what_was_left_last) {
+TEST_F(state_machine_nested, history_restores_the_state_that_was_left_last) {
   after(go{}, go{}, back{});  // a2
   EXPECT_THAT(after(jump_history_of_a{}), ElementsAre("-other", "+outer", "+a", "+a2"));
   EXPECT_THAT(after(jump_history_of_a{}),
@@ -237,7 +237,7 @@ class layered : public logged_machine<layered> {
   }
 };
 
-TEST(state_machine, a_message_goes_to_the_innermost_state_that_handles_it_or_to_the_actor) {
+TEST(state_machine, a_message_goes_to_the_innermost_handling_state_or_to_the_actor) {
   journal log;
   stage s;
   const auto m = s.spawn<layered>(log);
@@ -250,7 +250,7 @@ TEST(state_machine, a_message_goes_to_the_innermost_state_that_handles_it_or_to_
   EXPECT_THAT(log.lines(), ElementsAre("innermost", "outer", "actor"));
 }
 
-TEST(state_machine, what_nobody_handles_is_counted_and_told) {
+TEST(state_machine, an_unhandled_message_is_counted_and_reported) {
   journal log;
   stage s;
   const auto m = s.spawn<layered>(log);
@@ -284,7 +284,7 @@ class strict : public state_machine<strict> {
   void on(soft, back) { stop(); }
 };
 
-TEST(state_machine, a_state_may_fail_on_what_it_does_not_handle_and_so_do_those_within_it) {
+TEST(state_machine, a_state_and_its_inner_states_may_fail_on_unhandled_messages) {
   stage s;
   const auto m = s.spawn<strict>();
   m.send(choose{0});
@@ -381,7 +381,7 @@ class asks : public state_machine<asks> {
   std::vector<address>& senders_;
 };
 
-TEST(state_machine, a_handler_that_asks_for_it_is_told_the_sender) {
+TEST(state_machine, passes_the_sender_to_a_handler_that_takes_it) {
   journal log;
   std::vector<address> senders;
   stage s;
@@ -395,7 +395,7 @@ TEST(state_machine, a_handler_that_asks_for_it_is_told_the_sender) {
   EXPECT_THAT(senders, ElementsAre(p.address(), address{}, p.address(), address{}, address{}));
 }
 
-TEST(state_machine, understands_what_any_of_its_states_handles) {
+TEST(state_machine, understands_every_message_that_one_of_its_states_handles) {
   EXPECT_TRUE((understands<layered, go>));
   EXPECT_TRUE((understands<layered, look>));
   EXPECT_FALSE((understands<layered, choose>));
@@ -469,7 +469,7 @@ class late_reader : public state_machine<late_reader> {
   monitor second_;
 };
 
-TEST(state_machine, takes_back_what_it_has_been_told_and_has_deferred) {
+TEST(state_machine, unwatch_and_unlink_withdraw_deferred_notifications) {
   journal log;
   stage s;
   auto p = s.spawn<probe>(log);
@@ -518,7 +518,7 @@ class observer : public logged_machine<observer> {
   }
 };
 
-TEST(state_machine, changes_after_the_handler_and_tells_in_actions_how_far_it_is) {
+TEST(state_machine, changes_state_after_the_handler_and_reports_progress_to_actions) {
   journal log;
   stage s;
   const auto m = s.spawn<observer>(log);

@@ -67,7 +67,7 @@ TEST(mailbox, order) {
   EXPECT_EQ(box.pop(), nullptr);
 }
 
-TEST(mailbox, is_never_full_of_what_weighs_nothing) {
+TEST(mailbox, is_never_full_of_messages_without_weight) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(100'000);
@@ -89,7 +89,7 @@ TEST(mailbox, only_the_first_push_after_a_rest_finds_it_idle) {
   }
 }
 
-TEST(mailbox, does_not_rest_while_there_is_something_to_read) {
+TEST(mailbox, does_not_rest_while_it_has_messages) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(2);
@@ -137,7 +137,7 @@ TEST(mailbox, the_message_that_finds_it_idle_counts_until_it_is_handled) {
   EXPECT_EQ(box.close().messages, &some[1]);
 }
 
-TEST(mailbox, what_is_collected_in_parts_stays_in_order) {
+TEST(mailbox, messages_collected_in_parts_stay_in_order) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(30);
@@ -150,7 +150,7 @@ TEST(mailbox, what_is_collected_in_parts_stays_in_order) {
   for (numbered& each : some) EXPECT_EQ(box.pop(), &each);
 }
 
-TEST(mailbox, what_is_left_when_it_closes_is_in_order) {
+TEST(mailbox, close_returns_the_remaining_messages_in_order) {
   for (const bool alone : {false, true}) {
     whole_mailbox box;
     box.open_busy();
@@ -219,7 +219,7 @@ TEST(mailbox, popped_is_not_yet_handled) {
   EXPECT_EQ(box.push(some[2], 1, 2), pushed::to_busy);
 }
 
-TEST(mailbox, handled_says_when_a_quantum_is_together) {
+TEST(mailbox, handled_reports_a_complete_quantum) {
   whole_mailbox box;
   box.open_busy();
   EXPECT_FALSE(box.handled(1, 3));
@@ -227,7 +227,7 @@ TEST(mailbox, handled_says_when_a_quantum_is_together) {
   EXPECT_TRUE(box.handled(1, 3));
 }
 
-TEST(mailbox, what_was_handled_is_counted_off_by_a_refill) {
+TEST(mailbox, a_refill_deducts_handled_messages) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(3);
@@ -252,7 +252,7 @@ TEST(mailbox, rests_with_nothing_counted) {
   EXPECT_EQ(box.units(), 3u);
 }
 
-TEST(mailbox, there_is_room_to_want_only_above_the_low_mark_and_while_it_is_read) {
+TEST(mailbox, want_room_succeeds_only_above_the_low_mark_of_an_open_mailbox) {
   whole_mailbox box;
   EXPECT_FALSE(box.want_room(0)) << "closed";
   box.open_busy();
@@ -266,7 +266,7 @@ TEST(mailbox, there_is_room_to_want_only_above_the_low_mark_and_while_it_is_read
   EXPECT_TRUE(box.close().room_wanted);
 }
 
-TEST(mailbox, who_wants_room_is_told_once_by_make_room) {
+TEST(mailbox, make_room_reports_a_waiting_sender_once) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(4);
@@ -284,7 +284,7 @@ TEST(mailbox, who_wants_room_is_told_once_by_make_room) {
   EXPECT_FALSE(box.make_room(2)) << "told already";
 }
 
-TEST(mailbox, who_wants_room_is_told_by_the_refill_that_finds_it) {
+TEST(mailbox, a_refill_reports_a_waiting_sender_once_there_is_space) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(4);
@@ -304,7 +304,7 @@ TEST(mailbox, who_wants_room_is_told_by_the_refill_that_finds_it) {
   EXPECT_TRUE(box.rest());
 }
 
-TEST(mailbox, who_wants_room_is_told_when_it_is_empty) {
+TEST(mailbox, an_empty_mailbox_reports_a_waiting_sender) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(2);
@@ -320,7 +320,7 @@ TEST(mailbox, who_wants_room_is_told_when_it_is_empty) {
   EXPECT_TRUE(box.rest());
 }
 
-TEST(mailbox, what_is_kept_stays_counted_while_nobody_reads) {
+TEST(mailbox, stashed_messages_stay_counted_while_the_reader_rests) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(4);
@@ -339,7 +339,7 @@ TEST(mailbox, what_is_kept_stays_counted_while_nobody_reads) {
   EXPECT_EQ(box.push(some[3], 3, 3), pushed::to_idle);
 }
 
-TEST(mailbox, who_wants_room_is_told_when_what_was_kept_has_been_handled) {
+TEST(mailbox, reports_a_waiting_sender_once_stashed_messages_are_handled) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(4);
@@ -360,7 +360,7 @@ TEST(mailbox, who_wants_room_is_told_when_what_was_kept_has_been_handled) {
   EXPECT_EQ(box.refill(2), (refilled{1, true}));
 }
 
-TEST(mailbox, who_wants_room_of_one_that_only_keeps_is_told_later) {
+TEST(mailbox, reports_a_waiting_sender_later_if_its_messages_are_all_stashed) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(3);
@@ -376,7 +376,7 @@ TEST(mailbox, who_wants_room_of_one_that_only_keeps_is_told_later) {
   EXPECT_TRUE(box.rest());
 }
 
-TEST(mailbox, one_that_collects_before_it_reads_keeps_who_wants_room_waiting) {
+TEST(mailbox, a_refill_before_reading_leaves_senders_waiting) {
   whole_mailbox box;
   box.open_busy();
   auto some = messages(3);

@@ -54,7 +54,7 @@ std::vector<block_shape> shapes() {
   return all;
 }
 
-TEST(batch, what_is_written_down_is_read_again) {
+TEST(batch, unpack_returns_the_packed_blocks) {
   for (const block_shape& shape : shapes()) {
     ASSERT_TRUE(is_well_formed(shape)) << shape.bytes;
     const test_blocks blocks(shape);
@@ -90,7 +90,7 @@ TEST(batch, few_blocks_are_written_on) {
   EXPECT_EQ(written, 17u);
 }
 
-TEST(batch_list, the_last_one_in_is_the_first_one_out) {
+TEST(batch_list, pops_the_last_batch_first) {
   const block_shape shape{64, 8, 4};
   const test_blocks one(shape);
   const test_blocks other(shape);

@@ -67,7 +67,7 @@ TEST(chunk_store, empty) {
   EXPECT_EQ(store.all.blocks_at_home(), 0u);
 }
 
-TEST(chunk_store, blocks_are_distinct_and_hold_what_is_written) {
+TEST(chunk_store, blocks_are_distinct_and_writable) {
   test_store store;
   const auto taken = store.take(3 * in_a_slab);
   EXPECT_EQ(std::set<void*>(taken.begin(), taken.end()).size(), taken.size());
@@ -88,7 +88,7 @@ TEST(chunk_store, order) {  // the lower chunk first, as long as it has room
   store.bring_home({again.begin() + 2, again.end()});
 }
 
-TEST(chunk_store, a_chunk_is_vacated_when_its_last_block_is_home) {
+TEST(chunk_store, a_chunk_is_vacated_when_its_last_block_returns) {
   test_store store;
   auto taken = store.take(in_a_slab);
   const std::size_t full = store.all.resident();
@@ -107,7 +107,7 @@ TEST(chunk_store, a_chunk_is_vacated_when_its_last_block_is_home) {
   EXPECT_EQ(store.all.resident(), 0u);
 }
 
-TEST(chunk_store, what_was_vacated_is_taken_again) {
+TEST(chunk_store, vacated_chunks_are_used_again) {
   test_store store;
   const auto taken = store.take(in_a_slab);
   const std::size_t full = store.all.resident();
@@ -122,7 +122,7 @@ TEST(chunk_store, what_was_vacated_is_taken_again) {
   EXPECT_EQ(store.all.resident(), full);
 }
 
-TEST(chunk_store, what_is_taken_while_it_is_being_vacated_comes_from_elsewhere) {
+TEST(chunk_store, blocks_taken_during_vacating_come_from_other_chunks) {
   test_store store;
   const auto taken = store.take(in_a_slab);
   store.bring_home({taken.begin(), taken.begin() + 24});

@@ -49,7 +49,7 @@ TEST(memory_of_process, is_that_of_the_host_without_any_limit) {
   EXPECT_EQ(root.memory(), host);
 }
 
-TEST(memory_of_process, is_the_least_limit_of_the_group_and_those_around_it) {
+TEST(memory_of_process, is_the_smallest_limit_of_its_group_and_the_enclosing_groups) {
   const fake_root root;
   root.write("proc/self/cgroup", "0::/outer/inner\n");
   root.write("sys/fs/cgroup/outer/inner/memory.max", "4000000000\n");
@@ -60,7 +60,7 @@ TEST(memory_of_process, is_the_least_limit_of_the_group_and_those_around_it) {
   EXPECT_EQ(root.memory(), 500'000'000u);
 }
 
-TEST(memory_of_process, knows_version_1_beside_other_controllers) {
+TEST(memory_of_process, supports_cgroup_version_1_with_other_controllers) {
   const fake_root root;
   root.write("proc/self/cgroup", "5:cpu,memory:/docker/abc\n4:pids:/docker/abc\n0::/\n");
   root.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");

@@ -27,7 +27,7 @@ TEST(pages, are_aligned_and_read_as_zero) {
   for (std::byte* each : some) return_pages(each, bytes, bytes);
 }
 
-TEST(pages, what_is_discarded_may_be_written_again_and_what_is_beside_it_stays) {
+TEST(pages, discarded_pages_are_writable_and_adjacent_pages_keep_their_data) {
   auto* const begin = static_cast<std::byte*>(obtain_pages(bytes, bytes));
   std::memset(begin, 7, bytes);
   discard_pages(begin + page_bytes, 2 * page_bytes);

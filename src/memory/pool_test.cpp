@@ -52,7 +52,7 @@ TEST(pool, blocks_are_aligned_writable_and_distinct) {
   }
 }
 
-TEST(pool, what_no_class_holds_is_served_elsewhere) {
+TEST(pool, allocates_blocks_that_fit_no_class_outside_the_pool) {
   const std::size_t before = resident();
   void* large = pool_allocate(100'000);
   std::memset(large, 1, 100'000);
@@ -66,7 +66,7 @@ TEST(pool, what_no_class_holds_is_served_elsewhere) {
   EXPECT_EQ(resident(), before);
 }
 
-TEST(pool, an_alignment_of_up_to_64_comes_from_a_class) {
+TEST(pool, alignments_up_to_64_are_served_by_a_size_class) {
   for (const std::size_t align : {1u, 8u, 16u, 32u, 64u}) {
     for (const std::size_t bytes : {1u, 33u, 65u, 100u, 500u, 1000u, 1100u, 5000u, 65'600u}) {
       std::vector<void*> blocks;
@@ -85,7 +85,7 @@ TEST(pool, an_alignment_of_up_to_64_comes_from_a_class) {
   pool_release(same, 128);
 }
 
-TEST(pool, large_blocks_hold_what_is_written) {
+TEST(pool, large_blocks_keep_their_content) {
   for (const std::size_t bytes : detail::pool_sizes) {
     std::vector<unsigned char*> blocks;
     for (int i = 0; i < 40; ++i) {
@@ -318,7 +318,7 @@ TEST(pool, stampede) {
   return ~reinterpret_cast<std::uintptr_t>(block);
 }
 
-TEST(pool, what_a_block_points_to_is_no_leak) {
+TEST(pool, memory_referenced_from_a_block_is_not_reported_as_a_leak) {
   const std::uintptr_t hidden = block_with_a_pointer();
   EXPECT_EQ(__lsan_do_recoverable_leak_check(), 0);
   auto** const block = reinterpret_cast<void**>(~hidden);

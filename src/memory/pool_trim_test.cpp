@@ -119,7 +119,7 @@ TEST(pool_trim, empty) {
   EXPECT_EQ(pool_used().given_back, before);
 }
 
-TEST(pool_trim, gives_back_what_a_burst_needed) {
+TEST(pool_trim, returns_the_memory_of_a_burst) {
   for (const std::size_t bytes : {32u, 48u, 256u, 1024u, 5'000u, 65'600u}) {
     trim_all();
     const std::size_t before = resident();
@@ -218,7 +218,7 @@ TEST(pool_trim, destroys_all) {  // the blocks of a thread that has ended
   EXPECT_EQ(resident(), before);
 }
 
-TEST(pool_trim, memory_that_came_back_is_used_again) {
+TEST(pool_trim, returned_memory_is_used_again) {
   for (int rounds = 0; rounds < 5; ++rounds) {
     {
       backlog burst(96, 50'000);
@@ -277,7 +277,7 @@ TEST(pool_trim, a_block_in_use_keeps_its_chunk_and_no_more) {
   EXPECT_LE(resident(), before + 2 * 4096 * 128);  // the last ones are in this thread's cache
 }
 
-TEST(pool_trim, what_is_in_use_gathers_in_few_chunks) {
+TEST(pool_trim, new_blocks_fill_partly_used_chunks) {
   trim_all();
   std::vector<message*> kept;
   backlog burst(64, 500'000);
@@ -294,7 +294,7 @@ TEST(pool_trim, what_is_in_use_gathers_in_few_chunks) {
   for (message* m : kept) pool_release(m, 64);
 }
 
-TEST(pool_trim, a_load_that_comes_and_goes_keeps_its_memory) {
+TEST(pool_trim, a_periodic_load_keeps_its_memory) {
   trim_all();
   const auto load = [] { backlog burst(128, 100'000); };
   load();
@@ -309,7 +309,7 @@ TEST(pool_trim, a_load_that_comes_and_goes_keeps_its_memory) {
   EXPECT_EQ(pool_used().given_back, before);
 }
 
-TEST(pool_trim, goes_on_where_it_stopped) {
+TEST(pool_trim, continues_where_it_stopped) {
   trim_all();
   const std::size_t before = resident();
   { backlog burst(256, 40'000); }
@@ -328,7 +328,7 @@ struct listener final : surplus_listener {
   int told = 0;
 };
 
-TEST(pool_trim, a_listener_is_told_once_of_each_surplus) {
+TEST(pool_trim, notifies_a_listener_once_of_each_surplus) {
   trim_all();
   listener one;
   one.told = 0;

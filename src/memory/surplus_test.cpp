@@ -23,7 +23,7 @@ TEST(surplus_signal, empty) {
   signal.remove(one, false);
 }
 
-TEST(surplus_signal, tells_one_and_once_until_it_is_lowered) {
+TEST(surplus_signal, notifies_one_listener_once_until_it_is_lowered) {
   surplus_signal signal;
   ear one;
   ear other;
@@ -40,7 +40,7 @@ TEST(surplus_signal, tells_one_and_once_until_it_is_lowered) {
   signal.remove(one, false);
 }
 
-TEST(surplus_signal, what_nobody_heard_is_told_to_the_next_who_comes) {
+TEST(surplus_signal, a_pending_notification_goes_to_the_next_listener) {
   surplus_signal signal;
   signal.raise();
   ear one;
@@ -49,7 +49,7 @@ TEST(surplus_signal, what_nobody_heard_is_told_to_the_next_who_comes) {
   signal.remove(one, false);
 }
 
-TEST(surplus_signal, who_goes_leaves_what_he_owes_to_another) {
+TEST(surplus_signal, a_removed_listener_passes_its_notification_to_another) {
   surplus_signal signal;
   std::array<ear, 3> ears;
   for (ear& each : ears) signal.add(each);

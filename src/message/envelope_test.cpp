@@ -74,7 +74,7 @@ TEST(envelope, is_freed_when_its_handler_throws) {
   EXPECT_EQ(parcel::alive, 0);
 }
 
-TEST(envelope, copies_what_is_not_given_away_and_moves_what_is) {
+TEST(envelope, copies_lvalues_and_moves_rvalues) {
   const dispatch& how = dispatch_of<receiver, parcel>;
   parcel mine;
   envelope* const copy = make_envelope<false>(how, std::as_const(mine));
@@ -96,7 +96,7 @@ TEST(envelope, is_not_made_if_copying_or_moving_throws) {
   EXPECT_EQ(parcel::alive, 1);
 }
 
-TEST(envelope, carries_the_sender_for_a_handler_that_asks) {
+TEST(envelope, carries_the_sender_for_a_handler_that_takes_it) {
   receiver r;
   const dispatch& how = dispatch_of<receiver, int>;
   auto* const e = make_envelope<true>(how, 1);
@@ -106,7 +106,7 @@ TEST(envelope, carries_the_sender_for_a_handler_that_asks) {
   EXPECT_EQ(r.sender, someone());
 }
 
-TEST(envelope, carries_what_can_only_be_moved) {
+TEST(envelope, carries_move_only_messages) {
   receiver r;
   const dispatch& how = dispatch_of<receiver, std::unique_ptr<int>>;
   how.run(&r, *make_envelope<false>(how, std::make_unique<int>(42)));

@@ -83,7 +83,7 @@ TEST(understands, no_message_that_only_converts) {
   EXPECT_FALSE((understands<b, std::size_t>)) << "a vector of so many";
 }
 
-TEST(understands, a_handler_that_asks_for_the_sender) {
+TEST(understands, a_handler_that_takes_the_sender) {
   struct a {
     void on(greeting, address);
     void on(const std::string&, const address&);

@@ -45,7 +45,7 @@ address make(std::uintptr_t line, std::uint32_t generation) {
   return detail::address_access::make(reinterpret_cast<detail::lifeline*>(line), generation);
 }
 
-TEST(address, that_names_nobody_is_false) {
+TEST(address, is_false_if_it_names_no_actor) {
   EXPECT_FALSE(address{});
   EXPECT_TRUE(make(0x1000, 0));
   EXPECT_EQ(address{}, address{});

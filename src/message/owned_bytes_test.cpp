@@ -27,7 +27,7 @@ using detail::owns_something;
 
 const std::string long_text(1'000, 'x');
 
-TEST(owned_bytes, of_strings_and_containers_are_what_they_have_allocated) {
+TEST(owned_bytes, of_strings_and_containers_are_their_allocations) {
   EXPECT_EQ(owned_bytes(std::string("short")), 0u);
   EXPECT_EQ(owned_bytes(long_text), long_text.capacity());
   EXPECT_EQ(owned_bytes(std::vector<char>(1'000'000)), 1'000'000u);
@@ -56,7 +56,7 @@ struct tree {
   std::string name;
 };
 
-TEST(owned_bytes, of_a_plain_struct_are_those_of_its_members) {
+TEST(owned_bytes, of_a_plain_struct_are_the_sum_of_its_members) {
   static_assert(count_members<letter>() == 4 && count_members<envelope>() == 3);
   const letter one{1, long_text, "", {long_text}};
   const std::size_t bytes = 2 * long_text.capacity() + sizeof(std::string);
@@ -66,7 +66,7 @@ TEST(owned_bytes, of_a_plain_struct_are_those_of_its_members) {
             2 * sizeof(tree) + long_text.capacity());
 }
 
-TEST(owned_bytes, of_what_holds_one_value_of_several_are_those_of_the_value) {
+TEST(owned_bytes, of_a_wrapper_are_those_of_the_values_that_it_holds) {
   using one = std::variant<int, std::string>;
   EXPECT_EQ(owned_bytes(one(long_text)), long_text.capacity());
   EXPECT_EQ(owned_bytes(one(1)), 0u);
@@ -119,7 +119,7 @@ struct derived : base {
   std::string more;
 };
 
-TEST(owned_bytes, of_a_type_of_its_own_are_what_it_tells) {
+TEST(owned_bytes, can_be_reported_by_the_class_itself) {
   EXPECT_EQ(owned_bytes(told(77)), 77u);
   EXPECT_EQ(owned_bytes(with_told{told(7), long_text}), 7 + long_text.capacity());
   static_assert(!owns_something<silent>(), "a class that does not tell");

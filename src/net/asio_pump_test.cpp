@@ -116,7 +116,7 @@ TEST(asio_pump, posts_no_second_handler_after_a_join_has_pumped) {
   EXPECT_EQ(handled, 1);
 }
 
-TEST(asio_pump, a_round_is_bounded_so_that_other_handlers_come_between) {
+TEST(asio_pump, a_round_is_bounded_so_that_other_handlers_run_in_between) {
   int handled = 0;
   asio_stage s;
   constexpr int rounds = 4;
@@ -177,7 +177,7 @@ TEST(asio_pump, let_run_return_ends_a_run_that_stays) {
   EXPECT_TRUE(s.context->stopped());
 }
 
-TEST(asio_pump, goes_on_when_a_stopped_context_runs_again) {
+TEST(asio_pump, continues_when_a_stopped_context_is_restarted) {
   int handled = 0;
   asio_stage s;
   const auto a = s.spawn<counter>(handled);
@@ -285,7 +285,7 @@ TEST(asio_pump, is_the_only_pump_of_its_thread) {
   s.context->run();
 }
 
-TEST(asio_pump, messages_may_come_while_the_context_ends) {
+TEST(asio_pump, messages_may_be_sent_while_the_context_is_destroyed) {
   // A round may or may not be posted at that moment.
   for (int round = 0; round < 20; ++round) {
     asio_stage s;

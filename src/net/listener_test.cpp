@@ -148,7 +148,7 @@ class listening : public testing::Test {
       system_.spawn<host>({.where = bound_to(loop_.pump())}, loop_, std::move(acceptor_), all_);
 };
 
-TEST_F(listening, takes_one_for_each_time_it_is_asked) {
+TEST_F(listening, accepts_one_connection_per_request) {
   const auto first = connect();
   const auto second = connect();
   EXPECT_FALSE(all_->come_to(1, 50ms));
@@ -159,7 +159,7 @@ TEST_F(listening, takes_one_for_each_time_it_is_asked) {
   EXPECT_TRUE(all_->come_to(2));
 }
 
-TEST_F(listening, waits_for_a_connection_after_it_was_asked) {
+TEST_F(listening, a_request_waits_for_a_connection) {
   host_.send(host::more{});
   const auto first = connect();
   EXPECT_TRUE(all_->come_to(1));
@@ -197,7 +197,7 @@ TEST_F(listening, takes_the_next_one_after_a_connection_that_could_not_be_taken)
   EXPECT_EQ(all_->pauses, 0u) << "it was that connection's own error";
 }
 
-TEST_F(listening, goes_on_after_a_pause_when_there_was_no_descriptor) {
+TEST_F(listening, retries_after_a_pause_when_no_descriptor_is_available) {
   if (!accept_is_replaced) GTEST_SKIP() << "the sanitizer has its own accept()";
   accept_fails_with = EMFILE;
   const auto first = connect();
@@ -234,7 +234,7 @@ class no_memory final : troupe::detail::thread_host {
 };
 
 // The listener learns of a connection from a completion handler, which then cannot send it on.
-TEST_F(listening, goes_on_after_a_pause_when_there_was_no_memory_to_pass_a_connection_on) {
+TEST_F(listening, accepts_again_after_connections_were_lost_for_lack_of_memory) {
   std::unique_ptr<no_memory> lack;  // of the loop's thread
   host_.send(host::more_and{[&] { lack = std::make_unique<no_memory>(); }});
   for (int i = 0; i < 3; ++i) {
@@ -310,7 +310,7 @@ class simulated_listening : public testing::Test {
   ref<host> host_;
 };
 
-TEST_F(simulated_listening, accepts_after_a_pause_when_there_was_no_memory_to_begin) {
+TEST_F(simulated_listening, retries_after_a_pause_when_memory_to_start_is_lacking) {
   const time_point before = sim_.now();
   begin(3);
   EXPECT_TRUE(comes(1s));
@@ -319,7 +319,7 @@ TEST_F(simulated_listening, accepts_after_a_pause_when_there_was_no_memory_to_be
 }
 
 // Neither its memory to report that nor that to try again comes from the pool.
-TEST_F(simulated_listening, accepts_after_a_pause_when_there_was_no_memory_for_anything) {
+TEST_F(simulated_listening, retries_after_a_pause_even_when_every_allocation_fails) {
   begin(20);
   sim_.inject({.failed_allocations_one_in = 1});
   EXPECT_FALSE(comes(20 * listener::pause - 10ms));

@@ -13,13 +13,13 @@
 namespace troupe::net {
 namespace {
 
-TEST(signals, one_that_came_before_the_wait_is_not_lost) {
+TEST(signals, a_signal_that_arrives_before_the_wait_is_not_lost) {
   signals s{SIGUSR1, SIGUSR2};
   ::kill(::getpid(), SIGUSR2);
   EXPECT_EQ(s.wait(), SIGUSR2);
 }
 
-TEST(signals, wakes_who_waits) {
+TEST(signals, a_signal_wakes_the_waiting_thread) {
   signals s{SIGUSR1};
   // A thread that blocks all signals, like the threads of Troupe.
   thread other = start_thread("other", [] { ::kill(::getpid(), SIGUSR1); });
@@ -38,14 +38,14 @@ TEST(signals, cancel_ends_the_wait) {
   EXPECT_EQ(meanwhile.wait(), std::nullopt);
 }
 
-TEST(signals, its_end_restores_what_was_there_before) {
+TEST(signals, destruction_restores_the_previous_handler) {
   const auto ignored = std::signal(SIGUSR1, SIG_IGN);
   { const signals s{SIGUSR1}; }
   ::kill(::getpid(), SIGUSR1);  // would terminate the process
   EXPECT_EQ(std::signal(SIGUSR1, ignored), SIG_IGN);
 }
 
-TEST(signals, a_repeated_one_comes_again_and_stays_caught_after_the_others) {
+TEST(signals, a_repeating_signal_is_delivered_each_time_and_stays_caught) {
   signals s{SIGUSR1};
   s.repeat(SIGUSR2);
   for (int i = 0; i < 3; ++i) {
@@ -75,7 +75,7 @@ TEST(signals_death, the_second_has_its_default_effect) {
   EXPECT_EXIT(twice(), testing::KilledBySignal(SIGTERM), "");
 }
 
-TEST(signals_death, after_its_end_none_is_caught) {
+TEST(signals_death, signals_are_not_caught_after_destruction) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto after = [] {
     { const signals s{SIGTERM}; }

@@ -136,7 +136,7 @@ TEST(simulated_network, bytes_arrive_in_order_however_they_are_split) {
   EXPECT_GT(splits, 100u);
 }
 
-TEST(simulated_network, addresses_are_those_that_were_asked_for) {
+TEST(simulated_network, endpoints_have_the_requested_addresses) {
   world w(1);
   error_code error;
   w.there.bind({asio::ip::make_address("10.1.2.3"), 0}, error);
@@ -147,7 +147,7 @@ TEST(simulated_network, addresses_are_those_that_were_asked_for) {
   EXPECT_EQ(w.there.remote_endpoint(error).port(), 8080);
 }
 
-TEST(simulated_network, where_nobody_listens_a_connection_is_refused) {
+TEST(simulated_network, a_connection_without_a_listener_is_refused) {
   world w(1);
   std::optional<error_code> done;
   w.there.async_connect({asio::ip::make_address("127.0.0.1"), 81},
@@ -157,7 +157,7 @@ TEST(simulated_network, where_nobody_listens_a_connection_is_refused) {
   EXPECT_THAT(w.sim.trace(), HasSubstr("127.0.0.1:81 is refused"));
 }
 
-TEST(simulated_network, who_listens_no_more_resets_those_that_wait) {
+TEST(simulated_network, closing_a_listener_resets_pending_connections) {
   sim::simulation sim(1);
   simulated_network network;
   system s;
@@ -204,7 +204,7 @@ TEST(simulated_network, half_a_connection_ends) {
   EXPECT_EQ(w.write(w.there, "more"), asio::error::broken_pipe);
 }
 
-TEST(simulated_network, who_closes_unread_resets) {
+TEST(simulated_network, closing_with_unread_data_resets_the_connection) {
   world w(3);
   ASSERT_TRUE(w.connect());
   EXPECT_FALSE(w.write(w.there, "unread"));
@@ -215,7 +215,7 @@ TEST(simulated_network, who_closes_unread_resets) {
   EXPECT_EQ(w.read(w.there), "(" + error_code(asio::error::connection_reset).message() + ")");
 }
 
-TEST(simulated_network, who_has_read_all_says_goodbye) {
+TEST(simulated_network, closing_without_unread_data_signals_end_of_file) {
   world w(3);
   ASSERT_TRUE(w.connect());
   error_code error;
@@ -236,7 +236,7 @@ TEST(simulated_network, a_socket_that_lingers_for_no_time_resets) {
   EXPECT_EQ(w.read(w.there), "(" + error_code(asio::error::connection_reset).message() + ")");
 }
 
-TEST(simulated_network, who_is_not_read_cannot_write_on) {
+TEST(simulated_network, writing_stalls_while_the_receiver_does_not_read) {
   world w(4, {.socket_bytes = 1000});
   ASSERT_TRUE(w.connect());
   const std::string much(5000, 'x');
@@ -250,7 +250,7 @@ TEST(simulated_network, who_is_not_read_cannot_write_on) {
   EXPECT_TRUE(done.has_value());
 }
 
-TEST(simulated_network, who_reads_slowly_takes_that_long) {
+TEST(simulated_network, slow_readers_read_at_the_configured_rate) {
   world w(5, {.slow_readers_one_in = 1, .slow_bytes_per_second = 100});
   ASSERT_TRUE(w.connect());
   EXPECT_EQ(w.network.statistics().slow_readers, 1u);
@@ -286,7 +286,7 @@ TEST(simulated_network, faults_are_chosen_and_counted) {
   EXPECT_GT(all.half_closes, 5u);
 }
 
-TEST(simulated_network, what_is_cancelled_or_closed_completes_as_aborted) {
+TEST(simulated_network, cancelled_and_closed_operations_complete_as_aborted) {
   world w(6);
   ASSERT_TRUE(w.connect());
   char byte = 0;
@@ -307,7 +307,7 @@ TEST(simulated_network, what_is_cancelled_or_closed_completes_as_aborted) {
   EXPECT_FALSE(w.there.is_open());
 }
 
-TEST(simulated_network, a_loop_that_ends_drops_what_waits_on_it) {
+TEST(simulated_network, destroying_a_loop_drops_its_pending_handlers) {
   sim::simulation sim(1);
   simulated_network network;
   system s;
@@ -343,7 +343,7 @@ TEST(simulated_network, a_socket_that_was_closed_connects_again) {
   EXPECT_EQ(w.read_all(w.here(), 5), "again");
 }
 
-TEST(simulated_network, who_is_asked_twice_accepts_two) {
+TEST(simulated_network, two_pending_accepts_accept_two_connections) {
   sim::simulation sim(1);
   simulated_network network;
   system s;
@@ -364,7 +364,7 @@ TEST(simulated_network, who_is_asked_twice_accepts_two) {
   EXPECT_TRUE(sim.run_until([&] { return came.size() == 2; }, 1s));
 }
 
-TEST(simulated_network, a_loop_that_ends_drops_what_holds_others_of_its_own) {
+TEST(simulated_network, destroying_a_loop_drops_handlers_that_own_its_other_sockets) {
   sim::simulation sim(1);
   simulated_network network;
   system s;

@@ -62,7 +62,7 @@ TEST(hill_climber, one_worker_stays_one) {
   EXPECT_DOUBLE_EQ(pool.run_for(1s, 1), 1);
 }
 
-TEST(hill_climber, work_that_two_tear_apart_is_left_to_one) {
+TEST(hill_climber, leaves_contended_work_to_one_worker) {
   imagined pool(2, torn);
   (void)pool.run_for(20ms, 1);
   EXPECT_GE(pool.run_for(1s, 1), 0.95);
@@ -96,7 +96,7 @@ TEST(hill_climber, long_steps_are_shared_and_nothing_is_compared) {
   EXPECT_DOUBLE_EQ(pool.run_for(1s, 2), 1);
 }
 
-TEST(hill_climber, whoever_does_nothing_is_not_restrained) {
+TEST(hill_climber, does_not_restrict_idle_workers) {
   imagined pool(2, [](unsigned) { return 0.0; });
   EXPECT_DOUBLE_EQ(pool.run_for(1s, 2), 1);
 }
@@ -116,7 +116,7 @@ TEST(hill_climber, workers_that_are_no_power_of_two_may_all_run) {
 }
 
 // A few workers exchange much data between cores; many workers exchange little.
-TEST(hill_climber, it_comes_by_what_only_many_do_faster) {
+TEST(hill_climber, discovers_that_only_many_workers_are_faster) {
   imagined pool(16, torn);
   (void)pool.run_for(1s, 1);
   pool.becomes([](unsigned workers) { return workers == 1 ? 40.0 : 15.0 * workers; });
@@ -125,7 +125,7 @@ TEST(hill_climber, it_comes_by_what_only_many_do_faster) {
 }
 
 // Only two of 16 workers have work.
-TEST(hill_climber, steps_are_long_for_those_who_run) {
+TEST(hill_climber, reaches_one_worker_although_most_workers_are_idle) {
   hill_climber climber(16);
   time_point now = time_point{} + 1h;
   std::uint64_t done = 0;
@@ -138,7 +138,7 @@ TEST(hill_climber, steps_are_long_for_those_who_run) {
   EXPECT_EQ(lowest, 1);
 }
 
-TEST(hill_climber, what_was_counted_before_an_interruption_is_forgotten) {
+TEST(hill_climber, an_interruption_discards_earlier_measurements) {
   imagined pool(2, torn);
   (void)pool.run_for(1s, 1);
   pool.climber().interrupt();

@@ -47,7 +47,7 @@ TEST(pump_executor, order) {
   EXPECT_EQ(p.done().turns.value(), 5u);
 }
 
-TEST(pump_executor, what_is_put_back_stays_first_in_line) {
+TEST(pump_executor, runnables_that_are_put_back_run_first) {
   pump p;
   std::vector<int> order;
   std::deque<task> all;
@@ -64,7 +64,7 @@ TEST(pump_executor, what_is_put_back_stays_first_in_line) {
   EXPECT_TRUE(p.empty());
 }
 
-TEST(pump_executor, what_is_put_back_wakes_up_if_there_was_nothing_else) {
+TEST(pump_executor, putting_runnables_back_wakes_an_idle_pump) {
   pump p;
   int calls = 0;
   p.on_wakeup([&] { ++calls; });
@@ -85,7 +85,7 @@ TEST(pump_executor, what_is_put_back_wakes_up_if_there_was_nothing_else) {
   EXPECT_EQ(calls, 3) << "nothing was put back";
 }
 
-TEST(pump_executor, what_is_scheduled_after_take_makes_a_new_list) {
+TEST(pump_executor, work_scheduled_after_take_goes_to_a_new_list) {
   pump p;
   task second(p);
   task first(p, [&] { second.poke(); });
@@ -98,7 +98,7 @@ TEST(pump_executor, what_is_scheduled_after_take_makes_a_new_list) {
   EXPECT_EQ(second.done, 1);
 }
 
-TEST(pump_executor, calls_back_when_there_is_something_and_nothing_was_before) {
+TEST(pump_executor, calls_back_when_it_receives_work_while_empty) {
   pump p;
   int called = 0;
   p.on_wakeup([&] { ++called; });
@@ -118,7 +118,7 @@ TEST(pump_executor, calls_back_when_there_is_something_and_nothing_was_before) {
   p.drain();
 }
 
-TEST(pump_executor, calls_back_at_once_if_there_is_something_already) {
+TEST(pump_executor, calls_back_at_once_if_there_is_already_work) {
   pump p;
   task one(p);
   one.poke();
@@ -212,7 +212,7 @@ TEST(pump_executor, many_to_one) {
 }
 
 // The scheduling thread may not have returned from schedule() yet.
-TEST(pump_executor, may_be_destroyed_when_the_last_turn_is_over) {
+TEST(pump_executor, may_be_destroyed_after_the_last_turn) {
   for (int round = 0; round < 300; ++round) {
     auto p = std::make_unique<pump>();
     task one(*p);

@@ -100,7 +100,7 @@ struct signal : job {
   }
 };
 
-TEST(stuck_worker, is_given_to_another_thread_with_what_its_turn_has_woken) {
+TEST(stuck_worker, moves_to_another_thread_with_the_work_that_its_turn_woke) {
   told tells;
   blocker slow;
   signal in_slot;
@@ -126,7 +126,7 @@ TEST(stuck_worker, is_given_to_another_thread_with_what_its_turn_has_woken) {
   slow.over.acquire();
 }
 
-TEST(stuck_worker, is_given_away_for_what_comes_from_outside) {
+TEST(stuck_worker, moves_to_another_thread_for_external_work) {
   blocker slow;
   signal from_outside;
   worker_pool pool({.workers = 1, .blocking_threshold = 2ms}, turn);
@@ -138,7 +138,7 @@ TEST(stuck_worker, is_given_away_for_what_comes_from_outside) {
   slow.over.acquire();
 }
 
-TEST(stuck_worker, is_given_away_for_what_waits_behind_another_worker) {
+TEST(stuck_worker, moves_to_another_thread_for_work_queued_at_another_worker) {
   told tells;
   blocker slow;
   atomic<bool> is_over{false};
@@ -164,7 +164,7 @@ TEST(stuck_worker, is_given_away_for_what_waits_behind_another_worker) {
   EXPECT_EQ(tells.grew_[0].whose, &slow);
 }
 
-TEST(stuck_worker, stays_where_it_is_while_nobody_waits) {
+TEST(stuck_worker, keeps_its_thread_while_no_work_is_waiting) {
   told tells;
   blocker slow;
   worker_pool pool({.workers = 1, .blocking_threshold = 1ms, .listener = &tells}, turn);
@@ -177,7 +177,7 @@ TEST(stuck_worker, stays_where_it_is_while_nobody_waits) {
   EXPECT_EQ(pool.threads().replacements, 0u);
 }
 
-TEST(stuck_worker, one_handler_after_the_other_blocks_and_all_others_go_on) {
+TEST(stuck_worker, does_not_keep_further_blocking_handlers_from_starting) {
   constexpr std::size_t count = 20;
   std::array<blocker, count> slow;
   worker_pool pool({.workers = 2, .blocking_threshold = 1ms}, turn);
@@ -190,7 +190,7 @@ TEST(stuck_worker, one_handler_after_the_other_blocks_and_all_others_go_on) {
   for (blocker& each : slow) each.over.acquire();
 }
 
-TEST(stuck_worker, has_no_other_thread_beyond_the_limit_and_goes_on_when_one_comes_back) {
+TEST(stuck_worker, gets_no_thread_beyond_the_limit_until_one_is_free) {
   told tells;
   std::array<blocker, 3> slow;
   signal last;
@@ -322,7 +322,7 @@ TEST(retired_thread, is_used_again_when_it_has_ended) {
   EXPECT_EQ(pool.threads().replacements, 2u);
 }
 
-TEST(stuck_worker, what_a_turn_wakes_after_it_has_lost_its_worker_gets_its_turn) {
+TEST(stuck_worker, work_woken_after_the_worker_was_lost_still_runs) {
   job slow;
   signal before;
   std::array<signal, 3> after;
@@ -359,7 +359,7 @@ TEST(a_turn_that_will_block, gives_its_worker_away_at_once) {
   EXPECT_EQ(pool.threads().replacements, 1u) << "the second call has nothing to give";
 }
 
-TEST(a_turn_that_will_block, leaves_what_waits_to_other_workers_if_there_is_no_other_thread) {
+TEST(a_turn_that_will_block, leaves_waiting_work_to_other_workers_without_a_spare_thread) {
   blocker slow;
   signal in_slot;
   worker_pool pool({.workers = 2, .max_threads = 2}, turn);
@@ -378,7 +378,7 @@ TEST(a_turn_that_will_block, leaves_what_waits_to_other_workers_if_there_is_no_o
   EXPECT_EQ(pool.threads().replacements, 0u);
 }
 
-TEST(stuck_worker, leaves_what_waits_to_other_workers_if_there_is_no_other_thread) {
+TEST(stuck_worker, leaves_waiting_work_to_other_workers_without_a_spare_thread) {
   blocker slow;
   signal in_slot;
   signal in_ring;
@@ -496,7 +496,7 @@ TEST(worker_pool_at_rest, has_no_thread_that_wakes_up) {
 }
 
 // A foreign thread schedules a runnable between two of its turns.
-TEST(a_runnable_that_is_never_done, goes_behind_what_waits_in_the_shared_queue) {
+TEST(a_runnable_that_is_never_done, is_queued_after_work_in_the_shared_queue) {
   job busy;
   signal from_outside;
   std::binary_semaphore in_turn{0};
@@ -524,7 +524,7 @@ TEST(a_runnable_that_is_never_done, goes_behind_what_waits_in_the_shared_queue) 
   EXPECT_EQ(turns_before, 1);
 }
 
-TEST(a_turn_that_will_block, is_told_if_there_is_no_other_thread) {
+TEST(a_turn_that_will_block, is_refused_without_a_spare_thread) {
   job one;
   std::binary_semaphore over{0};
   bool was_given = true;
@@ -539,7 +539,7 @@ TEST(a_turn_that_will_block, is_told_if_there_is_no_other_thread) {
   EXPECT_FALSE(was_given);
 }
 
-TEST(a_turn_that_will_block, is_told_if_all_others_block_already_until_one_is_done) {
+TEST(a_turn_that_will_block, is_refused_while_all_other_threads_block) {
   job first;
   job second;
   std::binary_semaphore first_blocks{0};
@@ -579,7 +579,7 @@ TEST(a_turn_that_will_block, is_told_if_all_others_block_already_until_one_is_do
 
 // Turns block at random while others wake each other: each runnable gets all its turns, on
 // whichever thread.
-TEST(stuck_worker, under_load_nobody_is_lost_or_run_twice_at_once) {
+TEST(stuck_worker, under_load_loses_no_runnable_and_runs_none_twice_at_once) {
   constexpr int count = 16;
   constexpr int rounds = 300;
   struct player : job {

@@ -20,7 +20,7 @@
 namespace troupe::detail {
 namespace {
 
-TEST(schedule_batch, what_waits_in_it_gets_its_turn_after_the_flush) {
+TEST(schedule_batch, runs_its_runnables_only_after_a_flush) {
   worker_pool pool(2, task::turn);
   std::latch over(6);
   std::deque<task> tasks;
@@ -91,7 +91,7 @@ TEST(schedule_batch, does_not_wait_when_it_is_long) {
   }
 }
 
-TEST(schedule_batch, serves_one_pool_after_the_other) {
+TEST(schedule_batch, is_flushed_before_it_takes_work_for_another_pool) {
   worker_pool first(1, task::turn), second(1, task::turn);
   task one(first), two(second);
   schedule_batch batch;
@@ -102,7 +102,7 @@ TEST(schedule_batch, serves_one_pool_after_the_other) {
   batch.flush();
 }
 
-TEST(schedule_batch, who_waits_in_it_may_be_given_more_by_others) {
+TEST(schedule_batch, a_runnable_in_the_batch_may_be_scheduled_by_another_thread) {
   worker_pool pool(2, task::turn);
   task one(pool);
   {

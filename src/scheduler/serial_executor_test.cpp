@@ -56,7 +56,7 @@ TEST_P(serial_executor_on, turns_never_overlap_and_see_each_other) {
   EXPECT_EQ(shared, threads * pokes);
 }
 
-TEST_P(serial_executor_on, several_of_them_beside_others_do_not_disturb_each_other) {
+TEST_P(serial_executor_on, several_groups_and_other_runnables_do_not_disturb_each_other) {
   constexpr int rounds = 20'000;
   worker_pool pool(GetParam(), task::turn_by_executor);
   const group one = make_group(pool);
@@ -125,7 +125,7 @@ struct busy_task : task {
   }
 };
 
-TEST(serial_executor, one_that_is_always_busy_starves_none_of_its_group) {
+TEST(serial_executor, a_busy_runnable_does_not_starve_its_group) {
   worker_pool pool(1, task::turn_by_executor);
   const group one = make_group(pool);
   atomic<bool> stop{false};
@@ -159,7 +159,7 @@ TEST(serial_executor, with_many_busy_ones_does_not_starve_others) {
 }
 
 // The group gets as many turns as one runnable outside of it, whatever the number of its members.
-TEST(serial_executor, gets_turns_like_one_of_the_others) {
+TEST(serial_executor, is_scheduled_like_a_single_runnable) {
   worker_pool pool(1, task::turn_by_executor);
   const group one = make_group(pool);
   constexpr int members = 10;
@@ -198,7 +198,7 @@ TEST(serial_executor, gets_turns_like_one_of_the_others) {
   EXPECT_LE(in_group, turns * 4);
 }
 
-TEST(serial_executor, ends_with_the_last_of_its_runnables) {
+TEST(serial_executor, is_destroyed_with_its_last_runnable) {
   for (int round = 0; round < 1'000; ++round) {
     worker_pool pool(2, task::turn_by_executor);
     group one = make_group(pool);
@@ -214,7 +214,7 @@ TEST(serial_executor, ends_with_the_last_of_its_runnables) {
   }
 }
 
-TEST(serial_executor, whose_turn_blocks_keeps_its_others_waiting_and_nobody_else) {
+TEST(serial_executor, a_blocked_turn_delays_only_its_own_group) {
   worker_pool pool({.workers = 1}, task::turn_by_executor);
   const group one = make_group(pool);
   parker begun;
@@ -241,7 +241,7 @@ TEST(serial_executor, whose_turn_blocks_keeps_its_others_waiting_and_nobody_else
   EXPECT_EQ(in_group, 1);
 }
 
-TEST(serial_executor, says_on_whose_threads_it_runs) {
+TEST(serial_executor, reports_the_executor_whose_threads_it_uses) {
   worker_pool pool(1, task::turn_by_executor);
   const group one = make_group(pool);
   EXPECT_TRUE(one->is_serial());

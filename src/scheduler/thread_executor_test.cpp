@@ -13,7 +13,7 @@
 namespace troupe::detail {
 namespace {
 
-TEST(thread_executor, retired_before_its_first_turn_it_ends_all_the_same) {
+TEST(thread_executor, terminates_if_retired_before_its_first_turn) {
   thread_executor own(task::turn);
   task one(own);
   own.start(one, "test");
@@ -21,7 +21,7 @@ TEST(thread_executor, retired_before_its_first_turn_it_ends_all_the_same) {
   own.retire(one);
 }
 
-TEST(thread_executor, gives_turns_on_one_thread_that_is_nobody_elses) {
+TEST(thread_executor, runs_all_turns_on_one_thread_of_its_own) {
   thread_executor own(task::turn);
   EXPECT_TRUE(own.may_block());
   parker main;

@@ -89,7 +89,7 @@ TEST(timeline_lane, counts_the_messages_of_a_slice) {
   EXPECT_EQ(all[1].messages, 3u);
 }
 
-TEST(timeline_lane, who_hardly_waits_goes_on_with_his_slice) {
+TEST(timeline_lane, a_short_wait_does_not_end_the_slice) {
   drawing d(always_short);
   d.lane->begins(kind::running, 1);
   d.counts.handled.add(2);
@@ -109,7 +109,7 @@ TEST(timeline_lane, who_hardly_waits_goes_on_with_his_slice) {
   EXPECT_LE(all[0].waited, all[0].end - all[0].begin);
 }
 
-TEST(timeline_lane, who_often_looks_around_in_a_short_wait_loses_no_slice) {
+TEST(timeline_lane, frequent_searches_in_a_short_wait_lose_no_slice) {
   drawing d(always_short);
   d.lane->begins(kind::running, 1);
   for (int i = 0; i < 20; ++i) {
@@ -122,13 +122,13 @@ TEST(timeline_lane, who_often_looks_around_in_a_short_wait_loses_no_slice) {
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i - 1].end, all[i].begin);
 }
 
-TEST(timeline_lane, asks_what_a_thread_that_was_woken_runs) {
+TEST(timeline_lane, requests_a_label_when_a_thread_starts_to_run) {
   drawing d(never_short);
   d.lane->begins(kind::running, 1);
   EXPECT_EQ(d.counts.asked.load(relaxed), activity::label);
 }
 
-TEST(timeline_lane, the_first_messages_that_last_have_slices_of_their_own) {
+TEST(timeline_lane, the_first_long_messages_have_their_own_slices) {
   drawing d(never_short);  // so each message counts as long
   d.lane->begins(kind::running, 1);
   d.lane->learns(first, 1);
@@ -157,7 +157,7 @@ TEST(timeline_lane, a_slice_of_short_messages_is_called_by_the_longest) {
   EXPECT_EQ(all[0].messages, 3u);
 }
 
-TEST(timeline_lane, asks_for_the_first_messages_only) {
+TEST(timeline_lane, requests_labels_for_the_first_messages_only) {
   drawing d(always_short);
   d.lane->begins(kind::running, 1);
   int asked = 0;
@@ -209,7 +209,7 @@ TEST(timeline_lane, one_to_one) {
   EXPECT_EQ(taken + lost, count + 1);
 }
 
-TEST(timeline_lane, a_turn_that_loses_its_worker_is_cut_there) {
+TEST(timeline_lane, cuts_a_slice_where_the_turn_loses_its_worker) {
   drawing d(never_short);
   d.lane->begins(kind::running, 3);
   d.lane->loses_worker();
@@ -241,7 +241,7 @@ TEST(timeline, forgets_the_lanes_that_are_closed) {
   EXPECT_EQ(names(), (std::vector<std::string>{"other"}));
 }
 
-TEST(timeline, asks_those_who_run) {
+TEST(timeline, a_tick_asks_only_the_running_threads) {
   timeline all(never_short);
   activity runs;
   activity waits;
@@ -275,7 +275,7 @@ bool has(const std::vector<timeline_slice>& those, kind what, std::uint32_t work
   });
 }
 
-TEST(worker_pool, draws_who_runs_is_parked_and_is_replaced) {
+TEST(worker_pool, draws_running_parked_and_replaced_threads) {
   timeline all(never_short);
   blocker slow;
   blocker behind;
@@ -295,7 +295,7 @@ TEST(worker_pool, draws_who_runs_is_parked_and_is_replaced) {
   EXPECT_TRUE(has(found, kind::replaced, 0));
 }
 
-TEST(thread_executor, draws_what_its_thread_does) {
+TEST(thread_executor, draws_the_states_of_its_thread) {
   timeline all(never_short);
   blocker one;
   {

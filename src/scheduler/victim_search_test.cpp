@@ -68,7 +68,7 @@ TEST(victim_search, that_finds_nothing_is_linear_in_the_number_of_workers) {
   }
 }
 
-TEST(victim_search, makes_as_many_rounds_as_it_is_told_to) {
+TEST(victim_search, makes_the_given_number_of_rounds) {
   runnable work;
   for (const unsigned in_rounds : {1u, 2u, 256u}) {
     for (const std::size_t workers : {1u, 2u, 5u, 6u, 64u}) {
@@ -80,7 +80,7 @@ TEST(victim_search, makes_as_many_rounds_as_it_is_told_to) {
   }
 }
 
-TEST(victim_search, looks_at_no_ring_twice_in_a_round_nor_at_its_own) {
+TEST(victim_search, examines_each_other_ring_at_most_once_per_round) {
   runnable work;
   for (std::size_t workers = 1; workers <= most_workers; ++workers) {
     for (const std::size_t self : {std::size_t{0}, workers / 2, workers - 1}) {

@@ -43,7 +43,7 @@ TEST(worker_pool, empty) {
   }
 }
 
-TEST(worker_pool, parks_every_worker_while_there_is_nothing_to_do) {
+TEST(worker_pool, parks_every_worker_while_there_is_no_work) {
   for (const unsigned size : sizes) {
     const worker_pool pool(size, task::turn);
     wait_until_all_are_parked(pool);
@@ -62,7 +62,7 @@ TEST(worker_pool, stops_while_workers_search_and_park) {
 }
 
 // The scheduling threads may not have returned from schedule() yet.
-TEST(worker_pool, may_be_destroyed_when_the_last_turn_is_over) {
+TEST(worker_pool, may_be_destroyed_after_the_last_turn) {
   constexpr int threads = 4;
   for (int round = 0; round < 300; ++round) {
     auto pool = std::make_unique<worker_pool>(2, task::turn);
@@ -83,7 +83,7 @@ TEST(worker_pool, may_be_destroyed_when_the_last_turn_is_over) {
 
 // ── Every scheduled runnable gets its turn ────────────────────────────────────────────────────
 
-TEST(worker_pool, gives_each_runnable_its_turn) {
+TEST(worker_pool, runs_each_scheduled_runnable_once) {
   constexpr int tasks = 2'000;
   for (const unsigned size : sizes) {
     worker_pool pool(size, task::turn);
@@ -175,7 +175,7 @@ TEST(worker_pool, stampede) {
 
 // ── Order of turns ────────────────────────────────────────────────────────────────────────────
 
-TEST(worker_pool, runs_the_last_one_that_a_turn_woke_next_and_the_others_in_order) {
+TEST(worker_pool, runs_the_last_woken_runnable_first_and_the_others_in_order) {
   worker_pool pool(1, task::turn);
   std::latch over(4);
   std::vector<int> order;
@@ -230,11 +230,11 @@ TEST(worker_pool, two_that_wake_each_other_do_not_starve_its_ring) {
   two_that_wake_each_other_let_a_third_have_its_turn(false);
 }
 
-TEST(worker_pool, two_that_wake_each_other_do_not_starve_what_comes_from_outside) {
+TEST(worker_pool, two_runnables_that_wake_each_other_do_not_starve_external_work) {
   two_that_wake_each_other_let_a_third_have_its_turn(true);
 }
 
-TEST(worker_pool, those_that_are_never_done_do_not_starve_what_comes_from_outside) {
+TEST(worker_pool, runnables_that_are_always_busy_do_not_starve_external_work) {
   for (const std::size_t busy : {1u, 2u, 300u}) {
     worker_pool pool(1, task::turn);
     std::latch started(static_cast<std::ptrdiff_t>(busy));
@@ -259,7 +259,7 @@ TEST(worker_pool, those_that_are_never_done_do_not_starve_what_comes_from_outsid
 }
 
 // The turns of tasks that always have more work may be long.
-TEST(worker_pool, what_comes_from_outside_waits_for_few_turns_of_those_that_are_never_done) {
+TEST(worker_pool, external_work_waits_for_few_turns_of_busy_runnables) {
   constexpr std::size_t busy = 2;
   constexpr int others = 10;
   worker_pool pool(1, task::turn);
@@ -320,11 +320,11 @@ TEST(worker_pool, workers_without_work_take_from_one_that_has) {
   woken_by_one_turn_runs_on_other_workers(200);
 }
 
-TEST(worker_pool, what_overflows_a_ring_goes_to_all) {
+TEST(worker_pool, the_overflow_of_a_ring_is_available_to_all_workers) {
   woken_by_one_turn_runs_on_other_workers(2'000);
 }
 
-TEST(worker_pool, a_ring_that_overflows_with_nobody_to_take_from_it_loses_nothing) {
+TEST(worker_pool, a_ring_overflow_with_a_single_worker_loses_nothing) {
   constexpr int tasks = 2'000;
   worker_pool pool(1, task::turn);
   std::latch over(tasks);
@@ -354,7 +354,7 @@ TEST(worker_pool, wakes_all_workers_if_there_is_work_for_all) {
   }
 }
 
-TEST(worker_pool, wakes_all_workers_if_one_turn_brings_work_for_all) {
+TEST(worker_pool, wakes_all_workers_if_one_turn_schedules_work_for_all) {
   for (const unsigned size : sizes) {
     worker_pool pool(size, task::turn);
     for (int round = 0; round < 200; ++round) {
@@ -438,7 +438,7 @@ TEST(worker_pool, a_parked_worker_wakes_for_another_worker) {
 
 // A worker takes several runnables from the shared queue at once; those after the first must be
 // found in its ring.
-TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_was_scheduled_behind_it) {
+TEST(worker_pool, a_blocked_turn_does_not_delay_work_scheduled_after_it) {
   for (const unsigned size : sizes_that_steal) {
     worker_pool pool(size, task::turn);
     parker main;

@@ -46,9 +46,9 @@ class shouting : public actor {
   http::websocket client_;
 };
 
-class application_server_with : public testing::Test {
+class application_server_test : public testing::Test {
  protected:
-  application_server_with() {
+  application_server_test() {
     folder_.write("echo.lua", R"(
       return {
         on_message = function(client, data) client:send(data) end,
@@ -79,7 +79,7 @@ class application_server_with : public testing::Test {
   configuration what_;
 };
 
-TEST_F(application_server_with, additions_sessions_in_cpp_are_served_beside_applications) {
+TEST_F(application_server_test, cpp_additions_are_served_alongside_applications) {
   const auto add = [](http::server& to, troupe::system&) {
     to.websocket<shouting>("/shout");
     to.route("GET", "/about", [](const http::request&) { return http::response::text("us\n"); });
@@ -93,7 +93,7 @@ TEST_F(application_server_with, additions_sessions_in_cpp_are_served_beside_appl
   EXPECT_EQ(ask_admin(served, "/readyz").body, "ready\n");
 }
 
-TEST_F(application_server_with, metrics_show_what_applications_do_and_what_their_scripts_count) {
+TEST_F(application_server_test, metrics_include_application_counters_and_script_metrics) {
   folder_.write("echo.lua", R"(
     local hits = troupe.metrics.counter("hits", "Texts said.")
     troupe.store.set("k", 1)
@@ -120,7 +120,7 @@ TEST_F(application_server_with, metrics_show_what_applications_do_and_what_their
   }
 }
 
-TEST_F(application_server_with,
+TEST_F(application_server_test,
        more_connections_than_the_usual_soft_limit_of_descriptors_are_let_in) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -140,7 +140,7 @@ TEST_F(application_server_with,
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST_F(application_server_with, connections_that_there_are_no_descriptors_for_are_said_so) {
+TEST_F(application_server_test, warns_when_connections_max_exceeds_the_descriptor_limit) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   if (before.rlim_max == RLIM_INFINITY) GTEST_SKIP() << "there is no hard limit of descriptors";
@@ -153,7 +153,7 @@ TEST_F(application_server_with, connections_that_there_are_no_descriptors_for_ar
 
 // ── The admin listener ──────────────────────────────────────────────────────────────────────────
 
-TEST_F(application_server_with, clients_find_neither_metrics_nor_health_checks) {
+TEST_F(application_server_test, clients_find_neither_metrics_nor_health_checks) {
   application_server served(what_);
   served.start();
   for (const char* path : {"/metrics", "/healthz", "/readyz"}) {
@@ -163,7 +163,7 @@ TEST_F(application_server_with, clients_find_neither_metrics_nor_health_checks) 
   EXPECT_EQ(ask_admin(served, "/echo").status, 404u);
 }
 
-TEST_F(application_server_with, health_checks_are_public_if_asked_for_and_metrics_are_not) {
+TEST_F(application_server_test, health_checks_are_public_if_asked_for_and_metrics_are_not) {
   what_.admin.public_health = true;
   application_server served(what_);
   served.start();
@@ -173,7 +173,7 @@ TEST_F(application_server_with, health_checks_are_public_if_asked_for_and_metric
   EXPECT_EQ(ask_admin(served, "/readyz").body, "ready\n");
 }
 
-TEST_F(application_server_with, the_admin_listener_can_be_off) {
+TEST_F(application_server_test, the_admin_listener_can_be_off) {
   for (const char* off : {"off", ""}) {
     what_.admin.listen = off;
     what_.admin.public_health = true;
@@ -186,7 +186,7 @@ TEST_F(application_server_with, the_admin_listener_can_be_off) {
   EXPECT_THAT(log(), Not(HasSubstr("metrics and health checks are served")));
 }
 
-TEST_F(application_server_with, the_admin_listener_is_plain_http_and_in_the_log) {
+TEST_F(application_server_test, the_admin_listener_is_plain_http_and_in_the_log) {
   application_server served(what_);
   served.start();
   EXPECT_THAT(
@@ -194,7 +194,7 @@ TEST_F(application_server_with, the_admin_listener_is_plain_http_and_in_the_log)
                        std::to_string(served.admin_port()) + ", and not on the port of clients\n"));
 }
 
-TEST_F(application_server_with, an_admin_port_that_is_taken_fails_the_start_before_applications) {
+TEST_F(application_server_test, an_admin_port_that_is_taken_fails_the_start_before_applications) {
   application_server first(what_);
   first.start();
   what_.admin.listen = "127.0.0.1:" + std::to_string(first.admin_port());
@@ -214,7 +214,7 @@ TEST_F(application_server_with, an_admin_port_that_is_taken_fails_the_start_befo
   EXPECT_THAT(folder_.read("second"), Not(HasSubstr("has started")));
 }
 
-TEST_F(application_server_with, the_admin_listener_responds_for_its_own_hosts_alone) {
+TEST_F(application_server_test, the_admin_listener_responds_for_its_own_hosts_alone) {
   what_.admin.host_names = {"admin.internal"};
   application_server served(what_);
   served.start();
@@ -235,7 +235,7 @@ TEST_F(application_server_with, the_admin_listener_responds_for_its_own_hosts_al
   }
 }
 
-TEST_F(application_server_with, an_admin_address_that_is_none_is_refused) {
+TEST_F(application_server_test, an_admin_address_that_is_none_is_refused) {
   what_.admin.listen = "9180";
   try {
     const application_server served(what_);
@@ -259,7 +259,7 @@ std::uint16_t free_port() {
   return ntohs(at.sin_port);
 }
 
-TEST_F(application_server_with, readiness_is_told_until_the_applications_have_stopped) {
+TEST_F(application_server_test, readiness_is_told_until_the_applications_have_stopped) {
   const std::string address = "127.0.0.1:" + std::to_string(free_port());
   what_.admin.listen = address;
   folder_.write("echo.lua", R"(
@@ -290,7 +290,7 @@ TEST_F(application_server_with, readiness_is_told_until_the_applications_have_st
   EXPECT_THROW(ask_admin(served, "/readyz"), std::system_error) << "it is gone";
 }
 
-TEST_F(application_server_with, the_admin_listener_can_be_a_unix_socket_which_goes_at_the_end) {
+TEST_F(application_server_test, the_admin_listener_can_be_a_unix_socket_which_goes_at_the_end) {
   const auto path = folder_.path() / "admin";
   what_.admin.listen = "unix:" + path.string();
   application_server served(what_);
@@ -305,7 +305,7 @@ TEST_F(application_server_with, the_admin_listener_can_be_a_unix_socket_which_go
 }
 
 // Each has the whole of its quota, whatever the other one does.
-TEST_F(application_server_with, the_metrics_of_an_application_do_not_push_out_those_of_another) {
+TEST_F(application_server_test, the_metrics_of_an_application_do_not_push_out_those_of_another) {
   what_.admin.metrics_bytes = 64 * 1024;
   folder_.write("greedy.lua", R"(
     local seen = troupe.metrics.gauge("seen")
@@ -330,7 +330,7 @@ TEST_F(application_server_with, the_metrics_of_an_application_do_not_push_out_th
   EXPECT_LE(text.size(), 2u * 256 * 1024 + 1024 * 1024);
 }
 
-TEST_F(application_server_with, a_reload_names_the_keys_of_the_admin_listener_as_waiting) {
+TEST_F(application_server_test, a_reload_names_the_keys_of_the_admin_listener_as_waiting) {
   configuration next = what_;
   next.admin.listen = "off";
   next.admin.public_health = true;
@@ -344,7 +344,7 @@ TEST_F(application_server_with, a_reload_names_the_keys_of_the_admin_listener_as
   EXPECT_EQ(raw_client(served.port()).get("/readyz").status, 404u);
 }
 
-TEST_F(application_server_with, its_end_stops_the_applications) {
+TEST_F(application_server_test, its_end_stops_the_applications) {
   {
     application_server served(what_);
     served.start();
@@ -352,7 +352,7 @@ TEST_F(application_server_with, its_end_stops_the_applications) {
   EXPECT_THAT(log(), HasSubstr("echo/1: on_stop ran"));
 }
 
-TEST_F(application_server_with, stop_has_run_return_in_order) {
+TEST_F(application_server_test, stop_has_run_return_in_order) {
   application_server served(what_);
   std::jthread other;
   const int code = served.run([&] { other = std::jthread([&] { served.stop(); }); });
@@ -361,19 +361,19 @@ TEST_F(application_server_with, stop_has_run_return_in_order) {
   EXPECT_THAT(log(), HasSubstr("info    server: stopped\n"));
 }
 
-TEST_F(application_server_with, stop_before_run_has_it_return_at_once) {
+TEST_F(application_server_test, stop_before_run_has_it_return_at_once) {
   application_server served(what_);
   served.stop();
   EXPECT_EQ(served.run([] { ADD_FAILURE() << "it has started"; }), 0);
 }
 
-TEST_F(application_server_with, a_signal_during_the_start_is_not_lost) {
+TEST_F(application_server_test, a_signal_during_the_start_is_not_lost) {
   application_server served(what_,
                             {[](http::server&, troupe::system&) { ::kill(::getpid(), SIGTERM); }});
   EXPECT_EQ(served.run(), 0);
 }
 
-TEST_F(application_server_with, what_an_addition_throws_start_throws_and_applications_are_stopped) {
+TEST_F(application_server_test, start_rethrows_exceptions_of_additions_and_stops_applications) {
   {
     application_server served(
         what_, {[](http::server&, troupe::system&) { throw std::runtime_error("no"); }});
@@ -382,7 +382,7 @@ TEST_F(application_server_with, what_an_addition_throws_start_throws_and_applica
   EXPECT_THAT(log(), HasSubstr("echo/1: on_stop ran"));
 }
 
-TEST_F(application_server_with, a_reload_asks_who_made_the_configuration) {
+TEST_F(application_server_test, reload_calls_the_configuration_provider) {
   configuration next = what_;
   next.log.level = lua::severity::error;
   application_server served(what_, {}, [&] { return next; });
@@ -394,7 +394,7 @@ TEST_F(application_server_with, a_reload_asks_who_made_the_configuration) {
 
 // ── TLS ─────────────────────────────────────────────────────────────────────────────────────────
 
-class application_server_with_tls : public application_server_with {
+class application_server_with_tls : public application_server_test {
  protected:
   application_server_with_tls() {
     renew({});
@@ -411,7 +411,7 @@ class application_server_with_tls : public application_server_with {
   }
 };
 
-TEST_F(application_server_with_tls, serves_by_it_and_says_which_certificate) {
+TEST_F(application_server_with_tls, serves_websockets_over_tls_and_logs_the_certificate) {
   application_server served(what_);
   served.start();
   tls_raw_client client(served.port());
@@ -468,7 +468,7 @@ TEST_F(application_server_with_tls, a_reload_of_a_wrong_pair_changes_nothing) {
   EXPECT_THAT(log(), testing::Not(HasSubstr("log.level is now")));
 }
 
-TEST_F(application_server_with_tls, its_keys_reload_but_not_from_or_to_none) {
+TEST_F(application_server_with_tls, reload_changes_tls_options_but_does_not_disable_tls) {
   configuration next = what_;
   next.http.tls.min_version = http::tls_version::v1_3;
   application_server served(what_, {}, [&] { return next; });
@@ -490,7 +490,7 @@ TEST_F(application_server_with_tls, a_pair_that_does_not_fit_is_no_server) {
   EXPECT_THROW(const application_server none(what_), http::tls_error);
 }
 
-TEST_F(application_server_with, an_actor_that_fails_is_in_the_log) {
+TEST_F(application_server_test, an_actor_that_fails_is_in_the_log) {
   struct failing : actor {
     void on(int) { throw std::runtime_error("as told"); }
   };
@@ -518,7 +518,7 @@ application_server::addition fails_and_is_sent(int more) {
   };
 }
 
-TEST_F(application_server_with, traces_has_them_behind_failures_and_dead_letters_in_the_log) {
+TEST_F(application_server_test, failures_and_dead_letters_are_logged_with_trace_ids) {
   what_.system.traces = true;
   what_.log.level = lua::severity::debug;
   application_server served(what_, {fails_and_is_sent(1)});
@@ -527,7 +527,7 @@ TEST_F(application_server_with, traces_has_them_behind_failures_and_dead_letters
   EXPECT_THAT(log(), ContainsRegex("debug +server: dead letter: int to .*, trace 42\n"));
 }
 
-TEST_F(application_server_with, dead_letters_are_not_in_a_log_that_leaves_debugging_out) {
+TEST_F(application_server_test, dead_letters_are_not_in_a_log_that_leaves_debugging_out) {
   int told = 0;
   what_.system.on_dead_letter = [&](const dead_letter&) { ++told; };
   application_server served(what_, {fails_and_is_sent(1)});
@@ -536,7 +536,7 @@ TEST_F(application_server_with, dead_letters_are_not_in_a_log_that_leaves_debugg
   EXPECT_EQ(told, 1) << "who made the configuration is told all the same";
 }
 
-TEST_F(application_server_with, very_many_dead_letters_do_not_flood_the_log) {
+TEST_F(application_server_test, very_many_dead_letters_do_not_flood_the_log) {
   constexpr int many = 2'000;
   what_.log.level = lua::severity::debug;
   application_server served(what_, {fails_and_is_sent(many)});

@@ -27,7 +27,7 @@ std::string the_page() {
 
 using row = std::vector<std::string>;  // default, allowed
 
-TEST(configuration_page, has_each_key_with_its_default_and_what_is_allowed_and_no_other) {
+TEST(configuration_page, lists_exactly_the_existing_keys_with_defaults_and_allowed_values) {
   std::map<std::string, row> in_page, in_code;
   const std::string page = the_page();
   const std::regex line("\\| `([^`]+)` \\| `([^`]*)` \\| ([^|]*) \\| ([^|]+) \\|\n");
@@ -40,7 +40,7 @@ TEST(configuration_page, has_each_key_with_its_default_and_what_is_allowed_and_n
   EXPECT_EQ(in_page, in_code);
 }
 
-TEST(configuration_page, says_which_keys_take_effect_at_once) {
+TEST(configuration_page, marks_the_keys_that_a_reload_applies) {
   for (const documented_key& each : all_keys()) {
     const bool is_of_upgrades = each.name == "applications.NAME.config" ||
                                 (each.name.starts_with("applications.NAME.limits.") &&

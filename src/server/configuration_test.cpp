@@ -19,9 +19,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // A folder with the applications one, two and three, which no test starts.
-class configuration_of : public testing::Test {
+class configuration_file : public testing::Test {
  protected:
-  configuration_of() {
+  configuration_file() {
     for (const char* name : {"one", "two", "three"}) {
       folder_.write(std::string("apps/") + name + "/main.lua", "return {}\n");
     }
@@ -56,7 +56,7 @@ class configuration_of : public testing::Test {
   temporary_folder folder_;
 };
 
-TEST_F(configuration_of, an_empty_file_is_what_a_configuration_is_by_default) {
+TEST_F(configuration_file, an_empty_file_yields_the_default_configuration) {
   const configuration all = read("# nothing\n");
   const configuration by_default;
   EXPECT_EQ(all.file, folder_.path() / "t.toml");
@@ -65,7 +65,7 @@ TEST_F(configuration_of, an_empty_file_is_what_a_configuration_is_by_default) {
   EXPECT_EQ(all.http.port, 8080);
 }
 
-TEST_F(configuration_of, every_key_is_read) {
+TEST_F(configuration_file, every_key_is_read) {
   const configuration all = read(R"(
 [listen]
 address = "::"
@@ -289,7 +289,7 @@ on_full = "evict"
   EXPECT_THAT(unchanged, IsEmpty());
 }
 
-TEST_F(configuration_of, an_application_needs_to_say_no_more_than_where_it_is) {
+TEST_F(configuration_file, an_application_requires_only_its_path) {
   const configuration all = read(
       "[applications.two]\nfrom = 'apps/../apps/two'\nfiles = \"page\"\n"
       "[applications.a-1_B]\nfrom = 'apps/single.lua'\n");
@@ -308,13 +308,13 @@ TEST_F(configuration_of, an_application_needs_to_say_no_more_than_where_it_is) {
   EXPECT_TRUE(two.options.outgoing.are_all());
 }
 
-TEST_F(configuration_of, less_memory_is_warned_of_earlier) {
+TEST_F(configuration_file, less_memory_is_warned_of_earlier) {
   const configuration all =
       read("[applications.one]\nfrom = 'apps/one'\nlimits.memory_bytes = '8 MiB'\n");
   EXPECT_EQ(all.applications.at(0).options.limits.memory_warning_bytes, 6u * 1024 * 1024);
 }
 
-TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
+TEST_F(configuration_file, errors_are_one_line_and_name_the_position_key_and_value) {
   const std::string one = "[applications.one]\nfrom = \"apps/one\"\n";
   const struct {
     std::string text;
@@ -510,19 +510,19 @@ TEST_F(configuration_of, what_is_wrong_is_said_in_one_line_with_its_place) {
   for (const auto& each : cases) EXPECT_EQ(refused(each.text), each.line) << each.text;
 }
 
-TEST_F(configuration_of, paths_of_the_admin_listener_are_free_for_applications) {
+TEST_F(configuration_file, paths_of_the_admin_listener_are_free_for_applications) {
   const configuration all = read("[applications.one]\nfrom = 'apps/one'\nroute = '/metrics'");
   EXPECT_EQ(all.applications.front().route, "/metrics");
 }
 
-TEST_F(configuration_of, the_admin_listener_has_a_default_and_can_be_off) {
+TEST_F(configuration_file, the_admin_listener_has_a_default_and_can_be_off) {
   EXPECT_EQ(read("").admin.listen, "127.0.0.1:9180");
   for (const char* off : {"''", "'off'"}) {
     EXPECT_EQ(read(std::string("admin.listen = ") + off).admin.listen, "off");
   }
 }
 
-TEST_F(configuration_of, what_is_no_toml_is_said_in_one_line_with_its_place) {
+TEST_F(configuration_file, invalid_toml_is_reported_in_one_line_with_its_position) {
   for (const std::string text :
        {"[listen\nport = 1", "listen.port = ", "[listen]\nport = 1\nport = 2", "a = \"\n\"",
         "[listen]\n[listen]", "\xff = 1", "= 3", "listen.address = \"\\q\""}) {
@@ -531,7 +531,7 @@ TEST_F(configuration_of, what_is_no_toml_is_said_in_one_line_with_its_place) {
   }
 }
 
-TEST_F(configuration_of, two_applications_of_one_name_or_path_are_refused) {
+TEST_F(configuration_file, two_applications_of_one_name_or_path_are_refused) {
   configuration all;
   all.applications = {application_at(folder_.path() / "apps/one"),
                       application_at(folder_.path() / "apps/one/")};
@@ -544,7 +544,7 @@ TEST_F(configuration_of, two_applications_of_one_name_or_path_are_refused) {
   }
 }
 
-TEST_F(configuration_of, a_file_that_cannot_be_read_is_named_with_the_reason) {
+TEST_F(configuration_file, a_file_that_cannot_be_read_is_named_with_the_reason) {
   const auto why = [&](const std::string& name) {
     try {
       (void)read_configuration(folder_.path() / name);
@@ -558,7 +558,7 @@ TEST_F(configuration_of, a_file_that_cannot_be_read_is_named_with_the_reason) {
   EXPECT_EQ(why("page"), "page: the configuration cannot be read: Is a directory");
 }
 
-TEST_F(configuration_of, an_application_is_named_by_its_path_alone) {
+TEST_F(configuration_file, an_application_is_named_by_its_path_alone) {
   const auto name = [&](const std::string& path) {
     return application_at(folder_.path() / path).options.name;
   };
@@ -574,7 +574,7 @@ TEST_F(configuration_of, an_application_is_named_by_its_path_alone) {
   EXPECT_THROW((void)application_at(folder_.path() / "none"), configuration_error);
 }
 
-TEST_F(configuration_of, what_differs_is_named_with_both_values) {
+TEST_F(configuration_file, differences_name_the_key_and_both_values) {
   const std::string one = "[applications.one]\nfrom = 'apps/one'\n";
   const configuration before = read("log.level = 'debug'\n" + one + "config.a = 1");
   const configuration now =

@@ -44,7 +44,7 @@ TEST(descriptors, some_are_kept_for_the_admin_listener_unless_it_is_off) {
   EXPECT_GE(with, reserved_descriptors(what) + http::admin_options().limits.connections_max);
 }
 
-TEST(descriptors, where_there_are_very_few_half_are_for_connections) {
+TEST(descriptors, half_are_for_connections_when_very_few_are_available) {
   configuration what;
   EXPECT_EQ(room_for_connections(what, 64).connections_max, 32u);
   EXPECT_EQ(room_for_connections(what, 1).connections_max, 1u);

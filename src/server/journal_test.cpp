@@ -30,7 +30,7 @@ using lua::severity;
 using testing::ElementsAre;
 using testing::MatchesRegex;
 
-class journal_in : public testing::Test {
+class journal_file : public testing::Test {
  protected:
   log_options to(const std::string& name) const { return {.to = (folder_.path() / name).string()}; }
 
@@ -44,7 +44,7 @@ class journal_in : public testing::Test {
   temporary_folder folder_;
 };
 
-TEST_F(journal_in, a_line_begins_with_the_time) {
+TEST_F(journal_file, a_line_begins_with_the_time) {
   journal log(to("log"));
   log.write(severity::info, "hello {} %v");
   EXPECT_THAT(lines("log"),
@@ -52,7 +52,7 @@ TEST_F(journal_in, a_line_begins_with_the_time) {
                                        "hello \\{\\} %v")));
 }
 
-TEST_F(journal_in, json_is_an_object_in_each_line) {
+TEST_F(journal_file, json_format_writes_one_object_per_line) {
   log_options how = to("log");
   how.format = log_format::json;
   journal log(how);
@@ -69,7 +69,7 @@ TEST_F(journal_in, json_is_an_object_in_each_line) {
   EXPECT_EQ(two["log"], "access");
 }
 
-TEST_F(journal_in, what_matters_less_is_left_out_and_the_access_log_is_its_own) {
+TEST_F(journal_file, filters_by_severity_and_controls_the_access_log_separately) {
   log_options how = to("log");
   how.level = severity::warning;
   journal log(how);
@@ -89,7 +89,7 @@ TEST_F(journal_in, what_matters_less_is_left_out_and_the_access_log_is_its_own) 
   EXPECT_EQ(lines("log").size(), 3u);
 }
 
-TEST_F(journal_in, a_file_that_was_moved_away_is_opened_anew) {
+TEST_F(journal_file, reopen_creates_a_new_file_after_a_rename) {
   journal log(to("log"));
   log.write(severity::info, "one");
   std::filesystem::rename(folder_.path() / "log", folder_.path() / "log.1");
@@ -100,7 +100,7 @@ TEST_F(journal_in, a_file_that_was_moved_away_is_opened_anew) {
   EXPECT_EQ(lines("log").size(), 1u);
 }
 
-TEST_F(journal_in, a_file_that_cannot_be_opened_is_refused_and_changes_nothing) {
+TEST_F(journal_file, a_file_that_cannot_be_opened_is_refused_and_changes_nothing) {
   // A folder in place of the file: not even root can write to it.
   std::filesystem::create_directory(folder_.path() / "folder");
   EXPECT_THROW(const journal none(to("folder")), std::runtime_error);
@@ -110,7 +110,7 @@ TEST_F(journal_in, a_file_that_cannot_be_opened_is_refused_and_changes_nothing) 
   EXPECT_EQ(lines("log").size(), 1u);
 }
 
-TEST_F(journal_in, requests_beyond_the_quota_are_left_out_and_counted) {
+TEST_F(journal_file, access_lines_beyond_the_quota_are_dropped_and_counted) {
   log_options how = to("log");
   how.access_per_second = 3;
   journal log(how);
@@ -152,7 +152,7 @@ class told_time final : troupe::detail::thread_host {
   time_point now_ = std::chrono::steady_clock::now();
 };
 
-TEST_F(journal_in, requests_that_were_left_out_are_told_once) {
+TEST_F(journal_file, dropped_access_lines_are_reported_once) {
   log_options how = to("log");
   how.access_per_second = 1;
   {
@@ -173,7 +173,7 @@ TEST_F(journal_in, requests_that_were_left_out_are_told_once) {
   EXPECT_THAT(told, ElementsAre("2", "4"));
 }
 
-TEST_F(journal_in, requests_that_wait_when_it_ends_are_written) {
+TEST_F(journal_file, requests_that_wait_when_it_ends_are_written) {
   {
     journal log(to("log"));
     for (int i = 0; i < 500; ++i) log.write(http::access{.peer = "::1", .status = 200});
@@ -181,7 +181,7 @@ TEST_F(journal_in, requests_that_wait_when_it_ends_are_written) {
   EXPECT_EQ(lines("log").size(), 500u);
 }
 
-TEST_F(journal_in, requests_do_not_wait_for_what_they_are_written_to) {
+TEST_F(journal_file, writing_never_blocks_on_a_stalled_output) {
   const std::string pipe = (folder_.path() / "pipe").string();
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
@@ -207,7 +207,7 @@ TEST_F(journal_in, requests_do_not_wait_for_what_they_are_written_to) {
   ::close(reader);
 }
 
-TEST_F(journal_in, lines_of_many_threads_are_whole_while_it_is_reopened) {
+TEST_F(journal_file, lines_of_many_threads_are_whole_while_it_is_reopened) {
   journal log(to("log"));
   constexpr int writers = 3, each = 200;
   {

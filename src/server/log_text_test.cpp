@@ -21,7 +21,7 @@ std::string object(const Line& line) {
   return text;
 }
 
-TEST(log_text, says_how_bad_whose_and_what) {
+TEST(log_text, includes_severity_source_and_message) {
   EXPECT_EQ(as_text(lua::log_line{lua::severity::info, "echo", 2, "hello"}),
             "info    echo/2: hello");
   EXPECT_EQ(as_text(lua::log_line{lua::severity::warning, "echo", 0, "x"}), "warning echo: x");
@@ -32,7 +32,7 @@ TEST(log_text, says_how_bad_whose_and_what) {
             R"("level":"error","text":"x")");
 }
 
-TEST(log_text, what_a_script_says_never_looks_like_another_line) {
+TEST(log_text, script_output_cannot_forge_another_log_line) {
   const std::string text = "one\ntwo\r\x1b[31m\tred\x7f";
   EXPECT_EQ(as_text(lua::log_line{lua::severity::info, "a", 1, text}),
             "info    a/1: one\n    two\\x0d\\x1b[31m\tred\\x7f");
@@ -74,7 +74,7 @@ TEST(log_text, nothing_in_it_is_obeyed_by_a_terminal) {
   EXPECT_EQ(as_text(request), "access  ::1 GET /\\x9b\\xc2\\x9b\\xc3\\xa9\\x20x 0 0 B 0.000 ms");
 }
 
-TEST(log_text, the_values_of_a_query_are_left_out) {
+TEST(log_text, query_values_are_masked) {
   const auto shown = [](std::string_view target) {
     const std::string line = as_text(http::access{.peer = "p", .method = "GET", .target = target});
     return line.substr(14, line.find(" 0 0 B") - 14);
@@ -104,7 +104,7 @@ TEST(log_text, a_line_of_the_access_log_is_not_long) {
               testing::HasSubstr("\\x01...(7745 bytes more)"));
 }
 
-TEST(log_text, a_websocket_that_is_over_says_with_what) {
+TEST(log_text, a_closed_websocket_is_logged_with_its_close_code) {
   http::access line{.what = http::access::kind::websocket,
                     .peer = "::1",
                     .method = "GET",

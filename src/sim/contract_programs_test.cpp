@@ -288,7 +288,7 @@ void play(simulation& sim, state in, operation what) {
   has(system.shutdown(10s).complete(), "and a shutdown ends");
 }
 
-TEST(contract_programs, each_cell_holds_whatever_goes_on_around_it) {
+TEST(contract_programs, each_combination_of_state_and_operation_keeps_the_contract) {
   std::vector<std::pair<state, operation>> cells;
   for (std::size_t s = 0; s < states.size(); ++s) {
     for (std::size_t o = 0; o < operations.size(); ++o) {

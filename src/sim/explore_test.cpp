@@ -55,7 +55,7 @@ void take_twice(simulation& sim) {
   if (cents != 70) throw std::runtime_error("money came or went");
 }
 
-TEST(explore, tries_all_seeds_where_none_fails) {
+TEST(explore, runs_all_seeds_if_none_fails) {
   const explored all = explore({.seeds = 50}, [](simulation& sim) {
     troupe::system system;
     int cents = 100;
@@ -83,7 +83,7 @@ TEST(explore, reports_the_number_of_non_default_choices) {
               HasSubstr("Simplest failing run: 2 non-default choices (120 in the original run)."));
 }
 
-TEST(explore, finds_a_seed_that_fails_and_a_simpler_run_that_fails_likewise) {
+TEST(explore, finds_a_failing_seed_and_a_simpler_run_that_fails_the_same_way) {
   const explored all = explore({.seeds = 1'000, .processes = 2}, take_twice);
   ASSERT_FALSE(all);
   const failed_run& found = *all.failure;
@@ -125,7 +125,7 @@ TEST(explore, a_broken_invariant_is_a_failure) {
   std::filesystem::remove(all.failure->log_file);
 }
 
-TEST(explore, a_run_that_ends_its_process_or_lasts_for_ever_is_a_failure) {
+TEST(explore, a_run_that_kills_its_process_or_never_ends_is_a_failure) {
   const explored crashed =
       explore({.first_seed = 5, .seeds = 3}, [](simulation&) { std::abort(); });
   ASSERT_FALSE(crashed);
@@ -138,7 +138,7 @@ TEST(explore, a_run_that_ends_its_process_or_lasts_for_ever_is_a_failure) {
   EXPECT_THAT(endless.failure->why, HasSubstr("the time limit of a run"));
 }
 
-TEST(explore, a_run_that_does_not_hear_its_alarm_is_ended_from_outside) {
+TEST(explore, a_run_that_ignores_its_alarm_is_killed_from_outside) {
   const explored deaf = explore({.seeds = 1, .longest_run = 1s}, [](simulation&) {
     std::signal(SIGALRM, SIG_IGN);
     for (;;) ::pause();
@@ -174,7 +174,7 @@ TEST(explore, a_run_that_leaves_the_process_as_if_all_was_well_is_a_failure) {
   EXPECT_THAT(all.failure->why, HasSubstr("exited its process with status 0"));
 }
 
-TEST(explore, may_begin_with_the_last_seed) {
+TEST(explore, may_start_with_the_largest_seed) {
   const explored all = explore({.first_seed = UINT64_MAX, .seeds = 3}, [](simulation& sim) {
     if (sim.seed() == 1) throw std::runtime_error("the third one");
   });
@@ -187,7 +187,7 @@ TEST(explore, is_not_called_within_a_simulation) {
   EXPECT_THROW((void)explore({.seeds = 1}, [](simulation&) {}), std::logic_error);
 }
 
-TEST(explore, with_a_seed_in_the_environment_there_is_one_run_and_it_throws) {
+TEST(explore, with_a_seed_in_the_environment_runs_once_and_rethrows) {
   ::setenv("TROUPE_SIM_SEED", "42", 1);
   std::uint64_t seed = 0;
   const explored one = explore({.seeds = 1'000}, [&](simulation& sim) { seed = sim.seed(); });
@@ -203,7 +203,7 @@ TEST(explore, with_a_seed_in_the_environment_there_is_one_run_and_it_throws) {
   ::unsetenv("TROUPE_SIM_LOG");
 }
 
-TEST(simulation, a_broken_invariant_is_told_once_with_the_seed_and_the_end_of_the_trace) {
+TEST(simulation, reports_a_broken_invariant_once_with_the_seed_and_the_trace) {
   simulation sim(3, {.writes_log = false});
   int cents = 100;
   troupe::system system;

@@ -47,7 +47,7 @@ std::vector<int> up_to(int count) {
   return all;
 }
 
-TEST(faults, there_are_none_that_nobody_has_asked_for) {
+TEST(faults, are_not_injected_by_default) {
   simulation sim(1);
   system s;
   std::vector<int> got;
@@ -104,7 +104,7 @@ TEST(faults, one_actor_fails_at_a_message_that_is_chosen) {
   EXPECT_THAT(at, testing::Each(Gt(20)));  // both no failure and a failure at each message
 }
 
-TEST(faults, that_have_ended_fail_nobody_at_a_message_that_was_chosen_before) {
+TEST(faults, that_were_ended_do_not_fail_a_message_chosen_earlier) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     simulation sim(seed);
     system s({.on_failure = [](const failure&) {}});
@@ -144,7 +144,7 @@ TEST(faults, periods_of_late_timers_are_handled_or_counted_as_skipped) {
   }
 }
 
-TEST(faults, who_asks_a_handler_that_fails_hears_of_it) {
+TEST(faults, a_request_to_a_failing_handler_gets_an_error) {
   struct question {};
   class oracle : public actor {
    public:
@@ -159,7 +159,7 @@ TEST(faults, who_asks_a_handler_that_fails_hears_of_it) {
   EXPECT_EQ(answer.error(), ask_error::failed);
 }
 
-TEST(faults, a_full_mailbox_does_what_it_was_told_to) {
+TEST(faults, a_full_mailbox_applies_its_overflow_policy) {
   simulation sim(1);
   system s;
   std::vector<int> got;
@@ -177,7 +177,7 @@ TEST(faults, a_full_mailbox_does_what_it_was_told_to) {
   EXPECT_THAT(sim.trace(), AllOf(HasSubstr("list  refused  "), HasSubstr("list  dropped  ")));
 }
 
-TEST(faults, an_actor_that_pauses_goes_on_afterwards) {
+TEST(faults, an_actor_resumes_after_a_pause) {
   duration longest{};
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     simulation sim(seed);
@@ -232,7 +232,7 @@ TEST(faults, between_two_actors_messages_are_late_and_stay_in_order) {
   EXPECT_GT(overtaken, 40);
 }
 
-TEST(faults, what_is_late_for_one_that_ends_is_a_dead_letter) {
+TEST(faults, a_late_message_to_a_terminated_actor_is_a_dead_letter) {
   simulation sim(1);
   system s;
   std::vector<int> got;
@@ -245,7 +245,7 @@ TEST(faults, what_is_late_for_one_that_ends_is_a_dead_letter) {
   EXPECT_EQ(s.statistics().dead_letters, 1u);
 }
 
-TEST(faults, what_is_late_when_its_system_ends_is_dropped) {
+TEST(faults, late_messages_are_dropped_when_their_system_terminates) {
   simulation sim(1);
   std::vector<int> got;
   {
@@ -299,7 +299,7 @@ class talker : public actor {
   const int most_;
 };
 
-TEST(faults, nothing_overtakes_what_is_late_though_it_is_sent_when_that_is_due) {
+TEST(faults, no_message_overtakes_a_late_one_even_when_it_is_due) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     simulation sim(seed);
     system s;
@@ -337,7 +337,7 @@ TEST(faults, an_allocation_fails_in_a_handler) {
   EXPECT_GT(failed, 10);
 }
 
-TEST(faults, end_when_they_are_told_to) {
+TEST(faults, stop_after_end_faults) {
   simulation sim(1);
   system s;
   std::vector<int> got;
@@ -350,7 +350,7 @@ TEST(faults, end_when_they_are_told_to) {
   EXPECT_EQ(sim.faults_so_far(), 0u);
 }
 
-TEST(faults, what_must_happen_and_does_not_breaks_the_run) {
+TEST(faults, eventually_fails_the_run_if_the_condition_stays_false) {
   simulation sim(77);
   const system s;
   (void)sim.choose(5, "something");

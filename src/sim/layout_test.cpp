@@ -159,7 +159,7 @@ class watches : public actor {
   const address whom_;
 };
 
-TEST(layout, does_not_change_the_order_in_which_links_break_or_what_is_said_of_them) {
+TEST(memory_layout, does_not_change_the_order_or_the_reports_of_broken_links) {
   const std::string trace = same_in_all_layouts([](simulation& sim) {
     troupe::system system(quietly());
     const auto hub = system.spawn<breaks>();
@@ -185,7 +185,7 @@ TEST(layout, does_not_change_the_order_in_which_links_break_or_what_is_said_of_t
                            HasSubstr(" (#1), which failed: broken")));
 }
 
-TEST(layout, does_not_change_what_is_said_of_who_is_gone) {
+TEST(memory_layout, does_not_change_the_report_of_a_terminated_actor) {
   const std::string trace = same_in_all_layouts([](simulation& sim) {
     troupe::system system(quietly());
     auto hub = system.spawn<breaks>();
@@ -216,7 +216,7 @@ class awaits_name : public actor {
   void on(int) {}
 };
 
-TEST(layout, does_not_change_the_order_in_which_those_are_told_who_wait_for_a_name) {
+TEST(memory_layout, does_not_change_the_order_of_notifications_for_a_name) {
   (void)same_in_all_layouts([](simulation& sim) {
     troupe::system system(quietly());
     std::vector<ref<waits_for_name>> waiters;
@@ -243,7 +243,7 @@ class in_ring : public actor {
   ref<in_ring> next_;
 };
 
-TEST(layout, does_not_change_the_order_in_which_cycles_end) {
+TEST(memory_layout, does_not_change_the_order_in_which_cycles_end) {
   const std::string trace = same_in_all_layouts([](simulation& sim) {
     troupe::system system(quietly());
     {
@@ -270,7 +270,7 @@ class secretive : public actor {
   ref<secretive> next_;
 };
 
-TEST(layout, does_not_change_the_order_in_which_suspects_are_named) {
+TEST(memory_layout, does_not_change_the_order_in_which_suspects_are_named) {
   const std::string trace = same_in_all_layouts([](simulation& sim) {
     troupe::system system(quietly());
     {
@@ -291,7 +291,7 @@ TEST(layout, does_not_change_the_order_in_which_suspects_are_named) {
   EXPECT_THAT(trace, testing::StartsWith("0#1 1#2 2#3 3#4 4#5 "));
 }
 
-TEST(layout, does_not_change_how_an_address_is_written) {
+TEST(memory_layout, does_not_change_how_an_address_is_written) {
   const std::string text = same_in_all_layouts([](simulation& sim) {
     troupe::system system(quietly());
     const auto one = system.spawn<breaks>(spawn_options{.name = "one"});

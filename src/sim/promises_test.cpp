@@ -234,7 +234,7 @@ TEST(promises, hold_in_random_programs) {
   EXPECT_EQ(all.runs, 2'000u);
 }
 
-TEST(promises, hold_whatever_goes_wrong) {
+TEST(promises, hold_despite_injected_faults) {
   const explored all = explore({.seeds = 1'000, .shrinks = 100}, [](simulation& sim) {
     play(sim, {.failures_one_in = 200,
                .full_mailboxes_one_in = 50,
@@ -290,7 +290,7 @@ class watcher : public actor {
   std::map<std::uint64_t, monitor> known_;
 };
 
-TEST(promises, each_watch_has_exactly_one_down_whoever_is_first) {
+TEST(promises, each_watch_yields_exactly_one_down_in_every_order) {
   const explored all = explore({.seeds = 1'000}, [](simulation& sim) {
     ledger into;
     into.objects.resize(4);

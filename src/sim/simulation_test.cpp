@@ -142,7 +142,7 @@ TEST(simulation, a_log_of_choices_makes_the_same_run) {
   EXPECT_EQ(again.trace_hash(), hash);
 }
 
-TEST(simulation, where_a_log_ends_what_comes_first_is_chosen) {
+TEST(simulation, after_the_end_of_a_log_the_first_alternative_is_chosen) {
   simulation sim{choice_log{}};
   std::vector<std::string> told;
   troupe::system system;
@@ -155,7 +155,7 @@ TEST(simulation, where_a_log_ends_what_comes_first_is_chosen) {
   EXPECT_THAT(told, ElementsAre("a3", "a2", "a1", "b3", "b2", "b1"));
 }
 
-TEST(choice_log, a_line_that_is_none_is_named) {
+TEST(choice_log, names_an_invalid_line) {
   for (const auto& [text, why] :
        {std::pair{"", "line 1"}, std::pair{"sed 1\n", "line 1"}, std::pair{"seed x\n", "line 1"},
         std::pair{"seed 1\n2 2 who\n", "line 2"}, std::pair{"seed 1\n0 2 who\nabc\n", "line 3"},
@@ -170,7 +170,7 @@ TEST(choice_log, a_line_that_is_none_is_named) {
   EXPECT_EQ(choice_log::parse("seed 12\n").seed, 12u);
 }
 
-TEST(choice_log, what_is_expected_is_said_whatever_the_line_is) {
+TEST(choice_log, an_error_states_the_expected_text_for_any_input) {
   try {
     (void)choice_log::parse(std::string("ELF\0\x7f", 5).append(100'000, 'x'));
     ADD_FAILURE();
@@ -200,7 +200,7 @@ TEST(simulation, an_hour_passes_at_once) {
   EXPECT_LT(clock::now(), began + 61min + 1s);
 }
 
-TEST(simulation, what_is_due_at_the_end_of_the_time_comes) {
+TEST(simulation, advance_includes_timers_due_at_its_end) {
   simulation sim(1);
   std::vector<std::string> told;
   troupe::system system;
@@ -212,7 +212,7 @@ TEST(simulation, what_is_due_at_the_end_of_the_time_comes) {
   EXPECT_LE(clock::now(), end + 1ms);
 }
 
-TEST(simulation, timers_are_never_early_and_at_most_a_tick_late_while_nobody_works) {
+TEST(simulation, timers_of_an_idle_system_are_never_early_and_at_most_a_tick_late) {
   class late : public actor {
    public:
     explicit late(std::vector<duration>& by) : by_(by) {}
@@ -252,7 +252,7 @@ TEST(simulation, timers_that_are_due_at_once_fire_in_any_order) {
   EXPECT_EQ(orders.size(), 6u);
 }
 
-TEST(simulation, time_passes_where_there_is_always_something_to_do) {
+TEST(simulation, time_passes_while_an_actor_is_always_busy) {
   class busy : public actor {
    public:
     void on(begin) { self(this).send(begin{}); }
@@ -269,7 +269,7 @@ TEST(simulation, time_passes_where_there_is_always_something_to_do) {
 
 // ── Waiting ───────────────────────────────────────────────────────────────────────────────────
 
-TEST(simulation, a_thread_gets_its_answer_and_joins) {
+TEST(simulation, a_thread_receives_its_reply_and_joins) {
   simulation sim(1);
   troupe::system system;
   const auto it = system.spawn<adder>();
@@ -278,7 +278,7 @@ TEST(simulation, a_thread_gets_its_answer_and_joins) {
   EXPECT_EQ(it.join(), exit_reason::stopped);
 }
 
-TEST(simulation, a_question_that_nobody_answers_is_over_in_its_time) {
+TEST(simulation, a_request_without_a_reply_times_out) {
   class silent : public actor {
    public:
     void on(add, reply<int> owed) { owed_.push_back(std::move(owed)); }
@@ -295,7 +295,7 @@ TEST(simulation, a_question_that_nobody_answers_is_over_in_its_time) {
   EXPECT_LT(clock::now() - began, 1h + 1s);
 }
 
-TEST(simulation, coroutines_sleep_ask_and_go_on) {
+TEST(simulation, coroutines_sleep_send_requests_and_resume) {
   class asker : public actor {
    public:
     asker(ref<adder> to, std::vector<int>& sums) : to_(std::move(to)), sums_(sums) {}
@@ -320,7 +320,7 @@ TEST(simulation, coroutines_sleep_ask_and_go_on) {
   EXPECT_EQ(sums.back(), 198);
 }
 
-TEST(simulation, who_blocks_in_a_handler_lets_the_others_run) {
+TEST(simulation, a_blocking_handler_lets_other_actors_run) {
   class blocker : public actor {
    public:
     blocker(ref<adder> to, std::vector<std::string>& told) : to_(std::move(to)), told_(told) {}
@@ -444,7 +444,7 @@ TEST(simulation, a_system_ends_in_the_same_order_wherever_its_actors_lie) {
 
 // ── Failures ──────────────────────────────────────────────────────────────────────────────────
 
-TEST(simulation, who_fails_is_restarted_after_its_back_off) {
+TEST(simulation, a_failed_actor_is_restarted_after_its_backoff) {
   class fragile : public actor {
    public:
     explicit fragile(std::vector<time_point>* made) { made->push_back(clock::now()); }
@@ -470,7 +470,7 @@ TEST(simulation, who_fails_is_restarted_after_its_back_off) {
   EXPECT_EQ(boss.join(), exit_reason::stopped);
 }
 
-TEST(simulation, the_trace_says_who_got_what) {
+TEST(simulation, the_trace_names_the_receiver_of_each_message) {
   simulation sim(1);
   std::vector<std::string> told;
   {
@@ -497,7 +497,7 @@ TEST(normal_name, is_the_same_whatever_compiler_wrote_it) {
   EXPECT_EQ(normal_name("a<b<int> >"), "a<b<int>>");
 }
 
-TEST(simulation, a_thread_knows_its_own) {
+TEST(simulation, here_returns_the_simulation_of_the_calling_thread) {
   EXPECT_EQ(simulation::here(), nullptr);
   {
     simulation sim(1);
@@ -507,7 +507,7 @@ TEST(simulation, a_thread_knows_its_own) {
   EXPECT_EQ(simulation::here(), nullptr);
 }
 
-TEST(simulation, there_is_one_at_a_time_on_a_thread) {
+TEST(simulation, a_thread_has_at_most_one_simulation) {
   simulation sim(1);
   EXPECT_THROW(simulation(2), std::logic_error);
   std::thread([] { simulation other(2); }).join();

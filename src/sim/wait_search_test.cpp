@@ -35,7 +35,7 @@ class member : public actor {
   std::size_t& handled_;
 };
 
-TEST(wait_search, of_a_huge_ring_in_a_simulation_is_made_by_the_turn_that_completes_it) {
+TEST(wait_search, of_a_large_ring_runs_in_the_turn_that_completes_the_ring) {
   constexpr std::size_t members = 5'000;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     simulation sim(seed);

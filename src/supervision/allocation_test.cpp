@@ -60,7 +60,7 @@ class allocation : public of_allocations {
   }
 };
 
-TEST_F(allocation, of_publishing_is_none) {
+TEST_F(allocation, publishing_does_not_allocate) {
   static_assert(detail::copied_to_each<news<32>> && !detail::copied_to_each<news<64>>);
   check_publishing<8>();
   check_publishing<32>();
@@ -72,7 +72,7 @@ TEST_F(allocation, of_publishing_is_none) {
 
 class brief : public actor {};
 
-TEST_F(allocation, of_a_restart_after_stop_is_none) {
+TEST_F(allocation, a_restart_after_stop_does_not_allocate) {
   auto spec = child<brief>("brief");
   spec.restart_policy(restart::always).options(on_this_thread);
   const auto top = all.spawn<supervisor>(

@@ -46,7 +46,7 @@ class recluse : public actor {
 };
 
 // One high message has been kept and the other only sorted when the object ends: both come first.
-TEST(restart, lets_high_messages_that_were_sorted_come_before_what_was_kept) {
+TEST(restart, handles_high_priority_messages_before_stashed_ones) {
   clinic<recluse> on;
   on.open();
   on.tell(wait_alone{});
@@ -81,7 +81,7 @@ class vault : public state_machine<vault> {
   script& does_;
 };
 
-TEST(restart, that_forgets_the_mailbox_forgets_what_a_timer_brought_and_the_object_kept) {
+TEST(restart, with_clear_mailbox_discards_a_stashed_timer_message) {
   for (const bool forgets : {true, false}) {
     clinic<vault> on;
     auto spec = child<vault>("a", std::ref(on.does)).options({.where = bound_to(on.pump)});
@@ -101,7 +101,7 @@ TEST(restart, that_forgets_the_mailbox_forgets_what_a_timer_brought_and_the_obje
 }
 
 // The next object is long in coming, and nothing else counts the messages off meanwhile.
-TEST(restart, that_forgets_the_mailbox_has_room_before_the_next_object_begins) {
+TEST(restart, with_clear_mailbox_frees_space_before_the_next_incarnation_starts) {
   constexpr int places = 4;
   clinic<pupil> on;
   supervision rules = at_once;
@@ -159,7 +159,7 @@ struct watched_witness : clinic<witness> {
   }
 };
 
-TEST(restart, that_forgets_the_mailbox_tells_the_next_object_of_its_own_links_and_watches) {
+TEST(restart, with_clear_mailbox_keeps_notifications_for_the_next_incarnation) {
   for (const bool forgets : {true, false}) {
     watched_witness on(forgets);
     on.it.send(fail{"a new one, please"});
@@ -172,7 +172,7 @@ TEST(restart, that_forgets_the_mailbox_tells_the_next_object_of_its_own_links_an
 
 // Each allocation fails once: those of the restart, which then may not happen, and those that keep
 // what the object is told, which fail it once more.
-TEST(restart, after_a_lack_of_memory_to_keep_what_it_was_told_tells_the_next_object) {
+TEST(restart, out_of_memory_while_stashing_a_notification_does_not_lose_it) {
   int failed_again = 0;
   for (std::uint64_t which = 1;; ++which) {
     watched_witness on(false);
@@ -273,7 +273,7 @@ TEST(redelivery, belongs_to_the_trace_of_its_message) {
 
 // The supervisor hears of the first, and orders the second to end, when that has just ended by
 // itself.
-TEST(restart, of_a_group_does_not_end_the_next_object_of_a_child_that_had_failed_too) {
+TEST(restart, of_a_group_spares_the_next_incarnation_of_another_failed_child) {
   supervision rules = at_once;
   rules.strategy = restart_strategy::one_for_all;
   script a("a");
@@ -328,7 +328,7 @@ TEST(restart, does_not_follow_shutdown_now_and_the_child_has_been_stopped_now) {
   }
 }
 
-TEST(restart, does_not_follow_the_end_of_a_pump_on_which_the_object_had_not_begun) {
+TEST(restart, does_not_follow_if_the_pump_is_destroyed_before_the_child_started) {
   script a("a");
   recorder told;
   troupe::system system(told.options());
@@ -365,7 +365,7 @@ class lingering : public actor {
 
 // It would have come back when its end began; by now its supervisor has given it up, and does not
 // hear it any more.
-TEST(restart, does_not_follow_if_the_supervisor_has_ended_the_child_for_good_meanwhile) {
+TEST(restart, does_not_follow_if_the_supervisor_has_given_up_the_child) {
   event goes, may_go, stops, may_stop;
   script a("a");
   a.at_stop = [&] {
@@ -391,7 +391,7 @@ TEST(restart, does_not_follow_if_the_supervisor_has_ended_the_child_for_good_mea
   EXPECT_EQ(head.join(), exit_reason::failed);
 }
 
-TEST(dynamic_supervisor, is_not_confused_by_the_end_of_a_child_that_it_has_left_behind) {
+TEST(dynamic_supervisor, ignores_the_termination_of_an_abandoned_child) {
   event hangs, may_go, stops, may_stop;
   script a("a");
   script b("b");

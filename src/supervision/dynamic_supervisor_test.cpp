@@ -41,7 +41,7 @@ struct crowd : stage {
   ref<dynamic_supervisor<pupil>> head;
 };
 
-TEST(dynamic_supervisor, starts_children_when_asked) {
+TEST(dynamic_supervisor, starts_children_on_request) {
   script a("a"), b("b");
   crowd on;
   const auto first = on.start(on.pupil_of(a));
@@ -89,7 +89,7 @@ TEST(dynamic_supervisor, restarts_each_alone) {
   EXPECT_EQ(b.objects, 1);
 }
 
-TEST(dynamic_supervisor, forgets_those_that_have_ended) {
+TEST(dynamic_supervisor, forgets_terminated_children) {
   script a("a");
   crowd on;
   const auto one = on.start(on.pupil_of(a));
@@ -158,7 +158,7 @@ TEST(dynamic_supervisor, the_end_of_the_system_ends_it_with_its_children) {
   EXPECT_EQ(a.alive, 0);
 }
 
-TEST(dynamic_supervisor, a_child_that_is_asked_for_while_it_ends_is_stopped) {
+TEST(dynamic_supervisor, does_not_start_a_child_requested_while_it_stops) {
   script a("a"), b("b");
   crowd on;
   (void)on.start(on.pupil_of(a));
@@ -169,7 +169,7 @@ TEST(dynamic_supervisor, a_child_that_is_asked_for_while_it_ends_is_stopped) {
   EXPECT_EQ(b.objects, 0);
 }
 
-TEST(dynamic_supervisor, one_that_does_not_stop_is_left_behind_and_named) {
+TEST(dynamic_supervisor, abandons_a_child_that_does_not_stop_and_names_it) {
   event let_go, hanging;
   script a("a");
   recorder told;
@@ -320,7 +320,7 @@ class restless : public actor {
   atomic<int>& alive_;
 };
 
-TEST(restart_stress, stop_now_ends_an_object_or_what_waits_but_not_both) {
+TEST(restart_stress, stop_now_terminates_an_incarnation_or_a_pending_restart_not_both) {
   constexpr std::size_t children = sanitized ? 200 : 2'000;
   atomic<int> alive{0};
   recorder told;

@@ -34,7 +34,7 @@ class subscriber : public actor {
   journal& log_;
 };
 
-TEST(forked_child, gets_an_error_where_it_would_use_a_topic) {
+TEST(forked_child, gets_an_error_when_it_uses_a_topic) {
   journal log;
   troupe::system system;
   const topic<printed> own({.retain_last = true});
@@ -68,7 +68,7 @@ TEST(forked_child, releases_a_named_topic_of_the_parent_without_waiting) {
             "released");
 }
 
-TEST(forked_child, gets_an_error_where_it_would_use_names) {
+TEST(forked_child, gets_an_error_when_it_uses_the_registry) {
   journal log;
   troupe::system system;
   const registry all(system);

@@ -67,7 +67,7 @@ struct workshop : clinic<retrying> {
   }
 };
 
-TEST(redelivery, the_message_that_failed_comes_again_before_all_others) {
+TEST(redelivery, delivers_the_failed_message_again_before_all_others) {
   workshop on;
   on.open_failing_at(2, 1);
   for (int i = 1; i <= 3; ++i) on.it.send(job{i});
@@ -77,7 +77,7 @@ TEST(redelivery, the_message_that_failed_comes_again_before_all_others) {
   EXPECT_EQ(on.system.statistics().messages_waiting, 0u);
 }
 
-TEST(redelivery, comes_before_high_messages_too) {
+TEST(redelivery, precedes_high_priority_messages) {
   workshop on;
   on.open(std::function<void(int)>([&](int) {
     if (on.failures++ != 0) return;
@@ -114,7 +114,7 @@ TEST(redelivery, of_one_message_leaves_that_of_the_next_as_it_is) {
   }
 }
 
-TEST(redelivery, of_a_question_there_is_none_and_who_asked_hears_of_the_failure) {
+TEST(redelivery, does_not_apply_to_a_request_which_fails_instead) {
   workshop on;
   on.open_failing_at(1, 1);
   auto failed = on.it.ask<query>(patience, 1);
@@ -126,7 +126,7 @@ TEST(redelivery, of_a_question_there_is_none_and_who_asked_hears_of_the_failure)
   EXPECT_THAT(on.does.log.lines(), ElementsAre("query 1", "query 2", "query 3"));
 }
 
-TEST(redelivery, of_what_could_have_been_asked_but_was_sent_there_is_one) {
+TEST(redelivery, applies_to_a_request_type_that_was_sent_without_ask) {
   workshop on;
   on.open_failing_at(1, 1);
   on.it.send(query{1});
@@ -134,7 +134,7 @@ TEST(redelivery, of_what_could_have_been_asked_but_was_sent_there_is_one) {
   EXPECT_THAT(on.does.log.lines(), ElementsAre("query 1", "query 1"));
 }
 
-TEST(redelivery, what_is_not_listed_is_gone) {
+TEST(redelivery, does_not_apply_to_messages_that_are_not_listed) {
   workshop on;
   on.open_failing_at(1, 1);
   on.it.send(slow_job{1});
@@ -143,7 +143,7 @@ TEST(redelivery, what_is_not_listed_is_gone) {
   EXPECT_THAT(on.does.log.lines(), ElementsAre("job 2", "done 2"));
 }
 
-TEST(redelivery, comes_also_to_a_forgotten_mailbox) {
+TEST(redelivery, applies_even_if_the_mailbox_is_cleared) {
   workshop on;
   on.open_spec(child<retrying>("a", std::ref(on.does), std::function<void(int)>([&](int) {
                                  if (on.failures++ == 0) throw std::runtime_error("why not");
@@ -155,7 +155,7 @@ TEST(redelivery, comes_also_to_a_forgotten_mailbox) {
   EXPECT_THAT(on.does.log.lines(), ElementsAre("job 1", "job 1", "done 1"));
 }
 
-TEST(redelivery, without_a_supervisor_nothing_comes_again) {
+TEST(redelivery, does_not_happen_without_a_supervisor) {
   script does("a");
   stage on;
   const auto it = on.spawn<retrying>(
@@ -166,7 +166,7 @@ TEST(redelivery, without_a_supervisor_nothing_comes_again) {
   EXPECT_THAT(does.log.lines(), ElementsAre("job 1"));
 }
 
-TEST(redelivery, what_would_come_again_to_one_that_ends_is_a_dead_letter) {
+TEST(redelivery, becomes_a_dead_letter_if_the_actor_terminates) {
   script does("a");
   school on;
   on.open({.min_backoff = 10h, .max_backoff = 10h},

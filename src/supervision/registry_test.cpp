@@ -70,7 +70,7 @@ struct theatre : seen, stage {
   troupe::registry names{system};
 };
 
-TEST(names, find_who_was_registered) {
+TEST(registry, finds_a_registered_actor) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   EXPECT_TRUE(t.names.add("bank/alice", a));
@@ -81,7 +81,7 @@ TEST(names, find_who_was_registered) {
   EXPECT_EQ(t.names.find_address("bank/alice"), a.address());
 }
 
-TEST(names, say_that_nobody_has_it) {
+TEST(registry, reports_that_a_name_is_not_registered) {
   theatre t;
   const auto found = t.names.find<account>("bank/bob");
   EXPECT_FALSE(found);
@@ -91,7 +91,7 @@ TEST(names, say_that_nobody_has_it) {
   EXPECT_EQ(t.names.find_address("bank/bob"), address{});
 }
 
-TEST(names, say_that_an_actor_of_another_class_has_it) {
+TEST(registry, reports_that_a_name_belongs_to_an_actor_of_another_class) {
   theatre t;
   const auto c = t.spawn<clerk>(t.log);
   ASSERT_TRUE(t.names.add("bank/alice", c));
@@ -101,7 +101,7 @@ TEST(names, say_that_an_actor_of_another_class_has_it) {
   EXPECT_THROW((void)found.value(), name_error);
 }
 
-TEST(names, find_by_what_is_understood) {
+TEST(registry, finds_an_actor_by_the_messages_that_it_handles) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   ASSERT_TRUE(t.names.add("bank/alice", a));
@@ -113,7 +113,7 @@ TEST(names, find_by_what_is_understood) {
   EXPECT_THAT(t.log.lines(), ElementsAre("withdraw 5", "deposit 3"));
 }
 
-TEST(names, say_what_is_not_understood) {
+TEST(registry, reports_messages_that_the_actor_does_not_handle) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   const auto c = t.spawn<clerk>(t.log);
@@ -129,7 +129,7 @@ TEST(names, say_what_is_not_understood) {
   EXPECT_EQ(t.names.find_recipient<deposit>("bank/bob").error(), not_found::not_there);
 }
 
-TEST(names, say_who_has_one_that_is_taken) {
+TEST(registry, reports_the_holder_of_a_name_that_is_taken) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   const auto b = t.spawn<account>(t.log);
@@ -142,7 +142,7 @@ TEST(names, say_who_has_one_that_is_taken) {
   EXPECT_EQ(*t.names.find<account>("alice"), a);
 }
 
-TEST(names, are_not_given_to_who_has_ended) {
+TEST(registry, does_not_register_a_terminated_actor) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   a.stop();
@@ -151,7 +151,7 @@ TEST(names, are_not_given_to_who_has_ended) {
   EXPECT_EQ(t.names.count(), 0u);
 }
 
-TEST(names, keep_nobody_alive) {
+TEST(registry, does_not_keep_an_actor_alive) {
   theatre t;
   auto a = t.spawn<account>(t.log);
   ASSERT_TRUE(t.names.add("alice", a));
@@ -161,7 +161,7 @@ TEST(names, keep_nobody_alive) {
   EXPECT_EQ(t.system.statistics().actors_alive, 0u);
 }
 
-TEST(names, are_released_however_an_actor_ends) {
+TEST(registry, releases_a_name_however_its_actor_terminates) {
   theatre t;
   for (const bool elsewhere : {false, true}) {
     for (int how = 0; how < 4; ++how) {
@@ -179,7 +179,7 @@ TEST(names, are_released_however_an_actor_ends) {
   }
 }
 
-TEST(names, can_be_taken_away) {
+TEST(registry, removes_a_name_only_for_its_holder) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   const auto b = t.spawn<account>(t.log);
@@ -193,7 +193,7 @@ TEST(names, can_be_taken_away) {
   EXPECT_EQ(*t.names.find<account>("alice"), b) << "the first one's end does not touch it";
 }
 
-TEST(names, have_from_1_to_255_bytes) {
+TEST(registry, accepts_names_of_1_to_255_bytes) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   const auto c = t.spawn<clerk>(t.log);
@@ -205,7 +205,7 @@ TEST(names, have_from_1_to_255_bytes) {
   EXPECT_FALSE(t.names.find<account>("a"));
 }
 
-TEST(names, are_not_for_actors_of_another_system) {
+TEST(registry, refuses_actors_of_another_system) {
   theatre t;
   troupe::system other;
   const auto a = other.spawn<account>(t.log);
@@ -214,7 +214,7 @@ TEST(names, are_not_for_actors_of_another_system) {
   EXPECT_FALSE(t.names.find<account>("alice"));
 }
 
-TEST(names, can_be_listed) {
+TEST(registry, lists_its_names) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   const auto c = t.spawn<clerk>(t.log);
@@ -245,7 +245,7 @@ class heir : public actor {
   journal& log_;
 };
 
-TEST(names, are_released_before_anybody_is_told_of_the_end) {
+TEST(registry, releases_a_name_before_monitors_are_notified) {
   for (int round = 0; round < (sanitized ? 50 : 300); ++round) {
     journal log;
     journal probes;
@@ -262,7 +262,7 @@ TEST(names, are_released_before_anybody_is_told_of_the_end) {
 
 // ── Waiting for a name ────────────────────────────────────────────────────────────────────────
 
-TEST(names, tell_an_actor_at_once_if_somebody_has_it) {
+TEST(registry, notifies_an_actor_at_once_if_the_name_is_registered) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   const auto c = t.spawn<clerk>(t.log);
@@ -272,7 +272,7 @@ TEST(names, tell_an_actor_at_once_if_somebody_has_it) {
   EXPECT_THAT(t.log.lines(), ElementsAre("alice"));
 }
 
-TEST(names, tell_an_actor_once_when_somebody_gets_it) {
+TEST(registry, notifies_an_actor_once_when_the_name_is_registered) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   const auto c = t.spawn<clerk>(t.log);
@@ -292,7 +292,7 @@ TEST(names, tell_an_actor_once_when_somebody_gets_it) {
   EXPECT_EQ(t.log.lines().size(), 2u);
 }
 
-TEST(names, do_not_tell_who_waits_no_more) {
+TEST(registry, does_not_notify_an_actor_that_no_longer_waits) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   auto c = t.spawn<clerk>(t.log);
@@ -311,7 +311,7 @@ TEST(names, do_not_tell_who_waits_no_more) {
   EXPECT_THAT(t.told.dead_letters(), IsEmpty());
 }
 
-TEST(names, are_waited_for_by_a_thread) {
+TEST(registry, lets_a_thread_wait_for_a_name) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   std::thread other([&] {
@@ -325,14 +325,14 @@ TEST(names, are_waited_for_by_a_thread) {
   EXPECT_EQ(t.names.wait_for<clerk>("alice", time_point::max()).error(), not_found::another_type);
 }
 
-TEST(names, are_waited_for_until_the_deadline) {
+TEST(registry, waits_for_a_name_until_the_deadline) {
   theatre t;
   const time_point deadline = clock::now() + 2ms;
   EXPECT_EQ(t.names.wait_for<account>("alice", deadline).error(), not_found::not_there);
   EXPECT_GE(clock::now(), deadline);
 }
 
-TEST(names, are_not_waited_for_on_a_thread_that_others_need) {
+TEST(registry, refuses_to_block_a_thread_that_other_actors_need) {
   theatre t;
   const auto p = t.spawn<probe>(t.log);
   p.send(call{[](probe& me) {
@@ -345,7 +345,7 @@ TEST(names, are_not_waited_for_on_a_thread_that_others_need) {
 
 // ── Threads ───────────────────────────────────────────────────────────────────────────────────
 
-TEST(names, are_found_and_given_away_while_their_actors_end) {
+TEST(registry, finds_and_reassigns_names_while_their_actors_terminate) {
   constexpr int rounds = sanitized ? 300 : 5'000;
   journal log;
   recorder told;
@@ -385,7 +385,7 @@ TEST(names, are_found_and_given_away_while_their_actors_end) {
       << "who was found has what he was sent, or it is a dead letter";
 }
 
-TEST(names, are_waited_for_while_those_who_wait_end) {
+TEST(registry, actors_may_terminate_while_they_wait_for_a_name) {
   constexpr int rounds = sanitized ? 300 : 3'000;
   journal log;
   troupe::system all({.workers = 2});
@@ -404,7 +404,7 @@ TEST(names, are_waited_for_while_those_who_wait_end) {
   EXPECT_TRUE(all.shutdown(patience).complete());
 }
 
-TEST(names, of_many_actors_that_come_and_go_leave_nothing) {
+TEST(registry, keeps_nothing_of_terminated_actors) {
   constexpr int rounds = sanitized ? 5'000 : 100'000;
   journal log;
   troupe::system all({.workers = 1});
@@ -416,7 +416,7 @@ TEST(names, of_many_actors_that_come_and_go_leave_nothing) {
   EXPECT_TRUE(eventually([&] { return those.count() == 0; }));
 }
 
-TEST(names, are_not_waited_for_by_who_has_ended) {
+TEST(registry, does_not_let_a_terminated_actor_wait_for_a_name) {
   theatre t;
   const auto a = t.spawn<account>(t.log);
   const auto c = t.spawn<clerk>(t.log);
@@ -431,7 +431,7 @@ TEST(names, are_not_waited_for_by_who_has_ended) {
   EXPECT_THAT(t.log.lines(), IsEmpty());
 }
 
-TEST(names, of_who_is_ending_are_found_by_nobody) {
+TEST(registry, does_not_find_an_actor_that_is_terminating) {
   theatre t;
   std::optional<address> at_stop;
   std::optional<address> at_end;
@@ -448,7 +448,7 @@ TEST(names, of_who_is_ending_are_found_by_nobody) {
   EXPECT_TRUE(t.names.add("alice", t.spawn<account>(t.log)));
 }
 
-TEST(names, one_for_which_there_was_no_memory_is_free) {
+TEST(registry, leaves_a_name_free_if_its_registration_runs_out_of_memory) {
   journal log;
   stage s;
   const registry in(s.system);

@@ -85,7 +85,7 @@ struct office {
   ref<account> a = on.spawn<account>();
 };
 
-TEST(names_wait, finds_at_once_who_has_the_name) {
+TEST(registry_wait, finds_a_registered_actor_at_once) {
   office o;
   o.all.add("a", o.a);
   o.begin([](client& me) -> task<> {
@@ -96,7 +96,7 @@ TEST(names_wait, finds_at_once_who_has_the_name) {
   EXPECT_EQ(o.log.lines(), lines{"found it"});
 }
 
-TEST(names_wait, waits_and_the_actor_handles_other_messages_meanwhile) {
+TEST(registry_wait, suspends_the_handler_while_the_actor_handles_other_messages) {
   office o;
   o.begin([](client& me) { return wait_for_a(me); });
   o.who.send(note{"meanwhile"});
@@ -106,7 +106,7 @@ TEST(names_wait, waits_and_the_actor_handles_other_messages_meanwhile) {
   EXPECT_EQ(o.log.lines(), (lines{"meanwhile", "found"}));
 }
 
-TEST(names_wait, says_after_its_time_that_nobody_has_it) {
+TEST(registry_wait, reports_after_the_timeout_that_the_name_is_not_registered) {
   office o;
   o.begin([](client& me) { return wait_for_a(me, 1ms); });
   ASSERT_TRUE(o.comes(1));
@@ -115,7 +115,7 @@ TEST(names_wait, says_after_its_time_that_nobody_has_it) {
   EXPECT_EQ(o.log.lines(), lines{"is not registered: register it first, or wait for it"});
 }
 
-TEST(names_wait, finds_it_if_it_comes_when_the_time_is_over) {
+TEST(registry_wait, finds_a_name_registered_before_the_timeout_is_handled) {
   office o;
   o.begin_alone([](client& me) { return wait_for_a(me, 1ms); });
   ASSERT_TRUE(time_passes(o.on.system));
@@ -124,7 +124,7 @@ TEST(names_wait, finds_it_if_it_comes_when_the_time_is_over) {
   EXPECT_EQ(o.log.lines(), lines{"found"});
 }
 
-TEST(names_wait, says_at_once_that_an_actor_of_another_class_has_it) {
+TEST(registry_wait, reports_at_once_an_actor_of_another_class) {
   office o;
   o.begin([](client& me) { return wait_for_a(me); });
   const auto wrong = o.on.spawn<other>();
@@ -134,7 +134,7 @@ TEST(names_wait, says_at_once_that_an_actor_of_another_class_has_it) {
   EXPECT_EQ(o.log.lines()[0].find("belongs to an actor of the class"), 0u) << o.log.lines()[0];
 }
 
-TEST(names_wait, goes_on_waiting_if_the_actor_ends_before_it_is_looked_at) {
+TEST(registry_wait, keeps_waiting_if_the_registered_actor_terminates_meanwhile) {
   office o;
   o.begin([](client& me) { return wait_for_a(me); });
   {
@@ -150,7 +150,7 @@ TEST(names_wait, goes_on_waiting_if_the_actor_ends_before_it_is_looked_at) {
   EXPECT_EQ(o.log.lines(), lines{"found"});
 }
 
-TEST(names_wait, serves_several_handlers_of_an_actor_and_tell) {
+TEST(registry_wait, serves_several_handlers_and_a_notification_of_one_actor) {
   office o;
   o.begin([](client& me) { return wait_for_a(me); });
   o.begin([](client& me) { return wait_for_a(me, patience); });
@@ -165,7 +165,7 @@ TEST(names_wait, serves_several_handlers_of_an_actor_and_tell) {
   EXPECT_EQ(got, (lines{"found", "found", "told of a"}));
 }
 
-TEST(names_wait, keeps_who_waits_alive) {
+TEST(registry_wait, keeps_the_waiting_actor_alive) {
   office o;
   o.begin([](client& me) { return wait_for_a(me); });
   o.who = {};
@@ -176,7 +176,7 @@ TEST(names_wait, keeps_who_waits_alive) {
   EXPECT_EQ(o.log.lines(), (lines{"found", "destroyed"}));
 }
 
-TEST(names_wait, ends_with_the_actor) {
+TEST(registry_wait, ends_with_the_actor) {
   office o;
   o.begin([](client& me) { return wait_for_a(me, patience); });
   o.who.stop();
@@ -186,7 +186,7 @@ TEST(names_wait, ends_with_the_actor) {
   EXPECT_EQ(o.log.lines(), lines{"destroyed"});
 }
 
-TEST(names_wait, ends_with_the_actor_that_has_been_told_already) {
+TEST(registry_wait, ends_with_an_actor_that_was_already_notified) {
   office o;
   o.begin([](client& me) { return wait_for_a(me); });
   o.all.add("a", o.a);
@@ -196,7 +196,7 @@ TEST(names_wait, ends_with_the_actor_that_has_been_told_already) {
   EXPECT_TRUE(o.on.told.dead_letters().empty());
 }
 
-TEST(names_wait, lets_an_exclusive_handler_go_on) {
+TEST(registry_wait, resumes_an_exclusive_handler) {
   office o;
   o.who.send(exclusive_work{[](client& me) { return wait_for_a(me); }});
   o.who.send(note{"after"});
@@ -206,7 +206,7 @@ TEST(names_wait, lets_an_exclusive_handler_go_on) {
   EXPECT_EQ(o.log.lines(), (lines{"found", "after"}));
 }
 
-TEST(names_wait, throws_where_no_name_can_be) {
+TEST(registry_wait, throws_for_an_empty_name_and_for_another_system) {
   office o;
   troupe::system elsewhere;
   o.begin([&](client& me) -> task<> {
@@ -225,7 +225,7 @@ TEST(names_wait, throws_where_no_name_can_be) {
 }
 
 // A name moves between actors while handlers wait for it, give up, and terminate.
-TEST(names_wait_stress, meets_names_that_come_and_go) {
+TEST(registry_wait_stress, tolerates_names_that_are_registered_and_released_concurrently) {
   journal log;
   system s{{.workers = 2}};
   const registry all(s);
@@ -262,7 +262,7 @@ TEST(names_wait_stress, meets_names_that_come_and_go) {
 
 // A pump's callback must not use Troupe because mutexes may be held. This callback does so to show
 // that no mutex of the names is held.
-TEST(names, an_actor_is_told_without_a_mutex_of_the_names) {
+TEST(registry, notifies_an_actor_without_holding_a_mutex) {
   journal log;
   troupe::system s({.workers = 1});
   troupe::pump pump(s);
@@ -283,7 +283,7 @@ TEST(names, an_actor_is_told_without_a_mutex_of_the_names) {
   EXPECT_EQ(log.lines(), lines{"told of a"});
 }
 
-TEST(names, an_actor_is_told_at_once_without_a_mutex_of_the_names) {
+TEST(registry, notifies_an_actor_at_once_without_holding_a_mutex) {
   journal log;
   troupe::system s({.workers = 1});
   troupe::pump pump(s);
@@ -327,7 +327,7 @@ class bearer : public actor {
 
 // The threads meet in all orders: each of add(), find(), tell() and remove() has the last reference
 // to an actor now and then. A destructor under the mutex of the names waits for itself.
-TEST(names, destructors_may_use_them_while_others_add_find_and_remove) {
+TEST(registry, may_be_used_by_destructors_while_other_threads_modify_it) {
   constexpr int rounds = sanitized ? 300 : 3'000;
   atomic<int> used{0};
   int begun = 0;

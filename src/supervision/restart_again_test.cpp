@@ -76,7 +76,7 @@ TEST(restart, leaves_no_timer_that_holds_a_child_that_has_ended) {
       << "its slot is free";
 }
 
-TEST(dynamic_supervisor, does_not_look_at_what_was_due_of_a_child_that_is_gone) {
+TEST(dynamic_supervisor, ignores_a_due_restart_of_a_child_that_is_gone) {
   script a("a");
   school on;
   supervision rules = at_once;

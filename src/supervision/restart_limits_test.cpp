@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(restart, of_an_object_that_does_not_fit_its_slot) {
+TEST(restart, works_for_an_actor_larger_than_its_slot) {
   struct large : pupil {
     using pupil::pupil;
     char much[100'000] = {};
@@ -28,7 +28,7 @@ TEST(restart, of_an_object_that_does_not_fit_its_slot) {
   EXPECT_EQ(on.does.log.lines().back(), "again");
 }
 
-TEST(restart, limits_hold_while_there_is_no_object) {
+TEST(restart, mailbox_limits_hold_between_incarnations) {
   script a("a");
   school on;
   on.open({.min_backoff = 10h, .max_backoff = 10h},
@@ -69,7 +69,7 @@ class with_priorities : public pupil {
   script& does_;
 };
 
-TEST(restart, what_was_dropped_before_the_mailbox_is_forgotten_is_counted_once) {
+TEST(restart, counts_messages_dropped_before_clear_mailbox_once) {
   clinic<with_priorities> on;
   on.open_spec(
       child<with_priorities>("a", std::ref(on.does))

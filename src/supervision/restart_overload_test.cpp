@@ -70,7 +70,7 @@ struct warehouse : clinic<storekeeper> {
   budget group{100'000'000};
 };
 
-TEST(restart, leaves_no_share_of_what_it_forgets) {
+TEST(restart, releases_the_mailbox_space_of_discarded_messages) {
   for (int failures = 1; failures < 4; ++failures) {
     warehouse on(true);
     for (int i = 0; i < failures; ++i) {
@@ -83,7 +83,7 @@ TEST(restart, leaves_no_share_of_what_it_forgets) {
   }
 }
 
-TEST(restart, leaves_no_share_of_what_is_handled_after_it) {
+TEST(restart, releases_the_mailbox_space_of_messages_handled_after_it) {
   for (int failures = 1; failures < 4; ++failures) {
     warehouse on(false);
     for (int i = 0; i < failures; ++i) {
@@ -109,7 +109,7 @@ class flooder : public actor {
   const ref<storekeeper> to_;
 };
 
-TEST(restart, that_forgets_the_mailbox_resumes_who_was_suspended_by_it) {
+TEST(restart, with_clear_mailbox_resumes_suspended_senders) {
   warehouse on(true, places, overflow::backpressure);
   const auto from = on.spawn<flooder>(on.it);
   from.send(number{20});
@@ -120,7 +120,7 @@ TEST(restart, that_forgets_the_mailbox_resumes_who_was_suspended_by_it) {
   on.expect_as_new();
 }
 
-TEST(restart, that_forgets_the_mailbox_forgets_what_that_does_not_count) {
+TEST(restart, with_clear_mailbox_discards_messages_that_the_mailbox_does_not_count) {
   warehouse on(true, 100'000, overflow::backpressure);
   const auto from = on.spawn<flooder>(on.it);
   from.send(number{600'000});
@@ -133,7 +133,7 @@ TEST(restart, that_forgets_the_mailbox_forgets_what_that_does_not_count) {
   EXPECT_EQ(on.system.statistics().overdraft_bytes, 0u);
 }
 
-TEST(restart, by_a_broken_link_names_that_link_and_none_before) {
+TEST(restart, after_a_broken_link_names_that_link_and_no_earlier_one) {
   clinic<pupil> on;
   const auto one = on.spawn<probe>(spawn_options{.name = "one"}, on.log);
   const auto two = on.spawn<probe>(spawn_options{.name = "two"}, on.log);
@@ -150,7 +150,7 @@ TEST(restart, by_a_broken_link_names_that_link_and_none_before) {
   EXPECT_EQ(on.does.objects, 3);
 }
 
-TEST(restart, follows_the_end_of_a_system_that_is_told_to_shut_down_now_never) {
+TEST(restart, never_follows_shutdown_now) {
   for (const auto when : {troupe::restart::always, troupe::restart::on_failure}) {
     clinic<pupil> on;
     on.open_spec(child<pupil>("a", std::ref(on.does))

@@ -22,7 +22,7 @@ TEST(restart_pace, each_wait_is_twice_as_long_up_to_the_longest) {
   }
 }
 
-TEST(restart_pace, one_that_has_run_for_long_begins_anew) {
+TEST(restart_pace, resets_the_backoff_after_a_long_run) {
   detail::restart_pace pace({.within = 1s, .min_backoff = 10ms, .max_backoff = 500ms, .jitter = 0});
   journal log;
   detail::child_state child{.spec = troupe::child<probe>("p", std::ref(log))};

@@ -87,7 +87,7 @@ TEST(restart, destroys_handlers_that_wait) {
   on.does.asked = {};
 }
 
-TEST(restart, an_answer_to_the_object_before_is_late) {
+TEST(restart, a_reply_to_the_previous_incarnation_is_late) {
   clinic<patient, patient_script> on;
   const auto asked = on.does.asked = on.spawn<oracle>();
   on.open();
@@ -102,7 +102,7 @@ TEST(restart, an_answer_to_the_object_before_is_late) {
   on.does.asked = {};
 }
 
-TEST(restart, late_answers_are_counted_and_reach_nobody) {
+TEST(restart, late_replies_are_counted_and_not_delivered) {
   clinic<patient, patient_script> on;
   const auto asked = on.does.asked = on.spawn<oracle>();
   on.open();
@@ -115,7 +115,7 @@ TEST(restart, late_answers_are_counted_and_reach_nobody) {
   on.does.asked = {};
 }
 
-TEST(restart, who_asked_a_handler_that_waits_hears_that_it_failed) {
+TEST(restart, fails_a_request_whose_handler_is_suspended) {
   clinic<patient, patient_script> on;
   on.does.asked = on.spawn<oracle>();
   on.open();
@@ -126,7 +126,7 @@ TEST(restart, who_asked_a_handler_that_waits_hears_that_it_failed) {
   on.does.asked = {};
 }
 
-TEST(restart, who_asked_hears_so_too_if_it_was_not_a_failure_that_ended_the_object) {
+TEST(restart, fails_a_request_whose_handler_is_suspended_also_after_stop_now) {
   clinic<patient, patient_script> on;
   on.does.asked = on.spawn<oracle>();
   on.open();
@@ -153,7 +153,7 @@ class asks_at_its_end : public pupil {
   patient_script& asks_;
 };
 
-TEST(restart, what_an_object_asks_as_it_ends_is_not_continued_in_the_next_one) {
+TEST(restart, a_request_sent_during_termination_is_not_continued_afterwards) {
   patient_script asks("asks");
   clinic<asks_at_its_end> on;
   asks.asked = on.spawn<oracle>();
@@ -166,7 +166,7 @@ TEST(restart, what_an_object_asks_as_it_ends_is_not_continued_in_the_next_one) {
   EXPECT_THAT(on.does.log.lines(), ElementsAre("made", "started", "destroyed", "made", "started"));
 }
 
-TEST(restart, an_exclusive_handler_ends_with_its_object) {
+TEST(restart, terminates_an_exclusive_handler_with_its_incarnation) {
   clinic<patient, patient_script> on;
   on.does.asked = on.spawn<oracle>();
   on.open();
@@ -179,7 +179,7 @@ TEST(restart, an_exclusive_handler_ends_with_its_object) {
   on.does.asked = {};
 }
 
-TEST(restart, a_question_in_the_mailbox_is_answered_by_the_next_object) {
+TEST(restart, a_request_in_the_mailbox_is_handled_by_the_next_incarnation) {
   clinic<pupil> on;
   on.open();
   on.it.send(fail{"why not"});
@@ -188,7 +188,7 @@ TEST(restart, a_question_in_the_mailbox_is_answered_by_the_next_object) {
   EXPECT_EQ(std::move(answer).get().value(), 2);
 }
 
-TEST(restart, its_own_timers_are_cancelled) {
+TEST(restart, cancels_the_timers_of_the_previous_incarnation) {
   clinic<pupil> on;
   on.open();
   on.let_it([](pupil& p) {
@@ -203,7 +203,7 @@ TEST(restart, its_own_timers_are_cancelled) {
   EXPECT_EQ(on.does.log.lines().size(), lines);
 }
 
-TEST(restart, of_ticks_in_the_mailbox_only_its_own_are_cancelled) {
+TEST(restart, cancels_only_its_own_timer_messages_in_the_mailbox) {
   clinic<pupil> on;
   on.open();
   const auto accepted = [&] { return on.system.statistics().messages_accepted; };
@@ -241,7 +241,7 @@ TEST(restart, its_watches_of_others_end) {
   EXPECT_EQ(on.does.log.lines().back(), "started");
 }
 
-TEST(restart, a_down_that_is_in_the_mailbox_is_for_the_object_before) {
+TEST(restart, discards_a_down_message_for_the_previous_incarnation) {
   clinic<pupil> on;
   const auto other = on.spawn<probe>(on.log);
   on.open();
@@ -304,7 +304,7 @@ class reader : public pupil {
   reader(script& does, const topic<say>& from) : pupil(does) { from.subscribe(self(this)); }
 };
 
-TEST(restart, its_subscriptions_end_with_the_object) {
+TEST(restart, ends_the_subscriptions_of_the_previous_incarnation) {
   clinic<reader> on;
   const topic<say> news;
   on.open(news);
@@ -316,7 +316,7 @@ TEST(restart, its_subscriptions_end_with_the_object) {
               ElementsAre("made", "started", "destroyed", "made", "started", "once"));
 }
 
-TEST(restart, on_a_thread_of_its_own) {
+TEST(restart, works_for_an_actor_on_its_own_thread) {
   script a("a");
   recorder told;
   troupe::system system(told.options());
@@ -327,7 +327,7 @@ TEST(restart, on_a_thread_of_its_own) {
   EXPECT_EQ(it.ask<which_object>(patience).get().value(), 2);
 }
 
-TEST(restart, is_told_to_an_observer_when_the_next_object_has_started) {
+TEST(restart, notifies_an_observer_once_the_next_incarnation_has_started) {
   class lives : public observer {
    public:
     journal log;
@@ -419,7 +419,7 @@ class equipped : public pupil {
   equipped(script& does, std::shared_ptr<int>) : pupil(does) {}
 };
 
-TEST(restart, what_a_child_is_made_from_goes_with_its_last_turn) {
+TEST(restart, the_childs_constructor_arguments_are_released_with_its_last_turn) {
   clinic<equipped> on;
   std::weak_ptr<int> seen;
   {

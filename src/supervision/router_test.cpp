@@ -56,7 +56,7 @@ std::vector<ref<worker>> make_workers(stage& s, int count, journal& log,
   return workers;
 }
 
-TEST(router, round_robin_gives_each_worker_its_turn) {
+TEST(router, round_robin_sends_to_each_worker_in_turn) {
   journal log;
   stage s;
   const auto workers = make_workers(s, 3, log);
@@ -93,7 +93,7 @@ TEST(router, equal_keys_go_to_the_same_worker_in_order) {
   EXPECT_EQ(used.size(), 4u);
 }
 
-TEST(router, keys_of_a_worker_that_lives_stay_when_another_one_ends) {
+TEST(router, by_hash_keeps_the_keys_of_live_workers_when_another_terminates) {
   journal log;
   stage s;
   const auto workers = make_workers(s, 4, log);
@@ -127,7 +127,7 @@ TEST(router, keys_of_a_worker_that_lives_stay_when_another_one_ends) {
   EXPECT_GT(heirs.size(), 1u) << "not all of them to one";
 }
 
-TEST(router, least_loaded_passes_over_who_has_much_to_do) {
+TEST(router, least_loaded_skips_a_busy_worker) {
   for (const int count : {3, 20}) {
     journal log;
     stage s;
@@ -145,7 +145,7 @@ TEST(router, least_loaded_passes_over_who_has_much_to_do) {
   }
 }
 
-TEST(router, a_worker_that_has_ended_leaves_the_rotation_and_with_the_last_one_sends_are_refused) {
+TEST(router, skips_terminated_workers_and_refuses_sends_when_none_is_left) {
   journal log;
   stage s;
   const auto workers = make_workers(s, 3, log);
@@ -167,7 +167,7 @@ TEST(router, a_worker_that_has_ended_leaves_the_rotation_and_with_the_last_one_s
   EXPECT_EQ(s.told.dead_letters()[0].to, all.handle().address());
 }
 
-TEST(router, send_says_what_the_worker_s_limits_say) {
+TEST(router, send_reports_the_refusal_of_a_full_worker) {
   journal log;
   stage s;
   const auto workers = make_workers(s, 2, log, {.max_messages = 1, .on_full = overflow::refuse});
@@ -178,7 +178,7 @@ TEST(router, send_says_what_the_worker_s_limits_say) {
   s.play();
 }
 
-TEST(router, the_sender_and_the_priority_are_those_of_the_message) {
+TEST(router, passes_on_the_sender_and_the_priority) {
   journal log;
   journal of_probe;
   stage s;
@@ -240,7 +240,7 @@ TEST(router, send_to_all_gives_each_living_worker_a_copy) {
   s.play();
 }
 
-TEST(router, keeps_its_workers_alive_and_ends_with_its_last_handle) {
+TEST(router, keeps_its_workers_alive_and_stops_with_its_last_handle) {
   journal log;
   recorder told;
   troupe::system s(told.options(2));
@@ -316,7 +316,7 @@ TEST(router, of_routers_takes_the_one_whose_worker_has_the_least_to_do) {
       got, ElementsAre(std::pair('0', 2), std::pair('1', 2), std::pair('2', 2), std::pair('3', 2)));
 }
 
-TEST(router, without_workers_tells_the_trace_of_what_it_refuses) {
+TEST(router, without_workers_reports_the_trace_of_refused_messages) {
   std::vector<trace_id> told;
   system s({.workers = 1,
             .on_dead_letter = [&](const dead_letter& d) { told.push_back(d.trace); },
@@ -332,7 +332,7 @@ TEST(router, without_workers_tells_the_trace_of_what_it_refuses) {
   EXPECT_THAT(told, ElementsAre(42u, 42u));
 }
 
-TEST(router, whose_handle_is_stopped_ends_itself_and_none_of_its_workers) {
+TEST(router, stopping_its_handle_stops_the_router_but_not_its_workers) {
   journal log;
   stage s;
   const auto workers = make_workers(s, 2, log);
@@ -361,7 +361,7 @@ TEST(router, refuses_while_its_handle_ends) {
   }
 }
 
-TEST(router, least_loaded_passes_over_who_has_ended_while_the_others_have_much_to_do) {
+TEST(router, least_loaded_skips_a_terminated_worker_although_others_are_busy) {
   journal log;
   stage s;
   const auto workers = make_workers(s, 2, log);
@@ -373,7 +373,7 @@ TEST(router, least_loaded_passes_over_who_has_ended_while_the_others_have_much_t
   EXPECT_THAT(log.lines(), ElementsAre("1:0", "1:1", "1:2", "1:3"));
 }
 
-TEST(router, of_many_is_asked_for_the_least_loaded_while_the_last_one_ends) {
+TEST(router, least_loaded_refuses_once_all_of_many_workers_have_terminated) {
   journal log;
   for (int round = 0; round < 20; ++round) {
     system s({.workers = 2});

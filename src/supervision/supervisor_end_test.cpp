@@ -22,7 +22,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(supervisor, children_handle_what_they_were_sent_before_they_stop) {
+TEST(supervisor, children_handle_pending_messages_before_they_stop) {
   script a("a");
   school on;
   on.open({}, on.pupil_of(a));
@@ -33,7 +33,7 @@ TEST(supervisor, children_handle_what_they_were_sent_before_they_stop) {
   EXPECT_THAT(a.log.lines(), ElementsAre("made", "started", "still", "stopped", "destroyed"));
 }
 
-TEST(supervisor, it_stays_when_nobody_refers_to_it) {
+TEST(supervisor, stays_alive_without_references) {
   script a("a");
   school on;
   on.open({}, on.pupil_of(a));
@@ -71,7 +71,7 @@ TEST(supervisor, stop_now_ends_one_that_waits_to_be_restarted) {
   EXPECT_EQ(on.list()[0].now, child_status::state::ended);
 }
 
-TEST(supervisor, its_own_sudden_end_stops_its_children) {
+TEST(supervisor, stop_now_stops_its_children) {
   script a("a"), b("b");
   school on;
   on.open({}, on.pupil_of(a), on.pupil_of(b));
@@ -83,7 +83,7 @@ TEST(supervisor, its_own_sudden_end_stops_its_children) {
   EXPECT_EQ(a.alive + b.alive, 0);
 }
 
-TEST(supervisor, the_end_of_the_pump_ends_its_children_for_good) {
+TEST(supervisor, destroying_the_pump_terminates_its_children_for_good) {
   script a("a");
   recorder told;
   troupe::system system(told.options());
@@ -98,7 +98,7 @@ TEST(supervisor, the_end_of_the_pump_ends_its_children_for_good) {
   EXPECT_EQ(head.join(), exit_reason::stopped);
 }
 
-TEST(supervisor, a_child_that_does_not_stop_is_left_behind_and_named) {
+TEST(supervisor, abandons_a_child_that_does_not_stop_and_names_it) {
   event let_go;
   script a("a"), b("b");
   recorder told;
@@ -164,7 +164,7 @@ TEST(supervisor, a_child_that_has_been_stopped_is_not_restarted_with_others) {
   EXPECT_EQ(b.objects, 1);
 }
 
-TEST(supervisor, a_child_that_does_not_stop_for_a_restart_is_left_behind_and_named) {
+TEST(supervisor, abandons_a_child_that_does_not_stop_for_a_restart_and_names_it) {
   event let_go;
   script a("a"), b("b");
   recorder told;
@@ -193,7 +193,7 @@ TEST(supervisor, a_child_that_does_not_stop_for_a_restart_is_left_behind_and_nam
 
 // ── Nested supervisors ────────────────────────────────────────────────────────────────────────
 
-TEST(supervisor, a_supervisor_that_fails_is_restarted_by_its_own) {
+TEST(supervisor, a_failed_supervisor_is_restarted_by_its_own_supervisor) {
   script a("a");
   school on;
   supervision inner = at_once;
@@ -221,7 +221,7 @@ TEST(supervisor, a_supervisor_that_fails_is_restarted_by_its_own) {
   EXPECT_EQ(a.alive, 0);
 }
 
-TEST(supervisor, what_children_of_the_object_before_have_told_is_nothing_to_the_next_one) {
+TEST(supervisor, ignores_notifications_from_children_of_its_previous_incarnation) {
   script a("a");
   school on;
   auto group = child<supervisor>("group", at_once, child_spec(on.pupil_of(a)))

@@ -63,14 +63,14 @@ TEST(supervisor, one_for_all_stops_in_reverse_and_starts_in_order) {
   for (const child_status& each : on.list()) EXPECT_EQ(each.restarts, 1u);
 }
 
-TEST(supervisor, rest_for_one_leaves_those_before_it_alone) {
+TEST(supervisor, rest_for_one_does_not_restart_earlier_children) {
   three on(strategy::rest_for_one);
   on.tell(on.find("b"), fail{"why not"});
   EXPECT_THAT(on.since(), ElementsAre("b destroyed", "c stopped", "c destroyed", "b made",
                                       "b started", "c made", "c started"));
 }
 
-TEST(supervisor, a_restart_of_others_keeps_what_they_were_sent) {
+TEST(supervisor, a_restart_keeps_messages_sent_to_siblings) {
   three on(strategy::one_for_all);
   const ref<pupil> a = on.find("a");
   on.a.at_stop = [&] { a.send(say{"stays"}); };

@@ -35,7 +35,7 @@ TEST(supervisor, a_child_starts_when_the_one_before_it_has_started) {
   EXPECT_EQ(b.objects, 1);
 }
 
-TEST(supervisor, what_is_sent_before_the_start_waits_for_it) {
+TEST(supervisor, messages_sent_before_the_start_are_handled_after_it) {
   script a("a"), b("b");
   school on;
   const child_spec second = on.pupil_of(b);
@@ -47,7 +47,7 @@ TEST(supervisor, what_is_sent_before_the_start_waits_for_it) {
   EXPECT_THAT(b.log.lines(), ElementsAre("made", "started", "sent by a"));
 }
 
-TEST(supervisor, a_sibling_that_is_not_there_is_named) {
+TEST(supervisor, an_unknown_sibling_is_named_in_the_failure) {
   script a("a");
   school on;
   on.open({.max_restarts = 0}, child<pupil>("a", [&](const siblings& its) {
@@ -101,7 +101,7 @@ TEST(supervisor, finds_its_children_by_name_and_class) {
 
 // ── Restarting ────────────────────────────────────────────────────────────────────────────────
 
-TEST(supervisor, a_failed_child_is_another_object_behind_the_same_handle) {
+TEST(supervisor, a_reference_to_a_failed_child_reaches_the_next_incarnation) {
   script a("a");
   school on;
   on.open(at_once, on.pupil_of(a));
@@ -146,7 +146,7 @@ TEST(supervisor, a_forgotten_mailbox_is_dead_letters) {
   EXPECT_EQ(on.system.statistics().messages_waiting, 0u);
 }
 
-TEST(supervisor, stop_is_a_message_for_the_next_object_too) {
+TEST(supervisor, a_pending_stop_stops_the_next_incarnation) {
   script a("a");
   school on;
   on.open(at_once, on.pupil_of(a));
@@ -235,7 +235,7 @@ TEST(supervisor, on_stop_that_throws_fails_the_child) {
   EXPECT_EQ(on.list()[0].what, "cannot stop");
 }
 
-TEST(supervisor, too_many_failures_are_its_own) {
+TEST(supervisor, too_many_failures_of_a_child_fail_the_supervisor) {
   script a("a"), b("b");
   school on;
   supervision rules = at_once;
@@ -293,7 +293,7 @@ TEST(supervisor, a_restart_that_becomes_due_while_it_looks_is_not_forgotten) {
   }
 }
 
-TEST(supervisor, restarts_leave_no_timers_behind) {
+TEST(supervisor, restarts_leave_no_timers_armed) {
   script a("a");
   school on;
   on.open({.max_restarts = supervision::unlimited, .min_backoff = 1us, .max_backoff = 1us},

@@ -103,7 +103,7 @@ struct theatre : seen, stage {
   ref<reader> b = spawn<reader>(log);
 };
 
-TEST(topic, gives_each_subscriber_what_is_published_in_order) {
+TEST(topic, delivers_messages_to_each_subscriber_in_order) {
   theatre t;
   const topic<quote> prices;
   EXPECT_TRUE(prices.subscribe(t.a));
@@ -116,7 +116,7 @@ TEST(topic, gives_each_subscriber_what_is_published_in_order) {
   EXPECT_THAT(t.log.lines(), ElementsAre("A 1", "A 2", "A 1", "A 2"));
 }
 
-TEST(topic, copies_small_messages_and_says_who_published) {
+TEST(topic, copies_small_messages_and_passes_the_publisher_as_sender) {
   theatre t;
   const topic<small_quote> numbers;
   numbers.subscribe(t.a);
@@ -126,7 +126,7 @@ TEST(topic, copies_small_messages_and_says_who_published) {
   EXPECT_THAT(t.log.lines(), ElementsAre("small from nobody 1", "small from somebody 2"));
 }
 
-TEST(topic, without_subscribers_reaches_nobody) {
+TEST(topic, without_subscribers_reaches_no_actor) {
   const topic<quote> prices;
   EXPECT_EQ(prices.publish(quote{"A", 1}).reached(), 0u);
 }
@@ -161,7 +161,7 @@ TEST(topic, stores_a_message_once_for_all) {
   EXPECT_EQ(counted<in_topics>::alive(), 0) << "nor does what nobody handles stay";
 }
 
-TEST(topic, copies_for_a_handler_that_takes_a_value_but_for_the_last_one) {
+TEST(topic, moves_the_message_to_the_last_handler_that_takes_it_by_value) {
   journal log;
   stage s;
   const topic<weighed> all;
@@ -198,7 +198,7 @@ TEST(topic, has_filters) {
   EXPECT_THAT(t.log.lines(), ElementsAre("A 11", "B 12", "B 12"));
 }
 
-TEST(topic, counts_filters_that_throw_and_goes_on) {
+TEST(topic, counts_throwing_filters_and_continues) {
   theatre t;
   const topic<quote> prices;
   prices.subscribe(t.a, [](const quote&) -> bool { throw std::runtime_error("broken"); });
@@ -226,7 +226,7 @@ TEST(topic, filters_may_publish_and_subscribe_themselves) {
               UnorderedElementsAre("A 1", "A 2", "A 2", "from a filter 1", "from a filter 2"));
 }
 
-TEST(topic, ends_a_subscription_when_told) {
+TEST(topic, unsubscribe_ends_one_subscription) {
   theatre t;
   const topic<quote> prices;
   const subscription first = prices.subscribe(t.a);
@@ -246,7 +246,7 @@ TEST(topic, ends_a_subscription_when_told) {
       << "what was published before may still come";
 }
 
-TEST(topic, ends_a_subscription_with_its_subscriber_and_keeps_nobody_alive) {
+TEST(topic, subscriptions_end_with_their_actor_and_do_not_keep_it_alive) {
   theatre t;
   const topic<quote> prices;
   const subscription first = prices.subscribe(t.a);
@@ -263,7 +263,7 @@ TEST(topic, ends_a_subscription_with_its_subscriber_and_keeps_nobody_alive) {
   EXPECT_EQ(t.system.statistics().actors_alive, 0u);
 }
 
-TEST(topic, does_not_reach_who_is_unsubscribed_while_it_is_published) {
+TEST(topic, does_not_reach_an_actor_unsubscribed_during_publication) {
   theatre t;
   const topic<quote> prices;
   subscription second;
@@ -307,7 +307,7 @@ TEST(topic, subscribes_an_actor_from_within) {
 
 // ── Limits ────────────────────────────────────────────────────────────────────────────────────
 
-TEST(topic, holds_each_subscriber_to_its_own_limits) {
+TEST(topic, applies_each_subscribers_own_mailbox_limits) {
   journal log;
   stage s;
   const topic<quote> prices;
@@ -363,7 +363,7 @@ TEST(topic, pauses_the_publisher_as_send_does) {
   EXPECT_TRUE(eventually([&] { return s.system.statistics().pauses == 1; }));
 }
 
-TEST(topic, goes_on_to_another_class_where_its_subscriber_redirects) {
+TEST(topic, follows_a_redirection_to_an_actor_of_another_class) {
   journal log;
   stage s;
   const topic<quote> prices;
@@ -404,7 +404,7 @@ class lamp : public state_machine<lamp> {
   journal& log_;
 };
 
-TEST(topic, and_all_that_is_told_of_ends_is_for_state_machines_too) {
+TEST(topic, messages_and_termination_messages_reach_state_machines) {
   theatre t;
   const auto l = t.spawn<lamp>(t.log);
   const topic<quote> prices({.retain_last = true});
@@ -453,7 +453,7 @@ std::size_t taken_behind(theatre& t, const ref<depot>& d) {
   return taken;
 }
 
-TEST(topic, a_machine_that_defers_is_charged_for_what_was_in_its_mailbox_itself) {
+TEST(topic, deferred_copies_are_charged_but_deferred_shared_messages_are_not) {
   theatre t;
   const auto fresh = [&] {
     return t.spawn<depot>(spawn_options{.max_messages = 3, .on_full = overflow::refuse});
@@ -501,7 +501,7 @@ TEST(topic, is_found_by_name_and_type) {
   EXPECT_THROW(topic<quote>(t.system, std::string(256, 'x')), std::invalid_argument);
 }
 
-TEST(topic, of_a_name_lives_as_long_as_somebody_is_subscribed) {
+TEST(topic, a_named_topic_lives_as_long_as_it_has_a_subscriber) {
   theatre t;
   topic<quote>(t.system, "prices").subscribe(t.a);
   EXPECT_EQ(topic<quote>(t.system, "prices").publish(quote{"A", 1}).reached(), 1u);
@@ -524,7 +524,7 @@ TEST(topic, may_outlive_its_system) {
   EXPECT_EQ(prices->publish(quote{"A", 1}).reached(), 0u);
 }
 
-TEST(topic, gives_late_subscribers_the_last_value_if_it_retains_it) {
+TEST(topic, delivers_a_retained_value_to_late_subscribers) {
   theatre t;
   const topic<quote> prices({.retain_last = true});
   const topic<small_quote> numbers({.retain_last = true});
@@ -543,7 +543,7 @@ TEST(topic, gives_late_subscribers_the_last_value_if_it_retains_it) {
               ElementsAre("A 1", "A 2", "A 2", "small from nobody 3", "A 3", "A 3", "A 3"));
 }
 
-TEST(topic, gives_the_last_value_also_if_another_one_comes_while_a_filter_looks_at_it) {
+TEST(topic, delivers_the_newest_retained_value_if_a_filter_publishes_another) {
   theatre t;
   const topic<quote> prices({.retain_last = true});
   prices.publish(quote{"A", 1});
@@ -555,7 +555,7 @@ TEST(topic, gives_the_last_value_also_if_another_one_comes_while_a_filter_looks_
   EXPECT_THAT(t.log.lines(), ElementsAre("A 2"));
 }
 
-TEST(topic, asks_a_filter_again_if_another_value_comes_while_it_looks_at_the_last_one) {
+TEST(topic, asks_a_filter_again_if_the_retained_value_changes_meanwhile) {
   for (const int wanted : {1, 2}) {
     theatre t;
     const topic<quote> prices({.retain_last = true});
@@ -571,7 +571,7 @@ TEST(topic, asks_a_filter_again_if_another_value_comes_while_it_looks_at_the_las
   }
 }
 
-TEST(topic, gives_the_last_value_to_a_full_subscriber_too) {
+TEST(topic, delivers_the_retained_value_even_to_a_full_mailbox) {
   journal log;
   stage s;
   const topic<quote> prices({.retain_last = true});
@@ -584,7 +584,7 @@ TEST(topic, gives_the_last_value_to_a_full_subscriber_too) {
   EXPECT_THAT(log.lines(), ElementsAre("B 1", "A 1"));
 }
 
-TEST(topic, does_not_retain_unless_it_is_asked_to) {
+TEST(topic, retains_no_value_by_default) {
   theatre t;
   const topic<quote> prices(t.system, "prices");
   prices.publish(quote{"A", 1});
@@ -622,7 +622,7 @@ class orderly : public actor {
   atomic<int>& received_;
 };
 
-TEST(topic, keeps_each_publishers_order_for_subscribers_that_come_and_go) {
+TEST(topic, keeps_publisher_order_while_subscribers_come_and_go) {
   constexpr int messages = sanitized ? 300 : 5'000;
   atomic<int> received{0};
   atomic<int> received_by_others{0};
@@ -657,7 +657,7 @@ TEST(topic, keeps_each_publishers_order_for_subscribers_that_come_and_go) {
 }
 
 // One publisher: the retained value comes first, followed by all later ones.
-TEST(topic, retained_values_come_before_those_that_follow) {
+TEST(topic, delivers_the_retained_value_before_all_later_ones) {
   constexpr int rounds = sanitized ? 100 : 500;
   atomic<int> received{0};
   atomic<bool> over{false};
@@ -682,7 +682,7 @@ TEST(topic, retained_values_come_before_those_that_follow) {
   EXPECT_TRUE(all.shutdown(patience).complete());
 }
 
-TEST(topic, of_very_many_subscribers_that_come_and_go_keeps_nothing) {
+TEST(topic, keeps_nothing_of_former_subscribers) {
   constexpr int rounds = sanitized ? 5'000 : 30'000;
   atomic<int> received{0};
   troupe::system all({.workers = 1});

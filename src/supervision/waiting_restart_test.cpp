@@ -70,7 +70,7 @@ struct ward : records, school {
 
 using lines = std::vector<std::string>;
 
-TEST(waiting_restart, a_value_that_was_given_to_the_object_that_failed_is_put_back) {
+TEST(restart_while_suspended, returns_a_value_delivered_to_the_failed_incarnation) {
   ward on;
   on.it.send(wait_for_a_value{});
   on.play();
@@ -85,7 +85,7 @@ TEST(waiting_restart, a_value_that_was_given_to_the_object_that_failed_is_put_ba
   EXPECT_EQ(on.p.log.lines(), lines{"value 1 of 2"});
 }
 
-TEST(waiting_restart, the_next_object_is_not_told_of_an_end) {
+TEST(restart_while_suspended, does_not_notify_the_next_incarnation_of_a_termination) {
   ward on;
   on.it.send(wait_for_an_end{on.other});
   on.play();
@@ -95,7 +95,7 @@ TEST(waiting_restart, the_next_object_is_not_told_of_an_end) {
   EXPECT_EQ(on.p.log.lines(), lines{});
 }
 
-TEST(waiting_restart, an_end_that_is_on_its_way_wakes_nobody) {
+TEST(restart_while_suspended, discards_a_termination_notification_in_flight) {
   ward on;
   const auto ends = on.system.spawn<pupil>(on.other_does);
   on.it.send(wait_for_an_end{ends});
@@ -108,7 +108,7 @@ TEST(waiting_restart, an_end_that_is_on_its_way_wakes_nobody) {
   EXPECT_EQ(on.p.log.lines(), lines{});
 }
 
-TEST(waiting_restart, a_name_that_is_on_its_way_wakes_nobody) {
+TEST(restart_while_suspended, discards_a_name_notification_in_flight) {
   ward on;
   on.it.send(wait_for_a_name{});
   on.play();

@@ -42,7 +42,7 @@ TEST(adaptive_mutex, is_not_taken_while_another_thread_holds_it) {
   }).join();
 }
 
-TEST(adaptive_mutex, wakes_who_sleeps_until_a_deadline) {
+TEST(adaptive_mutex, wakes_a_thread_that_waits_until_a_deadline) {
   adaptive_mutex one;
   event waits;
   one.lock();

@@ -15,7 +15,7 @@ using test::fake_system;
 using test::version_1;
 using test::version_2;
 
-TEST(cpu_quota, is_none_where_there_are_no_control_groups) {
+TEST(cpu_quota, does_not_exist_without_control_groups) {
   const fake_system one;
   EXPECT_EQ(one.quota(), std::nullopt);
   one.mounts("22 1 0:20 / /proc rw - proc proc rw\n");
@@ -97,7 +97,7 @@ TEST(cpu_quota, of_both_versions_is_the_smaller_one) {
   EXPECT_EQ(one.quota(), 2u);
 }
 
-TEST(cpu_quota, is_none_where_the_files_make_no_sense) {
+TEST(cpu_quota, does_not_exist_if_the_files_are_malformed) {
   const fake_system one;
   one.mounts(version_2 + "- - -\nnothing\n");
   one.is_in("nothing\n0::/service\n");

@@ -39,14 +39,14 @@ TEST(event_fd, several_sets_count_once) {
   EXPECT_FALSE(is_readable(event));
 }
 
-TEST(event_fd, wakes_who_sleeps_in_poll) {
+TEST(event_fd, wakes_a_thread_that_sleeps_in_poll) {
   event_fd event;
   jthread other([&] { event.set(); });
   pollfd one{.fd = event.fd(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&one, 1, 30'000), 1);
 }
 
-TEST(event_fd, says_why_there_is_none) {
+TEST(event_fd, an_error_says_why_it_could_not_be_created) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit none = before;

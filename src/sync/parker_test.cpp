@@ -42,7 +42,7 @@ TEST(parker, never_gives_up_early) {
   EXPECT_GE(clock::now(), deadline);
 }
 
-TEST(parker, notify_tells_whether_the_owner_slept) {
+TEST(parker, notify_reports_whether_the_owner_was_asleep) {
   parker p;
   atomic<bool> done{false};
   thread owner([&] {

@@ -29,7 +29,7 @@ TEST(rarely_replaced, is_empty_at_first_and_when_cleared) {
   EXPECT_FALSE(one.here());
 }
 
-TEST(rarely_replaced, destroys_what_nobody_uses_at_once) {
+TEST(rarely_replaced, destroys_an_unused_value_at_once) {
   rarely_replaced<told> one;
   auto value = std::make_shared<int>(1);
   const std::weak_ptr<int> first = value;
@@ -39,7 +39,7 @@ TEST(rarely_replaced, destroys_what_nobody_uses_at_once) {
   EXPECT_EQ(*one.here()->what, 2);
 }
 
-TEST(rarely_replaced, keeps_what_is_used_until_the_last_use_is_over) {
+TEST(rarely_replaced, keeps_a_value_until_its_last_use_ends) {
   rarely_replaced<told> one;
   auto value = std::make_shared<int>(1);
   const std::weak_ptr<int> first = value;

@@ -22,7 +22,7 @@ TEST(semaphore, begins_with_its_permits) {
   EXPECT_EQ(permits.wait_until(long_ago), wait_result::timed_out);
 }
 
-TEST(semaphore, several_are_tried_all_or_none) {
+TEST(semaphore, try_wait_takes_all_permits_or_none) {
   semaphore permits(2);
   EXPECT_FALSE(permits.try_wait(3));
   EXPECT_TRUE(permits.try_wait(2));
@@ -37,7 +37,7 @@ TEST(semaphore, never_gives_up_early) {
   EXPECT_GE(clock::now(), deadline);
 }
 
-TEST(semaphore, who_waits_for_several_gives_back_what_is_not_enough) {
+TEST(semaphore, a_timed_out_wait_for_several_returns_its_permits) {
   semaphore permits(2);
   EXPECT_EQ(permits.wait_until(3, long_ago), wait_result::timed_out);
   EXPECT_TRUE(permits.try_wait(2));
@@ -49,7 +49,7 @@ TEST(semaphore, a_deadline_that_passed_does_not_hide_a_permit) {
   EXPECT_EQ(permits.wait_until(2, long_ago), wait_result::taken);
 }
 
-TEST(semaphore, closed_gives_what_is_left_and_then_says_so) {
+TEST(semaphore, after_close_yields_the_remaining_permits_then_reports_closed) {
   semaphore permits(1);
   permits.close();
   permits.close();
@@ -60,7 +60,7 @@ TEST(semaphore, closed_gives_what_is_left_and_then_says_so) {
   EXPECT_EQ(permits.wait(2), wait_result::closed);
 }
 
-TEST(semaphore, closed_says_so_to_who_posts_and_loses_nothing) {
+TEST(semaphore, post_after_close_reports_closed_and_keeps_the_permits) {
   semaphore permits;
   permits.close();
   EXPECT_FALSE(permits.post());
@@ -133,7 +133,7 @@ TEST(semaphore, close_wakes_all) {
   for (thread& one : all) one.join();
 }
 
-TEST(semaphore, who_waits_for_several_does_not_starve) {
+TEST(semaphore, a_waiter_for_several_permits_does_not_starve) {
   semaphore permits;
   semaphore ended;
   thread greedy([&] {

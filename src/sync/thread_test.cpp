@@ -39,7 +39,7 @@ sigset_t blocked_here() {
   return blocked;
 }
 
-TEST(thread, that_is_started_takes_no_signals_but_its_own) {
+TEST(thread, is_started_with_process_signals_blocked) {
   sigset_t blocked;
   start_thread("worker", [&] { blocked = blocked_here(); }).join();
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGCHLD, SIGRTMIN}) {
@@ -50,7 +50,7 @@ TEST(thread, that_is_started_takes_no_signals_but_its_own) {
   }
 }
 
-TEST(thread, who_starts_one_takes_signals_as_before) {
+TEST(thread, starting_one_keeps_the_signal_mask_of_the_caller) {
   sigset_t mine;
   ::sigemptyset(&mine);
   ::sigaddset(&mine, SIGUSR2);

@@ -55,7 +55,7 @@ TEST(thread_traits, by_default_change_nothing) {
   EXPECT_EQ(niceness, ::getpriority(PRIO_PROCESS, 0));
 }
 
-TEST(thread_traits, what_is_pinned_may_use_fewer_cpus) {
+TEST(thread_traits, a_pinned_thread_may_use_fewer_cpus) {
   // A container may have a quota below the number of CPUs that it may run on.
   const auto allowed = static_cast<unsigned>(cpus_here().size());
   EXPECT_EQ(usable_cpus(), std::min(allowed, cpu_quota().value_or(allowed)));
@@ -93,7 +93,7 @@ TEST(thread_traits, pin_to_one_of_several) {
   EXPECT_EQ(seen, std::vector<unsigned>{all.back()});
 }
 
-TEST(thread_traits, niceness_is_added_to_that_of_who_asks) {
+TEST(thread_traits, niceness_is_added_to_that_of_the_calling_thread) {
   const int before = ::getpriority(PRIO_PROCESS, 0);
   if (before > 16) GTEST_SKIP() << "the tests run with the niceness " << before;
   const thread_traits nice({}, 3, "worker 3");
@@ -107,7 +107,7 @@ TEST(thread_traits, niceness_is_added_to_that_of_who_asks) {
   EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), before);
 }
 
-TEST(thread_traits, a_cpu_that_is_not_there_is_refused_with_those_that_are) {
+TEST(thread_traits, an_unavailable_cpu_is_refused_with_a_list_of_available_ones) {
   EXPECT_THAT(error_of({cpus_here().front(), 8000}, 0),
               AllOf(HasSubstr("worker 3 is to run on CPU 8000"), HasSubstr("it can use ")));
   EXPECT_THAT(error_of({4'000'000'000u}, 0), HasSubstr("CPU 4000000000"));
@@ -117,7 +117,7 @@ TEST(thread_traits, a_cpu_that_is_named_twice_is_refused) {
   EXPECT_THAT(error_of({0, 1, 0}, 0), HasSubstr("names CPU 0 twice"));
 }
 
-TEST(thread_traits, a_niceness_that_there_is_not_is_refused) {
+TEST(thread_traits, a_niceness_out_of_range_is_refused) {
   EXPECT_THAT(error_of({}, 20), HasSubstr("the niceness 20, which is out of range (-20 to 19)"));
   EXPECT_THAT(error_of({}, -21), HasSubstr("the niceness -21"));
 }

@@ -94,7 +94,7 @@ TEST(work_ring, a_thief_takes_no_more_than_fits) {
   EXPECT_EQ(first, some[2]);
 }
 
-TEST(work_ring, the_owner_takes_half_of_what_overflows) {
+TEST(work_ring, the_owner_can_take_half_of_its_items) {
   small_ring ring;
   items some(8);
   for (std::size_t i = 0; i < 8; ++i) ASSERT_TRUE(ring.push(some[i]));

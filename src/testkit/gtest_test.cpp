@@ -39,7 +39,7 @@ struct told {
   }
 };
 
-TEST(gtest, a_failed_expectation_is_told_at_its_line_and_the_body_is_left) {
+TEST(gtest, a_failed_expectation_is_reported_at_its_line_and_leaves_the_body) {
   std::source_location line;
   const told what([&] {
     sim::simulation sim(12);
@@ -93,7 +93,7 @@ TEST(gtest, a_run_fails_by_an_expectation_of_a_probe) {
   EXPECT_THAT(one.message(), HasSubstr("pay within 1 s; got nothing"));
 }
 
-TEST(gtest, a_run_fails_by_what_its_macros_find) {
+TEST(gtest, a_run_fails_if_a_gtest_macro_fails_in_it) {
   int line = 0;
   const told what = explored_with(line, [](troupe::system&) { EXPECT_EQ(1, 2) << "so it is"; });
   EXPECT_TRUE(what.is_left);

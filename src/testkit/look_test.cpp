@@ -100,7 +100,7 @@ class blocking_asker : public actor {
   const ref<account> of_;
 };
 
-TEST(look, is_for_what_is_always_true) {
+TEST(look, can_be_used_in_invariants) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     sim::simulation sim(seed);
     troupe::system system;

@@ -59,7 +59,7 @@ TEST(mismatch, in_a_simulation_it_has_the_seed_and_the_end_of_the_trace) {
   EXPECT_THAT(what.what(), Not(HasSubstr("4711")));
 }
 
-TEST(mismatch, a_hook_is_told_and_may_return) {
+TEST(mismatch, a_hook_is_called_and_may_return) {
   static std::string told;
   struct with_hook {
     const mismatch_hook before = on_mismatch([](const mismatch& m) { told = m.text(); });
@@ -104,7 +104,7 @@ TEST(mismatch, runs_that_fail_in_the_same_way_are_made_simpler) {
   EXPECT_LT(all.failure->chosen, all.failure->chosen_at_first);
 }
 
-TEST(mismatch, durations_are_told_in_their_largest_whole_unit) {
+TEST(mismatch, durations_are_shown_in_their_largest_whole_unit) {
   EXPECT_EQ(detail::to_text(2h), "2 h");
   EXPECT_EQ(detail::to_text(90min), "90 min");
   EXPECT_EQ(detail::to_text(5s), "5 s");

@@ -55,7 +55,7 @@ class payer : public actor {
 
 // ── Messages ──────────────────────────────────────────────────────────────────────────────────
 
-TEST(probe, messages_come_in_order) {
+TEST(probe, receives_messages_in_order) {
   in_both([](troupe::system& system) {
     probe<pay, refund> till(system);
     const auto who = system.spawn<payer>(till);
@@ -107,7 +107,7 @@ TEST(probe, another_message_fails_and_stays) {
   });
 }
 
-TEST(probe, none_in_time_fails) {
+TEST(probe, expect_fails_if_no_message_arrives_in_time) {
   in_both([](troupe::system& system) {
     probe<pay, refund> till(system);
     const mismatch what = mismatch_of([&] { (void)till.expect<pay, refund>(10ms); });
@@ -130,7 +130,7 @@ TEST(probe, time_in_a_simulation_is_the_simulations) {
   EXPECT_GE(sim.now() - before, 4h);
 }
 
-TEST(probe, a_time_of_zero_looks_at_what_is_there) {
+TEST(probe, a_timeout_of_zero_examines_only_messages_that_have_arrived) {
   sim::simulation sim(1);
   troupe::system system;
   probe<pay> till(system);
@@ -141,7 +141,7 @@ TEST(probe, a_time_of_zero_looks_at_what_is_there) {
   EXPECT_EQ(till.expect<pay>(0ms).cents, 1);
 }
 
-TEST(probe, what_comes_where_nothing_is_expected_fails) {
+TEST(probe, expect_nothing_fails_if_a_message_arrives) {
   in_both([](troupe::system& system) {
     probe<pay> till(system);
     till.ref().send(pay{1});
@@ -153,7 +153,7 @@ TEST(probe, what_comes_where_nothing_is_expected_fails) {
 
 class bystander : public actor {};
 
-TEST(probe, ignores_what_it_is_told_to) {
+TEST(probe, skips_ignored_message_types) {
   in_both([](troupe::system& system) {
     probe<pay, tick> till(system);
     till.ref().send(tick{});
@@ -177,7 +177,7 @@ TEST(probe, ignores_what_it_is_told_to) {
   });
 }
 
-TEST(probe, passes_over_others) {
+TEST(probe, expect_eventually_skips_other_messages) {
   in_both([](troupe::system& system) {
     probe<pay, refund, tick> till(system);
     till.ref().send(tick{});
@@ -217,7 +217,7 @@ TEST(probe, more_than_it_keeps_is_lost_and_fails) {
   });
 }
 
-TEST(probe, its_end_is_told_at_once) {
+TEST(probe, expect_fails_at_once_if_the_probes_actor_has_terminated) {
   in_both([](troupe::system& system) {
     probe<pay> till(system, {.within = 24h});
     (void)system.shutdown(1s);
@@ -226,7 +226,7 @@ TEST(probe, its_end_is_told_at_once) {
   });
 }
 
-TEST(probe, ends_with_its_object) {
+TEST(probe, stops_its_actor_when_it_is_destroyed) {
   in_both([](troupe::system& system) {
     std::optional<probe<pay>> till(system);
     const auto held = till->ref();
@@ -261,7 +261,7 @@ TEST(probe, is_not_for_handlers) {
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
-TEST(probe, answers_when_the_test_likes) {
+TEST(probe, replies_when_the_test_decides) {
   in_both([](troupe::system& system) {
     probe<question<balance, int>> bank(system);
     auto first = bank.ref().ask<balance>(5s, 1);
@@ -277,7 +277,7 @@ TEST(probe, answers_when_the_test_likes) {
   });
 }
 
-TEST(probe, fails_a_question) {
+TEST(probe, can_fail_a_request) {
   in_both([](troupe::system& system) {
     probe<question<balance, int>> bank(system);
     auto asked = bank.ref().ask<balance>(5s, 1);
@@ -286,7 +286,7 @@ TEST(probe, fails_a_question) {
   });
 }
 
-TEST(probe, a_question_that_is_let_go_of_is_unanswered) {
+TEST(probe, a_discarded_request_is_unanswered) {
   in_both([](troupe::system& system) {
     probe<question<balance, int>> bank(system, {.keeps = 1});
     auto let_go = bank.ref().ask<balance>(5s, 1);
@@ -297,14 +297,14 @@ TEST(probe, a_question_that_is_let_go_of_is_unanswered) {
   });
 }
 
-TEST(probe, a_question_that_nobody_looks_at_times_out) {
+TEST(probe, a_request_that_is_not_examined_times_out) {
   in_both([](troupe::system& system) {
     probe<question<balance, int>> bank(system);
     EXPECT_EQ(bank.ref().ask<balance>(10ms, 1).get().error(), ask_error::timeout);
   });
 }
 
-TEST(probe, what_is_owed_at_its_end_is_stopped) {
+TEST(probe, pending_requests_fail_with_stopped_when_it_terminates) {
   in_both([](troupe::system& system) {
     probe<question<balance, int>> bank(system);
     auto asked = bank.ref().ask<balance>(5s, 1);
@@ -314,7 +314,7 @@ TEST(probe, what_is_owed_at_its_end_is_stopped) {
   });
 }
 
-TEST(probe, a_question_that_was_only_sent_has_nobody_to_answer) {
+TEST(probe, a_request_message_that_was_only_sent_accepts_no_reply) {
   in_both([](troupe::system& system) {
     probe<question<balance, int>> bank(system);
     bank.ref().send(balance{1});
@@ -339,7 +339,7 @@ class clerk : public actor {
   const recipient<pay> to_;
 };
 
-TEST(probe, answers_an_actor) {
+TEST(probe, replies_to_an_actor) {
   in_both([](troupe::system& system) {
     using bank = probe<question<balance, int>, pay>;
     bank p(system);
@@ -404,7 +404,7 @@ TEST(probe, sees_why_one_ended_before_it_was_watched) {
   });
 }
 
-TEST(probe, an_end_that_does_not_come_fails) {
+TEST(probe, expect_end_fails_if_the_actor_does_not_terminate) {
   in_both([](troupe::system& system) {
     probe<pay> p(system);
     const auto one = system.spawn<fragile>(p);
@@ -419,7 +419,7 @@ TEST(probe, an_end_that_does_not_come_fails) {
   });
 }
 
-TEST(probe, an_end_is_expected_of_who_is_watched) {
+TEST(probe, expect_end_requires_a_watched_actor) {
   in_both([](troupe::system& system) {
     probe<pay> p(system);
     EXPECT_THROW((void)p.expect_end(system.spawn<fragile>(p)), std::logic_error);

@@ -70,7 +70,7 @@ TEST(stub, calls_a_function_for_each_message) {
   });
 }
 
-TEST(stub, answers) {
+TEST(stub, replies) {
   in_both([](troupe::system& system) {
     depot s(system);
     s.on<in_stock>([](const in_stock& m) { return m.what + 1; });
@@ -80,7 +80,7 @@ TEST(stub, answers) {
   });
 }
 
-TEST(stub, answers_later) {
+TEST(stub, replies_later) {
   in_both([](troupe::system& system) {
     depot s(system);
     troupe::reply<int> owed;
@@ -92,7 +92,7 @@ TEST(stub, answers_later) {
   });
 }
 
-TEST(stub, without_a_function_a_question_is_unanswered) {
+TEST(stub, without_a_function_leaves_a_request_unanswered) {
   in_both([](troupe::system& system) {
     depot s(system);
     EXPECT_EQ(s.ref().ask<in_stock>(5s, 6).get().error(), ask_error::unanswered);
@@ -109,7 +109,7 @@ TEST(stub, fails_questions_and_lives) {
   });
 }
 
-TEST(stub, what_a_function_throws_fails_the_actor) {
+TEST(stub, an_exception_from_its_function_fails_the_actor) {
   const auto test = [](troupe::system& system) {
     depot s(system);
     s.on<in_stock>([](const in_stock&) -> int { throw std::runtime_error("no"); });
@@ -165,7 +165,7 @@ TEST(stub, too_few_calls_fail) {
   });
 }
 
-TEST(stub, ends_with_its_object) {
+TEST(stub, stops_its_actor_when_it_is_destroyed) {
   in_both([](troupe::system& system) {
     std::optional<depot> s(system);
     const auto held = s->ref();

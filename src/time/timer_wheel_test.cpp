@@ -95,7 +95,7 @@ TEST(timer_wheel, timers_of_one_tick_fire_in_the_order_of_insertion_from_whateve
   EXPECT_EQ(r.advance(deadline + tick), (fired{0, 1, 2, 3}));
 }
 
-TEST(timer_wheel, stops_after_so_many_and_goes_on_there) {
+TEST(timer_wheel, stops_at_the_given_number_and_continues_from_there) {
   rig r;
   for (std::size_t i = 0; i < 10; ++i) r.wheel.insert(r[i], start + (i < 6 ? 1 : 500) * tick);
   fired all;
@@ -192,7 +192,7 @@ TEST(timer_wheel, a_removed_timer_does_not_fire) {
   EXPECT_EQ(r.wheel.size(), 0u);
 }
 
-TEST(timer_wheel, removing_the_last_of_a_slot_forgets_its_expiry) {
+TEST(timer_wheel, removing_the_last_timer_of_a_slot_clears_its_expiry) {
   rig r;
   for (const duration in : {duration{1ms}, duration{1s}, duration{1h}, duration{10'000h}}) {
     r.wheel.insert(r[0], start + in);
@@ -376,7 +376,7 @@ class model {
   ticks due_;
 };
 
-TEST(timer_wheel, does_what_a_sorted_map_does) {
+TEST(timer_wheel, behaves_like_a_sorted_map) {
   const unsigned seed = std::random_device{}();
   std::cout << "seed " << seed << "\n";
   std::size_t count = 0;
@@ -417,7 +417,7 @@ TEST(timer_wheel, every_distance_near_the_reach_of_a_level_fires_in_its_tick) {
   }
 }
 
-TEST(timer_wheel, one_that_is_left_of_many_fires_in_its_tick) {
+TEST(timer_wheel, one_remaining_timer_of_many_fires_in_its_tick) {
   const time_point begin(1'000'000 * tick);
   timer_wheel wheel(begin);
   std::deque<timer> timers;
@@ -449,7 +449,7 @@ TEST(timer_wheel, more_than_can_move_in_time_are_not_late) {
   }
 }
 
-TEST(timer_wheel, begins_anew_at_an_earlier_time) {
+TEST(timer_wheel, can_be_restarted_at_an_earlier_time) {
   struct node : timer_node {};
   timer_wheel wheel(time_point(std::chrono::hours(24)));
   (void)wheel.advance(time_point(std::chrono::hours(48)), [](timer_node&) {});

@@ -38,12 +38,12 @@ def writes(run):
     yield from repeat(run, run.scale(1000, 10_000), DROP_WRITE, "requests, of which the answer's write is dropped")
 
 
-@attack("completions", "reads of bodies that never complete", "no limit: the connection fails")
+@attack("completions", "body reads that never complete", "no limit: the connection fails")
 def bodies(run):
     yield from repeat(run, run.scale(500, 10_000), DROP_BODY, "requests, of which a read of the body is dropped")
 
 
-@attack("completions", "writes of WebSockets that never complete", "no limit: the connection fails")
+@attack("completions", "WebSocket writes that never complete", "no limit: the connection fails")
 def websockets(run):
     run.seconds = 120.0
     count = run.scale(300, 10_000)

@@ -51,7 +51,7 @@ def many_addresses(run):
     yield from flood(run, addresses(run.scale(40, 200)), 10)
 
 
-@attack("connections", "requests of new clients during a flood", "limits.connections_max")
+@attack("connections", "requests from new clients during a flood", "limits.connections_max")
 def new_clients(run):
     """The result for a new client of a full server: a response, 503, or the end; never nothing."""
     run.seconds = run.scale(1.0, 5.0)
@@ -94,7 +94,7 @@ def operators(run):
         yield 0
 
 
-@attack("connections", "accepted and reset", "nothing is kept of them")
+@attack("connections", "connections that are reset at once", "nothing is kept of them")
 def accepted_and_reset(run):
     run.seconds = run.scale(0.5, 5.0)
     made = 0
@@ -108,7 +108,7 @@ def accepted_and_reset(run):
         yield 0
 
 
-@attack("descriptors", "descriptors run out", "descriptors of the process, ulimit -n 64", bound=15.0)
+@attack("descriptors", "descriptor exhaustion", "descriptors of the process, ulimit -n 64", bound=15.0)
 def descriptors(run):
     """The server may open 64 descriptors, so it admits 32 connections and refuses the others."""
     run.seconds = run.scale(1.5, 5.0)
@@ -127,7 +127,7 @@ def descriptors(run):
         yield 0.02
 
 
-@attack("descriptors", "files while descriptors run out", "descriptors of the process, ulimit -n 64", bound=15.0, persists=True)
+@attack("descriptors", "file requests during descriptor exhaustion", "descriptors of the process, ulimit -n 64", bound=15.0, persists=True)
 def files(run):
     """The response to a request for a file that cannot be opened is 503."""
     count = run.scale(60, 200)

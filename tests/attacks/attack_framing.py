@@ -75,7 +75,7 @@ def split(data, cuts):
     return [data[a:b] for a, b in zip([0, *at], [*at, len(data)])]
 
 
-@attack("http", "requests with two ends", "always refused")
+@attack("http", "request smuggling", "always refused")
 def smuggling(run):
     run.seconds = 60.0
     all_ = list(cases())

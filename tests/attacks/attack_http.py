@@ -38,7 +38,7 @@ def expect_answers(run, *answers):
 
 # ── Slow requests ─────────────────────────────────────────────────────────────────────────────────
 
-@attack("http", "clients that connect and are silent", "limits.handshake_timeout", persists=True)
+@attack("http", "silent connections", "limits.handshake_timeout", persists=True)
 def silent(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} connections, nothing else", run.expect_cut
@@ -48,7 +48,7 @@ def silent(run):
         yield 0.02
 
 
-@attack("http", "slow head", "limits.handshake_timeout", persists=True)
+@attack("http", "slow request header", "limits.handshake_timeout", persists=True)
 def slow_head(run):
     count = run.scale(100, 400)
     run.sent = f"{count} heads, a header line each 50 ms"
@@ -56,7 +56,7 @@ def slow_head(run):
     yield from drip(run, count, b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"X-A: b\r\n")
 
 
-@attack("http", "slow second head", "limits.request_timeout", persists=True)
+@attack("http", "slow header of a second request", "limits.request_timeout", persists=True)
 def slow_second_head(run):
     count = run.scale(50, 400)
     run.sent = f"{count} whole requests, then heads, a byte each 50 ms"
@@ -96,7 +96,7 @@ def expected_bodies(run):
     yield from drip(run, count, BODY + b"Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n", b"")
 
 
-@attack("http", "kept connections that are idle", "limits.idle_timeout", persists=True)
+@attack("http", "idle keep-alive connections", "limits.idle_timeout", persists=True)
 def idle(run):
     count = run.scale(100, 400)
     run.sent = f"{count} connections, a request on each"
@@ -140,7 +140,7 @@ endless("endless headers", "limits.header_bytes", "header lines without end",
         b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"A:\r\n" * 4096, 431)
 endless("endless chunk extension", "limits.header_bytes", "one chunk extension without end", CHUNKED + b"1;",
         b"x" * 16384, 431)
-endless("chunk extensions without end", "limits.header_bytes", "chunks of a byte with extensions of 200",
+endless("endless chunk extensions", "limits.header_bytes", "chunks of a byte with extensions of 200",
         CHUNKED, (b"1;" + b"x" * 200 + b"\r\nx\r\n") * 64, 431)
 endless("endless chunk size", "16 digits", "zeros before a chunk size, without end", CHUNKED, b"0" * 16384, 400)
 endless("endless trailer line", "limits.header_bytes", "one trailer without end", CHUNKED + b"0\r\nX: ", b"x" * 16384, 431)
@@ -151,7 +151,7 @@ endless("endless small chunks", "limits.body_bytes", "chunks of a byte without e
         most_read=3 * MIB)
 
 
-@attack("http", "bodies where none is read", "limits.close_timeout", persists=True)
+@attack("http", "large bodies for an unknown path", "limits.close_timeout", persists=True)
 def unwanted_bodies(run):
     count = run.scale(20, 100)
     run.sent = f"{count} bodies of 1 GiB to a path without a handler, as fast as they are taken"
@@ -184,7 +184,7 @@ OVERSIZED = {
 }
 
 
-@attack("http", "what is too large", "limits.header_bytes, limits.body_bytes")
+@attack("http", "oversized requests", "limits.header_bytes, limits.body_bytes")
 def oversized(run):
     run.seconds = 10.0
     times = run.scale(2, 50)
@@ -201,7 +201,7 @@ def oversized(run):
     client.close()
 
 
-@attack("http", "trailers that are too large, of many clients", "limits.header_bytes")
+@attack("http", "oversized trailers from many clients", "limits.header_bytes")
 def oversized_trailers(run):
     run.seconds = 60.0
     count = run.scale(200, 10_000)
@@ -214,7 +214,7 @@ def oversized_trailers(run):
         yield 0
 
 
-@attack("http", "bodies of many clients", "limits.request_bodies_bytes", persists=True, memory=12 * MIB)
+@attack("http", "large bodies from many clients", "limits.request_bodies_bytes", persists=True, memory=12 * MIB)
 def bodies(run):
     count = run.scale(64, 400)
     run.sent = f"{count} bodies of 250 KiB, all but the last byte"
@@ -235,7 +235,7 @@ SMALL = b"GET /page/small HTTP/1.1\r\nHost: x\r\n\r\n"
 LARGE = b"GET /page/large HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-@attack("http", "large answers that are not read", "limits.idle_timeout", persists=True, memory=24 * MIB)
+@attack("http", "large responses that are not read", "limits.idle_timeout", persists=True, memory=24 * MIB)
 def unread(run):
     count = run.scale(40, 200)
     run.sent = f"{count} requests for a file of 32 MiB, nothing is read"
@@ -247,7 +247,7 @@ def unread(run):
         yield 0.05
 
 
-@attack("http", "large answers that are read slowly", "limits.read_bytes_per_second", persists=True)
+@attack("http", "large responses that are read slowly", "limits.read_bytes_per_second", persists=True)
 def slowly_read(run):
     # More often than the kernel reports progress, and more slowly than the limit.
     count = run.scale(4, 10)
@@ -261,7 +261,7 @@ def slowly_read(run):
         yield 0.05
 
 
-@attack("http", "pipelined requests whose answers are not read", "limits.idle_timeout", persists=True)
+@attack("http", "pipelined requests whose responses are not read", "limits.idle_timeout", persists=True)
 def pipelined(run):
     count = run.scale(20, 100)
     run.sent = f"{count} clients that send requests for 60 KB without end and read nothing"
@@ -274,7 +274,7 @@ def pipelined(run):
         yield 0.01
 
 
-@attack("http", "pipelined requests whose answers are read", "one at a time for each connection")
+@attack("http", "pipelined requests whose responses are read", "one at a time for each connection")
 def pipelined_and_read(run):
     count = run.scale(2_000, 100_000)
     run.seconds = 20.0
@@ -295,7 +295,7 @@ def pipelined_and_read(run):
 
 # ── Reconnecting clients ──────────────────────────────────────────────────────────────────────────
 
-@attack("http", "clients that reset", "nothing is kept of them")
+@attack("http", "clients that reset the connection", "nothing is kept of them")
 def resets(run):
     run.seconds = run.scale(0.4, 5.0)
     halves = itertools.cycle([GET, GET[:20], BODY + b"Content-Length: 1000\r\n\r\nabc", LARGE, CHUNKED + b"5\r\nab", b""])

@@ -49,7 +49,7 @@ def connections(run):
         run.sent = f"{made:,} connections from one address; {ended:,} were closed by then"
 
 
-@attack("rates", "requests without waiting", "limits.requests_per_second")
+@attack("rates", "pipelined requests above the rate", "limits.requests_per_second")
 def requests(run):
     """Pipelined, and all responses are read."""
     run.seconds = run.scale(1.5, 5.0)

@@ -43,14 +43,14 @@ def handshakes(run):
         yield 0
 
 
-@attack("tls", "half handshakes", "limits.handshake_timeout", persists=True)
+@attack("tls", "incomplete ClientHellos", "limits.handshake_timeout", persists=True)
 def half_handshakes(run):
     count, first = run.scale(100, 400), hello()
     run.sent, run.check = f"{count} times the first half of a ClientHello", run.expect_cut
     yield from drip(run, count, first[:len(first) // 2], lambda number, client: b"")
 
 
-@attack("tls", "handshakes that stop after the server's answer", "limits.handshake_timeout", persists=True)
+@attack("tls", "handshakes that stop after the server's flight", "limits.handshake_timeout", persists=True)
 def unfinished_handshakes(run):
     count, first = run.scale(100, 400), hello()
     run.sent, run.check = f"{count} times a ClientHello, nothing after it", run.expect_cut
@@ -64,7 +64,7 @@ def slow_handshakes(run):
     yield from drip(run, count, first[:1], lambda number, client: first[client.sent:client.sent + 1], pause=0.02)
 
 
-@attack("tls", "handshakes and then nothing", "limits.handshake_timeout", persists=True)
+@attack("tls", "silent connections after a handshake", "limits.handshake_timeout", persists=True)
 def silent_after_handshake(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} whole handshakes without a request", run.expect_cut
@@ -74,7 +74,7 @@ def silent_after_handshake(run):
         yield 0.02
 
 
-@attack("tls", "what is not TLS", "the handshake fails")
+@attack("tls", "invalid TLS data", "the handshake fails")
 def garbage(run):
     times, draw, first = run.scale(5, 100), random.Random(7), hello()
     run.seconds = 20.0
@@ -95,7 +95,7 @@ def garbage(run):
     # time-out.
 
 
-@attack("tls", "a ClientHello that says it has 16 MiB", "limits.handshake_timeout, OpenSSL's limit", persists=True)
+@attack("tls", "ClientHellos with a claimed size of 16 MiB", "limits.handshake_timeout, OpenSSL's limit", persists=True)
 def long_hello(run):
     count = run.scale(20, 100)
     run.sent, run.check = f"{count} ClientHellos of up to 16 MiB, as fast as they are taken", run.expect_cut
@@ -121,7 +121,7 @@ def renegotiation(run):
     run.expect(refused == count, f"{refused} of {count} were refused")
 
 
-@attack("tls", "large answers that are not read", "limits.idle_timeout", persists=True, memory=24 * 1024 * 1024)
+@attack("tls", "large responses that are not read", "limits.idle_timeout", persists=True, memory=24 * 1024 * 1024)
 def unread(run):
     count = run.scale(20, 200)
     run.sent, run.check = f"{count} requests for a file of 32 MiB, nothing is read", run.expect_cut

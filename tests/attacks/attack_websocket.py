@@ -33,7 +33,7 @@ def part(opcode, data=b""):
 
 # ── Incomplete messages ───────────────────────────────────────────────────────────────────────────
 
-@attack("websocket", "half-sent messages", "limits.request_timeout", persists=True)
+@attack("websocket", "incomplete messages", "limits.request_timeout", persists=True)
 def half_messages(run):
     count = run.scale(100, 400)
     run.sent = f"{count} frames of 60,000 bytes, the first 20"
@@ -41,7 +41,7 @@ def half_messages(run):
     yield from drip(run, count, frame(BINARY, b"x" * 60_000)[:20], b"")
 
 
-@attack("websocket", "half-sent large messages", "limits.partial_messages_bytes, limits.request_timeout",
+@attack("websocket", "incomplete large messages", "limits.partial_messages_bytes, limits.request_timeout",
         persists=True)
 def half_large_messages(run):
     count = run.scale(100, 400)
@@ -57,35 +57,35 @@ def slow_messages(run):
     yield from drip(run, count, frame(BINARY, b"x" * 60_000)[:20], b"x")
 
 
-@attack("websocket", "half-sent frame heads", "limits.request_timeout", persists=True)
+@attack("websocket", "incomplete frame headers", "limits.request_timeout", persists=True)
 def half_heads(run):
     count = run.scale(50, 400)
     run.sent, run.check = f"{count} first bytes of a frame", lambda: expect_codes(run, 1008)
     yield from drip(run, count, frame(TEXT, b"x")[:1], b"")
 
 
-@attack("websocket", "fragments without end, slowly", "limits.request_timeout", persists=True)
+@attack("websocket", "endless slow fragments", "limits.request_timeout", persists=True)
 def slow_fragments(run):
     count = run.scale(50, 400)
     run.sent, run.check = f"{count} messages, a part of a byte each 50 ms", lambda: expect_codes(run, 1008)
     yield from drip(run, count, part(TEXT, b"a"), part(CONTINUATION, b"b"))
 
 
-@attack("websocket", "empty fragments without end", "limits.request_timeout", persists=True)
+@attack("websocket", "endless empty fragments", "limits.request_timeout", persists=True)
 def empty_fragments(run):
     count = run.scale(10, 50)
     run.sent, run.check = f"{count} messages, empty parts as fast as they are taken", run.expect_cut
     yield from drip(run, count, part(TEXT), part(CONTINUATION) * 500, pause=0)
 
 
-@attack("websocket", "fragments without end, fast", "limits.message_bytes", persists=True)
+@attack("websocket", "endless fast fragments", "limits.message_bytes", persists=True)
 def fast_fragments(run):
     count = run.scale(50, 400)
     run.sent, run.check = f"{count} messages, parts of 1 KiB without end", run.expect_cut
     yield from drip(run, count, part(BINARY, b"x"), part(CONTINUATION, b"x" * 1024), pause=0)
 
 
-@attack("websocket", "handshakes that are never finished", "limits.handshake_timeout", persists=True)
+@attack("websocket", "incomplete upgrade requests", "limits.handshake_timeout", persists=True)
 def half_handshakes(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} upgrades without the last line", run.expect_cut
@@ -96,7 +96,7 @@ def half_handshakes(run):
         yield 0.02
 
 
-@attack("websocket", "large requests of WebSockets that stay", "limits.upgrade_requests_bytes")
+@attack("websocket", "large upgrade requests of open WebSockets", "limits.upgrade_requests_bytes")
 def large_upgrades(run):
     count, own, limit = 300, 2048, MIB
     head = UPGRADE[:-2] + b"X-Large: " + b"x" * 7000 + b"\r\n\r\n"
@@ -147,7 +147,7 @@ LIES = {
 }
 
 
-@attack("websocket", "frames that lie", "limits.message_bytes, RFC 6455")
+@attack("websocket", "malformed frames", "limits.message_bytes, RFC 6455")
 def lies(run):
     run.seconds = 20.0
     times = run.scale(2, 50)
@@ -164,7 +164,7 @@ def lies(run):
             yield 0
 
 
-@attack("websocket", "large messages", "limits.message_bytes", persists=True)
+@attack("websocket", "oversized messages", "limits.message_bytes", persists=True)
 def large_messages(run):
     count = run.scale(50, 400)
     run.sent, run.check = f"{count} messages of 1 MiB", lambda: expect_codes(run, 1009)
@@ -243,7 +243,7 @@ def unread_echoes(run):
         yield 0.01
 
 
-@attack("websocket", "slow readers of much", "limits.send_queue_bytes", persists=True)
+@attack("websocket", "application output that is not read", "limits.send_queue_bytes", persists=True)
 def slow_readers(run):
     count = run.scale(40, 200)
     run.sent = f"{count} clients are sent 60 MB each and read nothing"
@@ -257,7 +257,7 @@ def slow_readers(run):
 
 # ── Closing ───────────────────────────────────────────────────────────────────────────────────────
 
-@attack("websocket", "the server's close frame is never answered", "limits.close_timeout", persists=True)
+@attack("websocket", "unanswered close frames", "limits.close_timeout", persists=True)
 def unanswered_close(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} clients that are closed by their application", lambda: expect_codes(run, 4000)
@@ -270,14 +270,14 @@ def unanswered_close(run):
         yield 0.05
 
 
-@attack("websocket", "sockets that stay open after the close frames", "limits.close_timeout", persists=True)
+@attack("websocket", "connections that stay open after the close frames", "limits.close_timeout", persists=True)
 def half_closed(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} clients that close and then stay", lambda: expect_codes(run, 1000)
     yield from drip(run, count, frame(CLOSE, struct.pack("!H", 1000)), b"")
 
 
-@attack("websocket", "WebSockets that answer no ping", "limits.idle_timeout", persists=True)
+@attack("websocket", "WebSockets that do not answer pings", "limits.idle_timeout", persists=True)
 def silent(run):
     count = run.scale(100, 400)
     run.sent, run.check = f"{count} WebSockets, nothing else", run.expect_cut
@@ -287,7 +287,7 @@ def silent(run):
         yield 0.05
 
 
-@attack("websocket", "WebSockets that come and go", "nothing is kept of them")
+@attack("websocket", "short-lived WebSockets", "nothing is kept of them")
 def coming_and_going(run):
     run.seconds = run.scale(0.5, 5.0)
     count = 0

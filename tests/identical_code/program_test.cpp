@@ -236,7 +236,7 @@ class clerk : public troupe::actor {
   int on(right_question q) { return q.value + 2; }
 };
 
-TEST(identical_code, of_two_requests_gets_two_replies) {
+TEST(identical_code, of_two_request_types_gives_each_its_own_reply) {
   troupe::system system({.workers = 1});
   const auto it = system.spawn<clerk>();
   EXPECT_EQ(it.ask<left_question>(patience, 1).get().value(), 2);

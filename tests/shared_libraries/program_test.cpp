@@ -72,7 +72,7 @@ TEST_F(shared_libraries, know_which_handler_runs_on_the_thread) {
   EXPECT_TRUE(second.is_seen_as_sender(system, it));
 }
 
-TEST_F(shared_libraries, are_redirected_by_what_the_program_has_compiled) {
+TEST_F(shared_libraries, use_redirections_that_the_program_has_compiled) {
   troupe::pump here(system);
   const auto relief = system.spawn<shared::stand_in>();
   const auto full = system.spawn<greeter>(
@@ -84,7 +84,7 @@ TEST_F(shared_libraries, are_redirected_by_what_the_program_has_compiled) {
   EXPECT_EQ(second.ask_on_this_thread(full), "a stand-in greets second");
 }
 
-TEST(a_library, may_be_unloaded_when_the_system_is_gone) {
+TEST(shared_library, may_be_unloaded_after_the_system_is_destroyed) {
   for (int round = 0; round < 3; ++round) {
     void* const handle = ::dlopen(from_bin(TROUPE_TEST_THIRD).c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(handle, nullptr) << ::dlerror();

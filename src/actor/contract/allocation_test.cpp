@@ -240,7 +240,7 @@ class allocation : public of_allocations {
   }
 };
 
-TEST_F(allocation, of_a_state_machine_is_none_however_it_changes) {
+TEST_F(allocation, is_zero_for_all_transitions_of_a_state_machine) {
   system s{{.workers = 1}};
   const auto m = s.spawn<rounds>();
   EXPECT_EQ(least_of_some_rounds([&] {
@@ -252,7 +252,7 @@ TEST_F(allocation, of_a_state_machine_is_none_however_it_changes) {
   m.stop();
 }
 
-TEST_F(allocation, of_watching_and_no_longer_is_none) {
+TEST_F(allocation, is_zero_for_watch_and_unwatch) {
   system s{{.workers = 1}};
   const auto whom = s.spawn<answerer>();
   const auto who = s.spawn<watcher>();
@@ -264,7 +264,7 @@ TEST_F(allocation, of_watching_and_no_longer_is_none) {
             0u);
 }
 
-TEST_F(allocation, between_two_actors_on_one_worker_is_none) {
+TEST_F(allocation, is_zero_between_two_actors_on_one_worker) {
   check_between_actors<0>(1);
   check_between_actors<16>(1);
   check_between_actors<64>(1);
@@ -274,7 +274,7 @@ TEST_F(allocation, between_two_actors_on_one_worker_is_none) {
   check_between_actors<65'536>(1);
 }
 
-TEST_F(allocation, between_two_actors_on_two_workers_is_none) {
+TEST_F(allocation, is_zero_between_two_actors_on_two_workers) {
   check_between_actors<0>(2);
   check_between_actors<16>(2);
   check_between_actors<64>(2);
@@ -285,7 +285,7 @@ TEST_F(allocation, between_two_actors_on_two_workers_is_none) {
 }
 
 // With a limit: otherwise the memory in flight would depend on the speed of the two threads.
-TEST_F(allocation, from_a_thread_that_is_paused_again_and_again_is_none) {
+TEST_F(allocation, is_zero_for_a_thread_that_is_suspended_repeatedly) {
   const spawn_options options{.max_messages = 32};
   check_from_a_thread<0>(options, 20'000);
   check_from_a_thread<16>(options, 20'000);
@@ -296,21 +296,21 @@ TEST_F(allocation, from_a_thread_that_is_paused_again_and_again_is_none) {
   check_from_a_thread<65'536>(options, some<65'536>(20'000));
 }
 
-TEST_F(allocation, from_a_thread_that_is_refused_is_none) {
+TEST_F(allocation, is_zero_for_a_thread_whose_messages_are_refused) {
   check_from_a_thread<64>({.max_messages = 32, .on_full = overflow::refuse}, 20'000);
 }
 
-TEST_F(allocation, from_a_thread_that_drops_is_none) {
+TEST_F(allocation, is_zero_for_a_thread_whose_messages_are_dropped) {
   check_from_a_thread<64>({.max_messages = 32, .on_full = overflow::drop_newest}, 20'000);
 }
 
-TEST_F(allocation, from_a_thread_with_a_budget_is_none) {
+TEST_F(allocation, is_zero_for_a_thread_that_sends_within_a_budget) {
   spawn_options options{.max_messages = 32};
   options.memory_budget = budget{100'000};
   check_from_a_thread<64>(options, 20'000);
 }
 
-TEST_F(allocation, of_an_actor_that_is_paused_again_and_again_is_none) {
+TEST_F(allocation, is_zero_for_an_actor_that_is_suspended_repeatedly) {
   class flooder : public actor {
    public:
     flooder(ref<swallower<item>> to, event*& done) : to_(std::move(to)), done_(done) {}
@@ -341,7 +341,7 @@ TEST_F(allocation, of_an_actor_that_is_paused_again_and_again_is_none) {
   }
 }
 
-TEST_F(allocation, of_handlers_that_wait_again_and_again_is_none) {
+TEST_F(allocation, is_zero_for_handlers_that_wait_repeatedly) {
   class feeder : public actor {
    public:
     feeder(ref<swallower<item>> to, event*& done) : to_(std::move(to)), done_(done) {}
@@ -375,7 +375,7 @@ TEST_F(allocation, of_handlers_that_wait_again_and_again_is_none) {
   }
 }
 
-TEST_F(allocation, of_handlers_that_wait_for_channels_is_none) {
+TEST_F(allocation, is_zero_for_handlers_that_wait_for_channels) {
   struct give {
     int count;
   };
@@ -417,7 +417,7 @@ TEST_F(allocation, of_handlers_that_wait_for_channels_is_none) {
   }
 }
 
-TEST_F(allocation, of_handlers_that_begin_and_end_is_none) {
+TEST_F(allocation, is_zero_for_coroutine_handlers_that_start_and_finish) {
   class quick : public actor {
    public:
     explicit quick(event*& done) : done_(done) {}
@@ -445,7 +445,7 @@ TEST_F(allocation, of_handlers_that_begin_and_end_is_none) {
             0u);
 }
 
-TEST_F(allocation, of_questions_is_none) {
+TEST_F(allocation, is_zero_for_requests) {
   for (const unsigned workers : {1u, 2u}) {
     system s{{.workers = workers}};
     const auto a = s.spawn<asking_one>(s.spawn<answerer>(s.spawn<answerer>()));

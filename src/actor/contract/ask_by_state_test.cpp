@@ -53,7 +53,7 @@ class respondent : public actor {
 
 void fail(respondent&) { throw std::runtime_error("on purpose"); }
 
-TEST(contract, ask_of_a_starting_actor_is_answered_after_on_start) {
+TEST(contract, ask_of_a_starting_actor_gets_its_reply_after_on_start) {
   journal log;
   stage s;
   const auto a = s.spawn<respondent>(log);
@@ -81,7 +81,7 @@ TEST(contract, ask_of_a_starting_actor_that_is_stopped_now_is_stopped) {
   EXPECT_EQ(asked.get().error(), ask_error::stopped);
 }
 
-TEST(contract, ask_of_a_running_actor_is_answered_after_what_was_sent_before) {
+TEST(contract, ask_of_a_running_actor_gets_its_reply_after_earlier_messages) {
   journal log;
   stage s;
   const auto a = s.spawn<respondent>(log);
@@ -92,7 +92,7 @@ TEST(contract, ask_of_a_running_actor_is_answered_after_what_was_sent_before) {
   EXPECT_THAT(log.lines(), ElementsAre("on_start", "before", "asked"));
 }
 
-TEST(contract, ask_of_a_paused_actor_is_answered_when_it_goes_on) {
+TEST(contract, ask_of_a_suspended_actor_gets_its_reply_after_the_suspension) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -108,7 +108,7 @@ TEST(contract, ask_of_a_paused_actor_is_answered_when_it_goes_on) {
   EXPECT_THAT(log.lines(), ElementsAre("on_start", "asked"));
 }
 
-TEST(contract, ask_of_a_paused_actor_that_is_stopped_now_is_stopped) {
+TEST(contract, ask_of_a_suspended_actor_that_is_stopped_now_is_stopped) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -160,7 +160,7 @@ TEST(contract, ask_of_a_stopping_actor_whose_on_stop_throws_is_failed) {
   EXPECT_EQ(s.within->get().error(), ask_error::failed);
 }
 
-TEST(contract, ask_of_an_actor_that_ends_because_it_fails_is_failed) {
+TEST(contract, ask_of_an_actor_that_terminates_as_failed_is_failed) {
   journal log;
   stage on;
   const auto a = on.spawn<respondent>(log);
@@ -171,7 +171,7 @@ TEST(contract, ask_of_an_actor_that_ends_because_it_fails_is_failed) {
   EXPECT_EQ(behind.get().error(), ask_error::failed);
 }
 
-TEST(contract, ask_of_an_ended_actor_says_how_it_ended) {
+TEST(contract, ask_of_a_terminated_actor_reports_how_it_terminated) {
   journal log;
   stage s;
   const auto stopped = s.spawn<respondent>(log);

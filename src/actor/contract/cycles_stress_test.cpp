@@ -70,7 +70,7 @@ void come_by(notice_board& board, std::uint64_t seed, const atomic<bool>& is_ove
   }
 }
 
-TEST(cycles, of_random_graphs_all_end_and_nobody_who_is_held_does) {
+TEST(cycles, in_random_graphs_are_collected_and_referenced_actors_stay) {
   const std::uint64_t seed = std::random_device{}();
   std::cout << "seed " << seed << '\n';
   atomic<int> broken{0};
@@ -100,7 +100,7 @@ TEST(cycles, of_random_graphs_all_end_and_nobody_who_is_held_does) {
 }
 
 // Rings that terminate while another thread continually accesses their members.
-TEST(cycles, what_was_sent_through_a_weak_ref_is_handled_before_the_end) {
+TEST(cycles, handle_messages_sent_through_a_weak_ref_before_they_terminate) {
   constexpr int rounds = sanitized ? 3 : 10;
   constexpr int visits = 300;
   constexpr std::size_t members = 50;

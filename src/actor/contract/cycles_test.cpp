@@ -67,7 +67,7 @@ TEST(cycles, one_that_holds_itself_is_collected) {
   EXPECT_EQ(q.alive(), 0u);
 }
 
-TEST(cycles, what_is_reached_from_a_ring_that_is_held_stays) {
+TEST(cycles, actors_that_are_reachable_from_a_referenced_ring_stay) {
   quiet q;
   auto one = q.spawn_ring(3);
   auto other = q.spawn_ring(4);
@@ -84,7 +84,7 @@ TEST(cycles, what_is_reached_from_a_ring_that_is_held_stays) {
   EXPECT_EQ(q.alive(), 0u);
 }
 
-TEST(cycles, who_is_held_by_garbage_and_by_somebody_else_stays) {
+TEST(cycles, an_actor_that_garbage_and_an_outside_ref_hold_stays) {
   quiet q;
   auto ring = q.spawn_ring(2);
   const ref<node> held = q.spawn<node>();
@@ -96,7 +96,7 @@ TEST(cycles, who_is_held_by_garbage_and_by_somebody_else_stays) {
   EXPECT_EQ(held.send(act{}), delivery::accepted);
 }
 
-TEST(cycles, who_is_held_by_garbage_alone_and_lists_nothing_ends_by_its_last_reference) {
+TEST(cycles, an_actor_that_lists_nothing_terminates_with_its_garbage_holder) {
   quiet q;
   auto ring = q.spawn_ring(2);
   ring[0].send(entrust{q.spawn<secretive>()});
@@ -202,7 +202,7 @@ TEST(references, that_are_listed_twice_count_once) {
   EXPECT_EQ(held.send(act{}), delivery::accepted) << "it has two: this one, and had that one";
 }
 
-TEST(references, of_which_more_are_listed_than_there_are_collect_nobody) {
+TEST(references, that_are_listed_too_often_do_not_collect_a_referenced_actor) {
   std::vector<ref<node>> of_nobody;
   quiet q;
   of_nobody.push_back(q.spawn<node>());
@@ -219,7 +219,7 @@ TEST(references, of_which_more_are_listed_than_there_are_collect_nobody) {
   EXPECT_EQ(of_nobody[0].send(act{}), delivery::accepted);
 }
 
-TEST(references, an_exception_out_of_the_list_is_forgotten_and_what_was_listed_before_it_counts) {
+TEST(references, that_are_listed_before_an_exception_count) {
   quiet q;
   auto ring = q.spawn_ring(2);
   ring[0].send(act{[](node& me) {
@@ -285,7 +285,7 @@ TEST(cycles, a_timer_holds_a_ring_until_it_is_cancelled) {
   EXPECT_EQ(q.collect(), 2u);
 }
 
-TEST(cycles, a_handler_that_waits_holds_a_ring_until_it_goes_on) {
+TEST(cycles, a_suspended_handler_holds_a_ring_until_it_resumes) {
   quiet q;
   auto ring = q.spawn_ring(2);
   const ref<answerer> asked = q.spawn<answerer>();
@@ -298,7 +298,7 @@ TEST(cycles, a_handler_that_waits_holds_a_ring_until_it_goes_on) {
   EXPECT_EQ(q.collect(), 2u);
 }
 
-TEST(cycles, who_is_locked_by_a_weak_ref_while_the_search_looks_stays) {
+TEST(cycles, an_actor_that_a_weak_ref_locks_during_the_search_stays) {
   quiet q;
   auto ring = q.spawn_ring(3);
   ref<node> locked;
@@ -316,7 +316,7 @@ TEST(cycles, who_is_locked_by_a_weak_ref_while_the_search_looks_stays) {
   EXPECT_EQ(locked.send(act{}), delivery::accepted);
 }
 
-TEST(cycles, what_is_sent_while_the_search_looks_is_handled_afterwards) {
+TEST(cycles, a_message_that_is_sent_during_the_search_is_handled_afterwards) {
   quiet q;
   auto ring = q.spawn_ring(2);
   bool is_handled = false;
@@ -339,7 +339,7 @@ TEST(cycles, what_is_sent_while_the_search_looks_is_handled_afterwards) {
 
 // ── Suspects ──────────────────────────────────────────────────────────────────────────────────
 
-TEST(suspects, are_the_members_of_a_ring_that_cannot_be_collected) {
+TEST(unreachable_suspects, are_the_members_of_a_ring_that_cannot_be_collected) {
   quiet q;
   auto ring = q.spawn_ring(1);
   const auto middle = [&] {
@@ -363,7 +363,7 @@ TEST(suspects, are_the_members_of_a_ring_that_cannot_be_collected) {
   }
 }
 
-TEST(suspects, are_not_those_that_will_be_collected_or_have_something_to_do_or_are_held_by_such) {
+TEST(unreachable_suspects, exclude_garbage_and_busy_actors_and_actors_that_they_hold) {
   quiet q;
   q.spawn_ring(3).clear();
   const ref<node> busy = q.spawn<node>();
@@ -378,7 +378,7 @@ TEST(suspects, are_not_those_that_will_be_collected_or_have_something_to_do_or_a
   EXPECT_THAT(q.system.unreachable_suspects(), SizeIs(2)) << "the test holds them";
 }
 
-TEST(suspects, are_those_whose_timers_have_been_handled) {
+TEST(unreachable_suspects, include_actors_whose_timers_have_been_handled) {
   quiet q;
   const ref<secretive> one = q.spawn<secretive>();
   q.play();

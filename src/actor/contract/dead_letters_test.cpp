@@ -22,7 +22,7 @@ class taker : public actor {
   void on(const std::string&, address) {}
 };
 
-TEST(dead_letter, says_to_whom_it_went_and_of_which_type_it_was) {
+TEST(dead_letter, names_its_receiver_and_its_message_type) {
   stage s;
   const auto a = s.spawn<taker>();
   a.send(1);
@@ -40,7 +40,7 @@ TEST(dead_letter, says_to_whom_it_went_and_of_which_type_it_was) {
   EXPECT_THAT(types, ElementsAre("int", text, "int", text));
 }
 
-TEST(dead_letter, is_told_on_the_thread_that_sent_it_or_ended_its_receiver) {
+TEST(dead_letter, is_reported_on_the_thread_that_sent_it_or_terminated_its_receiver) {
   std::vector<std::thread::id> told;
   journal log;
   system s{{.workers = 1, .on_dead_letter = [&](const dead_letter&) {
@@ -95,7 +95,7 @@ TEST(dead_letter, may_be_sent_on_by_the_hook) {
   last.join();
 }
 
-TEST(dead_letter, that_the_hook_sends_on_in_vain_is_counted_and_not_told_again) {
+TEST(dead_letter, that_the_hook_sends_to_a_dead_actor_is_counted_but_not_reported) {
   journal log;
   ref<probe> office;
   int told = 0;
@@ -115,7 +115,7 @@ TEST(dead_letter, that_the_hook_sends_on_in_vain_is_counted_and_not_told_again) 
   EXPECT_EQ(s.statistics().dead_letters, 4u);
 }
 
-TEST(dead_letter, is_none_of_what_the_runtime_sends_itself) {
+TEST(dead_letter, is_never_a_message_of_the_runtime_itself) {
   journal log;
   stage s;
   auto a = s.spawn<probe>(log);
@@ -136,7 +136,7 @@ TEST(dead_letter, is_none_of_what_the_runtime_sends_itself) {
   EXPECT_THAT(s.told.dead_letters(), IsEmpty());
 }
 
-TEST(dead_letter, is_none_of_a_timers_message_that_ends_with_its_actor) {
+TEST(dead_letter, is_not_the_message_of_a_timer_that_ends_with_its_actor) {
   stage s;
   const auto a = s.spawn<taker>();
   a.send_after(1h, 1);

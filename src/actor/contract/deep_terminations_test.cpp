@@ -125,7 +125,7 @@ class speaks_up : public actor {
   delivery& became_;
 };
 
-TEST(termination, what_is_left_to_an_actor_that_nobody_refers_to_may_name_it) {
+TEST(termination, an_unhandled_message_may_hold_a_reference_to_its_own_receiver) {
   stage s;
   delivery became = delivery::accepted;
   s.spawn<speaks_up>(became).send(speaks_up::begin{});
@@ -138,7 +138,7 @@ TEST(termination, what_is_left_to_an_actor_that_nobody_refers_to_may_name_it) {
   EXPECT_NE(one, other) << "the slot went back once";
 }
 
-TEST(termination, who_hangs_over_a_message_that_was_left_is_named) {
+TEST(termination, is_incomplete_while_the_dead_letter_hook_blocks) {
   class ends_slowly : public actor {
    public:
     ends_slowly(event& stopping, event& go_on) : stopping_(stopping), go_on_(go_on) {}

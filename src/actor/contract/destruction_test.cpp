@@ -38,7 +38,7 @@ TEST(destruction, of_a_system_while_others_send) {
   }
 }
 
-TEST(destruction, of_a_system_just_after_another_thread_has_stopped_its_last_actor) {
+TEST(destruction, of_a_system_is_safe_just_after_another_thread_stops_its_last_actor) {
   for (int i = 0; i < rounds; ++i) {
     std::thread other;
     {
@@ -65,7 +65,7 @@ TEST(destruction, of_a_pump_while_others_send) {
   }
 }
 
-TEST(destruction, of_a_pump_just_after_another_thread_has_stopped_its_last_actor) {
+TEST(destruction, of_a_pump_is_safe_just_after_another_thread_stops_its_last_actor) {
   class flagged : public actor {
    public:
     explicit flagged(bool& gone) : gone_(gone) {}

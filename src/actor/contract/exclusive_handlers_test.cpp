@@ -40,7 +40,7 @@ TEST(exclusive_task, nothing_else_is_handled_while_it_waits) {
   EXPECT_THAT(log.lines(), ElementsAre("begins", "goes on", "ends", "first", "second", "third"));
 }
 
-TEST(exclusive_task, other_handlers_that_could_go_on_wait_for_it) {
+TEST(exclusive_task, delays_other_suspended_handlers_until_it_finishes) {
   journal log;
   stage on;
   const auto other = on.spawn<oracle>();
@@ -96,7 +96,7 @@ class selfish : public actor {
   journal& log_;
 };
 
-TEST(exclusive_task, does_not_wait_for_room_in_its_own_mailbox) {
+TEST(exclusive_task, does_not_wait_for_space_in_the_mailbox_of_its_own_actor) {
   journal log;
   troupe::system system;
   const auto it = system.spawn<selfish>({.max_messages = 1}, log);

@@ -32,7 +32,8 @@ class depot : public actor {
   int& handled_;
 };
 
-TEST(failed_allocation, for_a_message_that_the_mailbox_cannot_count_leaves_nothing_in_the_overdraft) {
+TEST(failed_allocation,
+     for_a_message_that_the_mailbox_cannot_count_leaves_nothing_in_the_overdraft) {
   constexpr std::size_t beyond_counting = 20'000'000;
   int handled = 0;
   recorder told;
@@ -90,7 +91,7 @@ class linked : public actor {
   using actor::link;
 };
 
-TEST(failed_allocation, for_a_link_leaves_none_of_its_ends) {
+TEST(failed_allocation, for_a_link_leaves_neither_actor_linked) {
   stage s;
   for (std::uint64_t which = 1;; ++which) {
     const auto one = s.spawn<linked>();

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 void fail(probe&) { throw std::runtime_error("broken"); }
 
-TEST(contract, exception_out_of_on_start_ends_the_actor_as_failed) {
+TEST(contract, exception_from_on_start_terminates_the_actor_as_failed) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(
@@ -36,7 +36,7 @@ TEST(contract, exception_out_of_on_start_ends_the_actor_as_failed) {
   EXPECT_EQ(s.system.statistics().failures, 1u);
 }
 
-TEST(contract, exception_out_of_a_handler_ends_the_actor_as_failed) {
+TEST(contract, exception_from_a_handler_terminates_the_actor_as_failed) {
   journal log;
   stage s;
   const auto a =
@@ -58,7 +58,7 @@ TEST(contract, exception_out_of_a_handler_ends_the_actor_as_failed) {
   EXPECT_EQ(s.told.dead_letters().size(), 2u);
 }
 
-TEST(contract, exception_out_of_on_stop_is_reported_and_the_actor_ends_as_failed) {
+TEST(contract, exception_from_on_stop_is_reported_and_the_actor_terminates_as_failed) {
   journal log;
   stage s;
   const auto w = s.spawn<probe>(log);
@@ -77,7 +77,7 @@ TEST(contract, exception_out_of_on_stop_is_reported_and_the_actor_ends_as_failed
   EXPECT_EQ(failures[0].what, "broken");
 }
 
-TEST(contract, exception_out_of_on_stop_of_an_unreachable_actor_ends_it_as_failed) {
+TEST(contract, exception_from_on_stop_of_an_unreachable_actor_terminates_it_as_failed) {
   journal log;
   stage s;
   s.spawn<probe>(log, steps{.at_stop = fail});
@@ -101,7 +101,7 @@ TEST(failure, ends_that_actor_and_no_other_one) {
   EXPECT_EQ(told.failures().size(), 101u);
 }
 
-TEST(failure, is_told_to_the_system_first_and_then_to_everyone_who_watches) {
+TEST(failure, is_reported_to_the_system_first_and_then_to_monitoring_actors) {
   journal log;
   system s{{.workers = 1, .on_failure = [&](const failure& f) {
               log.write("on_failure: " + std::string(f.what));

@@ -148,7 +148,7 @@ TEST(handlers, may_be_const_and_noexcept_and_return_something) {
   EXPECT_THAT(log.lines(), ElementsAre("const", "noexcept", "returns"));
 }
 
-TEST(handlers, are_told_the_sender_if_they_ask) {
+TEST(handlers, receive_the_sender_if_they_take_an_address) {
   class asker : public actor {
    public:
     explicit asker(std::vector<address>& senders) : senders_(senders) {}

@@ -83,7 +83,7 @@ TEST(contract, join_of_a_stopping_actor_waits) {
   EXPECT_THAT(end.lines, ElementsAre("destroyed"));
 }
 
-TEST(contract, join_of_an_ended_actor_returns_the_reason_at_once) {
+TEST(contract, join_of_a_terminated_actor_returns_the_exit_reason_at_once) {
   journal log;
   stage s;
   const auto stopped = s.spawn<probe>(log);
@@ -103,7 +103,7 @@ TEST(contract, join_of_an_ended_actor_returns_the_reason_at_once) {
             exit_reason::stopped);
 }
 
-TEST(join, with_a_deadline_returns_the_reason_if_it_comes_first) {
+TEST(join, with_a_deadline_returns_the_reason_if_the_actor_terminates_first) {
   journal log;
   system s{{.workers = 2}};
   const auto a = s.spawn<probe>(log);
@@ -129,7 +129,7 @@ TEST(join, with_the_longest_time_waits_for_the_end) {
   EXPECT_EQ(a.join_for(duration::max()), exit_reason::stopped);
 }
 
-TEST(join, many_threads_hear_of_one_end) {
+TEST(join, by_many_threads_returns_in_all_of_them) {
   for (int round = 0; round < 50; ++round) {
     journal log;
     system s{{.workers = 1}};
@@ -196,7 +196,7 @@ TEST(join, in_a_handler_on_a_pump_is_a_logic_error) {
   EXPECT_EQ(a.join(), exit_reason::stopped);
 }
 
-TEST(join, in_a_handler_on_a_thread_of_its_own_waits) {
+TEST(join, in_a_handler_that_has_its_own_thread_waits) {
   journal log;
   system s{{.workers = 1}};
   const auto target = s.spawn<probe>(log);

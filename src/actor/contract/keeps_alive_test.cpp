@@ -101,7 +101,7 @@ TEST(contract, a_timer_of_send_every_keeps_an_actor_alive_until_it_is_cancelled)
   EXPECT_EQ(log.lines().back(), "destroyed");
 }
 
-TEST(contract, its_turn_keeps_an_actor_alive) {
+TEST(contract, its_current_turn_keeps_an_actor_alive) {
   journal log;
   stage s;
   auto a = s.spawn<probe>(log);
@@ -208,7 +208,7 @@ TEST(contract, watching_does_not_keep_an_actor_alive) {
   EXPECT_THAT(log.lines(), ElementsAre("destroyed"));
 }
 
-TEST(contract, two_that_watch_each_other_end) {
+TEST(contract, two_actors_that_watch_each_other_terminate) {
   journal log;
   stage s;
   auto a = s.spawn<probe>(log);

@@ -98,7 +98,7 @@ TEST(message_lifetime, ends_with_an_actor_that_does_not_handle_it_any_more) {
   EXPECT_EQ(s.told.dead_letters().size(), 10u);
 }
 
-TEST(message_lifetime, is_over_before_the_system_is) {
+TEST(message_lifetime, ends_before_the_system_is_destroyed) {
   int handled = 0;
   {
     system s{{.workers = 2}};
@@ -143,7 +143,7 @@ TEST(message_lifetime, does_not_begin_if_its_move_throws) {
   EXPECT_EQ(parcel::alive_now(), 0);
 }
 
-TEST(message_lifetime, fails_the_actor_if_handing_it_over_throws) {
+TEST(message_lifetime, fails_the_actor_if_the_move_into_the_handler_throws) {
   int handled = 0;
   stage s;
   const auto a = s.spawn<by_value>(handled);
@@ -188,7 +188,7 @@ TEST(message_lifetime, of_one_that_holds_a_reference_to_its_receiver_ends_too) {
   EXPECT_EQ(log.lines().size(), 2u) << "the last reference was in a dead letter";
 }
 
-TEST(message_lifetime, of_one_whose_destructor_sends_is_over_in_time) {
+TEST(message_lifetime, of_a_message_whose_destructor_sends_always_ends) {
   struct tells {
     explicit tells(ref<probe> heir) : whom(std::move(heir)) {}
     tells(tells&&) noexcept = default;

@@ -37,7 +37,7 @@ struct theatre : seen, stage {
   ref<watcher> w = spawn<watcher>(downs);
 };
 
-TEST(contract, watch_of_a_starting_actor_tells_at_the_end) {
+TEST(contract, watch_of_a_starting_actor_sends_down_when_it_terminates) {
   theatre t;
   const auto a = t.spawn<probe>(t.log);
   t.w.send(ref{a});
@@ -55,7 +55,7 @@ TEST(contract, watch_of_a_starting_actor_tells_at_the_end) {
   }
 }
 
-TEST(contract, watch_during_on_start_tells_at_the_end) {
+TEST(contract, watch_during_on_start_sends_down_when_the_actor_terminates) {
   event in_on_start;
   event go_on;
   theatre t;
@@ -76,7 +76,7 @@ TEST(contract, watch_during_on_start_tells_at_the_end) {
   EXPECT_EQ(t.downs[0].reason, exit_reason::stopped_now);
 }
 
-TEST(contract, watch_of_a_running_actor_tells_at_the_end_why_and_what_was_left) {
+TEST(contract, watch_of_a_running_actor_sends_down_with_its_reason_when_it_terminates) {
   theatre t;
   const auto a = t.spawn<probe>(t.log);
   t.play();
@@ -98,7 +98,7 @@ TEST(contract, watch_of_a_running_actor_tells_at_the_end_why_and_what_was_left) 
   }
 }
 
-TEST(contract, watch_of_a_stopping_actor_tells_at_the_end) {
+TEST(contract, watch_of_a_stopping_actor_sends_down_when_it_terminates) {
   event in_on_stop;
   event go_on;
   theatre t;
@@ -121,7 +121,7 @@ TEST(contract, watch_of_a_stopping_actor_tells_at_the_end) {
   EXPECT_EQ(t.downs[1].reason, exit_reason::stopped);
 }
 
-TEST(contract, watch_of_an_ended_actor_through_a_ref_tells_at_once_why) {
+TEST(contract, watch_of_a_terminated_actor_through_a_ref_sends_its_reason_at_once) {
   theatre t;
   const auto stopped = t.spawn<probe>(t.log);
   const auto stopped_now = t.spawn<probe>(t.log);
@@ -139,7 +139,7 @@ TEST(contract, watch_of_an_ended_actor_through_a_ref_tells_at_once_why) {
   EXPECT_EQ(t.downs[2].reason, exit_reason::failed);
 }
 
-TEST(contract, watch_of_an_ended_actor_through_an_address_tells_at_once_unknown) {
+TEST(contract, watch_of_a_terminated_actor_through_an_address_sends_unknown_at_once) {
   theatre t;
   auto a = t.spawn<probe>(t.log);
   const address kept = a;
@@ -160,7 +160,7 @@ TEST(contract, watch_of_an_ended_actor_through_an_address_tells_at_once_unknown)
   }
 }
 
-TEST(contract, watch_of_nobody_tells_at_once_unknown) {
+TEST(contract, watch_of_an_empty_address_sends_unknown_at_once) {
   theatre t;
   t.w.send(address{});
   t.play();
@@ -169,7 +169,7 @@ TEST(contract, watch_of_nobody_tells_at_once_unknown) {
   EXPECT_EQ(t.downs[0].reason, exit_reason::unknown);
 }
 
-TEST(watch, tells_once_for_each_call) {
+TEST(watch, notifies_once_per_call) {
   theatre t;
   const auto a = t.spawn<probe>(t.log);
   for (int i = 0; i < 5; ++i) t.w.send(a.address());
@@ -179,7 +179,7 @@ TEST(watch, tells_once_for_each_call) {
   EXPECT_EQ(t.downs.size(), 5u);
 }
 
-TEST(watch, tells_every_watcher_once) {
+TEST(watch, notifies_every_monitoring_actor_once) {
   theatre t;
   const auto a = t.spawn<probe>(t.log);
   std::vector<ref<watcher>> all;
@@ -193,7 +193,7 @@ TEST(watch, tells_every_watcher_once) {
   EXPECT_EQ(t.downs.size(), 100u);
 }
 
-TEST(watch, tells_that_an_actor_became_unreachable) {
+TEST(watch, reports_that_an_actor_became_unreachable) {
   theatre t;
   auto a = t.spawn<probe>(t.log);
   t.w.send(a.address());
@@ -204,7 +204,7 @@ TEST(watch, tells_that_an_actor_became_unreachable) {
   EXPECT_EQ(t.downs[0].reason, exit_reason::unreachable);
 }
 
-TEST(watch, by_an_actor_that_ended_first_tells_nobody) {
+TEST(watch, by_an_actor_that_has_terminated_sends_nothing) {
   theatre t;
   const auto a = t.spawn<probe>(t.log);
   t.w.send(a.address());
@@ -234,7 +234,7 @@ TEST(watch, without_a_handler_for_down_is_a_logic_error) {
   EXPECT_THAT(s.told.failures(), IsEmpty());
 }
 
-TEST(watch, may_be_answered_by_a_handler_that_asks_for_the_sender) {
+TEST(watch, notifies_a_handler_that_takes_the_sender) {
   class asker : public actor {
    public:
     explicit asker(journal& log) : log_(log) {}

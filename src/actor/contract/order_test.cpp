@@ -36,7 +36,7 @@ class listener : public actor {
   int left_;
 };
 
-TEST(order, from_each_thread_is_as_sent) {
+TEST(message_order, from_each_thread_is_as_sent) {
   constexpr int senders = 4;
   constexpr int each = sanitized ? 3'000 : 20'000;
   system s{{.workers = 2}};
@@ -51,7 +51,7 @@ TEST(order, from_each_thread_is_as_sent) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(order, from_each_actor_is_as_sent_wherever_they_run) {
+TEST(message_order, from_each_actor_is_as_sent_wherever_they_run) {
   struct go {};
   // Sends a few on each of its turns, so that it moves between workers.
   class talker : public actor {
@@ -86,7 +86,7 @@ TEST(order, from_each_actor_is_as_sent_wherever_they_run) {
 }
 
 // A sends to B and then to C; C, because of that, to B. B must receive A's message first.
-TEST(order, is_causal) {
+TEST(message_order, is_causal) {
   struct first {
     int round;
   };
@@ -144,7 +144,7 @@ TEST(order, is_causal) {
   }
 }
 
-TEST(order, stop_is_a_message_like_others_and_stop_now_overtakes_all) {
+TEST(message_order, stop_is_a_message_like_others_and_stop_now_overtakes_all) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log);
@@ -162,7 +162,7 @@ TEST(order, stop_is_a_message_like_others_and_stop_now_overtakes_all) {
   EXPECT_EQ(b.join(), exit_reason::stopped_now);
 }
 
-TEST(order, down_comes_after_everything_else_that_the_ended_actor_had_sent) {
+TEST(message_order, down_arrives_after_all_messages_of_the_terminated_actor) {
   class dying : public actor {
    public:
     explicit dying(ref<probe> heir) : heir_(std::move(heir)) {}

@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 
 const spawn_options alone{.where = own_thread};
 
-TEST(own_thread, gives_all_turns_on_one_thread_that_nobody_shares) {
+TEST(own_thread, runs_all_turns_of_one_actor_and_of_no_other) {
   journal log;
   system s{{.workers = 1}};
   std::array<std::set<std::thread::id>, 3> seen;
@@ -85,7 +85,7 @@ TEST(own_thread, ends_with_its_actor) {
   EXPECT_TRUE(eventually([&] { return s.statistics().own_threads == 0; }));
 }
 
-TEST(own_thread, is_gone_if_the_constructor_throws) {
+TEST(own_thread, exits_if_the_constructor_throws) {
   class impossible : public actor {
    public:
     impossible() { throw std::runtime_error("impossible"); }

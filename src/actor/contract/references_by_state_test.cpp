@@ -25,7 +25,7 @@ ref<probe> watch_over(stage& s, journal& log, const address& whom) {
   return w;
 }
 
-TEST(contract, last_reference_to_a_starting_actor_goes_and_it_stays_until_all_is_done) {
+TEST(contract, releasing_the_last_reference_to_a_starting_actor_lets_it_finish_first) {
   journal log;
   stage s;
   auto a = s.spawn<probe>(log, steps{.at_start =
@@ -49,7 +49,7 @@ TEST(contract, last_reference_to_a_starting_actor_goes_and_it_stays_until_all_is
                           "on_stop", "destroyed", "down: unreachable"));
 }
 
-TEST(contract, last_reference_to_a_running_actor_goes_and_it_ends_as_unreachable) {
+TEST(contract, releasing_the_last_reference_to_a_running_actor_makes_it_unreachable) {
   journal log;
   stage s;
   auto a = s.spawn<probe>(log, steps{.at_stop = [&](probe&) { log.write("on_stop"); }});
@@ -61,7 +61,7 @@ TEST(contract, last_reference_to_a_running_actor_goes_and_it_ends_as_unreachable
   EXPECT_THAT(log.lines(), ElementsAre("sent before", "on_stop", "destroyed", "down: unreachable"));
 }
 
-TEST(contract, last_reference_to_a_running_actor_goes_and_it_stays_for_its_timers) {
+TEST(contract, releasing_the_last_reference_to_a_running_actor_waits_for_its_timers) {
   journal log;
   stage s;
   auto a = s.spawn<probe>(log);
@@ -76,7 +76,7 @@ TEST(contract, last_reference_to_a_running_actor_goes_and_it_stays_for_its_timer
   EXPECT_THAT(log.lines(), ElementsAre("timer", "destroyed", "down: unreachable"));
 }
 
-TEST(contract, last_reference_to_a_stopping_actor_goes_without_effect) {
+TEST(contract, releasing_the_last_reference_to_a_stopping_actor_has_no_effect) {
   journal log;
   stage s;
   ref<probe> a;
@@ -89,7 +89,7 @@ TEST(contract, last_reference_to_a_stopping_actor_goes_without_effect) {
   EXPECT_THAT(log.lines(), ElementsAre("destructor", "destroyed", "down: stopped"));
 }
 
-TEST(contract, last_reference_to_an_ended_actor_goes_and_its_memory_is_used_again) {
+TEST(contract, releasing_the_last_reference_to_a_terminated_actor_frees_its_memory) {
   class plain : public actor {};
   // "4f3a80.2": the slot, and which of its actors.
   const auto slot = [](const ref<plain>& of) {
@@ -167,7 +167,7 @@ TEST(contract, weak_ref_lock_of_a_stopping_actor_is_empty) {
   EXPECT_THAT(log.lines(), ElementsAre("empty", "empty", "destroyed"));
 }
 
-TEST(contract, weak_ref_lock_of_an_ended_actor_is_empty) {
+TEST(contract, weak_ref_lock_of_a_terminated_actor_is_empty) {
   journal log;
   stage s;
   auto a = s.spawn<probe>(log);

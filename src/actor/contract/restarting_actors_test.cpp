@@ -93,7 +93,7 @@ struct restarting : restarting_history, stage {
   ref<numbered> it;
 };
 
-TEST(contract, send_to_a_restarting_actor_is_handled_by_its_next_object) {
+TEST(contract, send_to_a_restarting_actor_is_handled_by_its_next_incarnation) {
   restarting on;
   EXPECT_EQ(on.it.send(note{"sent"}), delivery::accepted);
   on.play();
@@ -102,7 +102,7 @@ TEST(contract, send_to_a_restarting_actor_is_handled_by_its_next_object) {
   EXPECT_THAT(on.past.log.lines(), ElementsAre("sent 2"));
 }
 
-TEST(contract, send_to_a_full_mailbox_of_a_restarting_actor_does_not_fail_its_next_object) {
+TEST(contract, send_to_a_full_restarting_actor_does_not_fail_its_next_incarnation) {
   restarting on({.max_messages = 2, .on_full = overflow::fail_receiver});
   EXPECT_EQ(on.it.send(note{"one"}), delivery::accepted);
   EXPECT_EQ(on.it.send(note{"two"}), delivery::accepted);
@@ -112,14 +112,14 @@ TEST(contract, send_to_a_full_mailbox_of_a_restarting_actor_does_not_fail_its_ne
   EXPECT_THAT(on.past.ends.lines(), ElementsAre("failed: why not"));
 }
 
-TEST(contract, ask_of_a_restarting_actor_is_answered_by_its_next_object) {
+TEST(contract, ask_of_a_restarting_actor_gets_the_reply_of_its_next_incarnation) {
   restarting on;
   auto answer = on.it.ask<number>(patience);
   on.begin();
   EXPECT_EQ(std::move(answer).get().value(), 2);
 }
 
-TEST(contract, ask_of_a_restarting_actor_that_does_not_come_back_fails) {
+TEST(contract, ask_of_a_restarting_actor_that_terminates_for_good_fails) {
   restarting on;
   auto answer = on.it.ask<number>(patience);
   EXPECT_TRUE(end_for_good(detail::ref_access::block(on.it), exit_reason::failed));
@@ -142,7 +142,7 @@ TEST(contract, timer_cancel_at_a_restarting_actor_cancels) {
   EXPECT_FALSE(armed.cancel());
 }
 
-TEST(contract, stop_of_a_restarting_actor_is_handled_by_its_next_object) {
+TEST(contract, stop_of_a_restarting_actor_is_handled_by_its_next_incarnation) {
   restarting on;
   on.it.stop();
   on.play();
@@ -168,7 +168,7 @@ TEST(contract, stop_that_is_overtaken_when_it_has_been_handled_is_not_forgotten)
   EXPECT_EQ(on.past.objects, 2);
 }
 
-TEST(contract, stop_now_of_a_restarting_actor_ends_it) {
+TEST(contract, stop_now_of_a_restarting_actor_terminates_it) {
   restarting on;
   on.it.send(note{"left"});
   on.it.stop_now();
@@ -178,7 +178,7 @@ TEST(contract, stop_now_of_a_restarting_actor_ends_it) {
   EXPECT_FALSE(on.begin());
 }
 
-TEST(contract, an_exception_out_of_the_constructor_of_a_restarting_actor_restarts_it) {
+TEST(contract, an_exception_from_the_constructor_of_a_restarting_actor_restarts_it) {
   restarting on;
   on.past.next_fails = true;
   on.begin();
@@ -188,7 +188,7 @@ TEST(contract, an_exception_out_of_the_constructor_of_a_restarting_actor_restart
   EXPECT_THAT(on.past.log.lines(), ElementsAre("sent 3"));
 }
 
-TEST(contract, watch_of_a_restarting_actor_is_told_when_it_ends_for_good) {
+TEST(contract, watch_of_a_restarting_actor_sends_down_when_it_terminates_for_good) {
   restarting on;
   journal log;
   const auto watcher = on.system.spawn<probe>(log);
@@ -210,7 +210,7 @@ TEST(contract, weak_ref_lock_of_a_restarting_actor_gives_a_ref) {
   EXPECT_TRUE(weak_ref<numbered>(on.it).lock());
 }
 
-TEST(contract, join_of_a_restarting_actor_waits_for_its_end) {
+TEST(contract, join_of_a_restarting_actor_waits_until_it_terminates) {
   restarting on;
   EXPECT_FALSE(on.it.join_for(1ms));
   on.begin();
@@ -218,7 +218,7 @@ TEST(contract, join_of_a_restarting_actor_waits_for_its_end) {
   EXPECT_EQ(on.it.join(), exit_reason::stopped);
 }
 
-TEST(contract, the_last_reference_to_a_restarting_actor_goes_and_it_ends_after_its_restart) {
+TEST(contract, the_last_reference_to_a_restarting_actor_is_that_of_its_supervisor) {
   restarting on;
   detail::control_block& block = detail::ref_access::block(on.it);
   block.hold();  // the supervisor's
@@ -242,7 +242,7 @@ TEST(contract, shutdown_with_a_restarting_actor_leaves_it_to_its_supervisor_and_
   EXPECT_TRUE(on.system.shutdown(patience).complete());
 }
 
-TEST(contract, only_one_decides_what_becomes_of_a_restarting_actor) {
+TEST(contract, a_restarting_actor_is_restarted_or_terminated_exactly_once) {
   restarting on;
   detail::control_block& block = detail::ref_access::block(on.it);
   EXPECT_TRUE(begin_incarnation(block));

@@ -68,7 +68,7 @@ bool falls_to(std::size_t bytes) {
 
 constexpr std::size_t little = 3'000'000;
 
-TEST(memory, what_a_backlog_needed_goes_back) {
+TEST(returned_memory, of_a_handled_backlog_is_returned) {
   system_options options;
   options.workers = 1;
   system all{options};
@@ -77,7 +77,7 @@ TEST(memory, what_a_backlog_needed_goes_back) {
   EXPECT_TRUE(falls_to(before + little)) << pool_used().resident;
 }
 
-TEST(memory, goes_back_while_the_system_goes_on_working) {
+TEST(returned_memory, is_returned_while_the_system_keeps_working) {
   system_options options;
   options.workers = 1;
   system all{options};
@@ -89,7 +89,7 @@ TEST(memory, goes_back_while_the_system_goes_on_working) {
   busy.stop();
 }
 
-TEST(memory, of_two_systems_the_one_that_stays_gives_it_back) {
+TEST(returned_memory, of_two_systems_the_one_that_stays_gives_it_back) {
   system_options options;
   options.workers = 1;
   auto first = std::make_unique<system>(options);

@@ -158,7 +158,7 @@ TEST(timer, that_is_cancelled_while_its_message_is_copied_keeps_that_until_then_
   }
 }
 
-TEST(timer, periods_that_nobody_could_handle_are_counted) {
+TEST(timer, periods_that_the_actor_could_not_handle_are_counted) {
   int rings = 0;
   std::function<void()> nothing;
   stage on;

@@ -208,7 +208,7 @@ TEST(scheduling, two_that_flood_each_other_do_not_starve_whom_an_actor_sends_to)
   }
 }
 
-TEST(scheduling, one_that_sends_to_itself_for_ever_does_not_starve_others) {
+TEST(scheduling, an_actor_that_keeps_sending_to_itself_does_not_starve_others) {
   class busy : public actor {
    public:
     void on(int i) { self(this).send(i); }
@@ -221,7 +221,7 @@ TEST(scheduling, one_that_sends_to_itself_for_ever_does_not_starve_others) {
 }
 
 // Both have all their messages before the only worker schedules either.
-TEST(scheduling, a_turn_ends_after_as_many_messages_as_it_is_told) {
+TEST(scheduling, a_turn_ends_after_the_configured_number_of_messages) {
   class writer : public actor {
    public:
     writer(char sign, std::string& into) : sign_(sign), into_(into) {}
@@ -257,7 +257,7 @@ TEST(scheduling, a_turn_ends_after_as_many_messages_as_it_is_told) {
 
 // The requests that the monitor, a timeline or a group makes while a handler runs; here the handler
 // makes them.
-TEST(scheduling, a_turn_that_is_asked_to_end_ends_behind_its_message_whatever_that_has_done) {
+TEST(scheduling, a_turn_that_is_asked_to_end_ends_after_its_current_message) {
   struct begin {};
   class other : public actor {
    public:

@@ -128,7 +128,7 @@ TEST(contract, send_to_a_stopping_actor_from_another_thread_is_accepted_too) {
   EXPECT_THAT(log.lines(), ElementsAre("destroyed"));
 }
 
-TEST(contract, send_to_an_ended_actor_is_refused_and_a_dead_letter) {
+TEST(contract, send_to_a_terminated_actor_is_refused_and_a_dead_letter) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log);
@@ -145,7 +145,7 @@ TEST(contract, send_to_an_ended_actor_is_refused_and_a_dead_letter) {
   EXPECT_THAT(log.lines(), ElementsAre("destroyed"));
 }
 
-TEST(contract, send_to_an_actor_of_a_system_that_is_gone_is_refused) {
+TEST(contract, send_to_an_actor_of_a_destroyed_system_is_refused) {
   journal log;
   ref<probe> left_over;
   {

@@ -79,7 +79,7 @@ TEST(contract, shutdown_waits_for_a_stopping_actor) {
   EXPECT_THAT(log.lines(), ElementsAre("destroyed"));
 }
 
-TEST(contract, shutdown_with_only_ended_actors_is_complete_at_once) {
+TEST(contract, shutdown_with_only_terminated_actors_is_complete_at_once) {
   journal log;
   system s{{.workers = 1}};
   const auto a = s.spawn<probe>(log);
@@ -106,7 +106,7 @@ struct hanging {
   }
 };
 
-TEST(shutdown, report_names_who_hangs_in_which_handler) {
+TEST(shutdown, report_names_a_blocked_actor_and_its_handler) {
   journal log;
   hanging h;
   system s{{.workers = 2}};
@@ -131,7 +131,7 @@ TEST(shutdown, report_names_who_hangs_in_which_handler) {
   EXPECT_EQ(stuck.join(), exit_reason::stopped);
 }
 
-TEST(shutdown, report_names_the_message_of_a_timer_that_somebody_hangs_in) {
+TEST(shutdown, report_names_the_timer_message_that_a_blocked_actor_handles) {
   journal log;
   hanging h;
   system s{{.workers = 1}};
@@ -143,7 +143,7 @@ TEST(shutdown, report_names_the_message_of_a_timer_that_somebody_hangs_in) {
   h.go_on.set();
 }
 
-TEST(shutdown, report_names_who_hangs_in_on_start) {
+TEST(shutdown, report_names_an_actor_that_is_blocked_in_on_start) {
   journal log;
   hanging h;
   system s{{.workers = 1}};
@@ -156,7 +156,7 @@ TEST(shutdown, report_names_who_hangs_in_on_start) {
   h.go_on.set();
 }
 
-TEST(shutdown, report_names_who_hangs_in_its_destructor) {
+TEST(shutdown, report_names_an_actor_that_is_blocked_in_its_destructor) {
   journal log;
   hanging h;
   system s{{.workers = 1}};
@@ -169,7 +169,7 @@ TEST(shutdown, report_names_who_hangs_in_its_destructor) {
   h.go_on.set();
 }
 
-TEST(shutdown, report_names_whose_pump_nobody_pumps) {
+TEST(shutdown, report_names_an_actor_whose_pump_does_not_run) {
   journal log;
   stage s;
   const auto stuck = s.spawn<probe>(log);
@@ -194,7 +194,7 @@ TEST(shutdown, stops_idle_actors_on_threads_of_their_own_and_on_pumps) {
   for (const auto& each : {own, bound, pooled}) EXPECT_EQ(each.join(), exit_reason::stopped);
 }
 
-TEST(shutdown, reaches_actors_that_nobody_references_but_timers) {
+TEST(shutdown, reaches_actors_that_only_timers_keep_alive) {
   journal log;
   system s{{.workers = 1}};
   s.spawn<probe>(log).send_after(1h, note{"never"});
@@ -234,7 +234,7 @@ TEST(shutdown, is_not_outrun_by_actors_that_spawn_others) {
   EXPECT_EQ(s.statistics().actors_alive, 0u);
 }
 
-TEST(shutdown, races_spawn_and_none_is_left_running) {
+TEST(shutdown, leaves_no_actor_running_that_is_spawned_at_the_same_time) {
   class plain : public actor {};
   for (int round = 0; round < 30; ++round) {
     system s{{.workers = 2}};
@@ -320,7 +320,7 @@ class stderr_reader {
   int read_ = -1;
 };
 
-TEST(system_destructor, reports_who_hangs_and_waits_if_that_was_chosen) {
+TEST(system_destructor, reports_blocked_actors_and_waits_with_hang_policy_wait) {
   journal log;
   stderr_reader errors;
   hanging h;
@@ -340,7 +340,7 @@ TEST(system_destructor, reports_who_hangs_and_waits_if_that_was_chosen) {
   EXPECT_THAT(log.lines(), ElementsAre("destroyed"));
 }
 
-TEST(system_destructor, discards_a_backlog_after_its_deadline_and_says_how_much_it_was) {
+TEST(system_destructor, discards_a_backlog_after_its_deadline_and_reports_its_size) {
   journal log;
   stderr_reader errors;
   hanging h;
@@ -373,7 +373,7 @@ void end_with_somebody_hanging() {
   h.hangs.wait();
 }
 
-TEST(system_destructor_death_test, reports_who_hangs_and_terminates) {
+TEST(system_destructor_death_test, reports_the_blocked_actor_and_terminates_the_process) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(end_with_somebody_hanging(), "alice.*in on\\(.*call");
 }
@@ -421,7 +421,7 @@ void end_without_memory() {
   std::_Exit(stopped == 301 ? 0 : 1);
 }
 
-TEST(contract, a_system_ends_in_order_without_memory) {
+TEST(contract, a_system_shuts_down_in_order_when_memory_is_exhausted) {
   if (sanitized) GTEST_SKIP() << "it takes the memory of the sanitizer, too";
   EXPECT_EXIT(end_without_memory(), ::testing::ExitedWithCode(0), "");
 }

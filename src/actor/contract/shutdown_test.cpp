@@ -35,7 +35,7 @@ class notes_its_construction : public actor {
   int on(add m) { return m.a + m.b; }
 };
 
-TEST(after_shutdown, what_is_spawned_has_stopped_and_refuses_messages_and_requests) {
+TEST(after_shutdown, a_spawned_actor_is_stopped_and_refuses_messages_and_requests) {
   journal log;
   recorder told;
   system s(told.options(1));
@@ -69,7 +69,7 @@ TEST(after_shutdown, spawn_refuses_a_function) {
   EXPECT_EQ(it.send(note{"too late"}), delivery::refused);
 }
 
-TEST(after_shutdown, who_watches_what_is_spawned_is_told_at_once) {
+TEST(after_shutdown, an_actor_that_on_stop_spawns_has_already_stopped) {
   journal log;
   ref<notes_its_construction> late;
   {
@@ -84,7 +84,7 @@ TEST(after_shutdown, who_watches_what_is_spawned_is_told_at_once) {
   EXPECT_THAT(log.lines(), ElementsAre("destroyed"));
 }
 
-TEST(after_shutdown, actors_cost_nothing_that_lasts) {
+TEST(after_shutdown, spawned_actors_leave_nothing_behind) {
   journal log;
   system s{{.workers = 1}};
   s.shutdown(patience);
@@ -93,7 +93,7 @@ TEST(after_shutdown, actors_cost_nothing_that_lasts) {
   EXPECT_EQ(s.statistics().actors_alive, 0u);
 }
 
-TEST(is_stopping, tells_whether_spawn_makes_actors) {
+TEST(is_stopping, is_true_once_spawn_no_longer_creates_actors) {
   system s{{.workers = 1}};
   EXPECT_FALSE(s.is_stopping());
   s.shutdown(0s);
@@ -117,7 +117,7 @@ TEST(join_all, returns_when_all_actors_have_ended_by_themselves) {
   EXPECT_EQ(s.spawn<probe>(log).send(note{"afterwards"}), delivery::accepted);
 }
 
-TEST(join_all, waits_for_actors_that_are_spawned_meanwhile) {
+TEST(join_all, waits_for_actors_that_are_spawned_while_it_waits) {
   class family : public actor {
    public:
     explicit family(int generations) : left_(generations) {}
@@ -134,7 +134,7 @@ TEST(join_all, waits_for_actors_that_are_spawned_meanwhile) {
   EXPECT_EQ(s.statistics().actors_spawned, 10u * 21);
 }
 
-TEST(join_all, gives_up_at_its_deadline_and_tells_nobody_to_stop) {
+TEST(join_all, gives_up_at_its_deadline_and_stops_no_actor) {
   journal log;
   system s{{.workers = 1}};
   const auto it = s.spawn<probe>(log);
@@ -192,7 +192,7 @@ class with_callbacks : public actor {
 
 using in_it = std::function<void(with_callbacks&)>;
 
-TEST(callback, is_told_that_its_actor_stops_before_on_stop) {
+TEST(callback, receives_stopped_before_the_on_stop_of_its_actor) {
   journal log;
   stage on;
   const auto silent = on.spawn<oracle>();
@@ -205,7 +205,7 @@ TEST(callback, is_told_that_its_actor_stops_before_on_stop) {
               ElementsAre("asked", "1 stopped", "2 stopped", "3 stopped", "on_stop", "destroyed"));
 }
 
-TEST(callback, is_told_by_stop_now_and_by_the_destructor_of_the_system) {
+TEST(callback, receives_stopped_from_stop_now_and_from_the_system_destructor) {
   for (const bool now : {false, true}) {
     journal log;
     {
@@ -239,7 +239,7 @@ TEST(callback, is_not_called_in_an_actor_that_has_failed) {
   EXPECT_EQ(held.use_count(), 1) << "it is destroyed with its actor";
 }
 
-TEST(callback, that_asks_again_when_its_actor_stops_is_not_called_again) {
+TEST(callback, that_sends_another_request_while_its_actor_stops_runs_only_once) {
   journal log;
   stage on;
   const auto silent = on.spawn<oracle>();
@@ -280,7 +280,7 @@ TEST(callback, that_throws_when_its_actor_stops_fails_it_and_the_others_are_dest
   EXPECT_EQ(told.failures()[0].what, "no more");
 }
 
-TEST(callback, that_an_exclusive_handler_holds_up_gets_its_reply_when_the_actor_stops) {
+TEST(callback, delayed_by_an_exclusive_handler_gets_its_reply_at_stop) {
   journal log;
   stage on;
   class both : public actor {
@@ -319,7 +319,7 @@ class clerk : public actor {
   atomic<int>& handled_;
 };
 
-TEST(shutdown, report_says_how_many_messages_wait_and_shutdown_now_discards_them) {
+TEST(shutdown, report_counts_waiting_messages_and_shutdown_now_discards_them) {
   recorder told;
   system s(told.options(1));
   event handling;
@@ -350,7 +350,7 @@ TEST(shutdown, report_says_how_many_messages_wait_and_shutdown_now_discards_them
   EXPECT_THAT(told.dead_letters(), SizeIs(100));
 }
 
-TEST(shutdown_now, ends_children_of_a_supervisor_for_good) {
+TEST(shutdown_now, terminates_actors_without_handling_their_waiting_messages) {
   journal log;
   stage on;
   const auto it = on.spawn<probe>(log);

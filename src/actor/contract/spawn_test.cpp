@@ -66,7 +66,7 @@ class stillborn : public actor {
   counted<here> member_;
 };
 
-TEST(spawn, throws_what_the_constructor_throws_and_leaves_nothing_behind) {
+TEST(spawn, rethrows_the_exception_of_a_constructor_and_leaves_nothing_behind) {
   class impossible : public actor {
    public:
     impossible() { throw std::runtime_error("impossible"); }
@@ -131,7 +131,7 @@ TEST(spawn, inside_a_handler_and_inside_a_constructor_works) {
   EXPECT_EQ(s.system.statistics().actors_spawned, 12u);
 }
 
-TEST(spawn, inside_a_base_class_that_comes_before_actor_works) {
+TEST(spawn, works_inside_a_base_class_that_is_constructed_before_actor) {
   class other : public actor {};
   struct spawns_first {
     explicit spawns_first(class system& s) { s.spawn<other>(); }

@@ -19,7 +19,7 @@ steps told_in(journal& log) {
           .at_stop = [&log](probe&) { log.write("on_stop"); }};
 }
 
-TEST(contract, stop_of_a_starting_actor_comes_after_on_start_and_what_was_sent_before) {
+TEST(contract, stop_of_a_starting_actor_is_handled_after_on_start_and_earlier_messages) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log, told_in(log));
@@ -32,7 +32,7 @@ TEST(contract, stop_of_a_starting_actor_comes_after_on_start_and_what_was_sent_b
   EXPECT_EQ(s.told.dead_letters().size(), 1u);
 }
 
-TEST(contract, stop_of_a_running_actor_comes_after_what_was_sent_before) {
+TEST(contract, stop_of_a_running_actor_terminates_it_after_earlier_messages) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log, told_in(log));
@@ -47,7 +47,7 @@ TEST(contract, stop_of_a_running_actor_comes_after_what_was_sent_before) {
   EXPECT_EQ(s.told.dead_letters().size(), 1u);
 }
 
-TEST(contract, stop_by_a_running_actor_itself_comes_after_what_was_sent_before) {
+TEST(contract, stop_by_a_running_actor_itself_is_handled_after_earlier_messages) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log, told_in(log));
@@ -63,7 +63,7 @@ TEST(contract, stop_by_a_running_actor_itself_comes_after_what_was_sent_before) 
   EXPECT_EQ(a.join(), exit_reason::stopped);
 }
 
-TEST(contract, stop_of_an_idle_actor_ends_it) {
+TEST(contract, stop_of_an_idle_actor_terminates_it) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log, told_in(log));
@@ -90,7 +90,7 @@ TEST(contract, stop_of_a_stopping_actor_has_no_effect) {
   EXPECT_THAT(s.told.dead_letters(), IsEmpty());
 }
 
-TEST(contract, stop_of_an_ended_actor_has_no_effect) {
+TEST(contract, stop_of_a_terminated_actor_has_no_effect) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log);
@@ -103,7 +103,7 @@ TEST(contract, stop_of_an_ended_actor_has_no_effect) {
   EXPECT_THAT(s.told.dead_letters(), IsEmpty());
 }
 
-TEST(contract, stop_now_of_a_starting_actor_ends_it_after_on_start) {
+TEST(contract, stop_now_of_a_starting_actor_terminates_it_after_on_start) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log, told_in(log));
@@ -115,7 +115,7 @@ TEST(contract, stop_now_of_a_starting_actor_ends_it_after_on_start) {
   EXPECT_EQ(s.told.dead_letters().size(), 1u);
 }
 
-TEST(contract, stop_now_during_on_start_ends_it_after_that) {
+TEST(contract, stop_now_during_on_start_terminates_the_actor_after_on_start) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log, steps{.at_start = [&](probe& me) {
@@ -128,7 +128,7 @@ TEST(contract, stop_now_during_on_start_ends_it_after_that) {
   EXPECT_EQ(a.join(), exit_reason::stopped_now);
 }
 
-TEST(contract, stop_now_of_a_running_actor_ends_it_after_the_message_being_handled) {
+TEST(contract, stop_now_of_a_running_actor_terminates_it_after_the_current_message) {
   journal log;
   recorder told;
   event handling;
@@ -164,7 +164,7 @@ TEST(contract, stop_now_of_a_running_actor_ends_it_after_the_message_being_handl
                                        "down: stopped_now", "destroyed"));
 }
 
-TEST(contract, stop_now_of_an_idle_actor_ends_it) {
+TEST(contract, stop_now_of_an_idle_actor_terminates_it) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log, told_in(log));
@@ -187,7 +187,7 @@ TEST(contract, stop_now_of_a_stopping_actor_has_no_effect) {
   EXPECT_THAT(s.told.dead_letters(), IsEmpty());
 }
 
-TEST(contract, stop_now_of_an_ended_actor_has_no_effect) {
+TEST(contract, stop_now_of_a_terminated_actor_has_no_effect) {
   journal log;
   stage s;
   const auto a = s.spawn<probe>(log);

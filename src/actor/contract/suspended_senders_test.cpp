@@ -37,7 +37,7 @@ struct pausing : pages, pumped_crowd {
   ref<probe> paused;
 };
 
-TEST(contract, send_to_a_paused_actor_is_accepted_and_handled_when_it_goes_on) {
+TEST(contract, send_to_a_suspended_actor_is_accepted_and_handled_after_the_suspension) {
   pausing s;
   EXPECT_EQ(s.paused.send(note{"1"}), delivery::accepted);
   EXPECT_EQ(s.paused.send(note{"2"}), delivery::accepted);
@@ -48,7 +48,7 @@ TEST(contract, send_to_a_paused_actor_is_accepted_and_handled_when_it_goes_on) {
   EXPECT_THAT(s.log.lines(), ElementsAre("1", "2"));
 }
 
-TEST(contract, send_to_a_paused_actor_on_its_own_thread_is_handled_when_it_goes_on) {
+TEST(contract, send_to_a_suspended_actor_with_its_own_thread_is_handled_afterwards) {
   pausing s({}, own_thread);
   EXPECT_EQ(s.paused.send(note{"1"}), delivery::accepted);
   EXPECT_TRUE(s.is_paused());
@@ -56,7 +56,7 @@ TEST(contract, send_to_a_paused_actor_on_its_own_thread_is_handled_when_it_goes_
   EXPECT_TRUE(s.log.wait_for(1));
 }
 
-TEST(contract, a_timer_of_a_paused_actor_fires_and_is_handled_when_it_goes_on) {
+TEST(contract, a_timer_of_a_suspended_actor_fires_and_is_handled_afterwards) {
   pausing s;
   s.paused.send_after(0ms, note{"timer"});
   ASSERT_TRUE(eventually([&] { return s.system.statistics().messages_waiting == 4; }));
@@ -66,7 +66,7 @@ TEST(contract, a_timer_of_a_paused_actor_fires_and_is_handled_when_it_goes_on) {
   EXPECT_TRUE(s.log.wait_for(1));
 }
 
-TEST(contract, stop_of_a_paused_actor_ends_it_after_what_was_sent_before) {
+TEST(contract, stop_of_a_suspended_actor_is_handled_after_earlier_messages) {
   pausing s;
   s.paused.send(note{"before"});
   s.paused.stop();
@@ -75,7 +75,7 @@ TEST(contract, stop_of_a_paused_actor_ends_it_after_what_was_sent_before) {
   EXPECT_THAT(s.log.lines(), ElementsAre("before", "destroyed"));
 }
 
-TEST(contract, stop_now_of_a_paused_actor_ends_it_at_once) {
+TEST(contract, stop_now_of_a_suspended_actor_terminates_it_at_once) {
   for (const placement where : {pool, own_thread}) {
     pausing s({}, where);
     s.paused.send(note{"never"});
@@ -90,7 +90,7 @@ TEST(contract, stop_now_of_a_paused_actor_ends_it_at_once) {
   }
 }
 
-TEST(contract, the_last_reference_to_a_paused_actor_goes_and_it_ends_when_it_goes_on) {
+TEST(contract, releasing_the_last_reference_to_a_suspended_actor_lets_it_resume_first) {
   pausing s;
   s.paused.send(note{"before"});
   s.paused = {};
@@ -100,7 +100,7 @@ TEST(contract, the_last_reference_to_a_paused_actor_goes_and_it_ends_when_it_goe
   EXPECT_THAT(s.log.lines(), ElementsAre("before", "destroyed"));
 }
 
-TEST(contract, watch_of_a_paused_actor_tells_its_end) {
+TEST(contract, watch_of_a_suspended_actor_sends_down_when_it_terminates) {
   journal seen;
   pausing s;
   const auto watcher = s.system.spawn<probe>(seen);
@@ -112,13 +112,13 @@ TEST(contract, watch_of_a_paused_actor_tells_its_end) {
   EXPECT_THAT(seen.lines(), ElementsAre("watching", "down: stopped_now"));
 }
 
-TEST(contract, weak_ref_lock_of_a_paused_actor_gives_a_ref) {
+TEST(contract, weak_ref_lock_of_a_suspended_actor_gives_a_ref) {
   pausing s;
   const weak_ref<probe> weak = s.paused;
   EXPECT_EQ(weak.lock(), s.paused);
 }
 
-TEST(contract, join_of_a_paused_actor_waits) {
+TEST(contract, join_of_a_suspended_actor_waits) {
   pausing s;
   EXPECT_EQ(s.paused.join_for(0ms), std::nullopt);
   s.paused.stop();
@@ -129,7 +129,7 @@ TEST(contract, join_of_a_paused_actor_waits) {
   EXPECT_EQ(reason, exit_reason::stopped);
 }
 
-TEST(contract, shutdown_ends_paused_actors_and_whom_they_wait_for) {
+TEST(contract, shutdown_terminates_suspended_actors_and_the_receivers_they_wait_for) {
   pausing s;
   s.paused.send(note{"before"});
   const auto report = s.system.shutdown(patience);
@@ -140,7 +140,7 @@ TEST(contract, shutdown_ends_paused_actors_and_whom_they_wait_for) {
 
 // ── The one for which it waits ends ─────────────────────────────────────────────────────────────
 
-TEST(contract, a_paused_actor_goes_on_when_the_full_one_is_stopped) {
+TEST(contract, a_suspended_actor_resumes_when_the_full_receiver_is_stopped) {
   pausing s;
   s.paused.send(note{"goes on"});
   s.full.stop();
@@ -148,7 +148,7 @@ TEST(contract, a_paused_actor_goes_on_when_the_full_one_is_stopped) {
   EXPECT_TRUE(s.log.wait_for(1));
 }
 
-TEST(contract, a_paused_actor_goes_on_when_the_full_one_is_stopped_now) {
+TEST(contract, a_suspended_actor_resumes_when_the_full_receiver_is_stopped_now) {
   pausing s;
   s.paused.send(call{[&](probe&) {
     EXPECT_EQ(s.full.send(item{9}), delivery::refused);
@@ -161,7 +161,7 @@ TEST(contract, a_paused_actor_goes_on_when_the_full_one_is_stopped_now) {
   EXPECT_THAT(s.got, IsEmpty());
 }
 
-TEST(contract, a_paused_actor_goes_on_when_the_full_one_fails) {
+TEST(contract, a_suspended_actor_resumes_when_the_full_receiver_fails) {
   class brittle : public actor {
    public:
     void on(item) { throw std::runtime_error("brittle"); }
@@ -178,7 +178,7 @@ TEST(contract, a_paused_actor_goes_on_when_the_full_one_fails) {
   EXPECT_THAT(s.told.dead_letters(), SizeIs(8));
 }
 
-TEST(contract, a_paused_actor_goes_on_when_nobody_references_the_full_one) {
+TEST(contract, a_suspended_actor_resumes_when_the_full_receiver_is_unreferenced) {
   pausing s;
   s.paused.send(note{"goes on"});
   s.full = {};
@@ -187,7 +187,7 @@ TEST(contract, a_paused_actor_goes_on_when_nobody_references_the_full_one) {
   EXPECT_THAT(s.got, SizeIs(3));
 }
 
-TEST(contract, a_paused_thread_goes_on_when_the_full_one_ends) {
+TEST(contract, a_suspended_thread_resumes_when_the_full_receiver_terminates) {
   std::vector<int> got;
   pumped_crowd s;
   const auto full = s.system.spawn<sink>(s.here(2), got);
@@ -202,7 +202,7 @@ TEST(contract, a_paused_thread_goes_on_when_the_full_one_ends) {
   EXPECT_THAT(s.told.dead_letters(), SizeIs(4));
 }
 
-TEST(contract, a_paused_actor_goes_on_when_the_pump_of_the_full_one_is_gone) {
+TEST(contract, a_suspended_actor_resumes_when_the_full_receivers_pump_is_destroyed) {
   journal log;
   std::vector<int> got;
   crowd s;
@@ -220,7 +220,7 @@ TEST(contract, a_paused_actor_goes_on_when_the_pump_of_the_full_one_is_gone) {
 
 // ── In other places of its life ─────────────────────────────────────────────────────────────────
 
-TEST(contract, an_actor_that_fills_a_mailbox_in_on_start_is_paused_after_it) {
+TEST(contract, an_actor_that_fills_a_mailbox_in_on_start_is_suspended_after_on_start) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -234,7 +234,7 @@ TEST(contract, an_actor_that_fills_a_mailbox_in_on_start_is_paused_after_it) {
   EXPECT_TRUE(log.wait_for(1));
 }
 
-TEST(contract, an_actor_that_ends_is_not_paused) {
+TEST(contract, an_actor_that_terminates_is_not_suspended) {
   journal log;
   std::vector<int> got;
   pumped_crowd s;
@@ -256,7 +256,7 @@ TEST(contract, an_actor_that_ends_is_not_paused) {
 
 // ── Across systems ──────────────────────────────────────────────────────────────────────────────
 
-TEST(contract, an_actor_of_another_system_is_paused_too) {
+TEST(contract, an_actor_of_another_system_is_suspended_as_well) {
   journal log;
   std::vector<int> got;
   pumped_crowd of_full;
@@ -275,7 +275,7 @@ TEST(contract, an_actor_of_another_system_is_paused_too) {
 
 // It is told so in the handler that fills the mailbox: the mark is there before the handler is
 // over.
-TEST(contract, an_actor_that_is_told_to_stop_now_is_not_paused) {
+TEST(contract, an_actor_that_receives_stop_now_is_not_suspended) {
   journal log;
   std::vector<int> got;
   pumped_crowd apart;  // whose pump does not run

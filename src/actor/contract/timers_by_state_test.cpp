@@ -98,7 +98,7 @@ TEST(contract, send_after_and_send_every_to_a_running_actor_are_armed) {
   EXPECT_EQ(parcels(), 0);
 }
 
-TEST(contract, send_after_and_send_every_to_a_stopping_actor_are_armed_and_cancelled_at_its_end) {
+TEST(contract, send_after_and_send_every_to_a_stopping_actor_are_armed_until_termination) {
   stage s;
   const auto arm_both = [&](receiver& me) {
     const auto before = armed(s);
@@ -115,7 +115,7 @@ TEST(contract, send_after_and_send_every_to_a_stopping_actor_are_armed_and_cance
   EXPECT_EQ(parcels(), 0);
 }
 
-TEST(contract, send_after_and_send_every_to_an_ended_actor_are_dead_letters) {
+TEST(contract, send_after_and_send_every_to_a_terminated_actor_are_dead_letters) {
   stage s;
   const auto a = s.spawn<receiver>();
   a.stop();
@@ -163,7 +163,7 @@ TEST(contract, cancel_of_a_running_actors_timer_cancels) {
   EXPECT_FALSE(every.cancel());
 }
 
-TEST(contract, cancel_within_a_running_actors_turn_takes_back_a_tick_in_the_mailbox) {
+TEST(contract, cancel_within_a_running_actors_turn_removes_a_tick_in_its_mailbox) {
   for (const bool repeated : {false, true}) {
     stage s;
     const auto a = s.spawn<receiver>();
@@ -181,7 +181,7 @@ TEST(contract, cancel_within_a_running_actors_turn_takes_back_a_tick_in_the_mail
   }
 }
 
-TEST(contract, cancel_takes_back_a_tick_in_the_mailbox_and_frees_it_at_once) {
+TEST(contract, cancel_removes_a_tick_in_the_mailbox_and_frees_it_at_once) {
   for (const bool repeated : {false, true}) {
     stage s;
     const auto a = s.spawn<receiver>();
@@ -243,7 +243,7 @@ TEST(contract, cancel_of_a_stopping_actors_timer_cancels) {
   EXPECT_THAT(log.lines(), ElementsAre("cancelled", "was cancelled"));
 }
 
-TEST(contract, cancel_of_an_ended_actors_timer_is_false) {
+TEST(contract, cancel_of_a_terminated_actors_timer_is_false) {
   stage s;
   const auto a = s.spawn<receiver>();
   s.play();
@@ -257,7 +257,7 @@ TEST(contract, cancel_of_an_ended_actors_timer_is_false) {
   EXPECT_FALSE(every.cancel());
 }
 
-TEST(contract, cancel_after_the_system_is_gone_is_false) {
+TEST(contract, cancel_after_the_system_is_destroyed_is_false) {
   timer t;
   {
     stage s;

@@ -59,14 +59,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ── Time, with the compiler on ────────────────────────────────────────────────────────────────
 
-class compiled : public script, public testing::WithParamInterface<way> {};
+class jit_compiled_loop : public script, public testing::WithParamInterface<way> {};
 
-TEST_P(compiled, is_ended_where_it_asks_for_memory) {
+TEST_P(jit_compiled_loop, is_interrupted_when_it_allocates) {
   EXPECT_EQ(run(GetParam().script), out_of_time);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    ways, compiled,
+    ways, jit_compiled_loop,
     testing::Values(
         way{"tables", "while true do t = {1, 2, {}} end"},
         way{"long_strings",
@@ -81,12 +81,12 @@ TEST_F(script, a_killed_run_does_not_harm_the_next_one) {
 
 // ── Memory ────────────────────────────────────────────────────────────────────────────────────
 
-struct hungry : script {
-  hungry() : script({.memory_soft = 1'000'000, .memory_hard = 2'000'000}) {}
+struct memory_limit : script {
+  memory_limit() : script({.memory_soft = 1'000'000, .memory_hard = 2'000'000}) {}
   void collect() { lua_gc(state_.main(), LUA_GCCOLLECT); }
 };
 
-TEST_F(hungry, more_than_the_hard_bound_ends_the_run) {
+TEST_F(memory_limit, more_than_the_hard_bound_ends_the_run) {
   constexpr auto out_of_memory = "killed: needed more than 2000000 bytes of memory";
   EXPECT_EQ(run("return ('x'):rep(2000000)"), out_of_memory);
   collect();
@@ -103,12 +103,12 @@ TEST_F(hungry, more_than_the_hard_bound_ends_the_run) {
   EXPECT_LE(state_.governor().memory_peak(), 4'000'000U);
 }
 
-TEST_F(hungry, more_than_twice_that_is_refused) {
+TEST_F(memory_limit, more_than_twice_that_is_refused) {
   EXPECT_EQ(run("jit.off() return ('x'):rep(5000000)"), "error: not enough memory");
   EXPECT_LE(state_.governor().memory_peak(), 4'000'000U);
 }
 
-TEST_F(hungry, garbage_goes_when_there_is_much_of_it) {
+TEST_F(memory_limit, much_garbage_is_collected_during_a_run) {
   EXPECT_EQ(run("x = {} for i = 1, 5000 do x[i] = {i} end "
                 "for i = 1, 100000 do local t = {i, i, i} end return #x"),
             "5000");
@@ -142,7 +142,7 @@ int throw_above(lua_State*) {
   throw std::runtime_error("thrown");
 }
 
-TEST_F(script, errors_unwind_what_lies_between) {
+TEST_F(script, errors_run_the_destructors_of_cpp_frames) {
   lua_register(state_.main(), "raise_above", raise_above);
   lua_register(state_.main(), "call_above", call_above);
   lua_register(state_.main(), "throw_above", throw_above);
@@ -162,7 +162,7 @@ TEST_F(script, errors_unwind_what_lies_between) {
 
 // ── Available and unavailable functions ───────────────────────────────────────────────────────
 
-TEST_F(script, what_gets_out_of_the_state_is_not_there) {
+TEST_F(script, functions_that_escape_the_sandbox_are_not_available) {
   for (const char* name : {"io",         "debug",        "package",     "require",    "dofile",
                            "loadfile",   "print",        "ffi",         "newproxy",   "module",
                            "os.execute", "os.exit",      "os.remove",   "os.rename",  "os.tmpname",
@@ -179,7 +179,7 @@ TEST_F(script, bytecode_is_refused) {
   EXPECT_EQ(run("return load('return x', 'name', 't', {x = 8})()"), "8");
 }
 
-TEST_F(script, names_of_later_lua_are_there) {
+TEST_F(script, functions_of_later_lua_versions_are_available) {
   EXPECT_EQ(run("return table.unpack({1, 2}), table.pack(1, nil, 3).n"), "1, 3");
   EXPECT_EQ(run("return utf8.char(228, 8364, 128512), utf8.len('äx€'), utf8.codepoint('€')"),
             "ä€😀, 3, 8364");

@@ -27,7 +27,7 @@ TEST_F(codec, integers_above_2_to_the_53_are_rounded) {
   EXPECT_EQ(from_cbor("1b7fffffffffffffff"), "9223372036854775808.0");
 }
 
-TEST_F(codec, floats_that_come_are_the_same_numbers) {
+TEST_F(codec, decoded_floats_and_integers_compare_equal) {
   EXPECT_EQ(run("return json.decode('1.0') == 1, json.decode('1') == 1, json.decode('1e3')"),
             "true, true, 1000");
 }

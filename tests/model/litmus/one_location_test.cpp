@@ -64,7 +64,7 @@ TEST(coherence, a_thread_sees_its_own_store_or_a_later_one) {
   });
 }
 
-TEST(coherence, a_store_after_a_load_comes_behind_what_was_read) {
+TEST(coherence, a_store_after_a_load_comes_after_the_store_that_was_read) {
   expect_results({"01", "02", "21"}, [] {
     atomic<int> x{0};
     int a = 0;
@@ -77,7 +77,7 @@ TEST(coherence, a_store_after_a_load_comes_behind_what_was_read) {
   });
 }
 
-TEST(coherence, what_happens_before_is_not_missed) {
+TEST(coherence, a_store_that_happens_before_a_load_is_not_missed) {
   expect_results({"0", "1"}, [] {
     atomic<int> x{0};
     atomic<bool> flag{false};
@@ -131,10 +131,10 @@ result release_then_change() {
   return seen(a, b);
 }
 
-TEST(release_sequence, goes_on_through_a_relaxed_change) {
+TEST(release_sequence, continues_through_a_relaxed_modification) {
   expect_results({"00", "01", "11", "21"}, release_then_change<relaxed>);
 }
-TEST(release_sequence, goes_on_through_a_chain_of_changes) {
+TEST(release_sequence, continues_through_a_chain_of_modifications) {
   const auto all = results([] {
     atomic<int> value{0};
     atomic<int> flag{0};
@@ -190,7 +190,7 @@ TEST(read_modify_write, two_do_not_read_the_same) {
   });
 }
 
-TEST(read_modify_write, nothing_comes_between_its_load_and_its_store) {
+TEST(read_modify_write, no_store_comes_between_its_load_and_its_store) {
   expect_results({"05", "56"}, [] {
     atomic<int> x{0};
     int a = 0;
@@ -219,7 +219,7 @@ TEST(read_modify_write, of_two_compare_exchanges_one_succeeds) {
   });
 }
 
-TEST(read_modify_write, a_chain_hands_over_what_each_link_has_acquired) {
+TEST(read_modify_write, a_chain_passes_on_the_writes_that_each_link_acquired) {
   expect_results({"0", "1"}, [] {
     atomic<int> value{0};
     atomic<int> baton{0};

@@ -24,13 +24,13 @@ result store_buffering() {
   return seen(a, b);
 }
 
-TEST(store_buffering, relaxed_both_may_miss_the_other) {
+TEST(store_buffering, with_relaxed_order_both_threads_may_miss_the_other_store) {
   expect_results({"00", "01", "10", "11"}, store_buffering<relaxed, relaxed>);
 }
-TEST(store_buffering, release_and_acquire_both_may_miss_the_other) {
+TEST(store_buffering, with_release_and_acquire_both_threads_may_miss_the_other_store) {
   expect_results({"00", "01", "10", "11"}, store_buffering<release, acquire>);
 }
-TEST(store_buffering, seq_cst_one_sees_the_other) {
+TEST(store_buffering, with_seq_cst_at_least_one_thread_sees_the_other_store) {
   expect_results({"01", "10", "11"}, store_buffering<seq_cst, seq_cst>);
 }
 TEST(store_buffering, seq_cst_loads_alone_do_not_help) {
@@ -82,7 +82,7 @@ result message_passing() {
   return seen(a, b);
 }
 
-TEST(message_passing, relaxed_the_flag_may_come_before_the_value) {
+TEST(message_passing, with_relaxed_order_the_flag_may_be_seen_before_the_value) {
   expect_results({"00", "01", "10", "11"}, message_passing<relaxed, relaxed>);
 }
 TEST(message_passing, a_release_alone_does_not_help) {
@@ -91,7 +91,7 @@ TEST(message_passing, a_release_alone_does_not_help) {
 TEST(message_passing, an_acquire_alone_does_not_help) {
   expect_results({"00", "01", "10", "11"}, message_passing<relaxed, acquire>);
 }
-TEST(message_passing, release_and_acquire_hand_the_value_over) {
+TEST(message_passing, with_release_and_acquire_the_flag_shows_the_value) {
   expect_results({"00", "01", "11"}, message_passing<release, acquire>);
 }
 TEST(message_passing, seq_cst_does_as_well) {
@@ -114,7 +114,7 @@ result two_plus_two_writes() {
   return seen(x.load(relaxed), y.load(relaxed));
 }
 
-TEST(two_plus_two_writes, relaxed_the_first_stores_may_be_the_last) {
+TEST(two_plus_two_writes, with_relaxed_order_both_first_stores_may_come_last) {
   expect_results({"11", "12", "21", "22"}, two_plus_two_writes<relaxed>);
 }
 TEST(two_plus_two_writes, release_they_still_may) {
@@ -144,7 +144,7 @@ result store_after_seeing() {
 TEST(store_after_seeing, relaxed_it_may_be_ordered_before) {
   expect_results({"01", "02", "11", "12"}, store_after_seeing<relaxed, relaxed>);
 }
-TEST(store_after_seeing, release_and_acquire_order_it_behind) {
+TEST(store_after_seeing, with_release_and_acquire_comes_after_the_store_that_was_seen) {
   expect_results({"01", "02", "11"}, store_after_seeing<release, acquire>);
 }
 
@@ -174,7 +174,7 @@ TEST(store_order_and_load, seq_cst_it_does_not) {
 
 // S need not be the order in which stores become visible: a relaxed store may be seen before the
 // seq_cst store that precedes it.
-TEST(seq_cst, what_follows_a_seq_cst_store_may_be_seen_before_it) {
+TEST(seq_cst, a_later_relaxed_store_may_be_seen_before_a_seq_cst_store) {
   expect_results({"00", "01", "10", "11"}, [] {
     atomic<int> x{0};
     atomic<int> y{0};

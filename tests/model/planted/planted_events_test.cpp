@@ -49,7 +49,7 @@ void two_wait() {
 
 TEST(planted_gate, lets_all_through) { model::expect_holds(two_wait<fault::none>); }
 
-TEST(planted_gate, that_wakes_one_only_leaves_the_other_asleep) {
+TEST(planted_gate, that_wakes_only_one_waiter_leaves_the_other_asleep) {
   model::expect_fails("deadlock: all threads sleep", {}, two_wait<fault::wakes_one_only>);
 }
 
@@ -179,7 +179,7 @@ void one_waits_and_destroys() {
   delete event;
 }
 
-TEST(planted_one_shot_event, may_be_destroyed_by_who_waited) {
+TEST(planted_one_shot_event, may_be_destroyed_by_its_waiter) {
   model::expect_holds(one_waits_and_destroys<fault::none>);
 }
 

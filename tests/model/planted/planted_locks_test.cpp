@@ -60,7 +60,7 @@ void two_take_turns() {
 
 TEST(planted_spinlock, lets_one_in_at_a_time) { model::expect_holds(two_take_turns<fault::none>); }
 
-TEST(planted_spinlock, locked_with_relaxed_order_does_not_see_the_last_holder) {
+TEST(planted_spinlock, locked_with_relaxed_order_does_not_show_the_last_holders_writes) {
   model::expect_fails("data race: right reads", {}, two_take_turns<fault::locked_relaxed>);
 }
 
@@ -131,7 +131,7 @@ TEST(planted_peterson_lock, with_acquire_and_release_alone_lets_two_in) {
                       two_take_turns<fault::acquire_and_release_only>);
 }
 
-TEST(planted_peterson_lock, that_gives_the_turn_away_before_it_wishes_lets_two_in) {
+TEST(planted_peterson_lock, that_yields_the_turn_before_it_raises_its_flag_admits_two) {
   model::expect_fails("data race: right reads", {}, two_take_turns<fault::turn_before_wish>);
 }
 

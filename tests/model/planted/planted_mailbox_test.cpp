@@ -94,7 +94,7 @@ TEST(planted_mailbox, that_becomes_idle_without_a_look_loses_a_message) {
                       two_push_and_read_when_nobody_does<fault::idle_without_a_look>);
 }
 
-TEST(planted_mailbox, taken_from_with_relaxed_order_does_not_show_what_the_last_reader_did) {
+TEST(planted_mailbox, taken_with_relaxed_order_does_not_show_the_last_readers_writes) {
   model::expect_fails("data race: right reads", {},
                       two_push_and_read_when_nobody_does<fault::taken_relaxed>);
 }

@@ -246,16 +246,16 @@ void one_reads_and_one_replaces() {
   jthread writer("writer", [&] { shared.replace(); });
 }
 
-TEST(planted_hazard_pointer, keeps_what_is_read) {
+TEST(planted_hazard_pointer, protects_an_object_that_is_read) {
   model::expect_holds(one_reads_and_one_replaces<fault::none>);
 }
 
-TEST(planted_hazard_pointer, announced_without_seq_cst_does_not_keep_what_is_read) {
+TEST(planted_hazard_pointer, announced_without_seq_cst_does_not_protect_the_object) {
   model::expect_fails("data race: writer gives", {},
                       one_reads_and_one_replaces<fault::announced_release>);
 }
 
-TEST(planted_hazard_pointer, without_a_second_look_does_not_keep_what_is_read) {
+TEST(planted_hazard_pointer, without_a_second_check_does_not_protect_the_object) {
   model::expect_fails("data race: writer gives", {},
                       one_reads_and_one_replaces<fault::no_second_look>);
 }

@@ -297,7 +297,7 @@ TEST(planted_deque, stolen_from_without_seq_cst_gives_an_item_twice) {
                       one_thief<fault::stolen_acquire>);
 }
 
-TEST(planted_deque, whose_owner_takes_the_last_without_asking_gives_it_twice) {
+TEST(planted_deque, whose_owner_takes_the_last_item_unchecked_returns_it_twice) {
   model::expect_fails("broken promise: an item is taken once", {},
                       one_thief<fault::last_one_without_asking>);
 }

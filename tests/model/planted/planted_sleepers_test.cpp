@@ -95,12 +95,12 @@ TEST(planted_parker, whose_notify_looks_and_then_stores_does_not_wake) {
                       one_parks_till_notified<fault::notify_looks_then_stores>);
 }
 
-TEST(planted_parker, notified_with_relaxed_order_hands_nothing_over) {
+TEST(planted_parker, notified_with_relaxed_order_does_not_show_earlier_writes) {
   model::expect_fails("data race: owner reads", {},
                       one_parks_till_notified<fault::notified_relaxed>);
 }
 
-TEST(planted_parker, parked_with_relaxed_order_hands_nothing_over) {
+TEST(planted_parker, parked_with_relaxed_order_does_not_show_earlier_writes) {
   model::expect_fails("data race: owner reads", {}, one_parks_till_notified<fault::parked_relaxed>);
 }
 
@@ -177,11 +177,11 @@ void one_waits_for_another() {
   });
 }
 
-TEST(planted_event_count, wakes_who_waits) {
+TEST(planted_event_count, wakes_a_waiter) {
   model::expect_holds(one_waits_for_another<fault::none>);
 }
 
-TEST(planted_event_count, whose_epoch_is_read_after_the_last_look_sleeps_through_the_event) {
+TEST(planted_event_count, whose_epoch_is_read_after_the_last_check_misses_the_event) {
   model::expect_fails("deadlock: all threads sleep", {},
                       one_waits_for_another<fault::epoch_read_too_late>);
 }
@@ -275,7 +275,7 @@ void two_wait() {
   permits.post();
 }
 
-TEST(planted_semaphore, wakes_who_waits) { model::expect_holds(one_waits<fault::none>); }
+TEST(planted_semaphore, wakes_a_waiter) { model::expect_holds(one_waits<fault::none>); }
 
 TEST(planted_semaphore, wakes_as_many_as_it_has_permits) {
   model::expect_holds(two_wait<fault::none>);

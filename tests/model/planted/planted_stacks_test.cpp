@@ -93,7 +93,7 @@ void two_pop() {
   for (const node* const each : popped) delete each;
 }
 
-TEST(planted_treiber_stack, pops_what_is_pushed_at_the_same_time) {
+TEST(planted_treiber_stack, pops_items_that_are_pushed_concurrently) {
   model::expect_holds(two_pop<fault::none, true>);
 }
 

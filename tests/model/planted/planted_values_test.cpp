@@ -68,16 +68,16 @@ void one_hands_over_to_another() {
   });
 }
 
-TEST(planted_flag, hands_over_what_was_written_before) {
+TEST(planted_flag, shows_earlier_writes) {
   model::expect_holds(one_hands_over_to_another<fault::none>);
 }
 
-TEST(planted_flag, raised_with_relaxed_order_hands_nothing_over) {
+TEST(planted_flag, raised_with_relaxed_order_does_not_show_earlier_writes) {
   model::expect_fails("data race: reader reads", {},
                       one_hands_over_to_another<fault::raised_relaxed>);
 }
 
-TEST(planted_flag, seen_with_relaxed_order_hands_nothing_over) {
+TEST(planted_flag, seen_with_relaxed_order_does_not_show_earlier_writes) {
   model::expect_fails("data race: reader reads", {},
                       one_hands_over_to_another<fault::seen_relaxed>);
 }

@@ -29,7 +29,7 @@ TEST(adaptive_mutex, lets_one_in_at_a_time) {
   });
 }
 
-TEST(adaptive_mutex, wakes_one_after_the_other) {
+TEST(adaptive_mutex, wakes_waiters_one_at_a_time) {
   expect_holds({.preemptions = 2, .spurious = 0}, [] {
     adaptive_mutex guard;
     plain<int> value{0};
@@ -46,7 +46,7 @@ TEST(adaptive_mutex, wakes_one_after_the_other) {
   });
 }
 
-TEST(adaptive_mutex, tried_says_who_has_it) {
+TEST(adaptive_mutex, try_lock_reports_whether_it_was_acquired) {
   expect_holds([] {
     adaptive_mutex guard;
     plain<int> value{0};
@@ -60,7 +60,7 @@ TEST(adaptive_mutex, tried_says_who_has_it) {
   });
 }
 
-TEST(adaptive_mutex, whose_waiter_gives_up_goes_on) {
+TEST(adaptive_mutex, works_after_a_waiter_gives_up) {
   expect_holds({.timeouts = 1}, [] {
     adaptive_mutex guard;
     plain<int> value{0};
@@ -95,7 +95,7 @@ TEST(adaptive_mutex, wakes_another_when_the_one_it_woke_gives_up) {
   });
 }
 
-TEST(adaptive_mutex, may_end_as_soon_as_the_last_one_has_unlocked_it) {
+TEST(adaptive_mutex, may_be_destroyed_after_its_last_unlock) {
   expect_holds([] {
     struct shared {
       adaptive_mutex guard;

@@ -70,7 +70,7 @@ int left_in(const channel<int>& c) {
   return sum;
 }
 
-TEST(channel_handler, a_value_comes_to_the_handler_that_waits) {
+TEST(channel_handler, each_value_reaches_a_suspended_handler_or_stays_in_the_channel) {
   expect_holds({.random = 2'000}, [] {
     seen out;
     const channel<int> c(1);

@@ -66,7 +66,7 @@ taken give_one_of(small_channel& a, small_channel& b, int value) {
   return {what, which == &second ? std::size_t{1} : 0, value};
 }
 
-TEST(channel, a_value_and_what_was_written_before_it_arrive) {
+TEST(channel, a_receiver_sees_the_value_and_earlier_writes) {
   for (const std::size_t capacity : {std::size_t{0}, std::size_t{1}}) {
     expect_holds([&] {
       small_channel c(capacity);
@@ -82,7 +82,7 @@ TEST(channel, a_value_and_what_was_written_before_it_arrive) {
   }
 }
 
-TEST(channel, who_waits_for_room_is_woken_and_nobody_overtakes) {
+TEST(channel, a_sender_waiting_for_space_is_woken_and_not_overtaken) {
   expect_holds([] {
     small_channel c(1);
     jthread other([&] {
@@ -92,7 +92,7 @@ TEST(channel, who_waits_for_room_is_woken_and_nobody_overtakes) {
   });
 }
 
-TEST(channel, one_value_taken_lets_one_sender_go_on) {
+TEST(channel, receiving_one_value_lets_one_sender_proceed) {
   expect_holds([] {
     small_channel c(1);
     {
@@ -106,7 +106,7 @@ TEST(channel, one_value_taken_lets_one_sender_go_on) {
   });
 }
 
-TEST(channel, two_who_wait_get_one_each) {
+TEST(channel, two_waiting_receivers_get_one_value_each) {
   expect_holds([] {
     small_channel c(1);
     atomic<int> sum{0};
@@ -120,7 +120,7 @@ TEST(channel, two_who_wait_get_one_each) {
   });
 }
 
-TEST(channel, closing_wakes_who_waits_and_loses_nothing) {
+TEST(channel, close_wakes_waiters_and_loses_no_value) {
   expect_holds([] {
     small_channel c(0);
     bool sent = false;
@@ -192,7 +192,7 @@ TEST(channel, a_select_ends_when_both_are_closed_by_two) {
   });
 }
 
-TEST(channel, a_select_goes_on_waiting_while_one_is_open) {
+TEST(channel, a_select_keeps_waiting_while_one_channel_is_open) {
   expect_holds([] {
     small_channel a(1);
     small_channel b(1);

@@ -79,7 +79,7 @@ void give_batch(test_depot& to, const std::vector<void*>& batch) {
 
 // ── The depot ─────────────────────────────────────────────────────────────────────────────────
 
-TEST(depot, what_it_hands_out_nobody_else_has) {
+TEST(depot, each_block_has_one_owner) {
   expect_holds([] {
     test_depot depot;
     const auto take_and_give = [&] {
@@ -93,7 +93,7 @@ TEST(depot, what_it_hands_out_nobody_else_has) {
   });
 }
 
-TEST(depot, who_walks_over_all_blocks_finds_them_constructed) {
+TEST(depot, a_walk_over_all_blocks_finds_them_constructed) {
   expect_holds([] {
     test_depot depot;
     {
@@ -113,7 +113,7 @@ TEST(depot, who_walks_over_all_blocks_finds_them_constructed) {
   });
 }
 
-TEST(depot, who_walks_over_all_blocks_finds_each_that_was_handed_out_before) {
+TEST(depot, a_walk_over_all_blocks_finds_each_that_was_handed_out_before) {
   expect_holds([] {
     test_depot depot;
     parker walker;
@@ -146,7 +146,7 @@ void give(test_depot& to, block* one) {
   per_thread<thread_cache<depot>, cache_of_test>::here().give(&to.all, 0, shape, one);
 }
 
-TEST(thread_cache, what_one_thread_takes_another_may_give) {
+TEST(thread_cache, a_block_may_be_released_by_another_thread) {
   expect_holds({.preemptions = 2}, [] {
     test_depot depot;
     std::array<block*, 3> handed{};
@@ -168,7 +168,7 @@ TEST(thread_cache, what_one_thread_takes_another_may_give) {
   });
 }
 
-TEST(thread_cache, what_a_thread_has_left_in_it_comes_back) {
+TEST(thread_cache, blocks_left_by_an_exited_thread_are_used_again) {
   expect_holds([] {
     test_depot depot;
     const auto take_some_and_give_them = [&] {

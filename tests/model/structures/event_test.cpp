@@ -14,7 +14,7 @@ using model::plain;
 using model::require;
 using model::varies;
 
-TEST(event, wakes_all_who_wait_and_shows_what_came_before) {
+TEST(event, wakes_all_waiters_and_shows_earlier_writes) {
   expect_holds([] {
     event one;
     plain<int> value{0};
@@ -29,7 +29,7 @@ TEST(event, wakes_all_who_wait_and_shows_what_came_before) {
   });
 }
 
-TEST(event, says_at_the_deadline_whether_it_is_set) {
+TEST(event, reports_at_the_deadline_whether_it_is_set) {
   expect_holds([] {
     event one;
     plain<int> value{0};
@@ -86,7 +86,7 @@ class flag_behind_events {
   event_count events_;
 };
 
-TEST(event_count, wakes_who_waits) {
+TEST(event_count, wakes_a_waiter) {
   expect_holds([] {
     flag_behind_events flag;
     jthread waiter("waiter", [&] { flag.wait(); });
@@ -94,7 +94,7 @@ TEST(event_count, wakes_who_waits) {
   });
 }
 
-TEST(event_count, wakes_all_who_wait) {
+TEST(event_count, wakes_all_waiters) {
   expect_holds({.preemptions = 2}, [] {
     flag_behind_events flag;
     jthread one("one", [&] { flag.wait(); });
@@ -103,7 +103,7 @@ TEST(event_count, wakes_all_who_wait) {
   });
 }
 
-TEST(event_count, after_another_has_cancelled_wakes_who_waits) {
+TEST(event_count, wakes_a_waiter_after_another_has_cancelled) {
   expect_holds({.preemptions = 2}, [] {
     flag_behind_events flag;
     event_count& events = flag.events();
@@ -116,7 +116,7 @@ TEST(event_count, after_another_has_cancelled_wakes_who_waits) {
   });
 }
 
-TEST(event_count, shows_what_came_before_the_notification) {
+TEST(event_count, shows_writes_before_the_notification) {
   expect_holds([] {
     event_count events;
     plain<int> value{0};

@@ -48,7 +48,7 @@ class test_pump final : public pump_executor {
   }
 };
 
-TEST(pump_executor, what_is_scheduled_gets_its_turn) {
+TEST(pump_executor, runs_scheduled_work) {
   expect_holds({.preemptions = 2}, [] {
     test_pump executor;
     std::array<task, 2> tasks;
@@ -81,7 +81,7 @@ TEST(pump_executor, the_callback_is_not_called_any_more_once_it_was_taken_off) {
   });
 }
 
-TEST(pump_executor, may_end_with_what_it_has_run) {
+TEST(pump_executor, may_be_destroyed_with_the_work_that_it_has_run) {
   expect_holds([] {
     auto executor = std::make_unique<test_pump>();
     auto one = std::make_unique<task>();
@@ -94,7 +94,7 @@ TEST(pump_executor, may_end_with_what_it_has_run) {
   });
 }
 
-TEST(thread_executor, what_is_scheduled_gets_its_turns_and_the_thread_ends_with_the_last) {
+TEST(thread_executor, runs_scheduled_work_and_its_thread_exits_after_the_last_turn) {
   expect_holds([] {
     task one;
     thread_executor executor(task::turn);
@@ -106,7 +106,7 @@ TEST(thread_executor, what_is_scheduled_gets_its_turns_and_the_thread_ends_with_
   });
 }
 
-TEST(thread_executor, once_finished_its_last_turn_is_over) {
+TEST(thread_executor, a_finished_executor_shows_its_last_turn) {
   expect_holds([] {
     task one;
     thread_executor executor(task::turn);
@@ -118,7 +118,7 @@ TEST(thread_executor, once_finished_its_last_turn_is_over) {
   });
 }
 
-TEST(thread_executor, ends_without_a_turn_if_its_runnable_never_starts) {
+TEST(thread_executor, terminates_without_a_turn_if_its_runnable_never_starts) {
   expect_holds([] {
     task one;
     thread_executor executor(task::turn);

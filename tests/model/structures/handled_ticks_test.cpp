@@ -43,7 +43,7 @@ struct queued_timer {
   watched<int> looked_at{0};
 };
 
-TEST(handled_ticks, a_message_is_its_actors_or_who_cancels_it) {
+TEST(handled_ticks, a_message_is_owned_by_its_actor_or_by_the_cancellation) {
   expect_holds([] {
     queued_timer one;
     handled_ticks handled;
@@ -85,7 +85,7 @@ TEST(handled_ticks, an_entry_is_used_again_when_its_actor_is_through_with_it) {
   });
 }
 
-TEST(handled_ticks, who_has_pushed_himself_finds_it) {
+TEST(handled_ticks, a_thread_that_pushed_a_tick_finds_it) {
   expect_holds([] {
     queued_timer one;
     queued_timer other;

@@ -98,7 +98,7 @@ struct reader {
   plain<int> last{0};
 };
 
-TYPED_TEST(lab_mailbox, what_is_pushed_is_read_in_order_by_one_reader_at_a_time) {
+TYPED_TEST(lab_mailbox, messages_are_read_in_order_by_one_reader_at_a_time) {
   expect_holds([] {
     reader<TypeParam> actor;
     {
@@ -144,7 +144,7 @@ TEST(lab_two_stacks, never_holds_more_than_its_limit) {
   });
 }
 
-TYPED_TEST(lab_mailbox, a_push_that_races_with_close_is_refused_or_left_over) {
+TYPED_TEST(lab_mailbox, a_push_that_races_with_close_is_refused_or_returned_by_it) {
   if constexpr (closes<TypeParam>) {
     expect_holds([] {
       TypeParam box;

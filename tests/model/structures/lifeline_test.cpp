@@ -81,7 +81,7 @@ TEST(lifeline, the_actor_ends_after_all_that_was_done_through_references) {
   });
 }
 
-TEST(lifeline, what_others_did_before_the_end_is_seen_at_the_end) {
+TEST(lifeline, work_of_other_threads_is_seen_at_the_end) {
   expect_holds([] {
     slot actor;
     actor.open(1);
@@ -173,7 +173,7 @@ TEST(lifeline, an_old_address_does_not_lead_to_the_next_of_one_that_was_stopped)
   });
 }
 
-TEST(lifeline, who_holds_to_the_end_sees_all_of_it) {
+TEST(lifeline, a_failed_hold_sees_the_complete_termination) {
   expect_holds([] {
     slot actor;
     actor.open(1);
@@ -196,7 +196,7 @@ TEST(lifeline, who_holds_to_the_end_sees_all_of_it) {
   });
 }
 
-TEST(lifeline, who_holds_to_the_end_sees_all_of_one_that_ends_alone) {
+TEST(lifeline, a_failed_hold_sees_all_of_a_termination_without_other_holders) {
   expect_holds([] {
     slot actor;
     actor.open(1);
@@ -230,7 +230,7 @@ TEST(lifeline, who_holds_to_the_end_sees_all_of_one_that_ends_alone) {
 
 // Its last turn finds a message, and holds the slot again until it is discarded. Meanwhile a thread
 // that stops all actors visits it.
-TEST(lifeline, who_comes_by_one_that_has_ended_alone_finds_its_mailbox_closed) {
+TEST(lifeline, a_visitor_after_termination_without_holders_finds_a_closed_mailbox) {
   expect_holds([] {
     slot actor;
     whole_mailbox box;
@@ -300,7 +300,7 @@ TEST(lifeline, one_that_ends_at_once_ends_after_all_and_before_the_next_in_its_s
 
 // A system that shuts down visits all slots, without synchronization with the thread that opens
 // them.
-TEST(lifeline, who_passes_by_finds_an_actor_that_is_complete) {
+TEST(lifeline, a_visitor_finds_a_completely_constructed_actor) {
   expect_holds([] {
     slot actor;
     jthread passer_by([&] {
@@ -416,7 +416,7 @@ struct slot_with_mailbox {
   }
 };
 
-TEST(lifeline, an_answer_by_address_reaches_who_has_asked_or_nobody) {
+TEST(lifeline, a_reply_by_address_reaches_the_requester_or_no_actor) {
   expect_holds({.sees = {"it reads", "another one reads", "nobody reads"}}, [] {
     slot_with_mailbox slot;
     envelope answer;
@@ -451,7 +451,7 @@ struct idle_slot : slot {
   }
 };
 
-TEST(lifeline, who_locks_while_the_search_decides_has_the_actor_or_finds_it_ended) {
+TEST(lifeline, a_lock_during_a_cycle_search_gets_the_actor_or_finds_it_terminated) {
   expect_holds([] {
     idle_slot actor;
     {
@@ -499,15 +499,15 @@ void end_both_or_none(bool visits_first) {
   require(one.line.now().generation() == 1 && other.line.now().generation() == 1, "both end");
 }
 
-TEST(lifeline, of_two_that_hold_each_other_both_end_or_none_if_the_first_is_locked) {
+TEST(lifeline, a_cycle_of_two_is_collected_or_kept_whole_if_the_first_is_locked) {
   expect_holds([] { end_both_or_none(true); });
 }
 
-TEST(lifeline, of_two_that_hold_each_other_both_end_or_none_if_the_second_is_locked) {
+TEST(lifeline, a_cycle_of_two_is_collected_or_kept_whole_if_the_second_is_locked) {
   expect_holds([] { end_both_or_none(false); });
 }
 
-TEST(lifeline, what_was_sent_by_somebody_who_came_by_is_seen_when_it_is_marked) {
+TEST(lifeline, a_message_sent_by_a_visitor_is_seen_when_the_actor_is_marked) {
   expect_holds([] {
     idle_slot actor;
     whole_mailbox box;
@@ -543,7 +543,7 @@ TEST(lifeline, what_was_sent_by_somebody_who_came_by_is_seen_when_it_is_marked) 
   });
 }
 
-TEST(lifeline, the_search_comes_after_what_was_done_through_references_that_are_gone) {
+TEST(lifeline, the_cycle_search_sees_work_done_through_released_references) {
   expect_holds([] {
     idle_slot actor;
     actor.line.hold();
@@ -567,7 +567,7 @@ TEST(lifeline, the_search_comes_after_what_was_done_through_references_that_are_
 }
 
 // A system that shuts down visits all slots, whatever is being decided.
-TEST(lifeline, who_passes_by_while_the_search_decides_does_not_disturb_it) {
+TEST(lifeline, a_visitor_during_a_cycle_search_does_not_disturb_it) {
   expect_holds([] {
     idle_slot actor;
     {

@@ -85,7 +85,7 @@ TEST(mailbox, two_senders_find_it_idle_and_one_of_them_appoints_the_reader) {
   });
 }
 
-TEST(mailbox, who_begins_to_read_without_a_message_is_the_only_reader_and_leaves_none_behind) {
+TEST(mailbox, a_reader_that_begins_without_a_message_is_alone_and_misses_none) {
   expect_holds([] {
     reader actor;
     std::array<note, 2> notes;
@@ -105,7 +105,7 @@ TEST(mailbox, who_begins_to_read_without_a_message_is_the_only_reader_and_leaves
   });
 }
 
-TEST(mailbox, a_message_that_comes_as_the_reader_rests_is_read) {
+TEST(mailbox, a_message_that_arrives_as_the_reader_rests_is_read) {
   expect_holds([] {
     reader actor;
     std::array<note, 2> notes;
@@ -121,7 +121,7 @@ TEST(mailbox, a_message_that_comes_as_the_reader_rests_is_read) {
   });
 }
 
-TEST(mailbox, a_push_that_races_with_close_is_refused_or_left_over) {
+TEST(mailbox, a_push_that_races_with_close_is_refused_or_returned_by_it) {
   expect_holds([] {
     reader actor;
     std::array<note, 2> notes;
@@ -150,7 +150,7 @@ TEST(mailbox, a_push_that_races_with_close_is_refused_or_left_over) {
   });
 }
 
-TEST(mailbox, who_sees_that_it_is_closed_comes_after_its_end) {
+TEST(mailbox, an_observer_of_a_closed_mailbox_sees_writes_before_close) {
   expect_holds([] {
     reader actor;
     plain<int> at_its_end{0};
@@ -164,7 +164,7 @@ TEST(mailbox, who_sees_that_it_is_closed_comes_after_its_end) {
   });
 }
 
-TEST(mailbox, what_was_collected_comes_before_what_came_later) {
+TEST(mailbox, collected_messages_precede_later_ones) {
   expect_holds([] {
     reader actor;
     std::array<note, 3> notes;
@@ -184,7 +184,7 @@ TEST(mailbox, what_was_collected_comes_before_what_came_later) {
 
 // ── Limits ────────────────────────────────────────────────────────────────────────────────────
 
-TEST(mailbox, a_limit_is_kept_by_senders_who_race) {
+TEST(mailbox, concurrent_senders_respect_the_limit) {
   expect_holds([] {
     reader actor;
     std::array<note, 3> notes;
@@ -276,7 +276,7 @@ struct bounded_reader {
   }
 };
 
-TEST(mailbox, who_waits_for_room_is_told) {
+TEST(mailbox, a_sender_waiting_for_space_is_notified) {
   expect_holds([] {
     bounded_reader actor;
     std::array<note, 3> notes;
@@ -294,7 +294,7 @@ TEST(mailbox, who_waits_for_room_is_told) {
   });
 }
 
-TEST(mailbox, who_waits_for_room_is_told_when_it_closes) {
+TEST(mailbox, a_sender_waiting_for_space_is_notified_when_the_mailbox_closes) {
   expect_holds([] {
     bounded_reader actor;
     std::array<note, 2> notes;
@@ -371,7 +371,7 @@ struct reader_with_line {
   }
 };
 
-TEST(mailbox, who_stands_in_line_is_let_in) {
+TEST(mailbox, a_queued_sender_is_admitted) {
   expect_holds({.sees = {"the line must wait"}}, [] {
     reader_with_line actor;
     std::array<note, 3> notes;
@@ -386,7 +386,7 @@ TEST(mailbox, who_stands_in_line_is_let_in) {
   });
 }
 
-TEST(mailbox, who_stands_in_line_beside_plain_senders_is_let_in) {
+TEST(mailbox, a_queued_sender_is_admitted_beside_other_senders) {
   expect_holds({.random = 20'000}, [] {
     reader_with_line actor;
     std::array<note, 2> notes;

@@ -11,7 +11,7 @@ namespace {
 using model::expect_holds;
 using model::require;
 
-TEST(memory_budget, what_one_adds_and_another_takes_leaves_the_flag_down) {
+TEST(memory_budget, an_addition_and_a_removal_leave_the_flag_down) {
   expect_holds([] {
     atomic<bool> is_over{false};
     memory_budget budget{100, is_over};
@@ -23,7 +23,7 @@ TEST(memory_budget, what_one_adds_and_another_takes_leaves_the_flag_down) {
   });
 }
 
-TEST(memory_budget, what_two_add_raises_the_flag) {
+TEST(memory_budget, concurrent_changes_above_the_limit_leave_the_flag_raised) {
   expect_holds([] {
     atomic<bool> is_over{false};
     memory_budget budget{100, is_over};
@@ -37,7 +37,7 @@ TEST(memory_budget, what_two_add_raises_the_flag) {
   });
 }
 
-TEST(memory_budget, of_three_the_last_to_look_is_right) {
+TEST(memory_budget, the_last_of_three_updates_sets_the_flag_correctly) {
   expect_holds({.random = 10'000}, [] {
     atomic<bool> is_over{false};
     memory_budget budget{100, is_over};

@@ -87,7 +87,7 @@ void look_at_and_give(test_depot& to, const batch& those, int who) {
 
 // ── The depot ─────────────────────────────────────────────────────────────────────────────────
 
-TEST(page_depot, what_it_hands_out_nobody_else_has) {
+TEST(page_depot, each_block_has_one_owner) {
   expect_holds([] {
     test_depot depot;
     const auto take_and_give = [&](int who) {
@@ -98,7 +98,7 @@ TEST(page_depot, what_it_hands_out_nobody_else_has) {
   });
 }
 
-TEST(page_depot, what_is_in_use_is_not_given_back) {
+TEST(page_depot, memory_in_use_is_not_returned) {
   expect_holds([] {
     test_depot depot;
     {
@@ -130,7 +130,7 @@ TEST(page_depot, two_that_take_and_give_meet_one_that_trims) {
   });
 }
 
-TEST(page_depot, what_was_needed_since_the_last_look_stays) {
+TEST(page_depot, memory_used_since_the_last_round_stays) {
   expect_holds([] {
     test_depot depot;
     look_at_and_give(depot, take_and_fill(depot, 1), 1);
@@ -143,7 +143,7 @@ TEST(page_depot, what_was_needed_since_the_last_look_stays) {
 }
 
 // A thread that sleeps until it is notified, and then trims, leaves nothing to give back.
-TEST(page_depot, a_surplus_is_told_to_who_sleeps) {
+TEST(page_depot, a_sleeping_listener_is_notified_of_a_surplus) {
   expect_holds([] {
     struct sleeper final : surplus_listener {
       void on_surplus() noexcept override { wake.notify(); }
@@ -170,7 +170,7 @@ TEST(page_depot, a_surplus_is_told_to_who_sleeps) {
 
 // ── The signal ────────────────────────────────────────────────────────────────────────────────
 
-TEST(surplus_signal, who_is_told_and_goes_leaves_it_to_another) {
+TEST(surplus_signal, a_notified_listener_that_leaves_passes_it_to_another) {
   expect_holds([] {
     surplus_signal signal;
     listener one;
@@ -201,7 +201,7 @@ void give(test_depot& to, content* one, int who) {
   per_thread<thread_cache<page_depot>, cache_of_test>::here().give(&to.all, 0, shape, one);
 }
 
-TEST(thread_cache, what_one_thread_takes_another_may_give_while_a_third_trims) {
+TEST(thread_cache, a_block_may_be_released_by_another_thread_during_a_trim) {
   expect_holds({.preemptions = 2}, [] {
     test_depot depot;
     std::array<content*, 3> handed{};

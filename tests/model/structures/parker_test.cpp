@@ -21,7 +21,7 @@ TEST(parker, a_notification_is_never_lost) {
   });
 }
 
-TEST(parker, what_was_written_before_a_notification_is_seen_after_it) {
+TEST(parker, a_notification_shows_writes_before_it) {
   expect_holds([] {
     parker p;
     plain<int> first{0};
@@ -44,7 +44,7 @@ TEST(parker, what_was_written_before_a_notification_is_seen_after_it) {
   });
 }
 
-TEST(parker, two_notifications_are_seen_one_after_the_other) {
+TEST(parker, two_notifications_in_sequence_are_both_seen) {
   expect_holds([] {
     parker p;
     plain<int> first{0};
@@ -78,7 +78,7 @@ TEST(parker, as_many_are_seen_as_are_waited_for_in_turns) {
   });
 }
 
-TEST(parker, says_at_the_deadline_whether_it_was_notified) {
+TEST(parker, reports_at_the_deadline_whether_it_was_notified) {
   expect_holds([] {
     parker p;
     plain<int> value{0};
@@ -95,7 +95,7 @@ TEST(parker, says_at_the_deadline_whether_it_was_notified) {
   });
 }
 
-TEST(parker, that_looks_before_it_sleeps_sees_what_came_before) {
+TEST(parker, a_spinning_wait_shows_writes_before_the_notification) {
   expect_holds([] {
     parker p;
     plain<int> value{0};

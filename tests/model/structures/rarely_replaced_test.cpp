@@ -29,7 +29,7 @@ void use_once(rarely_replaced<value>& one) {
   if (use) require(*use->at > 0, "it is there as long as it is used");
 }
 
-TEST(rarely_replaced, what_is_used_is_not_destroyed) {
+TEST(rarely_replaced, a_used_value_is_not_destroyed) {
   expect_holds({.preemptions = 2, .sees = {"there is one", "there is none"}}, [] {
     rarely_replaced<value> one;
     one.emplace(1);
@@ -39,7 +39,7 @@ TEST(rarely_replaced, what_is_used_is_not_destroyed) {
   });
 }
 
-TEST(rarely_replaced, what_nobody_uses_any_more_is_destroyed) {
+TEST(rarely_replaced, an_unused_value_is_destroyed) {
   expect_holds({.preemptions = 2, .sees = {"there is one", "there is none"}}, [] {
     rarely_replaced<value> one;
     {

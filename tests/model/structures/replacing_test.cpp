@@ -28,7 +28,7 @@ pool_options watched_by_monitor(unsigned workers) {
   return options;
 }
 
-TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it) {
+TEST(worker_replacement, work_that_a_blocked_turn_woke_is_run) {
   expect_holds({.random = 5'000, .timeouts = 4}, [] {
     parker done;
     parker second;
@@ -46,7 +46,7 @@ TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it) {
   });
 }
 
-TEST(replacing, a_turn_that_waits_for_what_comes_from_outside_gets_it) {
+TEST(worker_replacement, external_work_that_a_blocked_turn_waits_for_is_run) {
   expect_holds({.random = 5'000, .timeouts = 4}, [] {
     parker done;
     parker begun;
@@ -67,7 +67,7 @@ TEST(replacing, a_turn_that_waits_for_what_comes_from_outside_gets_it) {
 }
 
 // Whether the worker is taken away or not, and in any step: each task has exactly one turn.
-TEST(replacing, a_turn_that_comes_back_meanwhile_keeps_its_worker_or_has_lost_it) {
+TEST(worker_replacement, a_returning_turn_has_kept_or_lost_its_worker) {
   expect_holds({.random = 20'000, .timeouts = 8}, [] {
     std::array<parker, 3> done;
     std::array<pool_task, 4> tasks;
@@ -84,7 +84,7 @@ TEST(replacing, a_turn_that_comes_back_meanwhile_keeps_its_worker_or_has_lost_it
 
 // If no thread is available, the waiting tasks go to the other worker, and the thread gets its
 // worker back.
-TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it_from_another_worker) {
+TEST(worker_replacement, work_that_a_blocked_turn_woke_is_run_by_another_worker) {
   expect_holds({.random = 10'000, .timeouts = 6}, [] {
     std::array<parker, 2> done;
     parker second;
@@ -106,7 +106,7 @@ TEST(replacing, a_turn_that_waits_for_what_it_has_woken_gets_it_from_another_wor
   });
 }
 
-TEST(replacing, a_turn_that_comes_back_meanwhile_has_its_worker) {
+TEST(worker_replacement, a_returning_turn_has_its_worker_without_a_spare_thread) {
   expect_holds({.random = 20'000, .timeouts = 8}, [] {
     std::array<parker, 2> done;
     std::array<pool_task, 3> tasks;
@@ -126,7 +126,7 @@ TEST(replacing, a_turn_that_comes_back_meanwhile_has_its_worker) {
 // ── Stealing from the slot by an idle worker ──────────────────────────────────────────────────
 
 // Only the other worker watches the turns.
-TEST(stealing_from_a_slot, what_waits_there_gets_its_turn_while_the_one_before_lasts) {
+TEST(stealing_from_a_slot, work_in_the_slot_runs_while_the_current_turn_continues) {
   expect_holds({.random = 10'000, .timeouts = 6}, [] {
     parker done;
     parker second;
@@ -145,7 +145,7 @@ TEST(stealing_from_a_slot, what_waits_there_gets_its_turn_while_the_one_before_l
 }
 
 // Whether a task is taken or not, in any step of a turn that keeps filling the slot.
-TEST(stealing_from_a_slot, each_has_one_turn_wherever_it_is_given) {
+TEST(stealing_from_a_slot, each_task_runs_once_whichever_worker_takes_it) {
   expect_holds({.random = 20'000, .timeouts = 8}, [] {
     std::array<parker, 3> done;
     std::array<pool_task, 4> tasks;
@@ -206,7 +206,7 @@ TEST(stealing_from_a_slot, the_lookout_is_woken_by_the_first_to_fill_one) {
   });
 }
 
-TEST(replacing, a_turn_that_will_block_gives_its_worker_away) {
+TEST(worker_replacement, a_turn_that_will_block_releases_its_worker) {
   expect_holds({.random = 10'000}, [] {
     parker done;
     parker second;
@@ -228,7 +228,7 @@ TEST(replacing, a_turn_that_will_block_gives_its_worker_away) {
   });
 }
 
-TEST(replacing, two_turns_that_will_block_are_two_threads_more_or_one_of_them_waits) {
+TEST(worker_replacement, two_turns_that_will_block_are_two_threads_more_or_one_of_them_waits) {
   expect_holds({.random = 5'000}, [] {
     std::array<parker, 2> done;
     std::array<pool_task, 2> tasks;

@@ -26,7 +26,7 @@ TEST(semaphore, a_post_is_never_lost) {
   });
 }
 
-TEST(semaphore, what_came_before_a_post_is_seen_by_one_that_tries) {
+TEST(semaphore, a_successful_try_wait_sees_writes_before_the_post) {
   expect_holds([] {
     semaphore permits;
     plain<int> work{0};
@@ -75,7 +75,7 @@ TEST(semaphore, each_permit_is_taken_once) {
   });
 }
 
-TEST(semaphore, says_at_the_deadline_whether_there_was_one) {
+TEST(semaphore, reports_at_the_deadline_whether_a_permit_was_posted) {
   expect_holds([] {
     semaphore permits;
     plain<int> work{0};
@@ -91,7 +91,7 @@ TEST(semaphore, says_at_the_deadline_whether_there_was_one) {
   });
 }
 
-TEST(semaphore, a_post_at_the_deadline_of_one_goes_to_the_other) {
+TEST(semaphore, a_post_at_the_deadline_of_one_waiter_goes_to_the_other) {
   expect_holds({.preemptions = 2, .spurious = 0}, [] {
     semaphore permits;
     plain<int> work{0};
@@ -107,7 +107,7 @@ TEST(semaphore, a_post_at_the_deadline_of_one_goes_to_the_other) {
   });
 }
 
-TEST(semaphore, a_post_after_a_deadline_that_met_another_wakes_who_waits) {
+TEST(semaphore, a_post_after_a_contended_deadline_wakes_a_waiter) {
   expect_holds({.preemptions = 3, .spurious = 0}, [] {
     semaphore permits;
     {
@@ -122,7 +122,7 @@ TEST(semaphore, a_post_after_a_deadline_that_met_another_wakes_who_waits) {
   });
 }
 
-TEST(semaphore, close_wakes_who_waits) {
+TEST(semaphore, close_wakes_all_waiters) {
   expect_holds({.preemptions = 2, .spurious = 0}, [] {
     semaphore permits;
     plain<int> value{0};
@@ -137,7 +137,7 @@ TEST(semaphore, close_wakes_who_waits) {
   });
 }
 
-TEST(semaphore, closed_is_seen_with_what_came_before) {
+TEST(semaphore, a_waiter_that_finds_it_closed_sees_writes_before_close) {
   expect_holds([] {
     semaphore permits;
     plain<int> value{0};
@@ -152,7 +152,7 @@ TEST(semaphore, closed_is_seen_with_what_came_before) {
   });
 }
 
-TEST(semaphore, what_was_posted_before_the_close_is_taken) {
+TEST(semaphore, permits_posted_before_close_are_taken) {
   expect_holds({.preemptions = 2, .spurious = 0}, [] {
     semaphore permits;
     plain<int> taken{0};
@@ -168,7 +168,7 @@ TEST(semaphore, what_was_posted_before_the_close_is_taken) {
   });
 }
 
-TEST(semaphore, of_two_that_want_several_each_gets_them_in_turn) {
+TEST(semaphore, two_waiters_for_several_permits_are_both_served) {
   expect_holds({.preemptions = 1}, [] {
     semaphore permits;
     const auto takes_two = [&] {
@@ -181,7 +181,7 @@ TEST(semaphore, of_two_that_want_several_each_gets_them_in_turn) {
   });
 }
 
-TEST(semaphore, who_wanted_several_and_gives_up_leaves_them_to_others) {
+TEST(semaphore, a_waiter_that_gives_up_leaves_its_permits_to_others) {
   expect_holds({.preemptions = 1, .spurious = 0}, [] {
     semaphore permits;
     plain<int> work{0};

@@ -88,7 +88,7 @@ TEST(async_send, handlers_of_two_actors_are_served) {
   });
 }
 
-TEST(async_send, a_receiver_that_ends_refuses_who_waits) {
+TEST(async_send, a_terminating_receiver_refuses_suspended_senders) {
   expect_holds({.random = 3'000}, [] {
     record done;
     outcome_of_sends out;

@@ -71,7 +71,7 @@ struct group {
   std::array<member, Count> members;
 };
 
-TEST(serial_executor, turns_that_two_threads_ask_for_come_one_after_the_other) {
+TEST(serial_executor, turns_requested_by_two_threads_run_one_at_a_time) {
   expect_holds({.random = 8'000}, [] {
     std::array<parker, 2> done;
     worker_pool pool(2, member::turn_by_executor);
@@ -90,7 +90,7 @@ TEST(serial_executor, turns_that_two_threads_ask_for_come_one_after_the_other) {
   });
 }
 
-TEST(serial_executor, what_a_turn_schedules_in_its_group_gets_its_turn) {
+TEST(serial_executor, runs_work_that_a_turn_schedules_in_its_group) {
   expect_holds({.random = 8'000}, [] {
     parker done;
     worker_pool pool(2, member::turn_by_executor);
@@ -108,7 +108,7 @@ TEST(serial_executor, what_a_turn_schedules_in_its_group_gets_its_turn) {
   });
 }
 
-TEST(serial_executor, one_that_has_more_to_do_comes_behind_the_others) {
+TEST(serial_executor, a_runnable_with_more_work_runs_after_the_others) {
   expect_holds({.random = 8'000}, [] {
     std::array<parker, 2> done;
     worker_pool pool(2, member::turn_by_executor);
@@ -131,7 +131,7 @@ TEST(serial_executor, one_that_has_more_to_do_comes_behind_the_others) {
   });
 }
 
-TEST(serial_executor, ends_with_whoever_has_used_it_last) {
+TEST(serial_executor, is_destroyed_by_its_last_user) {
   expect_holds({.random = 8'000}, [] {
     std::array<parker, 2> done;
     shared book;

@@ -40,7 +40,7 @@ TEST(shared_message, is_taken_apart_after_all_others_have_read_it) {
   });
 }
 
-TEST(shared_message, is_taken_apart_by_one_of_those_who_want_it) {
+TEST(shared_message, is_taken_apart_by_only_one_of_its_consumers) {
   expect_holds([] {
     message& it = make_shared_message<text>(3, 7);
     jthread one([&] { take(it); });

@@ -81,7 +81,7 @@ class client : public actor {
   results& got_;
 };
 
-TEST(ask, a_thread_gets_its_answer_and_what_was_written_before_it) {
+TEST(ask, a_thread_gets_its_reply_and_sees_earlier_writes) {
   expect_holds({.random = 3'000}, [] {
     plain<int> written{0};
     troupe::system all{small(1)};
@@ -92,7 +92,7 @@ TEST(ask, a_thread_gets_its_answer_and_what_was_written_before_it) {
   });
 }
 
-TEST(ask, a_thread_that_lets_go_and_an_answer_free_what_they_share) {
+TEST(ask, an_abandoned_request_and_its_reply_free_their_shared_state) {
   expect_holds({.random = 3'000}, [] {
     plain<int> written{0};
     troupe::system all{small(1)};
@@ -102,7 +102,7 @@ TEST(ask, a_thread_that_lets_go_and_an_answer_free_what_they_share) {
   });
 }
 
-TEST(ask, a_coroutine_gets_its_answers_or_is_cut_off_by_the_end) {
+TEST(ask, a_coroutine_gets_its_replies_or_is_destroyed_with_its_actor) {
   expect_holds({.random = 3'000}, [] {
     plain<int> written{0};
     results got;
@@ -123,7 +123,7 @@ TEST(ask, a_coroutine_gets_its_answers_or_is_cut_off_by_the_end) {
 }
 
 // Its reply meets the redirection of the slot from which the request was sent.
-TEST(ask, a_callback_gets_its_answer_and_what_was_written_before_it) {
+TEST(ask, a_callback_gets_its_reply_and_sees_earlier_writes) {
   class caller : public actor {
    public:
     caller(ref<oracle> to, plain<int>& written, parker& told)
@@ -171,7 +171,7 @@ class told_at_the_end : public actor {
   plain<int>& told_;
 };
 
-TEST(ask, an_actor_that_nobody_holds_stays_until_it_has_its_answers) {
+TEST(ask, an_unreferenced_actor_stays_alive_until_it_has_its_replies) {
   expect_holds({.random = 3'000}, [] {
     plain<int> written{0};
     plain<int> told{0};
@@ -186,7 +186,7 @@ TEST(ask, an_actor_that_nobody_holds_stays_until_it_has_its_answers) {
   });
 }
 
-TEST(ask, who_is_asked_and_ends_answers_all_the_same) {
+TEST(ask, a_request_to_a_terminating_actor_still_gets_a_result) {
   expect_holds({.random = 3'000}, [] {
     plain<int> written{0};
     troupe::system all{small(2)};
@@ -198,7 +198,7 @@ TEST(ask, who_is_asked_and_ends_answers_all_the_same) {
   });
 }
 
-TEST(ask, a_reply_that_is_kept_is_fulfilled_or_let_go_of) {
+TEST(ask, a_stored_reply_yields_a_value_or_an_error) {
   expect_holds({.random = 3'000}, [] {
     plain<int> written{0};
     troupe::system all{small(2)};
@@ -225,7 +225,7 @@ class clerk : public actor {
   const ref<oracle> to_;
 };
 
-TEST(ask, a_question_that_is_passed_on_has_one_result_whoever_ends) {
+TEST(ask, a_forwarded_request_has_one_result_whichever_actor_terminates) {
   expect_holds({.random = 3'000}, [] {
     plain<int> written{0};
     troupe::system all{small(2)};
@@ -245,7 +245,7 @@ TEST(ask, a_question_that_is_passed_on_has_one_result_whoever_ends) {
 
 // Its time-out meets its reply, and the reply finds an actor that has sent another request. The
 // clock is the real one: a nanosecond has passed whenever it is read.
-TEST(ask, a_coroutine_whose_time_is_over_never_gets_the_answer_of_before) {
+TEST(ask, a_coroutine_that_timed_out_never_gets_the_late_reply) {
   class impatient : public actor {
    public:
     impatient(ref<oracle> to, results& got) : to_(std::move(to)), got_(got) {}
@@ -281,7 +281,7 @@ TEST(ask, a_coroutine_whose_time_is_over_never_gets_the_answer_of_before) {
   });
 }
 
-TEST(ask, the_first_of_two_answers_wakes_once_and_the_other_finds_nobody) {
+TEST(ask, the_first_of_two_replies_resumes_once_and_the_other_is_discarded) {
   class hasty : public actor {
    public:
     hasty(ref<oracle> one, ref<oracle> other, results& got)

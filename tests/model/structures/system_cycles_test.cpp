@@ -66,7 +66,7 @@ struct ring {
   }
 };
 
-TEST(cycles, end_once_while_somebody_sends_to_one_of_them) {
+TEST(cycles, terminate_once_while_a_message_is_sent_to_one_member) {
   expect_holds({.random = 3'000}, [] {
     ring two;
     int sent = 0;
@@ -88,7 +88,7 @@ TEST(cycles, end_once_while_somebody_sends_to_one_of_them) {
   });
 }
 
-TEST(cycles, end_after_the_last_reference_from_outside_has_gone) {
+TEST(cycles, terminate_after_the_last_external_reference_is_released) {
   expect_holds({.random = 3'000}, [] {
     ring two;
     {
@@ -106,7 +106,7 @@ TEST(cycles, end_after_the_last_reference_from_outside_has_gone) {
   });
 }
 
-TEST(cycles, end_once_while_somebody_stops_one_of_them) {
+TEST(cycles, terminate_once_while_one_member_is_stopped) {
   expect_holds({.random = 3'000}, [] {
     ring two;
     {
@@ -254,7 +254,7 @@ struct listening_ring {
   }
 };
 
-TEST(cycles, that_watch_hear_of_an_end_or_end_themselves) {
+TEST(cycles, that_watch_an_actor_are_notified_or_terminate) {
   expect_holds({.random = 1'500}, [] {
     record watched;
     listening_ring two;
@@ -271,7 +271,7 @@ TEST(cycles, that_watch_hear_of_an_end_or_end_themselves) {
   });
 }
 
-TEST(cycles, that_are_linked_hear_of_an_end_or_end_themselves) {
+TEST(cycles, that_are_linked_to_an_actor_are_notified_or_terminate) {
   expect_holds({.random = 1'500}, [] {
     record linked;
     listening_ring two;
@@ -304,7 +304,7 @@ TEST(cycles, that_have_armed_a_timer_end_after_it_has_fired) {
 }
 
 // The remains of a request are an alarm, which references no actor, or a reply that comes too late.
-TEST(cycles, that_have_asked_end_whatever_is_left_of_the_request) {
+TEST(cycles, with_a_pending_request_terminate_whatever_remains_of_it) {
   expect_holds({.random = 1'500}, [] {
     listening_ring two;
     {
@@ -320,7 +320,7 @@ TEST(cycles, that_have_asked_end_whatever_is_left_of_the_request) {
   });
 }
 
-TEST(cycles, that_wait_for_a_name_are_told_or_end) {
+TEST(cycles, that_wait_for_a_name_are_notified_or_terminate) {
   expect_holds({.random = 1'000}, [] {
     record named;
     listening_ring two;

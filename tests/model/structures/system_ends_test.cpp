@@ -35,7 +35,7 @@ class mortal : public counter {
   parker& ended_;
 };
 
-TEST(last_reference, goes_by_two_threads_while_a_third_comes_by_and_the_actor_ends_once) {
+TEST(last_reference, released_by_two_threads_during_a_visit_terminates_the_actor_once) {
   expect_holds({.random = 5'000}, [] {
     record done;
     parker ended;
@@ -58,7 +58,7 @@ TEST(last_reference, goes_by_two_threads_while_a_third_comes_by_and_the_actor_en
   });
 }
 
-TEST(last_reference, is_dropped_by_two_threads_whose_work_comes_before_the_end) {
+TEST(last_reference, shows_the_work_of_both_threads_to_the_destructor) {
   struct last_words {
     plain<int> here{0};
     plain<int> there{0};
@@ -95,7 +95,7 @@ TEST(last_reference, is_dropped_by_two_threads_whose_work_comes_before_the_end) 
 
 // ── stop_now ──────────────────────────────────────────────────────────────────────────────────
 
-TEST(stop_now, each_message_is_handled_or_left_over_or_refused) {
+TEST(stop_now, each_message_is_handled_or_becomes_a_dead_letter) {
   expect_holds({.random = 5'000}, [] {
     record done;
     atomic<int> dead{0};
@@ -119,7 +119,7 @@ TEST(stop_now, each_message_is_handled_or_left_over_or_refused) {
   });
 }
 
-TEST(stop_now, overtakes_what_was_sent_before) {
+TEST(stop_now, overtakes_messages_that_were_sent_before) {
   expect_holds({.random = 2'000}, [] {
     class stopped_at_one : public actor {
      public:
@@ -154,7 +154,7 @@ TEST(join, returns_after_all_that_the_actor_did) {
   });
 }
 
-TEST(join, says_at_the_deadline_whether_it_has_ended) {
+TEST(join, reports_at_the_deadline_whether_the_actor_has_terminated) {
   expect_holds({.random = 3'000}, [] {
     record done;
     troupe::system all{small()};
@@ -219,7 +219,7 @@ struct belonging {
   thread_id& ended_in;
 };
 
-TEST(system, that_looks_at_its_actors_frees_nothing_of_another_one) {
+TEST(system, a_walk_over_its_actors_frees_nothing_of_another_system) {
   expect_holds({.random = 2'000}, [] {
     struct by_sum {
       std::shared_ptr<belonging> its;

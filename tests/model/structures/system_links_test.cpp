@@ -60,7 +60,7 @@ class bound_to_end : public counter {
   parker& ended_;
 };
 
-TEST(link, is_told_of_once_whether_asked_for_before_or_after_the_end) {
+TEST(link, requested_before_or_after_the_termination_notifies_once) {
   expect_holds({.random = 1'000}, [] {
     record one, other;
     plain<int> downs{0};
@@ -96,7 +96,7 @@ TEST(link, from_both_sides_is_one_link) {
   });
 }
 
-TEST(link, that_is_ended_while_the_other_ends_is_told_of_before_that_or_not_at_all) {
+TEST(link, removed_during_the_termination_notifies_at_most_once) {
   expect_holds({.random = 1'000}, [] {
     record one, other;
     plain<int> downs{0};
@@ -116,7 +116,7 @@ TEST(link, that_is_ended_while_the_other_ends_is_told_of_before_that_or_not_at_a
   });
 }
 
-TEST(link, takes_the_other_one_along_whoever_of_the_two_has_asked_for_it) {
+TEST(link, terminates_the_other_actor_whichever_of_them_created_it) {
   expect_holds({.random = 1'000}, [] {
     record one, other;
     parker one_ended, other_ended;
@@ -179,7 +179,7 @@ class waiting : public actor {
 
 // The clock is the real one: such a short time passes in some of the executions, before or after
 // the termination.
-TEST(end_of, goes_on_once_at_the_end_or_when_its_time_is_over) {
+TEST(end_of, resumes_once_at_the_termination_or_at_its_timeout) {
   expect_holds({.random = 1'000}, [] {
     record done;
     plain<int> ends{0};

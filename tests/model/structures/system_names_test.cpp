@@ -33,7 +33,7 @@ class seeker : public actor {
   plain<int>& found_;
 };
 
-TEST(names, a_handler_that_waits_is_told_whoever_is_first) {
+TEST(registry, notifies_a_suspended_handler_in_every_order) {
   expect_holds({.random = 3'000}, [] {
     record done;
     plain<int> found{0};
@@ -47,7 +47,7 @@ TEST(names, a_handler_that_waits_is_told_whoever_is_first) {
   });
 }
 
-TEST(names, a_thread_that_waits_is_told_whoever_is_first) {
+TEST(registry, notifies_a_waiting_thread_in_every_order) {
   expect_holds({.random = 3'000}, [] {
     record done;
     troupe::system all{small(1)};
@@ -58,7 +58,7 @@ TEST(names, a_thread_that_waits_is_told_whoever_is_first) {
   });
 }
 
-TEST(names, two_threads_that_wait_for_the_same_are_both_told) {
+TEST(registry, notifies_two_threads_that_wait_for_the_same_name) {
   expect_holds({.random = 1'500}, [] {
     record done;
     troupe::system all{small(1)};
@@ -73,7 +73,7 @@ TEST(names, two_threads_that_wait_for_the_same_are_both_told) {
   });
 }
 
-TEST(names, who_ends_while_it_waits_is_not_told_any_more) {
+TEST(registry, an_actor_terminating_while_it_waits_is_notified_at_most_once) {
   expect_holds({.random = 3'000}, [] {
     record done;
     plain<int> found{0};
@@ -92,7 +92,7 @@ TEST(names, who_ends_while_it_waits_is_not_told_any_more) {
   });
 }
 
-TEST(names, a_name_is_free_when_its_actor_has_ended) {
+TEST(registry, frees_a_name_when_its_actor_has_terminated) {
   expect_holds({.random = 3'000}, [] {
     record done;
     troupe::system all{small(1)};

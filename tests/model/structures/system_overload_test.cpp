@@ -44,7 +44,7 @@ class flooder : public actor {
   plain<int>& taken_;
 };
 
-TEST(pause, an_actor_that_was_paused_goes_on) {
+TEST(backpressure, a_suspended_actor_resumes) {
   expect_holds({.random = 1'500, .sees = {"paused"}}, [] {
     record done;
     plain<int> taken{0};
@@ -61,7 +61,7 @@ TEST(pause, an_actor_that_was_paused_goes_on) {
   });
 }
 
-TEST(pause, two_that_were_paused_for_the_same_go_on) {
+TEST(backpressure, two_actors_suspended_by_the_same_receiver_resume) {
   expect_holds({.random = 1'500, .sees = {"paused"}}, [] {
     record done;
     plain<int> taken{0};
@@ -82,7 +82,7 @@ TEST(pause, two_that_were_paused_for_the_same_go_on) {
   });
 }
 
-TEST(pause, a_thread_that_waits_for_room_goes_on) {
+TEST(backpressure, a_thread_that_waits_for_space_resumes) {
   expect_holds({.random = 1'500}, [] {
     record done;
     plain<int> taken{0};
@@ -99,7 +99,7 @@ TEST(pause, a_thread_that_waits_for_room_goes_on) {
   });
 }
 
-TEST(pause, a_thread_that_waits_for_one_that_terminates_goes_on) {
+TEST(backpressure, a_thread_that_waits_for_a_terminating_actor_resumes) {
   expect_holds({.random = 1'500}, [] {
     record done;
     plain<int> taken{0};
@@ -141,7 +141,7 @@ class passer : public actor {
   record& done_;
 };
 
-TEST(pause, two_that_would_wait_for_each_other_go_on) {
+TEST(backpressure, two_actors_that_would_wait_for_each_other_proceed) {
   expect_holds({.random = 2'000, .sees = {"paused"}}, [] {
     record of_one;
     record of_other;
@@ -201,7 +201,7 @@ void late_flooder::on(flood f) {
   }
 }
 
-TEST(pause, for_one_whose_exclusive_handler_waits_for_the_suspended_one_ends) {
+TEST(backpressure, ends_if_the_receivers_exclusive_handler_waits_for_the_sender) {
   expect_holds({.random = 2'000, .sees = {"paused"}}, [] {
     record done;
     plain<int> taken{0};
@@ -220,7 +220,7 @@ TEST(pause, for_one_whose_exclusive_handler_waits_for_the_suspended_one_ends) {
   });
 }
 
-TEST(pause, who_is_paused_for_one_that_ends_goes_on) {
+TEST(backpressure, an_actor_suspended_by_a_terminating_receiver_resumes) {
   expect_holds({.random = 1'500, .sees = {"paused", "refused"}}, [] {
     record done;
     plain<int> taken{0};
@@ -256,7 +256,7 @@ class shipper : public actor {
   const ref<harbour> to_;
 };
 
-TEST(pause, for_messages_that_a_mailbox_does_not_count_ends_with_their_receiver) {
+TEST(backpressure, for_messages_that_a_mailbox_does_not_count_ends_with_the_receiver) {
   expect_holds({.random = 1'500, .sees = {"paused", "refused"}}, [] {
     system_options options = small(2);
     options.memory_budget = std::size_t{1} << 40;

@@ -22,7 +22,7 @@ using model::varies;
 
 // ── A thread of its own ───────────────────────────────────────────────────────────────────────
 
-TEST(own_thread, an_actor_gets_what_it_is_sent_and_ends_with_its_last_reference) {
+TEST(own_thread, handles_all_messages_and_ends_with_the_last_reference) {
   expect_holds({.random = 3'000}, [] {
     record done;
     {
@@ -35,7 +35,7 @@ TEST(own_thread, an_actor_gets_what_it_is_sent_and_ends_with_its_last_reference)
   });
 }
 
-TEST(own_thread, of_one_that_has_ended_is_joined_when_the_next_one_comes) {
+TEST(own_thread, of_a_terminated_actor_is_joined_when_the_next_one_starts) {
   expect_holds({.random = 3'000}, [] {
     record first;
     record second;
@@ -105,7 +105,7 @@ TEST(pump, shutdown_on_its_thread_pumps) {
   });
 }
 
-TEST(pump, shutdown_on_its_thread_waits_for_those_on_other_threads) {
+TEST(pump, shutdown_on_its_thread_waits_for_actors_on_other_threads) {
   expect_holds({.random = 5'000}, [] {
     record done;
     troupe::system all{small()};

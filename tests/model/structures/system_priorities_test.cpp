@@ -53,7 +53,7 @@ class in_order : public actor {
   seen& seen_;
 };
 
-TEST(priority, both_kinds_keep_their_order_and_none_is_lost) {
+TEST(priority, messages_of_both_priorities_keep_their_order_and_none_is_lost) {
   expect_holds({.random = 3'000}, [] {
     seen done;
     {
@@ -71,7 +71,7 @@ TEST(priority, both_kinds_keep_their_order_and_none_is_lost) {
   });
 }
 
-TEST(priority, none_is_stuck_in_an_actor_that_sleeps) {
+TEST(priority, no_message_is_stuck_in_a_sleeping_actor) {
   class replies : public actor {
    public:
     explicit replies(record& done) : done_(done) {}
@@ -97,7 +97,7 @@ TEST(priority, none_is_stuck_in_an_actor_that_sleeps) {
   });
 }
 
-TEST(priority, one_that_is_the_end_of_its_receiver_is_not_told_to_it_later) {
+TEST(priority, a_receiver_that_terminated_after_a_message_is_not_notified_of_it) {
   expect_holds({.random = 3'000}, [] {
     seen done;
     {
@@ -115,7 +115,7 @@ TEST(priority, one_that_is_the_end_of_its_receiver_is_not_told_to_it_later) {
 
 // n2 waits until the other thread has sent. Then the high message comes before n3, which has waited
 // longer.
-TEST(priority, what_is_known_to_be_sent_comes_before_what_waits) {
+TEST(priority, a_known_high_priority_message_overtakes_waiting_ones) {
   struct shared {
     atomic<int> sent{0};
     plain<int> high_ones{0};
@@ -158,7 +158,7 @@ TEST(priority, what_is_known_to_be_sent_comes_before_what_waits) {
 }
 
 // With the checker's tuning, at most two high messages are handled in a row.
-TEST(priority, a_normal_one_is_handled_while_high_ones_go_on) {
+TEST(priority, a_normal_message_is_handled_during_a_stream_of_high_ones) {
   class busy : public actor {
    public:
     busy(atomic<int>& sent, record& done) : sent_(sent), done_(done) {}

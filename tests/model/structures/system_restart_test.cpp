@@ -131,7 +131,7 @@ void end(const ref<fragile>& it, past& of) {
   (void)end_for_good(detail::ref_access::block(it), exit_reason::stopped);
 }
 
-TEST(restart, the_next_object_comes_after_all_that_the_one_before_has_done) {
+TEST(restart, the_next_incarnation_sees_all_work_of_the_previous_one) {
   expect_holds({.random = 5'000}, [] {
     past all;
     {
@@ -169,7 +169,7 @@ TEST(restart, one_of_several_decides) {
   });
 }
 
-TEST(restart, what_is_sent_meanwhile_is_handled_by_the_next_object) {
+TEST(restart, messages_sent_meanwhile_are_handled_by_the_next_incarnation) {
   expect_holds({.random = 3'000}, [] {
     past all;
     bool begun = false;
@@ -207,7 +207,7 @@ class again_and_counts final : public detail::incarnations {
   plain<int> told_{0};
 };
 
-TEST(restart, what_makes_the_objects_stays_until_the_end_of_one_has_been_told) {
+TEST(restart, the_factory_stays_until_a_termination_has_been_reported) {
   expect_holds({.random = 5'000}, [] {
     past all;
     {
@@ -248,7 +248,7 @@ class again_with_what_is_prepared final : public detail::incarnations {
   int objects_ = 0;
 };
 
-TEST(restart, what_came_before_a_decision_comes_before_the_next_object) {
+TEST(restart, the_next_incarnation_sees_writes_before_the_decision) {
   expect_holds({.random = 5'000}, [] {
     past all;
     {
@@ -271,7 +271,7 @@ TEST(restart, what_came_before_a_decision_comes_before_the_next_object) {
 }
 
 // If the stop is lost, join() waits forever.
-TEST(restart, a_stop_is_not_lost_while_the_object_ends_for_another_reason) {
+TEST(restart, a_stop_is_not_lost_while_the_incarnation_ends_for_another_reason) {
   expect_holds({.random = 5'000}, [] {
     past all;
     troupe::system system{quiet(1)};

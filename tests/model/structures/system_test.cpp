@@ -19,7 +19,7 @@ using model::varies;
 
 // ── Sending ───────────────────────────────────────────────────────────────────────────────────
 
-TEST(system, what_two_threads_send_is_handled_before_the_end) {
+TEST(system, handles_messages_of_two_threads_before_it_terminates) {
   expect_holds({.random = 2'000}, [] {
     record done;
     {
@@ -34,7 +34,7 @@ TEST(system, what_two_threads_send_is_handled_before_the_end) {
 }
 
 // A to B, then A to C, and C as a consequence to B.
-TEST(system, what_was_sent_because_of_a_message_comes_after_what_was_sent_before_it) {
+TEST(system, messages_are_handled_in_causal_order) {
   class first_one_then_ten : public actor {
    public:
     explicit first_one_then_ten(plain<int>& last) : last_(last) {}
@@ -83,7 +83,7 @@ class made_and_ended : public actor {
 };
 
 // An actor spawned after the beginning of a shutdown has no object, and is stopped from the start.
-TEST(shutdown, who_is_spawned_meanwhile_ends_too) {
+TEST(shutdown, stops_an_actor_that_is_spawned_meanwhile) {
   expect_holds({.random = 5'000}, [] {
     record done;
     {
@@ -100,7 +100,7 @@ TEST(shutdown, who_is_spawned_meanwhile_ends_too) {
 }
 
 // The actor is counted by the worker that spawns it, and by the worker on which it terminates.
-TEST(shutdown, whom_an_actor_spawns_meanwhile_ends_too) {
+TEST(shutdown, stops_an_actor_that_another_actor_spawns_meanwhile) {
   class parent : public actor {
    public:
     parent(record& of_child, ref<made_and_ended>& child) : of_child_(of_child), child_(child) {}
@@ -124,7 +124,7 @@ TEST(shutdown, whom_an_actor_spawns_meanwhile_ends_too) {
   });
 }
 
-TEST(shutdown, is_over_when_a_constructor_has_thrown_meanwhile) {
+TEST(shutdown, completes_although_a_constructor_throws_meanwhile) {
   class stillborn : public actor {
    public:
     stillborn() { throw std::runtime_error("no"); }
@@ -173,7 +173,7 @@ TEST(shutdown, two_threads_wait_for_it) {
   });
 }
 
-TEST(shutdown, who_is_left_at_the_deadline_is_named) {
+TEST(shutdown, names_an_actor_that_is_left_at_the_deadline) {
   expect_holds({.random = 3'000}, [] {
     record done;
     troupe::system all{small()};
@@ -190,7 +190,7 @@ TEST(shutdown, who_is_left_at_the_deadline_is_named) {
 
 // ── One system after the other ────────────────────────────────────────────────────────────────
 
-TEST(system, the_next_one_may_begin_while_there_are_references_to_the_last_one) {
+TEST(system, may_start_while_references_to_the_previous_one_remain) {
   expect_holds({.random = 3'000}, [] {
     record done;
     ref<counter> left;

@@ -74,7 +74,7 @@ TEST(timer, keeps_its_actor_till_it_is_cancelled) {
 
 // A surplus must be given back by a system that is notified or, if it terminates first, by the next
 // one.
-TEST(system, gives_memory_back_when_it_is_told_that_there_is_some) {
+TEST(system, releases_surplus_memory_when_it_is_notified) {
   expect_holds({.random = 3'000}, [] {
     pool_of_checks& pool = per_process<pool_of_checks>::here();
     troupe::system all{small()};

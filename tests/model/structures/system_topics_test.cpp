@@ -56,7 +56,7 @@ class keeper : public actor {
   got& to_;
 };
 
-TEST(topics, one_reads_and_another_keeps_what_is_published) {
+TEST(topics, a_message_reaches_a_reading_and_a_storing_subscriber) {
   expect_holds({.random = 1'000}, [] {
     got read;
     got kept;
@@ -73,7 +73,7 @@ TEST(topics, one_reads_and_another_keeps_what_is_published) {
   });
 }
 
-TEST(topics, who_subscribes_gets_the_last_message_before_all_that_follow) {
+TEST(topics, a_new_subscriber_gets_the_last_message_before_later_ones) {
   expect_holds({.random = 1'000}, [] {
     got kept;
     {
@@ -93,7 +93,7 @@ std::shared_ptr<const detail::subscribers> subscribers_of(system& all, std::stri
   return detail::topic_core::named(all, topic, detail::identity_of<news>)->begin(nullptr);
 }
 
-TEST(topics, what_is_published_after_an_unsubscribe_does_not_come) {
+TEST(topics, a_message_published_after_unsubscribe_is_not_delivered) {
   expect_holds({.random = 1'000}, [] {
     got read;
     subscription its;

@@ -67,7 +67,7 @@ class talker : public actor {
   const ref<watcher> to_;
 };
 
-TEST(watch, through_a_reference_tells_once_whether_before_or_after_the_end) {
+TEST(watch, through_a_reference_notifies_once_before_or_after_termination) {
   expect_holds({.random = 5'000}, [] {
     seen what;
     {
@@ -83,7 +83,7 @@ TEST(watch, through_a_reference_tells_once_whether_before_or_after_the_end) {
   });
 }
 
-TEST(watch, by_address_tells_once_whether_before_or_after_the_end) {
+TEST(watch, by_address_notifies_once_before_or_after_termination) {
   expect_holds({.random = 5'000}, [] {
     seen what;
     {
@@ -100,7 +100,7 @@ TEST(watch, by_address_tells_once_whether_before_or_after_the_end) {
   });
 }
 
-TEST(watch, twice_tells_twice) {
+TEST(watch, twice_notifies_twice) {
   expect_holds({.random = 3'000}, [] {
     seen what;
     what.expected = 2;
@@ -118,7 +118,7 @@ TEST(watch, twice_tells_twice) {
   });
 }
 
-TEST(watch, tells_how_many_messages_were_left) {
+TEST(watch, reports_the_number_of_unhandled_messages) {
   expect_holds({.random = 3'000}, [] {
     seen what;
     int refused = 0;

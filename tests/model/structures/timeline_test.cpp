@@ -15,7 +15,7 @@ using kind = timeline_slice::kind;
 
 constexpr duration never_short{};
 
-TEST(timeline_lane, a_place_is_written_anew_only_after_it_was_read) {
+TEST(timeline_lane, an_entry_is_overwritten_only_after_it_was_read) {
   // Four preemptions: between three slices the recorder looks twice.
   expect_holds({.preemptions = 4}, [] {
     timeline all(never_short, 1);

@@ -48,7 +48,7 @@ void steal(ring& from, ring& mine) {
   take_all(mine);
 }
 
-TEST(work_ring, what_one_pushes_is_popped_or_stolen_once) {
+TEST(work_ring, each_item_is_popped_or_stolen_once) {
   expect_holds([] {
     ring queue;
     ring other_queue;
@@ -63,7 +63,7 @@ TEST(work_ring, what_one_pushes_is_popped_or_stolen_once) {
   });
 }
 
-TEST(work_ring, a_slot_is_filled_anew_only_after_it_was_read) {
+TEST(work_ring, a_slot_is_reused_only_after_it_was_read) {
   expect_holds({.sees = {"it is full"}}, [] {
     ring queue;
     ring other_queue;
@@ -116,7 +116,7 @@ TEST(work_ring, half_of_it_is_taken_for_a_ring_that_overflows) {
   });
 }
 
-TEST(work_ring, what_was_stolen_may_be_stolen_again) {
+TEST(work_ring, stolen_items_may_be_stolen_again) {
   using larger_ring = work_ring<item, 4>;
   expect_holds([] {
     larger_ring queue;
@@ -147,7 +147,7 @@ TEST(work_ring, what_was_stolen_may_be_stolen_again) {
 }
 
 // The protocol by which a sleeper and a thread that pushes work must not miss each other.
-TEST(work_ring, who_pushes_sees_the_sleeper_or_the_sleeper_sees_the_item) {
+TEST(work_ring, a_push_sees_the_sleeper_or_the_sleeper_sees_the_item) {
   expect_holds([] {
     ring queue;
     item one;

@@ -23,7 +23,7 @@ TEST(worker_pool, without_work_it_ends) {
   expect_holds({.preemptions = 2}, [] { const worker_pool pool(2, turn); });
 }
 
-TEST(worker_pool, work_from_outside_gets_its_turn) {
+TEST(worker_pool, runs_work_from_outside) {
   expect_holds({.preemptions = 2}, [] {
     parker done;
     pool_task one;
@@ -35,7 +35,7 @@ TEST(worker_pool, work_from_outside_gets_its_turn) {
   });
 }
 
-TEST(worker_pool, work_from_two_threads_gets_its_turn) {
+TEST(worker_pool, runs_work_from_two_threads) {
   expect_holds({.preemptions = 1}, [] {
     std::array<parker, 2> done;
     std::array<pool_task, 2> tasks;
@@ -51,7 +51,7 @@ TEST(worker_pool, work_from_two_threads_gets_its_turn) {
   });
 }
 
-TEST(worker_pool, what_waits_for_the_running_gets_its_turn_and_holds_nobody_up) {
+TEST(worker_pool, work_for_running_workers_is_run_and_delays_no_other_work) {
   expect_holds({.random = 10'000}, [] {
     std::array<pool_task, 3> tasks;
     std::array<parker, 3> done;
@@ -66,7 +66,7 @@ TEST(worker_pool, what_waits_for_the_running_gets_its_turn_and_holds_nobody_up) 
 }
 
 // Either no worker runs any more, or one is about to park.
-TEST(worker_pool, what_waits_for_the_running_is_not_left_behind_by_the_last_of_them) {
+TEST(worker_pool, work_for_running_workers_is_not_missed_by_the_last_of_them) {
   expect_holds({.preemptions = 1}, [] {
     std::array<pool_task, 2> tasks;
     std::array<parker, 2> done;
@@ -80,7 +80,7 @@ TEST(worker_pool, what_waits_for_the_running_is_not_left_behind_by_the_last_of_t
   });
 }
 
-TEST(worker_pool, what_a_turn_schedules_gets_its_turn) {
+TEST(worker_pool, runs_work_that_a_turn_schedules) {
   expect_holds({.random = 20'000}, [] {
     std::array<pool_task, 3> tasks;
     worker_pool pool(2, turn);
@@ -97,7 +97,7 @@ TEST(worker_pool, what_a_turn_schedules_gets_its_turn) {
   });
 }
 
-TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_comes_behind_it) {
+TEST(worker_pool, a_blocked_turn_does_not_delay_work_scheduled_after_it) {
   expect_holds({.random = 20'000}, [] {
     std::array<pool_task, 2> tasks;
     parker done;
@@ -112,7 +112,7 @@ TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_comes_behind_it) {
   });
 }
 
-TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_it_has_woken) {
+TEST(worker_pool, a_blocked_turn_does_not_delay_work_that_it_woke) {
   expect_holds({.random = 20'000}, [] {
     std::array<pool_task, 3> tasks;
     parker done;
@@ -159,7 +159,7 @@ struct turns_that_wait {
 
 // Two workers wait. The tasks that the second one has stolen together with its turn are left to the
 // third.
-TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_its_worker_has_stolen) {
+TEST(worker_pool, a_blocked_turn_does_not_delay_work_that_its_worker_stole) {
   expect_holds({.random = 10'000}, [] {
     turns_that_wait these;
     worker_pool pool(3, turn);
@@ -171,7 +171,7 @@ TEST(worker_pool, a_turn_that_waits_does_not_hold_up_what_its_worker_has_stolen)
 
 // One task is in the slot, a ring holds some, and half of these and one more go to the shared
 // queue.
-TEST(worker_pool, what_a_turn_schedules_beyond_its_ring_gets_its_turn) {
+TEST(worker_pool, runs_work_that_overflows_the_ring) {
   expect_holds({.random = 5'000}, [] {
     constexpr std::size_t count = tuning::ring_capacity + 2;
     std::array<pool_task, count> tasks;
@@ -187,7 +187,7 @@ TEST(worker_pool, what_a_turn_schedules_beyond_its_ring_gets_its_turn) {
   });
 }
 
-TEST(worker_pool, what_is_scheduled_together_gets_its_turns) {
+TEST(worker_pool, runs_work_that_is_scheduled_together) {
   expect_holds({.random = 10'000}, [] {
     std::array<pool_task, 3> tasks;
     std::array<parker, 3> done;
@@ -212,7 +212,7 @@ struct turns_before {
   }
 };
 
-TEST(worker_limit, who_keeps_out_helps_one_that_is_stuck) {
+TEST(worker_limit, an_excluded_worker_helps_a_stuck_one) {
   expect_holds({.random = 5'000}, [] {
     std::array<parker, 2> done;
     parker second;
@@ -232,7 +232,7 @@ TEST(worker_limit, who_keeps_out_helps_one_that_is_stuck) {
   });
 }
 
-TEST(worker_limit, who_keeps_out_helps_one_that_is_stuck_with_the_shared_queue) {
+TEST(worker_limit, an_excluded_worker_takes_shared_work_when_another_is_stuck) {
   expect_holds({.random = 5'000}, [] {
     parker done;
     parker second;
@@ -253,7 +253,7 @@ TEST(worker_limit, who_keeps_out_helps_one_that_is_stuck_with_the_shared_queue) 
   });
 }
 
-TEST(worker_limit, what_is_handed_over_gets_its_turn) {
+TEST(worker_limit, transferred_work_is_run) {
   expect_holds({.random = 5'000}, [] {
     std::array<parker, 6> done;
     std::array<pool_task, 6> tasks;
@@ -305,7 +305,7 @@ TEST(worker_limit, of_three_the_next_one_watches) {
   });
 }
 
-TEST(worker_limit, who_keeps_out_is_woken_when_all_the_others_have_parked) {
+TEST(worker_limit, an_excluded_worker_wakes_when_all_others_have_parked) {
   expect_holds({.random = 5'000}, [] {
     std::array<parker, 4> done;
     std::array<pool_task, 4> tasks;
@@ -328,7 +328,7 @@ struct last_look {
   }
 };
 
-TEST(worker_pool, its_threads_end_after_what_came_before_its_end) {
+TEST(worker_pool, its_threads_exit_after_all_writes_that_precede_its_destruction) {
   expect_holds({.random = 20'000}, [] {
     plain<int> last_words{0};
     std::array<pool_task, 3> tasks;
