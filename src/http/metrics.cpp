@@ -277,15 +277,18 @@ void add_server(families& to, const http::statistics& s) {
              "Times accepting was paused for lack of descriptors or memory.", {{s.accept_pauses}});
   to.counter("troupe_http_handler_failures_total", "Requests whose handler failed.",
              {{s.handler_failures}});
-  to.counter("troupe_http_rate_limited_total",
-             "Events beyond a rate limit of a client address: connections and handshakes that were "
-             "closed, requests answered with 429, pauses in reading, floods closed with 1008.",
-             {{s.rate_connections, "reason", "connections"},
-              {s.rate_tls_handshakes, "reason", "tls_handshakes"},
-              {s.rate_requests, "reason", "requests"},
-              {s.rate_messages, "reason", "messages"},
-              {s.rate_received_bytes, "reason", "received_bytes"},
-              {s.message_floods, "reason", "message_flood"}});
+  to.counter(
+      "troupe_http_rate_limited_total",
+      "Events beyond a rate limit of a client address: connections and handshakes that were "
+      "closed, requests answered with 429, pauses in reading, floods closed with 1008, clients "
+      "that disconnected during a pause.",
+      {{s.rate_connections, "reason", "connections"},
+       {s.rate_tls_handshakes, "reason", "tls_handshakes"},
+       {s.rate_requests, "reason", "requests"},
+       {s.rate_messages, "reason", "messages"},
+       {s.rate_received_bytes, "reason", "received_bytes"},
+       {s.message_floods, "reason", "message_flood"},
+       {s.throttled_disconnects, "reason", "disconnected"}});
   to.gauge("troupe_http_rate_addresses", "Client addresses that have used up part of a rate limit.",
            {{s.rate_addresses}});
   to.counter("troupe_http_rate_addresses_evicted_total",

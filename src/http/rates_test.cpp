@@ -127,6 +127,11 @@ class client {
   }
   const std::string& heard() const { return it_->heard; }
   bool is_over() const { return it_->is_over; }
+  /// Closes the sending direction only.
+  void stop_sending() {
+    net::error_code ignored;
+    it_->socket.shutdown(net::socket::shutdown_send, ignored);
+  }
   void hang_up() {
     net::error_code ignored;
     it_->socket.close(ignored);
@@ -457,6 +462,41 @@ TEST(rate_of_messages, pings_count_too) {
   EXPECT_EQ(a.heard().size(), 3u * 2) << "pongs";
   (void)w.sim.advance(20s);
   EXPECT_EQ(a.heard().size(), 10u * 2);
+}
+
+TEST(rate_of_messages, a_client_that_disconnects_during_a_pause_is_noticed_within_seconds) {
+  world w(with({.messages_per_second = 1, .messages_burst = 1}));
+  client a(w);
+  a.upgrade();
+  for (int i = 0; i < 1'000; ++i) a.tell("x");
+  (void)w.sim.advance(2s);
+  ASSERT_EQ(w.statistics().websockets, 1u);
+  a.hang_up();
+  EXPECT_TRUE(w.comes_true([&] { return w.statistics().connections == 0; }, 3s));
+  EXPECT_EQ(w.statistics().throttled_disconnects, 1u);
+  EXPECT_LT(w.statistics().messages_in, 10u);
+  EXPECT_THAT(w.log, ElementsAre("192.0.2.1 101", "192.0.2.1 1006"));
+}
+
+TEST(rate_of_messages, a_client_that_half_closes_during_a_pause_is_noticed) {
+  world w(with({.messages_per_second = 1, .messages_burst = 1}));
+  client a(w);
+  a.upgrade();
+  for (int i = 0; i < 100; ++i) a.tell("x");
+  (void)w.sim.advance(2s);
+  a.stop_sending();
+  EXPECT_TRUE(w.comes_true([&] { return w.statistics().connections == 0; }, 3s));
+  EXPECT_EQ(w.statistics().throttled_disconnects, 1u);
+}
+
+TEST(rate_of_messages, a_connected_client_is_kept_during_a_long_pause) {
+  world w(with({.messages_per_second = 1, .messages_burst = 1, .throttled_messages_max = 1'000}));
+  client a(w);
+  a.upgrade();
+  for (int i = 0; i < 60; ++i) a.tell("x");
+  EXPECT_TRUE(w.comes_true([&] { return w.statistics().messages_in == 60; }, 90s));
+  EXPECT_EQ(w.statistics().throttled_disconnects, 0u);
+  EXPECT_EQ(w.statistics().websockets, 1u);
 }
 
 TEST(rate_of_messages, a_client_that_is_held_to_its_rate_is_not_idle) {

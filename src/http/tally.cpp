@@ -43,6 +43,7 @@ statistics tally::snapshot() const noexcept {
       .rate_messages = rate_messages.value(),
       .rate_received_bytes = rate_received_bytes.value(),
       .message_floods = message_floods.value(),
+      .throttled_disconnects = throttled_disconnects.value(),
       .tls_handshakes = tls.whole.value(),
       .tls_resumed = tls.resumed.value(),
       .tls_plain_text = tls.plain_text.value(),

@@ -42,6 +42,7 @@ struct tally {
   counter slow_readers_closed, receive_pauses, mailbox_pauses, refusal_pauses;
   counter close_timed_out, accept_pauses, handler_failures;
   counter rate_connections, rate_requests, rate_messages, rate_received_bytes, message_floods;
+  counter throttled_disconnects;
   tls_tally tls;
 
   [[nodiscard]] statistics snapshot() const noexcept;

@@ -106,6 +106,8 @@ class tls_socket::core : public std::enable_shared_from_this<core> {
     socket_.set_option(option, error);
   }
 
+  [[nodiscard]] bool is_closed_by_peer() const noexcept { return socket_.is_closed_by_peer(); }
+
   [[nodiscard]] bool is_established() const noexcept {
     return engine_ && engine_->is_established();
   }
@@ -432,6 +434,8 @@ void tls_socket::set_option(const boost::asio::socket_base::linger& option,
   error = {};
   if (core_) core_->set_option(option, error);
 }
+bool tls_socket::is_closed_by_peer() const noexcept { return core_->is_closed_by_peer(); }
+
 bool tls_socket::is_established() const noexcept { return core_->is_established(); }
 
 }  // namespace troupe::http::detail

@@ -121,6 +121,9 @@ class tls_socket {
   void close(net::error_code& error);
   void set_option(const boost::asio::socket_base::linger& option, net::error_code& error);
 
+  /// As for net::socket: a close_notify alone does not count.
+  [[nodiscard]] bool is_closed_by_peer() const noexcept;
+
   /// The handshake is complete.
   [[nodiscard]] bool is_established() const noexcept;
 

@@ -109,6 +109,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   void count_message();
   void throttle(throttled what, duration wait);
   void end_throttling();
+  [[nodiscard]] time_point look_for_disconnect(time_point now);
 
   void hand_over();
   [[nodiscard]] handed_over deliver();

@@ -27,6 +27,9 @@ inline constexpr std::size_t idle_batch_frames_max = 16;
 inline constexpr duration offer_first = std::chrono::milliseconds(1);
 inline constexpr duration offer_longest = std::chrono::milliseconds(256);
 
+// How often a client that is not read because of a rate is checked for having disconnected.
+inline constexpr duration disconnect_interval = std::chrono::seconds(1);
+
 static_assert(frame_parser::bytes_left_max < read_buffer::small_bytes);
 
 template <class Stream>
@@ -256,7 +259,7 @@ void websocket_stage<Stream>::throttle(throttled what, duration wait) {
   const time_point until = clock::now() + wait;
   throttled_until_ = throttled_ == throttled::no ? until : std::max(throttled_until_, until);
   throttled_ = std::max(throttled_, what);
-  this->owner().set_alarm(throttled_until_);
+  this->owner().set_alarm(std::min(throttled_until_, clock::now() + disconnect_interval));
 }
 
 template <class Stream>
@@ -265,6 +268,26 @@ void websocket_stage<Stream>::end_throttling() {
   throttled_ = throttled::no;
   throttled_until_ = time_point::max();
   stream_.meter().heard = clock::now();  // it was not the client who was silent
+}
+
+// A client that is not read cannot be noticed by its data. If it has disconnected, the data that is
+// not read yet is discarded: otherwise, a flood would occupy its connection long after its client is
+// gone. A message that the session has not accepted yet is still offered. Returns when to look
+// again.
+template <class Stream>
+time_point websocket_stage<Stream>::look_for_disconnect(time_point now) {
+  if (throttled_ == throttled::no || phase_ != phase::open || held_ != held::no) {
+    return time_point::max();
+  }
+  if constexpr (requires { socket().is_closed_by_peer(); }) {
+    if (socket().is_closed_by_peer()) {
+      this->counts().throttled_disconnects.add();
+      as_ = {.code = close_code::abnormal, .reason = "disconnected during a pause for its rate"};
+      lost(boost::asio::error::eof);
+      return time_point::max();
+    }
+  }
+  return now + disconnect_interval;
 }
 
 // The parser has a message.
@@ -613,8 +636,9 @@ time_point websocket_stage<Stream>::tick(time_point now) {
     end_throttling();
     go_on();
   }
+  const time_point look = look_for_disconnect(now);
   const time_point next = watch(now);
-  return std::min({next, offer_at_, throttled_until_, message_due_, written_due_});
+  return std::min({next, look, offer_at_, throttled_until_, message_due_, written_due_});
 }
 
 template <class Stream>

@@ -112,6 +112,9 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
 
   void closes_hard(bool it_does) noexcept { closes_hard_ = it_does; }
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
+  [[nodiscard]] bool is_closed_by_peer() const noexcept {
+    return is_open_ && (has_ended_ || failure_);
+  }
   [[nodiscard]] const endpoint& local() const noexcept { return local_; }
   [[nodiscard]] endpoint remote(error_code& error) const {
     const bool is_there = is_open_ && peer_ != nullptr && !failure_;
@@ -119,8 +122,7 @@ class end final : public waiting_on_context, public std::enable_shared_from_this
     return is_there ? remote_ : endpoint{};
   }
 
-  // ── For the listener
-  // ────────────────────────────────────────────────────────────────────────────
+  // ── For the listener ────────────────────────────────────────────────────────────────────────
 
   /// Rejects a connection that was not accepted and will not be.
   void turn_away() {

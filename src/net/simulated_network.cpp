@@ -67,6 +67,7 @@ class socket_of_end final : public simulated_socket {
   void close() override { end_->close(); }
   void closes_hard(bool it_does) override { end_->closes_hard(it_does); }
   [[nodiscard]] bool is_open() const override { return end_->is_open(); }
+  [[nodiscard]] bool is_closed_by_peer() const override { return end_->is_closed_by_peer(); }
   [[nodiscard]] endpoint local(error_code& error) const override {
     error = end_->is_open() ? error_code{} : error_code(asio::error::bad_descriptor);
     return end_->local();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that keep every limit but the rates: of connections, handshakes and requests.
+"""Clients that keep every limit but the rates: of connections, handshakes, requests, messages and bytes.
 
 All attackers of a group have one address, and wait for nothing. The other clients come from another
 address, which has rates of its own.
@@ -7,7 +7,7 @@ address, which has rates of its own.
 
 import ssl
 
-from harness import attack
+from harness import BINARY, PING, TEXT, attack, frame
 
 # The other clients and the harness need up to 500 requests and messages a second.
 LIMITS = """
@@ -77,6 +77,53 @@ def requests(run):
         run.sent = (f"{sent:,} requests on 8 connections without waiting: {answers[200]:,} times 200, "
                     f"{answers[429]:,} times 429")
         yield 0
+
+
+def flood(run, data, count, what):
+    clients, sent = [run.open() for _ in range(count)], 0
+    while True:
+        for client in clients:
+            sent += client.send(data)
+            client.hear()
+        run.sent = f"{count} clients, {what.format(sent)}; {sum(each.closed for each in clients)} were closed"
+        yield 0
+
+
+@attack("rates", "flood of small messages", "limits.messages_per_second, limits.throttled_messages_max")
+def messages(run):
+    run.seconds = run.scale(4.0, 10.0)
+    before = counted(run, "message_flood")
+
+    def check():
+        run.expect(counted(run, "message_flood") > before, "no WebSocket was closed")
+        codes = {client.close_code() for client in run.clients if client.closed}
+        run.expect(codes <= {1008, None}, f"the codes are {codes}")
+    run.check = check
+    yield from flood(run, frame(TEXT, b"x") * 200, 4, "{:,} bytes of messages of one byte")
+
+
+@attack("rates", "flood of pings", "limits.messages_per_second, limits.throttled_messages_max")
+def pings(run):
+    run.seconds = run.scale(4.0, 10.0)
+    before = counted(run, "messages")
+    run.check = lambda: run.expect(counted(run, "messages") > before, "no client was held back")
+    yield from flood(run, frame(PING) * 200, 4, "{:,} bytes of empty pings")
+
+
+@attack("rates", "flood of large messages", "limits.received_bytes_per_second")
+def received_bytes(run):
+    run.seconds = run.scale(2.0, 10.0)
+    name = 'troupe_http_bytes_total{direction="in"}'
+    before, bytes_before = counted(run, "received_bytes"), run.target.metrics()[name]
+
+    def check():
+        run.expect(counted(run, "received_bytes") > before, "no client was held back")
+        read = run.target.metrics()[name] - bytes_before
+        # Each of 8 clients may have one read more, and the other clients send a little.
+        most = (2 + run.seconds + 12) * (1 << 20) + 8 * 16384
+        run.expect(read <= most, f"{read:,.0f} bytes were read, of {most:,.0f} allowed")
+    run.check = check
+    yield from flood(run, frame(BINARY, bytes(60_000)), 8, "{:,} bytes of messages of 60 KB")
 
 
 @attack("handshakes", "handshakes in quick succession", "limits.tls_handshakes_per_second")

@@ -50,6 +50,7 @@ struct statistics {
   std::uint64_t rate_messages = 0;           // messages_per_second: pauses
   std::uint64_t rate_received_bytes = 0;     // received_bytes_per_second: pauses
   std::uint64_t message_floods = 0;          // throttled_messages_max: 1008
+  std::uint64_t throttled_disconnects = 0;   // WebSockets that disconnected during a pause
   std::uint64_t rate_addresses = 0;          // now, limited by rate_addresses_max
   std::uint64_t rate_addresses_evicted = 0;  // forgotten because of that limit
 

@@ -110,6 +110,11 @@ class socket : public asio_socket {
   [[nodiscard]] bool is_open() const {
     return simulated_ ? simulated_->is_open() : asio_socket::is_open();
   }
+  /// Returns true if the peer has closed the connection or its sending direction, or if the
+  /// connection has failed. Received data may still be unread. For connections that are not read at
+  /// the moment: a read would report this only after that data.
+  /// Cost: a system call.
+  [[nodiscard]] bool is_closed_by_peer() const noexcept;
   [[nodiscard]] protocol::endpoint local_endpoint(error_code& error) const {
     return simulated_ ? simulated_->local(error) : asio_socket::local_endpoint(error);
   }

@@ -82,6 +82,7 @@ class simulated_socket {
   virtual void closes_hard(bool it_does) = 0;
 
   [[nodiscard]] virtual bool is_open() const = 0;
+  [[nodiscard]] virtual bool is_closed_by_peer() const = 0;
   [[nodiscard]] virtual endpoint local(error_code& error) const = 0;
   [[nodiscard]] virtual endpoint remote(error_code& error) const = 0;
 
