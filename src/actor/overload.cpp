@@ -173,10 +173,9 @@ void control_block::tell_sent(const dispatch& how, std::uint64_t trace) noexcept
   home().observe([&](observer& to) { to.sent(told); });
 }
 
-bool overload::could_take(std::size_t bytes) const noexcept {
-  const sending_rules& bounds = to_.rules();
-  if (bounds.units(bytes, 1) <= bounds.soft) return true;
-  return to_.has_backpressure() && bytes <= to_.home().overdrafts().limit();
+bool control_block::could_take(std::size_t bytes) const noexcept {
+  if (rules().units(bytes, 1) <= rules().soft) return true;
+  return has_backpressure() && bytes <= home().overdrafts().limit();
 }
 
 void control_block::count_without_message(overload_event::kind what) noexcept {

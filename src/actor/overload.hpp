@@ -32,9 +32,6 @@ class overload {
   /// Does with the message what the policy says about one that has no room: it is refused, dropped
   /// or redirected, or fails its receiver. The message is not in the mailbox.
   delivery refuse_or_drop(envelope& message, bool may_redirect) const noexcept;
-  /// Returns whether a message of `bytes` bytes would be accepted if no other messages waited, here
-  /// and elsewhere.
-  [[nodiscard]] bool could_take(std::size_t bytes) const noexcept;
 
   // ── Waiting for room: async_send.cpp ────────────────────────────────────────────────────────
   /// Sends the message, or returns the actor for whose mailbox it has to wait.

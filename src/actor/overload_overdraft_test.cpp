@@ -746,7 +746,7 @@ TEST(overdraft, decides_which_messages_beyond_the_limit_could_ever_be_taken) {
   options.on_full = overflow::refuse;
   const auto refuses = s.spawn<scale>(options, got);
   const auto could_take = [](const ref<scale>& it, std::size_t bytes) {
-    return detail::overload(detail::ref_access::block(it)).could_take(bytes);
+    return detail::ref_access::block(it).could_take(bytes);
   };
   EXPECT_TRUE(could_take(pauses, 15'000));
   EXPECT_TRUE(could_take(pauses, 40'000)) << "the overdraft has room for it";

@@ -70,7 +70,7 @@ mutant("refused_ask_hears_stopped", "plain", "a request without room hears anoth
        "const no_answer_scope as(«ask_error::refused»); message.how->discard(message); } // The message is not",
        "ask_error::stopped")
 mutant("can_never_be_taken", "negative", "a message that would be taken later is said to be too large",
-       "return to_.has_backpressure() && bytes <= to_.home().overdrafts().limit();", "return false;")
+       "return has_backpressure() && bytes <= home().overdrafts().limit();", "return false;")
 
 in_file("src/actor/async_send.cpp")
 mutant("line_budget_refuses_keeps_place", "crossed", "async_send: a budget refuses, the type's place is kept",

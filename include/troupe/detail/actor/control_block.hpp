@@ -250,6 +250,9 @@ class control_block : public runnable {
   /// Returns true if senders are suspended when the mailbox is full: its limit never refuses a
   /// message.
   [[nodiscard]] bool has_backpressure() const noexcept;
+  /// Returns whether a message of `bytes` bytes would be accepted if no other messages waited, here
+  /// and elsewhere.
+  [[nodiscard]] bool could_take(std::size_t bytes) const noexcept;
   /// For a router: returns the current receiver of this message; null: no worker is left. For any
   /// other actor: returns the actor itself.
   [[nodiscard]] control_block* routed(const envelope& message) noexcept;
