@@ -270,10 +270,9 @@ void websocket_stage<Stream>::end_throttling() {
   stream_.meter().heard = clock::now();  // it was not the client who was silent
 }
 
-// A client that is not read cannot be noticed by its data. If it has disconnected, the data that is
-// not read yet is discarded: otherwise, a flood would occupy its connection long after its client is
-// gone. A message that the session has not accepted yet is still offered. Returns when to look
-// again.
+// A client that is not read cannot be noticed by its data. If it has disconnected, its unread data
+// is discarded: otherwise, a flood would occupy its connection long after the client has gone. A
+// message that the session has not accepted yet is still offered. Returns when to look again.
 template <class Stream>
 time_point websocket_stage<Stream>::look_for_disconnect(time_point now) {
   if (throttled_ == throttled::no || phase_ != phase::open || held_ != held::no) {
