@@ -86,7 +86,7 @@ class echo : public actor {
 /// Admits every client.
 class door : public actor {
  public:
-  door(std::shared_ptr<const hd::site> on, net::loop& loop, net::acceptor acceptor)
+  door(std::shared_ptr<const hd::server_context> on, net::loop& loop, net::acceptor acceptor)
       : on_(std::move(on)), loop_(loop), acceptor_(std::move(acceptor)) {}
 
   void on_start() {
@@ -106,13 +106,13 @@ class door : public actor {
   void on(const down&) { on_->counts.connections.subtract(); }
 
  private:
-  const std::shared_ptr<const hd::site> on_;
+  const std::shared_ptr<const hd::server_context> on_;
   net::loop& loop_;
   net::acceptor acceptor_;
   ref<net::listener> listener_;
 };
 
-void add_routes(hd::site& to, troupe::system& with) {
+void add_routes(hd::server_context& to, troupe::system& with) {
   to.routes.add("GET", "/healthz",
                 [](const http::request&) { return http::response::text("ok\n"); });
   to.routes.add("GET", "/fail", [](const http::request&) -> http::response {
@@ -133,7 +133,7 @@ int main() try {
   // Connections fail by the thousand here, so failures are not logged.
   troupe::system all{{.workers = 1, .on_failure = [](const failure&) {}}};
   net::loop loop(all, "dropping");
-  const auto on = std::make_shared<hd::site>(all, http::options{});
+  const auto on = std::make_shared<hd::server_context>(all, http::options{});
   add_routes(*on, all);
   net::acceptor acceptor = net::listen(loop.context(), "127.0.0.1", 0);
   std::cout << "serving http://127.0.0.1:" << acceptor.local_endpoint().port() << std::endl;
