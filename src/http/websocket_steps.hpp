@@ -631,11 +631,12 @@ void websocket_stage<Stream>::abandon() noexcept {
 template <class Stream>
 time_point websocket_stage<Stream>::tick(time_point now) {
   if (now >= offer_at_) offer_now();
+  // Before the pause ends, because the next message may begin another one.
+  const time_point look = look_for_disconnect(now);
   if (now >= throttled_until_) {
     end_throttling();
     go_on();
   }
-  const time_point look = look_for_disconnect(now);
   const time_point next = watch(now);
   return std::min({next, look, offer_at_, throttled_until_, message_due_, written_due_});
 }

@@ -41,7 +41,7 @@ def check(page: str, right: str, wrong: str, planted: str) -> int:
     sources = "".join(texts.values())
     counts = f"by {sources.count('expect_fails(')} planted bugs"
     whole = f"the {sources.count('expect_holds(')} whole structures"
-    misses = f"by {outcomes.count('expect_misses(')} planted answers"
+    misses = f"by {outcomes.count('expect_misses(')} planted outcomes"
     differences += [f"the page does not contain '{each}'" for each in (counts, whole, misses) if each not in page]
     said = EXECUTIONS.search(page)
     done = subprocess.run([right], capture_output=True, text=True, check=False)
