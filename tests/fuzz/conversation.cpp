@@ -164,7 +164,8 @@ class conversation::inside {
   net::io_context context_{1};
   troupe::system system_{{.on_failure = [this](const troupe::failure& f) { failure_ = f.what; }}};
   pump pump_{system_};
-  std::shared_ptr<hd::server_context> on_ = std::make_shared<hd::server_context>(system_, options());
+  std::shared_ptr<hd::server_context> on_ =
+      std::make_shared<hd::server_context>(system_, options());
   std::array<int, 2> ends_ = socket_pair();
   int client_ = ends_[0];
   ref<hd::connection> connection_;
