@@ -695,8 +695,8 @@ TEST(many_senders, two_hundred_threads_with_large_messages_wait_for_room_in_byte
 // More messages than three mailboxes may have, and the last actor begins when the first two are
 // suspended.
 TEST(pipeline, of_three_actors_at_the_default_limits_loses_nothing_and_keeps_its_order) {
-  constexpr std::uint32_t messages = 200'000;
-  static_assert(messages > 3 * 65'536, "the default limit");
+  constexpr std::uint32_t messages = 600'000;
+  static_assert(messages > 2 * 4 * 65'536, "more than two mailboxes could count: 4 x the limit");
   class stage : public actor {
    public:
     explicit stage(ref<checker> to) : to_(std::move(to)) {}

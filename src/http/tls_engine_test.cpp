@@ -14,7 +14,10 @@
 #include <string>
 #include <vector>
 
+#include <troupe/sim/simulation.hpp>
+
 #include "test_certificate.hpp"
+#include "ticket_keys.hpp"
 
 namespace troupe::http::detail {
 namespace {
@@ -419,6 +422,30 @@ TEST_F(tls_engines, meet_again_by_a_ticket) {
     EXPECT_FALSE(d.engine.is_resumed());
     SSL_SESSION_free(kept);
   }
+}
+
+// The clock of the simulation is the clock of the keys. OpenSSL uses the real time for sessions,
+// and its own ticket keys do not expire.
+TEST_F(tls_engines, do_a_full_handshake_when_the_key_of_a_ticket_has_expired) {
+  sim::simulation sim(1);
+  const auto prepare = [](SSL_CTX*) {};
+  end b(server);
+  other_end first(prepare);
+  ASSERT_TRUE(first.meet(b));
+  EXPECT_EQ(first.read(), "");  // reads the tickets
+  SSL_SESSION* const kept = SSL_get1_session(first.ssl);
+  const auto resumes = [&] {
+    end c(server);
+    other_end again(prepare);
+    SSL_set_session(again.ssl, kept);
+    EXPECT_TRUE(again.meet(c));
+    return c.engine.is_resumed();
+  };
+  (void)sim.advance(ticket_keys::usual_period + std::chrono::minutes(1));
+  EXPECT_TRUE(resumes()) << "with the key of the period before";
+  (void)sim.advance(ticket_keys::usual_period);
+  EXPECT_FALSE(resumes());
+  SSL_SESSION_free(kept);
 }
 
 TEST_F(tls_engines, a_client_believes_only_whom_it_knows) {

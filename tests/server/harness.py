@@ -109,7 +109,8 @@ class Server:
         self.admin_path = os.path.join(self._admin_folder, "socket")
         if admin and "--admin" not in arguments:
             arguments = (*arguments, "--admin", f"unix:{self.admin_path}")
-        limit = [] if descriptors is None else ["prlimit", f"--nofile={descriptors}:{descriptors}"]
+        soft, hard = descriptors if isinstance(descriptors, tuple) else (descriptors, descriptors)
+        limit = [] if descriptors is None else ["prlimit", f"--nofile={soft}:{hard}"]
         self.process = subprocess.Popen([*limit, executable(), *command, *arguments], cwd=cwd, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.out, self.log, self.told_to_end = queue.Queue(), [], False

@@ -205,6 +205,19 @@ class Admin(WithEcho):
             self.assertEqual(server.ask_admin("/healthz"), (200, "ok\n"))
         self.assertIn("troupe_http_accept_pauses_total ", server.ask_admin("/metrics")[1])
 
+    async def test_it_raises_the_soft_limit_of_descriptors_to_the_hard_one(self):
+        server = self.serve("echo", "--port", "0", descriptors=(64, 1000))
+        with open(f"/proc/{server.process.pid}/limits", encoding="utf-8") as limits:
+            self.assertRegex(limits.read(), r"Max open files +1000 +1000 ")
+        clients = []
+        for _ in range(200):                            # more than the soft limit was
+            client = socketlib.create_connection(("127.0.0.1", server.port), DEADLINE)
+            self.addCleanup(client.close)
+            client.sendall(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
+            clients.append(client)
+        for client in clients:
+            self.assertTrue(client.recv(64).startswith(b"HTTP/1.1 404 "))
+
     async def test_it_answers_until_the_applications_have_stopped(self):
         self.write("slow.lua", """
             return { on_message = print,
