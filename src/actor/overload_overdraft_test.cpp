@@ -197,7 +197,7 @@ void expect_overdraft_of_what_waits(std::size_t limit, int messages) {
   EXPECT_EQ(got.refused, 0u);
   EXPECT_EQ(got.ended, messages);
   constexpr std::uint64_t envelope_bytes = 32;
-  // The messages of a turn are subtracted at its end, at the latest.
+  // The messages of a turn are subtracted no later than at its end.
   EXPECT_LE(got.overdraft, (static_cast<std::uint64_t>(messages) + 128) * envelope_bytes);
 }
 

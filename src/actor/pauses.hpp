@@ -109,8 +109,8 @@ class pauses {
   /// `receiver` has taken this many bytes beyond its limit, which are already charged to its
   /// system. `is_locked`: the caller has the mutex.
   void overdrawn(control_block& receiver, std::size_t bytes, bool is_locked) noexcept;
-  /// The reader of `receiver`, which has a side block, has handled this many bytes: what waits
-  /// exceeds the limit by so much less.
+  /// The reader of `receiver`, which has a side block, has handled this many bytes: the
+  /// waiting messages exceed the limit by that much less.
   static void no_longer_overdrawn(control_block& receiver, std::size_t bytes) noexcept;
   /// The receiver is about to take a message that it cannot count.
   void begin_uncounted(control_block& receiver, bool is_locked) noexcept;

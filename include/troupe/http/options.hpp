@@ -46,8 +46,8 @@ struct options {
 
   /// Rejects requests whose Host is a name that an attacker can make resolve to this server, with
   /// 421, so that no web page can read responses through DNS rebinding. IP addresses, "localhost",
-  /// `address` if it is a name, and host_names are accepted, with any port. So are requests without
-  /// a Host, which do not come from a browser.
+  /// `address` if it is a name, and host_names are accepted, with any port. Requests without
+  /// a Host are accepted, too: they do not come from a browser.
   bool check_host = false;
   /// More names of this server, without a port.
   std::vector<std::string> host_names{};
