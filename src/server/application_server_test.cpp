@@ -247,16 +247,21 @@ TEST_F(application_server_test, an_admin_address_that_is_none_is_refused) {
 
 // A port that nothing listens on. Another process may take it before it is used, but the kernel
 // gives out others first.
+// A port that no other process gets meanwhile by listening on port 0, or by connecting: the kernel
+// gives those from 32768 on.
 std::uint16_t free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof at;
-  EXPECT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&at), size), 0);
-  EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size), 0);
-  ::close(fd);
-  return ntohs(at.sin_port);
+  for (int port = 20'000 + ::getpid() % 10'000; port < 32'000; ++port) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    at.sin_port = htons(static_cast<std::uint16_t>(port));
+    const bool is_free = ::bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+    ::close(fd);
+    if (is_free) return static_cast<std::uint16_t>(port);
+  }
+  ADD_FAILURE() << "no port is free";
+  return 0;
 }
 
 TEST_F(application_server_test, readiness_is_told_until_the_applications_have_stopped) {
