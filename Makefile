@@ -14,7 +14,7 @@ help:
 	@echo 'make bench          build and run the benchmarks; ARGS=--smoke for a short run'
 	@echo 'make bench REV=main~3   what is slower or faster than there; ARGS="--rounds 20 --filter pool"'
 	@echo 'make lab            build the lab and list its experiments; ARGS=pingpong runs one'
-	@echo 'make peers          measure all engines, and write docs/performance.md; takes 20 minutes'
+	@echo 'make peers          measure all engines, and write the tables in docs/; takes 20 minutes'
 	@echo 'make model          run the model checker and print its tables'
 	@echo 'make model-orders   weaken every memory order: does a check find it?'
 	@echo 'make mutants        plant errors one at a time: does a test find each? ARGS="--only http --minutes 30"'

@@ -46,8 +46,8 @@ struct bounds {
 /// Invariant: a run ends within its time, the grace period, and two of the slowest instructions.
 /// Cost:      while a run lasts, the clock is read once in 10,000 instructions or steps. It is read
 ///            more often if there are strings of megabytes or the time is nearly over. The hook
-///            slows the interpreter down (docs/performance.md). In a simulation, where no time
-///            passes during a run, 10,000 steps count as 100 µs.
+///            slows the interpreter down (docs/measurements/containment.md). In a simulation, where
+///            no time passes during a run, 10,000 steps count as 100 µs.
 class governor {
  public:
   enum class verdict : std::uint8_t { none, out_of_time, out_of_memory };

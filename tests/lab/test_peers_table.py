@@ -15,11 +15,11 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1))
 
-PAGE = """# Performance
+PAGE = """# Actors
 
 Before.
 
-<!-- peers: begin. scripts/peers-table writes this from figures/peers.json -->
+<!-- peers: begin. scripts/peers-table writes this from docs/figures/peers.json -->
 Old.
 <!-- peers: end -->
 
@@ -67,16 +67,21 @@ def a_run():
     }
 
 
+SUMMARY = PAGE.replace("# Actors", "# Performance")
+
+
 class PeersTable(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
         (self.root / "scripts").mkdir()
-        (self.root / "docs").mkdir()
+        (self.root / "docs" / "measurements").mkdir(parents=True)
         shutil.copy(ROOT / "scripts" / "peers-table", self.root / "scripts")
-        self.page = self.root / "docs" / "performance.md"
+        self.page = self.root / "docs" / "measurements" / "actors.md"
         self.page.write_text(PAGE, encoding="utf-8")
+        self.summary = self.root / "docs" / "performance.md"
+        self.summary.write_text(SUMMARY, encoding="utf-8")
         self.kept = self.root / "docs" / "figures" / "peers.json"
         self.measured = self.root / "run.json"
 
@@ -98,6 +103,7 @@ class PeersTable(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stderr, r"\Apeers-table: [^\n]*" + why)
         self.assertEqual(self.page.read_text(encoding="utf-8"), PAGE)
+        self.assertEqual(self.summary.read_text(encoding="utf-8"), SUMMARY)
         self.assertFalse(self.kept.exists())
 
     def test_what_stands_around_the_markers_stays(self):
@@ -119,6 +125,20 @@ class PeersTable(unittest.TestCase):
 
     def test_peak_memory_has_a_table(self):
         self.assertIn("| **Troupe** | 5.70 | 141 |\n", self.take())
+
+    def test_the_summary_has_medians_and_marks_those_whose_runs_differ(self):
+        noisy = result("pingpong", "go", 5e6, spread=0.16)
+        self.take(results=[*a_run()["results"][:-2], noisy])
+        summary = self.summary.read_text(encoding="utf-8")
+        self.assertTrue(summary.startswith(SUMMARY[:SUMMARY.index("Old.")]))
+        self.assertTrue(summary.endswith("<!-- peers: end -->\n\nAfter.\n"))
+        self.assertIn("\n| **Troupe** | 31.0 | 136 |\n", summary)
+        self.assertIn("\n| Go 1.99 | ~5.00 | – |\n", summary)
+        self.assertNotIn("Peak", summary)
+
+    def test_two_runs_are_too_few_for_a_mark(self):
+        self.take(results=[{**result("pingpong", "troupe", 5e6, spread=0.5), "runs": 2}])
+        self.assertIn("\n| **Troupe** | 5.00 |\n", self.summary.read_text(encoding="utf-8"))
 
     def test_the_conditions_are_stated(self):
         page = self.take()
@@ -148,10 +168,18 @@ class PeersTable(unittest.TestCase):
         self.page.write_text(page.replace("31.0", "32.0"), encoding="utf-8")
         run = self.script("--check")
         self.assertEqual(run.returncode, 1)
-        self.assertRegex(run.stderr, r"\Apeers-table: .*performance\.md does not say what .*peers\.json "
+        self.assertRegex(run.stderr, r"\Apeers-table: .*actors\.md does not say what .*peers\.json "
                                      r"does: run scripts/peers-table\n\Z")
         self.assertEqual(self.script().returncode, 0)
         self.assertEqual(self.page.read_text(encoding="utf-8"), page)
+
+    def test_a_figure_of_the_summary_that_somebody_changed_is_found(self):
+        self.take()
+        summary = self.summary.read_text(encoding="utf-8")
+        self.summary.write_text(summary.replace("31.0", "32.0"), encoding="utf-8")
+        run = self.script("--check")
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stderr, r"\Apeers-table: .*performance\.md does not say what .*peers\.json")
 
     def test_without_figures_the_page_says_so(self):
         self.assertEqual(self.script("--check").returncode, 1)
@@ -174,11 +202,14 @@ class PeersTable(unittest.TestCase):
         self.assert_refused("run.json cannot be read: No such file")
 
     def test_a_page_without_markers_is_refused(self):
-        self.page.write_text("# Performance\n", encoding="utf-8")
-        self.measure()
-        run = self.script(self.measured)
-        self.assertEqual(run.returncode, 1)
-        self.assertIn("has no line <!-- peers: begin", run.stderr)
+        for file, before in ((self.page, PAGE), (self.summary, SUMMARY)):
+            file.write_text("# Performance\n", encoding="utf-8")
+            self.measure()
+            run = self.script(self.measured)
+            self.assertEqual(run.returncode, 1)
+            self.assertIn(f"{file} has no line <!-- peers: begin", run.stderr)
+            self.assertFalse(self.kept.exists())
+            file.write_text(before, encoding="utf-8")
 
 
 class ThePage(unittest.TestCase):

@@ -8,7 +8,7 @@ ms, and every reply must arrive. The latencies are printed, but not tested:
 
     test_containment.py path/to/beside                          each way for half a second
     test_containment.py path/to/beside --seconds 5 [--workers N] [--run-time 1s] [WAY...]
-                                                                for docs/performance.md
+                                                                for docs/measurements/containment.md
 """
 
 import argparse
