@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iostream>
 #include <memory>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include "lab/advice/advice.hpp"
 #include "lab/built.hpp"
 #include "lab/frame/catalogue.hpp"
+#include "lab/frame/comparable.hpp"
 #include "lab/frame/measuring.hpp"
 #include "lab/frame/run.hpp"
 #include "lab/peers/peers.hpp"
@@ -111,6 +113,12 @@ void add_peers(CLI::App& lab_command, peers_options& peers, lab::run_options& op
   const std::vector<std::string> engines = lab::engine_names();
   add_run_options(*command, options, {engines.begin(), engines.end()});
   command->callback([&peers, &given, &options, &result, all] {
+    if (const std::string why = lab::why_peers_are_not_comparable(); why.empty()) {
+      std::cerr << lab::note_of_flags() << '\n';
+    } else if (!options.smoke) {
+      result = lab::refuse_comparison("troupe lab peers", why);
+      return;
+    }
     const std::set<std::string> asked(peers.workloads.begin(), peers.workloads.end());
     std::vector<std::string> chosen;
     for (const std::string& each : all) {

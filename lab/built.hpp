@@ -6,7 +6,9 @@
 namespace troupe::lab::built {
 
 /// How this program was built; CMake (lab/built.cpp.in) and lab/commit.cmake write the values.
-extern const char* const flags;
+extern const char* const flags;          ///< of the lab
+extern const char* const library_flags;  ///< of Troupe
+extern const char* const engine_flags;   ///< of other engines in C++: a line with name and flags
 extern const char* const version;
 
 /// Locations relative to the folder of this program, so that the program does not depend on the

@@ -12,6 +12,7 @@
 #include "lab/built.hpp"
 #include "lab/frame/bars.hpp"
 #include "lab/frame/catalogue.hpp"
+#include "lab/frame/comparable.hpp"
 #include "lab/frame/host.hpp"
 #include "lab/frame/human.hpp"
 #include "lab/frame/interruption.hpp"
@@ -177,6 +178,12 @@ bool is_asked_for(const job& which, const all_options& options) {
          std::find(options.only.begin(), options.only.end(), which.name()) != options.only.end();
 }
 
+// Comparisons with other C++ programs are left out if they would be unfair.
+bool is_left_out(const experiment& what, const all_options& options) {
+  return what.compares_programs && options.how != extent::smoke &&
+         !why_lab_is_not_comparable().empty();
+}
+
 // Returns the selected experiments, with their existing results. The results of the others must
 // belong to the same run as well, because a folder holds one run.
 std::vector<job> jobs_of(const all_options& options, results_folder& folder, const host& where) {
@@ -184,6 +191,10 @@ std::vector<job> jobs_of(const all_options& options, results_folder& folder, con
   for (const catalogue_entry& each : catalogue()) {
     job next{&each, sizes_of(each.what, options.how)};
     const bool asked = is_asked_for(next, options);
+    if (asked && is_left_out(each.what, options)) {
+      refuse_comparison("troupe lab " + next.name(), why_lab_is_not_comparable());
+      continue;
+    }
     if (!(asked && options.fresh)) {
       json like = json_of(next.name(), where, options_of(next, rounds_of(options)), {});
       like["extent"] = name_of(options.how);
@@ -292,6 +303,7 @@ int run_all(const all_options& options) {
     results_folder folder(options.folder);
     const host where = look_at_host();
     std::vector<job> jobs = jobs_of(options, folder, where);
+    if (jobs.empty()) return 2;
     const int signal = measure_missing(jobs, options, folder);
     print_host(std::cout, where);
     print_summary(std::cout, jobs, folder);

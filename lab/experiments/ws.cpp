@@ -23,12 +23,14 @@ namespace {
 using namespace std::chrono_literals;
 using namespace websocket;
 
-enum class engine { beast, troupe, lua, gorilla, tungstenite };
+enum class engine { beast, beast_tcp_stream, troupe, lua, gorilla, tungstenite };
 
 constexpr const char* name_of(engine which) {
   switch (which) {
     case engine::beast:
       return "beast";
+    case engine::beast_tcp_stream:
+      return "beast tcp_stream";
     case engine::troupe:
       return "troupe";
     case engine::lua:
@@ -51,6 +53,9 @@ class stage {
     switch (which) {
       case engine::beast:
         server_.emplace(serve_with_beast, how, on.server);
+        break;
+      case engine::beast_tcp_stream:
+        server_.emplace(serve_with_beast_tcp_stream, how, on.server);
         break;
       case engine::troupe:
         server_.emplace(serve_with_troupe, how, on.server);
@@ -218,14 +223,17 @@ void add_encrypted(std::vector<variant>& to) {
 std::vector<variant> variants() {
   std::vector<variant> all;
   add_echoes<engine::beast>(all);
+  add_echoes<engine::beast_tcp_stream>(all);
   add_echoes<engine::troupe>(all);
   add_echoes<engine::lua>(all);
   add_echoes<engine::gorilla>(all);
   add_echoes<engine::tungstenite>(all);
   add_crowds<engine::beast>(all);
+  add_crowds<engine::beast_tcp_stream>(all);
   add_crowds<engine::troupe>(all);
   add_crowds<engine::lua>(all);
   add_encrypted<engine::beast>(all);
+  add_encrypted<engine::beast_tcp_stream>(all);
   add_encrypted<engine::troupe>(all);
   add_encrypted<engine::lua>(all);
   const auto place = [](const variant& each) {
@@ -265,6 +273,7 @@ experiment ws() {
             5'000}},
       .variants = variants(),
       .against = "beast",
+      .compares_programs = true,
       .bars = bars(),
       .look_for = look_for,
       .answer = answer,

@@ -80,6 +80,9 @@ struct experiment {
   std::optional<input_file> input = {};
   /// The engine with which the others are compared: a column has the ratios. Empty: none.
   std::string_view against = {};
+  /// Troupe is compared with other C++ programs. Unless all have the same flags and are optimised,
+  /// it only runs with --smoke.
+  bool compares_programs = false;
   std::vector<bar> bars = {};  ///< upper limits of the results
   /// Is called for each engine before the measurements. It builds missing programs if permitted.
   presence (*look_for)(std::string_view engine, bool may_build) = nullptr;

@@ -5,7 +5,9 @@
 #include <iostream>
 #include <set>
 
+#include "lab/built.hpp"
 #include "lab/frame/bars.hpp"
+#include "lab/frame/comparable.hpp"
 #include "lab/frame/host.hpp"
 #include "lab/frame/measuring.hpp"
 #include "lab/frame/progress.hpp"
@@ -53,6 +55,7 @@ bool takes_part(const std::string& engine, const run_options& options) {
 std::vector<std::string> look_who_is_there(const experiment& what, bool may_build,
                                            std::vector<subject>& subjects, progress& shown) {
   std::vector<std::string> notes;
+  if (what.compares_programs) notes.push_back(note_of_flags());
   if (what.look_for == nullptr) return notes;
   std::set<std::string> seen;
   std::set<std::string> absent;
@@ -71,11 +74,21 @@ std::vector<std::string> look_who_is_there(const experiment& what, bool may_buil
   return notes;
 }
 
+std::string note_of_flags() {
+  const std::string why = why_lab_is_not_comparable();
+  return why.empty() ? "all C++ programs are compiled with " + std::string(built::flags)
+                     : "not a comparison: " + why;
+}
+
 std::string answer_of(const experiment& what, const measurements& found) {
   return what.answer == nullptr ? std::string() : what.answer(found);
 }
 
 int run_experiment(const catalogue_entry& which, const sizes& given, const run_options& options) {
+  if (which.what.compares_programs && !options.smoke) {
+    const std::string why = why_lab_is_not_comparable();
+    if (!why.empty()) return refuse_comparison("troupe lab " + std::string(which.name), why);
+  }
   const sizes chosen = choose_sizes(which.what, options.smoke, given);
   if (!options.write.empty()) {
     which.what.input->write(chosen, options.write);

@@ -43,6 +43,9 @@ int run_experiment(const catalogue_entry& which, const sizes& given, const run_o
 std::vector<std::string> look_who_is_there(const experiment& what, bool may_build,
                                            std::vector<subject>& subjects, progress& shown);
 
+/// Returns the compiler's flags of all C++ programs of a comparison, or that they differ.
+std::string note_of_flags();
+
 /// Whether --engine selects it.
 bool takes_part(const std::string& engine, const run_options& options);
 

@@ -61,10 +61,13 @@ presence look_for(std::string_view engine, bool may_build) {
   } catch (const left_out& reason) {
     return {.absent = reason.why};
   }
-  if (engine == "beast") {
-    return {.version = "Boost " + std::to_string(BOOST_VERSION / 100'000) + "." +
-                       std::to_string(BOOST_VERSION / 100 % 1'000) +
-                       "; one thread, with Beast's own timers"};
+  if (engine.starts_with("beast")) {
+    const std::string boost = "Boost " + std::to_string(BOOST_VERSION / 100'000) + "." +
+                              std::to_string(BOOST_VERSION / 100 % 1'000) + "; one thread, ";
+    return {.version = boost + (engine == "beast"
+                                    ? "with a plain socket, unfragmented messages and one timer "
+                                      "for all clients"
+                                    : "with tcp_stream and default fragmentation")};
   }
   return {};
 }

@@ -8,8 +8,13 @@
 
 namespace troupe::lab::websocket {
 
-/// One thread, as in Beast's own example of an asynchronous server.
+/// One thread, as an expert of Beast would write it for throughput: a plain socket, unfragmented
+/// messages, and Beast's suggested time-outs with one timer for all clients.
 void serve_with_beast(const server_setup& how, const announcement& ready);
+
+/// One thread, with beast::tcp_stream, a timer for each client and Beast's default fragmentation,
+/// as in Beast's own example of an asynchronous server.
+void serve_with_beast_tcp_stream(const server_setup& how, const announcement& ready);
 
 /// http::server with an actor for each client.
 void serve_with_troupe(const server_setup& how, const announcement& ready);

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import unittest
 
 TROUPE = sys.argv.pop(1)
@@ -39,7 +40,44 @@ class Servers(unittest.TestCase):
         self.assertEqual((lua["value"], lua["met"]), (None, False))
         self.assertRegex(run.stderr, "(?m)^ +cpu_per_message +ns .* ÷ beast$")
         self.assertIn("Not measured: ", result["answer"])
-        self.assertRegex(result["notes"][0], "^beast: Boost 1[.]")
+        self.assertRegex(result["notes"][1], "^beast: Boost 1[.].* plain socket")
+
+    def test_both_servers_of_beast_take_part_with_their_names(self):
+        run = ws("--engine", "beast", "--engine", "beast tcp_stream", "--json", "-")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        result = json.loads(run.stdout)
+        variants = {}
+        for one in result["results"]:
+            variants.setdefault(one["engine"], set()).add(one["variant"])
+        self.assertEqual(set(variants), {"beast", "beast tcp_stream"})
+        self.assertEqual(variants["beast"], variants["beast tcp_stream"])
+        self.assertIn("echo, 1 in flight, TLS", variants["beast"])
+        self.assertRegex(" ".join(result["notes"]),
+                         "beast tcp_stream: Boost .* with tcp_stream and default fragmentation")
+
+    def test_beast_pings_a_silent_client_and_the_client_stays(self):
+        # The answers to the pings are counted during the measurement.
+        run = ws("--engine", "beast", "--engine", "beast tcp_stream", "--ping_ms", "100",
+                 "--quiet_ms", "600", "--json", "-")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        pinged = {one["engine"] for one in json.loads(run.stdout)["results"]
+                  if one["variant"] == "idle crowd, pinged" and one["metric"] == "cpu_per_ping"}
+        self.assertEqual(pinged, {"beast", "beast tcp_stream"})
+
+    def test_a_comparison_of_programs_with_other_flags_is_refused(self):
+        flags = json.loads(ws("--engine", "beast", "--json", "-").stdout)["host"]["flags"].split()
+        levels = [each for each in flags if each.startswith("-O")]
+        if levels and levels[-1] in ("-O2", "-O3"):
+            self.skipTest("the programs are optimised")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for arguments in [["ws"], ["peers", "ring"],
+                          ["all", "--full", "--only", "ws", "--folder", folder.name]]:
+            with self.subTest(arguments=arguments):
+                run = subprocess.run([TROUPE, "lab", *arguments], capture_output=True, text=True)
+                self.assertEqual((run.returncode, run.stdout), (2, ""), run)
+                self.assertRegex(run.stderr, r"\Atroupe: `troupe lab [^\n]* compares C\+\+ programs"
+                                 r"[^\n]*preset bench \(`make lab`\)[^\n]*\n\Z")
 
     def test_more_connections_than_descriptors_is_a_failure_that_says_what_to_do(self):
         run = ws("--engine", "beast", "--idle", "100000", "--json", "-",
