@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread pushes a burst, then another thread reads all of it, and so on. Two stacks are traversed
-// twice, in memory that the other core has written. The elements of the queue under a lock are
-// contiguous.
+// A thread pushes a burst, then another thread reads all of it, and so on. The two stacks of a
+// mailbox are traversed twice, in memory that the other core has written. The elements of the queue
+// under a lock are contiguous.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include "lab/frame/measuring.hpp"
 #include "lab/frame/stopwatch.hpp"
 #include "lab/mailboxes/locked.hpp"
+#include "lab/mailboxes/of_troupe.hpp"
 #include "lab/mailboxes/segments.hpp"
 #include "lab/mailboxes/traffic.hpp"
 #include "lab/mailboxes/two_stacks.hpp"
@@ -89,11 +90,11 @@ std::string answer(const measurements& found) {
   const auto each = [&](const char* engine, const char* box, std::size_t length) {
     return found.median_of(engine, std::string(box) + ", " + burst_of(length), "each");
   };
-  if (each("troupe", "two stacks", 0) == 0 || each("std", "mutex + vector", 0) == 0) return {};
+  if (each("troupe", "mailbox", 0) == 0 || each("std", "mutex + vector", 0) == 0) return {};
   // By at least a tenth: smaller differences are within the variation between runs.
   std::size_t first = lengths.size();
   while (first > 0 &&
-         each("std", "mutex + vector", first - 1) < 0.9 * each("troupe", "two stacks", first - 1)) {
+         each("std", "mutex + vector", first - 1) < 0.9 * each("troupe", "mailbox", first - 1)) {
     --first;
   }
   const std::string where = first == lengths.size() ? "at none of these lengths"
@@ -101,12 +102,10 @@ std::string answer(const measurements& found) {
                                                     : "in " + burst_of(first) + " and longer ones";
   std::array<char, 300> text{};
   std::snprintf(text.data(), text.size(),
-                "Two stacks lose against a mutex and a vector %s (%.1f against %.1f ns a value in "
-                "the longest), "
-                "against a mutex and a deque they are at %.1f to %.1f.",
-                where.c_str(), each("troupe", "two stacks", lengths.size() - 1),
+                "Troupe's mailbox is slower than a mutex and a vector %s (%.1f against %.1f ns a "
+                "value in the longest); a mutex and a deque take %.1f ns there.",
+                where.c_str(), each("troupe", "mailbox", lengths.size() - 1),
                 each("std", "mutex + vector", lengths.size() - 1),
-                each("troupe", "two stacks", lengths.size() - 1),
                 each("std", "mutex + deque", lengths.size() - 1));
   return text.data();
 }
@@ -115,15 +114,14 @@ std::string answer(const measurements& found) {
 
 experiment bursts() {
   std::vector<variant> variants;
-  add<two_stacks<number>>(variants, "troupe", "two stacks");
-  add<segments<number>>(variants, "troupe", "segments");
-  add<vyukov<number>>(variants, "troupe", "vyukov");
+  add<of_troupe<number>>(variants, "troupe", "mailbox");
+  add<two_stacks<number>>(variants, "prototype", "two stacks");
+  add<segments<number>>(variants, "prototype", "segments");
+  add<vyukov<number>>(variants, "prototype", "vyukov");
   add<locked_deque<number>>(variants, "std", "mutex + deque");
   add<locked_vector<number>>(variants, "std", "mutex + vector");
   return {
-      .asks =
-          "At which burst length does the two-stack mailbox become slower than a queue with a "
-          "lock?",
+      .asks = "At which burst length does Troupe's mailbox become slower than a queue with a lock?",
       .options = {{"values", "64-bit values in total, at least one burst", 4'000'000, 1'000, 1,
                    1'000'000'000}},
       .variants = std::move(variants),

@@ -21,6 +21,7 @@
 #include "lab/frame/experiment.hpp"
 #include "lab/frame/process.hpp"
 #include "lab/frame/stopwatch.hpp"
+#include "lab/mailboxes/of_troupe.hpp"
 #include "lab/mailboxes/segments.hpp"
 #include "lab/mailboxes/two_stacks.hpp"
 
@@ -272,10 +273,11 @@ void add_variants(std::vector<variant>& all) {
   all.push_back({"allocs", shift + ", mimalloc", run_mimalloc<Shift>});
 #endif
   all.push_back({"troupe", shift + ", pool", run<pointers<from_pool>, Shift>});
-  all.push_back({"troupe", shift + ", cell", run_copies<Shift>});
+  all.push_back({"troupe", shift + ", mailbox", run<through_mailbox<of_troupe<object>>, Shift>});
+  all.push_back({"prototype", shift + ", cell", run_copies<Shift>});
   all.push_back(
-      {"troupe", shift + ", two stacks", run<through_mailbox<two_stacks<object>>, Shift>});
-  all.push_back({"troupe", shift + ", segments", run<through_mailbox<segments<object>>, Shift>});
+      {"prototype", shift + ", two stacks", run<through_mailbox<two_stacks<object>>, Shift>});
+  all.push_back({"prototype", shift + ", segments", run<through_mailbox<segments<object>>, Shift>});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "lab/mailboxes/foreign.hpp"
 #include "lab/mailboxes/locked.hpp"
 #include "lab/mailboxes/marked.hpp"
+#include "lab/mailboxes/of_troupe.hpp"
 #include "lab/mailboxes/segments.hpp"
 #include "lab/mailboxes/traffic.hpp"
 #include "lab/mailboxes/two_stacks.hpp"
@@ -39,16 +40,17 @@ constexpr const char* measured_2026 = "2026, 3 producers";
 
 experiment queue() {
   std::vector<variant> variants{
-      {"troupe", "two stacks", run<two_stacks<number>>},
-      {"troupe", "two stacks, by 64", run<two_stacks<number>, 64>},
-      {"troupe", "two stacks, gathered", run<batched<number>>},
-      {"troupe", "segments", run<segments<number>>},
-      {"troupe", "segments, by 64", run<segments<number>, 64>},
-      {"troupe", "arena", run<arena<number>>},
-      {"troupe", "arena, by 64", run<arena<number>, 64>},
-      {"troupe", "marked", run<marked<number>>},
-      {"troupe", "vyukov", run<vyukov<number>>},
-      {"troupe", "vyukov, by 64", run<vyukov<number>, 64>},
+      {"troupe", "mailbox", run<of_troupe<number>>},
+      {"prototype", "two stacks", run<two_stacks<number>>},
+      {"prototype", "two stacks, by 64", run<two_stacks<number>, 64>},
+      {"prototype", "two stacks, gathered", run<batched<number>>},
+      {"prototype", "segments", run<segments<number>>},
+      {"prototype", "segments, by 64", run<segments<number>, 64>},
+      {"prototype", "arena", run<arena<number>>},
+      {"prototype", "arena, by 64", run<arena<number>, 64>},
+      {"prototype", "marked", run<marked<number>>},
+      {"prototype", "vyukov", run<vyukov<number>>},
+      {"prototype", "vyukov, by 64", run<vyukov<number>, 64>},
       {"std", "mutex + deque", run<locked_deque<number>>},
       {"std", "mutex + deque, by 64", run<locked_deque<number>, 64>},
       {"std", "mutex + vector", run<locked_vector<number>>},

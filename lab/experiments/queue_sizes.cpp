@@ -11,6 +11,7 @@
 #include "lab/mailboxes/arena.hpp"
 #include "lab/mailboxes/locked.hpp"
 #include "lab/mailboxes/marked.hpp"
+#include "lab/mailboxes/of_troupe.hpp"
 #include "lab/mailboxes/segments.hpp"
 #include "lab/mailboxes/traffic.hpp"
 #include "lab/mailboxes/two_stacks.hpp"
@@ -103,11 +104,12 @@ using moodycamel_of = moodycamel_queue<M, false>;
 
 experiment queue_sizes() {
   std::vector<variant> variants;
-  add<two_stacks_of>(variants, "troupe", "two stacks");
-  add<segments_of>(variants, "troupe", "segments");
-  add<arena_of>(variants, "troupe", "arena");
-  add<marked>(variants, "troupe", "marked");
-  add<vyukov>(variants, "troupe", "vyukov");
+  add<of_troupe>(variants, "troupe", "mailbox");
+  add<two_stacks_of>(variants, "prototype", "two stacks");
+  add<segments_of>(variants, "prototype", "segments");
+  add<arena_of>(variants, "prototype", "arena");
+  add<marked>(variants, "prototype", "marked");
+  add<vyukov>(variants, "prototype", "vyukov");
   add<locked_vector>(variants, "std", "mutex + vector");
 #if !defined __SANITIZE_THREAD__ && defined TROUPE_LAB_MOODYCAMEL
   add<moodycamel_of>(variants, "moodycamel", "single");

@@ -17,6 +17,7 @@
 #include "lab/mailboxes/candidate.hpp"
 #include "lab/mailboxes/locked.hpp"
 #include "lab/mailboxes/marked.hpp"
+#include "lab/mailboxes/of_troupe.hpp"
 #include "lab/mailboxes/segments.hpp"
 #include "lab/mailboxes/two_stacks.hpp"
 #include "lab/mailboxes/vyukov.hpp"
@@ -24,6 +25,11 @@
 namespace troupe::lab {
 namespace {
 
+struct in_troupe {
+  template <class M>
+  using box = of_troupe<M>;
+  static constexpr std::size_t slack = 0;
+};
 struct in_two_stacks {
   template <class M>
   using box = two_stacks<M>;
@@ -103,14 +109,13 @@ class mailbox_candidate : public testing::Test {
   using box = pair<typename Kind::template box<M>>;
 };
 
-using kinds = testing::Types<in_two_stacks, in_vyukov, in_segments, in_arena, in_marked, in_batched,
-                             in_locked_deque, in_locked_vector>;
+using kinds = testing::Types<in_troupe, in_two_stacks, in_vyukov, in_segments, in_arena, in_marked,
+                             in_batched, in_locked_deque, in_locked_vector>;
 struct name_of_kind {
   template <class Kind>
   static std::string GetName(int index) {
-    constexpr std::array names{
-        "two_stacks", "two_stacks_of_arrays", "vyukov",       "segments", "arena", "marked",
-        "batched",    "locked_deque",         "locked_vector"};
+    constexpr std::array names{"of_troupe", "two_stacks", "vyukov",       "segments",     "arena",
+                               "marked",    "batched",    "locked_deque", "locked_vector"};
     return names[static_cast<std::size_t>(index)];
   }
 };

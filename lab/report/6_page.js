@@ -42,7 +42,7 @@ function summaryRow(experiment, metric, run) {
   const measured = metric.rows.filter(row => of(row).length);
   const ours = bestOf(metric, measured.filter(isOurs), of);
   const shown = ours ?? bestOf(metric, measured, of);
-  const rivals = measured.filter(row => !isOurs(row) && row.engine !== "floor");  // a sketch
+  const rivals = measured.filter(row => !isOurs(row) && row.engine !== "floor" && row.engine !== "prototype");  // sketches
   const here = bestOf(metric, rivals.length ? rivals : measured.filter(row => !isOurs(row)), of);
   const told = bestOf(metric, metric.rows.filter(row => !isOurs(row)), row => row.published.map(p => ({median: p.value, source: p.source})));
   const worst = !here && !told ? worstOf(metric, measured, of) : null;
