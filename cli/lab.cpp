@@ -83,7 +83,7 @@ void add_experiment(CLI::App& lab_command, const lab::catalogue_entry& which,
   command
       ->add_option(
           "--trace", options.trace,
-          "write a trace of Troupe's threads for ui.perfetto.dev, and print where time was spent")
+          "write a trace of the threads for ui.perfetto.dev, and print where Troupe spent its time")
       ->check(is_named)
       ->type_name("FILE");
   command->callback([&] { result = lab::run_experiment(which, given, options); });

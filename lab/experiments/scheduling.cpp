@@ -104,18 +104,18 @@ double cycles_of(const auto& what) {
 using way = void (*)(const task_list&);
 
 struct ticked {
-  double all;  // cycles
-  double ticks;
+  double left = 1;   // the share of the processor that ticks leave
+  double all = 0;    // cycles; 0: not measured
+  double ticks = 0;  // meanwhile
 };
 
-// If ticks leave less of the processor than this, the work is not run completely.
-constexpr double enough = 0.25;
-constexpr double least = 0.01;
+// If ticks leave less of the processor than this, a run would take minutes, and is not measured.
+constexpr double enough = 0.1;
 
 // Returns which part of the processor is left for work, from 50 ms of it. If a tick takes longer
 // than the interval between ticks, the kernel suspends them briefly from time to time. So the
 // measurement begins with the first tick.
-ticked look_at_ticks(trial& t, const ticker& clock, std::uint64_t began, double cycles_of_loop) {
+double left_for_work(std::uint64_t began, double cycles_of_loop) {
   constexpr std::uint64_t loops = 10;
   double worked = 0;
   double all = 0;
@@ -124,8 +124,7 @@ ticked look_at_ticks(trial& t, const ticker& clock, std::uint64_t began, double 
     worked += cycles_of_loop * static_cast<double>(loops);
     all = static_cast<double>(cycles() - began);
   }
-  t.report("left_for_work", "1", worked / all);
-  return {all / worked, static_cast<double>(clock.ticks()) / worked};
+  return worked / all;
 }
 
 ticked measure_with_ticks(trial& t, way by, const task_list& what, microseconds tick,
@@ -133,22 +132,16 @@ ticked measure_with_ticks(trial& t, way by, const task_list& what, microseconds 
   const std::uint64_t first = cycles();
   const ticker clock(tick, t["real_time"] == 1);
   if (!clock.priority().empty()) t.note(clock.priority());
-  const ticked of_each =
-      look_at_ticks(t, clock, first, of_work / static_cast<double>(what.branches * what.loops));
-  if (of_each.all < 1 / enough) {
-    const std::uint64_t before = clock.ticks();
-    const double all = cycles_of([&] { by(what); });
-    return {all, static_cast<double>(clock.ticks() - before)};
+  const double left =
+      left_for_work(first, of_work / static_cast<double>(what.branches * what.loops));
+  if (left < enough) {
+    t.not_measured("a tick of " + std::to_string(tick.count()) +
+                   " us leaves less than a tenth of this CPU for the work");
+    return {.left = left};
   }
-  // A complete run would take minutes.
-  const std::string what_tick = "a tick of " + std::to_string(tick.count()) + " us leaves ";
-  t.note(of_each.all < 1 / least
-             ? what_tick +
-                   "so little of this CPU that the remaining time is extrapolated from 50 ms"
-             : what_tick +
-                   "less than a hundredth of this CPU: the work takes at least 100 times as long");
-  const double times = std::min(1 / least, of_each.all);
-  return {of_work * times, of_work * of_each.ticks * times / of_each.all};
+  const std::uint64_t before = clock.ticks();
+  const double all = cycles_of([&] { by(what); });
+  return {.left = left, .all = all, .ticks = static_cast<double>(clock.ticks() - before)};
 }
 
 void measure(trial& t, way by, const task_list& what, microseconds tick) {
@@ -159,17 +152,21 @@ void measure(trial& t, way by, const task_list& what, microseconds tick) {
   const auto branches = static_cast<double>(what.branches);
   alone();
   const double before = cycles_of(alone);
-  const ticked seen = tick.count() == 0 ? ticked{cycles_of([&] { by(what); }), 0}
+  const ticked seen = tick.count() == 0 ? ticked{.all = cycles_of([&] { by(what); })}
                                         : measure_with_ticks(t, by, what, tick, before * branches);
   const double of_work = branches * (before + cycles_of(alone)) / 2;
 
-  t.report("all", "ms", seen.all / per_us / 1e3);
-  t.report("against_work_alone", "1", seen.all / of_work);
+  if (seen.all > 0) {
+    t.report("all", "ms", seen.all / per_us / 1e3);
+    t.report("each_branch", "ms", seen.all / per_us / 1e3 / branches);
+    t.report("against_work_alone", "1", seen.all / of_work);
+  }
   // With few ticks, the result would be noise.
-  if (tick.count() != 0 && tick < microseconds(100)) {
+  if (seen.all > 0 && tick.count() != 0 && tick < microseconds(100)) {
     t.report("tick_costs", "cycles",
              seen.ticks > 0 ? std::max(0.0, seen.all - of_work) / seen.ticks : 0);
   }
+  if (tick.count() != 0) t.report("left_for_work", "1", seen.left);
   report_counter(t);
 }
 
@@ -179,9 +176,9 @@ void run(trial& t) {
 }
 
 // A tenth of the work each, because there are many of them.
-template <way By, unsigned Branches>
+template <way By, unsigned Branches, unsigned Tick>
 void run_branches(trial& t) {
-  measure(t, By, {Branches, std::max<std::uint64_t>(t["work"] / 10, 1)}, microseconds(0));
+  measure(t, By, {Branches, std::max<std::uint64_t>(t["work"] / 10, 1)}, microseconds(Tick));
 }
 
 template <way By>
@@ -195,11 +192,19 @@ void add(std::vector<variant>& to, const char* engine, const std::string& name =
   to.push_back({engine, and_so + "10 us", run<By, 10>});
 }
 
+template <way By, unsigned Branches>
+void add_branches_of(std::vector<variant>& to, const char* engine) {
+  const std::string name = std::to_string(Branches) + " branches, ";
+  to.push_back({engine, name + "no tick", run_branches<By, Branches, 0>});
+  to.push_back({engine, name + "50 us", run_branches<By, Branches, 50>});
+  to.push_back({engine, name + "10 us", run_branches<By, Branches, 10>});
+}
+
 template <way By>
 void add_branches(std::vector<variant>& to, const char* engine) {
-  to.push_back({engine, "2 branches", run_branches<By, 2>});
-  to.push_back({engine, "20 branches", run_branches<By, 20>});
-  to.push_back({engine, "200 branches", run_branches<By, 200>});
+  add_branches_of<By, 2>(to, engine);
+  add_branches_of<By, 20>(to, engine);
+  add_branches_of<By, 200>(to, engine);
 }
 
 // ── Known results ─────────────────────────────────────────────────────────────────────────────
@@ -214,7 +219,8 @@ std::vector<published> figures() {
     for (std::size_t i = 0; i < by_tick.size(); ++i) {
       all.push_back({engine, ticks[i], "all", by_tick[i], qnx});
     }
-    const std::vector<const char*> branches{"2 branches", "20 branches", "200 branches"};
+    const std::vector<const char*> branches{"2 branches, 10 us", "20 branches, 10 us",
+                                            "200 branches, 10 us"};
     for (std::size_t i = 0; i < by_branches.size(); ++i) {
       all.push_back({engine, branches[i], "all", by_branches[i], qnx});
     }
@@ -227,17 +233,25 @@ std::vector<published> figures() {
 }
 
 std::string answer(const measurements& found) {
-  const auto against = [&](const char* engine, const char* tick) {
-    return found.median_of(engine, tick, "against_work_alone");
+  // Returns 0 if one of them was not measured.
+  const auto more = [&](const char* tick) {
+    const double threads = found.median_of("threads", tick, "against_work_alone");
+    return threads == 0 ? 0 : found.median_of("processes", tick, "against_work_alone") / threads;
   };
-  if (against("threads", "no tick") == 0 || against("processes", "no tick") == 0) return {};
+  if (more("no tick") == 0) return {};
   std::array<char, 300> text{};
-  std::snprintf(text.data(), text.size(),
-                "Compared with ten threads, ten processes take %+.1f %% without a tick and %+.1f "
-                "%% at a tick of 50 us; a tick costs a thread %.0f cycles.",
-                100 * (against("processes", "no tick") / against("threads", "no tick") - 1),
-                100 * (against("processes", "50 us") / against("threads", "50 us") - 1),
-                found.median_of("threads", "50 us", "tick_costs"));
+  if (more("50 us") == 0) {
+    std::snprintf(text.data(), text.size(),
+                  "Compared with ten threads, ten processes take %+.1f %% without a tick; with a "
+                  "tick of 50 us they were not measured.",
+                  100 * (more("no tick") - 1));
+  } else {
+    std::snprintf(text.data(), text.size(),
+                  "Compared with ten threads, ten processes take %+.1f %% without a tick and "
+                  "%+.1f %% at a tick of 50 us; a tick costs a thread %.0f cycles.",
+                  100 * (more("no tick") - 1), 100 * (more("50 us") - 1),
+                  found.median_of("threads", "50 us", "tick_costs"));
+  }
   return text.data();
 }
 

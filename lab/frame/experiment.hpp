@@ -19,6 +19,9 @@ struct variant {
   std::string engine;   ///< to which it belongs: "troupe", "glibc", "moodycamel"
   std::string name;     ///< which one, if the engine has several; otherwise empty
   void (*run)(trial&);  ///< measures once and reports; an exception is a failure of the run
+  bool traces = false;  ///< records a timeline like Troupe: see thread_timeline
+
+  [[nodiscard]] bool has_timeline() const { return engine == "troupe" || traces; }
 };
 
 /// A published figure. It is shown beside the measured one of the same engine, name and metric, or
@@ -29,6 +32,9 @@ struct published {
   std::string metric;
   double value;
   std::string source;  ///< heads the column: "GCC 4.9, 2 threads"
+  double high = 0;     ///< the upper end, if a range was published; otherwise 0
+
+  [[nodiscard]] bool is_range() const { return high != 0; }
 };
 
 /// A form of a workload that other engines run too.

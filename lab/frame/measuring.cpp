@@ -99,16 +99,24 @@ measurements measure(const std::vector<subject>& subjects, unsigned rounds,
         return result;
       }
       auto figures = read_figures(outcome.output);
-      if (outcome.failure.empty() && !figures) outcome.failure = "printed no figures";
+      const std::vector<std::string> notes = read_notes(outcome.output);
+      const auto reason = std::find_if(notes.begin(), notes.end(), [](const std::string& note) {
+        return note.starts_with(not_measured_mark);
+      });
+      if (outcome.failure.empty() && !figures && reason == notes.end()) {
+        outcome.failure = "printed no figures";
+      }
       if (!outcome.failure.empty()) {
         result.failures.push_back(name_of(who) + ": " + outcome.failure);
         shown.end(what + ": " + outcome.failure);
         continue;
       }
-      shown.end(what + ": " + human(figures->front().value, figures->front().unit));
-      for (const std::string& note : read_notes(outcome.output)) {
-        add_once(result.notes, name_of(who) + ": " + note);
+      for (const std::string& note : notes) add_once(result.notes, name_of(who) + ": " + note);
+      if (!figures) {
+        shown.end(what + ": " + *reason);
+        continue;
       }
+      shown.end(what + ": " + human(figures->front().value, figures->front().unit));
       add_usage(*figures, outcome.usage);
       found.add(who, *figures);
     }
@@ -134,7 +142,11 @@ std::vector<subject> subjects_of(std::string_view name, const experiment& what, 
       command.push_back(size);
       command.push_back(std::to_string(value));
     }
-    all.push_back({{}, each.engine, each.name, std::move(command)});
+    all.push_back({.workload = {},
+                   .engine = each.engine,
+                   .variant = each.name,
+                   .command = std::move(command),
+                   .has_timeline = each.has_timeline()});
   }
   return all;
 }

@@ -19,6 +19,7 @@ struct subject {
   std::string variant;
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< added to the caller's
+  bool has_timeline = false;                                          ///< see variant
 };
 
 /// All values of one metric of one subject.

@@ -75,7 +75,7 @@ class metric_table {
       if (each->engine != engine || each->name != name) return false;
       const auto source = std::find(sources_.begin(), sources_.end(), each->source);
       row[first_source_ + static_cast<std::size_t>(source - sources_.begin())] =
-          human(each->value, unit_);
+          published_text(*each, unit_);
       return true;
     });
     result_.rows.push_back(row);
@@ -109,6 +109,11 @@ table process_table(const measurements& found) {
 }
 
 }  // namespace
+
+std::string published_text(const published& of, const std::string& unit) {
+  const std::string low = human(of.value, unit);
+  return of.is_range() ? low + " – " + human(of.high, unit) : low;
+}
 
 std::string marked_median(const series& of) {
   return (is_noisy(of.values) ? "~" : "") + human(summarise(of.values).median, of.unit);

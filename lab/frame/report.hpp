@@ -21,6 +21,9 @@ namespace troupe::lab {
 void print_report(std::ostream& out, const measurements& found,
                   const std::vector<published>& figures, std::string_view against = {});
 
+/// Returns a published figure as in a table: "44.3 M", or "44.3 M – 50.1 M" for a range.
+std::string published_text(const published& of, const std::string& unit);
+
 /// Returns a median as in a table: "44.3 M", or "~44.3 M" if it varies too much.
 std::string marked_median(const series& of);
 

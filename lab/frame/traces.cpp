@@ -31,11 +31,11 @@ std::string traced_name(const std::string& file, const std::string& variant) {
 
 std::vector<std::string> record_traces(std::vector<subject>& subjects, const std::string& file) {
   std::vector<std::string> files;
-  const auto is_ours = [](const subject& s) { return s.engine == "troupe"; };
-  const auto ours = std::count_if(subjects.begin(), subjects.end(), is_ours);
+  const auto all = std::count_if(subjects.begin(), subjects.end(),
+                                 [](const subject& s) { return s.has_timeline; });
   for (subject& each : subjects) {
-    if (!is_ours(each)) continue;
-    files.push_back(ours == 1 ? file : traced_name(file, each.variant));
+    if (!each.has_timeline) continue;
+    files.push_back(all == 1 ? file : traced_name(file, each.variant));
     each.environment.emplace_back("TROUPE_TRACE", files.back());
     std::error_code none;
     std::filesystem::remove(files.back(), none);

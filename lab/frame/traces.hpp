@@ -12,9 +12,9 @@ namespace troupe::lab {
 /// Returns the file of one variant's timeline: "run.json", "each, said" → "run-each-said.json".
 std::string traced_name(const std::string& file, const std::string& variant);
 
-/// Makes each subject of Troupe record a timeline: into `file`, or, if there are several, into one
-/// file each, with the variant's name before the extension. Returns the files. Existing files are
-/// removed.
+/// Makes each subject that can do so record a timeline: into `file`, or, if there are several, into
+/// one file each, with the variant's name before the extension. Returns the files. Existing files
+/// are removed.
 std::vector<std::string> record_traces(std::vector<subject>& subjects, const std::string& file);
 
 /// Prints the hot spots, from the tables beside the trace files.

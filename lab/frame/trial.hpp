@@ -19,6 +19,9 @@ struct figure {
   double value;
 };
 
+/// Begins the note of a run that could not measure.
+inline constexpr std::string_view not_measured_mark = "not measured: ";
+
 /// One run of one variant, in a process of its own: provides the sizes and collects the figures.
 ///
 /// Threads: the one that called run().
@@ -44,6 +47,10 @@ class trial {
   /// Adds a line that a reader of the figures has to know about this run: for example, what the
   /// kernel did not allow, and how the run continued. One line.
   void note(std::string line) { notes_.push_back(std::move(line)); }
+
+  /// Says why this variant cannot be measured on this host, in addition to or instead of figures.
+  /// Without figures the run counts neither as a measurement nor as a failure.
+  void not_measured(const std::string& why) { note(std::string(not_measured_mark) + why); }
 
   const std::vector<figure>& figures() const { return figures_; }
   const std::vector<std::string>& notes() const { return notes_; }

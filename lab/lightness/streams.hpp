@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include "lab/lightness/processes.hpp"
@@ -72,6 +77,26 @@ struct two_pipes : streams {
     for (auto& each : ends_) {
       if (::pipe(each.data()) != 0) refuse(errno, "cannot create a pipe");
     }
+  }
+};
+
+/// A named pipe for each direction, in the folder for temporary files. The names exist only while
+/// the pipes are opened.
+struct named_pipes : streams {
+  named_pipes() {
+    std::string folder = (std::filesystem::temp_directory_path() / "troupe-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) refuse(errno, "cannot create a temporary folder");
+    const std::string name = folder + "/pipe";
+    for (auto& each : ends_) {
+      if (::mkfifo(name.c_str(), 0600) != 0) refuse(errno, "cannot create a named pipe");
+      each[0] = ::open(name.c_str(), O_RDONLY | O_NONBLOCK);  // would wait for the other end
+      each[1] = ::open(name.c_str(), O_WRONLY);
+      const int error = errno;
+      ::unlink(name.c_str());
+      if (each[0] < 0 || each[1] < 0) refuse(error, "cannot open a named pipe");
+      if (::fcntl(each[0], F_SETFL, 0) != 0) refuse(errno, "cannot open a named pipe");
+    }
+    ::rmdir(folder.c_str());
   }
 };
 

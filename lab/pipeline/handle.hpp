@@ -19,10 +19,4 @@ inline std::uint64_t compute(const request& one) {
   return its.result();
 }
 
-/// Processes the whole request, on a thread that sleeps when the request does.
-inline std::uint64_t handle(const request& one) {
-  if (one.sleep.count() != 0) std::this_thread::sleep_for(one.sleep);
-  return compute(one);
-}
-
 }  // namespace troupe::lab::pipeline

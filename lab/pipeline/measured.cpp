@@ -102,6 +102,7 @@ void measure(trial& t, processed (*process)(const trial& t, const requests& all)
   t.report("share_of_bound_in_order", "1", least.in_order / wall_s);
   t.report("bound_s", "s", least.any_order);
   t.report("threads_most", "1", done.threads_most);
+  if (done.threads_share > 0) t.report("cpu_share_of_threads", "1", done.threads_share);
   for (const figure& each : used.figures()) t.report(each.metric, each.unit, each.value);
 }
 

@@ -12,6 +12,8 @@ namespace troupe::lab::pipeline {
 struct processed {
   std::uint64_t sum = 0;      ///< of all results
   unsigned threads_most = 1;  ///< that served requests at the same time
+  /// The share of the CPU time that went into creating, starting and ending threads; 0: unknown.
+  double threads_share = 0;
 };
 
 /// One run: half of the calibration, `process`, the other half, so that the bound is of the same

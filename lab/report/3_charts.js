@@ -38,11 +38,13 @@ function wrap(text, width) {
 }
 
 function isLogarithmic(lines) {
-  const values = lines.flatMap(line => [...(line.value ? [line.value.median] : []), ...line.published.map(p => p.value)])
+  const values = lines.flatMap(line => [...(line.value ? [line.value.median] : []), ...line.published.flatMap(endsOf)])
                       .filter(value => value > 0);
   return values.length > 1 && Math.max(...values) / Math.min(...values) > LOGARITHMIC_FROM;
 }
 
+// A published figure may be a range.
+const endsOf = ({value, high}) => high === undefined ? [value] : [value, high];
 const sourcesOf = metric => [...new Set(metric.rows.flatMap(row => row.published.map(p => p.source)))];
 
 function drawMark(context, shape, x, y, size) {
@@ -89,8 +91,16 @@ const overlay = {
         }
         ctx.stroke();
       }
-      for (const {source, value} of line.published) {
+      for (const {source, value, high} of line.published) {
         drawMark(ctx, shapeOf(options.sources, source), within(value), middle, 12);
+        if (high === undefined) continue;
+        ctx.strokeStyle = colourOf("--published");
+        ctx.lineWidth = 1.25;
+        ctx.beginPath();
+        ctx.moveTo(within(value), middle);
+        ctx.lineTo(within(high), middle);
+        ctx.stroke();
+        drawMark(ctx, shapeOf(options.sources, source), within(high), middle, 12);
       }
       ctx.font = `${isOurs(line.row) ? "600 " : ""}12px ${Chart.defaults.font.family}`;
       ctx.textAlign = "right";
@@ -104,7 +114,7 @@ const overlay = {
 };
 
 function limitsOf(lines, logarithmic) {
-  const values = lines.flatMap(line => [...(line.value ? [line.value.min, line.value.max] : []), ...line.published.map(p => p.value)])
+  const values = lines.flatMap(line => [...(line.value ? [line.value.min, line.value.max] : []), ...line.published.flatMap(endsOf)])
                       .filter(value => value > 0);
   if (!logarithmic) return {min: 0, suggestedMax: 1.02 * Math.max(0, ...values)};
   return {min: 10 ** Math.floor(Math.log10(Math.min(...values) * .999)), max: 10 ** Math.ceil(Math.log10(Math.max(...values) * 1.001))};

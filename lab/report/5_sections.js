@@ -59,8 +59,8 @@ function metricTable(metric, runs) {
   const lines = linesOf(metric, runs);
   const rows = lines.map(line => element("tr", {}, nameCell(line),
     line.value ? measuredCell(line.value, metric.unit, human(line.value.median, metric.unit)) : cell("number", ["–", " ", element("span", {class: "range"})]),
-    sources.length ? cell("number published", line.published.map(({source, value}) => element("div", {title: source},
-      sources.length > 1 ? markOf(shapeOf(sources, source)) : "", human(value, metric.unit)))) : null));
+    sources.length ? cell("number published", line.published.map(one => element("div", {title: one.source},
+      sources.length > 1 ? markOf(shapeOf(sources, one.source)) : "", endsOf(one).map(value => human(value, metric.unit)).join(" – ")))) : null));
   const head = ["", measuredHead(), ...(sources.length ? [sources.length > 1 ? "published" : `published: ${sources[0]}`] : [])];
   return element("div", {class: "table"}, tableOf(head, rows));
 }

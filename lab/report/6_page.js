@@ -44,7 +44,7 @@ function summaryRow(experiment, metric, run) {
   const shown = ours ?? bestOf(metric, measured, of);
   const rivals = measured.filter(row => !isOurs(row) && row.engine !== "floor" && row.engine !== "prototype");  // sketches
   const here = bestOf(metric, rivals.length ? rivals : measured.filter(row => !isOurs(row)), of);
-  const told = bestOf(metric, metric.rows.filter(row => !isOurs(row)), row => row.published.map(p => ({median: p.value, source: p.source})));
+  const told = bestOf(metric, metric.rows.filter(row => !isOurs(row)), row => row.published.flatMap(p => endsOf(p).map(median => ({median, source: p.source}))));
   const worst = !here && !told ? worstOf(metric, measured, of) : null;
   const failed = experiment.runs[run].failures.length;
   const link = element("a", {href: metric.workload ? `#peers-${metric.workload}` : `#${experiment.name}`}, metric.workload ? `peers: ${[metric.workload, metric.form].filter(Boolean).join(", ")}` : experiment.name);

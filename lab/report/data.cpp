@@ -143,8 +143,9 @@ void add_published(json& experiment, const std::string& workload, const catalogu
     if (metric["workload"] != workload) continue;
     for (const published& each : from.what.figures) {
       if (metric["metric"] != each.metric) continue;
-      row_of(metric, each.engine, each.name)["published"].push_back(
-          {{"source", each.source}, {"value", each.value}});
+      json figure = {{"source", each.source}, {"value", each.value}};
+      if (each.is_range()) figure["high"] = each.high;
+      row_of(metric, each.engine, each.name)["published"].push_back(std::move(figure));
     }
   }
 }
@@ -216,7 +217,7 @@ void add_timeline(json& data, const source& from) {
     const catalogue_entry* known = find_experiment(experiment["name"].get<std::string>());
     if (known == nullptr) continue;
     for (const variant& each : known->what.variants) {
-      if (each.engine != "troupe" || each.name.size() <= title.size()) continue;
+      if (!each.has_timeline() || each.name.size() <= title.size()) continue;
       if (!stem.ends_with(traced_name("", each.name))) continue;
       owner = &experiment;
       title = each.name;

@@ -8,7 +8,8 @@ HOST = {"cpu": str, "cores": int, "memory": float, "os": str, "kernel": str, "co
 NAMES = {"engine", "variant", "metric", "unit"}
 VALUES = {"min", "median", "max"}
 OF_PROCESS = {"cpu_s", "peak_rss", "switches", "preemptions"}
-MAY_BE_ZERO = {"cpu_s", "switches", "preemptions", "tick_costs", "quiet_cpu", "bytes_per_connection"}
+MAY_BE_ZERO = {"cpu_s", "switches", "preemptions", "tick_costs", "quiet_cpu", "bytes_per_connection",
+               "wakes_least"}
 
 
 def is_positive(value, may_be_zero):
@@ -19,7 +20,13 @@ def is_noisy(one):
     return one["runs"] >= 3 and one["max"] - one["min"] > 0.3 * one["median"]
 
 
-def problems_of_one(one, runs):
+def not_measured(result):
+    """The variants that could not be measured in at least one round."""
+    parts = [note.partition(": not measured: ") for note in result.get("notes", [])]
+    return {who for who, found, _ in parts if found}
+
+
+def problems_of_one(one, runs, may_be_fewer):
     missing = (NAMES | VALUES | {"runs"}) - one.keys()
     if missing:
         return [f"{one}: no {', '.join(sorted(missing))}"]
@@ -32,7 +39,7 @@ def problems_of_one(one, runs):
         problems.append("a value is not positive and finite")
     if one.get("noisy") != is_noisy(one):
         problems.append("noisy: is not so")
-    if one["runs"] != runs:
+    if one["runs"] != runs and not (may_be_fewer and 0 < one["runs"] < runs):
         problems.append(f"not {runs} runs")
     return [f"{one}: {problem}" for problem in problems]
 
@@ -48,8 +55,9 @@ def problems_of(result, name, runs):
         problems.append(f"failures: {result['failures']}")
     if not result["results"]:
         problems.append("no results")
+    left_out = not_measured(result)
     for one in result["results"]:
-        problems += problems_of_one(one, runs)
+        problems += problems_of_one(one, runs, f"{one.get('engine')}, {one.get('variant')}" in left_out)
     subjects = {}
     for one in result["results"]:
         who = one.get("workload"), one["engine"], one["variant"]

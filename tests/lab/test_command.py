@@ -262,6 +262,46 @@ class Pipeline(unittest.TestCase):
             self.assertEqual(troupe("lab", "pipeline", *arguments).returncode, 2)
 
 
+class NotMeasured(unittest.TestCase):
+    """What a host does not permit is a note, never an invented figure."""
+
+    def run_of(self, name, *options):
+        run = troupe("lab", name, *QUICK, "--json", "-", *options)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        result = json.loads(run.stdout)
+        measured, left_out = {}, {}
+        for one in result["results"]:
+            measured.setdefault(f"{one['engine']}, {one['variant']}", {})[one["metric"]] = one["median"]
+        for note in result.get("notes", []):
+            who, found, why = note.partition(": not measured: ")
+            if found:
+                left_out[who] = why
+        return measured, left_out
+
+    def test_a_tick_that_leaves_no_time_for_the_work_is_not_extrapolated(self):
+        measured, left_out = self.run_of("scheduling", "--real_time", "1")
+        ticked = [who for who in measured if who.endswith(" us")]
+        self.assertLessEqual({"threads, 200 branches, 10 us", "processes, 2 branches, 50 us", "single, 10 us"},
+                             set(ticked))
+        for who, figures in measured.items():
+            with self.subTest(who):
+                self.assertEqual("all" not in figures, who in left_out)
+                if who in ticked:
+                    self.assertEqual(figures["left_for_work"] < 0.1, who in left_out)
+
+    def test_every_way_between_processes_is_measured_or_named(self):
+        measured, left_out = self.run_of("ipc")
+        self.assertLessEqual({"processes, named pipe", "threads, mutex + condition_variable"}, set(measured))
+        self.assertIn("processes, POSIX message queue", {**measured, **left_out})
+
+    def test_a_priority_that_is_not_permitted_is_named(self):
+        measured, left_out = self.run_of("creation")
+        for who in "fork, 0 MB, niceness -19", "thread, niceness -19":
+            self.assertNotEqual(who in measured, who in left_out)
+        self.assertLessEqual({"fork, 0 MB, batch", "thread, batch", "coroutine, batch", "troupe, actors, batch"},
+                             set(measured))
+
+
 class Peers(unittest.TestCase):
     def test_each_engine_has_a_row_with_its_ratio_to_troupe(self):
         run = troupe("lab", "peers", "ring", *QUICK, "--engine", "troupe", "--engine", "floor")

@@ -96,6 +96,15 @@ class Page(Report):
         [machine] = data["machines"]
         self.assertEqual(machine["host"]["commit"], measured["host"]["commit"])
 
+    def test_a_published_range_has_both_ends(self):
+        one = {"engine": "posix", "variant": "sem_t", "metric": "wakes_per_thread", "unit": "1",
+               "median": 5e5, "min": 5e5, "max": 5e5, "runs": 1}
+        data = self.data(self.file("semaphore.json", result(experiment="semaphore", options={}, results=[one])))
+        [metric] = data["experiments"][0]["metrics"]
+        rows = {row["engine"]: row["published"] for row in metric["rows"]}
+        self.assertEqual([(each["value"], each["high"]) for each in rows["posix"]], [(497_797, 502_755)])
+        self.assertEqual([(each["value"], each["high"]) for each in rows["atomic"]], [(454_759, 608_086)])
+
     def test_needs_nothing_else(self):
         page = self.page(self.file("one.json", RESULT))
         self.assertNotRegex(page, r"<(link|img|iframe)\b|<script[^>]*\bsrc=|@import|url\(")
@@ -202,6 +211,21 @@ class Trace(Report):
                 [trace] = self.data(self.file("run.json", content))["timelines"]
                 self.assert_drawn(trace)
                 self.assertEqual(trace["ends_early"], early)
+
+    def test_threads_without_troupe_have_timelines_too(self):
+        result_file = self.path("pipeline.json")
+        run = troupe("lab", "pipeline", "--smoke", "--repeat", "1", "--engine", "std", "--json", result_file,
+                     "--trace", self.path("run.json"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        variants = ["sequential", "a thread each, by 100", "pool, one queue, a thread for each core",
+                    "pool, one queue, more threads"]
+        files = [self.path(f"run-{variant.replace(',', '').replace(' ', '-')}.json") for variant in variants]
+        traces = self.data(*files, result_file)["experiments"][0]["timelines"]
+        self.assertEqual([trace["title"] for trace in traces], variants)
+        for trace, lanes in zip(traces, [1, 64, 2, 8]):
+            self.assertEqual(len(trace["lanes"]), lanes)
+            self.assertIn("computing", trace["names"])
+            self.assertGreater(sum(lane["busy_us"] for lane in trace["lanes"]), 0)
 
     def test_what_trace_wrote_stands_with_its_variant(self):
         result_file = self.path("pipeline.json")
