@@ -4,6 +4,7 @@
 // the threads are counted all the time.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -133,6 +134,89 @@ void play(trial& t, const crowd_of& who) {
   for (const auto& each : all) each.send(player::forget{});
 }
 
+// ── Without a runtime ─────────────────────────────────────────────────────────────────────────
+
+/// The same exchange by plain functions on each thread: how much of the cost is memory that is not
+/// in a cache, even if it is fetched in time. A record is as large as an actor with its handle, and
+/// a letter as a message.
+class records {
+ public:
+  explicit records(std::uint64_t count)
+      : all_(count), letters_(count), ready_(std::bit_ceil(count)), mask_(ready_.size() - 1) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      all_[i].partner = &all_[i ^ 1];
+      post(all_[i], letters_[i]);
+    }
+  }
+
+  /// Processes that number of letters, oldest first, and sends a new one for each.
+  void process(std::uint64_t count) {
+    for (; count > 0; --count) {
+      __builtin_prefetch(ahead(16), 1);
+      if (const record* const soon = ahead(8)) __builtin_prefetch(soon->letters);
+      record& one = *ready_[first_++ & mask_];
+      letter& read = *one.letters;
+      one.letters = read.next;
+      if (one.letters != nullptr) append(one);
+      letter& written = *std::exchange(free_, &read);
+      written.left = read.left - 1;
+      post(*one.partner, written);
+    }
+  }
+
+ private:
+  struct letter {
+    letter* next = nullptr;
+    std::uint64_t left = 0;
+    std::array<std::uint64_t, 2> other{};  // as the header of a message
+  };
+  struct alignas(64) record {
+    record* partner = nullptr;
+    letter* letters = nullptr;
+    std::array<std::uint64_t, 22> other{};
+  };
+  static_assert(sizeof(record) == 192 && sizeof(letter) == 32);
+
+  // A record is in the ring at most once.
+  void append(record& one) { ready_[last_++ & mask_] = &one; }
+  const record* ahead(std::uint64_t by) const { return ready_[(first_ + by) & mask_]; }
+  void post(record& to, letter& one) {
+    one.next = to.letters;
+    to.letters = &one;
+    if (one.next == nullptr) append(to);
+  }
+
+  std::vector<record> all_;
+  std::vector<letter> letters_;
+  letter spare_;
+  letter* free_ = &spare_;      // a letter is written before the one that caused it is free
+  std::vector<record*> ready_;  // a ring; from `first_` to `last_`
+  const std::uint64_t mask_;
+  std::uint64_t first_ = 0;
+  std::uint64_t last_ = 0;
+};
+
+template <std::uint64_t Actors>
+void run_memory(trial& t) {
+  const std::uint64_t actors = std::min(Actors, t["actors"] / 2 * 2);
+  const std::uint64_t threads = t["workers"];
+  const std::uint64_t each = std::max<std::uint64_t>(actors / threads / 2 * 2, 2);
+  const std::uint64_t messages = std::max(t["messages"] / threads, each);
+  std::latch ready(static_cast<std::ptrdiff_t>(threads + 1));
+  std::vector<std::jthread> all;
+  for (std::uint64_t i = 0; i < threads; ++i) {
+    all.emplace_back([&] {
+      records mine(each);
+      ready.arrive_and_wait();
+      mine.process(messages);
+    });
+  }
+  ready.arrive_and_wait();
+  const stopwatch watch;
+  all.clear();
+  t.report("each", "ns", 1e9 * watch.wall_s() / static_cast<double>(messages * threads));
+}
+
 template <std::uint64_t Actors>
 void run(trial& t) {
   play(t, {Actors, t["messages"]});
@@ -144,12 +228,21 @@ std::string answer(const measurements& found) {
   const double few = found.median_of("troupe", "1,000 actors", "each");
   const double many = found.median_of("troupe", "1,000,000 actors", "each");
   if (few == 0 || many == 0) return {};
-  std::array<char, 300> text{};
-  std::snprintf(
+  std::array<char, 500> text{};
+  int used = std::snprintf(
       text.data(), text.size(),
       "With a million actors and as many messages in transit, a message takes %.2f times what it "
       "takes with a thousand, and Troupe has %.0f threads, those for timers and time included.",
       many / few, found.median_of("troupe", "1,000,000 actors", "threads_most"));
+  const double few_alone = found.median_of("memory alone", "1,000 actors", "each");
+  const double many_alone = found.median_of("memory alone", "1,000,000 actors", "each");
+  if (few_alone != 0 && many_alone != 0 && used > 0) {
+    const auto at = static_cast<std::size_t>(used);
+    std::snprintf(text.data() + at, text.size() - at,
+                  " Each takes %.0f and %.0f ns; the accesses to memory alone, without a runtime, "
+                  "take %.0f and %.0f ns.",
+                  many, few, many_alone, few_alone);
+  }
   return text.data();
 }
 
@@ -169,7 +262,15 @@ experiment crowd() {
                    {"troupe", "100,000 actors", run<100'000>},
                    {"troupe", "300,000 actors", run<300'000>},
                    {"troupe", "1,000,000 actors", run<1'000'000>},
-                   {"troupe", "100,000 actors, of which 20 block", run_blocking}},
+                   {"troupe", "100,000 actors, of which 20 block", run_blocking},
+                   {"memory alone", "1,000 actors", run_memory<1'000>},
+                   {"memory alone", "100,000 actors", run_memory<100'000>},
+                   {"memory alone", "300,000 actors", run_memory<300'000>},
+                   {"memory alone", "1,000,000 actors", run_memory<1'000'000>}},
+      .bars = {{"a message with 1,000,000 actors ÷ with 1,000",
+                {"troupe", "1,000,000 actors", "each"},
+                1.5,
+                {"troupe", "1,000 actors", "each"}}},
       .answer = answer,
       .means =
           "An actor for each connection, player or device needs no more threads than cores. Only "

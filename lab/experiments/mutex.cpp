@@ -10,12 +10,14 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <troupe/detail/base/cache_line.hpp>
 #include <troupe/detail/sync/adaptive_mutex.hpp>
 #include <vector>
 
 #include "lab/frame/experiment.hpp"
+#include "lab/waiting/host_probe.hpp"
 #include "lab/waiting/locks.hpp"
 #include "lab/waiting/sample.hpp"
 #include "lab/waiting/semaphores.hpp"
@@ -195,6 +197,18 @@ void report(trial& t, const std::string& name, const char* unit, const timed_wor
   t.report(name + "_cpu", "ns", done.cpu_ns_each());
 }
 
+// Another thread unlocks a lock that this thread holds.
+template <class Lock>
+std::string foreign_unlock() {
+  Lock lock;
+  lock.lock();
+  std::error_code error;
+  std::thread([&] { error = lock.unlock_checked(); }).join();
+  if (!error) throw std::runtime_error("another thread could unlock the lock");
+  lock.unlock();
+  return "an unlock by another thread is reported: " + error.message();
+}
+
 template <class Lock>
 void run(trial& t) {
   for (const bool is_long : {false, true}) {
@@ -222,6 +236,13 @@ void run(trial& t) {
   report(t, "payload", "payloads/s", done);
   t.report("payload_to_std", "1", done.rate() / std_mutex.rate());
   t.report("payload_cpu_to_std", "1", done.cpu_ns_each() / std_mutex.cpu_ns_each());
+
+  // Separately, because the probe itself takes CPU time.
+  report_responsiveness(t, [&] {
+    sample ignored;
+    (void)count_references<Lock>(threads, time_of(t), ignored);
+  });
+  if constexpr (requires(Lock lock) { lock.unlock_checked(); }) t.note(foreign_unlock<Lock>());
 }
 
 // Under a real-time policy, sched_yield() lets all others run first; that requires a privilege.
@@ -248,13 +269,18 @@ experiment mutex() {
                   {"tls_threads", "threads that count references as a TLS library does", 16, 4, 1,
                    1'024}},
       .variants = {{"troupe", "", run<adaptive_mutex>},
+                   {"troupe", "owner checked", run<owner_checked<adaptive_mutex>>},
                    {"std", "mutex", run<std::mutex>},
                    {"cas", "spins", run<cas_lock<not_at_all>>},
                    {"cas", "sched_yield", run<cas_lock<by_sched_yield>>},
                    {"cas", "sched_yield, SCHED_RR", run_in_real_time},
-                   {"cas", "nanosleep 4 ns", run<cas_lock<by_nanosleep>>},
+                   {"cas", "nanosleep 4 ns", run<cas_lock<by_nanosleep<4>>>},
+                   {"cas", "nanosleep 1 us", run<cas_lock<by_nanosleep<1'000>>>},
+                   {"cas", "nanosleep 100 us", run<cas_lock<by_nanosleep<100'000>>>},
+                   {"cas", "nanosleep 1 ms", run<cas_lock<by_nanosleep<1'000'000>>>},
                    {"pthread", "spin lock", run<pthread_spin_lock>},
-                   {"pthread", "adaptive mutex", run<pthread_adaptive_mutex>}},
+                   {"pthread", "adaptive mutex", run<pthread_adaptive_mutex>},
+                   {"pthread", "error-checking mutex", run<pthread_checking_mutex>}},
       .figures = {{"cas", "spins", "tls_to_std", 0.5, published_2018},
                   {"cas", "sched_yield", "tls_to_std", 0.5, published_2018},
                   {"cas", "nanosleep 4 ns", "tls_to_std", 0.5, published_2018},

@@ -10,6 +10,7 @@
 
 #include "lab/frame/experiment.hpp"
 #include "lab/frame/stopwatch.hpp"
+#include "lab/waiting/host_probe.hpp"
 #include "lab/waiting/sample.hpp"
 #include "lab/waiting/semaphores.hpp"
 
@@ -109,6 +110,8 @@ void idle(trial& t) {
   const double cpu = cpu_ns();
   std::this_thread::sleep_for(milliseconds{t["idle_ms"]});
   t.report("idle_cpu", "us/s", (cpu_ns() - cpu) * 1e-3 / watch.wall_s());
+  // Separately, because the probe itself takes CPU time.
+  report_responsiveness(t, [&] { std::this_thread::sleep_for(milliseconds{t["idle_ms"]}); });
 }
 
 // Measures the time from before the post until the woken thread runs.
@@ -168,7 +171,11 @@ experiment semaphore() {
       {"posix", "sem_t", run<posix_semaphore>},
       {"std", "counting_semaphore", run<standard_semaphore>},
       {"std", "mutex + condition_variable", run<semaphore_of_mutex>},
-      {"atomic", "polled, nanosleep 4 ns", run<polled_semaphore>},
+      {"atomic", "polled, sched_yield", run<polled_semaphore<by_sched_yield>>},
+      {"atomic", "polled, nanosleep 4 ns", run<polled_semaphore<by_nanosleep<4>>>},
+      {"atomic", "polled, nanosleep 1 us", run<polled_semaphore<by_nanosleep<1'000>>>},
+      {"atomic", "polled, nanosleep 100 us", run<polled_semaphore<by_nanosleep<100'000>>>},
+      {"atomic", "polled, nanosleep 1 ms", run<polled_semaphore<by_nanosleep<1'000'000>>>},
   };
 #if defined(TROUPE_LAB_MOODYCAMEL) && !defined(__SANITIZE_THREAD__)
   variants.push_back({"moodycamel", "LightweightSemaphore", run<moodycamel_semaphore>});

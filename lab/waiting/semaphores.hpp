@@ -78,14 +78,15 @@ class semaphore_of_mutex {
   std::int64_t permits_ = 0;
 };
 
-/// As published: a counter that waiters poll, with an intended 4 ns of sleep in between.
+/// As published: a counter that waiters poll. The published text sleeps for 4 ns in between.
+template <class Waiting>
 class polled_semaphore {
  public:
   void post() noexcept {
     permits_.fetch_add(1, release);  // [polled] release: the work before the post
   }
   void wait() noexcept {
-    while (!try_wait()) by_nanosleep::wait();
+    while (!try_wait()) Waiting::wait();
   }
 
  private:
