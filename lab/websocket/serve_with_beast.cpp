@@ -161,7 +161,7 @@ class session : public std::enable_shared_from_this<session<Stream>>, private sw
   // one.
   void say(const std::shared_ptr<const std::string>& what) {
     waiting_.push_back(what);
-    if (waiting_.size() == 1) write_next();
+    if (waiting_.size() - sent_ == 1) write_next();
   }
 
  private:
@@ -217,12 +217,16 @@ class session : public std::enable_shared_from_this<session<Stream>>, private sw
   }
   void write_next() {
     stream_.text(true);
-    stream_.async_write(net::buffer(*waiting_.front()),
+    stream_.async_write(net::buffer(*waiting_[sent_]),
                         beast::bind_front_handler(&session::on_said, this->shared_from_this()));
   }
   void on_said(beast::error_code error, std::size_t) {
     if (error) return leave();
-    waiting_.pop_front();
+    waiting_[sent_++].reset();
+    if (sent_ == waiting_.size() || sent_ == forgotten_at) {
+      waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(sent_));
+      sent_ = 0;
+    }
     if (!waiting_.empty()) write_next();
   }
   void leave() { std::erase(all_, this->shared_from_this()); }
@@ -243,7 +247,10 @@ class session : public std::enable_shared_from_this<session<Stream>>, private sw
 
   beast::websocket::stream<Stream> stream_;
   beast::flat_buffer buffer_;
-  std::list<std::shared_ptr<const std::string>> waiting_;  // the first is being written
+  // The messages to write; of these, `sent_` have been written, and the next one is being written.
+  static constexpr std::size_t forgotten_at = 64;
+  std::vector<std::shared_ptr<const std::string>> waiting_;
+  std::size_t sent_ = 0;
   const server_setup& how_;
   members<Stream>& all_;
   sweep& watch_;
