@@ -31,6 +31,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "main"))
 
 import stuck_python  # noqa: E402
+from served_program import raise_descriptor_limit  # noqa: E402, F401
 
 PATIENCE = 20.0             # seconds for events that should happen at once, on a busy host
 MIB = 1 << 20
@@ -102,11 +103,6 @@ TALK = """
 def die_with_parent():
     """Called in the child, so that no process is left behind, even if this program is killed."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)          # PR_SET_PDEATHSIG
-
-
-def raise_descriptor_limit():
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def frame(opcode, data=b"", final=True, masked=True):

@@ -8,115 +8,30 @@ The executable is the first argument of a test file, or the variable TROUPE_CHAT
 import asyncio
 import base64
 import os
-import queue
 import resource
-import signal
 import socket
 import struct
-import subprocess
 import sys
-import threading
-import time
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "main"))
 
-import stuck_python  # noqa: E402
-
-DEADLINE = 20.0         # seconds for anything that should happen at once, on a host that is busy with other work
+from served_program import (DEADLINE, ServingProcess, Tested, raise_descriptor_limit,  # noqa: E402, F401
+                            until)
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10        # opcodes of RFC 6455
 
 
-def executable():
-    path = os.environ.get("TROUPE_CHAT")
-    if not path:
-        sys.exit(f"usage: {sys.argv[0]} path/to/chat   (or set TROUPE_CHAT)")
-    return os.path.abspath(path)
+tested = Tested("TROUPE_CHAT", "chat")
+executable, main, sanitized = tested.executable, tested.main, tested.sanitized
 
 
-def main():
-    """Runs the tests of the calling file; the first argument that is not an option is the
-    executable."""
-    if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
-        os.environ["TROUPE_CHAT"] = sys.argv.pop(1)
-    executable()
-    stuck_python.watch()
-    unittest.main()
-
-
-def raise_descriptor_limit():
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard
-
-
-def until(condition, what, seconds=DEADLINE):
-    """Polls for a condition outside of this process, of which no notification exists."""
-    end = time.monotonic() + seconds
-    while not (result := condition()):
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        threading.Event().wait(0.01)
-    return result
-
-
-class Chat:
-    """A running chat. `stop()` expects that it drains and exits with 0, so a sanitizer's report
-    fails the test."""
+class Chat(ServingProcess):
+    """A running chat."""
 
     def __init__(self, *options, port=0, descriptors=None):
-        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))) if descriptors else None
-        self.process = subprocess.Popen([executable(), "--port", str(port), *options], preexec_fn=limit, text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.lines, self.errors, self.told_to_end = queue.Queue(), [], False
-        self._readers = [threading.Thread(target=lambda: [self.lines.put(line) for line in self.process.stdout], daemon=True),
-                         threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)]
-        for reader in self._readers:
-            reader.start()
-        try:
-            line = self.lines.get(timeout=DEADLINE)
-        except queue.Empty:
-            self.kill()
-            raise AssertionError(f"chat says nothing on its standard output; errors: {''.join(self.errors)}") from None
-        if not line.startswith("serving http://127.0.0.1:"):
-            self.kill()
-            raise AssertionError(f"the first line is {line!r}")
-        self.port = int(line.strip().rsplit(":", 1)[1])
+        super().__init__("chat", [executable(), "--port", str(port), *options], descriptors=descriptors)
         self.url = f"http://127.0.0.1:{self.port}"
         self.socket_url = f"ws://127.0.0.1:{self.port}/chat"
-
-    def signal(self, number=signal.SIGTERM):
-        self.told_to_end = True
-        self.process.send_signal(number)
-
-    def wait(self, seconds=DEADLINE):
-        """The exit code: negative if a signal ended it."""
-        code = self.process.wait(seconds)
-        for reader in self._readers:
-            reader.join()
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.wait()
-
-    def stop(self):
-        """For addCleanup: ends the process if it still runs."""
-        if self.process.returncode is not None:
-            return
-        if not self.told_to_end:                            # a second signal would cut the drain short
-            self.signal()
-        try:
-            code = self.wait()
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise AssertionError("chat did not end after SIGTERM") from None
-        if code != 0:
-            raise AssertionError(f"chat exited with {code} after SIGTERM:\n{''.join(self.errors)}")
 
     def rss(self):
         """Bytes of memory in use."""
@@ -130,13 +45,6 @@ class Chat:
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
-
-
-def sanitized():
-    """Whether the executable is built with ASan or TSan, which need much more memory."""
-    with open(executable(), "rb") as file:
-        content = file.read()
-    return b"__asan_init" in content or b"__tsan_init" in content
 
 
 def handshake(port, path="/chat", **changes):
