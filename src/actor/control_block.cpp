@@ -22,8 +22,6 @@ namespace troupe::detail {
 
 namespace {
 
-using slots = stable_pool<slot_head>;
-
 // ── The runtime's own messages ────────────────────────────────────────────────────────────────
 
 // If another reason ends the object first, there may be a next incarnation, which is told to stop
@@ -94,6 +92,9 @@ control_block::control_block(const actor_type& type, runtime& home, executor& ru
           static_cast<std::uint32_t>(type.on_start != nullptr ? phase::starting : phase::running)),
       epoch_(home.epoch()),
       handling_(&constructor_dispatch) {
+  TROUPE_ASSERT(reinterpret_cast<std::byte*>(&home_ + 1) ==
+                    reinterpret_cast<std::byte*>(this) + kept_of_control_block,
+                "the layout of control_block has changed: the pool may write to home_");
   // [home] relaxed: open() publishes it. Not a plain store, because hold_in() may read it
   // meanwhile, and then finds that the slot has a new owner. [unchecked]
   __atomic_store_n(&home_, static_cast<system_state*>(&home), __ATOMIC_RELAXED);
@@ -142,7 +143,7 @@ control_block& control_block::make(const actor_type& type, runtime& home, execut
                 : nullptr;
   slot_head* slot;
   try {
-    slot = slots::take(slot_bytes(type));
+    slot = actor_slots::take(slot_bytes(type));
   } catch (...) {
     if (elsewhere) ::operator delete(memory, std::align_val_t{type.object_alignment});
     throw;
@@ -196,7 +197,7 @@ void control_block::free_slot() noexcept {
   slot_head& slot = head();
   std::destroy_at(this);
   // A slot whose generations are used up is never reused, so that no old address can match it.
-  if (slot.life.free()) slots::give_back(&slot, bytes);
+  if (slot.life.free()) actor_slots::give_back(&slot, bytes);
 }
 
 side_block& control_block::side() {
@@ -228,9 +229,9 @@ control_block* control_block::hold_to_the_end(const address& of) noexcept {
   return &control_block::of(*line);
 }
 
-// Not checked by AddressSanitizer: the slot may already be free, but its memory always stays a
-// slot.
-[[gnu::no_sanitize_address]] const system_state* control_block::home_now() const noexcept {
+// The slot may already be free, but its memory always stays a slot, and the pool writes to other
+// parts of it.
+const system_state* control_block::home_now() const noexcept {
   return __atomic_load_n(&home_, __ATOMIC_RELAXED);  // [home]
 }
 

@@ -168,7 +168,7 @@ runtime* runtime::spare_one(const system_bounds& bounds, const sending_rules& fi
 // For a runtime that no system uses: its references cannot increase.
 bool runtime::is_referenced() const noexcept {
   bool found = false;
-  stable_pool<slot_head>::for_each_slot(
+  actor_slots::for_each_slot(
       [&](slot_head& slot) { found = found || control_block::is_in(slot.life, *this); });
   return found;
 }

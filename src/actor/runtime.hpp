@@ -320,7 +320,7 @@ void runtime::for_each_actor(Function&& fn) {
     }
     return;
   }
-  stable_pool<slot_head>::for_each_slot([&](slot_head& slot) {
+  actor_slots::for_each_slot([&](slot_head& slot) {
     control_block* const block = control_block::hold_in(slot.life, *this);
     if (block == nullptr) return;
     const held_here guard{*block};

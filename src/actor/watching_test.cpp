@@ -42,7 +42,7 @@ class guard : public actor {
 
 // The memory of watches and everything else, in use or not.
 std::size_t memory() {
-  return stable_pool<detail::watch_slot>::bytes() + stable_pool<detail::slot_head>::bytes() +
+  return stable_pool<detail::watch_slot>::bytes() + detail::actor_slots::bytes() +
          pool_used().resident;
 }
 constexpr std::size_t little = 600'000;

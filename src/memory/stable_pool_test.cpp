@@ -109,6 +109,26 @@ TEST(stable_pool, a_slab_is_touched_as_it_is_used) {
   pool::give_back(slot, 128);
 }
 
+// A thread that finds a slot may read these bytes, whether the slot is free or not.
+TEST(stable_pool, the_kept_bytes_of_free_slots_stay_as_they_are) {
+  constexpr std::size_t kept = 2 * sizeof(std::uint64_t);
+  using pool = stable_pool<header<10>, kept>;
+  for (const std::size_t bytes : {64u, 128u, 1024u}) {
+    std::vector<header<10>*> slots;
+    for (int i = 0; i < 1'000; ++i) {
+      slots.push_back(pool::take(bytes));
+      std::memset(body(slots.back()), 0xcd, kept);
+    }
+    for (header<10>* slot : slots) pool::give_back(slot, bytes);
+    std::array<unsigned char, kept> expected;
+    expected.fill(0xcd);
+    for (header<10>* slot : slots) {
+      ASSERT_EQ(std::memcmp(body(slot), expected.data(), kept), 0);
+      ASSERT_EQ(slot->other, made + 1);
+    }
+  }
+}
+
 TEST(stable_pool, a_thread_leaves_its_slots_to_others) {
   using pool = stable_pool<header<4>>;
   const auto round = [] {

@@ -51,6 +51,30 @@ TEST(destruction, of_a_system_is_safe_just_after_another_thread_stops_its_last_a
   }
 }
 
+// Inspections look at the slots of all systems. A reference to an actor of another system, even for
+// a moment, could become the last one and outlive that system.
+TEST(destruction, of_a_system_is_safe_while_another_one_is_inspected) {
+  system inspected{{.workers = 1}};
+  const auto stays = inspected.spawn<sink>();
+  atomic<bool> is_over{false};
+  std::thread inspector([&] {
+    while (!is_over.load()) {
+      EXPECT_TRUE(inspected.overloaded_actors().empty());
+      EXPECT_EQ(inspected.collect_cycles(), 0u);
+      EXPECT_LE(inspected.unreachable_suspects().size(), 1u);
+    }
+  });
+  for (int i = 0; i < 5 * rounds; ++i) {
+    system other{{.workers = 1}};
+    std::vector<ref<sink>> several;
+    for (int n = 0; n < 20; ++n) several.push_back(other.spawn<sink>());
+    for (auto& each : several) each.send(1);
+    several.clear();
+  }
+  is_over = true;
+  inspector.join();
+}
+
 TEST(destruction, of_a_pump_while_others_send) {
   system s{{.workers = 1}};
   for (int i = 0; i < rounds; ++i) {

@@ -19,7 +19,6 @@
 #include <troupe/detail/actor/turn_context.hpp>
 #include <troupe/detail/base/cache_line.hpp>
 #include <troupe/detail/mailbox/mailbox.hpp>
-#include <troupe/detail/memory/stable_pool.hpp>
 #include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/message/envelope.hpp>
 #include <troupe/detail/message/type_identity.hpp>
@@ -431,7 +430,7 @@ inline constexpr std::size_t head_bytes = sizeof(slot_head) + sizeof(control_blo
 /// The offset of an object of this size from the end of its control block.
 constexpr std::uint32_t object_offset(std::size_t bytes, std::size_t alignment) noexcept {
   const std::size_t begin = (head_bytes + alignment - 1) / alignment * alignment;
-  if (alignment > cache_line_bytes || begin + bytes > stable_pool<slot_head>::bytes_max) {
+  if (alignment > cache_line_bytes || begin + bytes > actor_slots::bytes_max) {
     return actor_type::elsewhere;
   }
   return static_cast<std::uint32_t>(begin - head_bytes);

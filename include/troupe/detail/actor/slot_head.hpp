@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <type_traits>
 
 #include <troupe/detail/actor/lifeline.hpp>
 #include <troupe/detail/mailbox/mailbox.hpp>
+#include <troupe/detail/memory/stable_pool.hpp>
 
 namespace troupe::detail {
 
@@ -34,6 +36,12 @@ struct slot_head {
     return life.now().generation() == generation ? reader::of_it : reader::of_another;
   }
 };
+
+/// The bytes after the head that stay readable in a free slot: the control block's pointer to its
+/// virtual functions, and its home_, which control_block::hold_in() reads.
+inline constexpr std::size_t kept_of_control_block = 2 * sizeof(void*);
+
+using actor_slots = stable_pool<slot_head, kept_of_control_block>;
 
 static_assert(std::is_standard_layout_v<slot_head>,
               "the lifeline must be the first member of a slot");

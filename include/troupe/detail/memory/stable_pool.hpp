@@ -40,16 +40,20 @@ constexpr std::size_t stable_class_of(std::size_t bytes) noexcept {
 /// that. So a pointer to a slot may outlive the slot's content, and its Header may be read at any
 /// time: a generation in it tells whether the slot still holds the expected object.
 ///
+/// The pool does not write to the next `kept_bytes` bytes either, which belong to the slot's
+/// content. A thread may therefore read them, as atomic variables, without knowing whether the slot
+/// is free.
+///
 /// There is one pool per Header type in the process; all functions are static. Slots have 128 to
-/// 1024 bytes, including the Header, and are aligned to 64. Under AddressSanitizer the bytes after
-/// the Header of a free slot are poisoned.
+/// 1024 bytes, including the Header, and are aligned to 64. Under AddressSanitizer the bytes of a
+/// free slot after these are poisoned.
 ///
 /// Threads:   any; a slot may be given back on any thread. The caches are like those of
 ///            pool_allocate().
 /// Invariant: a slot is never unmapped, and never used for another size or Header.
 /// Cost:      a few instructions; once per batch, a mutex. A slab is touched only as it is used.
 /// Errors:    std::bad_alloc.
-template <class Header>
+template <class Header, std::size_t kept_bytes = 0>
 class stable_pool {
   static_assert(std::is_nothrow_default_constructible_v<Header>);
   static_assert(std::is_trivially_destructible_v<Header>,
@@ -68,7 +72,8 @@ class stable_pool {
     return std::launder(static_cast<Header*>(slot));
   }
 
-  /// Frees a slot. `bytes` is the argument passed to take(). The bytes after the Header are lost.
+  /// Frees a slot. `bytes` is the argument passed to take(). The bytes after the Header and the
+  /// kept bytes are lost.
   static void give_back(Header* slot, std::size_t bytes) noexcept {
     const std::size_t index = class_of(bytes);
     cache().give(depots_.data(), index, shape(index), slot);
@@ -93,7 +98,7 @@ class stable_pool {
 
  private:
   static constexpr std::size_t link_offset =
-      (sizeof(Header) + alignof(void*) - 1) / alignof(void*) * alignof(void*);
+      (sizeof(Header) + kept_bytes + alignof(void*) - 1) / alignof(void*) * alignof(void*);
 
   // A little less than 256 KiB, so that malloc's own metadata does not need another page.
   static constexpr std::uint32_t slab_bytes = 256 * 1024 - 128;
@@ -110,11 +115,11 @@ class stable_pool {
 
   static std::size_t class_of(std::size_t bytes) noexcept {
     TROUPE_EXPECTS(bytes <= bytes_max, "stable_pool: the requested slot is larger than bytes_max");
-    return detail::stable_class_of(std::max(bytes, sizeof(Header)));
+    return detail::stable_class_of(std::max(bytes, sizeof(Header) + kept_bytes));
   }
 
   static_assert(detail::is_well_formed(shape(0)),
-                "a free slot needs room for a link after the Header");
+                "a free slot needs room for a link after the Header and the kept bytes");
 
   template <std::size_t... Index>
   static constexpr auto make_depots(std::index_sequence<Index...>) noexcept {

@@ -11,12 +11,12 @@
 #include <vector>
 
 // The interface of include/troupe/detail/memory/stable_pool.hpp, created anew in each execution.
-// The memory after the Header of a free slot counts as given back. A slot that is not given back is
-// a leak.
+// The memory of a free slot after the Header and the kept bytes counts as given back. A slot that
+// is not given back is a leak.
 
 namespace troupe {
 
-template <class Header>
+template <class Header, std::size_t kept_bytes = 0>
 class stable_pool {
  public:
   static constexpr std::size_t bytes_max = 1024;
@@ -41,7 +41,8 @@ class stable_pool {
   static void give_back(Header* slot, std::size_t bytes) noexcept {
     slots& all = per_process<slots>::here();
     const std::lock_guard lock(all.guard);
-    model::detail::given_back(slot + 1, bytes - sizeof(Header));
+    model::detail::given_back(reinterpret_cast<std::byte*>(slot + 1) + kept_bytes,
+                              bytes - sizeof(Header) - kept_bytes);
     all.free[bytes].push_back(slot);
     --all.taken;
   }
