@@ -4,9 +4,13 @@
 
 #include <csignal>
 #include <memory>
+#include <mutex>
 #include <semaphore>
 #include <string>
 #include <thread>
+#include <troupe/actor/observer.hpp>
+#include <utility>
+#include <vector>
 
 #include "test_server.hpp"
 
@@ -157,6 +161,44 @@ TEST_F(server_shutdown, stop_closes_all_connections_and_notifies_every_session) 
   EXPECT_FALSE(accepts());
   server_->stop();                   // a second call does nothing
   EXPECT_TRUE(server_->drain(1ms));  // nothing is left to drain
+}
+
+/// Records the order in which actors of these types end.
+class recorded_ends final : public observer {
+ public:
+  void ended(const actor_event& e, exit_reason) override {
+    const std::lock_guard lock(mutex_);
+    for (const auto* type : {"listener", "gate"}) {
+      if (e.actor.ends_with(type)) types_.emplace_back(type);
+    }
+  }
+  std::vector<std::string> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(types_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> types_;
+};
+
+// stop() and drain() wait for the gate. The listener closes its socket at its end.
+TEST(end_of_a_server, leaves_the_port_at_once_to_the_next_one) {
+  const auto ends = std::make_shared<recorded_ends>();
+  troupe::system system{{.workers = 1, .observer = ends}};
+  http::options same;
+  same.port = 0;
+  for (int i = 0; i < 20; ++i) {
+    http::server one{system, same};
+    ASSERT_NO_THROW(one.start()) << "round " << i;
+    same.port = one.port();
+    if (i % 2 == 0) {
+      one.stop();
+    } else {
+      EXPECT_TRUE(one.drain(patience));
+    }
+    EXPECT_THAT(ends->take(), ElementsAre("listener", "gate"));
+  }
 }
 
 TEST_F(server_shutdown, the_destructor_ends_all_and_the_port_is_free_again) {

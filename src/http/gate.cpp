@@ -151,7 +151,8 @@ void gate::take_place_back(const visitor& v) {
 void gate::on(const down& m) {
   watch_the_rest();
   if (m.who == listener_.address()) {
-    if (shut_ || system().is_stopping()) return;
+    has_listener_ended_ = true;
+    if (shut_ || system().is_stopping()) return end_when_empty();
     throw std::runtime_error("the listener has stopped (" + std::string(to_string(m.reason)) +
                              "): no more connections are accepted");
   }
@@ -198,8 +199,10 @@ void gate::shut() {
   listener_.stop_now();
 }
 
+// If there was no memory to watch the listener, its end is not waited for.
 void gate::end_when_empty() {
-  if (shut_ && visitors_.empty()) stop();
+  const bool may_still_listen = is_listener_watched_ && !has_listener_ended_;
+  if (shut_ && visitors_.empty() && !may_still_listen) stop();
 }
 
 }  // namespace troupe::http::detail

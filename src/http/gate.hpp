@@ -36,7 +36,8 @@ namespace troupe::http::detail {
 ///
 /// Threads:   bound to the first loop.
 /// Invariant: every connection is listed here from its spawn to its `down`. Once the gate drains or
-///            cuts, it admits no more connections, and it stops with the last one.
+///            cuts, it admits no more connections, and it stops when the last one and the listener
+///            have ended: nothing listens any more, and another server may use the same port.
 class gate : public actor {
  public:
   static constexpr std::size_t refusals_at_once_max = 64;
@@ -85,6 +86,7 @@ class gate : public actor {
   net::accept_request next_;
   const ref<net::listener> listener_;
   bool is_listener_watched_ = false;
+  bool has_listener_ended_ = false;
   std::unordered_map<address, visitor> visitors_;
   visitor* unwatched_ = nullptr;  // the newest of those that there was no memory to watch
   std::uint64_t came_ = 0;
