@@ -253,70 +253,84 @@ void instance::on(client_said&& m) {
   handled();
 }
 
-// `begun` is the call's ticket if it has waited for its channel.
+// `begun` is the call's ticket if it has waited for its channel. The message is read and takes its
+// turn on its channel first; only a call that begins gets a task.
 void instance::heard(const client& from, client_said&& m, channel_order::ticket begun) {
   auto its = std::make_unique<rpc_call>(*this, from.id);
   its->ticket = begun;
+  tasks& all = current().its_tasks();
+  rpc_message message;
+  const auto read = [&](lua_State* in) {
+    message = from.rpc->reader.read(in, m.is_text, m.message.data);
+    return 1;
+  };
+  if (!all.read(read, *its)) return;
+  struct params_end {
+    tasks& of;
+    ~params_end() { of.forget_read(); }
+  } const at_the_end{all};
+  if (!is_call(from, message, *its) || !may_begin(from, message, m, *its)) return;
+  its->place = std::move(m.message.place);
   rpc_call& call = *its;
-  const auto push = [&](lua_State* in) { return read_call(in, from, m, call); };
-  current().its_tasks().start(push, std::move(its));
+  const auto push = [&](lua_State* in) {
+    if (!current().push_rpc(in, message.method)) {
+      call.answer(rpc_code::no_such_method, "unknown method \"" + message.method + "\"");
+      return tasks::nothing;
+    }
+    current().push_client(in, from.id);
+    tasks::push_read(in);
+    return 2;
+  };
+  all.start(push, std::move(its));
 }
 
-// Runs in the task. Pushes the method, the client and the params; or handles a message that needs
-// no call.
-int instance::read_call(lua_State* in, const client& from, client_said& m, rpc_call& its) {
-  rpc_connection& rpc = *from.rpc;
-  const rpc_message message = rpc.reader.read(in, m.is_text, m.message.data);
+// Returns false for a message that needs no call, and answers it if necessary.
+bool instance::is_call(const client& from, const rpc_message& message, rpc_call& its) {
   if (message.what == rpc_message::kind::invalid) {
     its.send(from, message.answer);
     malformed(from);
-    return tasks::nothing;
-  }
-  // The message is a reply. No request was sent, so it is ignored.
-  if (message.what != rpc_message::kind::request &&
-      message.what != rpc_message::kind::notification) {
-    return tasks::nothing;
+    return false;
   }
   its.id = message.id;
+  // Otherwise the message is a reply. No request was sent, so it is ignored.
+  return message.what == rpc_message::kind::request ||
+         message.what == rpc_message::kind::notification;
+}
+
+// Returns false if the call must wait for others on its channel, for which its text is kept, or if
+// it is refused.
+bool instance::may_begin(const client& from, const rpc_message& message, client_said& m,
+                         rpc_call& its) {
+  if (its.ticket != 0) return true;  // it has waited
+  rpc_connection& rpc = *from.rpc;
   const auto overloaded = [&](std::string_view why) {
     counts_.overloaded.add();
     its.answer(rpc_code::overloaded, why);
+    return false;
   };
-  if (its.ticket == 0) {
-    const channel_order::arrival arrival = rpc.order.arrive(message.channel, message.id);
-    switch (arrival.what) {
-      case channel_order::verdict::begins:
-        its.ticket = arrival.call;
-        break;
-      case channel_order::verdict::waits:
-        if (auto counted = waiting_calls_.take(waiting_call::bytes_of(m))) {
-          rpc.waiting.emplace(arrival.call, waiting_call{std::move(m), std::move(*counted)});
-        } else {
-          rpc.order.finish(arrival.call);  // it has not begun, so no other call begins
-          overloaded("calls waiting for their channel exceed mailbox_bytes");
-        }
-        return tasks::nothing;
-      case channel_order::verdict::duplicate:
-        rpc.reader.count_malformed();
-        its.send(from, error_message(
-                           rpc.as, std::nullopt, rpc_code::invalid_request,
-                           "id: " + std::to_string(*message.id) + " is in use by an open request"));
-        malformed(from);
-        return tasks::nothing;
-      case channel_order::verdict::overloaded:
-        overloaded("too many calls are open on this connection");
-        return tasks::nothing;
-    }
+  const channel_order::arrival arrival = rpc.order.arrive(message.channel, message.id);
+  switch (arrival.what) {
+    case channel_order::verdict::begins:
+      its.ticket = arrival.call;
+      return true;
+    case channel_order::verdict::waits:
+      if (auto counted = waiting_calls_.take(waiting_call::bytes_of(m))) {
+        rpc.waiting.emplace(arrival.call, waiting_call{std::move(m), std::move(*counted)});
+        return false;
+      }
+      rpc.order.finish(arrival.call);  // it has not begun, so no other call begins
+      return overloaded("calls waiting for their channel exceed mailbox_bytes");
+    case channel_order::verdict::duplicate:
+      rpc.reader.count_malformed();
+      its.send(from, error_message(
+                         rpc.as, std::nullopt, rpc_code::invalid_request,
+                         "id: " + std::to_string(*message.id) + " is in use by an open request"));
+      malformed(from);
+      return false;
+    case channel_order::verdict::overloaded:
+      break;
   }
-  if (!current().push_rpc(in, message.method)) {
-    its.answer(rpc_code::no_such_method, "unknown method \"" + message.method + "\"");
-    return tasks::nothing;
-  }
-  its.place = std::move(m.message.place);
-  lua_insert(in, 1);  // before the params
-  current().push_client(in, from.id);
-  lua_insert(in, 2);
-  return 2;
+  return overloaded("too many calls are open on this connection");
 }
 
 void instance::malformed(const client& from) {

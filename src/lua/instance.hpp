@@ -88,7 +88,9 @@ class instance final : public actor, private program_host, private tasks::observ
 
   void handled();
   void heard(const client& from, client_said&& m, channel_order::ticket begun);
-  int read_call(lua_State* in, const client& from, client_said& m, rpc_call& its);
+  [[nodiscard]] bool is_call(const client& from, const rpc_message& message, rpc_call& its);
+  [[nodiscard]] bool may_begin(const client& from, const rpc_message& message, client_said& m,
+                               rpc_call& its);
   void call_ended(std::uint64_t client, channel_order::ticket which);
   void malformed(const client& from);
   void close_all(std::uint16_t code, const std::string& reason);

@@ -15,9 +15,55 @@ namespace {
 // The number of coroutines that are kept for later handlers.
 constexpr std::size_t idle_max = 64;
 
+// Its address is the registry key of the value that read() keeps.
+const char read_key = 0;
+
 }  // namespace
 
 tasks::~tasks() = default;
+
+// ── Reading ───────────────────────────────────────────────────────────────────────────────────
+
+bool tasks::read(pushing push, ending& then) noexcept {
+  const auto keep = [&](lua_State* in) {
+    push(in);
+    lua_rawsetp(in, LUA_REGISTRYINDEX, &read_key);
+    return 0;
+  };
+  state_.governor().begin(clock::now());
+  const bool is_kept = protect(state_.main(), keep);
+  const governor::verdict verdict = state_.governor().end();
+  if (is_kept && verdict == governor::verdict::none) return true;
+  forget_read();
+  failure why{
+      .why = verdict == governor::verdict::none ? governor::verdict::out_of_memory : verdict,
+      .text = {},
+      .traceback = {},
+      .code = {}};
+  try {
+    why.text = reason(why.why, state_.governor().allowed());
+    why.traceback = why.text;
+  } catch (const std::bad_alloc&) {
+    // Without a text.
+  }
+  observer_.handler_failed(why);
+  then.failed(why);
+  return false;
+}
+
+void tasks::push_read(lua_State* to) { lua_rawgetp(to, LUA_REGISTRYINDEX, &read_key); }
+
+// Needs no memory: if there is a value, its key has a place.
+void tasks::forget_read() noexcept {
+  lua_State* const main = state_.main();
+  if (!lua_checkstack(main, 2)) return;
+  const int before = lua_gettop(main);
+  if (lua_rawgetp(main, LUA_REGISTRYINDEX, &read_key) != LUA_TNIL) {
+    lua_pushnil(main);
+    lua_rawsetp(main, LUA_REGISTRYINDEX, &read_key);
+  }
+  lua_settop(main, before);
+}
 
 // ── Running ───────────────────────────────────────────────────────────────────────────────────
 

@@ -66,6 +66,7 @@ class pushing {
 /// Runs the handlers of one state, each in a coroutine, so that a handler can wait while others
 /// run.
 ///
+///   read()  before a task is started: its message is read, and may need no task
 ///   start() ──▶ running ──returns──▶ done
 ///                │   ▲ ──an error, a kill──▶ failed
 ///          wait()│   │resume()
@@ -95,6 +96,14 @@ class tasks {
   tasks(state& of, std::size_t waiting_max, observer& told, std::uint64_t first = 0)
       : state_(of), waiting_max_(waiting_max), observer_(told), last_wait_(first) {}
   ~tasks();
+
+  /// Runs `push` outside of any task, and keeps the one value that it pushes for the next task. No
+  /// script runs. Returns false if it fails, for lack of memory or of time; then `then` is told.
+  [[nodiscard]] bool read(pushing push, ending& then) noexcept;
+  /// Pushes the value that read() has kept, in the task or elsewhere.
+  static void push_read(lua_State* to);
+  /// Releases it.
+  void forget_read() noexcept;
 
   /// Calls the function that `push` pushes, with the arguments that it pushes after it and has
   /// counted. Nothing is called if it returns `nothing`.
