@@ -92,10 +92,25 @@ prepared_engine prepare_caf(const engine_folders& where) {
   return ready;
 }
 
-prepared_engine prepare_sobjectizer(const engine_folders& where) {
-  return prepare_with_cmake(
+// One program has both dispatchers.
+prepared_engine prepare_sobjectizer(const engine_folders& where, const char* dispatcher,
+                                    std::string threads) {
+  prepared_engine ready = prepare_with_cmake(
       where, "sobjectizer",
-      "thread_pool, with one worker one_thread; fanin with a limit goes through a message chain");
+      "dispatcher " + std::move(threads) +
+          "; ask with the reply's mailbox in the request, without a time-out; fanin with a limit "
+          "goes through a message chain to the main thread");
+  ready.version += std::string(", ") + dispatcher;
+  ready.command.emplace_back(dispatcher);
+  return ready;
+}
+
+prepared_engine prepare_sobjectizer_pool(const engine_folders& where) {
+  return prepare_sobjectizer(where, "thread_pool", "thread_pool of {workers}");
+}
+
+prepared_engine prepare_sobjectizer_thread(const engine_folders& where) {
+  return prepare_sobjectizer(where, "one_thread", "one_thread: one thread for all agents");
 }
 
 prepared_engine prepare_acto(const engine_folders& where) {
@@ -166,7 +181,8 @@ const std::vector<engine>& other_engines() {
       {"caf", prepare_caf, {{"fanin", "bounded 1024"}}},
       {"go", prepare_go, {{"fanin", "unbounded"}}},
       {"tokio", prepare_tokio},
-      {"sobjectizer", prepare_sobjectizer, {{"ask", ""}}},
+      {"sobjectizer", prepare_sobjectizer_pool},
+      {"sobjectizer_one_thread", prepare_sobjectizer_thread},
       {"acto", prepare_acto, {{"fanin", "bounded 1024"}, {"ask", ""}}},
       {"erlang", prepare_erlang, {{"fanin", "bounded 1024"}}},
       {"pekko", prepare_pekko, {{"fanin", "bounded 1024"}}},

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads in SObjectizer 5.8. They are written against its published interface, and have not
-// run yet.
+// The workloads in SObjectizer 5.8.
+//
+//   workloads DISPATCHER WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
+//
+// DISPATCHER is thread_pool, with --workers threads, or one_thread, which ignores --workers.
 //
 // Choices: an actor is an agent in a cooperation of its own, because cooperations are the unit that
-// ends. Messages go to direct mailboxes, which have one receiver. The dispatcher is one_thread with
-// one worker, and thread_pool with more. In the bounded form of fanin, a message chain with a limit
-// is between the producers and the consumer, which is the main thread: an agent's own queue has no
-// limit that suspends a sender.
+// ends. Messages go to direct mailboxes, which have one receiver. The dispatchers have default
+// parameters. In ask, the request contains the mailbox for the reply: so_5_extra's synchronous
+// requests would block a thread of the dispatcher. In the bounded form of fanin, a message chain
+// with a limit is between the producers and the consumer, which is the main thread: an agent's own
+// queue has no limit that suspends a sender.
 
 #include <chrono>
 #include <cstdint>
 #include <so_5/all.hpp>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,12 +29,15 @@ namespace {
 
 using workloads::latch, workloads::seconds_since, workloads::sizes;
 
+// The first argument of the program.
+bool has_one_thread = false;
+
 // The environment of the agents.
 class place {
  public:
   explicit place(const sizes& s)
       : environment_((new so_5::wrapped_env_t)->environment()),  // never stopped
-        binder_(s.workers == 1
+        binder_(has_one_thread
                     ? so_5::disp::one_thread::make_dispatcher(environment_).binder()
                     : so_5::disp::thread_pool::make_dispatcher(environment_, s.workers).binder()) {}
 
@@ -114,6 +122,60 @@ double ring(const sizes& s) {
   }
   const auto began = std::chrono::steady_clock::now();
   so_5::send<ball>(players[0], s.messages);
+  done.wait();
+  return static_cast<double>(s.messages) / seconds_since(began);
+}
+
+// ── ask ───────────────────────────────────────────────────────────────────────────────────────
+
+struct reply final : so_5::message_t {
+  explicit reply(std::uint64_t n) : value(n) {}
+  std::uint64_t value;
+};
+struct request final : so_5::message_t {
+  request(so_5::mbox_t who, std::uint64_t n) : reply_to(std::move(who)), value(n) {}
+  so_5::mbox_t reply_to;
+  std::uint64_t value;
+};
+
+class responder final : public so_5::agent_t {
+ public:
+  using so_5::agent_t::agent_t;
+
+  void so_define_agent() override { so_subscribe_self().event(&responder::on_request); }
+
+ private:
+  void on_request(mhood_t<request> r) { so_5::send<reply>(r->reply_to, r->value + 1); }
+};
+
+// One request at a time, without a time-out.
+class requester final : public so_5::agent_t {
+ public:
+  requester(context_t context, so_5::mbox_t to, std::uint64_t requests, latch& done)
+      : agent_t(std::move(context)), to_(std::move(to)), requests_(requests), done_(done) {}
+
+  void so_define_agent() override { so_subscribe_self().event(&requester::on_reply); }
+
+ private:
+  void on_reply(mhood_t<reply> r) {
+    if (r->value == requests_) {
+      done_.count_down();
+    } else {
+      so_5::send<request>(to_, so_direct_mbox(), r->value);
+    }
+  }
+
+  const so_5::mbox_t to_;
+  const std::uint64_t requests_;
+  latch& done_;
+};
+
+double ask(const sizes& s) {
+  const place here(s);
+  latch done(1);
+  const so_5::mbox_t from = here.spawn<requester>(here.spawn<responder>(), s.messages, done);
+  const auto began = std::chrono::steady_clock::now();
+  so_5::send<reply>(from, 0u);
   done.wait();
   return static_cast<double>(s.messages) / seconds_since(began);
 }
@@ -357,11 +419,16 @@ double idle(const sizes& s) {
 }
 
 constexpr workloads::workload all[] = {
-    {"pingpong", pingpong}, {"pairs", pairs}, {"wall", wall_of_players},
-    {"ring", ring},         {"fanin", fanin}, {"spawn", spawn},
-    {"idle", idle},
+    {"pingpong", pingpong}, {"ask", ask},     {"pairs", pairs}, {"wall", wall_of_players},
+    {"ring", ring},         {"fanin", fanin}, {"spawn", spawn}, {"idle", idle},
 };
 
 }  // namespace
 
-int main(int count, char** arguments) { workloads::run(count, arguments, all); }
+int main(int count, char** arguments) {
+  const std::string_view dispatcher = count > 1 ? arguments[1] : "";
+  has_one_thread = dispatcher == "one_thread";
+  // Without the name of a dispatcher, no workload is left, and the usage is printed.
+  const bool is_known = has_one_thread || dispatcher == "thread_pool";
+  workloads::run(is_known ? count - 1 : 0, arguments + 1, all);
+}
