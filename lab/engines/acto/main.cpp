@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads in acto. They are written against its published interface, and have not run yet.
+// The workloads in acto.
 //
-// Choices: handlers are lambdas, which both forms of its interface accept. acto chooses its number
-// of threads: --workers has no effect.
+// Choices: handlers are lambdas, which all forms of its interface accept. In ask, the reply goes to
+// the sender of the request, which acto passes to each handler. acto chooses its number of threads:
+// --workers has no effect.
 
 #include <acto.h>
 
@@ -74,6 +75,49 @@ double ring(const sizes& s) {
   for (std::size_t i = 0; i < s.actors; ++i) players[i].send(meet{players[(i + 1) % s.actors]});
   const auto began = std::chrono::steady_clock::now();
   players[0].send(ball{s.messages});
+  done.wait();
+  return static_cast<double>(s.messages) / seconds_since(began);
+}
+
+// ── ask ───────────────────────────────────────────────────────────────────────────────────────
+
+struct request {
+  std::uint64_t value;
+};
+struct reply {
+  std::uint64_t value;
+};
+
+class responder : public acto::actor {
+ public:
+  responder() {
+    handler<request>([](actor_ref sender, const request& r) { sender.send(reply{r.value + 1}); });
+  }
+};
+
+// One request at a time, without a time-out.
+class requester : public acto::actor {
+ public:
+  requester(std::uint64_t requests, latch& done, actor_ref to) : to_(std::move(to)) {
+    handler<reply>([this, requests, &done](actor_ref, const reply& r) {
+      if (r.value == requests) {
+        done.count_down();
+      } else {
+        to_.send(request{r.value});
+      }
+    });
+  }
+
+ private:
+  const actor_ref to_;
+};
+
+double ask(const sizes& s) {
+  latch done(1);
+  const actor_ref to = acto::spawn<responder>();
+  const actor_ref from = acto::spawn<requester>(s.messages, done, to);
+  const auto began = std::chrono::steady_clock::now();
+  from.send(reply{0});
   done.wait();
   return static_cast<double>(s.messages) / seconds_since(began);
 }
@@ -255,9 +299,8 @@ double idle(const sizes& s) {
 }
 
 constexpr workloads::workload all[] = {
-    {"pingpong", pingpong}, {"pairs", pairs}, {"wall", wall_of_players},
-    {"ring", ring},         {"fanin", fanin}, {"spawn", spawn},
-    {"idle", idle},
+    {"pingpong", pingpong}, {"ask", ask},     {"pairs", pairs}, {"wall", wall_of_players},
+    {"ring", ring},         {"fanin", fanin}, {"spawn", spawn}, {"idle", idle},
 };
 
 }  // namespace
