@@ -73,23 +73,31 @@ prepared_engine prepare_tokio(const engine_folders& where) {
 }
 
 // An engine whose folder has a CMakeLists.txt, which builds the program `workloads` and writes
-// `version`.
+// `version`. `built_in` is the folder of the build, with the options for it.
 prepared_engine prepare_with_cmake(const engine_folders& where, const char* name,
-                                   std::string settings) {
-  const path folder = made_folder(where, name);
-  run_tool({"cmake", "-S", path(where.sources) / name, "-B", folder}, where.sources);
+                                   std::string settings, const char* built_in,
+                                   const std::vector<std::string>& options = {}) {
+  const path folder = made_folder(where, built_in);
+  run_tool(joined({"cmake", "-S", path(where.sources) / name, "-B", folder}, options),
+           where.sources);
   run_tool({"cmake", "--build", folder, "--target", "workloads"}, where.sources);
   return {.command = {folder / "workloads"},
           .version = trimmed(contents(folder / "version")),
           .settings = std::move(settings)};
 }
 
-// The program is written for 0.17, and its CMakeLists.txt accepts no other version.
+constexpr const char* settings_of_caf =
+    "work stealing, in wall and spawn work sharing; ask with a time-out";
+
+// Debian's version.
 prepared_engine prepare_caf(const engine_folders& where) {
-  prepared_engine ready = prepare_with_cmake(
-      where, "caf", "work stealing, in wall and spawn work sharing; ask with a time-out");
+  prepared_engine ready = prepare_with_cmake(where, "caf", settings_of_caf, "caf");
   ready.newer = "1.1";
   return ready;
+}
+
+prepared_engine prepare_caf_1(const engine_folders& where) {
+  return prepare_with_cmake(where, "caf", settings_of_caf, "caf_1", {"-DCAF_RELEASE=1.1"});
 }
 
 // One program has both dispatchers.
@@ -99,7 +107,8 @@ prepared_engine prepare_sobjectizer(const engine_folders& where, const char* dis
       where, "sobjectizer",
       "dispatcher " + std::move(threads) +
           "; ask with the reply's mailbox in the request, without a time-out; fanin with a limit "
-          "goes through a message chain to the main thread");
+          "goes through a message chain to the main thread",
+      "sobjectizer");
   ready.version += std::string(", ") + dispatcher;
   ready.command.emplace_back(dispatcher);
   return ready;
@@ -114,7 +123,10 @@ prepared_engine prepare_sobjectizer_thread(const engine_folders& where) {
 }
 
 prepared_engine prepare_acto(const engine_folders& where) {
-  return prepare_with_cmake(where, "acto", "chooses the number of threads itself");
+  return prepare_with_cmake(where, "acto",
+                            "chooses the number of threads itself; ask with a reply to the sender, "
+                            "without a time-out",
+                            "acto");
 }
 
 prepared_engine prepare_erlang(const engine_folders& where) {
@@ -179,11 +191,12 @@ const std::vector<engine>& other_engines() {
   static const std::vector<engine> all = {
       {"floor", prepare_floor, {{"fanin", "bounded 1024"}, {"ask", ""}}},
       {"caf", prepare_caf, {{"fanin", "bounded 1024"}}},
+      {"caf_1", prepare_caf_1, {{"fanin", "bounded 1024"}}},
       {"go", prepare_go, {{"fanin", "unbounded"}}},
       {"tokio", prepare_tokio},
       {"sobjectizer", prepare_sobjectizer_pool},
       {"sobjectizer_one_thread", prepare_sobjectizer_thread},
-      {"acto", prepare_acto, {{"fanin", "bounded 1024"}, {"ask", ""}}},
+      {"acto", prepare_acto, {{"fanin", "bounded 1024"}}},
       {"erlang", prepare_erlang, {{"fanin", "bounded 1024"}}},
       {"pekko", prepare_pekko, {{"fanin", "bounded 1024"}}},
   };
