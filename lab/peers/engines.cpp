@@ -58,18 +58,37 @@ prepared_engine prepare_go(const engine_folders& where) {
               "time-out"};
 }
 
-prepared_engine prepare_tokio(const engine_folders& where) {
-  const path source = path(where.sources) / "tokio";
-  const path folder = made_folder(where, "tokio");
+// An engine whose folder has a Cargo.toml, which builds the program `workloads`.
+prepared_engine prepare_with_cargo(const engine_folders& where, const char* name,
+                                   std::string settings) {
+  const path source = path(where.sources) / name;
+  const path folder = made_folder(where, name);
   run_tool({"cargo", "build", "--release", "--locked"}, source, {{"CARGO_TARGET_DIR", folder}});
   const std::string rust = word(run_tool({"rustc", "--version"}, source), 1);
-  return {
-      .command = {folder / "release" / "workloads"},
-      .version = "tokio " + locked_version(contents(source / "Cargo.lock"), "tokio") + " (Rust " +
-                 rust + ")",
-      .settings =
-          "release, LTO; {workers} threads, neither I/O nor time driver; unbounded channels; the "
-          "wall and the consumer take up to 256 at once; ask (oneshot) without a time-out"};
+  return {.command = {folder / "release" / "workloads"},
+          .version = std::string(name) + " " +
+                     locked_version(contents(source / "Cargo.lock"), name) + " (Rust " + rust + ")",
+          .settings = "release, LTO; " + std::move(settings)};
+}
+
+prepared_engine prepare_tokio(const engine_folders& where) {
+  return prepare_with_cargo(
+      where, "tokio",
+      "{workers} threads, neither I/O nor time driver; unbounded channels; the wall and the "
+      "consumer take up to 256 at once; ask (oneshot) without a time-out");
+}
+
+prepared_engine prepare_kameo(const engine_folders& where) {
+  return prepare_with_cargo(where, "kameo",
+                            "{workers} threads of tokio, without I/O driver; unbounded mailboxes; "
+                            "without the feature tracing; ask with a time-out");
+}
+
+prepared_engine prepare_actix(const engine_folders& where) {
+  return prepare_with_cargo(
+      where, "actix",
+      "{workers} arbiters; pairs and sections of the ring share one, and spawned actors stay on "
+      "that of the collector; do_send, which ignores limits; ask with a time-out");
 }
 
 // An engine whose folder has a CMakeLists.txt, which builds the program `workloads` and writes
@@ -194,6 +213,8 @@ const std::vector<engine>& other_engines() {
       {"caf_1", prepare_caf_1, {{"fanin", "bounded 1024"}}},
       {"go", prepare_go, {{"fanin", "unbounded"}}},
       {"tokio", prepare_tokio},
+      {"kameo", prepare_kameo},
+      {"actix", prepare_actix, {{"fanin", "bounded 1024"}}},
       {"sobjectizer", prepare_sobjectizer_pool},
       {"sobjectizer_one_thread", prepare_sobjectizer_thread},
       {"acto", prepare_acto, {{"fanin", "bounded 1024"}}},
