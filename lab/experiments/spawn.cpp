@@ -8,7 +8,8 @@ experiment spawn() {
   return {
       .asks = "How many actors can start, reply to one message and terminate per second?",
       .options = {workloads::workers,
-                  {"actors", "actors", 1'000'000, 10'000, 1, most_by_default, 1'000'000}},
+                  {"actors", "actors", 1'000'000, 10'000, 1, most_by_default, 1'000'000},
+                  {"batch", "actors that are spawned in a turn", 64, 64, 1, most_by_default, 64}},
       .variants = {{"troupe", "", workloads::spawn}},
       .figures = {{"caf", "", "rate", 0.4e6, workloads::measured_2026},
                   {"sobjectizer", "", "rate", 0.14e6, workloads::measured_2026},

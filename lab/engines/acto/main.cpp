@@ -236,7 +236,7 @@ struct question {
   actor_ref to;
   std::uint64_t value;
 };
-struct spawn_all {};
+struct spawn_more {};
 
 class short_lived : public acto::actor {
  public:
@@ -250,11 +250,13 @@ class short_lived : public acto::actor {
 
 class collector : public acto::actor {
  public:
-  collector(std::uint64_t count, std::uint64_t& sum, latch& done) {
-    handler<spawn_all>([this, count](actor_ref, const spawn_all&) {
-      for (std::uint64_t i = 0; i < count; ++i) {
-        acto::spawn<short_lived>().send(question{self(), i});
+  collector(const sizes& s, std::uint64_t& sum, latch& done) {
+    const std::uint64_t count = s.actors;
+    handler<spawn_more>([this, count, batch = s.batch](actor_ref, const spawn_more& more) {
+      for (std::uint64_t i = 0; i < batch && spawned_ < count; ++i) {
+        acto::spawn<short_lived>().send(question{self(), spawned_++});
       }
+      if (spawned_ < count) self().send(more);
     });
     handler<answer>([this, count, &sum, &done](actor_ref, const answer& a) {
       sum += a.value;
@@ -263,15 +265,16 @@ class collector : public acto::actor {
   }
 
  private:
+  std::uint64_t spawned_ = 0;
   std::uint64_t answers_ = 0;
 };
 
 double spawn(const sizes& s) {
   std::uint64_t sum = 0;
   latch done(1);
-  const actor_ref counting = acto::spawn<collector>(s.actors, sum, done);
+  const actor_ref counting = acto::spawn<collector>(s, sum, done);
   const auto began = std::chrono::steady_clock::now();
-  counting.send(spawn_all{});
+  counting.send(spawn_more{});
   done.wait();
   const double rate = static_cast<double>(s.actors) / seconds_since(began);
   if (sum != s.actors * (s.actors - 1) / 2) throw std::logic_error("a reply is wrong");

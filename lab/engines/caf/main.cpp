@@ -298,12 +298,15 @@ class short_lived : public caf::event_based_actor {
 
 class collector : public caf::event_based_actor {
  public:
-  collector(caf::actor_config& config, std::uint64_t count, latch& done)
-      : event_based_actor(config), count_(count), done_(done) {}
+  collector(caf::actor_config& config, const sizes& s, latch& done)
+      : event_based_actor(config), count_(s.actors), batch_(s.batch), done_(done) {}
 
   caf::behavior make_behavior() override {
-    return {[this](caf::unit_t) {
-              for (std::uint64_t i = 0; i < count_; ++i) send_from(this, spawn<short_lived>(), i);
+    return {[this](caf::unit_t more) {
+              for (std::uint64_t i = 0; i < batch_ && spawned_ < count_; ++i) {
+                send_from(this, spawn<short_lived>(), spawned_++);
+              }
+              if (spawned_ < count_) send_from(this, this, more);
             },
             [this](std::uint64_t value) {
               sum_ += value;
@@ -312,15 +315,17 @@ class collector : public caf::event_based_actor {
   }
 
  private:
-  std::uint64_t count_;
+  const std::uint64_t count_;
+  const std::uint64_t batch_;
   latch& done_;
+  std::uint64_t spawned_ = 0;
   std::uint64_t answers_ = 0;
   std::uint64_t sum_ = 0;
 };
 
 double spawn(caf::actor_system& system, const sizes& s) {
   latch done(1);
-  const caf::actor counting = system.spawn<collector>(s.actors, done);
+  const caf::actor counting = system.spawn<collector>(s, done);
   const auto began = std::chrono::steady_clock::now();
   tell(counting, caf::unit);
   done.wait();

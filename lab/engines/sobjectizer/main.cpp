@@ -335,7 +335,7 @@ struct question final : so_5::message_t {
   so_5::mbox_t to;
   std::uint64_t value;
 };
-struct spawn_all final : so_5::signal_t {};
+struct spawn_more final : so_5::signal_t {};
 
 class short_lived final : public so_5::agent_t {
  public:
@@ -352,19 +352,24 @@ class short_lived final : public so_5::agent_t {
 
 class collector final : public so_5::agent_t {
  public:
-  collector(context_t context, const place& here, std::uint64_t count, std::uint64_t& sum,
-            latch& done)
-      : agent_t(std::move(context)), here_(here), count_(count), sum_(sum), done_(done) {}
+  collector(context_t context, const place& here, const sizes& s, std::uint64_t& sum, latch& done)
+      : agent_t(std::move(context)),
+        here_(here),
+        count_(s.actors),
+        batch_(s.batch),
+        sum_(sum),
+        done_(done) {}
 
   void so_define_agent() override {
-    so_subscribe_self().event(&collector::on_spawn_all).event(&collector::on_answer);
+    so_subscribe_self().event(&collector::on_spawn_more).event(&collector::on_answer);
   }
 
  private:
-  void on_spawn_all(mhood_t<spawn_all>) {
-    for (std::uint64_t i = 0; i < count_; ++i) {
-      so_5::send<question>(here_.spawn<short_lived>(), so_direct_mbox(), i);
+  void on_spawn_more(mhood_t<spawn_more>) {
+    for (std::uint64_t i = 0; i < batch_ && spawned_ < count_; ++i) {
+      so_5::send<question>(here_.spawn<short_lived>(), so_direct_mbox(), spawned_++);
     }
+    if (spawned_ < count_) so_5::send<spawn_more>(*this);
   }
   void on_answer(mhood_t<answer> a) {
     sum_ += a->value;
@@ -372,7 +377,9 @@ class collector final : public so_5::agent_t {
   }
 
   const place& here_;
-  std::uint64_t count_;
+  const std::uint64_t count_;
+  const std::uint64_t batch_;
+  std::uint64_t spawned_ = 0;
   std::uint64_t& sum_;
   latch& done_;
   std::uint64_t answers_ = 0;
@@ -382,9 +389,9 @@ double spawn(const sizes& s) {
   const place here(s);
   std::uint64_t sum = 0;
   latch done(1);
-  const so_5::mbox_t counting = here.spawn<collector>(here, s.actors, sum, done);
+  const so_5::mbox_t counting = here.spawn<collector>(here, s, sum, done);
   const auto began = std::chrono::steady_clock::now();
-  so_5::send<spawn_all>(counting);
+  so_5::send<spawn_more>(counting);
   done.wait();
   const double rate = static_cast<double>(s.actors) / seconds_since(began);
   if (sum != s.actors * (s.actors - 1) / 2) throw std::logic_error("a reply is wrong");

@@ -3,7 +3,7 @@
 //! The workloads in actix: an actor lives on one arbiter, a thread with an event loop, for its whole
 //! life. There is one arbiter for each worker.
 //!
-//!   workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
+//!   workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N] [--batch N]
 //!
 //! It prints one line: `METRIC UNIT VALUE`.
 //!
@@ -52,12 +52,12 @@ impl Latch {
     }
 }
 
-#[derive(Default)]
 struct Sizes {
     workers: usize,
     actors: usize,
     messages: usize,
     limit: usize,
+    batch: usize, // actors that the collector of spawn spawns in a turn
 }
 
 /// The arbiters, one for each worker.
@@ -73,8 +73,8 @@ impl Runtime {
 }
 
 /// Yields at intervals in a loop that never waits. Otherwise, no other actor of the arbiter runs.
-async fn let_others_run(i: u64) {
-    if i % 64 == 63 {
+async fn let_others_run(i: u64, batch: u64) {
+    if i % batch == batch - 1 {
         tokio::task::yield_now().await;
     }
 }
@@ -374,7 +374,7 @@ impl Handler<Begin> for Producer {
         let all = async move {
             for number in 0..count {
                 to.do_send(Item { producer, number });
-                let_others_run(number).await;
+                let_others_run(number, 64).await;
             }
         };
         context.spawn(all.into_actor(self));
@@ -443,6 +443,7 @@ impl Handler<Question> for ShortLived {
 
 struct Collector {
     count: u64,
+    batch: u64,
     answers: u64,
     sum: u64,
     done: Arc<Latch>,
@@ -457,6 +458,7 @@ impl Handler<Begin> for Collector {
 
     fn handle(&mut self, begin: Begin, context: &mut Context<Self>) {
         let to = context.address().recipient();
+        let batch = self.batch;
         let all = async move {
             for value in 0..begin.0 {
                 let question = Question {
@@ -464,7 +466,7 @@ impl Handler<Begin> for Collector {
                     value,
                 };
                 ShortLived.start().do_send(question);
-                let_others_run(value).await;
+                let_others_run(value, batch).await;
             }
         };
         context.spawn(all.into_actor(self));
@@ -489,6 +491,7 @@ fn spawn(runtime: &Runtime, s: &Sizes) -> f64 {
     let began = Instant::now();
     let new = Collector {
         count: s.actors as u64,
+        batch: s.batch as u64,
         answers: 0,
         sum: 0,
         done: done.clone(),
@@ -563,13 +566,20 @@ fn find(name: &str) -> Option<Workload> {
 
 fn read(arguments: &[String]) -> Option<(Workload, Sizes)> {
     let run = find(arguments.first()?)?;
-    let mut sizes = Sizes::default();
+    let mut sizes = Sizes {
+        workers: 0,
+        actors: 0,
+        messages: 0,
+        limit: 0,
+        batch: 64,
+    };
     for option in arguments[1..].chunks(2) {
         let size = match option[0].as_str() {
             "--workers" => &mut sizes.workers,
             "--actors" => &mut sizes.actors,
             "--messages" => &mut sizes.messages,
             "--limit" => &mut sizes.limit,
+            "--batch" => &mut sizes.batch,
             _ => return None,
         };
         *size = option.get(1)?.parse().ok()?;
@@ -580,7 +590,10 @@ fn read(arguments: &[String]) -> Option<(Workload, Sizes)> {
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let Some((run, sizes)) = read(&arguments) else {
-        eprintln!("usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]");
+        eprintln!(
+            "usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N] \
+             [--batch N]"
+        );
         exit(2)
     };
     let _system = System::new(); // to which the arbiters belong

@@ -3,7 +3,7 @@
 //! The workloads in kameo: an actor is a tokio task, and its mailbox is a channel of tokio, which is
 //! unbounded except in the bounded form of fanin.
 //!
-//!   workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
+//!   workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N] [--batch N]
 //!
 //! It prints one line: `METRIC UNIT VALUE`.
 //!
@@ -52,12 +52,12 @@ impl Latch {
     }
 }
 
-#[derive(Default)]
 struct Sizes {
     workers: usize,
     actors: usize,
     messages: usize,
     limit: usize,
+    batch: usize, // actors that the collector of spawn spawns in a turn
 }
 
 fn start<A: Actor<Args = A> + Spawn>(actor: A) -> ActorRef<A> {
@@ -102,7 +102,11 @@ impl Message<Ball> for Player {
 }
 
 /// Starts players; `next` returns the player to which each of them sends.
-fn players(count: usize, next: impl Fn(usize) -> usize, done: &Arc<Latch>) -> Vec<ActorRef<Player>> {
+fn players(
+    count: usize,
+    next: impl Fn(usize) -> usize,
+    done: &Arc<Latch>,
+) -> Vec<ActorRef<Player>> {
     let all: Vec<_> = (0..count)
         .map(|_| {
             start(Player {
@@ -399,6 +403,7 @@ impl Message<Question> for ShortLived {
 #[derive(Actor)]
 struct Collector {
     count: u64,
+    batch: usize,
     spawned: u64,
     answers: u64,
     sum: u64,
@@ -412,7 +417,7 @@ impl Message<SpawnMore> for Collector {
 
     async fn handle(&mut self, more: SpawnMore, context: &mut Context<Self, ()>) {
         let to: Recipient<Answer> = context.actor_ref().clone().recipient();
-        for _ in 0..64 {
+        for _ in 0..self.batch {
             if self.spawned == self.count {
                 return;
             }
@@ -445,6 +450,7 @@ fn spawn(_: &Runtime, s: &Sizes) -> f64 {
     let began = Instant::now();
     let collector = start(Collector {
         count: s.actors as u64,
+        batch: s.batch,
         spawned: 0,
         answers: 0,
         sum: 0,
@@ -485,7 +491,10 @@ fn idle(_: &Runtime, s: &Sizes) -> f64 {
     let before = rss_bytes();
     let mut all = Vec::with_capacity(s.actors);
     for _ in 0..s.actors {
-        all.push(Idler::spawn_with_mailbox(started.clone(), mailbox::unbounded()));
+        all.push(Idler::spawn_with_mailbox(
+            started.clone(),
+            mailbox::unbounded(),
+        ));
     }
     started.wait(); // it is idle when it waits for a message
     (rss_bytes() - before) / s.actors as f64
@@ -516,13 +525,20 @@ fn find(name: &str) -> Option<Workload> {
 
 fn read(arguments: &[String]) -> Option<(Workload, Sizes)> {
     let run = find(arguments.first()?)?;
-    let mut sizes = Sizes::default();
+    let mut sizes = Sizes {
+        workers: 0,
+        actors: 0,
+        messages: 0,
+        limit: 0,
+        batch: 64,
+    };
     for option in arguments[1..].chunks(2) {
         let size = match option[0].as_str() {
             "--workers" => &mut sizes.workers,
             "--actors" => &mut sizes.actors,
             "--messages" => &mut sizes.messages,
             "--limit" => &mut sizes.limit,
+            "--batch" => &mut sizes.batch,
             _ => return None,
         };
         *size = option.get(1)?.parse().ok()?;
@@ -533,7 +549,10 @@ fn read(arguments: &[String]) -> Option<(Workload, Sizes)> {
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let Some((run, sizes)) = read(&arguments) else {
-        eprintln!("usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]");
+        eprintln!(
+            "usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N] \
+             [--batch N]"
+        );
         exit(2)
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()

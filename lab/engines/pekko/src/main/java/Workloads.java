@@ -22,7 +22,7 @@ import org.apache.pekko.actor.UntypedAbstractActor;
 /**
  * The workloads in Pekko: classic actors, on which typed actors are built.
  *
- * <pre>workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]</pre>
+ * <pre>workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N] [--batch N]</pre>
  *
  * It prints one line: `METRIC UNIT VALUE`.
  *
@@ -37,12 +37,12 @@ public final class Workloads {
   private static final int BATCH = 64;
   private static final Duration WARM_UP = Duration.ofSeconds(3);
 
-  private record Sizes(int workers, int actors, long messages, long limit) {
+  private record Sizes(int workers, int actors, long messages, long limit, int batch) {
     Sizes ofTenth(String workload) {
       int some = workload.equals("spawn") ? Math.max(actors / 10, 1) : actors;
       // At least one round: no ball finishes before it was thrown.
       long few = Math.max(messages / 10, Math.min(messages, 2L * actors));
-      return new Sizes(workers, some, few, limit);
+      return new Sizes(workers, some, few, limit, batch);
     }
   }
 
@@ -336,14 +336,16 @@ public final class Workloads {
     private static final Props CHILD = Props.create(ShortLived.class, ShortLived::new);
 
     private final long count;
+    private final int batch;
     private final AtomicLong sum;
     private final CountDownLatch done;
     private long spawned = 0;
     private long answers = 0;
     private long added = 0;
 
-    Collector(long count, AtomicLong sum, CountDownLatch done) {
+    Collector(long count, int batch, AtomicLong sum, CountDownLatch done) {
       this.count = count;
+      this.batch = batch;
       this.sum = sum;
       this.done = done;
     }
@@ -359,7 +361,7 @@ public final class Workloads {
         }
         return;
       }
-      for (int i = 0; i < BATCH && spawned < count; i++) {
+      for (int i = 0; i < batch && spawned < count; i++) {
         getContext().actorOf(CHILD).tell(new Question(spawned), getSelf());
         spawned++;
       }
@@ -373,7 +375,7 @@ public final class Workloads {
     CountDownLatch done = new CountDownLatch(1);
     long began = System.nanoTime();
     ActorRef collector =
-        system.actorOf(Props.create(Collector.class, () -> new Collector(count, sum, done)));
+        system.actorOf(Props.create(Collector.class, () -> new Collector(count, s.batch, sum, done)));
     tell(collector, Signal.STEP);
     done.await();
     double rate = rate(count, began);
@@ -465,6 +467,7 @@ public final class Workloads {
     int actors = 0;
     long messages = 0;
     long limit = 0;
+    int batch = 64;
     for (int i = 1; i < arguments.length; i += 2) {
       long value = Long.parseLong(arguments[i + 1]);
       switch (arguments[i]) {
@@ -472,11 +475,12 @@ public final class Workloads {
         case "--actors" -> actors = Math.toIntExact(value);
         case "--messages" -> messages = value;
         case "--limit" -> limit = value;
+        case "--batch" -> batch = Math.toIntExact(value);
         default -> throw new IllegalArgumentException();
       }
     }
     if (workers <= 0) throw new IllegalArgumentException();
-    return new Sizes(workers, actors, messages, limit);
+    return new Sizes(workers, actors, messages, limit, batch);
   }
 
   private static void warmUp(Workload workload, String name, ActorSystem system, Sizes s)
@@ -498,7 +502,8 @@ public final class Workloads {
     }
     if (workload == null || sizes == null) {
       System.err.println(
-          "usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]");
+          "usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N] "
+              + "[--batch N]");
       Runtime.getRuntime().halt(2);
     }
     try {
