@@ -14,7 +14,8 @@
 //
 //   workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N] [--batch N]
 //
-// It prints one line, `METRIC UNIT VALUE`.
+// It prints one line, `METRIC UNIT VALUE`. A workload runs twice, and the second run is measured,
+// except for idle, which runs once.
 namespace workloads {
 
 struct sizes {
@@ -61,6 +62,7 @@ template <std::size_t N>
   for (const workload& each : all) {
     if (!understood || chosen.workers == 0 || each.name != arguments[1]) continue;
     try {
+      if (each.name != "idle") static_cast<void>(each.run(chosen));
       print_result(each.name, each.run(chosen));
       std::_Exit(0);
     } catch (const std::exception& failure) {

@@ -10,7 +10,7 @@ experiment spawn() {
       .options = {workloads::workers,
                   {"actors", "actors", 1'000'000, 10'000, 1, most_by_default, 1'000'000},
                   {"batch", "actors that are spawned in a turn", 64, 64, 1, most_by_default, 64}},
-      .variants = {{"troupe", "", workloads::spawn}},
+      .variants = {{"troupe", "", workloads::second_run<workloads::spawn>}},
       .figures = {{"caf", "", "rate", 0.4e6, workloads::measured_2026},
                   {"sobjectizer", "", "rate", 0.14e6, workloads::measured_2026},
                   {"acto", "", "rate", 0.37e6, workloads::measured_2026},

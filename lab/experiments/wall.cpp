@@ -43,7 +43,7 @@ experiment wall() {
                   {"actors", "players, with a ball each", 50'000, 500, 1, most_by_default, 5'000},
                   {"messages", "messages in total", 10'000'000, 100'000, 2, most_by_default,
                    1'000'000}},
-      .variants = {{"troupe", "", workloads::wall},
+      .variants = {{"troupe", "", workloads::second_run<workloads::wall>},
                    {"troupe", "50 starts and stops", start_and_stop}},
       .figures = {{"acto", "50 starts and stops", "rate", 400e3, "2007, Core Duo"},
                   {"acto", "mailbox with a mutex", "rate", 730e3, "2009, Core 2 Duo"},

@@ -189,8 +189,7 @@ prepared_engine prepare_pekko(const engine_folders& where) {
       .settings =
           in_one_line(start) +
           "; classic actors, a fork-join dispatcher of {workers}, "
-          "SingleConsumerOnlyUnboundedMailbox; ask with a time-out; all but idle run for 3 s "
-          "before they are measured, which their peak memory includes; idle after a collection"};
+          "SingleConsumerOnlyUnboundedMailbox; ask with a time-out; idle after a collection"};
 }
 
 }  // namespace

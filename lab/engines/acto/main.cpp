@@ -62,7 +62,9 @@ double play(const sizes& s, std::size_t balls_per_pair) {
     for (std::size_t k = 0; k < balls_per_pair; ++k) players[i + k].send(ball{hops});
   }
   done.wait();
-  return static_cast<double>(hops * balls) / seconds_since(began);
+  const double rate = static_cast<double>(hops * balls) / seconds_since(began);
+  for (const auto& each : players) acto::destroy(each);
+  return rate;
 }
 
 double pingpong(const sizes& s) { return play(s, 1); }
@@ -76,7 +78,9 @@ double ring(const sizes& s) {
   const auto began = std::chrono::steady_clock::now();
   players[0].send(ball{s.messages});
   done.wait();
-  return static_cast<double>(s.messages) / seconds_since(began);
+  const double rate = static_cast<double>(s.messages) / seconds_since(began);
+  for (const auto& each : players) acto::destroy(each);
+  return rate;
 }
 
 // ── ask ───────────────────────────────────────────────────────────────────────────────────────
@@ -169,7 +173,10 @@ double wall_of_players(const sizes& s) {
   const auto began = std::chrono::steady_clock::now();
   for (auto& each : players) each.send(hit{});
   done.wait();
-  return static_cast<double>(s.messages) / seconds_since(began);
+  const double rate = static_cast<double>(s.messages) / seconds_since(began);
+  for (const auto& each : players) acto::destroy(each);
+  acto::destroy(middle);
+  return rate;
 }
 
 // ── fanin ─────────────────────────────────────────────────────────────────────────────────────

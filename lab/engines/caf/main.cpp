@@ -95,6 +95,11 @@ class player : public caf::event_based_actor {
   caf::actor other_;
 };
 
+// Actors that refer to each other would never terminate.
+void kill_all(const std::vector<caf::actor>& all) {
+  for (const auto& each : all) caf::anon_send_exit(each, caf::exit_reason::kill);
+}
+
 double play(caf::actor_system& system, const sizes& s, std::size_t balls_per_pair) {
   const std::size_t balls = s.actors / 2 * balls_per_pair;
   const std::uint64_t hops = s.messages / balls;
@@ -111,7 +116,9 @@ double play(caf::actor_system& system, const sizes& s, std::size_t balls_per_pai
     for (std::size_t k = 0; k < balls_per_pair; ++k) tell(players[i + k], hops);
   }
   done.wait();
-  return static_cast<double>(hops * balls) / seconds_since(began);
+  const double rate = static_cast<double>(hops * balls) / seconds_since(began);
+  kill_all(players);
+  return rate;
 }
 
 double pingpong(caf::actor_system& system, const sizes& s) { return play(system, s, 1); }
@@ -127,7 +134,9 @@ double ring(caf::actor_system& system, const sizes& s) {
   const auto began = std::chrono::steady_clock::now();
   tell(players[0], s.messages);
   done.wait();
-  return static_cast<double>(s.messages) / seconds_since(began);
+  const double rate = static_cast<double>(s.messages) / seconds_since(began);
+  kill_all(players);
+  return rate;
 }
 
 // ── ask ───────────────────────────────────────────────────────────────────────────────────────
@@ -221,7 +230,10 @@ double wall_of_players(caf::actor_system& system, const sizes& s) {
   const auto began = std::chrono::steady_clock::now();
   for (auto& each : players) tell(each, hit{});
   done.wait();
-  return static_cast<double>(s.messages) / seconds_since(began);
+  const double rate = static_cast<double>(s.messages) / seconds_since(began);
+  kill_all(players);
+  kill_all({middle});
+  return rate;
 }
 
 // ── fanin ─────────────────────────────────────────────────────────────────────────────────────
@@ -366,12 +378,17 @@ enum class policy { stealing, sharing };
 
 template <double (*Run)(caf::actor_system&, const sizes&), policy Policy = policy::stealing>
 double started(const sizes& s) {
-  init_caf();
-  caf::actor_system_config config;
-  config.set(setting_of_threads, s.workers);
-  if (Policy == policy::sharing) share_work(config);
-  // Never destroyed: the destructor would wait for actors that refer to each other.
-  return Run(*new caf::actor_system(config), s);
+  // One for both runs. Never destroyed: the destructor would wait for actors that have not yet
+  // terminated.
+  static caf::actor_system* system = nullptr;
+  if (system == nullptr) {
+    init_caf();
+    caf::actor_system_config& config = *new caf::actor_system_config;
+    config.set(setting_of_threads, s.workers);
+    if (Policy == policy::sharing) share_work(config);
+    system = new caf::actor_system(config);
+  }
+  return Run(*system, s);
 }
 
 constexpr workloads::workload all[] = {

@@ -36,7 +36,7 @@ bool has_one_thread = false;
 class place {
  public:
   explicit place(const sizes& s)
-      : environment_((new so_5::wrapped_env_t)->environment()),  // never stopped
+      : environment_(own_.environment()),
         binder_(has_one_thread
                     ? so_5::disp::one_thread::make_dispatcher(environment_).binder()
                     : so_5::disp::thread_pool::make_dispatcher(environment_, s.workers).binder()) {}
@@ -53,6 +53,7 @@ class place {
   }
 
  private:
+  so_5::wrapped_env_t own_;
   so_5::environment_t& environment_;
   so_5::disp_binder_shptr_t binder_;
 };
@@ -288,13 +289,17 @@ class producer final : public so_5::agent_t {
   std::uint64_t sent_ = 0;
 };
 
+// Returns the time of the first message.
 template <class Target>
-void start_producers(const place& here, const Target& to, const sizes& s, std::uint64_t each) {
+std::chrono::steady_clock::time_point start_producers(const place& here, const Target& to,
+                                                      const sizes& s, std::uint64_t each) {
   std::vector<so_5::mbox_t> all;
   for (std::uint64_t i = 0; i < s.actors; ++i) {
     all.push_back(here.spawn<producer<Target>>(to, i, each));
   }
+  const auto began = std::chrono::steady_clock::now();
   for (const auto& one : all) so_5::send<step>(one);
+  return began;
 }
 
 double fanin(const sizes& s) {
@@ -306,16 +311,14 @@ double fanin(const sizes& s) {
   if (s.limit == 0) {
     latch done(1);
     const so_5::mbox_t to = here.spawn<consumer>(messages, sum, done);
-    began = std::chrono::steady_clock::now();
-    start_producers(here, to, s, each);
+    began = start_producers(here, to, s, each);
     done.wait();
   } else {
     const so_5::mchain_t to =
         here.environment().create_mchain(so_5::make_limited_with_waiting_mchain_params(
             s.limit, so_5::mchain_props::memory_usage_t::preallocated,
             so_5::mchain_props::overflow_reaction_t::throw_exception, std::chrono::minutes(10)));
-    began = std::chrono::steady_clock::now();
-    start_producers(here, to, s, each);
+    began = start_producers(here, to, s, each);
     so_5::receive(so_5::from(to).handle_n(messages),
                   [&sum](so_5::mhood_t<item> i) { sum += i->number; });
   }
@@ -415,7 +418,7 @@ class idler final : public so_5::agent_t {
 };
 
 double idle(const sizes& s) {
-  const place here(s);
+  const place& here = *new place(s);  // the process ends without stopping a million agents
   latch started(s.actors);
   std::vector<so_5::mbox_t> all;
   const std::size_t before = workloads::rss_bytes();

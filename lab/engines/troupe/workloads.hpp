@@ -19,6 +19,15 @@ void ask(trial& t);
 void spawn(trial& t);
 void idle(trial& t);
 
+/// Runs a workload twice and reports the figures of the second run, as the programs of other
+/// engines do.
+template <void (*Run)(trial&)>
+void second_run(trial& t) {
+  trial first = t;
+  Run(first);
+  Run(t);
+}
+
 /// The size that all of them share.
 inline constexpr size_option workers{"workers", "worker threads", 2, 2, 1, 1024};
 

@@ -7,7 +7,6 @@ import com.typesafe.config.ConfigFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,23 +27,12 @@ import org.apache.pekko.actor.UntypedAbstractActor;
  *
  * <p>Choices: one dispatcher with as many threads as workers, and the mailbox for one reader, which
  * is faster than the default one. An actor with much work does 64 units of it in a turn and then
- * sends itself a message. A workload first runs for three seconds with a tenth of the messages, or
- * of the actors that it spawns, so that the measured code has been compiled; idle, which has
- * nothing to compile, does not. Memory, CPU time and switches are those of the whole process, so
- * they include that.
+ * sends itself a message. Memory, CPU time and switches are those of the whole process.
  */
 public final class Workloads {
   private static final int BATCH = 64;
-  private static final Duration WARM_UP = Duration.ofSeconds(3);
 
-  private record Sizes(int workers, int actors, long messages, long limit, int batch) {
-    Sizes ofTenth(String workload) {
-      int some = workload.equals("spawn") ? Math.max(actors / 10, 1) : actors;
-      // At least one round: no ball finishes before it was thrown.
-      long few = Math.max(messages / 10, Math.min(messages, 2L * actors));
-      return new Sizes(workers, some, few, limit, batch);
-    }
-  }
+  private record Sizes(int workers, int actors, long messages, long limit, int batch) {}
 
   private interface Workload {
     double run(ActorSystem system, Sizes s) throws Exception;
@@ -483,13 +471,6 @@ public final class Workloads {
     return new Sizes(workers, actors, messages, limit, batch);
   }
 
-  private static void warmUp(Workload workload, String name, ActorSystem system, Sizes s)
-      throws Exception {
-    long until = System.nanoTime() + WARM_UP.toNanos();
-    while (System.nanoTime() < until) workload.run(system, s.ofTenth(name));
-    System.gc();
-  }
-
   /** Halts without waiting for actors that never end. */
   public static void main(String[] arguments) {
     Workload workload = null;
@@ -509,7 +490,10 @@ public final class Workloads {
     try {
       String name = arguments[0];
       ActorSystem system = startSystem(sizes.workers);
-      if (!name.equals("idle")) warmUp(workload, name, system, sizes);
+      if (!name.equals("idle")) { // the second run is measured
+        workload.run(system, sizes);
+        System.gc(); // the garbage of the first run is not part of it
+      }
       double value = workload.run(system, sizes);
       String what =
           name.equals("idle")
