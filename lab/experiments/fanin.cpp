@@ -14,13 +14,6 @@ experiment fanin() {
       .variants = {{"troupe", "unbounded", workloads::second_run<workloads::fanin_unbounded>},
                    {"troupe", "the default", workloads::second_run<workloads::fanin_by_default>},
                    {"troupe", "bounded 1024", workloads::second_run<workloads::fanin_bounded>}},
-      .figures = {{"caf", "unbounded", "rate", 5.2e6, workloads::measured_2026},
-                  {"sobjectizer", "unbounded", "rate", 3.0e6, workloads::measured_2026},
-                  {"acto", "unbounded", "rate", 4.8e6, workloads::measured_2026},
-                  {"tokio", "unbounded", "rate", 5.5e6, workloads::measured_2026},
-                  {"tokio", "bounded 1024", "rate", 8.4e6, workloads::measured_2026},
-                  {"go", "bounded 1024", "rate", 18.2e6, workloads::measured_2026},
-                  {"sobjectizer", "bounded 1024", "rate", 2.5e6, workloads::measured_2026}},
       .peers = {{"unbounded"}, {"bounded 1024", 1024}},
       .means =
           "A limit bounds the memory of an actor with many senders, and messages that stay in the "
