@@ -56,7 +56,7 @@ lab:
 	@exec build/bench/bin/troupe lab $(ARGS)
 
 peers:
-	@scripts/install-dependencies run
+	@scripts/install-dependencies peers
 	@[ -e build/bench/build.ninja ] || cmake --preset bench
 	@cmake --build --preset bench --parallel $(JOBS) --target troupe
 	build/bench/bin/troupe lab peers all --repeat 5 --json build/bench/peers.json $(ARGS)

@@ -10,11 +10,7 @@ experiment ask() {
       .options = {workloads::workers,
                   {"messages", "requests, one at a time", 1'000'000, 10'000, 1, most_by_default,
                    1'000'000}},
-      .variants = {{"troupe", "", workloads::ask}},
-      .figures = {{"caf", "", "rate", 2.25e6, workloads::measured_2026},
-                  {"sobjectizer", "", "rate", 0.56e6, workloads::measured_2026},
-                  {"tokio", "", "rate", 4.26e6, workloads::measured_2026},
-                  {"go", "", "rate", 3.15e6, workloads::measured_2026}},
+      .variants = {{"troupe", "", workloads::second_run<workloads::ask>}},
       .peers = {{""}},
       .means =
           "A request costs two messages and a time limit, and no thread. Use ask() where you need "

@@ -11,11 +11,6 @@ experiment idle() {
                   {"actors", "actors with 16 bytes of state", 1'000'000, 10'000, 1, most_by_default,
                    1'000'000}},
       .variants = {{"troupe", "", workloads::idle}},
-      .figures = {{"caf", "", "bytes_per_actor", 1328, workloads::measured_2026},
-                  {"sobjectizer", "", "bytes_per_actor", 1952, workloads::measured_2026},
-                  {"acto", "", "bytes_per_actor", 483, workloads::measured_2026},
-                  {"tokio", "", "bytes_per_actor", 1288, workloads::measured_2026},
-                  {"go", "", "bytes_per_actor", 2886, workloads::measured_2026}},
       .peers = {{""}},
       .means =
           "To estimate how many actors fit on a host, add this amount of memory for each waiting "

@@ -12,12 +12,7 @@ experiment pairs() {
                    most_by_default, 50'000},
                   {"messages", "messages in total", 10'000'000, 100'000, 1, most_by_default,
                    10'000'000}},
-      .variants = {{"troupe", "", workloads::pairs}},
-      .figures = {{"caf", "", "rate", 7.8e6, workloads::measured_2026},
-                  {"sobjectizer", "", "rate", 2.8e6, workloads::measured_2026},
-                  {"acto", "", "rate", 2.3e6, workloads::measured_2026},
-                  {"tokio", "", "rate", 25.5e6, workloads::measured_2026},
-                  {"go", "", "rate", 12.4e6, workloads::measured_2026}},
+      .variants = {{"troupe", "", workloads::second_run<workloads::pairs>}},
       .peers = {{""}},
       .means =
           "Many actors that communicate in pairs use the workers well: messages that stay on one "

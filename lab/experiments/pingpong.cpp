@@ -11,12 +11,7 @@ experiment pingpong() {
                   {"actors", "actors, in pairs with one message each", 2, 2, 2},
                   {"messages", "messages in total", 4'000'000, 40'000, 1, most_by_default,
                    4'000'000}},
-      .variants = {{"troupe", "", workloads::pingpong}},
-      .figures = {{"caf", "", "rate", 4.1e6, workloads::measured_2026},
-                  {"sobjectizer", "", "rate", 1.2e6, workloads::measured_2026},
-                  {"acto", "", "rate", 2.9e6, workloads::measured_2026},
-                  {"tokio", "", "rate", 8.4e6, workloads::measured_2026},
-                  {"go", "", "rate", 6.2e6, workloads::measured_2026}},
+      .variants = {{"troupe", "", workloads::second_run<workloads::pingpong>}},
       .peers = {{""}},
       .means =
           "One message at a time is the worst case for any runtime: nothing can run in parallel or "

@@ -34,8 +34,6 @@ void run(trial& t) {
   }
 }
 
-constexpr const char* measured_2026 = "2026, 3 producers";
-
 }  // namespace
 
 experiment queue() {
@@ -74,12 +72,6 @@ experiment queue() {
                   {"limit", "the most values in the queue, where it has a limit; 0: none", 16'384,
                    1'024, 0, 1'000'000}},
       .variants = std::move(variants),
-      .figures = {{"moodycamel", "", "rate", 38e6, measured_2026},
-                  {"moodycamel", "", "peak_rss", 110e6, measured_2026},
-                  {"moodycamel", "tokens, by 64", "rate", 191e6, measured_2026},
-                  {"std", "mutex + deque", "rate", 23e6, measured_2026},
-                  {"std", "mutex + vector", "rate", 34e6, measured_2026},
-                  {"boost", "lockfree::queue", "rate", 4e6, measured_2026}},
       .means =
           "The cheapest queue is the one that moves many values at a time. Limits keep memory in "
           "the cache; without them, memory grows when values are pushed faster than they are read.",

@@ -11,12 +11,7 @@ experiment ring() {
                   {"actors", "actors", 10'000, 100, 1, most_by_default, 10'000},
                   {"messages", "hops in total", 10'000'000, 100'000, 1, most_by_default,
                    10'000'000}},
-      .variants = {{"troupe", "", workloads::ring}},
-      .figures = {{"caf", "", "rate", 4.3e6, workloads::measured_2026},
-                  {"sobjectizer", "", "rate", 1.1e6, workloads::measured_2026},
-                  {"acto", "", "rate", 1.5e6, workloads::measured_2026},
-                  {"tokio", "", "rate", 7.1e6, workloads::measured_2026},
-                  {"go", "", "rate", 4.1e6, workloads::measured_2026}},
+      .variants = {{"troupe", "", workloads::second_run<workloads::ring>}},
       .peers = {{""}},
       .means =
           "A hop through many actors costs about as much as a hop between two, as long as the "

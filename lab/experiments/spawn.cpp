@@ -8,13 +8,9 @@ experiment spawn() {
   return {
       .asks = "How many actors can start, reply to one message and terminate per second?",
       .options = {workloads::workers,
-                  {"actors", "actors", 1'000'000, 10'000, 1, most_by_default, 1'000'000}},
-      .variants = {{"troupe", "", workloads::spawn}},
-      .figures = {{"caf", "", "rate", 0.4e6, workloads::measured_2026},
-                  {"sobjectizer", "", "rate", 0.14e6, workloads::measured_2026},
-                  {"acto", "", "rate", 0.37e6, workloads::measured_2026},
-                  {"tokio", "", "rate", 0.6e6, workloads::measured_2026},
-                  {"go", "", "rate", 1.04e6, workloads::measured_2026}},
+                  {"actors", "actors", 1'000'000, 10'000, 1, most_by_default, 1'000'000},
+                  {"batch", "actors that are spawned in a turn", 64, 64, 1, most_by_default, 64}},
+      .variants = {{"troupe", "", workloads::second_run<workloads::spawn>}},
       .peers = {{""}},
       .means =
           "Actors are cheap enough to create one for each job and let it terminate with the job. A "

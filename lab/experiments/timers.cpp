@@ -77,8 +77,6 @@ void run(trial& t) {
   t.report("late_max", "ms", ms(percentile(lateness, 1)));
 }
 
-constexpr const char* measured_2026 = "2026, 2 cores";
-
 }  // namespace
 
 experiment timers() {
@@ -89,21 +87,6 @@ experiment timers() {
                    3'600'000, 1'000},
                   {"workers", "worker threads", 2, 2, 1, 1'024}},
       .variants = {{"troupe", "", run}},
-      .figures = {{"sobjectizer", "wheel", "wall_s", 1.59, measured_2026},
-                  {"sobjectizer", "wheel", "late_p50", 7.5, measured_2026},
-                  {"sobjectizer", "wheel", "late_p99", 15.9, measured_2026},
-                  {"erlang", "", "wall_s", 1.77, measured_2026},
-                  {"erlang", "", "late_p50", 1.2, measured_2026},
-                  {"erlang", "", "late_p99", 40, measured_2026},
-                  {"tokio", "", "wall_s", 2.07, measured_2026},
-                  {"tokio", "", "late_p50", 471, measured_2026},
-                  {"tokio", "", "late_p99", 913, measured_2026},
-                  {"go", "", "wall_s", 3.00, measured_2026},
-                  {"go", "", "late_p50", 515, measured_2026},
-                  {"go", "", "late_p99", 1'380, measured_2026},
-                  {"caf", "", "wall_s", 51, measured_2026},
-                  {"caf", "", "late_p50", 0.48, measured_2026},
-                  {"caf", "", "late_p99", 4.1, measured_2026}},
       .means =
           "Timers are cheap enough for each request and each time limit. Compare the 99th "
           "percentile: it tells more than the median when a burst expires.",

@@ -58,48 +58,94 @@ prepared_engine prepare_go(const engine_folders& where) {
               "time-out"};
 }
 
-prepared_engine prepare_tokio(const engine_folders& where) {
-  const path source = path(where.sources) / "tokio";
-  const path folder = made_folder(where, "tokio");
+// An engine whose folder has a Cargo.toml, which builds the program `workloads`.
+prepared_engine prepare_with_cargo(const engine_folders& where, const char* name,
+                                   std::string settings) {
+  const path source = path(where.sources) / name;
+  const path folder = made_folder(where, name);
   run_tool({"cargo", "build", "--release", "--locked"}, source, {{"CARGO_TARGET_DIR", folder}});
   const std::string rust = word(run_tool({"rustc", "--version"}, source), 1);
-  return {
-      .command = {folder / "release" / "workloads"},
-      .version = "tokio " + locked_version(contents(source / "Cargo.lock"), "tokio") + " (Rust " +
-                 rust + ")",
-      .settings =
-          "release, LTO; {workers} threads, neither I/O nor time driver; unbounded channels; the "
-          "wall and the consumer take up to 256 at once; ask (oneshot) without a time-out"};
+  return {.command = {folder / "release" / "workloads"},
+          .version = std::string(name) + " " +
+                     locked_version(contents(source / "Cargo.lock"), name) + " (Rust " + rust + ")",
+          .settings = "release, LTO; " + std::move(settings)};
+}
+
+prepared_engine prepare_tokio(const engine_folders& where) {
+  return prepare_with_cargo(
+      where, "tokio",
+      "{workers} threads, neither I/O nor time driver; unbounded channels; the wall and the "
+      "consumer take up to 256 at once; ask (oneshot) without a time-out");
+}
+
+prepared_engine prepare_kameo(const engine_folders& where) {
+  return prepare_with_cargo(where, "kameo",
+                            "{workers} threads of tokio, without I/O driver; unbounded mailboxes; "
+                            "without the feature tracing; ask with a time-out");
+}
+
+prepared_engine prepare_actix(const engine_folders& where) {
+  return prepare_with_cargo(
+      where, "actix",
+      "{workers} arbiters; pairs and sections of the ring share one, and spawned actors stay on "
+      "that of the collector; do_send, which ignores limits; ask with a time-out");
 }
 
 // An engine whose folder has a CMakeLists.txt, which builds the program `workloads` and writes
-// `version`.
+// `version`. `built_in` is the folder of the build, with the options for it.
 prepared_engine prepare_with_cmake(const engine_folders& where, const char* name,
-                                   std::string settings) {
-  const path folder = made_folder(where, name);
-  run_tool({"cmake", "-S", path(where.sources) / name, "-B", folder}, where.sources);
+                                   std::string settings, const char* built_in,
+                                   const std::vector<std::string>& options = {}) {
+  const path folder = made_folder(where, built_in);
+  run_tool(joined({"cmake", "-S", path(where.sources) / name, "-B", folder}, options),
+           where.sources);
   run_tool({"cmake", "--build", folder, "--target", "workloads"}, where.sources);
   return {.command = {folder / "workloads"},
           .version = trimmed(contents(folder / "version")),
           .settings = std::move(settings)};
 }
 
-// The program is written for 0.17, and its CMakeLists.txt accepts no other version.
+constexpr const char* settings_of_caf =
+    "work stealing, in wall and spawn work sharing; ask with a time-out";
+
+// Debian's version.
 prepared_engine prepare_caf(const engine_folders& where) {
-  prepared_engine ready = prepare_with_cmake(
-      where, "caf", "work stealing, in wall and spawn work sharing; ask with a time-out");
+  prepared_engine ready = prepare_with_cmake(where, "caf", settings_of_caf, "caf");
   ready.newer = "1.1";
   return ready;
 }
 
-prepared_engine prepare_sobjectizer(const engine_folders& where) {
-  return prepare_with_cmake(
+prepared_engine prepare_caf_1(const engine_folders& where) {
+  return prepare_with_cmake(where, "caf", settings_of_caf, "caf_1", {"-DCAF_RELEASE=1.1"});
+}
+
+// One program has both dispatchers.
+prepared_engine prepare_sobjectizer(const engine_folders& where, const char* dispatcher,
+                                    std::string threads) {
+  prepared_engine ready = prepare_with_cmake(
       where, "sobjectizer",
-      "thread_pool, with one worker one_thread; fanin with a limit goes through a message chain");
+      "dispatcher " + std::move(threads) +
+          "; ask with the reply's mailbox in the request, without a time-out; fanin with a limit "
+          "goes through a message chain to the main thread",
+      "sobjectizer");
+  ready.version += std::string(", ") + dispatcher;
+  ready.command.emplace_back(dispatcher);
+  return ready;
+}
+
+prepared_engine prepare_sobjectizer_pool(const engine_folders& where) {
+  return prepare_sobjectizer(where, "thread_pool", "thread_pool of {workers}");
+}
+
+prepared_engine prepare_sobjectizer_thread(const engine_folders& where) {
+  return prepare_sobjectizer(where, "one_thread", "one_thread: one thread for all agents");
 }
 
 prepared_engine prepare_acto(const engine_folders& where) {
-  return prepare_with_cmake(where, "acto", "chooses the number of threads itself");
+  return prepare_with_cmake(where, "acto",
+                            "chooses the number of threads itself; ask with a reply to the sender, "
+                            "without a time-out",
+                            "acto");
 }
 
 prepared_engine prepare_erlang(const engine_folders& where) {
@@ -143,8 +189,7 @@ prepared_engine prepare_pekko(const engine_folders& where) {
       .settings =
           in_one_line(start) +
           "; classic actors, a fork-join dispatcher of {workers}, "
-          "SingleConsumerOnlyUnboundedMailbox; ask with a time-out; all but idle run for 3 s "
-          "before they are measured, which their peak memory includes; idle after a collection"};
+          "SingleConsumerOnlyUnboundedMailbox; ask with a time-out; idle after a collection"};
 }
 
 }  // namespace
@@ -164,10 +209,14 @@ const std::vector<engine>& other_engines() {
   static const std::vector<engine> all = {
       {"floor", prepare_floor, {{"fanin", "bounded 1024"}, {"ask", ""}}},
       {"caf", prepare_caf, {{"fanin", "bounded 1024"}}},
+      {"caf_1", prepare_caf_1, {{"fanin", "bounded 1024"}}},
       {"go", prepare_go, {{"fanin", "unbounded"}}},
       {"tokio", prepare_tokio},
-      {"sobjectizer", prepare_sobjectizer, {{"ask", ""}}},
-      {"acto", prepare_acto, {{"fanin", "bounded 1024"}, {"ask", ""}}},
+      {"kameo", prepare_kameo},
+      {"actix", prepare_actix, {{"fanin", "bounded 1024"}}},
+      {"sobjectizer", prepare_sobjectizer_pool},
+      {"sobjectizer_one_thread", prepare_sobjectizer_thread},
+      {"acto", prepare_acto, {{"fanin", "bounded 1024"}}},
       {"erlang", prepare_erlang, {{"fanin", "bounded 1024"}}},
       {"pekko", prepare_pekko, {{"fanin", "bounded 1024"}}},
   };

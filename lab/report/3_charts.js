@@ -6,7 +6,7 @@ const wantsDark = matchMedia("(prefers-color-scheme: dark)");
 const colourOf = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // Each engine has one colour on the whole page, and no other engine has Troupe's.
-const ENGINES = {floor: 220, go: 205, tokio: 28, caf: 268, sobjectizer: 95, acto: 330, std: 215, erlang: 350, pekko: 60};
+const ENGINES = {floor: 220, go: 205, tokio: 28, kameo: 15, actix: 40, caf: 268, caf_1: 285, sobjectizer: 95, sobjectizer_one_thread: 120, acto: 330, std: 215, erlang: 350, pekko: 60};
 function engineColour(engine) {
   if (engine === "troupe") return colourOf("--troupe");
   let hue = ENGINES[engine];

@@ -71,13 +71,51 @@ class Engines(unittest.TestCase):
         self.assertIn("\ngo: Go 1.99; GOMAXPROCS 3; ", run.stderr)
         self.assertEqual(self.started_with(), ["pingpong --workers 3 --actors 2 --messages 40000"])
 
-    def test_an_engine_that_has_become_old_is_labelled(self):
-        self.source("caf/CMakeLists.txt")
+    def add_cmake(self, version):
+        """Logs how CMake was called, and how the program that it builds is called."""
         self.tool("cmake", f'''case $1 in
-            -S) echo CAF 0.17.6 >"$4/version" ;;
-            --build) printf '#!/bin/sh\\necho rate messages/s 5\\n' >"$2/workloads"
+            -S) echo {version} >"$4/version"; echo "cmake${{5:+ $5}}" >>{self.log} ;;
+            --build) printf '#!/bin/sh\\necho "$@" >>{self.log}; echo rate messages/s 5\\n' >"$2/workloads"
                      /bin/chmod +x "$2/workloads" ;;
             esac''')
+
+    def test_both_dispatchers_of_sobjectizer_are_engines(self):
+        self.source("sobjectizer/CMakeLists.txt")
+        self.add_cmake("SObjectizer 5.9")
+        run = self.peers("pingpong", "--engine", "sobjectizer", "--engine", "sobjectizer_one_thread",
+                         "--workers", "3", "--json", "-")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        versions = [each["version"] for each in json.loads(run.stdout)["engines"]]
+        self.assertEqual(versions, ["SObjectizer 5.9, thread_pool", "SObjectizer 5.9, one_thread"])
+        sizes = "pingpong --workers 3 --actors 2 --messages 40000"
+        self.assertEqual(self.started_with()[2:], [f"thread_pool {sizes}", f"one_thread {sizes}"])
+
+    def test_caf_1_is_built_beside_the_old_one(self):
+        self.source("caf/CMakeLists.txt")
+        self.add_cmake("CAF 1.1.0")
+        run = self.peers("pingpong", "--engine", "caf_1", "--json", "-")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        [engine] = json.loads(run.stdout)["engines"]
+        self.assertEqual((engine["engine"], engine["version"]), ("caf_1", "CAF 1.1.0"))
+        self.assertNotIn("newer", engine)
+        self.assertEqual(self.started_with()[0], "cmake -DCAF_RELEASE=1.1")
+        self.assertTrue(os.path.exists(os.path.join(self.sources, "build", "caf_1", "workloads")))
+
+    def test_a_library_in_rust_is_named_with_its_locked_version(self):
+        self.source("kameo/Cargo.lock", 'name = "kameo"\nversion = "9.8.7"\n')
+        self.tool("rustc", "echo rustc 1.99.0")
+        self.tool("cargo", f'''/bin/mkdir -p "$CARGO_TARGET_DIR/release"; cd "$CARGO_TARGET_DIR/release"
+            printf '#!/bin/sh\\necho "$@" >>{self.log}; echo rate actors/s 5\\n' >workloads
+            /bin/chmod +x workloads''')
+        run = self.peers("spawn", "--engine", "kameo", "--json", "-")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        [engine] = json.loads(run.stdout)["engines"]
+        self.assertEqual(engine["version"], "kameo 9.8.7 (Rust 1.99.0)")
+        self.assertEqual(self.started_with(), ["spawn --workers 2 --actors 10000 --batch 64"])
+
+    def test_an_engine_that_has_become_old_is_labelled(self):
+        self.source("caf/CMakeLists.txt")
+        self.add_cmake("CAF 0.17.6")
         run = self.peers("pingpong", "--engine", "caf", "--json", "-")
         self.assertEqual(run.returncode, 0, run.stderr)
         [engine] = json.loads(run.stdout)["engines"]
@@ -145,7 +183,7 @@ class Engines(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         [engine] = json.loads(run.stdout)["engines"]
         self.assertEqual(engine["version"], "Pekko 9.8.7 (Java 99.1)")
-        self.assertRegex(engine["settings"], r"\Ajava \S+; .* dispatcher of 3, .* run for 3 s before")
+        self.assertRegex(engine["settings"], r"\Ajava \S+; .* dispatcher of 3, .*; idle after a collection\Z")
         folder = os.path.join(self.sources, "build", "pekko", "classes")
         [started] = self.started_with()
         self.assertTrue(started.endswith(f" -cp {folder}:a.jar:b.jar Workloads pingpong "

@@ -68,6 +68,7 @@ def a_run():
 
 
 SUMMARY = PAGE.replace("# Actors", "# Performance")
+README = PAGE.replace("# Actors", "# Troupe")
 
 
 class PeersTable(unittest.TestCase):
@@ -82,6 +83,8 @@ class PeersTable(unittest.TestCase):
         self.page.write_text(PAGE, encoding="utf-8")
         self.summary = self.root / "docs" / "performance.md"
         self.summary.write_text(SUMMARY, encoding="utf-8")
+        self.readme = self.root / "README.md"
+        self.readme.write_text(README, encoding="utf-8")
         self.kept = self.root / "docs" / "figures" / "peers.json"
         self.measured = self.root / "run.json"
 
@@ -104,6 +107,7 @@ class PeersTable(unittest.TestCase):
         self.assertRegex(run.stderr, r"\Apeers-table: [^\n]*" + why)
         self.assertEqual(self.page.read_text(encoding="utf-8"), PAGE)
         self.assertEqual(self.summary.read_text(encoding="utf-8"), SUMMARY)
+        self.assertEqual(self.readme.read_text(encoding="utf-8"), README)
         self.assertFalse(self.kept.exists())
 
     def test_what_stands_around_the_markers_stays(self):
@@ -181,6 +185,36 @@ class PeersTable(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stderr, r"\Apeers-table: .*performance\.md does not say what .*peers\.json")
 
+    def test_a_figure_of_the_readme_that_was_changed_is_found(self):
+        self.take()
+        readme = self.readme.read_text(encoding="utf-8")
+        self.readme.write_text(readme.replace("31.0", "32.0"), encoding="utf-8")
+        run = self.script("--check")
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stderr, r"\Apeers-table: .*README\.md does not say what .*peers\.json")
+
+    def test_the_readme_has_three_workloads_and_no_sketch(self):
+        floor = {"engine": "floor", "version": "a sketch", "settings": "none"}
+        sizes = {**a_run()["options"], "ask": {"workers": 2}, "ring": {"workers": 2}}
+        self.take(engines=[*a_run()["engines"], floor], options=sizes,
+                  results=[*a_run()["results"], result("pingpong", "floor", 95e6),
+                           result("ask", "troupe", 9e6), result("ring", "troupe", 30e6)])
+        readme = self.readme.read_text(encoding="utf-8")
+        self.assertIn("\n| | ping-pong, million messages/s | request and reply, million/s "
+                      "| idle actor, bytes |\n", readme)
+        self.assertIn("\n| **Troupe** | 31.0 | 9.00 | 136 |\n", readme)
+        self.assertIn("\n| CAF 0.17.6, older than 1.1 | – | – | 1,360 |\n", readme)
+        self.assertNotIn("sketch", readme)
+
+    def test_every_page_says_which_engines_were_not_run(self):
+        self.take()
+        for page in (self.summary, self.readme):
+            self.assertIn("\nNot run, because they were not installed or not built: acto.\n",
+                          page.read_text(encoding="utf-8"))
+        self.take(left_out=[])
+        for page in (self.summary, self.readme):
+            self.assertNotIn("Not run", page.read_text(encoding="utf-8"))
+
     def test_without_figures_the_page_says_so(self):
         self.assertEqual(self.script("--check").returncode, 1)
         self.assertEqual(self.script().returncode, 0)
@@ -202,7 +236,7 @@ class PeersTable(unittest.TestCase):
         self.assert_refused("run.json cannot be read: No such file")
 
     def test_a_page_without_markers_is_refused(self):
-        for file, before in ((self.page, PAGE), (self.summary, SUMMARY)):
+        for file, before in ((self.page, PAGE), (self.summary, SUMMARY), (self.readme, README)):
             file.write_text("# Performance\n", encoding="utf-8")
             self.measure()
             run = self.script(self.measured)

@@ -79,20 +79,21 @@ class Report(unittest.TestCase):
 
 class Page(Report):
     def test_has_what_was_asked_published_and_measured_and_what_it_means(self):
-        file = self.path("pingpong.json")
-        self.assertEqual(troupe("lab", "pingpong", *QUICK, "--json", file).returncode, 0)
+        file = self.path("wall.json")
+        self.assertEqual(troupe("lab", "wall", *QUICK, "--json", file).returncode, 0)
         data = self.data(file)
         [experiment] = data["experiments"]
-        self.assertEqual(experiment["name"], "pingpong")
+        self.assertEqual(experiment["name"], "wall")
         self.assertTrue(experiment["asks"].endswith("?"))
         self.assertTrue(experiment["means"])
         with open(file, encoding="utf-8") as text:
             measured = json.load(text)
         rate = next(m for m in experiment["metrics"] if m["metric"] == "rate")
-        rows = {row["engine"]: row for row in rate["rows"]}
-        [value] = rows["troupe"]["values"]
+        rows = {(row["engine"], row["variant"]): row for row in rate["rows"]}
+        [value] = rows["troupe", ""]["values"]
         self.assertEqual(value["median"], measured["results"][0]["median"])
-        self.assertEqual(rows["tokio"]["published"], [{"source": "2026, 2 cores", "value": 8.4e6}])
+        self.assertEqual(rows["acto", "mailbox with a mutex"]["published"],
+                         [{"source": "2009, Core 2 Duo", "value": 730e3}])
         [machine] = data["machines"]
         self.assertEqual(machine["host"]["commit"], measured["host"]["commit"])
 
@@ -174,13 +175,13 @@ class Page(Report):
 
     def test_other_engines_stand_beside_each_other_with_what_was_published(self):
         file = self.path("peers.json")
-        self.assertEqual(troupe("lab", "peers", "ring", "fanin", *QUICK, "--engine", "troupe", "--engine", "floor",
+        self.assertEqual(troupe("lab", "peers", "wall", "fanin", *QUICK, "--engine", "troupe", "--engine", "floor",
                                 "--json", file).returncode, 0)
         [experiment] = self.data(file)["experiments"]
-        self.assertEqual(set(experiment["workloads"]), {"ring", "fanin"})
-        ring = next(m for m in experiment["metrics"] if m["workload"] == "ring" and m["metric"] == "rate")
-        self.assertEqual([row["engine"] for row in ring["rows"] if row["values"]], ["troupe", "floor"])
-        self.assertIn("go", [row["engine"] for row in ring["rows"] if row["published"]])
+        self.assertEqual(set(experiment["workloads"]), {"wall", "fanin"})
+        wall = next(m for m in experiment["metrics"] if m["workload"] == "wall" and m["metric"] == "rate")
+        self.assertEqual([row["engine"] for row in wall["rows"] if row["values"]], ["troupe", "floor"])
+        self.assertIn("acto", [row["engine"] for row in wall["rows"] if row["published"]])
         self.assertEqual([one["engine"] for one in experiment["runs"][0]["engines"]], ["troupe", "floor"])
 
 

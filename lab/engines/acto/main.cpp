@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads in acto. They are written against its published interface, and have not run yet.
+// The workloads in acto.
 //
-// Choices: handlers are lambdas, which both forms of its interface accept. acto chooses its number
-// of threads: --workers has no effect.
+// Choices: handlers are lambdas, which all forms of its interface accept. In ask, the reply goes to
+// the sender of the request, which acto passes to each handler. acto chooses its number of threads:
+// --workers has no effect.
 
 #include <acto.h>
 
@@ -61,7 +62,9 @@ double play(const sizes& s, std::size_t balls_per_pair) {
     for (std::size_t k = 0; k < balls_per_pair; ++k) players[i + k].send(ball{hops});
   }
   done.wait();
-  return static_cast<double>(hops * balls) / seconds_since(began);
+  const double rate = static_cast<double>(hops * balls) / seconds_since(began);
+  for (const auto& each : players) acto::destroy(each);
+  return rate;
 }
 
 double pingpong(const sizes& s) { return play(s, 1); }
@@ -74,6 +77,51 @@ double ring(const sizes& s) {
   for (std::size_t i = 0; i < s.actors; ++i) players[i].send(meet{players[(i + 1) % s.actors]});
   const auto began = std::chrono::steady_clock::now();
   players[0].send(ball{s.messages});
+  done.wait();
+  const double rate = static_cast<double>(s.messages) / seconds_since(began);
+  for (const auto& each : players) acto::destroy(each);
+  return rate;
+}
+
+// ── ask ───────────────────────────────────────────────────────────────────────────────────────
+
+struct request {
+  std::uint64_t value;
+};
+struct reply {
+  std::uint64_t value;
+};
+
+class responder : public acto::actor {
+ public:
+  responder() {
+    handler<request>([](actor_ref sender, const request& r) { sender.send(reply{r.value + 1}); });
+  }
+};
+
+// One request at a time, without a time-out.
+class requester : public acto::actor {
+ public:
+  requester(std::uint64_t requests, latch& done, actor_ref to) : to_(std::move(to)) {
+    handler<reply>([this, requests, &done](actor_ref, const reply& r) {
+      if (r.value == requests) {
+        done.count_down();
+      } else {
+        to_.send(request{r.value});
+      }
+    });
+  }
+
+ private:
+  const actor_ref to_;
+};
+
+double ask(const sizes& s) {
+  latch done(1);
+  const actor_ref to = acto::spawn<responder>();
+  const actor_ref from = acto::spawn<requester>(s.messages, done, to);
+  const auto began = std::chrono::steady_clock::now();
+  from.send(reply{0});
   done.wait();
   return static_cast<double>(s.messages) / seconds_since(began);
 }
@@ -125,7 +173,10 @@ double wall_of_players(const sizes& s) {
   const auto began = std::chrono::steady_clock::now();
   for (auto& each : players) each.send(hit{});
   done.wait();
-  return static_cast<double>(s.messages) / seconds_since(began);
+  const double rate = static_cast<double>(s.messages) / seconds_since(began);
+  for (const auto& each : players) acto::destroy(each);
+  acto::destroy(middle);
+  return rate;
 }
 
 // ── fanin ─────────────────────────────────────────────────────────────────────────────────────
@@ -192,7 +243,7 @@ struct question {
   actor_ref to;
   std::uint64_t value;
 };
-struct spawn_all {};
+struct spawn_more {};
 
 class short_lived : public acto::actor {
  public:
@@ -206,11 +257,13 @@ class short_lived : public acto::actor {
 
 class collector : public acto::actor {
  public:
-  collector(std::uint64_t count, std::uint64_t& sum, latch& done) {
-    handler<spawn_all>([this, count](actor_ref, const spawn_all&) {
-      for (std::uint64_t i = 0; i < count; ++i) {
-        acto::spawn<short_lived>().send(question{self(), i});
+  collector(const sizes& s, std::uint64_t& sum, latch& done) {
+    const std::uint64_t count = s.actors;
+    handler<spawn_more>([this, count, batch = s.batch](actor_ref, const spawn_more& more) {
+      for (std::uint64_t i = 0; i < batch && spawned_ < count; ++i) {
+        acto::spawn<short_lived>().send(question{self(), spawned_++});
       }
+      if (spawned_ < count) self().send(more);
     });
     handler<answer>([this, count, &sum, &done](actor_ref, const answer& a) {
       sum += a.value;
@@ -219,15 +272,16 @@ class collector : public acto::actor {
   }
 
  private:
+  std::uint64_t spawned_ = 0;
   std::uint64_t answers_ = 0;
 };
 
 double spawn(const sizes& s) {
   std::uint64_t sum = 0;
   latch done(1);
-  const actor_ref counting = acto::spawn<collector>(s.actors, sum, done);
+  const actor_ref counting = acto::spawn<collector>(s, sum, done);
   const auto began = std::chrono::steady_clock::now();
-  counting.send(spawn_all{});
+  counting.send(spawn_more{});
   done.wait();
   const double rate = static_cast<double>(s.actors) / seconds_since(began);
   if (sum != s.actors * (s.actors - 1) / 2) throw std::logic_error("a reply is wrong");
@@ -255,9 +309,8 @@ double idle(const sizes& s) {
 }
 
 constexpr workloads::workload all[] = {
-    {"pingpong", pingpong}, {"pairs", pairs}, {"wall", wall_of_players},
-    {"ring", ring},         {"fanin", fanin}, {"spawn", spawn},
-    {"idle", idle},
+    {"pingpong", pingpong}, {"ask", ask},     {"pairs", pairs}, {"wall", wall_of_players},
+    {"ring", ring},         {"fanin", fanin}, {"spawn", spawn}, {"idle", idle},
 };
 
 }  // namespace

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads in CAF 0.17: event-based actors on its scheduler.
+// The workloads in CAF 0.17 and 1.1: event-based actors on its scheduler. Both versions run the
+// same code: only the start, sending, requests and the names of settings differ.
 //
-// Choices: messages are integers, which CAF supports without registration and keeps inside the
-// element of the mailbox. Actors are classes, the form with the least indirection. The policy is
-// the default, work stealing, except for wall and spawn, where one worker has tens of thousands of
-// actors waiting: to steal one, CAF traverses the whole queue under its locks, and the program
-// seems to hang. These two use work sharing.
+// Choices: messages are integers, which CAF supports without registration; 0.17 keeps them inside
+// the element of the mailbox. Actors are classes, the form with the least indirection. The policy
+// is the default, work stealing, except for wall and spawn, where one worker has tens of thousands
+// of actors waiting: to steal one, CAF 0.17 traverses the whole queue under its locks, and the
+// program seems to hang. These two use work sharing, in both versions.
 
 #include <caf/all.hpp>
 #include <chrono>
@@ -23,6 +24,55 @@ namespace {
 
 using workloads::latch, workloads::seconds_since, workloads::sizes;
 
+// ── The two versions ──────────────────────────────────────────────────────────────────────────
+
+#if CAF_MAJOR_VERSION >= 1
+
+// Sends without a sender.
+template <class... Arguments>
+void tell(const caf::actor& to, Arguments... arguments) {
+  caf::anon_mail(std::move(arguments)...).send(to);
+}
+
+template <class Self, class To, class... Arguments>
+void send_from(Self* self, const To& to, Arguments... arguments) {
+  self->mail(std::move(arguments)...).send(to);
+}
+
+template <class Self, class Callback>
+void ask_from(Self* self, const caf::actor& to, std::uint64_t value, Callback on_reply) {
+  self->mail(value).request(to, std::chrono::seconds(1)).then(std::move(on_reply));
+}
+
+void init_caf() { caf::core::init_global_meta_objects(); }
+constexpr const char* setting_of_threads = "caf.scheduler.max-threads";
+void share_work(caf::actor_system_config& config) { config.set("caf.scheduler.policy", "sharing"); }
+
+#else
+
+template <class... Arguments>
+void tell(const caf::actor& to, Arguments... arguments) {
+  caf::anon_send(to, std::move(arguments)...);
+}
+
+template <class Self, class To, class... Arguments>
+void send_from(Self* self, const To& to, Arguments... arguments) {
+  self->send(to, std::move(arguments)...);
+}
+
+template <class Self, class Callback>
+void ask_from(Self* self, const caf::actor& to, std::uint64_t value, Callback on_reply) {
+  self->request(to, std::chrono::seconds(1), value).then(std::move(on_reply));
+}
+
+void init_caf() {}
+constexpr const char* setting_of_threads = "scheduler.max-threads";
+void share_work(caf::actor_system_config& config) {
+  config.set("scheduler.policy", caf::atom("sharing"));
+}
+
+#endif
+
 // ── pingpong, pairs, ring ─────────────────────────────────────────────────────────────────────
 
 class player : public caf::event_based_actor {
@@ -34,7 +84,7 @@ class player : public caf::event_based_actor {
               if (left == 0) {
                 done_.count_down();
               } else {
-                send(other_, left - 1);
+                send_from(this, other_, left - 1);
               }
             },
             [this](const caf::actor& other) { other_ = other; }};
@@ -45,6 +95,11 @@ class player : public caf::event_based_actor {
   caf::actor other_;
 };
 
+// Actors that refer to each other would never terminate.
+void kill_all(const std::vector<caf::actor>& all) {
+  for (const auto& each : all) caf::anon_send_exit(each, caf::exit_reason::kill);
+}
+
 double play(caf::actor_system& system, const sizes& s, std::size_t balls_per_pair) {
   const std::size_t balls = s.actors / 2 * balls_per_pair;
   const std::uint64_t hops = s.messages / balls;
@@ -53,15 +108,17 @@ double play(caf::actor_system& system, const sizes& s, std::size_t balls_per_pai
   for (std::size_t i = 0; i < s.actors / 2; ++i) {
     players.push_back(system.spawn<player>(done));
     players.push_back(system.spawn<player>(done));
-    caf::anon_send(players[2 * i], players[2 * i + 1]);
-    caf::anon_send(players[2 * i + 1], players[2 * i]);
+    tell(players[2 * i], players[2 * i + 1]);
+    tell(players[2 * i + 1], players[2 * i]);
   }
   const auto began = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < players.size(); i += 2) {
-    for (std::size_t k = 0; k < balls_per_pair; ++k) caf::anon_send(players[i + k], hops);
+    for (std::size_t k = 0; k < balls_per_pair; ++k) tell(players[i + k], hops);
   }
   done.wait();
-  return static_cast<double>(hops * balls) / seconds_since(began);
+  const double rate = static_cast<double>(hops * balls) / seconds_since(began);
+  kill_all(players);
+  return rate;
 }
 
 double pingpong(caf::actor_system& system, const sizes& s) { return play(system, s, 1); }
@@ -72,12 +129,14 @@ double ring(caf::actor_system& system, const sizes& s) {
   std::vector<caf::actor> players;
   for (std::size_t i = 0; i < s.actors; ++i) players.push_back(system.spawn<player>(done));
   for (std::size_t i = 0; i < s.actors; ++i) {
-    caf::anon_send(players[i], players[(i + 1) % s.actors]);
+    tell(players[i], players[(i + 1) % s.actors]);
   }
   const auto began = std::chrono::steady_clock::now();
-  caf::anon_send(players[0], s.messages);
+  tell(players[0], s.messages);
   done.wait();
-  return static_cast<double>(s.messages) / seconds_since(began);
+  const double rate = static_cast<double>(s.messages) / seconds_since(began);
+  kill_all(players);
+  return rate;
 }
 
 // ── ask ───────────────────────────────────────────────────────────────────────────────────────
@@ -102,9 +161,7 @@ class client : public caf::event_based_actor {
       done_.count_down();
       return;
     }
-    request(to_, std::chrono::seconds(1), value).then([this](std::uint64_t answer) {
-      ask(answer);
-    });
+    ask_from(this, to_, value, [this](std::uint64_t answer) { ask(answer); });
   }
 
   caf::actor to_;
@@ -116,7 +173,7 @@ double ask(caf::actor_system& system, const sizes& s) {
   latch done(1);
   const caf::actor from = system.spawn<client>(system.spawn(teller), s.messages, done);
   const auto began = std::chrono::steady_clock::now();
-  caf::anon_send(from, caf::unit);
+  tell(from, caf::unit);
   done.wait();
   return static_cast<double>(s.messages) / seconds_since(began);
 }
@@ -130,7 +187,8 @@ class wall_player : public caf::event_based_actor {
   using event_based_actor::event_based_actor;
 
   caf::behavior make_behavior() override {
-    return {[this](hit h) { send(wall_, h); }, [this](const caf::actor& wall) { wall_ = wall; }};
+    return {[this](hit h) { send_from(this, wall_, h); },
+            [this](const caf::actor& wall) { wall_ = wall; }};
   }
 
  private:
@@ -152,7 +210,7 @@ class wall : public caf::event_based_actor {
       random_ ^= random_ << 13;
       random_ ^= random_ >> 7;
       random_ ^= random_ << 17;
-      send(players_[random_ % players_.size()], h);
+      send_from(this, players_[random_ % players_.size()], h);
     }};
   }
 
@@ -168,11 +226,14 @@ double wall_of_players(caf::actor_system& system, const sizes& s) {
   std::vector<caf::actor> players;
   for (std::size_t i = 0; i < s.actors; ++i) players.push_back(system.spawn<wall_player>());
   const caf::actor middle = system.spawn<wall>(players, s.messages / 2, done);
-  for (auto& each : players) caf::anon_send(each, middle);
+  for (auto& each : players) tell(each, middle);
   const auto began = std::chrono::steady_clock::now();
-  for (auto& each : players) caf::anon_send(each, hit{});
+  for (auto& each : players) tell(each, hit{});
   done.wait();
-  return static_cast<double>(s.messages) / seconds_since(began);
+  const double rate = static_cast<double>(s.messages) / seconds_since(began);
+  kill_all(players);
+  kill_all({middle});
+  return rate;
 }
 
 // ── fanin ─────────────────────────────────────────────────────────────────────────────────────
@@ -204,8 +265,8 @@ class producer : public caf::event_based_actor {
 
   caf::behavior make_behavior() override {
     return {[this](caf::unit_t step) {
-      for (unsigned i = 0; i < 64 && sent_ < count_; ++i) send(to_, number_, sent_++);
-      if (sent_ < count_) send(this, step);
+      for (unsigned i = 0; i < 64 && sent_ < count_; ++i) send_from(this, to_, number_, sent_++);
+      if (sent_ < count_) send_from(this, this, step);
     }};
   }
 
@@ -227,7 +288,7 @@ double fanin(caf::actor_system& system, const sizes& s) {
     all.push_back(system.spawn<producer>(to, i, each));
   }
   const auto began = std::chrono::steady_clock::now();
-  for (auto& one : all) caf::anon_send(one, caf::unit);
+  for (auto& one : all) tell(one, caf::unit);
   done.wait();
   const double rate = static_cast<double>(each * s.actors) / seconds_since(began);
   if (sum != s.actors * (each * (each - 1) / 2)) throw std::logic_error("a message was lost");
@@ -249,12 +310,15 @@ class short_lived : public caf::event_based_actor {
 
 class collector : public caf::event_based_actor {
  public:
-  collector(caf::actor_config& config, std::uint64_t count, latch& done)
-      : event_based_actor(config), count_(count), done_(done) {}
+  collector(caf::actor_config& config, const sizes& s, latch& done)
+      : event_based_actor(config), count_(s.actors), batch_(s.batch), done_(done) {}
 
   caf::behavior make_behavior() override {
-    return {[this](caf::ok_atom) {
-              for (std::uint64_t i = 0; i < count_; ++i) send(spawn<short_lived>(), i);
+    return {[this](caf::unit_t more) {
+              for (std::uint64_t i = 0; i < batch_ && spawned_ < count_; ++i) {
+                send_from(this, spawn<short_lived>(), spawned_++);
+              }
+              if (spawned_ < count_) send_from(this, this, more);
             },
             [this](std::uint64_t value) {
               sum_ += value;
@@ -263,17 +327,19 @@ class collector : public caf::event_based_actor {
   }
 
  private:
-  std::uint64_t count_;
+  const std::uint64_t count_;
+  const std::uint64_t batch_;
   latch& done_;
+  std::uint64_t spawned_ = 0;
   std::uint64_t answers_ = 0;
   std::uint64_t sum_ = 0;
 };
 
 double spawn(caf::actor_system& system, const sizes& s) {
   latch done(1);
-  const caf::actor counting = system.spawn<collector>(s.actors, done);
+  const caf::actor counting = system.spawn<collector>(s, done);
   const auto began = std::chrono::steady_clock::now();
-  caf::anon_send(counting, caf::ok_atom::value);
+  tell(counting, caf::unit);
   done.wait();
   return static_cast<double>(s.actors) / seconds_since(began);
 }
@@ -312,11 +378,17 @@ enum class policy { stealing, sharing };
 
 template <double (*Run)(caf::actor_system&, const sizes&), policy Policy = policy::stealing>
 double started(const sizes& s) {
-  caf::actor_system_config config;
-  config.set("scheduler.max-threads", s.workers);
-  if (Policy == policy::sharing) config.set("scheduler.policy", caf::atom("sharing"));
-  // Never destroyed: the destructor would wait for actors that refer to each other.
-  return Run(*new caf::actor_system(config), s);
+  // One for both runs. Never destroyed: the destructor would wait for actors that have not yet
+  // terminated.
+  static caf::actor_system* system = nullptr;
+  if (system == nullptr) {
+    init_caf();
+    caf::actor_system_config& config = *new caf::actor_system_config;
+    config.set(setting_of_threads, s.workers);
+    if (Policy == policy::sharing) share_work(config);
+    system = new caf::actor_system(config);
+  }
+  return Run(*system, s);
 }
 
 constexpr workloads::workload all[] = {

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The workloads in SObjectizer 5.8. They are written against its published interface, and have not
-// run yet.
+// The workloads in SObjectizer 5.8.
+//
+//   workloads DISPATCHER WORKLOAD --workers N [--actors N] [--messages N] [--limit N]
+//
+// DISPATCHER is thread_pool, with --workers threads, or one_thread, which ignores --workers.
 //
 // Choices: an actor is an agent in a cooperation of its own, because cooperations are the unit that
-// ends. Messages go to direct mailboxes, which have one receiver. The dispatcher is one_thread with
-// one worker, and thread_pool with more. In the bounded form of fanin, a message chain with a limit
-// is between the producers and the consumer, which is the main thread: an agent's own queue has no
-// limit that suspends a sender.
+// ends. Messages go to direct mailboxes, which have one receiver. The dispatchers have default
+// parameters. In ask, the request contains the mailbox for the reply: so_5_extra's synchronous
+// requests would block a thread of the dispatcher. In the bounded form of fanin, a message chain
+// with a limit is between the producers and the consumer, which is the main thread: an agent's own
+// queue has no limit that suspends a sender.
 
 #include <chrono>
 #include <cstdint>
 #include <so_5/all.hpp>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,12 +29,15 @@ namespace {
 
 using workloads::latch, workloads::seconds_since, workloads::sizes;
 
+// The first argument of the program.
+bool has_one_thread = false;
+
 // The environment of the agents.
 class place {
  public:
   explicit place(const sizes& s)
-      : environment_((new so_5::wrapped_env_t)->environment()),  // never stopped
-        binder_(s.workers == 1
+      : environment_(own_.environment()),
+        binder_(has_one_thread
                     ? so_5::disp::one_thread::make_dispatcher(environment_).binder()
                     : so_5::disp::thread_pool::make_dispatcher(environment_, s.workers).binder()) {}
 
@@ -45,6 +53,7 @@ class place {
   }
 
  private:
+  so_5::wrapped_env_t own_;
   so_5::environment_t& environment_;
   so_5::disp_binder_shptr_t binder_;
 };
@@ -114,6 +123,60 @@ double ring(const sizes& s) {
   }
   const auto began = std::chrono::steady_clock::now();
   so_5::send<ball>(players[0], s.messages);
+  done.wait();
+  return static_cast<double>(s.messages) / seconds_since(began);
+}
+
+// ── ask ───────────────────────────────────────────────────────────────────────────────────────
+
+struct reply final : so_5::message_t {
+  explicit reply(std::uint64_t n) : value(n) {}
+  std::uint64_t value;
+};
+struct request final : so_5::message_t {
+  request(so_5::mbox_t who, std::uint64_t n) : reply_to(std::move(who)), value(n) {}
+  so_5::mbox_t reply_to;
+  std::uint64_t value;
+};
+
+class responder final : public so_5::agent_t {
+ public:
+  using so_5::agent_t::agent_t;
+
+  void so_define_agent() override { so_subscribe_self().event(&responder::on_request); }
+
+ private:
+  void on_request(mhood_t<request> r) { so_5::send<reply>(r->reply_to, r->value + 1); }
+};
+
+// One request at a time, without a time-out.
+class requester final : public so_5::agent_t {
+ public:
+  requester(context_t context, so_5::mbox_t to, std::uint64_t requests, latch& done)
+      : agent_t(std::move(context)), to_(std::move(to)), requests_(requests), done_(done) {}
+
+  void so_define_agent() override { so_subscribe_self().event(&requester::on_reply); }
+
+ private:
+  void on_reply(mhood_t<reply> r) {
+    if (r->value == requests_) {
+      done_.count_down();
+    } else {
+      so_5::send<request>(to_, so_direct_mbox(), r->value);
+    }
+  }
+
+  const so_5::mbox_t to_;
+  const std::uint64_t requests_;
+  latch& done_;
+};
+
+double ask(const sizes& s) {
+  const place here(s);
+  latch done(1);
+  const so_5::mbox_t from = here.spawn<requester>(here.spawn<responder>(), s.messages, done);
+  const auto began = std::chrono::steady_clock::now();
+  so_5::send<reply>(from, 0u);
   done.wait();
   return static_cast<double>(s.messages) / seconds_since(began);
 }
@@ -226,13 +289,17 @@ class producer final : public so_5::agent_t {
   std::uint64_t sent_ = 0;
 };
 
+// Returns the time of the first message.
 template <class Target>
-void start_producers(const place& here, const Target& to, const sizes& s, std::uint64_t each) {
+std::chrono::steady_clock::time_point start_producers(const place& here, const Target& to,
+                                                      const sizes& s, std::uint64_t each) {
   std::vector<so_5::mbox_t> all;
   for (std::uint64_t i = 0; i < s.actors; ++i) {
     all.push_back(here.spawn<producer<Target>>(to, i, each));
   }
+  const auto began = std::chrono::steady_clock::now();
   for (const auto& one : all) so_5::send<step>(one);
+  return began;
 }
 
 double fanin(const sizes& s) {
@@ -244,16 +311,14 @@ double fanin(const sizes& s) {
   if (s.limit == 0) {
     latch done(1);
     const so_5::mbox_t to = here.spawn<consumer>(messages, sum, done);
-    began = std::chrono::steady_clock::now();
-    start_producers(here, to, s, each);
+    began = start_producers(here, to, s, each);
     done.wait();
   } else {
     const so_5::mchain_t to =
         here.environment().create_mchain(so_5::make_limited_with_waiting_mchain_params(
             s.limit, so_5::mchain_props::memory_usage_t::preallocated,
             so_5::mchain_props::overflow_reaction_t::throw_exception, std::chrono::minutes(10)));
-    began = std::chrono::steady_clock::now();
-    start_producers(here, to, s, each);
+    began = start_producers(here, to, s, each);
     so_5::receive(so_5::from(to).handle_n(messages),
                   [&sum](so_5::mhood_t<item> i) { sum += i->number; });
   }
@@ -273,7 +338,7 @@ struct question final : so_5::message_t {
   so_5::mbox_t to;
   std::uint64_t value;
 };
-struct spawn_all final : so_5::signal_t {};
+struct spawn_more final : so_5::signal_t {};
 
 class short_lived final : public so_5::agent_t {
  public:
@@ -290,19 +355,24 @@ class short_lived final : public so_5::agent_t {
 
 class collector final : public so_5::agent_t {
  public:
-  collector(context_t context, const place& here, std::uint64_t count, std::uint64_t& sum,
-            latch& done)
-      : agent_t(std::move(context)), here_(here), count_(count), sum_(sum), done_(done) {}
+  collector(context_t context, const place& here, const sizes& s, std::uint64_t& sum, latch& done)
+      : agent_t(std::move(context)),
+        here_(here),
+        count_(s.actors),
+        batch_(s.batch),
+        sum_(sum),
+        done_(done) {}
 
   void so_define_agent() override {
-    so_subscribe_self().event(&collector::on_spawn_all).event(&collector::on_answer);
+    so_subscribe_self().event(&collector::on_spawn_more).event(&collector::on_answer);
   }
 
  private:
-  void on_spawn_all(mhood_t<spawn_all>) {
-    for (std::uint64_t i = 0; i < count_; ++i) {
-      so_5::send<question>(here_.spawn<short_lived>(), so_direct_mbox(), i);
+  void on_spawn_more(mhood_t<spawn_more>) {
+    for (std::uint64_t i = 0; i < batch_ && spawned_ < count_; ++i) {
+      so_5::send<question>(here_.spawn<short_lived>(), so_direct_mbox(), spawned_++);
     }
+    if (spawned_ < count_) so_5::send<spawn_more>(*this);
   }
   void on_answer(mhood_t<answer> a) {
     sum_ += a->value;
@@ -310,7 +380,9 @@ class collector final : public so_5::agent_t {
   }
 
   const place& here_;
-  std::uint64_t count_;
+  const std::uint64_t count_;
+  const std::uint64_t batch_;
+  std::uint64_t spawned_ = 0;
   std::uint64_t& sum_;
   latch& done_;
   std::uint64_t answers_ = 0;
@@ -320,9 +392,9 @@ double spawn(const sizes& s) {
   const place here(s);
   std::uint64_t sum = 0;
   latch done(1);
-  const so_5::mbox_t counting = here.spawn<collector>(here, s.actors, sum, done);
+  const so_5::mbox_t counting = here.spawn<collector>(here, s, sum, done);
   const auto began = std::chrono::steady_clock::now();
-  so_5::send<spawn_all>(counting);
+  so_5::send<spawn_more>(counting);
   done.wait();
   const double rate = static_cast<double>(s.actors) / seconds_since(began);
   if (sum != s.actors * (s.actors - 1) / 2) throw std::logic_error("a reply is wrong");
@@ -346,7 +418,7 @@ class idler final : public so_5::agent_t {
 };
 
 double idle(const sizes& s) {
-  const place here(s);
+  const place& here = *new place(s);  // the process ends without stopping a million agents
   latch started(s.actors);
   std::vector<so_5::mbox_t> all;
   const std::size_t before = workloads::rss_bytes();
@@ -357,11 +429,16 @@ double idle(const sizes& s) {
 }
 
 constexpr workloads::workload all[] = {
-    {"pingpong", pingpong}, {"pairs", pairs}, {"wall", wall_of_players},
-    {"ring", ring},         {"fanin", fanin}, {"spawn", spawn},
-    {"idle", idle},
+    {"pingpong", pingpong}, {"ask", ask},     {"pairs", pairs}, {"wall", wall_of_players},
+    {"ring", ring},         {"fanin", fanin}, {"spawn", spawn}, {"idle", idle},
 };
 
 }  // namespace
 
-int main(int count, char** arguments) { workloads::run(count, arguments, all); }
+int main(int count, char** arguments) {
+  const std::string_view dispatcher = count > 1 ? arguments[1] : "";
+  has_one_thread = dispatcher == "one_thread";
+  // Without the name of a dispatcher, no workload is left, and the usage is printed.
+  const bool is_known = has_one_thread || dispatcher == "thread_pool";
+  workloads::run(is_known ? count - 1 : 0, arguments + 1, all);
+}

@@ -27,12 +27,12 @@ class collector : public actor {
  public:
   struct spawn_more {};
 
-  collector(std::uint64_t count, std::uint64_t& sum, std::latch& done)
-      : count_(count), sum_(sum), done_(done) {}
+  collector(std::uint64_t count, std::uint64_t batch, std::uint64_t& sum, std::latch& done)
+      : count_(count), batch_(batch), sum_(sum), done_(done) {}
 
   // Spawns a part in each turn, so that it receives their replies in between.
   void on(spawn_more) {
-    const std::uint64_t end = std::min(count_, spawned_ + batch);
+    const std::uint64_t end = std::min(count_, spawned_ + batch_);
     for (; spawned_ < end; ++spawned_) {
       system().spawn<short_lived>().send(question{self(this), spawned_});
     }
@@ -44,9 +44,8 @@ class collector : public actor {
   }
 
  private:
-  static constexpr std::uint64_t batch = 128;
-
-  std::uint64_t count_;
+  const std::uint64_t count_;
+  const std::uint64_t batch_;
   std::uint64_t spawned_ = 0;
   std::uint64_t& sum_;
   std::latch& done_;
@@ -60,7 +59,7 @@ void spawn(trial& t) {
   std::uint64_t sum = 0;
   std::latch done(1);
   class system system(system_of(t));
-  auto counting = system.spawn<collector>(count, sum, done);
+  auto counting = system.spawn<collector>(count, t["batch"], sum, done);
   const auto began = std::chrono::steady_clock::now();
   counting.send(collector::spawn_more{});
   done.wait();

@@ -19,12 +19,16 @@ void ask(trial& t);
 void spawn(trial& t);
 void idle(trial& t);
 
+/// Runs a workload twice and reports the figures of the second run, as the programs of other
+/// engines do.
+template <void (*Run)(trial&)>
+void second_run(trial& t) {
+  trial first = t;
+  Run(first);
+  Run(t);
+}
+
 /// The size that all of them share.
 inline constexpr size_option workers{"workers", "worker threads", 2, 2, 1, 1024};
-
-/// The results of others on 2 virtual cores of a Xeon at 2.6 GHz in 2026: CAF 1.1.0, SObjectizer
-/// 5.8.4 on a pool of 2 threads, acto 0.9, tokio 1.54, Go 1.26. They are from another host, and so
-/// only for orientation: `troupe lab peers` measures them here.
-inline constexpr const char* measured_2026 = "2026, 2 cores";
 
 }  // namespace troupe::lab::workloads

@@ -7,7 +7,6 @@ import com.typesafe.config.ConfigFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,29 +21,18 @@ import org.apache.pekko.actor.UntypedAbstractActor;
 /**
  * The workloads in Pekko: classic actors, on which typed actors are built.
  *
- * <pre>workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]</pre>
+ * <pre>workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N] [--batch N]</pre>
  *
  * It prints one line: `METRIC UNIT VALUE`.
  *
  * <p>Choices: one dispatcher with as many threads as workers, and the mailbox for one reader, which
  * is faster than the default one. An actor with much work does 64 units of it in a turn and then
- * sends itself a message. A workload first runs for three seconds with a tenth of the messages, or
- * of the actors that it spawns, so that the measured code has been compiled; idle, which has
- * nothing to compile, does not. Memory, CPU time and switches are those of the whole process, so
- * they include that.
+ * sends itself a message. Memory, CPU time and switches are those of the whole process.
  */
 public final class Workloads {
   private static final int BATCH = 64;
-  private static final Duration WARM_UP = Duration.ofSeconds(3);
 
-  private record Sizes(int workers, int actors, long messages, long limit) {
-    Sizes ofTenth(String workload) {
-      int some = workload.equals("spawn") ? Math.max(actors / 10, 1) : actors;
-      // At least one round: no ball finishes before it was thrown.
-      long few = Math.max(messages / 10, Math.min(messages, 2L * actors));
-      return new Sizes(workers, some, few, limit);
-    }
-  }
+  private record Sizes(int workers, int actors, long messages, long limit, int batch) {}
 
   private interface Workload {
     double run(ActorSystem system, Sizes s) throws Exception;
@@ -336,14 +324,16 @@ public final class Workloads {
     private static final Props CHILD = Props.create(ShortLived.class, ShortLived::new);
 
     private final long count;
+    private final int batch;
     private final AtomicLong sum;
     private final CountDownLatch done;
     private long spawned = 0;
     private long answers = 0;
     private long added = 0;
 
-    Collector(long count, AtomicLong sum, CountDownLatch done) {
+    Collector(long count, int batch, AtomicLong sum, CountDownLatch done) {
       this.count = count;
+      this.batch = batch;
       this.sum = sum;
       this.done = done;
     }
@@ -359,7 +349,7 @@ public final class Workloads {
         }
         return;
       }
-      for (int i = 0; i < BATCH && spawned < count; i++) {
+      for (int i = 0; i < batch && spawned < count; i++) {
         getContext().actorOf(CHILD).tell(new Question(spawned), getSelf());
         spawned++;
       }
@@ -373,7 +363,7 @@ public final class Workloads {
     CountDownLatch done = new CountDownLatch(1);
     long began = System.nanoTime();
     ActorRef collector =
-        system.actorOf(Props.create(Collector.class, () -> new Collector(count, sum, done)));
+        system.actorOf(Props.create(Collector.class, () -> new Collector(count, s.batch, sum, done)));
     tell(collector, Signal.STEP);
     done.await();
     double rate = rate(count, began);
@@ -465,6 +455,7 @@ public final class Workloads {
     int actors = 0;
     long messages = 0;
     long limit = 0;
+    int batch = 64;
     for (int i = 1; i < arguments.length; i += 2) {
       long value = Long.parseLong(arguments[i + 1]);
       switch (arguments[i]) {
@@ -472,18 +463,12 @@ public final class Workloads {
         case "--actors" -> actors = Math.toIntExact(value);
         case "--messages" -> messages = value;
         case "--limit" -> limit = value;
+        case "--batch" -> batch = Math.toIntExact(value);
         default -> throw new IllegalArgumentException();
       }
     }
     if (workers <= 0) throw new IllegalArgumentException();
-    return new Sizes(workers, actors, messages, limit);
-  }
-
-  private static void warmUp(Workload workload, String name, ActorSystem system, Sizes s)
-      throws Exception {
-    long until = System.nanoTime() + WARM_UP.toNanos();
-    while (System.nanoTime() < until) workload.run(system, s.ofTenth(name));
-    System.gc();
+    return new Sizes(workers, actors, messages, limit, batch);
   }
 
   /** Halts without waiting for actors that never end. */
@@ -498,13 +483,17 @@ public final class Workloads {
     }
     if (workload == null || sizes == null) {
       System.err.println(
-          "usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N]");
+          "usage: workloads WORKLOAD --workers N [--actors N] [--messages N] [--limit N] "
+              + "[--batch N]");
       Runtime.getRuntime().halt(2);
     }
     try {
       String name = arguments[0];
       ActorSystem system = startSystem(sizes.workers);
-      if (!name.equals("idle")) warmUp(workload, name, system, sizes);
+      if (!name.equals("idle")) { // the second run is measured
+        workload.run(system, sizes);
+        System.gc(); // the garbage of the first run is not part of it
+      }
       double value = workload.run(system, sizes);
       String what =
           name.equals("idle")
