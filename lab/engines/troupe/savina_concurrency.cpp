@@ -5,6 +5,7 @@
 #include <latch>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "lab/engines/troupe/savina.hpp"
@@ -233,15 +234,17 @@ class rate_computer : public actor {
 class series : public actor {
  public:
   struct next {};
+  struct compute_wanted {};
   struct last {};
 
   series(ref<rate_computer> by, double first) : by_(std::move(by)), term_(first) {}
 
   // A message that arrives while a term is computed only increases the number of terms that are
-  // wanted, and the handler that waits computes those too.
-  task<> on(next) {
-    ++wanted_;
-    if (wanted_ > 1) co_return;
+  // wanted. Only the first one starts a coroutine.
+  void on(next) {
+    if (++wanted_ == 1) self(this).send(compute_wanted{});
+  }
+  task<> on(compute_wanted) {
     for (; wanted_ > 0; --wanted_) {
       term_ = *co_await by_.ask<rate_computer::compute>(no_timeout, term_);
     }
@@ -329,15 +332,39 @@ class account : public actor {
   account(ref<teller> of, std::int64_t& balance, std::latch& done)
       : of_(std::move(of)), balance_(balance), done_(done) {}
 
-  // While it waits, the account handles nothing else.
-  exclusive_task<> on(credit c) {
-    balance_ -= c.amount;
-    const auto result = co_await c.to.ask<debit>(no_timeout, c.amount);
-    if (result) of_.send(teller::transferred{});
+  // While it waits for a reply, the account keeps all other messages. An exclusive handler would do
+  // this by itself, but each one examines all messages that wait in the mailbox.
+  task<> on(credit c) {
+    if (std::exchange(waits_, true)) {
+      kept_.emplace_back(std::move(c));
+      co_return;
+    }
+    for (;;) {
+      balance_ -= c.amount;
+      const auto result = co_await c.to.ask<debit>(no_timeout, c.amount);
+      if (result) of_.send(teller::transferred{});
+      for (;;) {
+        if (kept_.empty()) {
+          waits_ = false;
+          co_return;
+        }
+        auto next = std::move(kept_.front());
+        kept_.pop_front();
+        if (auto* another = std::get_if<credit>(&next)) {
+          c = std::move(*another);
+          break;
+        }
+        take(std::get<owed_debit>(next));
+      }
+    }
   }
-  credited on(debit d) {
-    balance_ += d.amount;
-    return {};
+  void on(debit d, reply<credited> to) {
+    owed_debit one{d.amount, std::move(to)};
+    if (waits_) {
+      kept_.emplace_back(std::move(one));
+    } else {
+      take(one);
+    }
   }
   void on(leave) {
     done_.count_down();
@@ -345,9 +372,21 @@ class account : public actor {
   }
 
  private:
+  struct owed_debit {
+    std::int64_t amount;
+    reply<credited> to;
+  };
+
+  void take(owed_debit& one) {
+    balance_ += one.amount;
+    one.to.set_value({});
+  }
+
   const ref<teller> of_;
   std::int64_t& balance_;
   std::latch& done_;
+  std::deque<std::variant<credit, owed_debit>> kept_;
+  bool waits_ = false;
 };
 
 void teller::on(begin b) {
