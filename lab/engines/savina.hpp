@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-// What the Savina workloads of all engines in C++ have in common: the computations and the expected
-// results. C++17, because the engines use it. The workloads are those of S. Imam and V. Sarkar,
-// "Savina - An Actor Benchmark Suite", AGERE! 2014; the text here is our own.
+// The computations and the expected results of the Savina workloads, for all engines in C++. C++17,
+// because the engines use it. The workloads are those of S. Imam and V. Sarkar, "Savina - An Actor
+// Benchmark Suite", AGERE! 2014; the code is our own.
 namespace workloads::savina {
 
 inline void expect(bool holds, const char* otherwise) {

@@ -4,10 +4,9 @@
 //
 // Choices: actors are classes, the form with the least indirection. A message is a tag (an atom)
 // and values, which CAF keeps inside the element of the mailbox. A reply is the result of a
-// handler, which CAF sends to the sender as a message; only `bank` uses request() and await(),
-// because an account has to wait. Actors that are spawned in great numbers are initialised by their
-// first message (lazy_init). The policy is the default, work stealing: with work sharing, most of
-// these workloads are slower and none is faster by more than the noise.
+// handler, which CAF sends to the sender as a message. Actors that are spawned in great numbers are
+// initialised by their first message (lazy_init). The policy is the default, work stealing: with
+// work sharing, most of these workloads are slower and none is faster by more than the noise.
 //
 // Only the first section depends on how a version of CAF sends.
 
@@ -708,19 +707,40 @@ double logistic(caf::actor_system& system, const sizes& s) {
 
 // ── bank ──────────────────────────────────────────────────────────────────────────────────────
 
+// While it waits for a reply, the account keeps all other messages. request() with await() would do
+// this by itself, but takes longer.
 class account : public actor {
  public:
   account(caf::actor_config& config, caf::actor of, std::int64_t& balance, latch& done)
       : actor(config), of_(std::move(of)), balance_(balance), done_(done) {}
 
   caf::behavior make_behavior() override {
-    return {[this](debit_tag, std::int64_t amount) { balance_ += amount; },
-            // While it waits, the account handles nothing else.
+    return {[this](debit_tag, std::int64_t amount) {
+              if (waits_) {
+                kept_.push_back({amount, nullptr, sender()});
+              } else {
+                debit(amount, sender());
+              }
+            },
             [this](std::int64_t amount, const caf::actor& to) {
-              balance_ -= amount;
-              request(to, caf::infinite, debit_tag::value, amount).await([this] {
-                tell(of_, done_tag::value);
-              });
+              if (waits_) {
+                kept_.push_back({amount, to, nullptr});
+              } else {
+                credit(amount, to);
+              }
+            },
+            [this](done_tag done) {
+              tell(of_, done);
+              waits_ = false;
+              while (!waits_ && !kept_.empty()) {
+                const kept next = std::move(kept_.front());
+                kept_.pop_front();
+                if (next.to) {
+                  credit(next.amount, next.to);
+                } else {
+                  debit(next.amount, next.from);
+                }
+              }
             },
             [this](leave_tag) {
               done_.count_down();
@@ -729,9 +749,27 @@ class account : public actor {
   }
 
  private:
+  struct kept {
+    std::int64_t amount;
+    caf::actor to;    // of a credit
+    caf::actor from;  // of a debit
+  };
+
+  void debit(std::int64_t amount, const caf::actor& from) {
+    balance_ += amount;
+    tell(from, done_tag::value);
+  }
+  void credit(std::int64_t amount, const caf::actor& to) {
+    balance_ -= amount;
+    waits_ = true;
+    tell(to, debit_tag::value, amount);
+  }
+
   const caf::actor of_;
   std::int64_t& balance_;
   latch& done_;
+  std::deque<kept> kept_;
+  bool waits_ = false;
 };
 
 class teller : public actor {
