@@ -20,6 +20,7 @@ constexpr kept_cost kept[] = {
     {"timers", 1.9, 1.5},     {"wall", 1.8, 25},         {"settings", 0.1, 1.5},
     {"scheduling", 4.8, 24},  {"ipc", 0.79, 25},         {"receivers", 0.42, 8.7},
     {"bursts", 0.44, 11},     {"crowd", 0.39, 3.9},      {"ws", 8, 240},
+    {"savina", 1.3, 80},
 };
 
 constexpr double middling_quick_s = 2;
