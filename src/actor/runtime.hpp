@@ -218,6 +218,8 @@ class runtime : public system_state {
   void start(system_options options);
   void give_back() noexcept;
   void forget_hooks() noexcept;
+  // Under mutex_: turns, messages and events of all threads, and nothing else.
+  [[nodiscard]] troupe::statistics message_counts() const;
   void expect_settled() const;
   [[nodiscard]] bool tell_all_to_stop(backlog what) noexcept;
   [[nodiscard]] bool wait_for_everybody(time_point deadline);

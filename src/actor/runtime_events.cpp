@@ -199,11 +199,9 @@ void runtime::add_activity(troupe::statistics& to, const activity& done) noexcep
   for (std::size_t i = 0; i < done.events.size(); ++i) add_events(to, i, done.events[i].value());
 }
 
-troupe::statistics runtime::statistics() const {
-  const std::lock_guard lock(mutex_);
+troupe::statistics runtime::message_counts() const {
   troupe::statistics s = past_;
   for_each_activity([&](const activity& done) { add_activity(s, done); });
-  for (const auto& each : threads_) s.own_threads += each->finished() ? 0 : 1;
   for (const foreign_counts& each : foreign_) {
     s.messages_accepted += each.accepted.load(relaxed);   // [counter]
     s.messages_handled += each.handled.load(relaxed);     // [counter]
@@ -212,6 +210,13 @@ troupe::statistics runtime::statistics() const {
       add_events(s, i, each.events[i].load(relaxed));  // [counter]
     }
   }
+  return s;
+}
+
+troupe::statistics runtime::statistics() const {
+  const std::lock_guard lock(mutex_);
+  troupe::statistics s = message_counts();
+  for (const auto& each : threads_) s.own_threads += each->finished() ? 0 : 1;
   if (static_cast<std::int64_t>(s.message_bytes_waiting) < 0) s.message_bytes_waiting = 0;
   // The counts are read one at a time, so a busy system may seem to have handled more.
   s.messages_waiting = s.messages_accepted - std::min(s.messages_accepted, s.messages_handled);
