@@ -469,6 +469,26 @@ TEST_F(rpc_application, calls_that_wait_for_their_channel_are_bounded_in_bytes) 
   EXPECT_EQ(application_->statistics().overloaded, 3U);
 }
 
+// Whether the message is a request, and of which id, is not known.
+TEST_F(rpc_application, a_message_for_which_there_is_no_memory_gets_an_error_reply) {
+  options_.limits.memory_bytes = 1'000'000;
+  options_.limits.memory_warning_bytes = 500'000;
+  start("return {rpc = {count = function(client, list) return #list end}}");
+  raw_client client = open_rpc();
+  std::string list = "1";
+  for (int i = 0; i < 20'000; ++i) list += ",{}";
+  for (int round = 1; round <= 3; ++round) {
+    client.say(R"({"id": 1, "ch": 1, "method": "count", "params": [)" + list + "]}");
+    EXPECT_THAT(client.hear(),
+                AllOf(HasSubstr("\"id\":null"), HasSubstr("-32001"), HasSubstr("memory")));
+    // The value is released, its channel is free, and the id may be used.
+    client.say(R"({"id": 1, "ch": 1, "method": "count", "params": [1, 2]})");
+    EXPECT_EQ(client.hear(), R"({"id":1,"result":2})");
+    EXPECT_EQ(application_->statistics().out_of_memory, static_cast<unsigned>(round));
+  }
+  EXPECT_EQ(application_->statistics().restarts, 0U);
+}
+
 TEST_F(rpc_application, a_method_that_exceeds_run_timeout_is_killed_with_an_error_reply) {
   options_.limits.run_timeout = std::chrono::milliseconds(20);
   start("return {rpc = {loop = function() while true do end end}}");

@@ -55,7 +55,8 @@ class instance::rpc_call final : public ending {
   }
   void answer(rpc_code code, std::string_view text) noexcept {
     const client* const to = by_.find(client_);
-    if (to == nullptr || !id) return;
+    // A notification has no id, and gets no reply. A message that could not be read may have one.
+    if (to == nullptr || (is_read && !id)) return;
     try {
       send(*to, error_message(to->rpc->as, id, code, text));
     } catch (const std::bad_alloc&) {
@@ -68,7 +69,8 @@ class instance::rpc_call final : public ending {
     if (did == delivery::accepted) by_.sent_one();
   }
 
-  std::optional<request_id> id;
+  bool is_read = false;
+  std::optional<request_id> id;      // set once it is read, if it is a request
   channel_order::ticket ticket = 0;  // 0: the call has not begun
   http::detail::window_place place;  // of its message, whose text is not kept
 
@@ -265,6 +267,7 @@ void instance::heard(const client& from, client_said&& m, channel_order::ticket 
     return 1;
   };
   if (!all.read(read, *its)) return;
+  its->is_read = true;
   struct params_end {
     tasks& of;
     ~params_end() { of.forget_read(); }
