@@ -168,21 +168,21 @@ reply of_files(const context& c, const request& asked, const mount& in) {
   return to_reply(c, response::error(404));
 }
 
-reply of_handler(const context& c, const request& asked, const handler& answer) {
-  try {
-    response r = answer(asked);
-    if (is_usable(r)) return to_reply(c, std::move(r));
-    std::fprintf(stderr, "troupe: http: the response to %s has an invalid status or header\n",
-                 std::string{asked.path()}.c_str());
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "troupe: http: the handler of %s failed: %s\n",
-                 std::string{asked.path()}.c_str(), e.what());
-  } catch (...) {
-    std::fprintf(stderr, "troupe: http: the handler of %s failed\n",
-                 std::string{asked.path()}.c_str());
-  }
+reply usable_or_failure(const context& c, std::string_view path, response&& r) {
+  if (is_usable(r)) return to_reply(c, std::move(r));
+  std::fprintf(stderr, "troupe: http: the response to %s has an invalid status or header\n",
+               std::string{path}.c_str());
   c.on.counts.handler_failures.add();
   return to_reply(c, response::error(500));
+}
+
+reply of_handler(const context& c, const request& asked, const handler& answer) {
+  try {
+    return usable_or_failure(c, asked.path(), answer(asked));
+  } catch (...) {
+    c.on.counts.handler_failures.add();
+    return to_reply(c, response_to_failure(asked.path(), std::current_exception()));
+  }
 }
 
 // ── Choosing a response ───────────────────────────────────────────────────────────────────────
@@ -225,8 +225,7 @@ std::string joined(const std::vector<std::string>& names) {
   return all;
 }
 
-std::variant<reply, upgrade, scrape> of_websocket(const context& c, request&& asked,
-                                                  const route& at, bool has_body) {
+responded of_websocket(const context& c, request&& asked, const route& at, bool has_body) {
   const auto malformed = [&](std::string_view why) {
     c.on.counts.malformed_requests.add();
     return to_reply(c, response::error(400, why));
@@ -267,9 +266,12 @@ std::variant<reply, upgrade, scrape> of_websocket(const context& c, request&& as
   return to;
 }
 
-reply of_route(const context& c, const request& asked, const route& at) {
+responded of_route(const context& c, const request& asked, const route& at) {
   const bool get = asked.method() == "GET" || asked.method() == "HEAD";
-  if (const handler* answer = at.find(asked.method())) return of_handler(c, asked, *answer);
+  if (const route_handler* by = at.find(asked.method())) {
+    if (by->call.is_coroutine()) return to_handle{by};
+    return of_handler(c, asked, by->call);
+  }
   if (at.content && get) return of_resource(c, asked, *at.content);
   if (at.session && get) return to_reply(c, websocket_required("this path serves only WebSockets"));
   return not_allowed(c, at.allowed());
@@ -291,7 +293,7 @@ reply of_unknown_host(const context& c, const request& asked) {
 
 }  // namespace
 
-const handler* reader_of_body(const server_context& on, const request_head& head) {
+const route_handler* reader_of_body(const server_context& on, const request_head& head) {
   if (!on.hosts.allows(head.asked.header("Host")) || head.form != request_head::target_form::path) {
     return nullptr;
   }
@@ -300,8 +302,7 @@ const handler* reader_of_body(const server_context& on, const request_head& head
   return at->find(head.asked.method());
 }
 
-std::variant<reply, upgrade, scrape> respond(const server_context& on, request_head& head,
-                                             bool keep_alive) {
+responded respond(const server_context& on, request_head& head, bool keep_alive) {
   request& asked = head.asked;
   const context c{.on = on,
                   .version = head.version,
@@ -323,6 +324,25 @@ std::variant<reply, upgrade, scrape> respond(const server_context& on, request_h
   }
   if (const mount* in = on.routes.find_files(asked.path())) return of_files(c, asked, *in);
   return to_reply(c, response::error(404));
+}
+
+reply respond_handled(const server_context& on, const response_form& form, bool keep_alive,
+                      std::string_view path, response&& with) {
+  const context c{
+      .on = on, .version = form.version, .keep_alive = keep_alive, .head_only = form.head_only};
+  return usable_or_failure(c, path, std::move(with));
+}
+
+response response_to_failure(std::string_view path, const std::exception_ptr& why) {
+  const std::string where{path};
+  try {
+    std::rethrow_exception(why);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "troupe: http: the handler of %s failed: %s\n", where.c_str(), e.what());
+  } catch (...) {
+    std::fprintf(stderr, "troupe: http: the handler of %s failed\n", where.c_str());
+  }
+  return response::error(500);
 }
 
 reply respond_metrics(const server_context& on, const request_head& asked, bool keep_alive,

@@ -55,7 +55,7 @@ void expect_method(std::string_view method, std::string_view path) {
 
 }  // namespace
 
-const handler* route::find(std::string_view method_name) const noexcept {
+const route_handler* route::find(std::string_view method_name) const noexcept {
   const auto named = [&](std::string_view name) {
     return std::find_if(methods.begin(), methods.end(),
                         [name](const method& m) { return m.name == name; });
@@ -85,9 +85,9 @@ route& router::at(std::string path) {
   return routes_[std::move(path)];
 }
 
-void router::add(std::string method, std::string path, handler answer) {
+void router::add(std::string method, std::string path, route_handler answer) {
   expect_method(method, path);
-  if (!answer) refuse(path, "the handler of " + method + " is empty");
+  if (!answer.call) refuse(path, "the handler of " + method + " is empty");
   route& here = at(path);
   const auto same = [&](const route::method& m) { return m.name == method; };
   if (std::any_of(here.methods.begin(), here.methods.end(), same)) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <troupe/http/server.hpp>
@@ -25,11 +27,21 @@ struct resource {
   std::string etag;
 };
 
+/// The handler of one route, with the options that matter if it is a coroutine.
+struct route_handler {
+  template <class F>
+    requires std::constructible_from<handler, F>
+  route_handler(F&& c, route_options how = {}) : call(std::forward<F>(c)), options(how) {}
+
+  handler call;
+  route_options options;
+};
+
 /// The handlers of one path. A page and the WebSocket that it opens may share a path.
 struct route {
   struct method {
     std::string name;
-    handler answer;
+    route_handler answer;
   };
 
   std::vector<method> methods;
@@ -42,7 +54,7 @@ struct route {
   std::optional<std::vector<std::string>> kept_headers;
 
   /// The handler of that method; for HEAD, that of GET. Null if there is no handler.
-  [[nodiscard]] const handler* find(std::string_view method_name) const noexcept;
+  [[nodiscard]] const route_handler* find(std::string_view method_name) const noexcept;
   /// "GET, HEAD, POST"
   [[nodiscard]] std::string allowed() const;
 };
@@ -60,7 +72,7 @@ class router {
  public:
   /// Errors: std::invalid_argument for a path, method or prefix that no request could match, and
   ///         for one that is already taken.
-  void add(std::string method, std::string path, handler answer);
+  void add(std::string method, std::string path, route_handler answer);
   void add(std::string path, resource content);
   void add(std::string path, session_factory session, websocket_options how = {});
   void add(std::string path, ref<metrics_maker> metrics);

@@ -44,6 +44,7 @@ http::options checked(http::options o) {
   positive(l.connections_per_address_max > 0, "connections_per_address_max");
   positive(l.handshake_timeout.count() > 0, "handshake_timeout");
   positive(l.request_timeout.count() > 0, "request_timeout");
+  positive(l.handler_timeout.count() > 0, "handler_timeout");
   positive(l.idle_timeout.count() > 1, "idle_timeout");
   positive(l.close_timeout.count() > 0, "close_timeout");
   positive(l.drain_timeout.count() > 0, "drain_timeout");
@@ -131,8 +132,12 @@ server::server(troupe::system& on, http::options options)
 
 server::~server() { stop(); }
 
-void server::route(std::string method, std::string path, handler answer) {
-  state_->routes().add(std::move(method), std::move(path), std::move(answer));
+void server::route(std::string method, std::string path, handler answer, route_options how) {
+  if (how.timeout && how.timeout->count() <= 0) {
+    throw std::invalid_argument("http::route_options::timeout of " + path + " must be positive");
+  }
+  state_->routes().add(std::move(method), std::move(path),
+                       detail::route_handler{std::move(answer), how});
 }
 
 void server::files(std::string prefix, const std::filesystem::path& directory) {
@@ -226,6 +231,7 @@ bool server::drain(std::chrono::milliseconds deadline) {
     state_->gate.send(detail::gate::cut{});
     state_->gate.join();
   }
+  state_->context->unfinished.join();
   state_->remove_file();
   return in_time;
 }
@@ -240,6 +246,7 @@ void server::stop() {
     state_->gate.send(detail::gate::cut{});
     state_->gate.join();
   }
+  state_->context->unfinished.join();
   state_->remove_file();
   state_->end_makers();
 }

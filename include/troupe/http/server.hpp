@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <troupe/http/figures.hpp>
+#include <troupe/http/handler.hpp>
 #include <troupe/http/options.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/http/response.hpp>
@@ -23,10 +24,6 @@
 #include <troupe/troupe.hpp>
 
 namespace troupe::http {
-
-/// Handles the requests of a route. It runs on the thread of the connection and delays all other
-/// connections of that thread, so it must not block. With several loops it runs concurrently.
-using handler = std::function<response(const request&)>;
 
 /// An HTTP/1.1 and WebSocket server. It owns the threads that serve sockets; its listener and its
 /// connections are actors of the system.
@@ -60,7 +57,9 @@ class server {
 
   /// Adds a route. `method` in capitals, `path` decoded: "GET", "/rooms". An exception of the
   /// handler is answered with 500 and counted.
-  void route(std::string method, std::string path, handler answer);
+  ///
+  /// Errors: std::invalid_argument also for a timeout that is not positive.
+  void route(std::string method, std::string path, handler answer, route_options how = {});
 
   /// Serves the files below `directory` at the paths below `prefix`, and "index.html" for a
   /// directory, with ETag, Last-Modified and conditional requests. Files outside of `directory` are
