@@ -390,7 +390,7 @@ TEST_F(configuration_file, errors_are_one_line_and_name_the_position_key_and_val
        "scheme and port, as \"admin.internal\""},
       {"admin.listen = 'unix:no/socket'",
        "t.toml:1:16: admin.listen is \"unix:no/socket\", but \"no/socket\" is not a path of a "
-       "socket, in a folder that is there"},
+       "socket, in an existing folder"},
       {"admin.ready = 'ready'",
        "t.toml:1:15: admin.ready is \"ready\"; allowed are paths as \"/metrics\"; \"\" for none"},
       {"admin.ready = '/a?b'",
