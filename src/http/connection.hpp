@@ -125,8 +125,8 @@ class basic_connection : public actor {
     handlers_.reserve_one();
     spawn_options options = without_limits(pump_);
     if (how.options.where) options.where = *how.options.where;
-    const auto made = system().spawn<request_handler>(options, self(this), number, on_, how.call,
-                                                      std::move(asked), std::move(share));
+    const auto made = system().template spawn<request_handler>(
+        options, self(this), number, on_, how.call, std::move(asked), std::move(share));
     handlers_.add(made);
     return made.send(request_handler::begin{}) == delivery::accepted;
   }
