@@ -10,8 +10,11 @@
 #include <troupe/http/figures.hpp>
 #include <troupe/http/limits.hpp>
 #include <troupe/http/options.hpp>
+#include <troupe/http/parameter.hpp>
+#include <troupe/http/problem.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/http/response.hpp>
+#include <troupe/http/routes.hpp>
 #include <troupe/http/server.hpp>
 #include <troupe/http/session.hpp>
 #include <troupe/http/statistics.hpp>
