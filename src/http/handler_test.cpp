@@ -238,6 +238,26 @@ TEST_P(http_coroutine, that_fails_is_500_and_the_connection_stays) {
   EXPECT_EQ(statistics().accepted, 1u);
 }
 
+TEST_P(http_coroutine, refuses_a_wrong_parameter_with_400_and_has_not_failed) {
+  start_with([&](http::server& s) {
+    s.get(
+        "/double/{n}",
+        [this](request r) -> task<response> {
+          const auto result = co_await it_.ask<double_it>(patience, r.path<int>("n"));
+          if (!result) throw request_error(503, "no reply");
+          co_return response::text(std::to_string(*result));
+        },
+        where());
+  });
+  raw_client c = connect();
+  EXPECT_EQ(c.get("/double/21").body, "42");
+  const answer a = c.get("/double/many");
+  EXPECT_EQ(a.status, 400u);
+  EXPECT_EQ(a.headers.at("content-type"), "application/problem+json");
+  EXPECT_THAT(a.body, HasSubstr("many"));
+  EXPECT_EQ(statistics().handler_failures, 0u);
+}
+
 TEST_P(http_coroutine, learns_that_the_actor_it_asks_has_failed) {
   start_with([&](http::server& s) {
     s.route(
@@ -290,7 +310,7 @@ TEST_P(http_coroutine, responses_to_pipelined_requests_keep_their_order) {
   }
 }
 
-// What is sent ahead while a handler waits stays in a buffer of bounded size and in the socket.
+// Requests that are sent ahead stay in a buffer of bounded size and in the socket.
 TEST_P(http_coroutine, leaves_what_a_client_sends_ahead_for_later) {
   start_with();
   raw_client c = connect();
@@ -320,7 +340,7 @@ TEST_P(http_coroutine, is_destroyed_when_its_client_disconnects) {
   EXPECT_TRUE(comes_true([&] { return statistics().connections == 0; }));
   EXPECT_EQ(statistics().handlers, 0u);
   EXPECT_EQ(statistics().handlers_cancelled, 1u);
-  it_.send(give_way{});  // too late: nobody waits
+  it_.send(give_way{});  // too late: the handler does not exist any more
   EXPECT_EQ(connect().get("/double?n=1").body, "2");
 }
 
@@ -438,7 +458,7 @@ TEST_P(http_coroutine, serves_many_clients_at_once) {
   for (raw_client& c : all) c.send("GET /waits HTTP/1.1\r\nHost: here\r\n\r\n");
   (void)log_->lines(clients);
   EXPECT_EQ(statistics().handlers, static_cast<std::uint64_t>(clients));
-  EXPECT_EQ(connect().get("/double?n=2").body, "4");  // nobody blocks a thread
+  EXPECT_EQ(connect().get("/double?n=2").body, "4");  // no handler blocks a thread
   it_.send(give_way{});
   for (raw_client& c : all) EXPECT_EQ(c.read_answer().body, "7");
 }

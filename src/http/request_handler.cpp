@@ -3,6 +3,8 @@
 #include "request_handler.hpp"
 
 #include <exception>
+#include <string>
+#include <utility>
 
 #include "respond.hpp"
 
@@ -14,8 +16,9 @@ task<> request_handler::on(begin) {
   try {
     result.with = co_await how_.start(std::move(asked_));
   } catch (...) {
-    result.with = response_to_failure(path, std::current_exception());
-    result.failed = true;
+    auto [with, failed] = result_of_exception(path, std::current_exception());
+    result.with = std::move(with);
+    result.failed = failed;
   }
   to_.send(std::move(result));
   self(this).stop_now();

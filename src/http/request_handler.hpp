@@ -20,14 +20,14 @@ struct server_context;
 struct handled {
   std::uint64_t number = 0;  // that of the request
   response with;
-  bool failed = false;  // `with` says that an exception has left the handler
+  bool failed = false;  // an exception has left the handler
 };
 
-/// Runs the coroutine that handles one request. Whoever stops it at once cancels what the coroutine
-/// waits for: its frame and its local objects are destroyed.
+/// Runs the coroutine that handles one request. If this actor is stopped at once, the coroutine is
+/// destroyed with its local objects, and its waits are cancelled.
 ///
-/// A connection does not run coroutines itself, because it has to act on time-outs and on the end of
-/// the client while a handler waits, even if the handler is suspended at a full mailbox.
+/// A connection does not run coroutines itself: while a handler waits, it has to act on time-outs
+/// and on the end of the client, even if the handler is suspended at a full mailbox.
 ///
 /// Threads:   where the route says; otherwise those of the connection.
 /// Invariant: sends at most one response, and then terminates. The request, its share of the memory

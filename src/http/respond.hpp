@@ -70,9 +70,15 @@ struct response_form {
 [[nodiscard]] reply respond_handled(const server_context& on, const response_form& form,
                                     bool keep_alive, std::string_view path, response&& with);
 
-/// The response to an exception that has left the handler of `path`, which it logs. It is not
-/// counted.
-[[nodiscard]] response response_to_failure(std::string_view path, const std::exception_ptr& why);
+/// The result of a handler.
+struct handler_result {
+  response with;
+  bool failed = false;
+};
+/// The response to an exception that has left the handler of `path`. A request_error has its own
+/// response; everything else is a failure, which is logged, and is still to be counted.
+[[nodiscard]] handler_result result_of_exception(std::string_view path,
+                                                 const std::exception_ptr& thrown);
 
 /// The response to a request for which respond() returned a scrape. `text` is not null.
 [[nodiscard]] reply respond_metrics(const server_context& on, const request_head& asked,

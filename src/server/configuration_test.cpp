@@ -470,6 +470,8 @@ TEST_F(configuration_file, errors_are_one_line_and_name_the_position_key_and_val
        "t.toml:3:15: applications.one.files_route is given, but applications.one.files is not"},
       {one + "route = 'one'",
        "t.toml:3:9: applications.one.route is \"one\"; allowed are paths as \"/echo\""},
+      {one + "route = '/{room}'",
+       "t.toml:3:9: applications.one.route is \"/{room}\"; allowed are paths as \"/echo\""},
       {one + "key = 'room'",
        "t.toml:3:7: applications.one.key is \"room\"; allowed are \"\", \"path\", \"query:NAME\", "
        "\"header:NAME\""},

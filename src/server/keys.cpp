@@ -40,8 +40,9 @@ bool is_address(std::string_view text) {
 }
 
 bool is_route(std::string_view text) {
-  return text.starts_with('/') && std::all_of(text.begin(), text.end(), [](char c) {
-           return c > ' ' && c < 0x7f && c != '?' && c != '#' && c != '%';
+  constexpr std::string_view refused = "?#%{}*";
+  return text.starts_with('/') && std::all_of(text.begin(), text.end(), [&](char c) {
+           return c > ' ' && c < 0x7f && refused.find(c) == std::string_view::npos;
          });
 }
 

@@ -10,6 +10,7 @@
 
 #include <troupe/actor/placement.hpp>
 #include <troupe/actor/task.hpp>
+#include <troupe/http/problem.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/http/response.hpp>
 

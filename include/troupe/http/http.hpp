@@ -8,10 +8,14 @@
 #include <troupe/http/client_options.hpp>
 #include <troupe/http/fetch.hpp>
 #include <troupe/http/figures.hpp>
+#include <troupe/http/handler.hpp>
 #include <troupe/http/limits.hpp>
 #include <troupe/http/options.hpp>
+#include <troupe/http/parameter.hpp>
+#include <troupe/http/problem.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/http/response.hpp>
+#include <troupe/http/routes.hpp>
 #include <troupe/http/server.hpp>
 #include <troupe/http/session.hpp>
 #include <troupe/http/statistics.hpp>
