@@ -9,6 +9,7 @@
 #include <troupe/http/fetch.hpp>
 #include <troupe/http/figures.hpp>
 #include <troupe/http/handler.hpp>
+#include <troupe/http/json.hpp>
 #include <troupe/http/limits.hpp>
 #include <troupe/http/options.hpp>
 #include <troupe/http/parameter.hpp>

@@ -28,7 +28,7 @@ class request_error : public std::runtime_error {
   [[nodiscard]] const std::string& title() const noexcept { return title_; }
 
   /// The problem() with these parts.
-  [[nodiscard]] response to_response() const;
+  [[nodiscard]] virtual response to_response() const;
 
  private:
   unsigned status_;

@@ -82,6 +82,12 @@ class request {
   [[nodiscard]] bool has_header(std::string_view name) const noexcept;
 
   [[nodiscard]] const std::string& body() const noexcept { return body_; }
+  /// Reads the body as JSON, as from_json() does. Include <troupe/http/json.hpp>.
+  ///
+  /// Errors: request_error with status 415 if Content-Type is not one of JSON; invalid_json, with
+  ///         status 400, which lists what is wrong. The server responds with them.
+  template <class T>
+  [[nodiscard]] T json() const;
   /// The client's address, without the port: "127.0.0.1". It is the address that the connection
   /// came from, or the one that a trusted proxy names (http::options::trusted_proxies).
   [[nodiscard]] std::string_view peer() const noexcept { return view(peer_); }
