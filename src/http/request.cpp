@@ -7,6 +7,7 @@
 
 #include <troupe/http/problem.hpp>
 
+#include "cookie.hpp"
 #include "path_segments.hpp"
 #include "request_access.hpp"
 #include "route_pattern.hpp"
@@ -109,6 +110,14 @@ std::string_view request::header(std::string_view name) const noexcept {
 }
 
 bool request::has_header(std::string_view name) const noexcept { return find(name) != nullptr; }
+
+std::optional<std::string_view> request::cookie(std::string_view name) const noexcept {
+  std::optional<std::string_view> value;
+  detail::request_access::for_each_line(*this, "Cookie", [&](std::string_view line) {
+    if (!value) value = detail::find_cookie(line, name);
+  });
+  return value;
+}
 
 namespace detail {
 

@@ -6,6 +6,7 @@
 #include <troupe/http/access.hpp>
 #include <troupe/http/client.hpp>
 #include <troupe/http/client_options.hpp>
+#include <troupe/http/cookie.hpp>
 #include <troupe/http/fetch.hpp>
 #include <troupe/http/figures.hpp>
 #include <troupe/http/handler.hpp>

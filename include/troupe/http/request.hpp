@@ -80,6 +80,10 @@ class request {
   /// The value of the first header of this name, ignoring case; "" if there is no such header.
   [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
   [[nodiscard]] bool has_header(std::string_view name) const noexcept;
+  /// Returns the value of the first cookie of this name, as it was sent; nothing if there is no
+  /// such cookie. Pairs that are not as RFC 6265 defines them are skipped. Other hosts of the
+  /// domain may have set it, unless its name begins with "__Host-". See set_cookie.
+  [[nodiscard]] std::optional<std::string_view> cookie(std::string_view name) const noexcept;
 
   [[nodiscard]] const std::string& body() const noexcept { return body_; }
   /// Reads the body as JSON, as from_json() does. Include <troupe/http/json.hpp>.
