@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "middleware_chain.hpp"
 #include "text.hpp"
 
 namespace troupe::http::detail {
@@ -149,6 +150,11 @@ route& router::at(route_pattern&& pattern) {
 }
 
 void router::add(std::string method, std::string path, route_handler answer) {
+  if (answer.call) answer.call = wrapped(around_, answer.call);
+  add_alone(std::move(method), std::move(path), std::move(answer));
+}
+
+void router::add_alone(std::string method, std::string path, route_handler answer) {
   expect_method(method, path);
   if (!answer.call) refuse_route(path, "the handler of " + method + " is empty");
   if (const auto timeout = answer.options.timeout; timeout && timeout->count() <= 0) {
@@ -249,7 +255,9 @@ void router::add_all(std::string_view prefix, const router& of, const binding& b
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const route& each = of.routes_[i];
     route& here = at(std::move(patterns[i]));
-    here.methods.insert(here.methods.end(), each.methods.begin(), each.methods.end());
+    for (const route::method& m : each.methods) {
+      here.methods.push_back({m.name, {wrapped(around_, m.answer.call), m.answer.options}});
+    }
     if (each.content) here.content = each.content;
     if (!each.has_session()) continue;
     if (bind) {

@@ -95,11 +95,16 @@ class router {
   /// Errors: std::invalid_argument for a path, method or prefix that no request could match, and
   ///         for one that is already taken. Then nothing has changed.
   void add(std::string method, std::string path, route_handler answer);
+  /// Without the middleware.
+  void add_alone(std::string method, std::string path, route_handler answer);
   void add(std::string path, resource content);
   void add(std::string path, session_factory session, websocket_options how = {});
   void add(std::string path, session_maker session, websocket_options how = {});
   void add(std::string path, ref<metrics_maker> metrics);
   void add_files(std::string prefix, const std::filesystem::path& directory);
+
+  /// Puts middleware around all handlers that are added afterwards.
+  void use(middleware around) { around_.push_back(std::move(around)); }
 
   /// Throws the exception of add() if metrics at this path are not possible.
   void expect_free_for_metrics(std::string_view path) const;
@@ -131,6 +136,7 @@ class router {
                    websocket_options&& how);
   void insert_files(route_pattern&& prefix, std::shared_ptr<const file_root> root);
 
+  std::vector<middleware> around_;
   std::deque<route> routes_;
   std::deque<mount> mounts_;
   text_index literals_;                         // routes without parameters

@@ -44,6 +44,8 @@ void routes::route(std::string method, std::string path, handler answer, route_o
   router_->add(std::move(method), std::move(path), {std::move(answer), how});
 }
 
+void routes::use(middleware around) { router_->use(std::move(around)); }
+
 void routes::files(std::string prefix, const std::filesystem::path& directory) {
   router_->add_files(std::move(prefix), directory);
 }

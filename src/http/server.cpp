@@ -124,6 +124,8 @@ void server::route(std::string method, std::string path, handler answer, route_o
   state_->routes().add(std::move(method), std::move(path), {std::move(answer), how});
 }
 
+void server::use(middleware around) { state_->routes().use(std::move(around)); }
+
 void server::files(std::string prefix, const std::filesystem::path& directory) {
   state_->routes().add_files(std::move(prefix), directory);
 }
@@ -182,13 +184,14 @@ void server::health_of(const server& other, std::string path) {
 }
 
 void server::add_health(std::string path, const state& of) {
-  route("GET", std::move(path),
-        [other = std::weak_ptr<const detail::server_context>(of.context)](const request&) {
-          const auto context = other.lock();
-          // [draining] relaxed: a health check may learn of it a moment later.
-          const bool draining = !context || context->draining.load(relaxed);
-          return draining ? response::text("draining\n", 503) : response::text("ok\n");
-        });
+  state_->routes().add_alone(
+      "GET", std::move(path),
+      [other = std::weak_ptr<const detail::server_context>(of.context)](const request&) {
+        const auto context = other.lock();
+        // [draining] relaxed: a health check may learn of it a moment later.
+        const bool draining = !context || context->draining.load(relaxed);
+        return draining ? response::text("draining\n", 503) : response::text("ok\n");
+      });
 }
 
 void server::start() {

@@ -12,6 +12,7 @@
 #include <troupe/http/handler.hpp>
 #include <troupe/http/json.hpp>
 #include <troupe/http/limits.hpp>
+#include <troupe/http/middleware.hpp>
 #include <troupe/http/options.hpp>
 #include <troupe/http/parameter.hpp>
 #include <troupe/http/problem.hpp>

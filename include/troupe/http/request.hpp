@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <any>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -92,6 +94,24 @@ class request {
   ///         status 400, which lists what is wrong. The server responds with them.
   template <class T>
   [[nodiscard]] T json() const;
+  /// Attaches a value for handlers and middleware that get the request afterwards. A value of the
+  /// same type is replaced.
+  template <std::copy_constructible T>
+  void attach(T value) {
+    for (std::any& each : attached_) {
+      if (each.type() == typeid(T)) return void(each = std::move(value));
+    }
+    attached_.emplace_back(std::move(value));
+  }
+  /// Returns the attached value of this type; null if there is none.
+  template <class T>
+  [[nodiscard]] const T* attached() const noexcept {
+    for (const std::any& each : attached_) {
+      if (const T* const value = std::any_cast<T>(&each)) return value;
+    }
+    return nullptr;
+  }
+
   /// The client's address, without the port: "127.0.0.1". It is the address that the connection
   /// came from, or the one that a trusted proxy names (http::options::trusted_proxies).
   [[nodiscard]] std::string_view peer() const noexcept { return view(peer_); }
@@ -129,6 +149,7 @@ class request {
   slice query_;
   slice peer_;
   bool secure_ = false;
+  std::vector<std::any> attached_;
   std::shared_ptr<const detail::route_pattern> pattern_;  // null: without parameters
 };
 

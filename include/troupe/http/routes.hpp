@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <troupe/http/handler.hpp>
+#include <troupe/http/middleware.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/http/response.hpp>
 #include <troupe/http/session.hpp>
@@ -88,6 +89,12 @@ class routes {
     add_websocket(std::move(path), std::move(options),
                   detail::make_sessions<Session>(std::move(how), std::move(args)...));
   }
+
+  /// Adds middleware around the handlers of all routes that are added or mounted afterwards. The
+  /// first one is the outermost. It does not apply to files, resources, WebSockets, metrics and
+  /// health checks, nor to responses that no handler makes, such as 404. A plain function with
+  /// middleware around it runs like a coroutine: in an actor for each request.
+  void use(middleware around);
 
   /// Adds all routes of another set below a prefix. As server::mount().
   void mount(std::string_view prefix, const routes& of);

@@ -13,6 +13,7 @@
 
 #include <troupe/http/figures.hpp>
 #include <troupe/http/handler.hpp>
+#include <troupe/http/middleware.hpp>
 #include <troupe/http/options.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/http/response.hpp>
@@ -85,6 +86,12 @@ class server {
   void del(std::string path, handler answer, route_options how = {}) {
     route("DELETE", std::move(path), std::move(answer), how);
   }
+
+  /// Adds middleware around the handlers of all routes that are added or mounted afterwards. The
+  /// first one is the outermost. It does not apply to files, resources, WebSockets, metrics and
+  /// health checks, nor to responses that no handler makes, such as 404. A plain function with
+  /// middleware around it runs like a coroutine: in an actor for each request.
+  void use(middleware around);
 
   /// Adds all routes of a set below a prefix, for example "/api/v1". They can read its parameters.
   /// The route "/" of the set gets the path of the prefix itself.
