@@ -54,6 +54,7 @@
 #include <troupe/message/address.hpp>
 #include <troupe/message/handler.hpp>
 #include <troupe/message/limits.hpp>
+#include <troupe/message/message_or_request.hpp>
 #include <troupe/message/owned_bytes.hpp>
 #include <troupe/message/priority.hpp>
 #include <troupe/message/type_name.hpp>

@@ -173,9 +173,17 @@ void control_block::look_at_the_time() {
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
+// A wait that the search for cycles may follow is a wait for the worker that a router chooses. This
+// is decided once: the request is then sent to the worker itself.
+static control_block& asked_behind(control_block& to, const request& question) noexcept {
+  control_block* const chosen = to.routed(question);
+  return chosen != nullptr ? *chosen : to;
+}
+
 ask_future_base::ask_future_base(control_block& to, request& question, duration timeout)
     : to_(to.where()) {
   const turn_context& here = this_turn();
+  control_block* asked = &to;
   try {
     if (here.coroutine != nullptr && here.constructors == 0) {
       me_ = here.running;
@@ -183,20 +191,25 @@ ask_future_base::ask_future_base(control_block& to, request& question, duration 
       at_ = table != nullptr && table->hurries_with(timeout) ? table->add_to_begin(*this, timeout)
                                                              : begin_waiting(*me_, *this, timeout);
       question.from = answers_to(*me_, at_);
-      if (here.coroutine->followed) [[unlikely]]
+      if (here.coroutine->followed) [[unlikely]] {
         number_ = question.from.number = request_cycles::next_number();
+        asked = &asked_behind(to, question);
+        to_ = asked->where();
+      }
     } else {
       if (timeout != no_timeout) deadline_ = later(clock::now(), timeout);
       slot_ = &answer_slot::make(to.home());
       question.from.slot = slot_;
       question.from.place = asker::in_a_slot;
+      asked = &asked_behind(to, question);
+      to_ = asked->where();
     }
   } catch (...) {
     question.how->discard(question);  // the request has not been made
     throw;
   }
   const no_answer_scope as(ask_error::refused);
-  to.send(question);
+  asked->send(question);
 }
 
 ask_future_base::ask_future_base(ask_future_base&& other) noexcept
