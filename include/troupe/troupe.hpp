@@ -14,6 +14,7 @@
 #include <troupe/actor/ask_result.hpp>
 #include <troupe/actor/blocking.hpp>
 #include <troupe/actor/budget.hpp>
+#include <troupe/actor/callback.hpp>
 #include <troupe/actor/dispatcher.hpp>
 #include <troupe/actor/end_of.hpp>
 #include <troupe/actor/events.hpp>
