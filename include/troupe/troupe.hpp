@@ -13,6 +13,7 @@
 #include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/ask_result.hpp>
 #include <troupe/actor/blocking.hpp>
+#include <troupe/actor/blocking_pool.hpp>
 #include <troupe/actor/budget.hpp>
 #include <troupe/actor/callback.hpp>
 #include <troupe/actor/dispatcher.hpp>
