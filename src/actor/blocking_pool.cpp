@@ -254,7 +254,8 @@ void blocking_queue::ends(blocking_thread& one) noexcept {
 }
 
 bool blocking_queue::leave(blocking_job& job) noexcept {
-  calls own;  // destroyed without the lock
+  if (home.is_forked()) return false;  // another thread may hold the mutex forever
+  calls own;                           // destroyed without the lock
   const std::lock_guard lock(mutex_);
   switch (job.now) {
     case blocking_job::state::waits:
@@ -274,6 +275,7 @@ bool blocking_queue::leave(blocking_job& job) noexcept {
 }
 
 void blocking_queue::close() noexcept {
+  if (home.is_forked()) return;  // its threads are the parent's
   calls left;
   std::vector<ref<blocking_thread>> threads;
   {
@@ -297,6 +299,7 @@ std::string blocking_queue::why_refused() const {
 }
 
 blocking_pool_statistics blocking_queue::statistics() const {
+  home.check_threads("statistics are not available");
   const std::lock_guard lock(mutex_);
   blocking_pool_statistics now = counts_;
   now.name = options_.name;
