@@ -30,7 +30,7 @@ std::string described(const blocking_result<T>& got) {
   return got ? "value" : got.message();
 }
 
-// Blocks the threads of a pool until the test goes on.
+// Blocks a thread of a pool until the test opens it.
 struct gate {
   event begun;
   event opens;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GCC 12 destroys a lambda with captures twice if it is created within a co_await: the function that
-// begins an operation refers to what it needs, or has a name.
+// GCC 12 destroys a lambda with captures twice if it is created within a co_await: the function
+// that begins an operation refers to what it needs, or has a name.
 // expect-error: name_the_function_first
 #include <chrono>
 #include <string>

@@ -57,7 +57,7 @@ class runtime;
 template <class T>
 using stored_value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-/// What a call has given: a value, or an exception.
+/// The outcome of a call: a value, or an exception.
 template <class T>
 class call_outcome {
  public:
@@ -70,8 +70,8 @@ class call_outcome {
 
 /// One call, from run() until nothing uses it any more.
 ///
-/// Threads: call() and deliver() on a thread of the pool; drop() by the caller of run(). The members
-///          that are not constant are guarded by the mutex of the queue.
+/// Threads: call() and deliver() on a thread of the pool; drop() there or by the caller of run().
+///          The mutex of the queue guards the members that are not constant.
 class blocking_job {
  public:
   explicit blocking_job(const dispatch& what) noexcept : record(what) {}
@@ -219,7 +219,7 @@ class [[nodiscard]] blocking_result {
                    "has_value() first");
     return error_;
   }
-  /// Returns the exception of the function; null if there is none.
+  /// Returns the exception of the function, or null.
   [[nodiscard]] const std::exception_ptr& exception() const noexcept { return thrown_; }
 
   /// Returns the error as text, with the text of the exception: "failed: no such table". Empty if
@@ -343,8 +343,8 @@ class blocking_pool {
 
   /// Runs a function on a thread of the pool. It is called without arguments, at most once, and is
   /// destroyed before the result arrives. It must own what it uses, or keep alive what it refers
-  /// to: it may run for longer than the caller waits. The time-out includes the time in the queue; a
-  /// call whose time is over does not begin.
+  /// to: it may run for longer than the caller waits. The time-out includes the time in the queue.
+  /// A call whose time is over does not begin.
   ///
   /// Threads: any. In a handler, co_await the result.
   /// Errors:  in the result: see blocking_result. Throws std::bad_alloc and what copying or moving

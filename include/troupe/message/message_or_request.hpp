@@ -7,7 +7,7 @@
 
 #include <troupe/message/handler.hpp>
 
-// What a recipient lists: messages, and requests with the type of their reply.
+// The items that a recipient lists: messages, and requests with the type of their reply.
 
 namespace troupe {
 
@@ -75,7 +75,7 @@ consteval bool is_request_of() {
   }
 }
 
-/// The request in a list that is asked with M; `type` is void if there is none.
+/// The request in a list that is asked with M; `type` is void if the list has no such request.
 template <class M, class... Items>
 struct request_in_list {
   using type = void;
