@@ -346,6 +346,9 @@ class blocking_pool {
   /// to: it may run for longer than the caller waits. The time-out includes the time in the queue.
   /// A call whose time is over does not begin.
   ///
+  /// A function should not wait for another call of the same pool: with all threads in such
+  /// functions, none of the calls that they wait for begins.
+  ///
   /// Threads: any. In a handler, co_await the result.
   /// Errors:  in the result: see blocking_result. Throws std::bad_alloc and what copying or moving
   ///          the function throws, with nothing called.
