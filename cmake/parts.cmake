@@ -33,11 +33,14 @@ endfunction()
 # Creates the library troupe::<part>, and the tests and benchmarks of its layers.
 #
 #   troupe_add_part(<part> LAYERS <layer>... [UMBRELLA <header>] [PUBLIC <library>...]
-#                   [PRIVATE <library>...] [DEFINITIONS <definition>...] [PRECOMPILED <header>...])
+#                   [PRIVATE <library>...] [DEFINITIONS <definition>...] [PRECOMPILED <header>...]
+#                   [ALONE <file>...] [UNGROUPED])
 #
 # DEFINITIONS also apply to users of the part. Files must include PRECOMPILED headers all the same.
+# ALONE: the names of files that are never compiled in a group; see unity.cmake. UNGROUPED: no file
+# is.
 function(troupe_add_part part)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "UMBRELLA" "LAYERS;PUBLIC;PRIVATE;DEFINITIONS;PRECOMPILED")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNGROUPED" "UMBRELLA" "LAYERS;PUBLIC;PRIVATE;DEFINITIONS;PRECOMPILED;ALONE")
   set(sources)
   set(headers)
   if(arg_UMBRELLA)
@@ -53,6 +56,9 @@ function(troupe_add_part part)
   endforeach()
 
   set(library troupe_${part})
+  if(NOT arg_UNGROUPED)
+    troupe_group_sources(sources ${library} ${arg_ALONE})
+  endif()
   add_library(${library} ${sources})
   add_library(troupe::${part} ALIAS ${library})
   set_target_properties(${library} PROPERTIES EXPORT_NAME ${part})

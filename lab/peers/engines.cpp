@@ -189,7 +189,8 @@ prepared_engine prepare_pekko(const engine_folders& where) {
       .settings =
           in_one_line(start) +
           "; classic actors, a fork-join dispatcher of {workers}, "
-          "SingleConsumerOnlyUnboundedMailbox; ask with a time-out; idle after a collection"};
+          "SingleConsumerOnlyUnboundedMailbox; ask with a time-out; idle is measured after a "
+          "garbage collection"};
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ void print_notes(std::ostream& out, const attendance& all, const measurements& f
   out << '\n';
   for (const participant& who : all.present) {
     out << who.name << ": " << who.version;
-    if (!who.newer.empty()) out << ", older than " << who.newer;
+    if (!who.newer.empty()) out << " (current version: " << who.newer << ')';
     out << "; " << who.settings << '\n';
   }
   for (const auto& [name, why] : all.absent) out << name << " is left out: " << why << '\n';

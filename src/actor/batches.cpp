@@ -24,6 +24,13 @@ envelope* followers::take(std::size_t most) noexcept {
 
 void followers::count() noexcept { this_turn().running->handled_too(how_, counts_, all_done_); }
 
+inline envelope& control_block::pop_next() noexcept {
+  envelope& message = inbox().pop_ready();
+  if (has_examined()) [[unlikely]]
+    took_examined(message, rules().units(message.how->charge(message), message.how->weight));
+  return message;
+}
+
 // Only takes what the turn has already taken from the mailbox. For newer messages, and for urgent
 // ones, the turn looks first.
 inline envelope* control_block::next_of(const dispatch& how) noexcept {
@@ -31,10 +38,10 @@ inline envelope* control_block::next_of(const dispatch& how) noexcept {
   if ((now & ~high_sorted) != 0) return nullptr;
   if (inbox().has_ready()) {
     const envelope& next = inbox().first_ready();
-    if (next.how == &how) return &inbox().pop_ready();
-    if (is_marked_as(next, how)) return &unmarked(inbox().pop_ready());
+    if (next.how == &how) return &pop_next();
+    if (is_marked_as(next, how)) return &unmarked(pop_next());
     if (!is_ring_token(next)) return nullptr;
-    envelope& token = inbox().pop_ready();
+    envelope& token = pop_next();
     envelope* const message = drop_ring::of(token).take_if(token, how);
     if (message != nullptr) return &unmarked(*message);
     inbox().put_in_front(token, token);

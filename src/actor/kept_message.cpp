@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kept_message.hpp"
 
+#include <algorithm>
 #include <new>
+#include <utility>
 
 #include <troupe/detail/memory/pool.hpp>
 
@@ -110,8 +112,35 @@ bool control_block::keeps_any() const noexcept {
 void control_block::handle_kept_again() noexcept {
   side_block* const its = side_if_any();
   if (its == nullptr || its->kept == nullptr) return;
+  // No message that is stashed has to be handled at once.
+  if (has_examined()) its->examined_units += its->kept_units;
   its->kept_units = 0;
   inbox().put_in_front(*std::exchange(its->kept, nullptr), *std::exchange(its->kept_last, nullptr));
+}
+
+// They are older than everything else on the reader's list, and newer than what is stashed.
+void control_block::put_examined_aside(side_block& its) noexcept {
+  envelope& last = *its.examined_last;
+  envelope* const rest = std::exchange(last.next, nullptr);
+  envelope* const first = inbox().exchange_ready(rest);
+  (its.kept_last != nullptr ? its.kept_last->next : its.kept) = first;
+  its.kept_last = &last;
+  its.kept_units += its.examined_units;
+  forget_examined(its);
+}
+
+// Called for each message that is taken from the reader's list while has_examined().
+void control_block::took_examined(const envelope& message, std::size_t units) noexcept {
+  side_block& its = *side_if_any();
+  // A message's weight may have changed in transit.
+  its.examined_units -= std::min(its.examined_units, static_cast<std::uint32_t>(units));
+  if (&message == its.examined_last) forget_examined(its);
+}
+
+void control_block::forget_examined(side_block& its) noexcept {
+  its.examined_last = nullptr;
+  its.examined_units = 0;
+  phase_.fetch_and(~examined, relaxed);  // [phase] accessed only by the turn
 }
 
 }  // namespace troupe::detail

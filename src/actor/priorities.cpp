@@ -64,7 +64,10 @@ void control_block::sort_waiting(bool with_pushed, activity& mine) noexcept {
   // A sender that found the actor idle put its message there.
   const std::uint32_t before = inbox().has_one_ready() ? 1 : 0;
   // Later, only stashed messages are on the reader's list: they are older than everything sorted.
-  if ((now & high_sorted) == 0) sorted.add(inbox().exchange_ready(nullptr));
+  if ((now & high_sorted) == 0) {
+    if (has_examined()) forget_examined(*its);
+    sorted.add(inbox().exchange_ready(nullptr));
+  }
   if (with_pushed) {
     // [high] acquire: messages that were pushed before the flag was set are found below.
     urgent_.fetch_and(static_cast<std::uint8_t>(~high_pushed), acquire);
@@ -110,6 +113,7 @@ control_block::urgent control_block::look_at_urgent(std::size_t most, bool may_r
 void control_block::put_all_back() noexcept {
   side_block* const its = side_if_any();
   if (its == nullptr) return;
+  if (has_examined()) forget_examined(*its);
   envelope* list = inbox().exchange_ready(nullptr);
   envelope** end = &list;
   while (*end != nullptr) end = &(*end)->next;

@@ -64,7 +64,12 @@ struct side_block {
   envelope* kept = nullptr;           // stashed messages, oldest first
   envelope* kept_last = nullptr;
   std::uint32_t kept_units = 0;  // the units that they count for in the mailbox
-  sorted_messages sorted;        // taken out of the mailbox when high-priority ones came
+  // The last one of the messages at the front of the reader's list that were stashed for an
+  // exclusive handler; null: there are no such messages. They need not be handled at once, so the
+  // next exclusive handler stashes them together, without examining them again.
+  envelope* examined_last = nullptr;
+  std::uint32_t examined_units = 0;  // the units that they count for in the mailbox
+  sorted_messages sorted;            // taken out of the mailbox when high-priority ones came
 
   // For a supervised actor. The factory of its incarnations belongs to the turn and is destroyed
   // after the last one, because it contains user code.

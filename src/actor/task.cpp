@@ -139,15 +139,22 @@ void destroy_handlers(side_block& of) noexcept {
 }
 
 void control_block::begin_exclusive(handler_frame& handler) noexcept {
-  side_if_any()->exclusive = &handler;
+  side_block& its = *side_if_any();
+  its.exclusive = &handler;
   phase_.fetch_or(exclusive, relaxed);  // [phase] accessed only by the turn
+  if (has_examined()) put_examined_aside(its);
   this_turn().after |= after::exclusive;
 }
 
 void control_block::end_exclusive() noexcept {
-  side_if_any()->exclusive = nullptr;
+  side_block& its = *side_if_any();
+  its.exclusive = nullptr;
   phase_.fetch_and(~exclusive, relaxed);  // [phase] accessed only by the turn
-  handle_kept_again();
+  if (its.kept != nullptr) {
+    its.examined_last = its.kept_last;
+    phase_.fetch_or(examined, relaxed);  // [phase] accessed only by the turn
+    handle_kept_again();
+  }
   this_turn().after |= after::exclusive;
 }
 

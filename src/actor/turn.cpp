@@ -220,6 +220,7 @@ turn_result control_block::run_turn(activity& mine, std::size_t most, bool may_r
 turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refill) noexcept {
   turn_context& here = this_turn();
   bool is_exclusive = false;
+  bool is_special = false;  // it is exclusive, or begins with examined messages
   // [phase] relaxed: this part of the word is accessed only by the turn.
   if (const std::uint32_t now = phase_.load(relaxed) & ~waited_for;
       now != static_cast<std::uint32_t>(phase::running)) [[unlikely]] {
@@ -238,6 +239,7 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
       if (pauses_now(here)) return turn_result::resting;
     }
     is_exclusive = has_exclusive();
+    is_special = is_exclusive || has_examined();
   }
   const sending_rules& bounds = rules();
   // The message that found the actor idle is not handled alone if others have arrived after it.
@@ -290,10 +292,16 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
     const dispatch& how = *message.how;
     const std::size_t charge = how.charge(message);
     --most;
-    if (is_exclusive && !how.at_once) [[unlikely]] {
-      put_aside(message);
-      side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));
-      continue;
+    if (is_special) [[unlikely]] {
+      const std::size_t units = bounds.units(charge, how.weight);
+      if (!is_exclusive) {
+        took_examined(message, units);
+        is_special = has_examined();
+      } else if (!how.at_once) {
+        put_aside(message);
+        side_if_any()->kept_units += static_cast<std::uint32_t>(units);
+        continue;
+      }
     }
     ++handled;
     bytes += charge;
@@ -312,6 +320,7 @@ turn_result control_block::go_on(activity& mine, std::size_t most, bool may_refi
       handled = so_far.handled;
       bytes = so_far.bytes;
       is_exclusive = has_exclusive();
+      is_special = is_exclusive || has_examined();
     } else if (inbox().handled(bounds.units(charge, how.weight), bounds.quantum)) [[unlikely]] {
       // The system's account of bytes must not lag behind the mailbox by more than this, or the
       // memory budget would refuse messages although their predecessors have been freed.

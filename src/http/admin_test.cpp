@@ -189,7 +189,7 @@ TEST_F(making_metrics, supports_head_and_names_the_allowed_methods) {
   c.send("POST /metrics HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n");
   const answer wrong = c.read_answer();
   EXPECT_EQ(wrong.status, 405u);
-  EXPECT_EQ(wrong.headers.at("allow"), "GET, HEAD");
+  EXPECT_EQ(wrong.headers.at("allow"), "GET, HEAD, OPTIONS");
 }
 
 using metrics_limits = served;

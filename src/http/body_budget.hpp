@@ -42,8 +42,10 @@ class body_budget {
 class body_share {
  public:
   explicit body_share(body_budget& of) noexcept : of_(&of) {}
-  body_share(const body_share&) = delete;
-  body_share& operator=(const body_share&) = delete;
+  /// The other one has nothing afterwards, and can be used again.
+  body_share(body_share&& other) noexcept
+      : of_(other.of_), bytes_(std::exchange(other.bytes_, 0)) {}
+  body_share& operator=(body_share&&) = delete;
   ~body_share() { clear(); }
 
   [[nodiscard]] bool grow(std::size_t by) noexcept {

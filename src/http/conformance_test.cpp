@@ -342,6 +342,26 @@ TEST_F(conformance, options_for_the_whole_server_lists_the_methods) {
   EXPECT_EQ(status("GET * HTTP/1.1\r\nHost: here\r\n\r\n"), 400u);
 }
 
+TEST_F(conformance, a_405_response_and_options_name_the_methods_of_the_resource) {
+  const std::vector<std::pair<std::string, std::string>> all{{"/hello", "GET, HEAD, OPTIONS"},
+                                                             {"/echo", "OPTIONS, POST"},
+                                                             {"/page", "GET, HEAD, OPTIONS"},
+                                                             {"/chat", "GET, OPTIONS"}};
+  for (const auto& [path, allowed] : all) {
+    raw_client c = connect();
+    c.send("DELETE " + path + " HTTP/1.1\r\nHost: here\r\n\r\n");
+    const answer wrong = c.read_answer();
+    EXPECT_EQ(wrong.status, 405u) << path;
+    EXPECT_EQ(wrong.headers.at("allow"), allowed);
+    c.send("OPTIONS " + path + " HTTP/1.1\r\nHost: here\r\n\r\n");
+    const answer options = c.read_answer();
+    EXPECT_EQ(options.status, 204u) << path;
+    EXPECT_EQ(options.headers.at("allow"), allowed);
+    EXPECT_EQ(options.headers.count("content-length"), 0u) << "RFC 9110, 8.6";
+  }
+  EXPECT_EQ(status("OPTIONS /nowhere HTTP/1.1\r\nHost: here\r\n\r\n"), 404u);
+}
+
 TEST_F(conformance, a_target_is_ascii_without_a_fragment) {
   for (const char* target : {"/hello#x", "/hello?a#b", "/hel\xc3\xa4", "/hello?\xff", "/hel\tlo",
                              "#", "http://here/hello#x", "/hel\x7flo"}) {

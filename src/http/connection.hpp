@@ -17,15 +17,23 @@
 #include "client_address.hpp"
 #include "http_stage.hpp"
 #include "metrics_maker.hpp"
+#include "request_handler.hpp"
 #include "respond.hpp"
 #include "server_context.hpp"
 #include "tls_socket.hpp"
+#include "unfinished_handlers.hpp"
 #include "websocket_stage.hpp"
 
 namespace troupe::http::detail {
 
 /// To a connection: the server drains. The connection completes what it has received, and closes.
 struct leave {};
+
+/// The spawn options of the server's own actors. The number of connections bounds the messages sent
+/// to them, and none of these may be refused.
+[[nodiscard]] inline spawn_options without_limits(pump& on) {
+  return {.where = bound_to(on), .max_messages = no_limit, .max_bytes = no_limit};
+}
 
 /// Whether a client is served, or refused because no space is left.
 enum class entry : std::uint8_t { admitted, refused };
@@ -44,15 +52,18 @@ class basic_connection : public actor {
  public:
   using entry = detail::entry;
 
+  /// `pump`: that of the loop to which this actor is bound.
   basic_connection(std::shared_ptr<const server_context> on, Stream stream, const ip_address& peer,
-                   entry as)
+                   entry as, troupe::pump& pump)
       : as_(as),
+        pump_(pump),
         on_(on),
         http_(std::make_shared<http_stage<Stream>>(*this, std::move(on), std::move(stream), peer)) {
   }
   ~basic_connection() {
     if (http_) http_->abandon();
     if (websocket_) websocket_->abandon();
+    on_->unfinished.add(std::move(handlers_));
   }
 
   void on_start() { as_ == entry::admitted ? http_->start() : http_->refuse(); }
@@ -75,6 +86,9 @@ class basic_connection : public actor {
 
   void on(const metrics_text& m) {
     if (http_) http_->on_metrics(m);
+  }
+  void on(handled m) {
+    if (http_) http_->on_handled(std::move(m));
   }
 
   struct broken {
@@ -104,6 +118,20 @@ class basic_connection : public actor {
     return how == delivery::accepted || how == delivery::paused;
   }
 
+  /// Starts the coroutine of a route. False: the system is stopping, and `asked` is lost.
+  /// Errors: std::bad_alloc.
+  bool start_handler(const route_handler& how, std::uint64_t number, request asked,
+                     body_share share) {
+    handlers_.reserve_one();
+    spawn_options options = without_limits(pump_);
+    if (how.options.where) options.where = *how.options.where;
+    const auto made = system().template spawn<request_handler>(
+        options, self(this), number, on_, how.call, std::move(asked), std::move(share));
+    handlers_.add(made);
+    return made.send(request_handler::begin{}) == delivery::accepted;
+  }
+  void cancel_handlers() noexcept { (void)handlers_.stop_now(); }
+
   /// Ends this actor.
   void over() { stop(); }
 
@@ -119,7 +147,9 @@ class basic_connection : public actor {
 
  private:
   entry as_;
+  troupe::pump& pump_;
   bool leaving_ = false;
+  running_handlers handlers_;
   alarm alarm_;
   std::shared_ptr<const server_context> on_;
   std::shared_ptr<http_stage<Stream>> http_;            // until the upgrade

@@ -90,7 +90,7 @@ class connection_in_memory : public testing::Test {
     memory_stream server{context_, reads_, writes_};
     client_.connect(server);
     connection_ = system_.spawn<connection>({.where = bound_to(pump_)}, server_, std::move(server),
-                                            ip_address(), connection::entry::admitted);
+                                            ip_address(), connection::entry::admitted, pump_);
   }
 
   ~connection_in_memory() override {

@@ -142,7 +142,7 @@ TEST_F(files, other_methods_are_405) {
     c.send("PUT " + std::string{path} + " HTTP/1.1\r\nHost: here\r\nContent-Length: 1\r\n\r\nx");
     const answer a = c.read_answer();
     EXPECT_EQ(a.status, 405u);
-    EXPECT_EQ(a.headers.at("allow"), "GET, HEAD");
+    EXPECT_EQ(a.headers.at("allow"), "GET, HEAD, OPTIONS");
   }
 }
 

@@ -112,14 +112,16 @@ bool gate::is_too_frequent(const visitor& v) {
 gate::guest gate::spawn(net::accepted m, const visitor& v) {
   spawn_options how = without_limits(m.onto->pump());
   if (!on_->is_secure) {
-    return system().spawn<connection>(std::move(how), on_, std::move(m.connection), v.from, v.as);
+    return system().spawn<connection>(std::move(how), on_, std::move(m.connection), v.from, v.as,
+                                      m.onto->pump());
   }
   handshake_quota quota;
   if (!v.is_proxy && on_->rates.limits(rate::tls_handshakes)) {
     quota = {.of = &on_->rates, .who = client_key(v.from)};
   }
   tls_socket secured(std::move(m.connection), on_->tls.get(), &on_->counts.tls, {}, quota);
-  return system().spawn<secure_connection>(std::move(how), on_, std::move(secured), v.from, v.as);
+  return system().spawn<secure_connection>(std::move(how), on_, std::move(secured), v.from, v.as,
+                                           m.onto->pump());
 }
 
 // Returns false if no space is left even for an error response.

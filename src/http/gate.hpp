@@ -19,12 +19,6 @@
 
 namespace troupe::http::detail {
 
-/// The spawn options of the server's own actors. The number of connections bounds the messages sent
-/// to them, and none of these may be refused.
-[[nodiscard]] inline spawn_options without_limits(pump& on) {
-  return {.where = bound_to(on), .max_messages = no_limit, .max_bytes = no_limit};
-}
-
 /// Admits connections, tracks all of them, and drains them.
 ///
 /// It accepts the next connection from its listener when it is done with the previous one. A client

@@ -34,6 +34,11 @@ namespace troupe::http::detail {
 /// A request for metrics is `making` between reading and writing: an actor makes the text, and
 /// neither an operation nor the client can end this phase, but the alarm does.
 ///
+/// A request whose handler is a coroutine is `handling` between reading and writing. The socket is
+/// read meanwhile: what a client sends ahead waits in the buffer, up to its size, and the end of a
+/// client cancels the handler. This read continues after the response, and is then the read that
+/// waits for the next request.
+///
 /// Memory for a request is bounded: 16 KiB of unparsed bytes, header_bytes for the head, body_bytes
 /// for the body. The bodies of all connections share request_bodies_bytes.
 ///
@@ -79,6 +84,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
 
   /// The connection is gone. Outstanding operations complete on their own.
   void abandon() noexcept {
+    if (phase_ == phase::handling) this->counts().handlers.subtract();
     this->disown();
     place_.leave();
     base::cut(socket());
@@ -86,12 +92,14 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
 
   /// The text for a request that waits for metrics.
   void on_metrics(const metrics_text& made);
+  /// The response of a coroutine. It may be that of an earlier request, which had timed out.
+  void on_handled(handled&& m);
 
   /// Does what is due, and returns when to look again.
   time_point tick(time_point now);
 
  private:
-  enum class phase : std::uint8_t { waiting, reading, making, writing, lingering, over };
+  enum class phase : std::uint8_t { waiting, reading, making, handling, writing, lingering, over };
 
   Stream& socket() noexcept { return stream_.next_layer(); }
   void enter(phase next, time_point due) {
@@ -122,6 +130,9 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void answer();
   void leave_if_draining() noexcept;
   void await_metrics(const ref<metrics_maker>& from);
+  void await_handler(const route_handler& by);
+  void watch_client();
+  void client_is_gone();
   void answer_too_many(duration wait);
   void reject(const refusal& what);
   void fail(const refusal& what);  // for input that has not been counted as a request
@@ -133,6 +144,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   [[nodiscard]] bool is_read_fast_enough() noexcept;
   void tell(unsigned status, std::uint64_t bytes);
   void linger();
+  void start_lingering();
   void on_lingered(net::error_code);
   void finish();
 
@@ -153,9 +165,15 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   bool keep_alive_ = false;
   bool draining_ = false;
   bool timed_out_ = false;
-  bool paused_ = false;       // read() waits for read_at_
-  bool unread_ = false;       // the client may have sent more than was read
-  std::uint64_t scrape_ = 0;  // the number of the last request for metrics
+  bool paused_ = false;      // read() waits for read_at_
+  bool unread_ = false;      // the client may have sent more than was read
+  bool is_reading_ = false;  // a read is outstanding
+  bool is_at_end_ = false;   // the client sends nothing more; found out while a request was handled
+  std::uint64_t scrape_ = 0;   // the number of the last request for metrics
+  std::uint64_t handled_ = 0;  // the number of the last request whose handler is a coroutine
+  response_form form_;         // of its response
+  std::string handled_path_;   // its path, for messages
+  time_point handler_due_;     // the deadline for its response
   time_point since_;  // when the phase began, or when it was last found that the client reads
   std::uint64_t written_before_ = 0;              // bytes written at that time
   time_point began_;                              // when the request began

@@ -26,7 +26,7 @@ void http_stage<Stream>::await_request() {
     begin_request();
     return go_through();
   }
-  if (draining_) return finish();
+  if (draining_ || is_at_end_) return finish();
   forget_client();
   since_ = clock::now();
   enter(phase::waiting, is_first() ? handshake_due_ : since_ + this->limits().idle_timeout);
@@ -97,6 +97,8 @@ void http_stage<Stream>::read() {
 template <class Stream>
 void http_stage<Stream>::start_reading() {
   read_at_ = {};
+  if (is_reading_) return;  // since the last request was handled
+  is_reading_ = true;
   const std::span<char> room = in_.prepare();
   stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
                           this->template then<&http_stage::on_read>());
@@ -104,6 +106,27 @@ void http_stage<Stream>::start_reading() {
 
 template <class Stream>
 void http_stage<Stream>::on_read(net::error_code error, std::size_t bytes) {
+  is_reading_ = false;
+  switch (phase_) {
+    case phase::waiting:
+    case phase::reading:
+      break;
+    case phase::handling:
+      if (error) return client_is_gone();
+      in_.commit(bytes);
+      count_received(bytes);
+      return watch_client();
+    case phase::making:
+    case phase::writing:
+      // The response is written nevertheless, or fails.
+      error ? void(is_at_end_ = true) : in_.commit(bytes);
+      if (!error) count_received(bytes);
+      return;
+    case phase::lingering:
+      return start_lingering();
+    case phase::over:
+      return;
+  }
   if (error) return timed_out_ ? fail({408}) : finish();
   in_.commit(bytes);
   count_received(bytes);
@@ -221,6 +244,7 @@ void http_stage<Stream>::answer() {
   leave_if_draining();
   auto result = respond(this->on(), head, keep_alive_);
   if (const auto* from = std::get_if<scrape>(&result)) return await_metrics(*from->from);
+  if (const auto* handle = std::get_if<to_handle>(&result)) return await_handler(*handle->by);
   parser_.reset();
   share_.clear();
   if (auto* to = std::get_if<upgrade>(&result)) {
@@ -270,6 +294,51 @@ void http_stage<Stream>::on_metrics(const metrics_text& made) {
   parser_.reset();
   share_.clear();
   write(std::move(r));
+}
+
+template <class Stream>
+void http_stage<Stream>::await_handler(const route_handler& by) {
+  request_head& head = parser_->head();
+  form_ = response_form::of(head);
+  handled_path_ = head.asked.path();
+  since_ = clock::now();
+  handler_due_ = since_ + by.options.timeout.value_or(this->limits().handler_timeout);
+  request asked = std::move(head.asked);
+  parser_.reset();
+  enter(phase::handling, handler_due_);
+  this->counts().handlers.add();
+  if (this->owner().start_handler(by, ++handled_, std::move(asked), std::move(share_))) {
+    return watch_client();
+  }
+  handled refused{.number = handled_, .with = response::error(503, "the server is stopping")};
+  keep_alive_ = false;
+  on_handled(std::move(refused));
+}
+
+// Reads while a handler runs. A client that is held to a rate, or has filled the buffer, is not
+// read: its end is noticed later.
+template <class Stream>
+void http_stage<Stream>::watch_client() {
+  if (is_at_end_ || in_.unread().size() >= read_buffer::large_bytes) return;
+  if (read_at_ != time_point{} && clock::now() < read_at_) return;
+  start_reading();
+}
+
+template <class Stream>
+void http_stage<Stream>::client_is_gone() {
+  this->counts().handlers.subtract();
+  this->counts().handlers_cancelled.add();
+  tell(499, 0);  // as nginx writes it into its log
+  finish();
+}
+
+template <class Stream>
+void http_stage<Stream>::on_handled(handled&& m) {
+  if (phase_ != phase::handling || m.number != handled_) return;
+  this->counts().handlers.subtract();
+  if (m.failed) this->counts().handler_failures.add();
+  leave_if_draining();
+  write(respond_handled(this->on(), form_, keep_alive_, handled_path_, std::move(m.with)));
 }
 
 // A body is not read, so the connection ends after a request with a body.
@@ -353,6 +422,12 @@ template <class Stream>
 void http_stage<Stream>::linger() {
   since_ = clock::now();
   enter(phase::lingering, since_ + this->limits().close_timeout);
+  is_reading_ ? cancel() : start_lingering();
+}
+
+// No read is outstanding.
+template <class Stream>
+void http_stage<Stream>::start_lingering() {
   async_linger(socket(), this->template then<&http_stage::on_lingered>());
 }
 
@@ -425,6 +500,15 @@ time_point http_stage<Stream>::tick(time_point now) {
       this->counts().requests_timed_out.add();
       refuse({503, "the metrics were not made in time"});
       break;
+    case phase::handling: {
+      if (now < handler_due_) return handler_due_;
+      this->counts().handlers_timed_out.add();
+      this->owner().cancel_handlers();
+      response late = response::error(503, "the request was not answered in time");
+      late.headers.emplace_back("Retry-After", "1");
+      on_handled({.number = handled_, .with = std::move(late)});
+      break;
+    }
     case phase::writing:
       due = writing_due();
       if (now < due) return due;

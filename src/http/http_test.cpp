@@ -125,7 +125,7 @@ TEST_F(http_server, unknown_paths_get_404_and_other_methods_405) {
   c.send("DELETE /hello HTTP/1.1\r\nHost: here\r\n\r\n");
   const answer a = c.read_answer();
   EXPECT_EQ(a.status, 405u);
-  EXPECT_EQ(a.headers.at("allow"), "GET, HEAD");
+  EXPECT_EQ(a.headers.at("allow"), "GET, HEAD, OPTIONS");
   EXPECT_EQ(c.get("/echo").status, 405u);
   EXPECT_EQ(c.get("/elsewhere").headers.at("location"), "/hello");
 }

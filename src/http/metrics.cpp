@@ -295,6 +295,8 @@ void add_blocking_pools(families& to, const std::vector<blocking_pool_statistics
 void add_server(families& to, const http::statistics& s) {
   to.gauge("troupe_http_connections", "Open connections, including WebSockets.", {{s.connections}});
   to.gauge("troupe_http_websockets", "Open WebSockets.", {{s.websockets}});
+  to.gauge("troupe_http_handlers", "Requests whose handler, a coroutine, has not responded yet.",
+           {{s.handlers}});
   to.gauge("troupe_http_request_body_bytes", "Bytes of the bodies of requests in progress.",
            {{s.request_body_bytes}});
   to.gauge("troupe_http_upgrade_request_bytes",
@@ -341,6 +343,10 @@ void add_server(families& to, const http::statistics& s) {
              "Times accepting was paused for lack of descriptors or memory.", {{s.accept_pauses}});
   to.counter("troupe_http_handler_failures_total", "Requests whose handler failed.",
              {{s.handler_failures}});
+  to.counter("troupe_http_handlers_ended_early_total",
+             "Handlers that were destroyed before their response.",
+             {{s.handlers_timed_out, "reason", "timeout"},
+              {s.handlers_cancelled, "reason", "client_gone"}});
   to.counter(
       "troupe_http_rate_limited_total",
       "Events beyond a rate limit of a client address: connections and handshakes that were "

@@ -10,6 +10,8 @@
 #include <troupe/detail/sync/atomic.hpp>
 
 #include "actor/counted_allocations_test.hpp"
+#include "request_access.hpp"
+#include "router.hpp"
 #include "test_server.hpp"
 
 namespace troupe::http::test {
@@ -88,6 +90,27 @@ TEST_F(no_memory, for_a_connection_gives_its_place_to_the_next) {
   }
   EXPECT_GE(failed, 3u) << "of its address, of the actor, and of what the gate has of it";
   EXPECT_EQ(statistics().refused_full, 0u);
+}
+
+using finding_routes = troupe::test::of_allocations;
+
+TEST_F(finding_routes, and_their_parameters_needs_no_memory) {
+  detail::router routes;
+  routes.add("GET", "/accounts/{id}/entries/{entry}", [](const request&) { return response{}; });
+  routes.add("GET", "/files/{rest...}", [](const request&) { return response{}; });
+  for (const char* target : {"/accounts/7/entries/a%2Fb", "/accounts/7/entries/8",
+                             "/files/a/b/c/d/e/f", "/accounts/7/other/8", "/%66iles/%2F"}) {
+    request asked = detail::request_access::make("GET", target, {}, "peer", false);
+    const auto round = [&] {
+      const detail::router::match found =
+          routes.find(asked.path(), detail::request_access::sent_path(asked));
+      if (found.at == nullptr) return;
+      detail::request_access::set_pattern(asked, found.at->parameters);
+      const bool is_file = found.at->pattern.text.starts_with("/files");
+      (void)asked.path(is_file ? "rest" : "entry");
+    };
+    EXPECT_EQ(least_of_some_rounds(round), 0u) << target;
+  }
 }
 
 }  // namespace

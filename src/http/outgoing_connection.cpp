@@ -87,7 +87,7 @@ void outgoing_connection::take(std::shared_ptr<client_exchange> next) {
 
 void outgoing_connection::begin() {
   phase_ = phase::busy;
-  head_ = request_head(exchange_->what, exchange_->to, options_.user_agent);
+  head_ = head_of_request(exchange_->what, exchange_->to, options_.user_agent);
   written_ = 0;
   to_write_ = head_.size() + exchange_->what.body.size();
   interim_ = 0;

@@ -62,7 +62,7 @@ const std::string* find_header(const header_list& in, std::string_view name) noe
   return found == in.end() ? nullptr : &found->second;
 }
 
-std::string request_head(const fetch& what, const url& to, std::string_view user_agent) {
+std::string head_of_request(const fetch& what, const url& to, std::string_view user_agent) {
   std::string head = what.method;
   head.append(" ").append(to.target).append(" HTTP/1.1\r\n");
   add_line(head, "Host", to.authority());

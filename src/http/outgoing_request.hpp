@@ -21,7 +21,7 @@ namespace troupe::http::detail {
 [[nodiscard]] const std::string* find_header(const header_list& in, std::string_view name) noexcept;
 
 /// Everything before the body.
-[[nodiscard]] std::string request_head(const fetch& what, const url& to,
+[[nodiscard]] std::string head_of_request(const fetch& what, const url& to,
                                        std::string_view user_agent);
 
 /// Returns true for idempotent methods (RFC 9110, 9.2.2).

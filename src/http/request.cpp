@@ -3,29 +3,98 @@
 #include <troupe/http/request.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 
+#include <troupe/http/problem.hpp>
+
+#include "cookie.hpp"
+#include "path_segments.hpp"
 #include "request_access.hpp"
+#include "route_pattern.hpp"
 #include "target.hpp"
 #include "text.hpp"
 
 namespace troupe::http {
 
-std::optional<std::string> request::parameter(std::string_view name) const {
-  std::string_view rest = query();
-  while (!rest.empty()) {
-    const std::string_view pair = rest.substr(0, rest.find('&'));
-    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+namespace {
+
+std::optional<std::string> form_decoded(std::string_view part) {
+  std::string text{part};
+  std::replace(text.begin(), text.end(), '+', ' ');  // as forms encode it
+  return detail::percent_decoded(text);
+}
+
+// The value of the first query parameter of this name, still encoded.
+std::optional<std::string_view> encoded_parameter(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), pair.size() + 1));
     const std::size_t equals = std::min(pair.find('='), pair.size());
-    const auto decoded = [](std::string_view part) {
-      std::string text{part};
-      std::replace(text.begin(), text.end(), '+', ' ');  // as forms encode it
-      return detail::percent_decoded(text);
-    };
-    if (decoded(pair.substr(0, equals)) == name) {
-      return decoded(pair.substr(std::min(equals + 1, pair.size()))).value_or("");
+    if (form_decoded(pair.substr(0, equals)) == name) {
+      return pair.substr(std::min(equals + 1, pair.size()));
     }
   }
   return std::nullopt;
+}
+
+// For the text of an error: in quotes, cut to a bound, and with escapes for all bytes that are not
+// printable ASCII, so that nothing in it can mislead a terminal or a log.
+std::string shown(std::string_view text) {
+  constexpr std::size_t bytes_max = 64;
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string result = "\"";
+  for (const char c : text.substr(0, bytes_max)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\') {
+      result += c;
+    } else {
+      result.append("\\x").append(1, digits[byte / 16]).append(1, digits[byte % 16]);
+    }
+  }
+  result += text.size() > bytes_max ? "\"..." : "\"";
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::string> request::parameter(std::string_view name) const {
+  const auto encoded = encoded_parameter(query(), name);
+  if (!encoded) return std::nullopt;
+  return form_decoded(*encoded).value_or("");
+}
+
+std::optional<std::string> request::query_parameter(std::string_view name) const {
+  const auto encoded = encoded_parameter(query(), name);
+  if (!encoded) return std::nullopt;
+  std::optional<std::string> text = form_decoded(*encoded);
+  if (!text) refuse("query", name, *encoded, "a text with valid escapes, as in a%20b");
+  return text;
+}
+
+// The segments of the path are found again, so that a request needs no memory for parameters.
+std::string_view request::path_parameter(std::string_view name) const {
+  if (!pattern_) {
+    throw std::logic_error("http::request::path(): " + shown(name) +
+                           " is unknown, because the route has no parameters");
+  }
+  const std::size_t at = pattern_->find(name);
+  if (at == pattern_->segments.size()) {
+    throw std::logic_error("http::request::path(): the route " + shown(pattern_->text) +
+                           " has no parameter " + shown(name));
+  }
+  detail::path_segments all(path(), view(sent_path_));
+  detail::path_segments::segment one;
+  for (std::size_t i = 0; i <= at; ++i) (void)all.next(one);
+  const bool is_rest = pattern_->segments[at].is == detail::route_pattern::kind::rest;
+  return path().substr(one.begin, is_rest ? std::string_view::npos : one.size);
+}
+
+void request::refuse(std::string_view where, std::string_view name, std::string_view text,
+                     std::string_view allowed) {
+  std::string detail = "the " + std::string{where} + " parameter " + shown(name) + " is " +
+                       shown(text) + ", which is not ";
+  detail += allowed.empty() ? "a valid value" : allowed;
+  throw request_error(400, std::move(detail));
 }
 
 const request::field* request::find(std::string_view name) const noexcept {
@@ -41,6 +110,14 @@ std::string_view request::header(std::string_view name) const noexcept {
 }
 
 bool request::has_header(std::string_view name) const noexcept { return find(name) != nullptr; }
+
+std::optional<std::string_view> request::cookie(std::string_view name) const noexcept {
+  std::optional<std::string_view> value;
+  detail::request_access::for_each_line(*this, "Cookie", [&](std::string_view line) {
+    if (!value) value = detail::find_cookie(line, name);
+  });
+  return value;
+}
 
 namespace detail {
 
@@ -67,7 +144,8 @@ bool request_access::set_path(request& of) {
     return slice{of.target_.begin + static_cast<std::uint32_t>(text.data() - of.target().data()),
                  static_cast<std::uint32_t>(text.size())};
   };
-  // An empty query may lie elsewhere.
+  // An empty text may lie elsewhere.
+  if (!where->sent_path.empty()) of.sent_path_ = part(where->sent_path);
   if (!where->query.empty()) of.query_ = part(where->query);
   // RFC 9112, 3.2.2: the host of the absolute form replaces that of the header.
   if (!where->authority.empty()) set_field(of, "Host", part(where->authority));
@@ -117,9 +195,12 @@ request request_access::compact(const request& of, const std::vector<std::string
   made.fields_.reserve(fields.size());
   made.method_ = add(made, of.method());
   made.target_ = add(made, of.target());
-  if (of.query_.size > 0) {
-    made.query_ = {made.target_.begin + of.query_.begin - of.target_.begin, of.query_.size};
-  }
+  const auto part_of_target = [&](slice s) {
+    return s.size == 0 ? slice{} : slice{made.target_.begin + s.begin - of.target_.begin, s.size};
+  };
+  made.query_ = part_of_target(of.query_);
+  made.sent_path_ = part_of_target(of.sent_path_);
+  made.pattern_ = of.pattern_;
   made.path_ = has_path ? slice{made.target_.begin + static_cast<std::uint32_t>(at), of.path_.size}
                         : add(made, of.path());
   made.peer_ = add(made, of.peer());

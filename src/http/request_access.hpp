@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include <troupe/http/request.hpp>
 
+#include "route_pattern.hpp"
 #include "text.hpp"
 
 namespace troupe::http::detail {
@@ -30,6 +32,12 @@ struct request_access {
   }
   /// Sets the value of each field of that name to this part of the text; adds the field if missing.
   static void set_field(request& of, std::string_view name, slice value);
+  /// The path as it was sent; empty if it has no escapes.
+  static std::string_view sent_path(const request& of) noexcept { return of.view(of.sent_path_); }
+  /// Sets the pattern that the path matches; null if the path has no parameters.
+  static void set_pattern(request& of, std::shared_ptr<const route_pattern> pattern) noexcept {
+    of.pattern_ = std::move(pattern);
+  }
   /// Sets path and query from the target. Returns false if the target cannot be served.
   static bool set_path(request& of);
   static void set_peer(request& of, std::string_view peer, bool secure);

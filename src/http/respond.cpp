@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include <troupe/http/problem.hpp>
+
 #include "conditional.hpp"
 #include "content_type.hpp"
 #include "date.hpp"
@@ -148,11 +150,21 @@ reply of_file(const context& c, const request& asked, file_root::file&& file) {
   return whole(c, std::move(m));
 }
 
+// RFC 9110, 9.3.7. To a method that has no handler.
+reply without_handler(const context& c, const request& asked, std::string allowed) {
+  if (asked.method() != "OPTIONS") return not_allowed(c, allowed);
+  response r{.status = 204, .content_type = {}, .body = {}, .headers = {}};
+  r.headers.emplace_back("Allow", std::move(allowed));
+  return to_reply(c, std::move(r));
+}
+
 reply of_files(const context& c, const request& asked, const mount& in) {
-  if (asked.method() != "GET" && asked.method() != "HEAD") return not_allowed(c, "GET, HEAD");
+  if (asked.method() != "GET" && asked.method() != "HEAD") {
+    return without_handler(c, asked, std::string{methods_of_files});
+  }
   const std::string_view path = asked.path();
   const bool below = path.size() >= in.prefix.size();
-  auto found = below ? in.root.open(path.substr(in.prefix.size())) : file_root::is_directory{};
+  auto found = below ? in.root->open(path.substr(in.prefix.size())) : file_root::is_directory{};
   if (auto* file = std::get_if<file_root::file>(&found)) return of_file(c, asked, std::move(*file));
   if (std::holds_alternative<file_root::out_of_means>(found)) {
     return to_reply(c, response::error(503));
@@ -168,21 +180,22 @@ reply of_files(const context& c, const request& asked, const mount& in) {
   return to_reply(c, response::error(404));
 }
 
-reply of_handler(const context& c, const request& asked, const handler& answer) {
-  try {
-    response r = answer(asked);
-    if (is_usable(r)) return to_reply(c, std::move(r));
-    std::fprintf(stderr, "troupe: http: the response to %s has an invalid status or header\n",
-                 std::string{asked.path()}.c_str());
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "troupe: http: the handler of %s failed: %s\n",
-                 std::string{asked.path()}.c_str(), e.what());
-  } catch (...) {
-    std::fprintf(stderr, "troupe: http: the handler of %s failed\n",
-                 std::string{asked.path()}.c_str());
-  }
+reply usable_or_failure(const context& c, std::string_view path, response&& r) {
+  if (is_usable(r)) return to_reply(c, std::move(r));
+  std::fprintf(stderr, "troupe: http: the response to %s has an invalid status or header\n",
+               std::string{path}.c_str());
   c.on.counts.handler_failures.add();
   return to_reply(c, response::error(500));
+}
+
+reply of_handler(const context& c, const request& asked, const handler& answer) {
+  try {
+    return usable_or_failure(c, asked.path(), answer(asked));
+  } catch (...) {
+    handler_result result = result_of_exception(asked.path(), std::current_exception());
+    if (result.failed) c.on.counts.handler_failures.add();
+    return to_reply(c, std::move(result.with));
+  }
 }
 
 // ── Choosing a response ───────────────────────────────────────────────────────────────────────
@@ -225,8 +238,7 @@ std::string joined(const std::vector<std::string>& names) {
   return all;
 }
 
-std::variant<reply, upgrade, scrape> of_websocket(const context& c, request&& asked,
-                                                  const route& at, bool has_body) {
+responded of_websocket(const context& c, request&& asked, const route& at, bool has_body) {
   const auto malformed = [&](std::string_view why) {
     c.on.counts.malformed_requests.add();
     return to_reply(c, response::error(400, why));
@@ -267,12 +279,15 @@ std::variant<reply, upgrade, scrape> of_websocket(const context& c, request&& as
   return to;
 }
 
-reply of_route(const context& c, const request& asked, const route& at) {
+responded of_route(const context& c, const request& asked, const route& at) {
   const bool get = asked.method() == "GET" || asked.method() == "HEAD";
-  if (const handler* answer = at.find(asked.method())) return of_handler(c, asked, *answer);
+  if (const route_handler* by = at.find(asked.method())) {
+    if (by->call.is_coroutine()) return to_handle{by};
+    return of_handler(c, asked, by->call);
+  }
   if (at.content && get) return of_resource(c, asked, *at.content);
   if (at.session && get) return to_reply(c, websocket_required("this path serves only WebSockets"));
-  return not_allowed(c, at.allowed());
+  return without_handler(c, asked, at.allowed());
 }
 
 // OPTIONS *: asks about the server as a whole.
@@ -283,6 +298,10 @@ reply of_server(const context& c) {
   return to_reply(c, std::move(r));
 }
 
+router::match route_of(const server_context& on, const request& asked) {
+  return on.routes.find(asked.path(), request_access::sent_path(asked));
+}
+
 reply of_unknown_host(const context& c, const request& asked) {
   c.on.counts.refused_host.add();
   return to_reply(c, response::error(421, "\"" + std::string{asked.header("Host")} +
@@ -291,17 +310,16 @@ reply of_unknown_host(const context& c, const request& asked) {
 
 }  // namespace
 
-const handler* reader_of_body(const server_context& on, const request_head& head) {
+const route_handler* reader_of_body(const server_context& on, const request_head& head) {
   if (!on.hosts.allows(head.asked.header("Host")) || head.form != request_head::target_form::path) {
     return nullptr;
   }
-  const route* const at = on.routes.find(head.asked.path());
+  const route* const at = route_of(on, head.asked).at;
   if (at == nullptr || (at->session && wants_websocket(head))) return nullptr;
   return at->find(head.asked.method());
 }
 
-std::variant<reply, upgrade, scrape> respond(const server_context& on, request_head& head,
-                                             bool keep_alive) {
+responded respond(const server_context& on, request_head& head, bool keep_alive) {
   request& asked = head.asked;
   const context c{.on = on,
                   .version = head.version,
@@ -314,15 +332,38 @@ std::variant<reply, upgrade, scrape> respond(const server_context& on, request_h
     return to_reply(c, response::error(501));
   }
   if (head.form == request_head::target_form::asterisk) return of_server(c);
-  if (const route* at = on.routes.find(asked.path())) {
+  const router::match found = route_of(on, asked);
+  if (const route* const at = found.at) {
+    request_access::set_pattern(asked, at->parameters);
     if (at->session && wants_websocket(head)) {
       return of_websocket(c, std::move(asked), *at, head.has_body());
     }
     if (at->metrics && (asked.method() == "GET" || c.head_only)) return scrape{&at->metrics};
     return of_route(c, asked, *at);
   }
-  if (const mount* in = on.routes.find_files(asked.path())) return of_files(c, asked, *in);
+  if (found.files != nullptr) return of_files(c, asked, *found.files);
   return to_reply(c, response::error(404));
+}
+
+reply respond_handled(const server_context& on, const response_form& form, bool keep_alive,
+                      std::string_view path, response&& with) {
+  const context c{
+      .on = on, .version = form.version, .keep_alive = keep_alive, .head_only = form.head_only};
+  return usable_or_failure(c, path, std::move(with));
+}
+
+handler_result result_of_exception(std::string_view path, const std::exception_ptr& thrown) {
+  const std::string where{path};
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const request_error& e) {
+    return {.with = e.to_response()};
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "troupe: http: the handler of %s failed: %s\n", where.c_str(), e.what());
+  } catch (...) {
+    std::fprintf(stderr, "troupe: http: the handler of %s failed\n", where.c_str());
+  }
+  return {.with = response::error(500), .failed = true};
 }
 
 reply respond_metrics(const server_context& on, const request_head& asked, bool keep_alive,

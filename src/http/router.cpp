@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <cstdint>
+#include <cstdio>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "text.hpp"
 
@@ -16,46 +19,75 @@ namespace {
 constexpr std::array<std::string_view, 9> known_methods{
     "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"};
 
-[[noreturn]] void refuse(std::string_view path, std::string_view why) {
-  throw std::invalid_argument("http::server: route \"" + std::string{path} +
-                              "\": " + std::string{why});
-}
-
-// Paths are compared literally with the decoded path of a request, so these could never match.
-void expect_path(std::string_view path) {
-  if (!path.starts_with('/')) refuse(path, "a path must begin with a slash");
-  if (path.find_first_of("{}*") != std::string_view::npos) {
-    refuse(path,
-           "a path must not contain parameters or wildcards: use files() for a prefix, or a query");
-  }
-  if (path.find_first_of("?#") != std::string_view::npos) {
-    refuse(path, "a path must not contain a query or a fragment");
-  }
-  for (std::size_t i = path.find('%'); i != std::string_view::npos && path.size() - i > 2;
-       i = path.find('%', i + 1)) {
-    if (hex_digit(path[i + 1]) >= 0 && hex_digit(path[i + 2]) >= 0) {
-      refuse(path,
-             "a path is compared with the decoded path of a request: write it without escapes");
-    }
-  }
-  for (const char c : path) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      refuse(path, "a path must not contain control characters");
-    }
-  }
-}
-
 void expect_method(std::string_view method, std::string_view path) {
   const bool has_small_letters =
       std::any_of(method.begin(), method.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   if (is_token(method) && !has_small_letters) return;
-  refuse(path,
-         "\"" + std::string{method} + "\" is not a method: write a token in capitals, as \"GET\"");
+  refuse_route(path, "\"" + std::string{method} +
+                         "\" is not a method: write a token in capitals, as \"GET\"");
 }
+
+// FNV-1a: distinguishes versions of one resource, and nothing more.
+std::string etag_of(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
+  std::array<char, 32> text;
+  const int size =
+      std::snprintf(text.data(), text.size(), "\"%016llx\"", static_cast<unsigned long long>(hash));
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+void expect_protocols(const websocket_options& how) {
+  for (const std::string& name : how.protocols) {
+    if (is_token(name)) continue;
+    throw std::invalid_argument("http::websocket_options::protocols: \"" + name +
+                                "\" is not a token of HTTP: use letters, digits, '.' and '-'");
+  }
+  if (how.require_protocol && how.protocols.empty()) {
+    throw std::invalid_argument(
+        "http::websocket_options::require_protocol: protocols is empty, so no client could "
+        "connect");
+  }
+}
+
+// `here`: the route of this path, or null.
+void expect_free_for_handler(const route* here, std::string_view method, std::string_view path) {
+  if (here == nullptr) return;
+  const std::string name{method};
+  const auto same = [&](const route::method& m) { return m.name == method; };
+  if (std::any_of(here->methods.begin(), here->methods.end(), same)) {
+    refuse_route(path, name + " has a handler already");
+  }
+  if (here->content && (method == "GET" || method == "HEAD")) {
+    refuse_route(path, "a resource() already handles " + name);
+  }
+  if (here->metrics && (method == "GET" || method == "HEAD")) {
+    refuse_route(path, "metrics() responds to " + name + " here already");
+  }
+}
+
+void expect_free_for_resource(const route* here, std::string_view path) {
+  if (here == nullptr) return;
+  if (here->content) refuse_route(path, "a resource() exists already");
+  if (here->metrics) refuse_route(path, "metrics() responds to GET here already");
+  if (here->find("GET") != nullptr || here->find("HEAD") != nullptr) {
+    refuse_route(path, "GET has a handler, which would hide the resource()");
+  }
+}
+
+void expect_free_for_session(const route* here, std::string_view path) {
+  if (here != nullptr && here->has_session()) refuse_route(path, "a websocket() exists already");
+}
+
+bool is_read_by_get(const route& r) noexcept { return r.content || r.metrics; }
 
 }  // namespace
 
-const handler* route::find(std::string_view method_name) const noexcept {
+resource resource::of(std::string content_type, std::string_view bytes) {
+  return {std::move(content_type), bytes, etag_of(bytes)};
+}
+
+const route_handler* route::find(std::string_view method_name) const noexcept {
   const auto named = [&](std::string_view name) {
     return std::find_if(methods.begin(), methods.end(),
                         [name](const method& m) { return m.name == name; });
@@ -66,10 +98,10 @@ const handler* route::find(std::string_view method_name) const noexcept {
 }
 
 std::string route::allowed() const {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names{"OPTIONS"};
   for (const method& m : methods) names.push_back(m.name);
-  if (content || session || metrics) names.push_back("GET");
-  if (content || metrics || find("GET") != nullptr) names.push_back("HEAD");
+  if (is_read_by_get(*this) || has_session()) names.push_back("GET");
+  if (is_read_by_get(*this) || find("GET") != nullptr) names.push_back("HEAD");
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string result;
@@ -80,106 +112,203 @@ std::string route::allowed() const {
   return result;
 }
 
-route& router::at(std::string path) {
-  expect_path(path);
-  return routes_[std::move(path)];
+// The route of the same paths. Throws if it has other names for its parameters.
+const route* router::find_same(const route_pattern& pattern) const {
+  const bool has_parameters = pattern.has_parameters();
+  const std::uint32_t found = has_parameters ? tree_.find(pattern) : literals_.find(pattern.text);
+  if (found != text_index::none) {
+    const route& same = routes_[found];
+    if (pattern.has_names_of(same.pattern)) return &same;
+    refuse_route(pattern.text, "the route \"" + same.pattern.text +
+                                   "\" has the same paths and other names: use the same names");
+  }
+  if (pattern.ends_with_rest()) {
+    if (const std::uint32_t files = tree_.find_files(pattern); files != route_tree::none) {
+      refuse_route(pattern.text, "it would hide the files() below \"" + mounts_[files].prefix +
+                                     "\": use another path for one of them");
+    }
+  }
+  return nullptr;
 }
 
-void router::add(std::string method, std::string path, handler answer) {
+// find_same() did not throw.
+route& router::at(route_pattern&& pattern) {
+  const bool has_parameters = pattern.has_parameters();
+  const std::uint32_t found = has_parameters ? tree_.find(pattern) : literals_.find(pattern.text);
+  if (found != text_index::none) return routes_[found];
+  const auto next = static_cast<std::uint32_t>(routes_.size());
+  route& made = routes_.emplace_back();
+  if (has_parameters) {
+    made.parameters = std::make_shared<const route_pattern>(pattern);
+    tree_.insert(pattern, next);
+  } else {
+    literals_.insert(pattern.text, next);
+  }
+  made.pattern = std::move(pattern);
+  return made;
+}
+
+void router::add(std::string method, std::string path, route_handler answer) {
   expect_method(method, path);
-  if (!answer) refuse(path, "the handler of " + method + " is empty");
-  route& here = at(path);
-  const auto same = [&](const route::method& m) { return m.name == method; };
-  if (std::any_of(here.methods.begin(), here.methods.end(), same)) {
-    refuse(path, method + " has a handler already");
+  if (!answer.call) refuse_route(path, "the handler of " + method + " is empty");
+  if (const auto timeout = answer.options.timeout; timeout && timeout->count() <= 0) {
+    refuse_route(path, "route_options::timeout of " + method + " must be positive");
   }
-  if (here.content && (method == "GET" || method == "HEAD")) {
-    refuse(path, "a resource() already handles " + method);
-  }
-  if (here.metrics && (method == "GET" || method == "HEAD")) {
-    refuse(path, "metrics() responds to " + method + " here already");
-  }
-  here.methods.push_back({std::move(method), std::move(answer)});
+  route_pattern pattern = route_pattern::parse(std::move(path));
+  expect_free_for_handler(find_same(pattern), method, pattern.text);
+  methods_.insert(method);
+  if (method == "GET") methods_.insert("HEAD");
+  at(std::move(pattern)).methods.push_back({std::move(method), std::move(answer)});
 }
 
 void router::add(std::string path, resource content) {
-  route& here = at(path);
-  if (here.content) refuse(path, "a resource() exists already");
-  if (here.metrics) refuse(path, "metrics() responds to GET here already");
-  if (here.find("GET") != nullptr || here.find("HEAD") != nullptr) {
-    refuse(path, "GET has a handler, which would hide the resource()");
-  }
-  here.content = std::move(content);
+  route_pattern pattern = route_pattern::parse(std::move(path));
+  expect_free_for_resource(find_same(pattern), pattern.text);
+  methods_.insert({"GET", "HEAD"});
+  at(std::move(pattern)).content = std::move(content);
 }
 
 void router::add(std::string path, session_factory session, websocket_options how) {
-  route& here = at(path);
-  if (here.session) refuse(path, "a websocket() exists already");
+  add_session(std::move(path), std::move(session), {}, std::move(how));
+}
+
+void router::add(std::string path, session_maker session, websocket_options how) {
+  add_session(std::move(path), {}, std::move(session), std::move(how));
+}
+
+void router::add_session(std::string path, session_factory session, session_maker unbound,
+                         websocket_options&& how) {
+  expect_protocols(how);
+  route_pattern pattern = route_pattern::parse(std::move(path));
+  expect_free_for_session(find_same(pattern), pattern.text);
+  methods_.insert("GET");
+  route& here = at(std::move(pattern));
   here.session = std::move(session);
+  here.unbound_session = std::move(unbound);
   here.protocols = std::move(how.protocols);
   here.requires_protocol = how.require_protocol;
   here.kept_headers = std::move(how.kept_headers);
 }
 
 void router::expect_free_for_metrics(std::string_view path) const {
-  expect_path(path);
-  const route* const here = find(path);
+  const route* const here = find_same(route_pattern::parse(std::string{path}));
   if (here == nullptr) return;
-  if (here->metrics) refuse(path, "there are metrics() already");
-  if (here->content) refuse(path, "there is a resource(), which answers GET");
+  if (here->metrics) refuse_route(path, "there are metrics() already");
+  if (here->content) refuse_route(path, "there is a resource(), which answers GET");
   if (here->find("GET") != nullptr || here->find("HEAD") != nullptr) {
-    refuse(path, "GET has a handler already");
+    refuse_route(path, "GET has a handler already");
   }
 }
 
 void router::add(std::string path, ref<metrics_maker> metrics) {
   expect_free_for_metrics(path);
-  at(std::move(path)).metrics = std::move(metrics);
+  methods_.insert({"GET", "HEAD"});
+  at(route_pattern::parse(std::move(path))).metrics = std::move(metrics);
+}
+
+void router::expect_free_for_files(const route_pattern& prefix) const {
+  if (tree_.find_files(prefix) != route_tree::none) {
+    refuse_route(prefix.text, "files() exist already for this prefix");
+  }
+  if (const std::uint32_t rest = tree_.find_rest(prefix); rest != route_tree::none) {
+    refuse_route(prefix.text, "the route \"" + routes_[rest].pattern.text +
+                                  "\" would hide these files(): use another path for one of them");
+  }
+}
+
+void router::insert_files(route_pattern&& prefix, std::shared_ptr<const file_root> root) {
+  methods_.insert({"GET", "HEAD"});
+  tree_.insert_files(prefix, static_cast<std::uint32_t>(mounts_.size()));
+  mounts_.push_back({std::move(prefix.text), std::move(root)});
 }
 
 void router::add_files(std::string prefix, const std::filesystem::path& directory) {
-  expect_path(prefix);
-  if (!prefix.ends_with('/')) prefix += '/';
-  for (const mount& m : mounts_) {
-    if (m.prefix == prefix) refuse(prefix, "files() exist already for this prefix");
-  }
-  file_root root{directory};
-  const auto shorter = std::find_if(mounts_.begin(), mounts_.end(), [&](const mount& m) {
-    return m.prefix.size() < prefix.size();
-  });
-  mounts_.insert(shorter, mount{std::move(prefix), std::move(root)});
+  route_pattern pattern = route_pattern::parse_prefix(std::move(prefix));
+  expect_free_for_files(pattern);
+  insert_files(std::move(pattern), std::make_shared<const file_root>(directory));
 }
 
-const route* router::find(std::string_view path) const {
-  const auto found = routes_.find(path);
-  return found == routes_.end() ? nullptr : &found->second;
+void router::add_all(std::string_view prefix, const router& of, const binding& bind) {
+  // Everything is checked first, so that nothing is added if a part is refused.
+  std::vector<route_pattern> patterns;
+  for (const route& each : of.routes_) {
+    route_pattern pattern = route_pattern::parse(mounted_path(prefix, each.pattern.text));
+    const route* const here = find_same(pattern);
+    for (const route::method& m : each.methods) {
+      expect_free_for_handler(here, m.name, pattern.text);
+    }
+    if (each.content) expect_free_for_resource(here, pattern.text);
+    if (each.has_session()) expect_free_for_session(here, pattern.text);
+    patterns.push_back(std::move(pattern));
+  }
+  std::vector<route_pattern> prefixes;
+  for (const mount& each : of.mounts_) {
+    prefixes.push_back(route_pattern::parse_prefix(mounted_path(prefix, each.prefix)));
+    expect_free_for_files(prefixes.back());
+  }
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const route& each = of.routes_[i];
+    route& here = at(std::move(patterns[i]));
+    here.methods.insert(here.methods.end(), each.methods.begin(), each.methods.end());
+    if (each.content) here.content = each.content;
+    if (!each.has_session()) continue;
+    if (bind) {
+      here.session = bind(each.unbound_session);
+    } else {
+      here.unbound_session = each.unbound_session;
+    }
+    here.protocols = each.protocols;
+    here.requires_protocol = each.requires_protocol;
+    here.kept_headers = each.kept_headers;
+  }
+  for (std::size_t i = 0; i < prefixes.size(); ++i) {
+    insert_files(std::move(prefixes[i]), of.mounts_[i].root);
+  }
+  methods_.insert(of.methods_.begin(), of.methods_.end());
 }
 
-const mount* router::find_files(std::string_view path) const {
-  for (const mount& m : mounts_) {
-    const std::string_view without_slash =
-        std::string_view{m.prefix}.substr(0, m.prefix.size() - 1);
-    if (path.starts_with(m.prefix) || (path == without_slash && !path.empty())) return &m;
+router::match router::find(std::string_view path, std::string_view sent) const {
+  if (const std::uint32_t found = literals_.find(path); found != text_index::none) {
+    return {.at = &routes_[found]};
   }
-  return nullptr;
+  const route_tree::found found = tree_.match(path, sent);
+  if (found.value != route_tree::none && !found.is_files) return {.at = &routes_[found.value]};
+  // For files, an escaped slash is a slash.
+  const std::uint32_t files = sent.empty() ? found.value : tree_.match_files(path);
+  return {.files = files == route_tree::none ? nullptr : &mounts_[files]};
 }
 
 bool router::knows(std::string_view method) const noexcept {
-  if (std::find(known_methods.begin(), known_methods.end(), method) != known_methods.end()) {
-    return true;
-  }
-  return std::any_of(routes_.begin(), routes_.end(),
-                     [&](const auto& one) { return one.second.find(method) != nullptr; });
+  return std::find(known_methods.begin(), known_methods.end(), method) != known_methods.end() ||
+         methods_.contains(method);
 }
 
 std::string router::allowed() const {
-  std::set<std::string, std::less<>> names{"OPTIONS"};
-  for (const auto& [path, each] : routes_) {
-    for_each_element(each.allowed(), [&](std::string_view name) { names.emplace(name); });
-  }
-  if (!mounts_.empty()) names.insert({"GET", "HEAD"});
+  std::set<std::string_view> names{"OPTIONS"};
+  names.insert(methods_.begin(), methods_.end());
   std::string all;
-  for (const std::string& each : names) all.append(all.empty() ? "" : ", ").append(each);
+  for (const std::string_view each : names) all.append(all.empty() ? "" : ", ").append(each);
+  return all;
+}
+
+std::vector<route_entry> router::entries() const {
+  using kind = route_entry::kind;
+  std::vector<route_entry> all;
+  for (const route& each : routes_) {
+    const auto add = [&](std::string method, kind is) {
+      all.push_back({.method = std::move(method), .pattern = each.pattern.text, .what = is});
+    };
+    for (const route::method& m : each.methods) add(m.name, kind::route);
+    if (each.content) add("GET", kind::resource);
+    if (each.metrics) add("GET", kind::metrics);
+    if (each.has_session()) add("GET", kind::websocket);
+  }
+  for (const mount& each : mounts_) {
+    all.push_back({.method = "GET", .pattern = each.prefix, .what = kind::files});
+  }
+  std::sort(all.begin(), all.end(), [](const route_entry& a, const route_entry& b) {
+    return std::tie(a.pattern, a.method, a.what) < std::tie(b.pattern, b.method, b.what);
+  });
   return all;
 }
 

@@ -2,7 +2,6 @@
 
 #include <troupe/http/server.hpp>
 
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <mutex>
@@ -22,7 +21,6 @@
 #include "listen_address.hpp"
 #include "metrics_maker.hpp"
 #include "server_context.hpp"
-#include "text.hpp"
 
 namespace troupe::http {
 namespace {
@@ -44,6 +42,7 @@ http::options checked(http::options o) {
   positive(l.connections_per_address_max > 0, "connections_per_address_max");
   positive(l.handshake_timeout.count() > 0, "handshake_timeout");
   positive(l.request_timeout.count() > 0, "request_timeout");
+  positive(l.handler_timeout.count() > 0, "handler_timeout");
   positive(l.idle_timeout.count() > 1, "idle_timeout");
   positive(l.close_timeout.count() > 0, "close_timeout");
   positive(l.drain_timeout.count() > 0, "drain_timeout");
@@ -63,16 +62,6 @@ http::options checked(http::options o) {
         "\": its clients have no addresses");
   }
   return o;
-}
-
-// FNV-1a: distinguishes versions of one resource, and nothing more.
-std::string etag_of(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
-  std::array<char, 32> text;
-  const int size =
-      std::snprintf(text.data(), text.size(), "\"%016llx\"", static_cast<unsigned long long>(hash));
-  return {text.data(), static_cast<std::size_t>(size)};
 }
 
 }  // namespace
@@ -131,8 +120,8 @@ server::server(troupe::system& on, http::options options)
 
 server::~server() { stop(); }
 
-void server::route(std::string method, std::string path, handler answer) {
-  state_->routes().add(std::move(method), std::move(path), std::move(answer));
+void server::route(std::string method, std::string path, handler answer, route_options how) {
+  state_->routes().add(std::move(method), std::move(path), {std::move(answer), how});
 }
 
 void server::files(std::string prefix, const std::filesystem::path& directory) {
@@ -140,29 +129,31 @@ void server::files(std::string prefix, const std::filesystem::path& directory) {
 }
 
 void server::resource(std::string path, std::string content_type, std::string_view bytes) {
-  state_->routes().add(std::move(path),
-                       detail::resource{std::move(content_type), bytes, etag_of(bytes)});
+  state_->routes().add(std::move(path), detail::resource::of(std::move(content_type), bytes));
 }
 
-void server::add_websocket(std::string path, websocket_options how, detail::session_factory make) {
-  for (const std::string& name : how.protocols) {
-    if (detail::is_token(name)) continue;
-    throw std::invalid_argument("http::websocket_options::protocols: \"" + name +
-                                "\" is not a token of HTTP: use letters, digits, '.' and '-'");
-  }
-  if (how.require_protocol && how.protocols.empty()) {
-    throw std::invalid_argument(
-        "http::websocket_options::require_protocol: protocols is empty, so no client could "
-        "connect");
-  }
-  if (const auto& on_access = state_->context->options.on_access) {
-    make = [&on_access, made = std::move(make)](http::websocket client) {
-      const http::websocket same = client;
-      return std::make_unique<detail::access_logged_session>(made(std::move(client)), same,
-                                                             on_access);
-    };
-  }
-  state_->routes().add(std::move(path), std::move(make), std::move(how));
+void server::mount(std::string_view prefix, const http::routes& of) {
+  state_->routes().add_all(prefix, *of.router_,
+                           [this](const detail::session_maker& make) { return bound(make); });
+}
+
+std::vector<route_entry> server::routes() const { return state_->context->routes.entries(); }
+
+void server::add_websocket(std::string path, websocket_options how, detail::session_maker make) {
+  state_->routes().add(std::move(path), bound(std::move(make)), std::move(how));
+}
+
+detail::session_factory server::bound(detail::session_maker make) const {
+  detail::session_factory here = [on = &system_, made = std::move(make)](http::websocket client) {
+    return made(*on, std::move(client));
+  };
+  const auto& on_access = state_->context->options.on_access;
+  if (!on_access) return here;
+  return [&on_access, made = std::move(here)](http::websocket client) {
+    const http::websocket same = client;
+    return std::make_unique<detail::access_logged_session>(made(std::move(client)), same,
+                                                           on_access);
+  };
 }
 
 void server::metrics(std::string path, figure_source also) {
@@ -226,6 +217,7 @@ bool server::drain(std::chrono::milliseconds deadline) {
     state_->gate.send(detail::gate::cut{});
     state_->gate.join();
   }
+  state_->context->unfinished.join();
   state_->remove_file();
   return in_time;
 }
@@ -240,6 +232,7 @@ void server::stop() {
     state_->gate.send(detail::gate::cut{});
     state_->gate.join();
   }
+  state_->context->unfinished.join();
   state_->remove_file();
   state_->end_makers();
 }

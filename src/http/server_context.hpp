@@ -20,6 +20,7 @@
 #include "tally.hpp"
 #include "tls_context.hpp"
 #include "trusted_proxies.hpp"
+#include "unfinished_handlers.hpp"
 
 namespace troupe::http::detail {
 
@@ -73,6 +74,7 @@ struct server_context {
   const std::shared_ptr<byte_gauge> upgrade_requests;  // as long as their channels
   current_tls tls;                                     // if it is secure
   atomic<bool> draining{false};                        // for health checks
+  mutable unfinished_handlers unfinished;              // of connections that have ended
 };
 
 }  // namespace troupe::http::detail

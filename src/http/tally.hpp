@@ -41,6 +41,7 @@ struct tally {
       idle_closed, messages_too_large, messages_without_room, protocol_errors;
   counter slow_readers_closed, receive_pauses, mailbox_pauses, refusal_pauses;
   counter close_timed_out, accept_pauses, handler_failures;
+  counter handlers, handlers_timed_out, handlers_cancelled;
   counter rate_connections, rate_requests, rate_messages, rate_received_bytes, message_floods;
   counter throttled_disconnects;
   tls_tally tls;

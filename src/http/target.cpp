@@ -103,14 +103,16 @@ std::optional<target> parse_target(std::string_view raw) {
   const auto [authority, rest] = without_authority(raw);
   raw = rest;
   const std::size_t question = raw.find('?');
-  auto path = percent_decoded(raw.substr(0, question));
+  const std::string_view sent = raw.substr(0, question);
+  auto path = percent_decoded(sent);
   if (!path) return std::nullopt;
   // "http://host?x=1" has an empty path, which means the root.
   if (path->empty() && question == 0) path->push_back('/');
   if (!path->starts_with('/') || std::any_of(path->begin(), path->end(), is_control)) {
     return std::nullopt;
   }
-  return target{std::move(*path),
+  const bool has_escapes = path->size() < sent.size();
+  return target{std::move(*path), has_escapes ? sent : std::string_view{},
                 question == std::string_view::npos ? std::string_view{} : raw.substr(question + 1),
                 authority};
 }

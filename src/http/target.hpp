@@ -17,7 +17,8 @@ namespace troupe::http::detail {
 /// A parsed request target.
 struct target {
   std::string path;            // decoded
-  std::string_view query;      // encoded; like authority, a part of the parsed text
+  std::string_view sent_path;  // the same with its escapes; empty if it has no escapes
+  std::string_view query;      // encoded; like the other views, a part of the parsed text
   std::string_view authority;  // of the absolute form: host, and port if there is one
 };
 

@@ -27,6 +27,13 @@ TEST(target, path_and_query_are_separated) {
   EXPECT_EQ(t->query, "x=1%20&y=2");
 }
 
+TEST(target, the_sent_path_is_kept_if_it_has_escapes) {
+  EXPECT_EQ(parse_target("/a%2Fb/c?x=%20")->sent_path, "/a%2Fb/c");
+  EXPECT_EQ(parse_target("http://here/a%2Fb")->sent_path, "/a%2Fb");
+  EXPECT_EQ(parse_target("/a/b?x=%20")->sent_path, "");
+  EXPECT_EQ(parse_target("http://here?x=%20")->sent_path, "");
+}
+
 TEST(target, an_escaped_question_mark_belongs_to_the_path) {
   const auto t = parse_target("/what%3Fnow");
   ASSERT_TRUE(t);

@@ -265,6 +265,52 @@ TEST(state_deferral_and_exclusive_handlers, do_not_disturb_each_other) {
   EXPECT_THAT(log.lines(), ElementsAre("has slept", "has slept", "unhandled", "1", "2", "3"));
 }
 
+class dozer : public state_machine<dozer> {
+ public:
+  explicit dozer(journal& log) : log_(log) {}
+  struct shut : state {
+    using defers = troupe::messages<item>;
+  };
+  struct open : state {};
+  using states = troupe::states<shut, open>;
+  using messages = troupe::messages<item, nap, unlock>;
+
+  exclusive_task<> on(shut, nap) { return doze(); }
+  exclusive_task<> on(open, nap) { return doze(); }
+  to<open> on(shut, unlock) { return {}; }
+  void on(open, const item& m) { log_.write(std::to_string(m.n)); }
+
+ private:
+  exclusive_task<> doze() {
+    co_await sleep_for(1ms);
+    log_.write("has slept");
+  }
+
+  journal& log_;
+};
+
+// Deferred messages come back in front of others that an exclusive handler has stashed. All of them
+// stay counted: each fixture checks that at the end.
+TEST(state_deferral_and_exclusive_handlers, alternate) {
+  journal log;
+  system s{{.workers = 1}};
+  const auto m = s.spawn<dozer>({.max_messages = 16}, log);
+  m.send(nap{});
+  m.send(item{1});
+  m.send(nap{});
+  m.send(unlock{});
+  m.send(item{2});
+  m.send(nap{});
+  m.send(item{3});
+  m.send(nap{});
+  m.send(item{4});
+  ASSERT_TRUE(log.wait_for(8));
+  EXPECT_THAT(log.lines(),
+              ElementsAre("has slept", "has slept", "1", "2", "has slept", "3", "has slept", "4"));
+  m.stop();
+  EXPECT_EQ(m.join(), exit_reason::stopped);
+}
+
 // A machine that never waits leaves deferred messages where they are, and counted.
 TEST(state_deferral_and_exclusive_handlers, that_do_not_wait_defer_no_more_than_the_limit) {
   journal log;

@@ -390,7 +390,7 @@ TEST_F(configuration_file, errors_are_one_line_and_name_the_position_key_and_val
        "scheme and port, as \"admin.internal\""},
       {"admin.listen = 'unix:no/socket'",
        "t.toml:1:16: admin.listen is \"unix:no/socket\", but \"no/socket\" is not a path of a "
-       "socket, in a folder that is there"},
+       "socket, in an existing folder"},
       {"admin.ready = 'ready'",
        "t.toml:1:15: admin.ready is \"ready\"; allowed are paths as \"/metrics\"; \"\" for none"},
       {"admin.ready = '/a?b'",
@@ -470,6 +470,8 @@ TEST_F(configuration_file, errors_are_one_line_and_name_the_position_key_and_val
        "t.toml:3:15: applications.one.files_route is given, but applications.one.files is not"},
       {one + "route = 'one'",
        "t.toml:3:9: applications.one.route is \"one\"; allowed are paths as \"/echo\""},
+      {one + "route = '/{room}'",
+       "t.toml:3:9: applications.one.route is \"/{room}\"; allowed are paths as \"/echo\""},
       {one + "key = 'room'",
        "t.toml:3:7: applications.one.key is \"room\"; allowed are \"\", \"path\", \"query:NAME\", "
        "\"header:NAME\""},

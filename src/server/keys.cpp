@@ -40,8 +40,9 @@ bool is_address(std::string_view text) {
 }
 
 bool is_route(std::string_view text) {
-  return text.starts_with('/') && std::all_of(text.begin(), text.end(), [](char c) {
-           return c > ' ' && c < 0x7f && c != '?' && c != '#' && c != '%';
+  constexpr std::string_view refused = "?#%{}*";
+  return text.starts_with('/') && std::all_of(text.begin(), text.end(), [&](char c) {
+           return c > ' ' && c < 0x7f && refused.find(c) == std::string_view::npos;
          });
 }
 
@@ -111,7 +112,7 @@ bool can_be_made(const std::filesystem::path& path) {
 // "stdout", "stderr", or a file that need not exist yet.
 setting<configuration> log_to() {
   return {.name = "log.to",
-          .allowed = "\"stdout\", \"stderr\", a file in a folder that is there",
+          .allowed = "\"stdout\", \"stderr\", a file in an existing folder",
           .set =
               [](configuration& of, const value& is) {
                 const auto given = is.text();
@@ -153,7 +154,7 @@ setting<configuration> admin_listen() {
                 of.admin.listen = std::string(http::detail::unix_prefix) + path.string();
                 if (!can_be_made(path)) {
                   is.refuse_as("is " + in_quotes(*given) + ", but " + in_quotes(path.string()) +
-                               " is not a path of a socket, in a folder that is there");
+                               " is not a path of a socket, in an existing folder");
                 }
               },
           .get = [](const configuration& of) { return in_quotes(of.admin.listen); }};
@@ -363,7 +364,7 @@ std::vector<setting<configuration>> make_server_keys() {
       text<of>("admin.ready", at(&of::admin, &admin::ready), route, is_route_or_none),
       text<of>("admin.metrics", at(&of::admin, &admin::metrics), route, is_route_or_none),
       path<of>("admin.control", at(&of::admin, &admin::control),
-               "a path of a socket, in a folder that is there", can_be_made),
+               "a path of a socket, in an existing folder", can_be_made),
       flag<of>("admin.watch", at(&of::admin, &admin::watch)),
   };
 }

@@ -19,7 +19,7 @@ inline constexpr std::string_view first_word_of_log = "seed ";
 template <class Take>
 void text_of(const choice_log& log, Take&& take) {
   const auto number = [&](auto value) {
-    std::array<char, 20> digits;  // the digits of the largest 64-bit number
+    std::array<char, 20> digits{};  // the digits of the largest 64-bit number
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     take(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
   };

@@ -36,7 +36,7 @@ def part(opcode, data=b""):
 @attack("websocket", "incomplete messages", "limits.request_timeout", persists=True)
 def half_messages(run):
     count = run.scale(100, 400)
-    run.sent = f"{count} frames of 60,000 bytes, the first 20"
+    run.sent = f"{count} frames that announce 60,000 bytes; only the first 20 are sent"
     run.check = lambda: expect_codes(run, 1008, 1013)  # memory suffices for the first part of each
     yield from drip(run, count, frame(BINARY, b"x" * 60_000)[:20], b"")
 
@@ -45,7 +45,7 @@ def half_messages(run):
         persists=True)
 def half_large_messages(run):
     count = run.scale(100, 400)
-    run.sent = f"{count} frames of 60,000 bytes, the first 50,000"
+    run.sent = f"{count} frames that announce 60,000 bytes; only the first 50,000 are sent"
     run.check = lambda: expect_codes(run, 1008, 1013)
     yield from drip(run, count, frame(BINARY, b"x" * 60_000)[:50_000], b"")
 

@@ -97,7 +97,7 @@ class door : public actor {
   void on(net::accepted m) {
     const auto made = system().spawn<dropping_connection>(
         hd::without_limits(loop_.pump()), on_, dropping_socket(std::move(m.connection)),
-        hd::ip_address(), dropping_connection::entry::admitted);
+        hd::ip_address(), dropping_connection::entry::admitted, loop_.pump());
     on_->counts.connections.add();
     watch(made.address());
     listener_.send(net::accept{&loop_});

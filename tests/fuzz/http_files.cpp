@@ -92,8 +92,11 @@ void check_both_ways(const served& all, std::string_view path) {
   }
 }
 
-void check_route(const served& all, std::string_view path) {
-  const mount* const in = all.routes.find_files(path);
+void check_route(const served& all, std::string_view path, std::string_view sent) {
+  const router::match match = all.routes.find(path, sent);
+  require((match.at != nullptr) == (path == "/docs"), "a route has its path alone");
+  if (match.at != nullptr) return;
+  const mount* const in = match.files;
   const auto is_in = [&](std::string_view prefix) {
     return path == prefix || path.starts_with(std::string{prefix} + "/");
   };
@@ -101,9 +104,8 @@ void check_route(const served& all, std::string_view path) {
                                     : is_in("/docs")    ? "/docs/"
                                                         : "/";
   require(in != nullptr && in->prefix == expected, "the longest prefix is chosen");
-  require((all.routes.find(path) != nullptr) == (path == "/docs"), "a route has its path alone");
   if (path.size() < in->prefix.size()) return;
-  const auto found = in->root.open(path.substr(in->prefix.size()));
+  const auto found = in->root->open(path.substr(in->prefix.size()));
   const auto* file = std::get_if<file_root::file>(&found);
   if (file == nullptr) return;
   const fs::path root = expected == "/"        ? all.folder.path()
@@ -119,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const served all;
   const auto target = parse_target(text_of(data, size));
   if (!target) return 0;
-  check_route(all, target->path);
+  check_route(all, target->path, target->sent_path);
   check_both_ways(all, std::string_view{target->path}.substr(1));
   return 0;
 }

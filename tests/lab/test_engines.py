@@ -120,7 +120,7 @@ class Engines(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         [engine] = json.loads(run.stdout)["engines"]
         self.assertEqual((engine["version"], engine["newer"]), ("CAF 0.17.6", "1.1"))
-        self.assertIn("\ncaf: CAF 0.17.6, older than 1.1; ", run.stderr)
+        self.assertIn("\ncaf: CAF 0.17.6 (current version: 1.1); ", run.stderr)
 
     def test_sources_from_elsewhere_are_built_there(self):
         self.add_go()
@@ -183,7 +183,7 @@ class Engines(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         [engine] = json.loads(run.stdout)["engines"]
         self.assertEqual(engine["version"], "Pekko 9.8.7 (Java 99.1)")
-        self.assertRegex(engine["settings"], r"\Ajava \S+; .* dispatcher of 3, .*; idle after a collection\Z")
+        self.assertRegex(engine["settings"], r"\Ajava \S+; .* dispatcher of 3, .*; idle is measured after a garbage collection\Z")
         folder = os.path.join(self.sources, "build", "pekko", "classes")
         [started] = self.started_with()
         self.assertTrue(started.endswith(f" -cp {folder}:a.jar:b.jar Workloads pingpong "

@@ -125,7 +125,7 @@ class PeersTable(unittest.TestCase):
     def test_ratios_say_how_many_times_as_fast_and_as_small(self):
         page = self.take()
         self.assertIn("| Go 1.99 | 6.2 | – |\n", page)
-        self.assertIn("| CAF 0.17.6, older than 1.1 | – | 10 |\n", page)
+        self.assertIn("| CAF 0.17.6 (current version: 1.1) | – | 10 |\n", page)
 
     def test_peak_memory_has_a_table(self):
         self.assertIn("| **Troupe** | 5.70 | 141 |\n", self.take())
@@ -154,7 +154,7 @@ class PeersTable(unittest.TestCase):
 
     def test_versions_settings_and_who_was_left_out_are_named(self):
         page = self.take(failures=["pingpong: caf: did not terminate within 120 s"])
-        self.assertIn("\n* caf: CAF 0.17.6, older than 1.1; stealing\n", page)
+        self.assertIn("\n* caf: CAF 0.17.6 (current version: 1.1); stealing\n", page)
         self.assertIn("\n* go: Go 1.99; GOMAXPROCS 2\n", page)
         self.assertIn("\n* acto took no part: acto is not installed\n", page)
         self.assertIn("\n* a run failed: pingpong: caf: did not terminate within 120 s\n", page)
@@ -203,7 +203,7 @@ class PeersTable(unittest.TestCase):
         self.assertIn("\n| | ping-pong, million messages/s | request and reply, million/s "
                       "| idle actor, bytes |\n", readme)
         self.assertIn("\n| **Troupe** | 31.0 | 9.00 | 136 |\n", readme)
-        self.assertIn("\n| CAF 0.17.6, older than 1.1 | – | – | 1,360 |\n", readme)
+        self.assertIn("\n| CAF 0.17.6 (current version: 1.1) | – | – | 1,360 |\n", readme)
         self.assertNotIn("sketch", readme)
 
     def test_every_page_says_which_engines_were_not_run(self):

@@ -277,7 +277,7 @@ mutant("stash_is_not_counted", "crossed", "a stashed message does not count for 
        "«side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));» "
        "if (how.most != 0) overload(*this).keep_place", "")
 mutant("held_up_is_not_counted", "crossed", "what waits for an exclusive handler does not count for the mailbox",
-       "put_aside(message); «side_if_any()->kept_units += static_cast<std::uint32_t>(bounds.units(charge, how.weight));» "
+       "put_aside(message); «side_if_any()->kept_units += static_cast<std::uint32_t>(units);» "
        "continue;", "")
 mutant("failing_message_keeps_units", "crossed", "the message that fails an actor stays counted after the restart",
        "«(void)inbox().handled(bounds.units(charge, how.weight), bounds.quantum);» return end(exit_reason::failed, mine); "
@@ -288,6 +288,12 @@ mutant("ending_sender_holds_the_others", "crossed", "an actor that ends after it
 in_file("src/actor/kept_message.cpp")
 mutant("unstashed_stays_counted", "after", "what is unstashed is counted as stashed for good",
        "its->kept_units = 0;", "")
+mutant("examined_units_are_lost", "crossed", "what one exclusive handler has stashed does not count for the mailbox during the next",
+       "its.kept_units += its.examined_units;", "")
+mutant("unstashed_twice_is_not_examined", "crossed", "units of messages that are unstashed in front of examined ones are not counted",
+       "if (has_examined()) its->examined_units += its->kept_units;", "")
+mutant("examined_units_stay", "crossed", "a message that was examined and handled counts as stashed during the next exclusive handler",
+       "its.examined_units -= std::min(its.examined_units, static_cast<std::uint32_t>(units));", "")
 
 in_file("src/actor/batches.cpp")
 mutant("batch_keeps_budget", "crossed", "the followers of a batch stay charged to their budget",

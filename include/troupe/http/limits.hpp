@@ -37,6 +37,10 @@ struct limits {
   /// 408. The same limit applies from the first byte of a WebSocket message to its last; a slower
   /// message closes the connection with 1008.
   std::chrono::milliseconds request_timeout{30'000};
+  /// The time limit for a handler that is a coroutine, from the last byte of the request to the
+  /// handler's response. Afterwards the coroutine is destroyed, and the response is 503. See
+  /// route_options.
+  std::chrono::milliseconds handler_timeout{30'000};
   /// The time limit for a connection without any progress. A WebSocket client is pinged after half
   /// of it, and closed with 1008 if it takes longer than this to read 64 KiB.
   std::chrono::milliseconds idle_timeout{60'000};

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
+
+#include <troupe/http/parameter.hpp>
 
 namespace troupe::http {
 
 namespace detail {
 struct request_access;
-}
+struct route_pattern;
+}  // namespace detail
 
 /// A request of a client. It owns the text that its views refer to.
 ///
@@ -31,11 +38,60 @@ class request {
   /// there is no such parameter.
   [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
 
+  /// Returns the value of a parameter in the path of the route: of "id" in "/accounts/{id}". It is
+  /// decoded, and an escaped slash belongs to it. T is std::string_view, which refers to this
+  /// request, std::string, bool, an integer, a floating-point number, or a type with a
+  /// parameter_reader.
+  ///
+  /// Errors: request_error with status 400 if the text is not a T: the server responds with it.
+  ///         std::logic_error if the route has no such parameter, which is answered with 500.
+  template <class T = std::string_view>
+  [[nodiscard]] T path(std::string_view name) const {
+    static_assert(detail::parameter<T>,
+                  "path<T>() needs a type with a parameter_reader: see parameter.hpp");
+    const std::string_view text = path_parameter(name);
+    std::optional<T> value = parameter_reader<T>::read(text);
+    if (!value) refuse("path", name, text, parameter_reader<T>::allowed());
+    return *std::move(value);
+  }
+
+  /// Returns the value of the first query parameter of this name; nothing if there is no such
+  /// parameter. T as for path<T>(), without std::string_view.
+  ///
+  /// Errors: request_error with status 400 if the decoded text is not a T, or is not validly
+  ///         encoded.
+  template <class T>
+  [[nodiscard]] std::optional<T> query(std::string_view name) const {
+    static_assert(detail::parameter<T> && !std::same_as<T, std::string_view>,
+                  "query<T>() needs a type with a parameter_reader, and std::string for texts");
+    const std::optional<std::string> text = query_parameter(name);
+    if (!text) return std::nullopt;
+    std::optional<T> value = parameter_reader<T>::read(*text);
+    if (!value) refuse("query", name, *text, parameter_reader<T>::allowed());
+    return value;
+  }
+  /// The same with a value that is used if there is no such parameter.
+  template <class T>
+  [[nodiscard]] T query(std::string_view name, std::type_identity_t<T> otherwise) const {
+    std::optional<T> value = query<T>(name);
+    return value ? *std::move(value) : std::move(otherwise);
+  }
+
   /// The value of the first header of this name, ignoring case; "" if there is no such header.
   [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
   [[nodiscard]] bool has_header(std::string_view name) const noexcept;
+  /// Returns the value of the first cookie of this name, as it was sent; nothing if there is no
+  /// such cookie. Pairs that are not as RFC 6265 defines them are skipped. Other hosts of the
+  /// domain may have set it, unless its name begins with "__Host-". See set_cookie.
+  [[nodiscard]] std::optional<std::string_view> cookie(std::string_view name) const noexcept;
 
   [[nodiscard]] const std::string& body() const noexcept { return body_; }
+  /// Reads the body as JSON, as from_json() does. Include <troupe/http/json.hpp>.
+  ///
+  /// Errors: request_error with status 415 if Content-Type is not one of JSON; invalid_json, with
+  ///         status 400, which lists what is wrong. The server responds with them.
+  template <class T>
+  [[nodiscard]] T json() const;
   /// The client's address, without the port: "127.0.0.1". It is the address that the connection
   /// came from, or the one that a trusted proxy names (http::options::trusted_proxies).
   [[nodiscard]] std::string_view peer() const noexcept { return view(peer_); }
@@ -58,6 +114,10 @@ class request {
     return std::string_view{head_}.substr(s.begin, s.size);
   }
   const field* find(std::string_view name) const noexcept;
+  std::string_view path_parameter(std::string_view name) const;
+  std::optional<std::string> query_parameter(std::string_view name) const;
+  [[noreturn]] static void refuse(std::string_view where, std::string_view name,
+                                  std::string_view text, std::string_view allowed);
 
   std::string head_;
   std::string body_;
@@ -65,9 +125,11 @@ class request {
   slice method_;
   slice target_;
   slice path_;
+  slice sent_path_;  // empty if it has no escapes
   slice query_;
   slice peer_;
   bool secure_ = false;
+  std::shared_ptr<const detail::route_pattern> pattern_;  // null: without parameters
 };
 
 }  // namespace troupe::http

@@ -8,13 +8,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <troupe/http/figures.hpp>
+#include <troupe/http/handler.hpp>
 #include <troupe/http/options.hpp>
 #include <troupe/http/request.hpp>
 #include <troupe/http/response.hpp>
+#include <troupe/http/routes.hpp>
 #include <troupe/http/session.hpp>
 #include <troupe/http/statistics.hpp>
 #include <troupe/http/tls.hpp>
@@ -24,18 +26,22 @@
 
 namespace troupe::http {
 
-/// Handles the requests of a route. It runs on the thread of the connection and delays all other
-/// connections of that thread, so it must not block. With several loops it runs concurrently.
-using handler = std::function<response(const request&)>;
-
 /// An HTTP/1.1 and WebSocket server. It owns the threads that serve sockets; its listener and its
 /// connections are actors of the system.
 ///
-/// Add the routes first, then call start(). Paths are compared literally: they have no parameters.
-/// A path is looked up first among route(), resource(), websocket(), metrics() and health(), by
-/// equality, then among files(), by the longest prefix. HEAD is supported wherever GET is. A known
-/// path with an unsupported method is answered with 405; a method that neither HTTP nor a route
-/// defines, with 501.
+/// Add the routes first, then call start(). The path of a route may have parameters:
+/// "/accounts/{id}" matches one segment that is not empty, "/files/{rest...}" all further segments.
+/// A handler reads them with request::path<T>().
+///
+/// A path without parameters is compared with the decoded path of a request, and comes first. The
+/// other ones are found segment by segment, as the client has sent them: an escaped slash, %2F,
+/// belongs to its segment. At each segment, a literal comes before a parameter, this before
+/// {name...}, and this before files(). If the search fails below one of them, it tries the next.
+///
+/// The method is looked at last, so only the route found for the path counts. HEAD is supported
+/// wherever GET is. OPTIONS is answered with 204 and Allow, unless the route has a handler for it.
+/// A known path with an unsupported method is answered with 405 and Allow; a method that neither
+/// HTTP nor a route defines, with 501.
 ///
 /// Threads: one, which must not be in a turn of an actor or run a pump. After start() other threads
 ///          may call port() and statistics(), and stop() while the first one is in run().
@@ -58,9 +64,37 @@ class server {
   /// Calls stop().
   ~server();
 
-  /// Adds a route. `method` in capitals, `path` decoded: "GET", "/rooms". An exception of the
-  /// handler is answered with 500 and counted.
-  void route(std::string method, std::string path, handler answer);
+  /// Adds a route. `method` in capitals, `path` decoded: "GET", "/rooms/{name}". An exception of
+  /// the handler is answered with 500 and counted. A request_error has a response of its own.
+  ///
+  /// Errors: std::invalid_argument also for a timeout that is not positive.
+  void route(std::string method, std::string path, handler answer, route_options how = {});
+  void get(std::string path, handler answer, route_options how = {}) {
+    route("GET", std::move(path), std::move(answer), how);
+  }
+  void post(std::string path, handler answer, route_options how = {}) {
+    route("POST", std::move(path), std::move(answer), how);
+  }
+  void put(std::string path, handler answer, route_options how = {}) {
+    route("PUT", std::move(path), std::move(answer), how);
+  }
+  void patch(std::string path, handler answer, route_options how = {}) {
+    route("PATCH", std::move(path), std::move(answer), how);
+  }
+  /// The method DELETE; `delete` is a keyword.
+  void del(std::string path, handler answer, route_options how = {}) {
+    route("DELETE", std::move(path), std::move(answer), how);
+  }
+
+  /// Adds all routes of a set below a prefix, for example "/api/v1". They can read its parameters.
+  /// The route "/" of the set gets the path of the prefix itself.
+  ///
+  /// Errors: std::invalid_argument if one of them conflicts with a route that exists; then none has
+  ///         been added. Also for a prefix that ends with a slash or with {name...}.
+  void mount(std::string_view prefix, const http::routes& of);
+
+  /// All routes, ordered by pattern and method. See to_string() for a log line.
+  [[nodiscard]] std::vector<route_entry> routes() const;
 
   /// Serves the files below `directory` at the paths below `prefix`, and "index.html" for a
   /// directory, with ETag, Last-Modified and conditional requests. Files outside of `directory` are
@@ -103,18 +137,8 @@ class server {
   template <session Session, class... Args>
   void websocket(std::string path, websocket_options options, Args... args) {
     spawn_options how = std::move(options.spawn);
-    add_websocket(
-        std::move(path), std::move(options),
-        [system = &system_, how = std::move(how), args = std::make_tuple(std::move(args)...)](
-            http::websocket client) -> std::unique_ptr<detail::session_port> {
-          return std::apply(
-              [&](const Args&... copied) {
-                return std::make_unique<detail::session_of<Session>>(
-                    system->spawn<Session>(how, std::move(client), copied...),
-                    how.memory_budget ? how.memory_budget->limit() : no_limit);
-              },
-              args);
-        });
+    add_websocket(std::move(path), std::move(options),
+                  detail::make_sessions<Session>(std::move(how), std::move(args)...));
   }
 
   /// Serves the metrics of the system and the server in the Prometheus text format, followed by
@@ -185,7 +209,8 @@ class server {
  private:
   struct state;
 
-  void add_websocket(std::string path, websocket_options how, detail::session_factory make);
+  void add_websocket(std::string path, websocket_options how, detail::session_maker make);
+  detail::session_factory bound(detail::session_maker make) const;
   void add_metrics(std::string path, const state& of, figure_source also);
   void add_health(std::string path, const state& of);
 

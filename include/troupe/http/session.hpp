@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include <troupe/detail/message/dispatch.hpp>
@@ -98,6 +99,23 @@ class session_of final : public session_port {
 };
 
 using session_factory = std::function<std::unique_ptr<session_port>(websocket)>;
+/// A session_factory for any system.
+using session_maker = std::function<std::unique_ptr<session_port>(system&, websocket)>;
+
+/// Each session gets copies of the arguments.
+template <session Session, class... Args>
+session_maker make_sessions(spawn_options how, Args... args) {
+  return [how = std::move(how), args = std::make_tuple(std::move(args)...)](
+             system& on, websocket client) -> std::unique_ptr<session_port> {
+    return std::apply(
+        [&](const Args&... copied) {
+          return std::make_unique<session_of<Session>>(
+              on.spawn<Session>(how, std::move(client), copied...),
+              how.memory_budget ? how.memory_budget->limit() : no_limit);
+        },
+        args);
+  };
+}
 
 }  // namespace detail
 }  // namespace troupe::http

@@ -42,6 +42,10 @@ struct statistics {
   std::uint64_t close_timed_out = 0;        // close_timeout
   std::uint64_t accept_pauses = 0;          // out of descriptors or memory
   std::uint64_t handler_failures = 0;       // exceptions out of route handlers, unusable responses
+  // Requests whose handler is a coroutine:
+  std::uint64_t handlers = 0;            // now
+  std::uint64_t handlers_timed_out = 0;  // handler_timeout or route_options::timeout: 503
+  std::uint64_t handlers_cancelled = 0;  // the client disconnected before the response
 
   // Events beyond a rate of a client address:
   std::uint64_t rate_connections = 0;        // connections_per_second: closed

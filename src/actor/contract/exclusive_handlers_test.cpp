@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -123,6 +124,158 @@ TEST(exclusive_task, that_waits_is_in_the_report_of_a_shutdown) {
       return false;
     }));
   }).join();
+}
+
+// ── Many messages that wait ───────────────────────────────────────────────────────────────────
+
+/// A message for which the handler waits. It counts how often the runtime looks at its size: a look
+/// comes with each examination of a waiting message.
+struct errand {
+  int number = 0;
+  std::size_t* looks = nullptr;
+  [[nodiscard]] std::size_t owned_bytes() const noexcept {
+    if (looks != nullptr) ++*looks;
+    return 0;
+  }
+};
+struct letter {
+  int number;
+};
+struct alarm {
+  static constexpr auto priority = troupe::priority::high;
+  int number;
+};
+
+/// Waits for a reply in each errand; takes letters in batches.
+class clerk : public actor {
+ public:
+  clerk(journal& log, ref<oracle> other) : log_(log), other_(std::move(other)) {}
+  exclusive_task<> on(errand e) {
+    log_.write("begins " + std::to_string(e.number));
+    (void)co_await other_.ask<answer_later>(no_timeout);
+    log_.write("ends " + std::to_string(e.number));
+  }
+  void on(std::span<const letter> batch) {
+    std::string line = "letters";
+    for (const letter& each : batch) line += ' ' + std::to_string(each.number);
+    log_.write(std::move(line));
+  }
+  void on(alarm a) { log_.write("alarm " + std::to_string(a.number)); }
+
+ private:
+  journal& log_;
+  const ref<oracle> other_;
+};
+
+struct office {
+  explicit office(spawn_options options = {}) : desk(on.spawn<clerk>(options, log, other)) {
+    on.play();
+  }
+  // Lets the errand that waits continue.
+  void reply() {
+    other.send(answer_now{0});
+    on.play();
+  }
+
+  journal log;
+  stage on;
+  ref<oracle> other = on.spawn<oracle>();
+  ref<clerk> desk;
+};
+
+TEST(exclusive_tasks_in_sequence, examine_each_waiting_message_only_once) {
+  constexpr int errands = 400;
+  office in({.max_messages = 2 * errands});
+  std::size_t looks = 0;
+  for (int i = 0; i < errands; ++i) in.desk.send(errand{i, &looks});
+  in.on.play();
+  for (int i = 0; i < errands; ++i) in.reply();
+  EXPECT_EQ(in.log.lines().size(), 2u * errands);
+  // When it is sent, stashed and handled.
+  EXPECT_LE(looks, 6u * errands);
+}
+
+TEST(exclusive_tasks_in_sequence, keep_the_order_of_what_was_sent_before_and_meanwhile) {
+  office in;
+  in.desk.send(errand{1});
+  in.desk.send(letter{2});
+  in.desk.send(letter{3});
+  in.desk.send(errand{4});
+  in.desk.send(errand{5});
+  in.desk.send(letter{6});
+  in.on.play();
+  in.desk.send(letter{7});
+  in.desk.send(errand{8});
+  in.reply();  // of 1
+  in.desk.send(letter{9});
+  in.reply();  // of 4
+  in.desk.send(letter{10});
+  in.desk.send(errand{11});
+  in.reply();  // of 5
+  in.reply();  // of 8
+  in.reply();  // of 11
+  EXPECT_THAT(in.log.lines(), ElementsAre("begins 1", "ends 1", "letters 2 3", "begins 4", "ends 4",
+                                          "begins 5", "ends 5", "letters 6 7", "begins 8", "ends 8",
+                                          "letters 9 10", "begins 11", "ends 11"));
+}
+
+TEST(exclusive_tasks_in_sequence, count_stashed_messages_exactly_within_the_limit) {
+  office in({.max_messages = 4, .on_full = overflow::refuse});
+  const auto accepted = [&](int number) {
+    return in.desk.send(errand{number}) == delivery::accepted;
+  };
+  EXPECT_TRUE(accepted(1));
+  in.on.play();
+  for (int i = 2; i <= 5; ++i) EXPECT_TRUE(accepted(i));
+  EXPECT_FALSE(accepted(0));
+  for (int i = 6; i <= 20; ++i) {
+    in.on.play();
+    EXPECT_FALSE(accepted(0)) << i;
+    in.reply();  // the next one is handled, and waits
+    EXPECT_TRUE(accepted(i)) << i;
+    EXPECT_FALSE(accepted(0)) << i;
+  }
+  for (int i = 0; i < 6; ++i) in.reply();
+  // All are handled: there is exactly as much room as at the start.
+  EXPECT_TRUE(accepted(21));
+  in.on.play();
+  for (int i = 22; i <= 25; ++i) EXPECT_TRUE(accepted(i));
+  EXPECT_FALSE(accepted(0));
+}
+
+// Messages that were stashed for one of them are sorted if high-priority messages come between two.
+TEST(exclusive_tasks_in_sequence, let_high_priority_messages_pass_between_them) {
+  office in;
+  for (int i = 1; i <= 4; ++i) in.desk.send(errand{i});
+  in.desk.send(letter{5});
+  in.on.play();
+  in.desk.send(alarm{1});
+  in.reply();
+  in.reply();
+  in.desk.send(alarm{2});
+  in.reply();
+  in.desk.send(alarm{3});
+  in.reply();
+  const std::vector<std::string> lines = in.log.lines();
+  std::vector<std::string> normal;
+  std::vector<std::string> high;
+  for (const std::string& each : lines) (each.starts_with("alarm") ? high : normal).push_back(each);
+  EXPECT_THAT(high, ElementsAre("alarm 1", "alarm 2", "alarm 3"));
+  EXPECT_THAT(normal, ElementsAre("begins 1", "ends 1", "begins 2", "ends 2", "begins 3", "ends 3",
+                                  "begins 4", "ends 4", "letters 5"));
+}
+
+TEST(exclusive_tasks_in_sequence, end_with_messages_that_were_examined_and_not_handled) {
+  journal ends;
+  office in;
+  for (int i = 1; i <= 6; ++i) in.desk.send(errand{i});
+  in.on.play();
+  in.reply();  // 2 waits; 3 to 6 were examined twice
+  in.desk.stop_now();
+  in.on.play();
+  EXPECT_EQ(in.desk.join(), exit_reason::stopped_now);
+  EXPECT_THAT(in.log.lines(), ElementsAre("begins 1", "ends 1", "begins 2"));
+  EXPECT_EQ(in.on.told.dead_letters().size(), 4u);
 }
 
 }  // namespace

@@ -358,10 +358,17 @@ class control_block : public runnable {
                                                   activity& mine) noexcept;
   turn_result fail_in(const dispatch& how, std::size_t charge, const turn_tally& so_far,
                       activity& mine) noexcept;
+  envelope& pop_next() noexcept;
   envelope* next_of(const dispatch& how) noexcept;
   void tell_of_batch(const dispatch& how, std::size_t messages,
                      void (observer::*what)(const observer::message_event&)) noexcept;
   void put_aside(envelope& message) noexcept;
+  void put_examined_aside(side_block& its) noexcept;
+  void took_examined(const envelope& message, std::size_t units) noexcept;
+  void forget_examined(side_block& its) noexcept;
+  [[nodiscard]] bool has_examined() const noexcept {
+    return (phase_.load(relaxed) & examined) != 0;  // [phase] relaxed: the turn's own part
+  }
   [[nodiscard]] bool rests(bool is_exclusive, std::uint32_t low) noexcept;
   void give_back_to_budget(std::size_t bytes) noexcept;
   void give_back_to_overdraft(std::size_t bytes) noexcept;
@@ -402,6 +409,8 @@ class control_block : public runnable {
   static constexpr std::uint32_t between = 0x400;
   static constexpr std::uint32_t for_good = 0x800;           // there will be no further incarnation
   static constexpr std::uint32_t told_at_shutdown = 0x1000;  // not owned by the turn
+  // the reader's list begins with messages that an exclusive handler had stashed; see side_block
+  static constexpr std::uint32_t examined = 0x2000;
 
   [[nodiscard]] mailbox inbox() noexcept { return {head().pushed, taken_}; }
 
